@@ -1,0 +1,1 @@
+"""Rookery: encrypted links between gateways, and what runs over them."""

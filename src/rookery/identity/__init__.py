@@ -1,0 +1,1 @@
+"""Who: keys, hashnames and cipher sets."""

@@ -1,0 +1,115 @@
+"""What every cipher set offers to the layers above; one module per set implements it.
+
+    KeyPair ─load─▶ LocalKey ─exchange(peer key)─▶ MessageCipher ─session─▶ Session
+     bytes            ours                            per peer             per ephemeral
+
+A *message* is asynchronous and proves its sender by static keys (handshakes are messages); a
+*session* is symmetric, from both ephemerals. Randomness comes in as a function, so a simulated
+world replays; RSA and OAEP alone draw from the system.
+"""
+
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Protocol
+
+import msgspec
+
+RandomBytes = Callable[[int], bytes]
+
+TOKEN_SIZE = 16
+
+
+class KeyPair(msgspec.Struct, frozen=True):
+    """The public and secret bytes of one cipher set, as stored."""
+
+    key: bytes
+    secret: bytes
+
+    def __repr__(self) -> str:
+        return f"KeyPair(key={self.key.hex()[:16]}…)"
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """A message that decrypted; its sender is not proved until `LocalKey.verify` passed."""
+
+    inner: bytes
+    body: bytes  # as received, for the proof
+    ephemeral: bytes  # the sender's, in the cipher set's own form
+    proof: bytes  # MAC or signature, in the cipher set's own form
+
+    def __repr__(self) -> str:
+        return f"Opened({len(self.inner)} bytes)"
+
+
+class Session(Protocol):
+    """Seals and opens channel packets: everything after the routing token."""
+
+    @property
+    def replay_proof(self) -> bool:
+        """Whether `open` refuses a packet it has already opened."""
+        ...
+
+    def seal(self, token: bytes, inner: bytes) -> bytes: ...
+
+    def open(self, token: bytes, part: bytes) -> bytes:
+        """The inner packet, or AuthenticationError (also for a replay) or DecodeError."""
+        ...
+
+
+class MessageCipher(Protocol):
+    """Our ephemeral towards one peer: its messages all share one routing token."""
+
+    @property
+    def token(self) -> bytes: ...
+
+    def seal(self, inner: bytes) -> bytes:
+        """The body of a message for the peer."""
+        ...
+
+    def session(self, opened: Opened) -> Session:
+        """Channel keys from our ephemeral and that of the peer's verified message."""
+        ...
+
+
+class LocalKey(Protocol):
+    """One of our static key pairs, ready for use."""
+
+    @property
+    def csid(self) -> int: ...
+
+    @property
+    def key(self) -> bytes: ...
+
+    def open(self, body: bytes) -> Opened:
+        """Decrypt a message for us, or raise DecodeError or AuthenticationError."""
+        ...
+
+    def verify(self, opened: Opened, peer_key: bytes) -> None:
+        """Raise AuthenticationError unless the holder of `peer_key` made the message."""
+        ...
+
+    def exchange(self, peer_key: bytes, random: RandomBytes) -> MessageCipher:
+        """A fresh ephemeral towards the peer; DecodeError when its key is malformed."""
+        ...
+
+
+class CipherSet(Protocol):
+    """The entry of one cipher set in the table of `identity.cipher_sets`."""
+
+    @property
+    def csid(self) -> int: ...
+
+    def generate(self, random: RandomBytes) -> KeyPair: ...
+
+    def load(self, pair: KeyPair) -> LocalKey:
+        """Check that the two halves belong together, or raise DecodeError."""
+        ...
+
+    def check_key(self, key: bytes) -> None:
+        """Raise DecodeError unless `key` could be a public key of this set."""
+        ...
+
+
+def routing_token(message_body: bytes) -> bytes:
+    """The token a message's sender listens to for channel packets."""
+    return sha256(message_body[:TOKEN_SIZE]).digest()[:TOKEN_SIZE]

@@ -1,0 +1,1 @@
+"""Links without I/O: exchange, handshake, paths and channels."""

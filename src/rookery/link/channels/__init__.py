@@ -1,0 +1,1 @@
+"""One module per channel type: its heads, its rules, no I/O."""

@@ -1,0 +1,1 @@
+"""The asyncio shells: gates, endpoint and the face of every channel."""

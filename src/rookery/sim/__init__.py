@@ -1,0 +1,1 @@
+"""A deterministic world for the same cores: virtual clock, seeded network."""
