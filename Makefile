@@ -1,0 +1,72 @@
+# Everything runs in .venv, which the first target that needs it creates from the pinned,
+# hash-checked dependencies in requirements/. Only Python >= 3.11 and make have to be there.
+
+PYTHON ?= python3
+PYTEST ?=
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+LOCKS := requirements/base.lock requirements/legacy.lock requirements/dev.lock
+UV_VERSION := 0.13.7
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check format lock bench clean
+.DELETE_ON_ERROR:
+
+help: ## what can be made
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+	@echo "  PYTHON=python3.12 chooses the interpreter; PYTEST='-k lob' goes to pytest"
+
+demo: $(READY) ## a small world on this machine that explains itself
+	@$(BIN)/rookery demo
+
+# Silent unless the branches of the cores fall short, so that pytest's closing line stays the last.
+test: $(READY) ## all tests, with the coverage of the cores
+ifeq ($(PYTEST),)
+	@$(BIN)/pytest -n 2 --dist loadgroup --cov
+	@$(BIN)/python .ci/branch_coverage.py
+else
+	@$(BIN)/pytest $(PYTEST)
+endif
+
+check: $(READY) ## format, lint, types and import rules
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: $(READY) ## put the code into its one format
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: $(READY) ## measure beside the limits of this machine
+	@$(BIN)/python -m bench
+
+# dev first: the smaller sets are then held to the same versions.
+lock: ## resolve the dependencies anew and pin them with hashes
+	@set -eu; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \
+	$(PYTHON) -m venv "$$tools"; \
+	"$$tools/bin/pip" install --quiet --disable-pip-version-check uv==$(UV_VERSION); \
+	compile() { \
+	  "$$tools/bin/uv" pip compile --no-config --quiet --universal --python-version 3.11 --upgrade \
+	    --generate-hashes --no-header --no-annotate "$$@" pyproject.toml; }; \
+	compile --extra dev --output-file requirements/dev.lock; \
+	compile --constraint requirements/dev.lock --extra legacy --output-file requirements/legacy.lock; \
+	compile --constraint requirements/dev.lock --output-file requirements/base.lock; \
+	wc -l $(LOCKS)
+
+clean: ## remove the environment and everything that was built
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .demo \
+	  .coverage .coverage.* htmlcov build dist
+	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml requirements/dev.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "rookery needs Python 3.11 or newer as $(PYTHON); choose one: make PYTHON=python3.12 …" >&2; exit 1; }
+	@test -x $(BIN)/pip || $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "$(PYTHON) cannot make a virtual environment; install its venv package (Debian: python3-venv)" >&2; exit 1; }
+	@echo "setting up $(VENV) …"
+	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@

@@ -1,0 +1,1 @@
+"""Measurements side by side with the limits of the machine; `make bench` runs them all."""
