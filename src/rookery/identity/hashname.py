@@ -1,0 +1,49 @@
+"""Hashname: the fingerprint of an endpoint's public keys, 52 base32 characters.
+
+    roll = ""                                     for every cipher set, lowest CSID first:
+    roll = sha256(roll || csid)                   csid is one byte
+    roll = sha256(roll || intermediate)           intermediate = sha256(public key)
+
+A key and its bare intermediate contribute the same, so a peer can check the whole name while
+holding only the key it needs.
+"""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from types import MappingProxyType
+
+from rookery.errors import DecodeError
+from rookery.wire import base32
+
+HASHNAME_SIZE = 52
+DIGEST_SIZE = 32
+
+_NONE: Mapping[int, bytes] = MappingProxyType({})
+
+
+def intermediate(key: bytes) -> bytes:
+    return sha256(key).digest()
+
+
+def hashname(keys: Mapping[int, bytes], intermediates: Mapping[int, bytes] = _NONE) -> str:
+    """The name of whoever holds `keys`; an intermediate beside a held key is ignored."""
+    parts = {**intermediates, **{csid: intermediate(key) for csid, key in keys.items()}}
+    if not parts:
+        raise DecodeError("a hashname needs at least one key")
+    roll = b""
+    for csid, part in sorted(parts.items()):
+        if not 0 < csid < 0x100 or len(part) != DIGEST_SIZE:
+            raise DecodeError("a hashname is made of one-byte CSIDs and 32-byte intermediates")
+        roll = sha256(roll + csid.to_bytes(1, "big")).digest()
+        roll = sha256(roll + part).digest()
+    return base32.encode(roll)
+
+
+def is_hashname(text: str) -> bool:
+    if len(text) != HASHNAME_SIZE:
+        return False
+    try:
+        base32.decode(text)
+    except DecodeError:
+        return False
+    return True

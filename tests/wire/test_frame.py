@@ -1,0 +1,48 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rookery.errors import DecodeError
+from rookery.wire.chunking import Dechunker
+from rookery.wire.frame import FRAME_SIZE_MAX, KEEPALIVE, PREFACE, Deframer, frame
+
+
+@given(st.lists(st.binary(max_size=300), max_size=8), st.integers(1, 400))
+def test_packets_survive_any_cut_of_the_stream(packets: list[bytes], step: int) -> None:
+    stream = b"".join(frame(packet) if packet else KEEPALIVE for packet in packets)
+    deframer = Deframer()
+    received = []
+    for at in range(0, len(stream), step):
+        received += deframer.feed(stream[at : at + step])
+    assert received == [packet for packet in packets if packet]
+
+
+def test_frames_up_to_the_bound_pass() -> None:
+    packet = b"x" * FRAME_SIZE_MAX
+    deframer = Deframer()
+    stream = frame(packet) + frame(b"next")
+    assert deframer.feed(stream[:70_000]) == []
+    assert deframer.feed(stream[70_000:]) == [packet, b"next"]
+
+
+@pytest.mark.parametrize("cut", [0, 1, 3])
+def test_a_frame_beyond_the_bound_is_refused_by_its_length_alone(cut: int) -> None:
+    stream = (FRAME_SIZE_MAX + 1).to_bytes(4, "big")
+    deframer = Deframer()
+    deframer.feed(stream[:cut])
+    with pytest.raises(DecodeError):
+        deframer.feed(stream[cut:])
+
+
+@given(st.lists(st.binary(max_size=300), max_size=8))
+def test_arbitrary_bytes_make_packets_or_raise_decode_error(pieces: list[bytes]) -> None:
+    deframer = Deframer()
+    try:
+        for piece in pieces:
+            assert all(deframer.feed(piece))
+    except DecodeError:
+        return
+
+
+def test_a_chunking_receiver_takes_no_packet_from_the_preface() -> None:
+    assert Dechunker(1 << 17).feed(PREFACE) == []
