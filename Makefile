@@ -46,7 +46,7 @@ bench: $(READY) ## measure beside the limits of this machine
 lock: ## resolve the dependencies anew and pin them with hashes
 	@set -eu; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \
 	$(PYTHON) -m venv "$$tools"; \
-	"$$tools/bin/pip" install --quiet --disable-pip-version-check uv==$(UV_VERSION); \
+	"$$tools/bin/pip" install -qq --disable-pip-version-check uv==$(UV_VERSION); \
 	compile() { \
 	  "$$tools/bin/uv" pip compile --no-config --quiet --universal --python-version 3.11 --upgrade \
 	    --generate-hashes --no-header --no-annotate "$$@" pyproject.toml; }; \
@@ -67,6 +67,6 @@ $(READY): pyproject.toml requirements/dev.lock
 	  echo "$(PYTHON) cannot make a virtual environment; install its venv package (Debian: python3-venv)" >&2; exit 1; }
 	@echo "setting up $(VENV) …"
 	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@

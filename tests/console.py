@@ -1,0 +1,147 @@
+"""Runs the ```console blocks of a page as a reader would type them.
+
+    $ command              runs in bash; must succeed
+    expected output        optional; must then be all of it, `…` standing for any text,
+    …                      and alone on a line for any lines
+    $ command > FILE &     goes on in the background; the next command waits for FILE's first line
+
+All blocks of a page share one folder and run in order. Other fences (```sh, ```text) are only
+shown.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+COMMAND_TIMEOUT_S = 60
+READY_TIMEOUT_S = 20
+END_TIMEOUT_S = 10
+
+_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_READY_FILE = re.compile(r">\s*(\S+)$")
+
+
+class ConsoleError(AssertionError):
+    """A page promised what the installed program does not do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    command: str
+    expected: str = ""
+
+    @property
+    def is_background(self) -> bool:
+        return self.command.endswith("&")
+
+
+def steps(page: str) -> list[Step]:
+    """The commands of a page, in order, each with the output it promises."""
+    return [step for block in _BLOCK.findall(page) for step in _block_steps(block)]
+
+
+def _block_steps(block: str) -> Iterator[Step]:
+    joined = block.replace("\\\n", "")
+    before, *commands = re.split(r"^\$ ", joined, flags=re.MULTILINE)
+    if before.strip():
+        raise ConsoleError(f"a console block must begin with a command: {before.strip()}")
+    for text in commands:
+        command, _, expected = text.partition("\n")
+        yield Step(command.strip(), expected.strip())
+
+
+def run(page: str, folder: Path) -> None:
+    """Carry out the page in `folder`; ConsoleError at the first thing that does not hold."""
+    with ExitStack() as background:
+        for step in steps(page):
+            if step.is_background:
+                background.enter_context(_background(step, folder))
+            else:
+                _foreground(step, folder)
+
+
+def _foreground(step: Step, folder: Path) -> None:
+    with _process(step.command, folder, subprocess.PIPE) as process:
+        try:
+            output, _ = process.communicate(timeout=COMMAND_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            raise ConsoleError(f"$ {step.command}\nstill runs after a minute") from None
+    if process.returncode:
+        raise ConsoleError(f"$ {step.command}\nexit code {process.returncode}:\n{output}")
+    if step.expected and not _matches(step.expected, output.strip()):
+        raise ConsoleError(f"$ {step.command}\npromised:\n{step.expected}\nprinted:\n{output}")
+
+
+@contextmanager
+def _background(step: Step, folder: Path) -> Iterator[None]:
+    command = step.command.removesuffix("&").strip()
+    with _process(command, folder, subprocess.DEVNULL) as process:
+        if ready_file := _READY_FILE.search(command):
+            _wait_for_first_line(folder / ready_file[1], process, step)
+        yield
+        if process.poll():
+            raise ConsoleError(f"$ {step.command}\nended early, exit code {process.returncode}")
+
+
+def _wait_for_first_line(path: Path, process: "subprocess.Popen[str]", step: Step) -> None:
+    deadline = time.monotonic() + READY_TIMEOUT_S
+    while not (path.exists() and b"\n" in path.read_bytes()):
+        if process.poll() is not None or time.monotonic() > deadline:
+            raise ConsoleError(f"$ {step.command}\nwrote no line to {path.name}")
+        time.sleep(0.05)
+
+
+@contextmanager
+def _process(command: str, folder: Path, output: int) -> Iterator["subprocess.Popen[str]"]:
+    process = subprocess.Popen(
+        ["bash", "-eo", "pipefail", "-c", command],
+        cwd=folder,
+        env=_environment(folder),
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,  # so that ending it ends its children too
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            _end(process)
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        if process.poll() is not None:
+            return
+        os.killpg(process.pid, number)
+        try:
+            process.wait(END_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """A reader's shell, with nothing of this machine's settings but the way to the programs."""
+    programs = Path(sys.executable).parent
+    return {
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(folder),
+        "LANG": "C.UTF-8",
+        "COLUMNS": "100",
+    }
+
+
+def _matches(expected: str, output: str) -> bool:
+    lines = [
+        r"(?:.*\n)*?" if line.strip() == "…" else ".*".join(map(re.escape, line.split("…"))) + r"\n"
+        for line in expected.splitlines()
+    ]
+    return re.fullmatch("".join(lines), output + "\n") is not None

@@ -1,0 +1,131 @@
+"""Rules of the repository that no linter knows."""
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "bench").rglob("*.py")])
+TESTS = sorted((ROOT / "tests").rglob("test_*.py"))
+LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
+
+REQUIREMENTS = [f"T{number}" for number in range(1, 8)]
+
+MODULE_LINES_MAX = 400
+# Longer modules and their lines; an entry may only shrink, and then go.
+OVERSIZE: dict[str, int] = {}
+
+NAMELESS = {"utils", "util", "helpers", "common", "misc", "base"}
+
+# Written so that this file does not match itself.
+_REGISTRY = re.compile(r"\b(?:pypi|pythonhosted|npmjs|yarnpkg|debian|crates)\.(?:org|com|io)\b")
+_INDEX_OPTION = re.compile(r"--(?:extra-)?index-url|--(?:find)-links|--(?:trusted)-host")
+_MACHINE_PATH = re.compile(r"(?<![\w.~}])/(?:work|root|home|Users|opt)/\w")
+_PEM_SECRET = re.compile(r"-----BEGIN (?:\w+ )*PRIVATE KEY-----")
+_NAMED_SECRET = re.compile(
+    r"\"(?:secret|private)\w*\"\s*:\s*\"(?:[0-9a-f]{40,}|[a-z2-7]{32,})\"", re.IGNORECASE
+)
+_PUBLIC_SECRETS = ("tests/vectors/", "docs/protocol/")
+
+
+def committed() -> list[str]:
+    """Every file that is in the repository or would be with the next `git add`."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    try:
+        listing = subprocess.run(command, cwd=ROOT, capture_output=True, check=True, text=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a git work tree")
+    names = listing.stdout.split("\0")
+    return [name for name in names if name and (ROOT / name).is_file()]
+
+
+def matches(pattern: re.Pattern[str], names: list[str]) -> list[str]:
+    found = []
+    for name in names:
+        text = (ROOT / name).read_bytes().decode(errors="replace")
+        found += [f"{name}: {match[0]}" for match in pattern.finditer(text)]
+    return found
+
+
+def docstrings(module: ast.Module) -> Iterator[str]:
+    for node in ast.walk(module):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield f"{node.name.replace('_', ' ')} {ast.get_docstring(node) or ''}"
+            case ast.Module():
+                yield ast.get_docstring(node) or ""
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        pytest.param(_REGISTRY, id="registry"),
+        pytest.param(_INDEX_OPTION, id="index option"),
+        pytest.param(_MACHINE_PATH, id="machine path"),
+        pytest.param(_PEM_SECRET, id="private key"),
+    ],
+)
+def test_no_file_holds(pattern: re.Pattern[str]) -> None:
+    assert matches(pattern, committed()) == []
+
+
+def test_secret_keys_are_only_those_of_the_public_vectors() -> None:
+    names = [name for name in committed() if not name.startswith(_PUBLIC_SECRETS)]
+    assert matches(_NAMED_SECRET, names) == []
+
+
+def test_the_search_finds_what_it_looks_for() -> None:
+    assert _REGISTRY.search("https://" + "pypi" + ".org/simple")
+    assert _INDEX_OPTION.search("--" + "index-url x")
+    assert _MACHINE_PATH.search("see " + "/" + "home/someone")
+    assert not _MACHINE_PATH.search("docs/work/x ./root/x")
+    assert _PEM_SECRET.search("-----BEGIN " + "RSA PRIVATE KEY-----")
+    assert _NAMED_SECRET.search('"secret": "' + "a7" * 32 + '"')
+
+
+@pytest.mark.parametrize("requirement", REQUIREMENTS)
+def test_every_requirement_is_named_by_a_test(requirement: str) -> None:
+    word = re.compile(rf"\b{requirement}\b", re.IGNORECASE)
+    texts = [text for path in TESTS for text in docstrings(ast.parse(path.read_text()))]
+    assert any(word.search(text) for text in texts)
+
+
+def test_every_module_says_what_it_is() -> None:
+    silent = [path for path in SOURCES if not ast.get_docstring(ast.parse(path.read_text()))]
+    assert silent == []
+
+
+def test_no_module_outgrows_its_idea() -> None:
+    lengths = {relative(path): len(path.read_text().splitlines()) for path in SOURCES}
+    assert {
+        name: length for name, length in lengths.items() if length > MODULE_LINES_MAX
+    } == OVERSIZE
+
+
+def test_every_module_is_named_after_its_idea() -> None:
+    endings = ("_manager", "_service")
+    vague = [path for path in SOURCES if path.stem in NAMELESS or path.stem.endswith(endings)]
+    assert vague == []
+
+
+@pytest.mark.parametrize("path", LOCKS, ids=relative)
+def test_every_locked_dependency_has_a_version_and_hashes(path: Path) -> None:
+    entries = path.read_text().replace("\\\n", "").splitlines()
+    assert entries
+    for entry in entries:
+        assert re.match(r"[a-z0-9-]+==\S+ ", entry), entry
+        assert "--hash=sha256:" in entry, entry
+
+
+def test_all_locks_agree_on_versions() -> None:
+    pins = [set(re.findall(r"^[a-z0-9-]+==\S+", path.read_text(), re.MULTILINE)) for path in LOCKS]
+    largest = max(pins, key=len)
+    assert all(pin <= largest for pin in pins)
