@@ -1,0 +1,28 @@
+"""The table of cipher sets. The highest that two endpoints share is the one they use."""
+
+from rookery.errors import UsageError
+from rookery.identity import cs3a, cs40
+from rookery.identity.cipher_set import CipherSet
+
+DEFAULT_CSIDS = (cs40.CSID, cs3a.CSID)
+KNOWN_CSIDS = (cs40.CSID, cs3a.CSID)
+
+
+def cipher_set(csid: int) -> CipherSet:
+    """The cipher set of that id; UsageError when there is none, or its extra is missing."""
+    match csid:
+        case cs40.CSID:
+            return cs40.CipherSet40()
+        case cs3a.CSID:
+            return cs3a.CipherSet3a()
+        case _:
+            raise UsageError(f"no cipher set {csid:02x}; known are {_known()}")
+
+
+def cipher_set_without_aes(csid: int) -> CipherSet:
+    """The same on a CPU without AES instructions: asks peers for ChaCha20-Poly1305."""
+    return cs40.CipherSet40(cs40.NO_AES) if csid == cs40.CSID else cipher_set(csid)
+
+
+def _known() -> str:
+    return ", ".join(f"{csid:02x}" for csid in KNOWN_CSIDS)
