@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,14 +118,13 @@ def _process(command: str, folder: Path, output: int) -> Iterator["subprocess.Po
 
 
 def _end(process: "subprocess.Popen[str]") -> None:
+    """End the whole group: also what outlived the shell that started it."""
     for number in (signal.SIGTERM, signal.SIGKILL):
-        if process.poll() is not None:
-            return
-        os.killpg(process.pid, number)
-        try:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
             process.wait(END_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            continue
+            return
 
 
 def _environment(folder: Path) -> dict[str, str]:

@@ -93,7 +93,8 @@ def test_output_may_be_left_out_or_abridged(tmp_path: Path) -> None:
 
 
 def test_a_background_command_is_waited_for_and_ended(tmp_path: Path) -> None:
-    page = "```console\n$ (echo $BASHPID; exec sleep 600) > ready &\n$ cat ready\n…\n```\n"
+    command = "exec bash -c 'echo $$; exec sleep 600' > ready &"
+    page = f"```console\n$ {command}\n$ cat ready\n…\n```\n"
     run(page, tmp_path)
     pid = (tmp_path / "ready").read_text().strip()
     assert subprocess.run(["kill", "-0", pid], capture_output=True, check=False).returncode
