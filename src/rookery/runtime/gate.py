@@ -1,0 +1,54 @@
+"""Gates: where packets enter and leave the process, one class per transport.
+
+    socket ─ bytes ─▶ gate ─ path, packet ─▶ receiver (the mesh)
+    socket ◀─ bytes ─ gate ◀─ path, data ─── receiver
+
+A gate frames, cloaks and counts; it never decides whom to talk to, and sends nothing on its own.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from rookery.wire.lob import Packet
+from rookery.wire.path import Path
+
+
+class Receiver(Protocol):
+    """What a gate reports to."""
+
+    def received(self, path: Path, packet: Packet) -> None:
+        """One packet came in, deframed and uncloaked."""
+
+    def drained(self) -> None:
+        """A batch of reads is over: a good moment to send what they led to."""
+
+    def lost(self, path: Path) -> None:
+        """A connection is gone, or could not be made."""
+
+
+class Gate(Protocol):
+    """What the receiver sends through."""
+
+    kinds: frozenset[str]  # kinds of path it can send to
+
+    def send(self, path: Path, data: bytes) -> None:
+        """Send one serialised packet, dialling if need be; dropped when a bound is reached."""
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Where others can reach this gate."""
+
+    async def close(self) -> None: ...
+
+
+@dataclass(slots=True)
+class GateCounters:
+    """What went through a gate, and what did not."""
+
+    packets_in: int = 0
+    packets_out: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    dropped: int = 0  # packets not sent: a buffer was full, or the system would not take them
+    refused: int = 0  # connections turned away, ended as unfit, or not made
+    malformed: int = 0  # packets or streams that made no sense

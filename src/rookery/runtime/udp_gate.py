@@ -1,0 +1,176 @@
+"""UDP: one packet is one datagram, always cloaked on the way out, either way on the way in.
+
+The gate reads its socket itself. One wake-up takes a whole batch of datagrams, so a burst costs one
+turn of the loop and answers leave together; asyncio's own transport takes one per turn and drops
+bursts.
+"""
+
+import asyncio
+import contextlib
+import socket
+from collections import deque
+from typing import Self
+
+from rookery.errors import DecodeError
+from rookery.runtime.address import (
+    SocketAddress,
+    advertised_ip,
+    bound_socket,
+    datagram_address,
+)
+from rookery.runtime.gate import GateCounters, Receiver
+from rookery.runtime.nonces import nonces
+from rookery.wire.cloak import cloak, reveal
+from rookery.wire.path import NetPath, Path, net_path
+
+BATCH_MAX = 64
+QUEUE_MAX = 256  # datagrams kept while the socket takes no more
+ADDRESSES_MAX = 4096  # senders remembered, to save making the same path again
+
+_BUFFER_SIZE = 4 << 20
+_DATAGRAM_SIZE_MAX = 0xFFFF
+
+
+class UdpGate:
+    """One bound UDP socket; make it with `bind`."""
+
+    def __init__(self, receiver: Receiver, sock: socket.socket) -> None:
+        self.counters = GateCounters()
+        self._receiver = receiver
+        self._socket = sock
+        self._loop = asyncio.get_running_loop()
+        ip, port, *rest = sock.getsockname()
+        self._scope: int = rest[1] if rest else 0
+        self._path = net_path("udp", advertised_ip(ip), port)
+        self.kinds = frozenset({self._path.kind})
+        self._senders: dict[SocketAddress, NetPath] = {}
+        self._targets: dict[Path, SocketAddress | None] = {}
+        self._queue: deque[tuple[bytes, SocketAddress]] = deque()
+        self._nonces = nonces()
+        self._closed = False
+        self._loop.add_reader(sock, self._readable)
+
+    @classmethod
+    async def bind(cls, receiver: Receiver, host: str = "127.0.0.1", port: int = 0) -> Self:
+        """Listen on this address; UsageError when that cannot be."""
+        sock = await bound_socket(socket.SOCK_DGRAM, host, port)
+        for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
+            with contextlib.suppress(OSError):  # a smaller buffer works too
+                sock.setsockopt(socket.SOL_SOCKET, option, _BUFFER_SIZE)
+        return cls(receiver, sock)
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return (self._path,)
+
+    def send(self, path: Path, data: bytes) -> None:
+        """Send one packet, cloaked."""
+        target = self._target(path)
+        if target is None or self._closed:
+            self.counters.dropped += 1
+        else:
+            self._transmit(cloak(data, next(self._nonces)), target)
+
+    def send_plain(self, path: NetPath, data: bytes) -> None:
+        """Send one packet as it is, also to a broadcast address: an announcement.
+
+        Only here may a datagram be broadcast, so no path that a peer names makes us do it.
+        """
+        target = self._target(path)
+        if target is None or self._closed:
+            self.counters.dropped += 1
+            return
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+        try:
+            self._transmit(data, target)
+        finally:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 0)
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._loop.remove_reader(self._socket)
+        self._loop.remove_writer(self._socket)
+        self._socket.close()
+
+    def _readable(self) -> None:
+        receive, received, senders = self._socket.recvfrom, self._receiver.received, self._senders
+        counters = self.counters
+        try:
+            for _ in range(BATCH_MAX):
+                try:
+                    data, address = receive(_DATAGRAM_SIZE_MAX)
+                except (BlockingIOError, InterruptedError):
+                    break
+                except OSError:  # an earlier datagram could not be delivered, says ICMP
+                    continue
+                try:
+                    packet = reveal(data)
+                except DecodeError:
+                    counters.malformed += 1
+                    continue
+                counters.packets_in += 1
+                counters.bytes_in += len(data)
+                received(senders.get(address) or self._sender(address), packet)
+        finally:
+            self._receiver.drained()
+
+    def _sender(self, address: SocketAddress) -> NetPath:
+        if len(self._senders) >= ADDRESSES_MAX:  # anybody can fill it with forged addresses
+            self._senders.clear()
+        path = net_path("udp", address[0], address[1])
+        self._senders[address] = path
+        return path
+
+    def _target(self, path: Path) -> SocketAddress | None:
+        try:
+            return self._targets[path]
+        except KeyError:
+            pass
+        if len(self._targets) >= ADDRESSES_MAX:
+            self._targets.clear()
+        target = None
+        if isinstance(path, NetPath) and path.kind in self.kinds:
+            target = datagram_address(path.ip, path.port, self._scope)
+        self._targets[path] = target
+        return target
+
+    def _transmit(self, datagram: bytes, target: SocketAddress) -> None:
+        if self._queue:
+            self._enqueue(datagram, target)
+            return
+        try:
+            self._socket.sendto(datagram, target)
+        except (BlockingIOError, InterruptedError):
+            self._enqueue(datagram, target)
+        except OSError:  # too large, unreachable, not allowed: all the same to the sender
+            self.counters.dropped += 1
+        else:
+            self._count_sent(datagram)
+
+    def _count_sent(self, datagram: bytes) -> None:
+        self.counters.packets_out += 1
+        self.counters.bytes_out += len(datagram)
+
+    def _enqueue(self, datagram: bytes, target: SocketAddress) -> None:
+        if len(self._queue) >= QUEUE_MAX:
+            self.counters.dropped += 1
+            return
+        if not self._queue:
+            self._loop.add_writer(self._socket, self._writable)
+        self._queue.append((datagram, target))
+
+    def _writable(self) -> None:
+        while self._queue:
+            datagram, target = self._queue[0]
+            try:
+                self._socket.sendto(datagram, target)
+            except (BlockingIOError, InterruptedError):
+                return
+            except OSError:
+                self.counters.dropped += 1
+            else:
+                self._count_sent(datagram)
+            self._queue.popleft()
+        self._loop.remove_writer(self._socket)
