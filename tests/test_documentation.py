@@ -24,6 +24,11 @@ def guides() -> list[Path]:
     return [ROOT / "README.md", *sorted((ROOT / "docs" / "guides").rglob("*.md"))]
 
 
+@pytest.mark.parametrize(("page", "lines_max"), [("README.md", 120), ("ARCHITECTURE.md", 250)])
+def test_the_first_pages_stay_short(page: str, lines_max: int) -> None:
+    assert len((ROOT / page).read_text().splitlines()) <= lines_max
+
+
 def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
@@ -49,6 +54,14 @@ def broken_links(page: Path) -> list[str]:
 @pytest.mark.parametrize("page", pages(), ids=name)
 def test_every_relative_link_leads_somewhere(page: Path) -> None:
     assert broken_links(page) == []
+
+
+def test_the_index_lists_every_page() -> None:
+    index = ROOT / "docs" / "README.md"
+    listed = {(index.parent / link).resolve() for link in _LINK.findall(index.read_text())}
+    assert [name(page) for page in pages() if "docs" in page.parts and page not in listed] == [
+        "docs/README.md"
+    ]
 
 
 @pytest.mark.parametrize("page", guides(), ids=name)
