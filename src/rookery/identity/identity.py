@@ -7,13 +7,13 @@ from typing import Self
 from rookery.errors import UsageError
 from rookery.identity.cipher_set import CipherSet, KeyPair, LocalKey, RandomBytes
 from rookery.identity.cipher_sets import cipher_set
-from rookery.identity.hashname import hashname
+from rookery.identity.hashname import hashname, intermediate
 
 
 class Identity:
     """Checked and loaded key pairs; `cipher_set_of` finds the set of a CSID."""
 
-    __slots__ = ("hashname", "keys", "local", "pairs")
+    __slots__ = ("_intermediates", "hashname", "keys", "local", "pairs")
 
     def __init__(
         self,
@@ -31,6 +31,15 @@ class Identity:
             {csid: cipher_set_of(csid).load(pair) for csid, pair in ordered}
         )
         self.hashname = hashname(self.keys)
+        digests = {csid: intermediate(key) for csid, key in self.keys.items()}
+        self._intermediates: Mapping[int, Mapping[int, bytes]] = {
+            csid: MappingProxyType({other: digests[other] for other in digests if other != csid})
+            for csid in digests
+        }
+
+    def intermediates(self, csid: int) -> Mapping[int, bytes]:
+        """What a handshake under `csid` says of the other key pairs."""
+        return self._intermediates[csid]
 
     @classmethod
     def generate(cls, csids: Iterable[int], random: RandomBytes) -> Self:
