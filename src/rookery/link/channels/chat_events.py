@@ -1,0 +1,156 @@
+"""What happens to a chat, what it wants done, and what the application should hear of it."""
+
+import msgspec
+
+from rookery.link.channels.chat_message import Profile, Text
+from rookery.wire.lob import Packet
+
+# Events
+
+
+class Invite(msgspec.Struct, frozen=True):
+    """We want them in: asked by us, or their request granted."""
+
+    hashname: str
+    at: int
+
+
+class ProfileArrived(msgspec.Struct, frozen=True):
+    """A `profile` channel brought one; `known` is the profile of ours that they hold."""
+
+    sender: str
+    profile: Profile
+    known: str | None
+    at: int
+
+
+class ChatOpened(msgspec.Struct, frozen=True):
+    """They opened a `chat` channel; `last` is the newest message of ours that they hold."""
+
+    sender: str
+    last: str | None
+
+
+class ChatAnswered(msgspec.Struct, frozen=True):
+    """They answered the `chat` channel that we opened."""
+
+    sender: str
+    last: str | None
+
+
+class MessageArrived(msgspec.Struct, frozen=True):
+    sender: str
+    packet: Packet
+
+
+class Disconnected(msgspec.Struct, frozen=True):
+    """No `chat` channel with them is left."""
+
+    hashname: str
+
+
+class Say(msgspec.Struct, frozen=True):
+    text: str
+    at: int
+
+
+class Correct(msgspec.Struct, frozen=True):
+    """Replace our last message, as long as it is our last."""
+
+    text: str
+    at: int
+
+
+class Acknowledge(msgspec.Struct, frozen=True):
+    """Tell the author of a message what became of it."""
+
+    id: str
+    state: str
+
+
+Event = (
+    Invite
+    | ProfileArrived
+    | ChatOpened
+    | ChatAnswered
+    | MessageArrived
+    | Disconnected
+    | Say
+    | Correct
+    | Acknowledge
+)
+
+# Actions
+
+
+class SendProfile(msgspec.Struct, frozen=True):
+    """Open a `profile` channel; `known` tells them which of theirs we hold."""
+
+    to: str
+    known: str | None
+
+
+class OpenChat(msgspec.Struct, frozen=True):
+    to: str
+    last: str
+
+
+class AnswerChat(msgspec.Struct, frozen=True):
+    """Answer the `chat` channel that was just opened to us, which is the one to use from now."""
+
+    to: str
+    last: str
+
+
+class Transmit(msgspec.Struct, frozen=True):
+    to: str
+    packet: Packet
+
+
+# Notices for the application
+
+
+class Said(msgspec.Struct, frozen=True):
+    """`missed` messages before this one were lost for good: their author no longer has them."""
+
+    sender: str
+    message: Text
+    missed: int = 0
+
+
+class Corrected(msgspec.Struct, frozen=True):
+    sender: str
+    message: Text
+
+
+class Joined(msgspec.Struct, frozen=True):
+    hashname: str
+    profile: Profile
+
+
+class JoinRequested(msgspec.Struct, frozen=True):
+    """Somebody asks the leader to be let in; grant it with `Invite`."""
+
+    hashname: str
+    profile: Profile
+
+
+class Acknowledged(msgspec.Struct, frozen=True):
+    sender: str
+    id: str
+    state: str
+
+
+class Present(msgspec.Struct, frozen=True):
+    """Connected with them now."""
+
+    hashname: str
+
+
+class Absent(msgspec.Struct, frozen=True):
+    hashname: str
+
+
+Notice = Said | Corrected | Joined | JoinRequested | Acknowledged | Present | Absent
+Action = SendProfile | OpenChat | AnswerChat | Transmit
+Outcome = list[Action | Notice]
