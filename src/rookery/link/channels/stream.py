@@ -10,7 +10,7 @@ and decodes what `enc` of the last one says.
 """
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -36,7 +36,7 @@ class Json(msgspec.Struct, frozen=True):
 Content = bytes | Json | Packet
 
 
-class Piece(msgspec.Struct, frozen=True):
+class Piece(NamedTuple):
     """What one channel packet carries."""
 
     head: JsonObject

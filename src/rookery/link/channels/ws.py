@@ -9,8 +9,7 @@ end      {"c", "seq", "end":true}
 
 import re
 from collections.abc import Iterator
-
-import msgspec
+from typing import NamedTuple
 
 from rookery.errors import ProtocolError, UsageError
 from rookery.wire.lob import JsonObject, text
@@ -24,7 +23,7 @@ UNKNOWN_PATH = "unknown path"
 _PATH = re.compile(r"/[!-~]*")
 
 
-class Piece(msgspec.Struct, frozen=True):
+class Piece(NamedTuple):
     """What one channel packet carries."""
 
     head: JsonObject

@@ -1,0 +1,100 @@
+"""Admission: how much work strangers may cause.
+
+Opening a handshake is dear (an RSA operation for `2a`, a slow curve for `1a`) and whoever sends
+one is unknown until it is done. So strangers share a budget in seconds of processor time, each
+address gets a small part of it, and a peer that has already proved itself has a budget of its own.
+"""
+
+from collections import OrderedDict
+
+import msgspec
+
+from rookery.wire.path import NetPath, Path
+
+BUCKETS_MAX = 4096
+
+_COST_S = {0x1A: 0.02, 0x2A: 0.0015, 0x3A: 0.0004, 0x40: 0.0004}
+_COST_UNKNOWN_S = 0.002
+
+
+class AdmissionLimits(msgspec.Struct, frozen=True):
+    """What an operator may tune; the defaults leave a small device time for its work."""
+
+    stranger_share: float = 0.15  # of one core, for everybody unknown together
+    stranger_burst_s: float = 0.5
+    address_per_s: float = 20.0  # handshakes from one address
+    address_burst: float = 40.0
+    peer_per_s: float = 10.0  # handshakes from one peer that is linked
+    peer_burst: float = 40.0
+    announcements_per_s: float = 20.0
+
+
+class Bucket:
+    """A token bucket: `rate` a second, at most `burst` saved up."""
+
+    __slots__ = ("_burst", "_filled_at", "_level", "_rate")
+
+    def __init__(self, rate: float, burst: float, now: float) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._level = burst
+        self._filled_at = now
+
+    def take(self, amount: float, now: float) -> bool:
+        self._level = min(self._burst, self._level + (now - self._filled_at) * self._rate)
+        self._filled_at = now
+        if self._level < amount:
+            return False
+        self._level -= amount
+        return True
+
+
+class Buckets:
+    """A bucket per key; the longest unused one makes room, and starts full when it returns."""
+
+    __slots__ = ("_buckets", "_burst", "_rate")
+
+    def __init__(self, rate: float, burst: float) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._buckets: OrderedDict[object, Bucket] = OrderedDict()
+
+    def take(self, key: object, now: float) -> bool:
+        bucket = self._buckets.get(key)
+        if bucket is None:
+            bucket = self._buckets[key] = Bucket(self._rate, self._burst, now)
+            if len(self._buckets) > BUCKETS_MAX:
+                self._buckets.popitem(last=False)
+        else:
+            self._buckets.move_to_end(key)
+        return bucket.take(1.0, now)
+
+
+class Admission:
+    """Decides whether a handshake is worth opening."""
+
+    __slots__ = ("_addresses", "_announcements", "_peers", "_strangers", "refused")
+
+    def __init__(self, limits: AdmissionLimits, now: float) -> None:
+        self._strangers = Bucket(limits.stranger_share, limits.stranger_burst_s, now)
+        self._addresses = Buckets(limits.address_per_s, limits.address_burst)
+        self._peers = Buckets(limits.peer_per_s, limits.peer_burst)
+        self._announcements = Bucket(limits.announcements_per_s, limits.announcements_per_s, now)
+        self.refused = 0
+
+    def admits_peer(self, hashname: str, now: float) -> bool:
+        """A handshake that carries the ephemeral of a peer we are linked with."""
+        return self._counted(self._peers.take(hashname, now))
+
+    def admits_stranger(self, csid: int, path: Path, now: float) -> bool:
+        """Any other handshake."""
+        address = path.ip if isinstance(path, NetPath) else path
+        cost = _COST_S.get(csid, _COST_UNKNOWN_S)
+        return self._counted(self._addresses.take(address, now) and self._strangers.take(cost, now))
+
+    def admits_announcement(self, now: float) -> bool:
+        return self._counted(self._announcements.take(1.0, now))
+
+    def _counted(self, admitted: bool) -> bool:
+        self.refused += not admitted
+        return admitted

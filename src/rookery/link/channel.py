@@ -1,0 +1,321 @@
+"""A channel: packets of one service over a link, reliable when its opening carries `seq`.
+
+opening ──first answer──▶ open ──`end` from both, all acknowledged──▶ closed
+   └──────────────────── `err`, timeout, link down ────────────────────▶ closed (failed)
+"""
+
+from collections import deque
+from typing import Protocol
+
+from rookery.errors import CongestionError, DecodeError
+from rookery.link.reliable import Message, Receiver, Sender
+from rookery.wire.lob import JsonObject, integer
+
+OPENING_S_MAX = 30.0
+UNRELIABLE_QUEUE_MAX = 256
+ERROR_TEXT_MAX = 256
+STALLED_TIMEOUTS = 2  # in a row, then the path is in doubt
+_MISS_MAX = 4096
+_DELTA_MAX = 1 << 31
+_ENVELOPE = frozenset({"c", "type", "seq", "ack", "miss", "end", "err"})
+
+
+class Host(Protocol):
+    """What a channel needs of its link."""
+
+    @property
+    def answers_only_news(self) -> bool:
+        """Whether the peer acknowledges no packet twice, so that lost answers need a new one."""
+        ...
+
+    def transmit(self, head: JsonObject, body: bytes) -> None: ...
+
+    def channel_changed(self, channel: "Channel") -> None:
+        """There is something to read, room to write, or the channel is closed."""
+        ...
+
+    def channel_stalled(self, now: float) -> None:
+        """Repetitions go unanswered."""
+        ...
+
+
+class Channel:
+    """What both kinds of channel share: identity, opening, and how they end."""
+
+    __slots__ = (
+        "_host",
+        "_opening_until",
+        "_told",
+        "end_sent",
+        "failure",
+        "id",
+        "is_closed",
+        "opening",
+        "outbound",
+        "type",
+    )
+    reliable = False
+
+    def __init__(
+        self, host: Host, channel_id: int, opening: Message, *, outbound: bool, now: float
+    ) -> None:
+        self.id = channel_id
+        self.type = str(opening.head["type"])
+        self.opening = opening
+        self.outbound = outbound
+        self.end_sent = False
+        self.is_closed = False
+        self.failure: str | None = None
+        self._host = host
+        self._told = False  # that there is something to read
+        self._opening_until: float | None = now + OPENING_S_MAX if outbound else None
+        self._begin()
+        if outbound:
+            self.send(opening.head, opening.body, end=_is_end(opening))
+
+    @property
+    def has_room(self) -> bool:
+        return True
+
+    @property
+    def is_flushed(self) -> bool:
+        """Whether everything sent has arrived, as far as this kind of channel can know."""
+        return True
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the peer has ended and everything it sent has been received."""
+        raise NotImplementedError
+
+    def send(self, head: JsonObject, body: bytes = b"", *, end: bool = False) -> None:
+        raise NotImplementedError
+
+    def receive(self) -> Message | None:
+        """The next packet, None when there is none for now; a bare `end` is not one."""
+        self._told = False
+        while (message := self._take()) is not None:
+            if message.body or message.head.keys() - _ENVELOPE:
+                return message
+        return None
+
+    def fail(self, reason: str) -> None:
+        """End with an error: both sides drop the channel and all it holds."""
+        if not self.is_closed:
+            self._host.transmit({"c": self.id, "err": reason[:ERROR_TEXT_MAX]}, b"")
+            self._close(reason)
+
+    def abandon(self, reason: str) -> None:
+        """The link is gone: close without a word to the peer."""
+        self._close(reason)
+
+    def received(self, head: JsonObject, body: bytes, now: float) -> None:
+        """Take a packet of this channel; DecodeError or ProtocolError when it makes no sense."""
+        failure = head.get("err")
+        if failure is not None:
+            self._close(failure[:ERROR_TEXT_MAX] if isinstance(failure, str) else "error")
+            return
+        self._opening_until = None
+        self._received(head, body, now)
+
+    def flush(self, now: float) -> None:
+        """Put on the wire what is due."""
+
+    def repeat_acknowledgement(self) -> None:
+        """A closed channel still answers the peer's repetitions."""
+
+    @property
+    def deadline(self) -> float | None:
+        return self._opening_until
+
+    def expire(self, now: float) -> None:
+        """Give up on a peer that never answered the opening."""
+        if self._opening_until is not None and now >= self._opening_until:
+            self.fail("timeout")
+
+    def _begin(self) -> None:
+        raise NotImplementedError
+
+    def _take(self) -> Message | None:
+        raise NotImplementedError
+
+    def _received(self, head: JsonObject, body: bytes, now: float) -> None:
+        raise NotImplementedError
+
+    def _close(self, failure: str | None) -> None:
+        if not self.is_closed:
+            self.is_closed = True
+            self.failure = failure
+            self._host.channel_changed(self)
+
+    def _tell_readable(self) -> None:
+        """Once, until the user has looked."""
+        if not self._told:
+            self._told = True
+            self._host.channel_changed(self)
+
+
+class UnreliableChannel(Channel):
+    """Packets leave at once, arrive as they come, and may not."""
+
+    __slots__ = ("_ended", "_queue")
+
+    def _begin(self) -> None:
+        self._queue: deque[Message] = deque(maxlen=UNRELIABLE_QUEUE_MAX)
+        self._ended = not self.outbound and _is_end(self.opening)
+
+    @property
+    def at_end(self) -> bool:
+        return self._ended and not self._queue
+
+    def send(self, head: JsonObject, body: bytes = b"", *, end: bool = False) -> None:
+        if self.is_closed:
+            return
+        assert not self.end_sent, "nothing follows the end"
+        self.end_sent = end
+        self._host.transmit({**head, "c": self.id, **({"end": True} if end else {})}, body)
+        self._close_when_done()
+
+    def _take(self) -> Message | None:
+        return self._queue.popleft() if self._queue else None
+
+    def _received(self, head: JsonObject, body: bytes, now: float) -> None:
+        self._queue.append(Message(head, body))
+        self._ended |= _is_end(self._queue[-1])
+        self._tell_readable()
+        self._close_when_done()
+
+    def _close_when_done(self) -> None:
+        if self._ended and self.end_sent:
+            self._close(None)
+
+
+class ReliableChannel(Channel):
+    """Packets arrive in order, once, and the sender knows."""
+
+    __slots__ = ("_ack_due", "_incoming", "_sender", "_window_told")
+    reliable = True
+
+    def _begin(self) -> None:
+        self._sender = Sender(probes=self._host.answers_only_news)
+        self._incoming = Receiver()
+        self._ack_due = False
+        self._window_told = False
+        if not self.outbound:
+            self._incoming.accept(1, self.opening)
+            self._incoming.take()  # the user has it as `opening`
+            self._ack_due = True
+
+    @property
+    def has_room(self) -> bool:
+        return self._sender.has_room
+
+    @property
+    def is_flushed(self) -> bool:
+        return self._sender.is_idle
+
+    @property
+    def at_end(self) -> bool:
+        return self._incoming.ended and not self._incoming
+
+    def send(self, head: JsonObject, body: bytes = b"", *, end: bool = False) -> None:
+        """Queue a packet; it leaves with the next `flush`."""
+        if self.is_closed:
+            return
+        assert not self.end_sent, "nothing follows the end"
+        if not self.has_room:
+            raise CongestionError(f"channel {self.id} has no room to send")
+        self.end_sent = end
+        self._sender.push(Message({**head, "end": True} if end else head, body))
+
+    def flush(self, now: float) -> None:
+        """Data with the latest acknowledgement, or that alone."""
+        if self.is_closed:
+            return
+        ack = self._incoming.ack
+        for numbered in self._sender.due(now):
+            head = {**numbered.message.head, "c": self.id, "seq": numbered.seq}
+            if ack:
+                head["ack"] = ack
+                self._ack_due &= self._has_more_to_tell
+            self._host.transmit(head, numbered.message.body)
+        if self._ack_due:
+            self._acknowledge()
+
+    def repeat_acknowledgement(self) -> None:
+        if self.failure is None:
+            self._acknowledge()
+
+    @property
+    def deadline(self) -> float | None:
+        return self._sender.deadline
+
+    def expire(self, now: float) -> None:
+        if self._sender.expire(now):
+            if self._sender.round_trip.backed_off >= STALLED_TIMEOUTS:
+                self._host.channel_stalled(now)
+            return
+        if self._sender.only_end_is_open:
+            self._close(None)
+        else:
+            self.fail("timeout")
+
+    def _take(self) -> Message | None:
+        pressed = self._incoming.is_pressed
+        message = self._incoming.take()
+        if pressed and not self._incoming.is_pressed:
+            self._ack_due = True  # the sender should know that there is room again
+        return message
+
+    def _received(self, head: JsonObject, body: bytes, now: float) -> None:
+        if "ack" in head:
+            self._acknowledged(head, now)
+        if "seq" in head:
+            self._numbered(head, body)
+        if self._incoming.ended and self.end_sent and self._sender.is_idle:
+            self.flush(now)  # the last acknowledgement, before the channel is forgotten
+            self._close(None)
+
+    def _acknowledged(self, head: JsonObject, now: float) -> None:
+        ack = integer(head, "ack")
+        if ack is None or ack < 0:
+            raise DecodeError("`ack` must be a number")
+        had_room = self._sender.has_room
+        self._sender.acknowledged(ack, _parse_miss(head.get("miss")), now)
+        if self._sender.is_idle or (self._sender.has_room and not had_room):
+            self._host.channel_changed(self)
+
+    def _numbered(self, head: JsonObject, body: bytes) -> None:
+        seq = integer(head, "seq")
+        if seq is None or seq < 1:
+            raise DecodeError("`seq` must be a positive number")
+        self._ack_due = True
+        before = self._incoming.ack
+        self._incoming.accept(seq, Message(head, body))
+        if self._incoming.ack > before:
+            self._tell_readable()
+
+    @property
+    def _has_more_to_tell(self) -> bool:
+        return self._incoming.has_gaps or self._incoming.is_pressed or not self._window_told
+
+    def _acknowledge(self) -> None:
+        self._ack_due = False
+        head: JsonObject = {"c": self.id, "ack": self._incoming.ack}
+        if self._has_more_to_tell:
+            head["miss"] = self._incoming.miss()
+            self._window_told = True
+        self._host.transmit(head, b"")
+
+
+def _is_end(message: Message) -> bool:
+    return message.head.get("end") is True
+
+
+def _parse_miss(value: object) -> list[int] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not 0 < len(value) <= _MISS_MAX:
+        raise DecodeError("`miss` must be a short list")
+    if not all(type(delta) is int and 0 <= delta < _DELTA_MAX for delta in value):
+        raise DecodeError("`miss` holds deltas")
+    return value

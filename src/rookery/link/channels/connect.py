@@ -1,0 +1,15 @@
+"""`connect`: a router passes on a packet of somebody who asked for us.
+
+    ▶ {"c":1,"type":"connect","peer":<hashname of who asks>}  body: the packet, unchanged
+
+Nothing is answered on the channel; what the packet deserves goes out as a `peer` request.
+"""
+
+from rookery.link.channels.peer import parse_opening
+from rookery.wire.lob import JsonObject
+
+__all__ = ["opening", "parse_opening"]
+
+
+def opening(requester: str) -> JsonObject:
+    return {"peer": requester}

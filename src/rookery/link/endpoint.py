@@ -1,0 +1,360 @@
+"""An endpoint: one identity, its links, and what to do with every packet that arrives.
+
+    packet ─┬─ no head ──────── token is ours ▸ link ▸ channel
+            │                   token is routed ▸ passed on
+            ├─ 1-byte head ──── opens ▸ known hashname ▸ link
+            │                         ▸ unknown ▸ Discovered, and not a byte in return
+            └─ JSON head ────── announcement ▸ Discovered
+
+Synchronous and without I/O: packets and time in, events out. After a batch of packets call
+`flush`, then carry out what `take` returns; call `tick` when `deadline` has passed.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from heapq import heappop, heappush
+from types import MappingProxyType
+
+from rookery.errors import ProtocolError, RemoteError
+from rookery.identity.cipher_set import TOKEN_SIZE, RandomBytes, routing_token
+from rookery.identity.identity import Identity
+from rookery.link.admission import Admission, AdmissionLimits
+from rookery.link.announcement import parse_announcement
+from rookery.link.channels import path as path_channel
+from rookery.link.events import Discovered, Event, Transmit
+from rookery.link.exchange import Exchange
+from rookery.link.handshake import Handshake
+from rookery.link.introductions import Introductions, RoutingPolicy
+from rookery.link.link import Link, LinkState
+from rookery.link.reliable import Message
+from rookery.link.stranger import Stranger
+from rookery.wire.lob import Packet
+from rookery.wire.path import Path, PeerPath
+
+_DEFAULT_LIMITS = AdmissionLimits()
+
+
+class Endpoint:
+    """The core that `runtime` and `sim` both drive."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        *,
+        random: RandomBytes,
+        unix_s: float,
+        now: float,
+        limits: AdmissionLimits = _DEFAULT_LIMITS,
+    ) -> None:
+        self.identity = identity
+        self.random = random
+        self.own_paths: tuple[Path, ...] = ()
+        self.types: set[str] = set()  # channel types that somebody serves
+        self.dropped: Counter[str] = Counter()  # packets refused, by kind of error
+        self._unix_offset = unix_s - now
+        self._admission = Admission(limits, now)
+        self._introductions = Introductions(self)
+        self._links: dict[str, Link] = {}
+        self._tokens: dict[bytes, Link] = {}
+        self._peer_tokens: dict[bytes, Link] = {}
+        self._neighbours: dict[Path, Link] = {}  # who is at the far end of a path
+        self._touched: dict[str, Link] = {}
+        self._timers: list[tuple[float, str]] = []
+        self._armed: dict[str, float] = {}
+        self._events: list[Event] = []
+
+    @property
+    def hashname(self) -> str:
+        return self.identity.hashname
+
+    @property
+    def links(self) -> Mapping[str, Link]:
+        return MappingProxyType(self._links)
+
+    # --- what the user asks for ---
+
+    def link(
+        self,
+        hashname: str,
+        keys: Mapping[int, bytes],
+        paths: Iterable[Path],
+        now: float,
+        *,
+        persistent: bool = True,
+    ) -> Link:
+        """The link to `hashname`, made if need be and dialled over what is known of it."""
+        link = self._links.get(hashname)
+        if link is None:
+            link = self._links[hashname] = Link(self, hashname, {}, persistent=persistent)
+        link.keys.update(keys)
+        link.persistent |= persistent
+        for path in paths:
+            link.add_path(path, now, configured=True)
+        for router in self._routers():
+            if router is not link:
+                link.add_path(PeerPath(router.hashname), now, configured=True)
+        link.dial(now)
+        self._touch(link)
+        return link
+
+    def accept(self, stranger: Stranger, now: float, *, persistent: bool = False) -> Link:
+        """Link with a stranger and answer the handshake it came with."""
+        link = self.link(
+            stranger.hashname, stranger.keys, stranger.paths, now, persistent=persistent
+        )
+        if stranger.handshake is not None:
+            self.handshake_received(stranger.handshake, stranger.paths[0], now)
+        return link
+
+    def forget(self, link: Link, now: float) -> None:
+        """End a link and drop all state about it."""
+        link.persistent = False
+        link.close(now)
+        self._discard(link)
+
+    def set_router(self, link: Link, is_router: bool, now: float) -> None:
+        """Trust a link to help us reach all others, and others to reach us."""
+        link.is_router = is_router
+        path = PeerPath(link.hashname)
+        for other in list(self._links.values()):
+            if other is link:
+                continue
+            if is_router:
+                other.add_path(path, now, configured=True)
+                other.dial(now)
+                self._touch(other)
+            else:
+                other.paths.discard(path)
+
+    def route(self, policy: RoutingPolicy | None) -> None:
+        """Be a router for those whom the policy lets meet."""
+        self._introductions.allow(policy)
+
+    # --- what arrives ---
+
+    def received(self, path: Path, packet: Packet, now: float) -> None:
+        """Take one packet; whatever is wrong with it is counted and costs nobody else."""
+        try:
+            size = len(packet.head)
+            if size == 0:
+                self._channel_packet(packet, path, now)
+            elif size == 1:
+                self._admit_handshake(packet, path, now)
+            elif self._admission.admits_announcement(now):
+                self._announced(packet, path)
+        except RemoteError as error:
+            self.dropped[type(error).__name__] += 1
+
+    def lost(self, path: Path, now: float) -> None:
+        """A connection-oriented path is gone."""
+        link = self._neighbours.pop(path, None)
+        if link is not None:
+            link.path_lost(path, now)
+            self._touch(link)
+
+    def _channel_packet(self, packet: Packet, path: Path, now: float) -> None:
+        body = packet.body
+        token = body[:TOKEN_SIZE]
+        link = self._tokens.get(token)
+        if link is None:
+            if not self._introductions.forward(token, packet.serialize(), path, now):
+                raise ProtocolError("nobody here has this token")
+            return
+        link.packet_received(body, self._arrival(link, path), now)
+        self._touched[link.hashname] = link
+
+    def _admit_handshake(self, packet: Packet, path: Path, now: float) -> None:
+        link = self._peer_tokens.get(routing_token(packet.body))
+        if link is not None:
+            admitted = self._admission.admits_peer(link.hashname, now)
+        else:
+            admitted = self._admission.admits_stranger(packet.head[0], path, now)
+        if admitted:
+            self.handshake_received(packet, path, now)
+
+    def handshake_received(
+        self, packet: Packet, path: Path, now: float, *, expected: str | None = None
+    ) -> None:
+        """Open a handshake and give it to its link, or tell of a stranger."""
+        csid = int.from_bytes(packet.head, "big")
+        local = self.identity.local.get(csid)
+        if local is None:
+            raise ProtocolError("a cipher set we have no key for")
+        opened = local.open(packet.body)
+        handshake = Handshake.parse_inner(csid, opened.inner)
+        if csid != max(handshake.csids & self.identity.keys.keys()):
+            raise ProtocolError("handshake under a lesser cipher set than we share")
+        hashname = handshake.hashname
+        if hashname == self.hashname or expected not in (None, hashname):
+            raise ProtocolError("not the handshake it is said to be")
+        link = self._links.get(hashname)
+        if link is None:
+            local.verify(opened, handshake.key)
+            keys = {csid: handshake.key}
+            self.stranger_appeared(Stranger(hashname, keys, (path,), packet, is_proven=True))
+            return
+        path = self._arrival(link, path)
+        link.handshake_received(opened, handshake, path, now)
+        self._settle(link, path)
+        self._touch(link)
+
+    def stranger_appeared(self, stranger: Stranger) -> None:
+        self.emit(Discovered(stranger))
+
+    def _announced(self, packet: Packet, path: Path) -> None:
+        stranger = parse_announcement(packet, path)
+        if stranger.hashname != self.hashname:
+            self.stranger_appeared(stranger)
+
+    def _arrival(self, link: Link, path: Path) -> Path:
+        """A packet that a router bridged has come by the router, not from the router's address."""
+        neighbour = self._neighbours.get(path)
+        if neighbour is None or neighbour is link:
+            return path
+        relayed = PeerPath(neighbour.hashname)
+        return relayed if relayed in link.paths else path
+
+    def _settle(self, link: Link, path: Path) -> None:
+        """Note who is at the far end of a path, and whose ephemeral we have seen."""
+        if not isinstance(path, PeerPath):
+            self._neighbours[path] = link
+        token = link.exchange.peer_token if link.exchange is not None else None
+        if token is not None:
+            self._peer_tokens[token] = link
+
+    # --- time and output ---
+
+    @property
+    def deadline(self) -> float | None:
+        """When `tick` has something to do."""
+        while self._timers and self._armed.get(self._timers[0][1]) != self._timers[0][0]:
+            heappop(self._timers)
+        return self._timers[0][0] if self._timers else None
+
+    def tick(self, now: float) -> None:
+        """Run every timer that is due."""
+        while (deadline := self.deadline) is not None and deadline <= now:
+            _, hashname = heappop(self._timers)
+            del self._armed[hashname]
+            link = self._links.get(hashname)
+            if link is not None:
+                link.tick(now)
+                self._touch(link)
+                if self._armed.get(hashname, now + 1) <= now:
+                    break  # a timer that stays due must not hold up everything else
+
+    def flush(self, now: float) -> None:
+        """Send what channels have due on links that packets, time or the user touched."""
+        while self._touched:
+            _, link = self._touched.popitem()
+            link.flush(now)
+            self._arm(link)
+
+    def touch(self, link: Link) -> None:
+        """The user used a channel of this link."""
+        self._touched[link.hashname] = link
+
+    def take(self) -> list[Event]:
+        """What there is to do and to tell, oldest first."""
+        events, self._events = self._events, []
+        return events
+
+    def _touch(self, link: Link) -> None:
+        self._touched[link.hashname] = link
+
+    def _arm(self, link: Link) -> None:
+        """See that `tick` comes no later than the link needs it; too early does no harm."""
+        deadline, hashname = link.deadline, link.hashname
+        if deadline is None or hashname not in self._links:
+            return
+        armed = self._armed.get(hashname)
+        if armed is None or deadline < armed:
+            self._armed[hashname] = deadline
+            heappush(self._timers, (deadline, hashname))
+
+    # --- for the links ---
+
+    def wall(self, now: float) -> int:
+        return int(self._unix_offset + now)
+
+    def emit(self, event: Event) -> None:
+        self._events.append(event)
+
+    def transmit(self, path: Path, data: bytes) -> None:
+        self._events.append(Transmit(path, data))
+
+    def send(self, link: Link, path: Path, data: bytes) -> None:
+        if isinstance(path, PeerPath):
+            router = self._links.get(path.hn)
+            if router is not None and router.state is LinkState.UP:
+                self._introductions.send(link, router, data)
+                self._touch(router)
+            return
+        if data[1]:  # a handshake
+            self._neighbours.setdefault(path, link)
+        self._events.append(Transmit(path, data))
+
+    def serves(self, channel_type: str) -> bool:
+        return channel_type in self.types
+
+    def control(self, link: Link, channel_id: int, message: Message, now: float) -> None:
+        match message.head["type"]:
+            case "path":
+                self._path_opened(link, channel_id, message, now)
+            case "peer":
+                self._introductions.peer_received(link, message, now)
+            case _:
+                self._introductions.connect_received(link, message, now)
+
+    def answered(self, link: Link, message: Message) -> None:
+        """An answer to `path` tells how the peer sees us; anything else is for nobody."""
+        observed = path_channel.parse_answer(message.head)
+        if observed is not None:
+            link.observed = observed
+
+    def exchange_began(self, link: Link, previous: Exchange | None) -> None:
+        if previous is not None:
+            self._tokens.pop(previous.token, None)
+            if previous.peer_token is not None:
+                self._peer_tokens.pop(previous.peer_token, None)
+        assert link.exchange is not None
+        self._tokens[link.exchange.token] = link
+
+    def unresolved(self, link: Link) -> None:
+        self._introductions.ask(link, (router for router in self._routers() if router is not link))
+
+    def link_rose(self, link: Link, now: float) -> None:
+        link.say("path", path_channel.opening(self.own_paths))
+        if link.is_router:
+            for other in list(self._links.values()):
+                if other is not link:
+                    other.dial(now)
+                    self._touch(other)
+
+    def link_fell(self, link: Link, now: float) -> None:
+        if not link.persistent:
+            self._discard(link)
+
+    def _path_opened(self, link: Link, channel_id: int, message: Message, now: float) -> None:
+        """Try what the peer lists, and answer over every path that works."""
+        for path in path_channel.parse_opening(message.head):
+            if path != PeerPath(self.hashname):
+                link.add_path(path, now, configured=False)
+        for state in list(link.paths):
+            if state.is_usable:
+                link.transmit_over(state.path, path_channel.answer(channel_id, state.path))
+
+    def _routers(self) -> list[Link]:
+        return [link for link in self._links.values() if link.is_router]
+
+    def _discard(self, link: Link) -> None:
+        self._links.pop(link.hashname, None)
+        self._armed.pop(link.hashname, None)
+        self._touched.pop(link.hashname, None)
+        exchange = link.exchange
+        if exchange is not None:
+            self._tokens.pop(exchange.token, None)
+            self._peer_tokens.pop(exchange.peer_token or b"", None)
+        for state in link.paths:
+            if self._neighbours.get(state.path) is link:
+                del self._neighbours[state.path]

@@ -1,0 +1,54 @@
+"""What the link core tells its shell. Facts are past tense, `Transmit` is the one order."""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from rookery.wire.path import Path
+
+if TYPE_CHECKING:
+    from rookery.link.channel import Channel
+    from rookery.link.link import Link
+    from rookery.link.stranger import Stranger
+
+
+class Transmit(msgspec.Struct, frozen=True, gc=False):
+    """Send these bytes over this path."""
+
+    path: Path
+    data: bytes
+
+
+class LinkUp(msgspec.Struct, frozen=True):
+    """A handshake was received and sent; channels may open."""
+
+    link: "Link"
+
+
+class LinkDown(msgspec.Struct, frozen=True):
+    """The peer restarted, fell silent, or its last path is gone."""
+
+    link: "Link"
+    reason: str
+
+
+class Discovered(msgspec.Struct, frozen=True):
+    """Somebody unknown showed up; nothing has been answered."""
+
+    stranger: "Stranger"
+
+
+class ChannelOpened(msgspec.Struct, frozen=True):
+    """The peer opened a channel."""
+
+    link: "Link"
+    channel: "Channel"
+
+
+class ChannelChanged(msgspec.Struct, frozen=True):
+    """There is something to read, room to write, or the channel is closed."""
+
+    channel: "Channel"
+
+
+Event = Transmit | LinkUp | LinkDown | Discovered | ChannelOpened | ChannelChanged

@@ -1,0 +1,158 @@
+"""One exchange: our ephemeral and `at` towards one peer, and the session they agree on.
+
+`at` is a number that both sides end up sharing. Each side originates values of its own parity
+(the larger key is odd), the other echoes them. What a verified handshake with value A does while
+ours is M:
+
+    | A     | ephemeral | then                                                        |
+    |-------|-----------|-------------------------------------------------------------|
+    | A > M | any       | refused unless A has the peer's parity; M = A, answer A     |
+    | A = M | known     | in sync                                                     |
+    | A = M | new       | accepted only if M is newer than all the old one confirmed  |
+    | A < M | any       | stale: nothing changes, answer with ours                    |
+
+So a replayed handshake can never bring an old ephemeral back, and a peer that lost its clock
+gets in by echoing a value we have just made.
+"""
+
+from collections.abc import Mapping
+from enum import Enum, auto
+
+from rookery.errors import AuthenticationError, DecodeError, ProtocolError
+from rookery.identity.cipher_set import (
+    TOKEN_SIZE,
+    LocalKey,
+    Opened,
+    RandomBytes,
+    Session,
+    routing_token,
+)
+from rookery.link.handshake import Handshake
+from rookery.wire.lob import Packet
+
+_CHANNEL_HEAD = b"\x00\x00"
+
+
+class Verdict(Enum):
+    """What a handshake meant for the exchange."""
+
+    IN_SYNC = auto()  # confirms what we have
+    NEWER = auto()  # the peer began a round: answer it
+    STALE = auto()  # older than what we have: answer with ours, learn nothing
+
+
+class Exchange:
+    """Keys, tokens and `at` of one link."""
+
+    __slots__ = (
+        "_cipher",
+        "_confirmed",
+        "_handshake",
+        "_intermediates",
+        "_local",
+        "_open",
+        "_peer_key",
+        "_prefix",
+        "_seal",
+        "at",
+        "peer_token",
+        "session",
+        "token",
+    )
+
+    def __init__(
+        self,
+        local: LocalKey,
+        intermediates: Mapping[int, bytes],
+        peer_key: bytes,
+        *,
+        at: int,
+        random: RandomBytes,
+        confirmed: int = 0,
+    ) -> None:
+        self._local = local
+        self._intermediates = intermediates
+        self._peer_key = peer_key
+        self._cipher = local.exchange(peer_key, random)
+        self._confirmed = confirmed  # highest `at` the peer's current ephemeral has shown
+        self._handshake: bytes | None = None
+        self.token = self._cipher.token
+        self.peer_token: bytes | None = None
+        self.session: Session | None = None
+        self.at = 0
+        self.originate(at)
+
+    @property
+    def csid(self) -> int:
+        return self._local.csid
+
+    @property
+    def parity(self) -> int:
+        """1 (odd) for the side with the larger key, 0 (even) for the other."""
+        return int(self._local.key > self._peer_key)
+
+    @property
+    def confirmed(self) -> int:
+        return self._confirmed
+
+    @property
+    def is_synchronised(self) -> bool:
+        """Whether the peer has shown the current `at`."""
+        return self.session is not None and self._confirmed == self.at
+
+    def originate(self, at: int) -> None:
+        """Begin a round: the next value of our parity, not below `at`."""
+        value = max(at, self.at + 1)
+        self._adopt(value + (value & 1 != self.parity))
+
+    def handshake(self) -> bytes:
+        """The packet to send; the same bytes until `at` moves."""
+        if self._handshake is None:
+            ours = Handshake(self.csid, self._local.key, self._intermediates, self.at)
+            body = self._cipher.seal(ours.inner())
+            self._handshake = Packet(bytes([self.csid]), body).serialize()
+        return self._handshake
+
+    def receive(self, opened: Opened, handshake: Handshake) -> Verdict:
+        """Apply a message that decrypted; raises unless it proves itself and obeys the rules."""
+        self._local.verify(opened, self._peer_key)
+        at, token = handshake.at, routing_token(opened.body)
+        assert at is not None
+        if at > self.at:
+            if at & 1 == self.parity:
+                raise ProtocolError("`at` of our own parity that we never made")
+            self._agree(opened, token, at)
+            self._adopt(at)
+            return Verdict.NEWER
+        is_new = token != self.peer_token
+        if at < self.at or (is_new and at <= self._confirmed):
+            return Verdict.STALE
+        self._agree(opened, token, at)
+        return Verdict.IN_SYNC
+
+    def seal(self, inner: bytes) -> bytes:
+        """A channel packet for the peer."""
+        assert self.peer_token is not None
+        return self._prefix + self._seal(self.peer_token, inner)
+
+    def open(self, body: bytes) -> bytes:
+        """The inner packet of a channel packet whose token is ours."""
+        if self.session is None:
+            raise ProtocolError("channel packet before the handshake")
+        return self._open(self.token, body[TOKEN_SIZE:])
+
+    def _adopt(self, at: int) -> None:
+        self.at = at
+        self._handshake = None
+
+    def _agree(self, opened: Opened, token: bytes, at: int) -> None:
+        if token != self.peer_token:
+            try:
+                session = self._cipher.session(opened)
+            except DecodeError as error:
+                raise AuthenticationError("the peer's ephemeral is not a key") from error
+            self.session = session
+            self.peer_token = token
+            self._seal, self._open = session.seal, session.open
+            self._prefix = _CHANNEL_HEAD + token
+        self._confirmed = at

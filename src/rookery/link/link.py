@@ -1,0 +1,425 @@
+"""A link: the encrypted session with one other endpoint, over all the paths that lead there.
+
+    unresolved ──keys and a path──▶ down ──handshake received and sent──▶ up
+                                     ▲                                    │
+                                     └──── a round unanswered for 30 s ◀──┘
+
+A *round* is a new `at` sent over every path, repeated after 1, 3, 7 and 15 seconds where nothing
+came back. The first round makes the link, one every 25 s or so keeps all its paths alive and
+measured, and one follows at once when traffic stalls or the peer speaks from a new address.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Protocol
+
+import msgspec
+
+from rookery.errors import ProtocolError, UnreachableError
+from rookery.identity.cipher_set import Opened, RandomBytes, routing_token
+from rookery.identity.identity import Identity
+from rookery.link.channel import Channel
+from rookery.link.events import ChannelChanged, ChannelOpened, Event, LinkDown, LinkUp
+from rookery.link.exchange import Exchange, Verdict
+from rookery.link.handshake import Handshake
+from rookery.link.multiplexer import Multiplexer
+from rookery.link.paths import Paths
+from rookery.link.reliable import Message
+from rookery.link.rounds import SPACING_S, Rounds, Step
+from rookery.wire.lob import JSON_SIZE_MIN, JsonObject, Packet
+from rookery.wire.path import Path
+
+DATAGRAM_SIZE_MAX = 1400  # a larger packet goes over a stream, where one is there
+FRAGMENT_SIZE_DATAGRAM = 1200
+FRAGMENT_SIZE_STREAM = 32 << 10
+ROOKERY_CSID = 0x40
+_JSON_HEAD_MIN = 2 + JSON_SIZE_MIN
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(JsonObject).decode
+
+
+class LinkState(Enum):
+    """As the specification names them."""
+
+    UNRESOLVED = "unresolved"
+    DOWN = "down"
+    UP = "up"
+
+
+class Site(Protocol):
+    """What a link needs of its endpoint."""
+
+    identity: Identity
+    random: RandomBytes
+
+    def wall(self, now: float) -> int:
+        """Unix seconds."""
+        ...
+
+    def emit(self, event: Event) -> None: ...
+
+    def send(self, link: "Link", path: Path, data: bytes) -> None: ...
+
+    def serves(self, channel_type: str) -> bool: ...
+
+    def control(self, link: "Link", channel_id: int, message: Message, now: float) -> None: ...
+
+    def answered(self, link: "Link", message: Message) -> None: ...
+
+    def exchange_began(self, link: "Link", previous: Exchange | None) -> None: ...
+
+    def unresolved(self, link: "Link") -> None:
+        """A link has no key or no path: somebody may introduce us."""
+        ...
+
+    def link_rose(self, link: "Link", now: float) -> None: ...
+
+    def link_fell(self, link: "Link", now: float) -> None: ...
+
+
+class Link:
+    """One peer, as seen from here."""
+
+    __slots__ = (
+        "_channels",
+        "_is_up",
+        "_rounds",
+        "_site",
+        "_stale_answer_from",
+        "arrival",
+        "exchange",
+        "hashname",
+        "is_router",
+        "keys",
+        "last_error",
+        "observed",
+        "paths",
+        "persistent",
+    )
+
+    def __init__(
+        self, site: Site, hashname: str, keys: Mapping[int, bytes], *, persistent: bool
+    ) -> None:
+        self._site = site
+        self.hashname = hashname
+        self.keys = dict(keys)
+        self.paths = Paths()
+        self.persistent = persistent  # asked for by the user: dialled again and again
+        self.is_router = False
+        self.exchange: Exchange | None = None
+        self.observed: Path | None = None  # our own address, as the peer sees it
+        self.last_error: str | None = None
+        self.arrival: Path | None = None  # where the packet being handled came from
+        self._channels: Multiplexer | None = None
+        self._rounds = Rounds()
+        self._is_up = False
+        self._stale_answer_from = 0.0
+
+    # --- what it is ---
+
+    @property
+    def state(self) -> LinkState:
+        if self._is_up:
+            return LinkState.UP
+        if self.exchange is None or not len(self.paths):
+            return LinkState.UNRESOLVED
+        return LinkState.DOWN
+
+    @property
+    def csid(self) -> int | None:
+        """The cipher set of the exchange: the highest that both sides have."""
+        return max(self.keys.keys() & self._site.identity.keys.keys(), default=None)
+
+    @property
+    def fragment_size(self) -> int:
+        """How many body bytes fit one packet on the path in use."""
+        best = self.paths.best_state
+        if best is not None and best.is_stream and self.csid == ROOKERY_CSID:
+            return FRAGMENT_SIZE_STREAM
+        return FRAGMENT_SIZE_DATAGRAM
+
+    @property
+    def answers_only_news(self) -> bool:
+        return self.csid != ROOKERY_CSID
+
+    # --- what the endpoint and its user ask for ---
+
+    def dial(self, now: float) -> None:
+        """Begin to make the link, unless it is up or being made."""
+        if self._is_up or self._rounds.is_running:
+            return
+        self._ensure_exchange(now)
+        if self.exchange is not None and len(self.paths):
+            self._begin_round(now)
+        else:
+            self._site.unresolved(self)
+            self._fall("nobody knows where it is", now)
+
+    def add_path(self, path: Path, now: float, *, configured: bool) -> None:
+        """A place to try, at once when a round is under way or the link is up."""
+        is_new = path not in self.paths
+        state = self.paths.add(path, configured=configured)
+        if state is None or not is_new:
+            return
+        if self._rounds.is_running and self.exchange is not None:
+            state.sent_s = now
+            self._site.send(self, path, self.exchange.handshake())
+        else:
+            self._rounds.hasten(now)
+
+    def learn(self, keys: Mapping[int, bytes], path: Path, now: float) -> None:
+        """An introduction: keys that make up the hashname, and the router that brought them."""
+        for csid, key in keys.items():
+            self.keys.setdefault(csid, key)
+        self.add_path(path, now, configured=False)
+        self.dial(now)
+
+    def open(
+        self, channel_type: str, head: JsonObject, body: bytes, *, reliable: bool, now: float
+    ) -> Channel:
+        """Open a channel; UnreachableError unless the link is up."""
+        if not self._is_up or self._channels is None:
+            raise UnreachableError(f"the link to {self.hashname[:8]} is {self.state.value}")
+        return self._channels.open(channel_type, head, body, reliable=reliable, now=now)
+
+    def say(self, channel_type: str, head: JsonObject, body: bytes = b"") -> None:
+        """One packet that opens a channel nobody will go on with (`path`, `peer`, `connect`)."""
+        if self._is_up and self._channels is not None:
+            self.transmit({"type": channel_type, **head, "c": self._channels.take_id()}, body)
+
+    def touch(self, channel: Channel) -> None:
+        """The application used a channel: something may be due."""
+        if self._channels is not None:
+            self._channels.touch(channel)
+
+    def close(self, now: float) -> None:
+        """End the session; the peer hears of it through its channels."""
+        if self._channels is not None:
+            self._channels.fail("link closed")
+        self.persistent = False
+        self._fall("closed", now)
+
+    # --- what arrives ---
+
+    def handshake_received(
+        self, opened: Opened, handshake: Handshake, path: Path, now: float
+    ) -> None:
+        """Apply a handshake that decrypted and names this link's hashname."""
+        self.keys.setdefault(handshake.csid, handshake.key)
+        self._ensure_exchange(now)
+        exchange = self.exchange
+        if exchange is None or handshake.csid != exchange.csid:
+            raise ProtocolError("handshake under a lesser cipher set than we share")
+        before = exchange.peer_token
+        verdict = exchange.receive(opened, handshake)
+        if verdict is Verdict.STALE:
+            self._answer_stale(exchange, opened, path, now)
+            return
+        if exchange.peer_token != before:
+            self._begin_session(exchange, now)
+        assert handshake.at is not None
+        self._handshake_heard(exchange, handshake.at, verdict, path, now)
+        if not self._is_up:
+            self._rise(now)
+
+    def packet_received(self, body: bytes, path: Path, now: float) -> None:
+        """Open a channel packet and hand it on."""
+        exchange, channels = self.exchange, self._channels
+        if exchange is None or channels is None:
+            raise ProtocolError("channel packet before the handshake")
+        inner = exchange.open(body)
+        body_at = 2 + int.from_bytes(inner[:2], "big")
+        if not _JSON_HEAD_MIN <= body_at <= len(inner):
+            raise ProtocolError("a channel packet needs a JSON head")
+        try:
+            head = _decode(inner[2:body_at])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise ProtocolError("a channel packet needs a JSON head") from error
+        self.arrival = path
+        channels.received(head, inner[body_at:], now)
+        if path not in self.paths:
+            self._moved(exchange, path, now)
+
+    def path_lost(self, path: Path, now: float) -> None:
+        """A connection ended, or could not be made."""
+        self.paths.lose(path)
+        if self._is_up and self.paths.best is None:
+            self._fall("the last path is gone", now)
+        elif not self._is_up and self._rounds.is_running and not self.paths.unanswered():
+            self._fall("no path could be opened", now)
+
+    # --- time ---
+
+    @property
+    def deadline(self) -> float | None:
+        """When `tick` has something to do."""
+        channels = self._channels.deadline if self._channels is not None else None
+        times = (self._rounds.deadline, channels)
+        return min((time for time in times if time is not None), default=None)
+
+    def tick(self, now: float) -> None:
+        """Repeat, give up, keep alive or dial again, whatever is due."""
+        self._round_goes_on(now)
+        if self._channels is not None:
+            self._channels.expire(now)
+        if self._is_up and self._rounds.is_keepalive_due(now):
+            self._begin_round(now)
+        if self._rounds.is_redial_due(now):
+            self.dial(now)
+
+    def flush(self, now: float) -> None:
+        """Send what the channels have due."""
+        if self._channels is not None:
+            self._channels.flush(now)
+
+    # --- for the channels ---
+
+    def transmit(self, head: JsonObject, body: bytes) -> None:
+        exchange = self.exchange
+        if exchange is None or exchange.session is None:
+            return
+        encoded = _encode(head)
+        data = exchange.seal(len(encoded).to_bytes(2, "big") + encoded + body)
+        path = self.paths.for_size(len(data), DATAGRAM_SIZE_MAX)
+        if path is not None:
+            self._site.send(self, path, data)
+
+    def transmit_over(self, path: Path, head: JsonObject) -> None:
+        """A packet that must take this very path."""
+        if self.exchange is not None and self.exchange.session is not None:
+            data = self.exchange.seal(Packet.of(head).serialize())
+            self._site.send(self, path, data)
+
+    def serves(self, channel_type: str) -> bool:
+        return self._site.serves(channel_type)
+
+    def channel_opened(self, channel: Channel) -> None:
+        self._site.emit(ChannelOpened(self, channel))
+
+    def channel_changed(self, channel: Channel) -> None:
+        self._site.emit(ChannelChanged(channel))
+
+    def channel_stalled(self, now: float) -> None:
+        """Repetitions go unanswered: find out which paths still work."""
+        self._rounds.hasten(now)
+
+    def control(self, channel_id: int, message: Message, now: float) -> None:
+        self._site.control(self, channel_id, message, now)
+
+    def answered(self, message: Message) -> None:
+        self._site.answered(self, message)
+
+    # --- inside ---
+
+    def _ensure_exchange(self, now: float) -> None:
+        """An exchange under the best cipher set that both have; a new one after the link fell."""
+        csid, previous = self.csid, self.exchange
+        if csid is None or (previous is not None and previous.csid == csid):
+            return
+        self._renew_exchange(csid, now)
+
+    def _renew_exchange(self, csid: int, now: float) -> None:
+        identity, previous = self._site.identity, self.exchange
+        self.exchange = Exchange(
+            identity.local[csid],
+            identity.intermediates(csid),
+            self.keys[csid],
+            at=max(self._site.wall(now), previous.at + 1 if previous is not None else 0),
+            random=self._site.random,
+            confirmed=previous.confirmed if previous is not None else 0,
+        )
+        self._site.exchange_began(self, previous)
+
+    def _begin_round(self, now: float) -> None:
+        """A new `at` over every path."""
+        assert self.exchange is not None
+        self.exchange.originate(self._site.wall(now))
+        self.paths.begin_round(now)
+        self._rounds.begin(now, self._jitter())
+        self._send_handshake(self.paths.unanswered())
+
+    def _round_goes_on(self, now: float) -> None:
+        is_answered = self.exchange is not None and self.exchange.is_synchronised
+        match self._rounds.step(now, is_answered=is_answered):
+            case Step.REPEAT:
+                self.paths.repeat_round(now)
+                self._send_handshake(self.paths.unanswered())
+            case Step.SETTLE:
+                self.paths.end_round()
+            case Step.GIVE_UP:
+                self._fall("no answer", now)
+
+    def _send_handshake(self, paths: list[Path]) -> None:
+        assert self.exchange is not None
+        data = self.exchange.handshake()
+        for path in paths:
+            self._site.send(self, path, data)
+
+    def _handshake_heard(
+        self, exchange: Exchange, at: int, verdict: Verdict, path: Path, now: float
+    ) -> None:
+        """Learn what a handshake proves about the path it came by, and answer it there once."""
+        state = self.paths.add(path, configured=False)
+        if state is None:
+            return
+        is_echo = at & 1 == exchange.parity
+        is_answer = state.sent_s is not None and (is_echo or state.proven)
+        if verdict is Verdict.NEWER or is_answer:
+            self.paths.answered(state, now, is_echo=is_echo)
+        elif not state.proven:
+            self._rounds.hasten(now)
+        if not is_echo and state.answered_at != at:
+            state.answered_at = at
+            self._site.send(self, path, exchange.handshake())
+
+    def _answer_stale(self, exchange: Exchange, opened: Opened, path: Path, now: float) -> None:
+        """Show the peer our `at`; one that restarted with a slow clock needs a fresh one."""
+        if now < self._stale_answer_from:
+            return
+        self._stale_answer_from = now + SPACING_S
+        if exchange.peer_token not in (None, routing_token(opened.body)):
+            exchange.originate(self._site.wall(now))
+        self._site.send(self, path, exchange.handshake())
+
+    def _moved(self, exchange: Exchange, path: Path, now: float) -> None:
+        """The peer speaks from a new address: try it, when the packet cannot be a replay."""
+        if exchange.session is not None and exchange.session.replay_proof:
+            self.paths.add(path, configured=False)
+            self._rounds.hasten(now)
+
+    def _begin_session(self, exchange: Exchange, now: float) -> None:
+        if self._channels is not None:
+            self._channels.abandon("the peer restarted")
+        if self._is_up:
+            self._is_up = False
+            self._site.emit(LinkDown(self, "the peer restarted"))
+        self._channels = Multiplexer(self, is_odd=exchange.parity == 1)
+
+    def _rise(self, now: float) -> None:
+        self._is_up = True
+        self.last_error = None
+        self._rounds.up()
+        if not self._rounds.is_running:
+            self._rounds.begin(now, self._jitter())
+            self._rounds.end()
+        self._site.emit(LinkUp(self))
+        self._site.link_rose(self, now)
+
+    def _fall(self, reason: str, now: float) -> None:
+        was_up, self._is_up = self._is_up, False
+        self.last_error = reason
+        if self._channels is not None:
+            self._channels.abandon(f"link down: {reason}")
+            self._channels = None
+        self.paths.silence()
+        self._rounds.down(now, self._jitter(), redial=self.persistent)
+        if self.exchange is not None and self.exchange.session is not None:
+            self._renew_exchange(self.exchange.csid, now)
+        if was_up:
+            self._site.emit(LinkDown(self, reason))
+        self._site.link_fell(self, now)
+
+    def _jitter(self) -> float:
+        """Between 0 and 1."""
+        return self._site.random(1)[0] / 255

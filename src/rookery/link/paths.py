@@ -1,0 +1,189 @@
+"""The paths of one link: all kept alive, the best one chosen.
+
+A handshake round goes out over every path; what comes back over a path proves it and measures
+it. A path that was only *told* to us carries nothing but handshakes until it has proved itself:
+a replayed packet from a forged address must not draw traffic there.
+
+    candidate ──answer or fresh handshake──▶ proven ──missed rounds──▶ silent ──answer──▶ proven
+"""
+
+from collections.abc import Iterator
+
+from rookery.wire.path import NetPath, Path, PeerPath, UrlPath
+
+PATHS_MAX = 16
+ROUNDS_MISSED_MAX = 2  # from here on a path carries no traffic
+ROUNDS_FORGOTTEN = 8  # from here on a path that the peer told us is dropped
+_RTT_WEIGHT = 0.125
+_SWITCH_FACTOR = 0.7  # another path must be this much quicker,
+_SWITCH_GAIN_S = 0.001  # and by this much, before traffic moves
+_RELAY_COST_S = 10.0  # any direct path beats any relay
+
+
+class PathState:
+    """What we know of one path."""
+
+    __slots__ = ("answered_at", "configured", "missed", "path", "proven", "rtt", "sent_s")
+
+    def __init__(self, path: Path, *, configured: bool) -> None:
+        self.path = path
+        self.configured = configured  # by the user, so never forgotten
+        self.proven = False
+        self.missed = 0  # rounds without an answer
+        self.rtt: float | None = None
+        self.sent_s: float | None = None  # when the current round went out here
+        self.answered_at = 0  # the `at` we last answered here
+
+    @property
+    def is_usable(self) -> bool:
+        return self.proven and self.missed < ROUNDS_MISSED_MAX
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether packets of any size pass unharmed."""
+        return isinstance(self.path, UrlPath) or (
+            isinstance(self.path, NetPath) and not self.path.kind.startswith("udp")
+        )
+
+    @property
+    def cost(self) -> float:
+        relay = _RELAY_COST_S if isinstance(self.path, PeerPath) else 0.0
+        return relay + self.missed + (1.0 if self.rtt is None else self.rtt)
+
+    def measured(self, rtt: float) -> None:
+        self.rtt = rtt if self.rtt is None else self.rtt + _RTT_WEIGHT * (rtt - self.rtt)
+
+
+class Paths:
+    """A bounded set of paths and the choice among them."""
+
+    __slots__ = ("_best", "_states")
+
+    def __init__(self) -> None:
+        self._states: dict[Path, PathState] = {}
+        self._best: PathState | None = None
+
+    def __iter__(self) -> Iterator[PathState]:
+        return iter(self._states.values())
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._states
+
+    @property
+    def best(self) -> Path | None:
+        return self._best.path if self._best is not None else None
+
+    @property
+    def best_state(self) -> PathState | None:
+        return self._best
+
+    def state(self, path: Path) -> PathState | None:
+        return self._states.get(path)
+
+    def add(self, path: Path, *, configured: bool) -> PathState | None:
+        """Remember a path; None when there is no room for one more stranger."""
+        state = self._states.get(path)
+        if state is None:
+            if len(self._states) >= PATHS_MAX and not self._evict(configured=configured):
+                return None
+            state = self._states[path] = PathState(path, configured=configured)
+        state.configured |= configured
+        return state
+
+    def begin_round(self, now: float) -> None:
+        """A round begins: whoever left the last one unanswered has missed it."""
+        for state in list(self._states.values()):
+            state.missed += state.sent_s is not None
+            state.sent_s = now
+            if state.missed >= ROUNDS_FORGOTTEN and not state.configured:
+                del self._states[state.path]
+        self._choose()
+
+    def repeat_round(self, now: float) -> None:
+        """The round goes out once more where it is unanswered."""
+        for state in self._states.values():
+            if state.sent_s is not None:
+                state.sent_s = now
+
+    def end_round(self) -> None:
+        """Whoever is still silent has missed the round."""
+        for state in self._states.values():
+            if state.sent_s is not None:
+                state.missed += 1
+                state.sent_s = None
+        self._choose()
+
+    def answered(self, state: PathState, now: float, *, is_echo: bool) -> None:
+        """A fresh handshake or an echo of our round came over this path."""
+        if is_echo and state.sent_s is not None:
+            state.measured(now - state.sent_s)
+        state.proven = True
+        state.missed = 0
+        state.sent_s = None
+        self._choose()
+
+    def lose(self, path: Path) -> None:
+        """A connection-oriented path is gone; only one the user configured can be dialled again."""
+        state = self._states.get(path)
+        if state is None:
+            return
+        state.proven, state.rtt, state.sent_s = False, None, None
+        if not state.configured:
+            del self._states[path]
+        if self._best is state:
+            self._best = None
+        self._choose()
+
+    def discard(self, path: Path) -> None:
+        state = self._states.pop(path, None)
+        if state is not None and state is self._best:
+            self._best = None
+            self._choose()
+
+    def silence(self) -> None:
+        """The link is down: nothing is proven any more."""
+        for state in list(self._states.values()):
+            state.proven, state.missed, state.sent_s, state.rtt = False, 0, None, None
+            if not state.configured:
+                del self._states[state.path]
+        self._best = None
+
+    def unanswered(self) -> list[Path]:
+        """Where the current round is still without an answer."""
+        return [state.path for state in self._states.values() if state.sent_s is not None]
+
+    def for_size(self, size: int, datagram_size_max: int) -> Path | None:
+        """The best path, or for what no datagram should carry, a stream if one is there."""
+        best = self._best
+        if best is None:
+            return None
+        if size <= datagram_size_max or best.is_stream:
+            return best.path
+        streams = [s for s in self._states.values() if s.is_usable and s.is_stream]
+        return min(streams, key=lambda state: state.cost, default=best).path
+
+    def _choose(self) -> None:
+        usable = [state for state in self._states.values() if state.is_usable]
+        if not usable:
+            self._best = None
+            return
+        candidate = min(usable, key=lambda state: state.cost)
+        current = self._best
+        if (
+            current is None
+            or not current.is_usable
+            or candidate.cost < min(current.cost * _SWITCH_FACTOR, current.cost - _SWITCH_GAIN_S)
+        ):
+            self._best = candidate
+
+    def _evict(self, *, configured: bool) -> bool:
+        """Make room: an unproven told path goes first, a usable one only for the user's own."""
+        told = [state for state in self._states.values() if not state.configured]
+        spare = [state for state in told if not state.is_usable] or (told if configured else [])
+        if not spare:
+            return False
+        self.discard(max(spare, key=lambda state: state.missed).path)
+        return True
