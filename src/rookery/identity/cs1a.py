@@ -196,8 +196,8 @@ def _apply(key: bytes, iv: bytes, data: bytes) -> bytes:
 def _ivs(start: bytes) -> Iterator[bytes]:
     """Every IV once, counting up little-endian from a random one."""
     first, period = int.from_bytes(start, "little"), 1 << 8 * _IV_SIZE
-    for number in range(first, first + period):
-        yield (number % period).to_bytes(_IV_SIZE, "little")
+    numbers = range(first, first + period)
+    return ((number % period).to_bytes(_IV_SIZE, "little") for number in numbers)
 
 
 def _next_iv(ivs: Iterator[bytes]) -> bytes:

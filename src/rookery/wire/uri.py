@@ -193,7 +193,7 @@ def _keys(value: object) -> dict[int, bytes]:
         raise DecodeError(f"keys must be a JSON object of up to {KEYS_MAX}")
     keys = {}
     for csid, key in value.items():
-        if not isinstance(csid, str) or not isinstance(key, str):
+        if not isinstance(csid, str) or not isinstance(key, str) or not key:
             raise DecodeError("a key must be base32 text")
         keys[_csid(csid)] = base32.decode(key)
     return keys
