@@ -15,13 +15,13 @@ from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
 from types import MappingProxyType
 
-from rookery.errors import ProtocolError, RemoteError
+from rookery.errors import CongestionError, ProtocolError, RemoteError
 from rookery.identity.cipher_set import TOKEN_SIZE, RandomBytes, routing_token
 from rookery.identity.identity import Identity
 from rookery.link.admission import Admission, AdmissionLimits
 from rookery.link.announcement import parse_announcement
 from rookery.link.channels import path as path_channel
-from rookery.link.events import Discovered, Event, Transmit
+from rookery.link.events import Discovered, Event, LinkForgotten, Transmit
 from rookery.link.exchange import Exchange
 from rookery.link.handshake import Handshake
 from rookery.link.introductions import Introductions, RoutingPolicy
@@ -30,6 +30,8 @@ from rookery.link.reliable import Message
 from rookery.link.stranger import Stranger
 from rookery.wire.lob import Packet
 from rookery.wire.path import Path, PeerPath
+
+LINKS_MAX = 65536  # beyond it only the user's own wishes make new ones
 
 _DEFAULT_LIMITS = AdmissionLimits()
 
@@ -99,6 +101,8 @@ class Endpoint:
 
     def accept(self, stranger: Stranger, now: float, *, persistent: bool = False) -> Link:
         """Link with a stranger and answer the handshake it came with."""
+        if len(self._links) >= LINKS_MAX and stranger.hashname not in self._links:
+            raise CongestionError(f"there are {LINKS_MAX} links already")
         link = self.link(
             stranger.hashname, stranger.keys, stranger.paths, now, persistent=persistent
         )
@@ -348,7 +352,9 @@ class Endpoint:
         return [link for link in self._links.values() if link.is_router]
 
     def _discard(self, link: Link) -> None:
-        self._links.pop(link.hashname, None)
+        if self._links.pop(link.hashname, None) is None:
+            return
+        self.emit(LinkForgotten(link))
         self._armed.pop(link.hashname, None)
         self._touched.pop(link.hashname, None)
         exchange = link.exchange

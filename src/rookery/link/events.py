@@ -32,6 +32,12 @@ class LinkDown(msgspec.Struct, frozen=True):
     reason: str
 
 
+class LinkForgotten(msgspec.Struct, frozen=True):
+    """The endpoint has dropped all it knew of a link."""
+
+    link: "Link"
+
+
 class Discovered(msgspec.Struct, frozen=True):
     """Somebody unknown showed up; nothing has been answered."""
 
@@ -51,4 +57,4 @@ class ChannelChanged(msgspec.Struct, frozen=True):
     channel: "Channel"
 
 
-Event = Transmit | LinkUp | LinkDown | Discovered | ChannelOpened | ChannelChanged
+Event = Transmit | LinkUp | LinkDown | LinkForgotten | Discovered | ChannelOpened | ChannelChanged

@@ -23,6 +23,7 @@ from rookery.link.events import (
     Discovered,
     Event,
     LinkDown,
+    LinkForgotten,
     LinkUp,
     Transmit,
 )
@@ -116,7 +117,7 @@ class Node:
             case ChannelChanged(channel):
                 if (callback := self._watchers.get(channel)) is not None:
                     callback()
-            case Discovered() | LinkUp() | LinkDown():
+            case Discovered() | LinkUp() | LinkDown() | LinkForgotten():
                 pass
         self.notices.append(event)
 

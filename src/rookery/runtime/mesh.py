@@ -1,0 +1,351 @@
+"""A mesh: one identity on real sockets, its links, and whoever serves its channels.
+
+    gates ──packets──▶ Endpoint (the core) ──events──▶ links, channels, handlers
+      ▲                                          │
+      └────────────── transmissions ─────────────┘
+
+It carries packets, time and orders back and forth and decides nothing itself.
+"""
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping
+from types import MappingProxyType, TracebackType
+from typing import Self
+
+from rookery.errors import DecodeError, UsageError
+from rookery.identity.hashname import hashname
+from rookery.identity.identity import Identity
+from rookery.link.admission import AdmissionLimits
+from rookery.link.announcement import announcements
+from rookery.link.channel import Channel as ChannelCore
+from rookery.link.endpoint import Endpoint
+from rookery.link.events import (
+    ChannelChanged,
+    ChannelOpened,
+    Discovered,
+    Event,
+    LinkDown,
+    LinkForgotten,
+    LinkUp,
+    Transmit,
+)
+from rookery.link.introductions import RoutingPolicy, route_for_links
+from rookery.link.link import Link as LinkCore
+from rookery.link.link import LinkState
+from rookery.link.stranger import Stranger
+from rookery.runtime.channel import Channel
+from rookery.runtime.discovery import Discovery
+from rookery.runtime.gate import Gate
+from rookery.runtime.link import Link
+from rookery.runtime.services import Handler, Services
+from rookery.runtime.udp_gate import UdpGate
+from rookery.wire.lob import JsonObject, Packet
+from rookery.wire.path import Path, PeerPath
+from rookery.wire.uri import LinkAddress, host_paths
+
+OnDiscover = Callable[[Stranger], None]
+
+_ADDRESSES_MAX = 8  # of one named host
+DISCOVERY_S = 120.0  # "used sparingly": announcing ends by itself
+
+
+class Mesh:
+    """The local endpoint; made by `rookery.create`."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        *,
+        limits: AdmissionLimits | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`clock` counts seconds; uvloop's own counts only milliseconds."""
+        self._loop = asyncio.get_running_loop()
+        self._now = clock
+        self._core = Endpoint(
+            identity,
+            random=os.urandom,
+            unix_s=time.time(),
+            now=clock(),
+            limits=limits or AdmissionLimits(),
+        )
+        self.on_discover: OnDiscover | None = None
+        self._gates: list[Gate] = []
+        self._gate_of: dict[str, Gate] = {}
+        self._links: dict[str, Link] = {}
+        self._channels: dict[ChannelCore, Channel] = {}
+        self._services = Services()
+        self._discovery = Discovery(self)
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
+        self._pump_due = False
+        self._is_closed = False
+
+    @property
+    def identity(self) -> Identity:
+        return self._core.identity
+
+    @property
+    def hashname(self) -> str:
+        return self._core.hashname
+
+    @property
+    def links(self) -> Mapping[str, Link]:
+        return MappingProxyType(self._links)
+
+    @property
+    def dropped(self) -> Mapping[str, int]:
+        """Packets refused so far, by kind of error."""
+        return MappingProxyType(self._core.dropped)
+
+    @property
+    def is_discoverable(self) -> bool:
+        return self._discovery.is_announcing
+
+    @property
+    def address(self) -> LinkAddress:
+        """What others need to link with us: `.json()` or `.uri()`."""
+        routers = [PeerPath(link.hashname) for link in self._core.links.values() if link.is_router]
+        paths = (*self._core.own_paths, *routers)
+        return LinkAddress(self.hashname, dict(self.identity.keys), paths)
+
+    # --- links ---
+
+    def link(self, to: str | JsonObject | LinkAddress | Stranger) -> Link:
+        """The link to a URI, JSON link, hashname or discovered stranger; dialled at once."""
+        if isinstance(to, Stranger):
+            core = self._core.accept(to, self._now(), persistent=False)
+        else:
+            core = self._dial(_address(to))
+        self._pump_soon()
+        return self._link_of(core)
+
+    def forget(self, link: Link) -> None:
+        self._core.forget(link.core, self._now())
+        self._pump_soon()
+
+    def set_router(self, link: Link, is_router: bool) -> None:
+        self._core.set_router(link.core, is_router, self._now())
+        self._pump_soon()
+
+    def route(self, policy: RoutingPolicy | None = route_for_links) -> None:
+        """Be a router for our links, or for those of them that a policy lets meet."""
+        self._core.route(policy)
+
+    def discover(self, is_on: bool = True, *, seconds: float = DISCOVERY_S) -> None:
+        """Announce ourselves on the local network for a while, or stop."""
+        if is_on:
+            self._discovery.announce(announcements(self.identity), seconds)
+        else:
+            self._discovery.be_silent()
+
+    # --- channels ---
+
+    def serve(self, kind: str, handler: Handler) -> None:
+        """Have `handler(channel)` run for every channel of this type that a peer opens."""
+        self._services.add(kind, handler)
+        self._core.types.add(kind)
+
+    def open(
+        self, link: Link, kind: str, head: JsonObject, body: bytes, *, reliable: bool, end: bool
+    ) -> Channel:
+        if end:
+            head = {**head, "end": True}
+        now = self._now()
+        core = link.core.open(kind, head, body, reliable=reliable, now=now)
+        self.touch(link)
+        return self._channel_of(link, core)
+
+    # --- gates ---
+
+    def add_gate(self, gate: Gate) -> None:
+        """Carry packets through this gate as well."""
+        self._gates.append(gate)
+        for kind in gate.kinds:
+            self._gate_of[kind] = gate
+        self.gates_changed()
+        if isinstance(gate, UdpGate):
+            self._discovery.add(gate)
+
+    def gates_changed(self) -> None:
+        """The addresses we listen on are others now."""
+        self._core.own_paths = tuple(path for gate in self._gates for path in gate.paths)
+
+    def received(self, path: Path, packet: Packet) -> None:
+        self._core.received(path, packet, self._now())
+
+    def drained(self) -> None:
+        self._pump()
+
+    def lost(self, path: Path) -> None:
+        self._core.lost(path, self._now())
+        self._pump_soon()
+
+    # --- life ---
+
+    async def close(self) -> None:
+        """Tell the peers, end every task and close every socket."""
+        if self._is_closed:
+            return
+        for link in list(self._links.values()):
+            self.forget(link)
+        self._pump()
+        self._is_closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        await self._services.close()
+        await self._discovery.close()
+        for gate in self._gates:
+            await gate.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    # --- the pump ---
+
+    def touch(self, link: Link) -> None:
+        self._core.touch(link.core)
+        self._pump_soon()
+
+    def _pump_soon(self) -> None:
+        if not self._pump_due and not self._is_closed:
+            self._pump_due = True
+            self._loop.call_soon(self._pump)
+
+    def _pump(self) -> None:
+        """Carry out what the core has decided, then sleep until it needs to be woken."""
+        self._pump_due = False
+        if self._is_closed:
+            return
+        now = self._now()
+        self._core.flush(now)
+        while events := self._core.take():
+            for event in events:
+                self._carry_out(event)
+            self._core.flush(now)
+        self._rearm()
+
+    def _rearm(self) -> None:
+        """Keep one timer; one that comes too early finds nothing to do."""
+        deadline = self._core.deadline
+        if deadline is None or (self._timer is not None and self._timer_at <= deadline):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_at = deadline
+        self._timer = self._loop.call_later(max(deadline - self._now(), 0.0), self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self._core.tick(self._now())
+        self._pump()
+
+    def _carry_out(self, event: Event) -> None:
+        match event:
+            case Transmit(path, data):
+                gate = self._gate_of.get(path.kind)
+                if gate is not None:
+                    gate.send(path, data)
+            case ChannelChanged(core):
+                self._wake(core)
+            case ChannelOpened(link, core):
+                self._services.serve(self._channel_of(self._link_of(link), core))
+            case LinkUp(link):
+                self._link_of(link).changed(LinkState.UP)
+            case LinkDown(link):
+                self._link_of(link).changed(LinkState.DOWN)
+            case LinkForgotten(link):
+                self._forgotten(link)
+            case Discovered(stranger):
+                self._discovered(stranger)
+
+    def _wake(self, core: ChannelCore) -> None:
+        channel = self._channels.get(core)
+        if channel is not None:
+            channel.wake()
+            if core.is_closed:
+                del self._channels[core]
+
+    def _forgotten(self, core: LinkCore) -> None:
+        link = self._links.get(core.hashname)
+        if link is not None and link.core is core:
+            del self._links[core.hashname]
+            link.forgotten()
+
+    def _discovered(self, stranger: Stranger) -> None:
+        link = self._core.links.get(stranger.hashname)
+        if link is not None:
+            for path in stranger.paths:
+                link.add_path(path, self._now(), configured=False)
+        elif self.on_discover is not None:
+            self.on_discover(stranger)
+
+    def _link_of(self, core: LinkCore) -> Link:
+        link = self._links.get(core.hashname)
+        if link is None or link.core is not core:
+            link = self._links[core.hashname] = Link(self, core)
+        return link
+
+    def _channel_of(self, link: Link, core: ChannelCore) -> Channel:
+        channel = Channel(link, core)
+        if not core.is_closed:
+            self._channels[core] = channel
+        return channel
+
+    # --- names ---
+
+    def _dial(self, address: LinkAddress) -> LinkCore:
+        hashname = checked_hashname(address)
+        if hashname == self.hashname:
+            raise UsageError("that link leads back to this endpoint")
+        now = self._now()
+        core = self._core.link(hashname, address.keys, address.paths, now)
+        if address.host:
+            self._services.spawn(self._resolve(core, address.host, address.port))
+        return core
+
+    async def _resolve(self, core: LinkCore, host: str, port: int) -> None:
+        """Find the addresses of a named host; a link that is wanted waits for them meanwhile."""
+        try:
+            found = await self._loop.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
+        except OSError as error:
+            core.last_error = f"{host}: {error.strerror}"
+            return
+        for ip in dict.fromkeys(str(entry[4][0]) for entry in found[:_ADDRESSES_MAX]):
+            for path in host_paths(ip, port):
+                core.add_path(path, self._now(), configured=True)
+        core.dial(self._now())
+        self._core.touch(core)
+        self._pump_soon()
+
+
+def _address(to: str | JsonObject | LinkAddress) -> LinkAddress:
+    if isinstance(to, LinkAddress):
+        return to
+    try:
+        return LinkAddress.parse(to) if isinstance(to, str) else LinkAddress.of_json(to)
+    except DecodeError as error:
+        raise UsageError(str(error)) from error
+
+
+def checked_hashname(address: LinkAddress) -> str:
+    """The hashname an address leads to; UsageError when it and the keys disagree."""
+    if not address.keys:
+        if address.hashname is None:
+            raise UsageError("a link needs a hashname or keys")
+        return address.hashname
+    made = hashname(address.keys)
+    if address.hashname not in (None, made):
+        raise UsageError("the keys of the link make another hashname than it says")
+    return made
