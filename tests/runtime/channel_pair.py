@@ -158,6 +158,10 @@ class Pair:
         self.bob = PairedLink(BOB, self._tasks)
         self.alice.peer, self.bob.peer = self.bob, self.alice
 
+    @property
+    def hashnames(self) -> tuple[str, str]:
+        return ALICE, BOB
+
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
         return self

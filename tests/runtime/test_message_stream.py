@@ -10,7 +10,9 @@ from rookery.link.channels.stream import Content, Json
 from rookery.runtime.conduit import Conduit
 from rookery.runtime.message_stream import MessageStream
 from rookery.wire.lob import Packet
-from tests.runtime.channel_pair import BOB, WINDOW, Pair
+from tests.runtime.channel_pair import WINDOW, Pair
+from tests.runtime.ends import Ends
+from tests.runtime.mesh_pair import MeshPair
 
 
 @pytest.fixture
@@ -19,22 +21,28 @@ async def pair() -> AsyncIterator[Pair]:
         yield pair
 
 
+@pytest.fixture(params=[Pair, MeshPair])
+async def ends(request: pytest.FixtureRequest) -> AsyncIterator[Ends]:
+    async with request.param() as ends:
+        yield ends
+
+
 async def echo(channel: Conduit) -> None:
     async with MessageStream(channel) as messages:
         async for content in messages:
             await messages.send(content)
 
 
-async def test_messages_of_each_kind_come_back_whole(pair: Pair) -> None:
+async def test_messages_of_each_kind_come_back_whole(ends: Ends) -> None:
     sent: list[Content] = [
         b"",
         b"x" * 5000,
         Json({"a": [1, None]}),
         Packet.of({"type": "chat"}, b"y" * 3000),
     ]
-    pair.bob.serve("chat", echo)
-    async with MessageStream(pair.alice.open("chat")) as messages:
-        assert messages.hashname == BOB
+    ends.bob.serve("chat", echo)
+    async with MessageStream(ends.alice.open("chat")) as messages:
+        assert messages.hashname == ends.hashnames[1]
         for content in sent:
             await messages.send(content)
             assert await messages.receive() == content
@@ -42,10 +50,10 @@ async def test_messages_of_each_kind_come_back_whole(pair: Pair) -> None:
         assert await messages.receive() is None
 
 
-async def test_messages_sent_at_once_do_not_mix(pair: Pair) -> None:
-    pair.bob.serve("chat", echo)
+async def test_messages_sent_at_once_do_not_mix(ends: Ends) -> None:
+    ends.bob.serve("chat", echo)
     bodies = [bytes([n]) * 3500 for n in range(5)]
-    async with MessageStream(pair.alice.open("chat")) as messages:
+    async with MessageStream(ends.alice.open("chat")) as messages:
         async with asyncio.TaskGroup() as tasks:
             for body in bodies:
                 tasks.create_task(messages.send(body))
@@ -84,7 +92,7 @@ async def test_a_message_not_begun_costs_nothing(pair: Pair) -> None:
         assert [await messages.receive() for n in range(WINDOW)] == [bytes([n]) for n in range(8)]
 
 
-async def test_nonsense_fails_the_channel_for_both(pair: Pair) -> None:
+async def test_nonsense_fails_the_channel_for_both(ends: Ends) -> None:
     told = asyncio.get_running_loop().create_future()
 
     async def nonsense(channel: Conduit) -> None:
@@ -94,18 +102,18 @@ async def test_nonsense_fails_the_channel_for_both(pair: Pair) -> None:
         except ChannelError as error:
             told.set_result(str(error))
 
-    pair.bob.serve("chat", nonsense)
-    messages = MessageStream(pair.alice.open("chat"))
+    ends.bob.serve("chat", nonsense)
+    messages = MessageStream(ends.alice.open("chat"))
     with pytest.raises(ProtocolError, match="unknown encoding"):
         await messages.receive()
     assert "unknown encoding" in await told
 
 
-async def test_half_a_message_at_the_end_is_an_error(pair: Pair) -> None:
+async def test_half_a_message_at_the_end_is_an_error(ends: Ends) -> None:
     async def half(channel: Conduit) -> None:
         await channel.send({"frag": True}, b"x")
 
-    pair.bob.serve("chat", half)
+    ends.bob.serve("chat", half)
     with pytest.raises(ProtocolError, match="within a message"):
-        async with MessageStream(pair.alice.open("chat")) as messages:
+        async with MessageStream(ends.alice.open("chat")) as messages:
             await messages.receive()

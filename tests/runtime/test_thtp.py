@@ -11,6 +11,8 @@ from rookery.runtime.thtp import request
 from rookery.runtime.thtp_server import Request, thtp_handler
 from rookery.wire.lob import JsonObject, Packet
 from tests.runtime.channel_pair import ALICE, Pair
+from tests.runtime.ends import Ends
+from tests.runtime.mesh_pair import MeshPair
 
 MEGABYTE = bytes(range(256)) * 4096
 
@@ -21,8 +23,14 @@ async def pair() -> AsyncIterator[Pair]:
         yield pair
 
 
-def serve(pair: Pair, answer: Callable[[Request], Awaitable[None]]) -> None:
-    pair.bob.serve("thtp", thtp_handler(answer))
+@pytest.fixture(params=[Pair, MeshPair])
+async def ends(request: pytest.FixtureRequest) -> AsyncIterator[Ends]:
+    async with request.param() as ends:
+        yield ends
+
+
+def serve(ends: Ends, answer: Callable[[Request], Awaitable[None]]) -> None:
+    ends.bob.serve("thtp", thtp_handler(answer))
 
 
 async def echo(received: Request) -> None:
@@ -49,14 +57,14 @@ async def test_a_small_request_is_one_packet_and_so_is_its_answer(pair: Pair) ->
 
 
 @pytest.mark.parametrize("size", [1, 900, 1000, 1001, 100_000, len(MEGABYTE)])
-async def test_bodies_stream_both_ways_byte_exact(pair: Pair, size: int) -> None:
-    serve(pair, echo)
-    response = await request(pair.alice, "POST", "/", body=MEGABYTE[:size])
+async def test_bodies_stream_both_ways_byte_exact(ends: Ends, size: int) -> None:
+    serve(ends, echo)
+    response = await request(ends.alice, "POST", "/", body=MEGABYTE[:size])
     assert await response.read() == MEGABYTE[:size]
 
 
-async def test_a_body_can_be_produced_as_it_goes(pair: Pair) -> None:
-    serve(pair, echo)
+async def test_a_body_can_be_produced_as_it_goes(ends: Ends) -> None:
+    serve(ends, echo)
     heard = asyncio.Queue[bytes]()
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -65,7 +73,7 @@ async def test_a_body_can_be_produced_as_it_goes(pair: Pair) -> None:
         assert await heard.get() == b"first"  # it came back before the request was complete
         yield b"second"
 
-    async with await request(pair.alice, "POST", "/", body=pieces()) as response:
+    async with await request(ends.alice, "POST", "/", body=pieces()) as response:
         received = []
         async for piece in response:
             received.append(piece)
@@ -73,7 +81,7 @@ async def test_a_body_can_be_produced_as_it_goes(pair: Pair) -> None:
     assert b"".join(received) == b"firstsecond"
 
 
-async def test_a_body_that_breaks_is_the_callers_to_know(pair: Pair) -> None:
+async def test_a_body_that_breaks_is_the_callers_to_know(ends: Ends) -> None:
     answered = asyncio.Event()
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -81,8 +89,8 @@ async def test_a_body_that_breaks_is_the_callers_to_know(pair: Pair) -> None:
         await answered.wait()
         raise KeyError("lost file")
 
-    serve(pair, echo)
-    response = await request(pair.alice, "POST", "/", body=pieces())
+    serve(ends, echo)
+    response = await request(ends.alice, "POST", "/", body=pieces())
     answered.set()
     with pytest.raises(KeyError, match="lost file"):
         await response.read()
@@ -90,17 +98,17 @@ async def test_a_body_that_breaks_is_the_callers_to_know(pair: Pair) -> None:
     async def waits(received: Request) -> None:
         await received.read()
 
-    serve(pair, waits)
+    serve(ends, waits)
     with pytest.raises(KeyError, match="lost file"):
-        await request(pair.alice, "POST", "/", body=pieces())
+        await request(ends.alice, "POST", "/", body=pieces())
 
 
-async def test_an_early_answer_stops_the_upload(pair: Pair) -> None:
+async def test_an_early_answer_stops_the_upload(ends: Ends) -> None:
     async def refuses(received: Request) -> None:
         await received.respond_text(413, "too much")
 
-    serve(pair, refuses)
-    response = await request(pair.alice, "POST", "/", body=MEGABYTE)
+    serve(ends, refuses)
+    response = await request(ends.alice, "POST", "/", body=MEGABYTE)
     assert response.status == 413
     assert await response.read() == b"too much\n"
 
@@ -126,24 +134,24 @@ async def test_an_unread_response_stops_the_server_until_closed(pair: Pair) -> N
     await gone.wait()
 
 
-async def test_a_body_read_as_a_whole_is_bounded_on_both_sides(pair: Pair) -> None:
+async def test_a_body_read_as_a_whole_is_bounded_on_both_sides(ends: Ends) -> None:
     async def small(received: Request) -> None:
         await received.read(size_max=10)
 
-    serve(pair, small)
-    response = await request(pair.alice, "POST", "/", body=bytes(11))
+    serve(ends, small)
+    response = await request(ends.alice, "POST", "/", body=bytes(11))
     assert (response.status, await response.read()) == (400, b"the body exceeds 10 bytes\n")
-    serve(pair, echo)
-    response = await request(pair.alice, "POST", "/", body=bytes(11))
+    serve(ends, echo)
+    response = await request(ends.alice, "POST", "/", body=bytes(11))
     with pytest.raises(ProtocolError, match="exceeds 10"):
         await response.read(size_max=10)
 
 
-async def test_json_is_read_or_refused(pair: Pair) -> None:
-    serve(pair, echo)
-    response = await request(pair.alice, "POST", "/", body=b'{"a":[1]}')
+async def test_json_is_read_or_refused(ends: Ends) -> None:
+    serve(ends, echo)
+    response = await request(ends.alice, "POST", "/", body=b'{"a":[1]}')
     assert await response.json() == {"a": [1]}
-    response = await request(pair.alice, "POST", "/", body=b"{")
+    response = await request(ends.alice, "POST", "/", body=b"{")
     with pytest.raises(DecodeError, match="not JSON"):
         await response.json()
 
@@ -157,10 +165,10 @@ async def test_json_is_read_or_refused(pair: Pair) -> None:
     ],
 )
 async def test_an_invalid_request_is_answered_400(
-    pair: Pair, head: JsonObject, text: bytes
+    ends: Ends, head: JsonObject, text: bytes
 ) -> None:
-    serve(pair, echo)
-    channel = pair.alice.open("thtp", None, Packet.of(head).serialize(), end=True)
+    serve(ends, echo)
+    channel = ends.alice.open("thtp", None, Packet.of(head).serialize(), end=True)
     answer = await channel.receive()
     assert answer is not None
     packet = Packet.parse(answer[1])
@@ -168,31 +176,31 @@ async def test_an_invalid_request_is_answered_400(
 
 
 @pytest.mark.parametrize("body", [b"", b"\x00", b"\x00\x03abc", b"\xff\xff", b"\x00\x20{"])
-async def test_bytes_that_are_no_request_are_answered_400(pair: Pair, body: bytes) -> None:
-    serve(pair, echo)
-    channel = pair.alice.open("thtp", None, body, end=True)
+async def test_bytes_that_are_no_request_are_answered_400(ends: Ends, body: bytes) -> None:
+    serve(ends, echo)
+    channel = ends.alice.open("thtp", None, body, end=True)
     answer = await channel.receive()
     assert answer is not None
     assert Packet.parse(answer[1]).json[":status"] == 400
 
 
 async def test_a_head_that_never_comes_is_answered_408(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
+    ends: Ends, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rookery.runtime.thtp_server.HEAD_S_MAX", 0.02)
-    serve(pair, echo)
-    channel = pair.alice.open("thtp", None, b"\x00")
+    serve(ends, echo)
+    channel = ends.alice.open("thtp", None, b"\x00")
     answer = await channel.receive()
     assert answer is not None
     assert Packet.parse(answer[1]).json[":status"] == 408
     channel.fail("done")
 
 
-async def test_requests_as_the_public_javascript_peer_sends_them(pair: Pair) -> None:
+async def test_requests_as_the_public_javascript_peer_sends_them(ends: Ends) -> None:
     """The open without `end`, an empty packet that ends, and stream keys on the way (T7)."""
-    serve(pair, echo)
+    serve(ends, echo)
     head = Packet.of({":method": "POST", ":path": "/"}).serialize()
-    channel = pair.alice.open("thtp", None, head[:5])
+    channel = ends.alice.open("thtp", None, head[:5])
     await channel.send({"frag": True}, head[5:] + b"he")
     await channel.send({"enc": "binary"}, b"llo")
     await channel.end()
@@ -202,7 +210,7 @@ async def test_requests_as_the_public_javascript_peer_sends_them(pair: Pair) -> 
     assert Packet.parse(received).body == b"hello"
 
 
-async def test_answers_as_the_public_javascript_peer_sends_them(pair: Pair) -> None:
+async def test_answers_as_the_public_javascript_peer_sends_them(ends: Ends) -> None:
     """Head and body in packets of their own, with `enc`, then the end (T7)."""
 
     async def javascript(channel: Conduit) -> None:
@@ -211,64 +219,63 @@ async def test_answers_as_the_public_javascript_peer_sends_them(pair: Pair) -> N
         await channel.send({"enc": "binary"}, b"hello /vector")
         await channel.end()
 
-    pair.bob.serve("thtp", javascript)
-    response = await request(pair.alice, "GET", "/vector")
+    ends.bob.serve("thtp", javascript)
+    response = await request(ends.alice, "GET", "/vector")
     assert await response.read() == b"hello /vector"
 
 
 @pytest.mark.parametrize("body", [b"", b"\x00\x00", b'\x00\x0d{":status":1}', b"\x00\x07nothing"])
-async def test_an_answer_that_is_none_is_an_error(pair: Pair, body: bytes) -> None:
+async def test_an_answer_that_is_none_is_an_error(ends: Ends, body: bytes) -> None:
     async def nonsense(channel: Conduit) -> None:
         await channel.send(None, body)
 
-    pair.bob.serve("thtp", nonsense)
+    ends.bob.serve("thtp", nonsense)
     with pytest.raises((DecodeError, ProtocolError)):
-        await request(pair.alice, "GET", "/")
+        await request(ends.alice, "GET", "/")
 
 
 async def test_a_handler_that_breaks_is_500_and_says_no_more(
-    pair: Pair, caplog: pytest.LogCaptureFixture
+    ends: Ends, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def breaks(received: Request) -> None:
         raise KeyError("secret")
 
-    serve(pair, breaks)
-    response = await request(pair.alice, "GET", "/")
+    serve(ends, breaks)
+    response = await request(ends.alice, "GET", "/")
     assert (response.status, await response.read()) == (500, b"internal error\n")
     assert "secret" in caplog.text
 
 
-async def test_a_handler_that_breaks_within_its_answer_fails_the_channel(pair: Pair) -> None:
+async def test_a_handler_that_breaks_within_its_answer_fails_the_channel(ends: Ends) -> None:
     async def breaks(received: Request) -> None:
         received.start(200)
         await received.write(b"half")
         raise KeyError("secret")
 
-    serve(pair, breaks)
-    response = await request(pair.alice, "GET", "/")
+    serve(ends, breaks)
     with pytest.raises(ChannelError, match="internal error"):
-        await response.read()
+        await (await request(ends.alice, "GET", "/")).read()
 
 
-async def test_a_handler_that_says_nothing_is_500(pair: Pair) -> None:
+async def test_a_handler_that_says_nothing_is_500(ends: Ends) -> None:
     async def silent(received: Request) -> None:
         pass
 
-    serve(pair, silent)
-    response = await request(pair.alice, "GET", "/")
+    serve(ends, silent)
+    response = await request(ends.alice, "GET", "/")
     assert (response.status, await response.read()) == (500, b"no response\n")
 
 
-async def test_a_head_request_gets_no_body(pair: Pair) -> None:
+async def test_a_head_request_gets_no_body(ends: Ends) -> None:
     async def answer(received: Request) -> None:
         await received.respond(200, [], b"hello")
 
-    serve(pair, answer)
-    response = await request(pair.alice, "HEAD", "/")
+    serve(ends, answer)
+    response = await request(ends.alice, "HEAD", "/")
     assert (response.headers["content-length"], await response.read()) == ("5", b"")
 
 
-async def test_the_order_of_calls_is_kept(pair: Pair) -> None:
+async def test_the_order_of_calls_is_kept(ends: Ends) -> None:
     answered: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def answer(received: Request) -> None:
@@ -283,18 +290,18 @@ async def test_the_order_of_calls_is_kept(pair: Pair) -> None:
             await received.finish()
         answered.set_result(received.hashname)
 
-    serve(pair, answer)
-    response = await request(pair.alice, "GET", "/")
+    serve(ends, answer)
+    response = await request(ends.alice, "GET", "/")
     assert await response.read() == b"now"
-    assert await answered == ALICE
+    assert await answered == ends.hashnames[0]
 
 
-async def test_repeated_headers_are_joined_for_reading(pair: Pair) -> None:
+async def test_repeated_headers_are_joined_for_reading(ends: Ends) -> None:
     async def answer(received: Request) -> None:
         await received.respond(200, [("set-cookie", "a=1"), ("set-cookie", "b=2")])
 
-    serve(pair, answer)
-    response = await request(pair.alice, "GET", "/")
+    serve(ends, answer)
+    response = await request(ends.alice, "GET", "/")
     assert response.headers["set-cookie"] == "a=1, b=2"
     assert ("set-cookie", "b=2") in response.head.headers
     await response.read()
@@ -306,12 +313,12 @@ async def test_a_request_that_http_cannot_mean_is_not_sent(pair: Pair) -> None:
     assert pair.alice.opened == []
 
 
-async def test_a_peer_without_the_service_refuses(pair: Pair) -> None:
+async def test_a_peer_without_the_service_refuses(ends: Ends) -> None:
     with pytest.raises(ChannelError, match="unknown type"):
-        await request(pair.alice, "GET", "/")
+        await request(ends.alice, "GET", "/")
 
 
-async def test_giving_up_waiting_tells_the_peer(pair: Pair) -> None:
+async def test_giving_up_waiting_tells_the_peer(ends: Ends) -> None:
     gone = asyncio.Event()
 
     async def slow(received: Request) -> None:
@@ -319,8 +326,8 @@ async def test_giving_up_waiting_tells_the_peer(pair: Pair) -> None:
         gone.set()
         raise ChannelError("gone")
 
-    serve(pair, slow)
+    serve(ends, slow)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.05):
-            await request(pair.alice, "POST", "/", body=MEGABYTE)
+            await request(ends.alice, "POST", "/", body=MEGABYTE)
     await gone.wait()

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from types import TracebackType
 from typing import Self
 
-from rookery.errors import RookeryError, UsageError
+from rookery.errors import ChannelError, RookeryError, UsageError
 from rookery.link.channels.stream import TYPE, parse_options, serialize_options
 from rookery.runtime.conduit import Conduit, Handler, Opener, failure_text, linger
 from rookery.wire.lob import JsonObject
@@ -175,7 +175,11 @@ class Stream:
     async def _packet(self) -> bytes:
         """The next bytes of the peer, empty at the end."""
         while not self._ended:
-            message = await self._channel.receive()
+            try:
+                message = await self._channel.receive()
+            except ChannelError as error:
+                self._failure = error  # a writer need not try to know
+                raise
             if message is None:
                 self._ended = True
             elif message[1]:

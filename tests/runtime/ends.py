@@ -1,0 +1,34 @@
+"""What a service test needs of its surroundings: Alice, who opens, and Bob, who serves."""
+
+from types import TracebackType
+from typing import Protocol, Self
+
+from rookery.runtime.conduit import Handler, Opener
+
+
+class Server(Protocol):
+    def serve(self, kind: str, handler: Handler) -> None: ...
+
+
+class Ends(Protocol):
+    """Two joined endpoints, by a queue or by a network."""
+
+    @property
+    def alice(self) -> Opener: ...
+
+    @property
+    def bob(self) -> Server: ...
+
+    @property
+    def hashnames(self) -> tuple[str, str]:
+        """Alice's and Bob's."""
+        ...
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...

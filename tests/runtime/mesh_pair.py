@@ -1,0 +1,54 @@
+"""The same two ends as `channel_pair`, but real: two meshes linked over loopback UDP."""
+
+import asyncio
+import os
+from types import TracebackType
+from typing import Self
+
+from rookery.identity.identity import Identity
+from rookery.link.stranger import Stranger
+from rookery.runtime.link import Link
+from rookery.runtime.mesh import Mesh
+from rookery.runtime.udp_gate import UdpGate
+
+
+class MeshPair:
+    """Alice's link to Bob, and Bob's mesh."""
+
+    alice: Link
+    bob: Mesh
+
+    def __init__(self) -> None:
+        self._failures: list[str] = []
+
+    @property
+    def hashnames(self) -> tuple[str, str]:
+        return self.alice.mesh.hashname, self.bob.hashname
+
+    async def __aenter__(self) -> Self:
+        asyncio.get_running_loop().set_exception_handler(
+            lambda _, context: self._failures.append(repr(context))
+        )
+        alice, self.bob = await _mesh(), await _mesh()
+        self.bob.on_discover = self._accept
+        self.alice = await alice.link(self.bob.address).up()
+        return self
+
+    def _accept(self, stranger: Stranger) -> None:
+        self.bob.link(stranger)
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.alice.mesh.close()
+        await self.bob.close()
+        assert not self._failures, "a handler failed"
+
+
+async def _mesh() -> Mesh:
+    mesh = Mesh(Identity.generate([0x3A], os.urandom))
+    mesh.add_gate(await UdpGate.bind(mesh))
+    return mesh
