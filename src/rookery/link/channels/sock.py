@@ -96,7 +96,7 @@ def parse_open(head: JsonObject) -> Request:
         case "bind":
             return Bind(_wanted_port(head))
         case "accept":
-            return Accept(_bound_address(head), parse_address(head, "src"))
+            return Accept(parse_bound(head), parse_address(head, "src"))
         case _:
             raise DecodeError("sock is none of connect, bind and accept")
 
@@ -114,6 +114,21 @@ def parse_address(head: JsonObject, key: str) -> Address | None:
     return Address(host, port)
 
 
+def parse_bound(head: JsonObject) -> Address:
+    """The bound `dst` of an answer to bind, or of an accept.
+
+    JavaScript writes `"ip":null` when it finds no outward interface; the port is what counts.
+    """
+    value = head.get("dst")
+    if not isinstance(value, dict):
+        raise DecodeError("no dst that was bound")
+    if value.get("ip") is None:
+        return Address("0.0.0.0", _port(value, "dst"))  # noqa: S104
+    address = parse_address(head, "dst")
+    assert address is not None
+    return address
+
+
 def _wanted_port(head: JsonObject) -> int:
     """The spec's `src.port` first, then JavaScript's `dst.port`."""
     for key in ("src", "dst"):
@@ -121,18 +136,6 @@ def _wanted_port(head: JsonObject) -> int:
         if isinstance(value, dict) and (port := _port(value, key)):
             return port
     return 0
-
-
-def _bound_address(head: JsonObject) -> Address:
-    """JavaScript writes `"ip":null` when it finds no outward interface; the port is what counts."""
-    value = head.get("dst")
-    if not isinstance(value, dict):
-        raise DecodeError("accept needs the dst it was bound to")
-    if value.get("ip") is None:
-        return Address("0.0.0.0", _port(value, "dst"))  # noqa: S104
-    address = parse_address(head, "dst")
-    assert address is not None
-    return address
 
 
 def _port(value: JsonObject, key: str) -> int:
@@ -151,6 +154,7 @@ class Fault(StrEnum):
     INVALID = "invalid"
     REFUSED = "refused"
     UNREACHABLE = "unreachable"
+    RESET = "reset"
     IN_USE = "in use"
     BUSY = "busy"
 
