@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from rookery.errors import UsageError
+from rookery.link.announcement import MULTICAST_GROUP
 from rookery.runtime.gate import Gate
 from rookery.runtime.udp_gate import BATCH_MAX, UdpGate
 from rookery.wire.cloak import cloak, reveal
@@ -95,6 +96,17 @@ async def test_a_plain_datagram_can_be_sent_for_discovery(
 ) -> None:
     gate.send_plain(path_of(peer), HELLO)
     assert await datagram(peer) == HELLO
+
+
+async def test_an_announcement_from_loopback_is_heard_on_loopback(gate: UdpGate) -> None:
+    """T6"""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as group:
+        group.setblocking(False)
+        group.bind((MULTICAST_GROUP, 0))
+        membership = socket.inet_aton(MULTICAST_GROUP) + socket.inet_aton("127.0.0.1")
+        group.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, membership)
+        gate.send_plain(path_of(group), HELLO)
+        assert await datagram(group) == HELLO
 
 
 async def test_two_gates_talk_over_ipv6(recorder: Recorder) -> None:

@@ -57,6 +57,8 @@ class UdpGate:
         for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
             with contextlib.suppress(OSError):  # a smaller buffer works too
                 sock.setsockopt(socket.SOL_SOCKET, option, _BUFFER_SIZE)
+        if sock.family == socket.AF_INET:
+            _multicast_from(sock, sock.getsockname()[0])
         return cls(receiver, sock)
 
     @property
@@ -174,3 +176,14 @@ class UdpGate:
                 self._count_sent(datagram)
             self._queue.popleft()
         self._loop.remove_writer(self._socket)
+
+
+def _multicast_from(sock: socket.socket, ip: str) -> None:
+    """Announcements leave by the interface we listen on, stay in its network, and are heard here.
+
+    Otherwise the routing table chooses, and a socket on loopback would have no way out.
+    """
+    with contextlib.suppress(OSError):  # a system without multicast has no use for it either
+        sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(ip))
+        sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_LOOP, 1)
+        sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 1)
