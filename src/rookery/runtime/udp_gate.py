@@ -181,7 +181,7 @@ class UdpGate:
 def _multicast_from(sock: socket.socket, ip: str) -> None:
     """Announcements leave by the interface we listen on, stay in its network, and are heard here.
 
-    Otherwise the routing table chooses, and a socket on loopback would have no way out.
+    Linux tells from the address we are bound to; elsewhere the routing table would choose.
     """
     with contextlib.suppress(OSError):  # a system without multicast has no use for it either
         sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(ip))
