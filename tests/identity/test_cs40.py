@@ -1,4 +1,5 @@
 import random
+import re
 import runpy
 from collections.abc import Callable
 from itertools import count
@@ -88,6 +89,14 @@ def exchange(sender: Party, receiver: Party, flags: int, *nonces: str) -> Messag
 def test_the_committed_vectors_are_what_the_script_makes() -> None:
     script = runpy.run_path(str(VECTORS_FOLDER / "make_cs40.py"))
     assert script["text"]() == (VECTORS_FOLDER / "cs40.json").read_text()
+
+
+def test_the_page_shows_the_same_vectors() -> None:
+    page = Path(__file__).parents[2] / "docs" / "protocol" / "cipher-set-40.md"
+    shown = re.findall(r"\b[0-9a-f]{20,}\b", page.read_text())
+    assert len(shown) > 15
+    committed = (VECTORS_FOLDER / "cs40.json").read_text()
+    assert [value for value in shown if value not in committed] == []
 
 
 @pytest.mark.parametrize("case", VECTORS.messages, ids=lambda case: f"{case.sender} {case.flags}")

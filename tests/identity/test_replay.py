@@ -52,5 +52,12 @@ def test_the_oldest_counter_of_the_window_still_passes(age: int, fresh: bool) ->
     assert window.is_fresh(10_000 - age) is fresh
 
 
+def test_the_first_counter_is_old_after_the_last() -> None:
+    window = ReplayWindow()
+    window.accept((1 << 64) - 1)
+    assert not window.is_fresh(0)
+    assert not window.is_fresh((1 << 64) - 1)
+
+
 def test_the_window_holds_at_least_a_thousand_packets() -> None:
     assert WINDOW_SIZE >= 1024

@@ -24,7 +24,7 @@ class ReplayWindow:
 
     def is_fresh(self, counter: int) -> bool:
         age = self._next - 1 - counter
-        return age < 0 or (age < WINDOW_SIZE and bool(self._missing >> age & 1))
+        return age < 0 or self._missing >> age & 1 == 1
 
     def accept(self, counter: int) -> None:
         skipped = counter - self._next
