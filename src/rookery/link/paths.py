@@ -118,7 +118,8 @@ class Paths:
 
     def answered(self, state: PathState, now: float, *, is_echo: bool) -> None:
         """A fresh handshake or an echo of our round came over this path."""
-        if is_echo and state.sent_s is not None:
+        # Before the first echo a newer `at` in reply is the best estimate there is.
+        if state.sent_s is not None and (is_echo or state.rtt is None):
             state.measured(now - state.sent_s)
         state.proven = True
         state.missed = 0

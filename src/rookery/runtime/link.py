@@ -10,6 +10,7 @@ from rookery.link.channel import Channel as ChannelCore
 from rookery.link.link import Link as LinkCore
 from rookery.link.link import LinkState
 from rookery.runtime.channel import Channel
+from rookery.runtime.link_channels import LinkChannels
 from rookery.wire.lob import JsonObject
 from rookery.wire.path import Path
 
@@ -48,7 +49,7 @@ class LinkEvents:
         return self._events.popleft()
 
 
-class Link:
+class Link(LinkChannels):
     """The encrypted session with one other endpoint; made by `Mesh.link`."""
 
     def __init__(self, mesh: "Mesh", core: LinkCore) -> None:

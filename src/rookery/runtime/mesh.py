@@ -21,6 +21,7 @@ from rookery.identity.identity import Identity
 from rookery.link.admission import AdmissionLimits
 from rookery.link.announcement import announcements
 from rookery.link.channel import Channel as ChannelCore
+from rookery.link.channels.sock import TYPE as SOCK
 from rookery.link.endpoint import Endpoint
 from rookery.link.events import (
     ChannelChanged,
@@ -40,7 +41,9 @@ from rookery.runtime.channel import Channel
 from rookery.runtime.discovery import Discovery
 from rookery.runtime.gate import Gate
 from rookery.runtime.link import Link
+from rookery.runtime.mesh_channels import MeshChannels
 from rookery.runtime.services import Handler, Services
+from rookery.runtime.sock import Sock
 from rookery.runtime.udp_gate import UdpGate
 from rookery.wire.lob import JsonObject, Packet
 from rookery.wire.path import Path, PeerPath
@@ -52,7 +55,7 @@ _ADDRESSES_MAX = 8  # of one named host
 DISCOVERY_S = 120.0  # "used sparingly": announcing ends by itself
 
 
-class Mesh:
+class Mesh(MeshChannels):
     """The local endpoint; made by `rookery.create`."""
 
     def __init__(
@@ -79,6 +82,8 @@ class Mesh:
         self._channels: dict[ChannelCore, Channel] = {}
         self._services = Services()
         self._discovery = Discovery(self)
+        self.sock = Sock()
+        self.serve(SOCK, self.sock.handle)  # brings the connections of our own `bind`s
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         self._pump_due = False

@@ -22,6 +22,7 @@ from rookery.errors import (
 )
 from rookery.wire.lob import JsonObject, integer, text
 
+TYPE = "sock"
 HOST_SIZE_MAX = 253
 PORT_MAX = 0xFFFF
 

@@ -1,0 +1,54 @@
+"""Every channel directly off a mesh: who answers when a peer opens one.
+
+Nothing is served until it is asked for here; a peer that opens another type is told so.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+from rookery.link.channels.sock import TYPE as SOCK
+from rookery.link.channels.sock_rules import Rules
+from rookery.link.channels.stream import TYPE as STREAM
+from rookery.link.channels.thtp import TYPE as THTP
+from rookery.link.channels.ws import TYPE as WS
+from rookery.runtime.services import Handler
+from rookery.runtime.sock import Sock
+from rookery.runtime.stream import Stream, stream_handler
+from rookery.runtime.thtp_asgi import AsgiApp, serve_asgi
+from rookery.runtime.thtp_files import serve_files
+from rookery.runtime.thtp_proxy import serve_proxy
+from rookery.runtime.ws import WebSocket, serve_ws
+
+
+class MeshChannels:
+    """What `Mesh` offers its user beside links."""
+
+    sock: Sock
+
+    def serve(self, kind: str, handler: Handler) -> None:
+        raise NotImplementedError
+
+    def on_stream(self, handler: Callable[[Stream], Awaitable[None]]) -> None:
+        """Have every stream that a peer opens served; it is closed when the handler returns."""
+        self.serve(STREAM, stream_handler(handler))
+
+    def on_thtp(self, app: AsgiApp) -> None:
+        """Answer HTTP requests of peers with an ASGI application."""
+        self.serve(THTP, serve_asgi(app))
+
+    def serve_files(self, folder: Path) -> None:
+        """Answer HTTP requests of peers with the files of a folder."""
+        self.serve(THTP, serve_files(folder))
+
+    def proxy_http(self, url: str) -> None:
+        """Answer HTTP requests of peers with what a local HTTP server says."""
+        self.serve(THTP, serve_proxy(url))
+
+    def on_ws(self, routes: Mapping[str, Callable[[WebSocket], Awaitable[None]]]) -> None:
+        """Accept WebSockets to these paths."""
+        self.serve(WS, serve_ws(routes))
+
+    def on_sock(self, rules: Rules) -> None:
+        """Open sockets for peers, as far as the rules allow; without them none is opened."""
+        self.sock = Sock(rules)
+        self.serve(SOCK, self.sock.handle)
