@@ -5,6 +5,7 @@ nonces, byte for byte.
 """
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -121,7 +122,19 @@ def key_pair(csid: str, party: Party) -> KeyPair:
 
 
 def local_key(csid: str, party: Party) -> LocalKey:
-    return cipher_set(int(csid, 16)).load(key_pair(csid, party))
+    return loaded(csid, key_pair(csid, party))
+
+
+@cache  # checking an RSA secret takes long, and every datagram needs it
+def loaded(csid: str, pair: KeyPair) -> LocalKey:
+    return cipher_set(int(csid, 16)).load(pair)
+
+
+@cache
+def rsa_key(secret: str) -> rsa.RSAPrivateKey:
+    private = serialization.load_der_private_key(bytes.fromhex(secret), None)
+    assert isinstance(private, rsa.RSAPrivateKey)
+    return private
 
 
 def captured_exchange(capture: Capture, own: Party, peer: Party, iv: bytes) -> MessageCipher:
@@ -129,8 +142,7 @@ def captured_exchange(capture: Capture, own: Party, peer: Party, iv: bytes) -> M
     if capture.csid == "1a":
         random = drawing(own.ephemeral.secret, iv)
         return local_key("1a", own).exchange(bytes.fromhex(peer.keys["1a"]), random)
-    private = serialization.load_der_private_key(bytes.fromhex(own.secrets["2a"]), None)
-    assert isinstance(private, rsa.RSAPrivateKey)
+    private = rsa_key(own.secrets["2a"])
     ephemeral = ec.derive_private_key(int(own.ephemeral.secret, 16), ec.SECP256R1())
     message_key = bytes.fromhex(own.ephemeral.aes_secret)
     block = handshake_of(capture, own)[:256]
