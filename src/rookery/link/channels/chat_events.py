@@ -151,6 +151,13 @@ class Absent(msgspec.Struct, frozen=True):
     hashname: str
 
 
-Notice = Said | Corrected | Joined | JoinRequested | Acknowledged | Present | Absent
+class Refused(msgspec.Struct, frozen=True):
+    """They could not be reached, or would not have our profile or channel."""
+
+    hashname: str
+    reason: str
+
+
+Notice = Said | Corrected | Joined | JoinRequested | Acknowledged | Present | Absent | Refused
 Action = SendProfile | OpenChat | AnswerChat | Transmit
 Outcome = list[Action | Notice]
