@@ -8,6 +8,8 @@ from ipaddress import IPv6Address, ip_address
 from rookery.errors import UsageError
 
 SocketAddress = tuple[str, int] | tuple[str, int, int, int]
+BACKLOG = 256
+
 _AddressInfo = tuple[
     socket.AddressFamily, socket.SocketKind, int, str, SocketAddress | tuple[int, bytes]
 ]
@@ -19,7 +21,7 @@ _WILDCARDS = {
 
 
 async def bound_socket(kind: socket.SocketKind, host: str, port: int) -> socket.socket:
-    """A non-blocking socket on exactly this address, or UsageError."""
+    """A non-blocking socket on exactly this address, listening if it can, or UsageError."""
     family, _, _, _, address = await _resolve(kind, host, port)
     sock = socket.socket(family, kind)
     try:
@@ -29,6 +31,8 @@ async def bound_socket(kind: socket.SocketKind, host: str, port: int) -> socket.
         if kind == socket.SOCK_STREAM:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind(address)
+        if kind == socket.SOCK_STREAM:  # here, as a busy port may show up no sooner
+            sock.listen(BACKLOG)
     except OSError as error:
         sock.close()
         raise UsageError(_why_not_bound(kind, host, port, error)) from error
@@ -91,6 +95,24 @@ def datagram_address(ip: str, port: int, scope: int = 0) -> SocketAddress | None
         return str(address), port, 0, scope if address.is_link_local else 0
     index = _zone_index(zone)
     return None if index is None else (ip.partition("%")[0], port, 0, index)
+
+
+def origin(ip: str) -> bytes:
+    """Whom to blame for this address: an IPv6 host has a whole /64 to come from."""
+    try:
+        address = ip_address(ip)
+    except ValueError:
+        return b""
+    return address.packed[:8] if isinstance(address, IPv6Address) else address.packed
+
+
+def keep_alive(sock: socket.socket) -> None:
+    """Let the system notice within some two minutes that a peer has vanished."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4)):
+        option = getattr(socket, name, None)  # not every system has them
+        if isinstance(option, int):
+            sock.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 def _zone_index(zone: str) -> int | None:
