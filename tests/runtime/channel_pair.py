@@ -13,6 +13,7 @@ from typing import NamedTuple, Self
 from rookery.errors import ChannelError, RookeryError
 from rookery.runtime.conduit import Conduit, Handler
 from rookery.wire.lob import JsonObject
+from tests.runtime.ends import watchdog
 
 WINDOW = 8
 FRAGMENT_SIZE = 1000
@@ -163,6 +164,7 @@ class Pair:
         return ALICE, BOB
 
     async def __aenter__(self) -> Self:
+        self._watchdog = watchdog()
         await self._tasks.__aenter__()
         return self
 
@@ -172,4 +174,7 @@ class Pair:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self._tasks.__aexit__(kind, error, trace)
+        try:
+            await self._tasks.__aexit__(kind, error, trace)
+        finally:
+            self._watchdog.cancel()

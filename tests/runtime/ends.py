@@ -1,9 +1,22 @@
 """What a service test needs of its surroundings: Alice, who opens, and Bob, who serves."""
 
+import asyncio
 from types import TracebackType
 from typing import Protocol, Self
 
 from rookery.runtime.conduit import Handler, Opener
+
+HANG_S_MAX = 20.0
+
+
+def watchdog() -> asyncio.TimerHandle:
+    """Cancels everything after a while: a test that hangs should fail, not stop the suite."""
+
+    def bite() -> None:
+        for task in asyncio.all_tasks():
+            task.cancel("the test hangs")
+
+    return asyncio.get_running_loop().call_later(HANG_S_MAX, bite)
 
 
 class Server(Protocol):

@@ -10,6 +10,7 @@ from rookery.link.stranger import Stranger
 from rookery.runtime.link import Link
 from rookery.runtime.mesh import Mesh
 from rookery.runtime.udp_gate import UdpGate
+from tests.runtime.ends import watchdog
 
 
 class MeshPair:
@@ -26,6 +27,7 @@ class MeshPair:
         return self.alice.mesh.hashname, self.bob.hashname
 
     async def __aenter__(self) -> Self:
+        self._watchdog = watchdog()
         asyncio.get_running_loop().set_exception_handler(
             lambda _, context: self._failures.append(repr(context))
         )
@@ -45,6 +47,7 @@ class MeshPair:
     ) -> None:
         await self.alice.mesh.close()
         await self.bob.close()
+        self._watchdog.cancel()
         assert not self._failures, "a handler failed"
 
 

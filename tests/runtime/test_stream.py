@@ -310,6 +310,21 @@ async def test_a_failure_after_the_end_is_not_a_clean_close(ends: Ends) -> None:
             stream.write(b"data")
 
 
+async def test_a_failure_after_both_ends_is_not_a_clean_close(pair: Pair) -> None:
+    """The peer ended, then broke before it took what we had sent."""
+
+    async def breaks(channel: Conduit) -> None:
+        await channel.end()
+        for _ in range(50):  # turns of the loop: time for the other side to wait for us
+            await asyncio.sleep(0)
+        channel.fail("crashed")
+
+    pair.bob.serve("stream", breaks)
+    with pytest.raises(ChannelError, match="crashed"):
+        async with open_stream(pair.alice) as stream:
+            stream.write(b"data")
+
+
 async def test_closing_without_waiting_still_delivers(ends: Ends) -> None:
     received = asyncio.get_running_loop().create_future()
 
