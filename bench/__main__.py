@@ -1,0 +1,50 @@
+"""`python -m bench [--quick] [NAME …]`: measure everything, or what is named.
+
+Without names and in full, the table also goes to bench/results.md. Three names are no rows of the
+table and run only when named: `profile`, `fuzz` and `flood`.
+"""
+
+import argparse
+from collections.abc import Callable
+
+from bench import handshakes, memory, packets, round_trip, stream, telehash_js
+from bench.figure import FULL, QUICK, Effort, Figure
+from bench.machine import ROOT, description
+from bench.table import document, table
+
+MEASUREMENTS: dict[str, tuple[str, Callable[[Effort], list[Figure]]]] = {
+    "stream": (stream.TITLE, stream.measure),
+    "packets": (packets.TITLE, packets.measure),
+    "round_trip": (round_trip.TITLE, round_trip.measure),
+    "handshakes": (handshakes.TITLE, handshakes.measure),
+    "memory": (memory.TITLE, memory.measure),
+    "telehash_js": (telehash_js.TITLE, telehash_js.measure),
+}
+RESULTS = ROOT / "bench" / "results.md"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(MEASUREMENTS))
+    parser.add_argument("--quick", action="store_true", help="only see that it works")
+    options = parser.parse_args()
+    names = options.names or list(MEASUREMENTS)
+    if unknown := set(names) - set(MEASUREMENTS):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(MEASUREMENTS)}")
+    sections = _measure(names, QUICK if options.quick else FULL)
+    if not options.names and not options.quick:
+        RESULTS.write_text(document(description(), sections))
+
+
+def _measure(names: list[str], effort: Effort) -> dict[str, list[Figure]]:
+    print(description())
+    sections = {}
+    for name in names:
+        title, measure = MEASUREMENTS[name]
+        sections[title] = measure(effort)
+        print(f"\n{title}\n{table(sections[title])}", flush=True)
+    return sections
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""The two ends of a measured link: meshes with one gate each, so traffic has one way to go.
+
+server:  `stream`   takes everything, answers with how much it was
+         `echo`     gives every packet back
+         `packets`  counts what arrives and when; `count` tells
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import msgspec
+
+from rookery.identity.identity import Identity
+from rookery.link.admission import AdmissionLimits
+from rookery.link.stranger import Stranger
+from rookery.runtime.channel import Channel
+from rookery.runtime.gate import GateCounters
+from rookery.runtime.mesh import Mesh
+from rookery.runtime.stream import Stream, stream_handler
+from rookery.runtime.tcp_gate import TcpGate
+from rookery.runtime.udp_gate import UdpGate
+
+UNLIMITED = AdmissionLimits(
+    stranger_share=1e6,
+    stranger_burst_s=1e6,
+    address_per_s=1e9,
+    address_burst=1e9,
+    peer_per_s=1e9,
+    peer_burst=1e9,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How two ends talk."""
+
+    csid: int
+    carrier: str  # "udp" or "tcp"
+
+    def __str__(self) -> str:
+        return f"`{self.csid:02x}` {self.carrier.upper()}"
+
+
+WAYS = [Way(csid, carrier) for carrier in ("udp", "tcp") for csid in (0x40, 0x3A, 0x2A)]
+
+
+class End(msgspec.Struct):
+    """A mesh and the counters of its only gate."""
+
+    mesh: Mesh
+    counters: GateCounters
+
+    @property
+    def packet_size(self) -> float:
+        """What one packet measured on the wire, on average."""
+        return self.counters.bytes_out / max(self.counters.packets_out, 1)
+
+
+@asynccontextmanager
+async def end(way: Way, identity: Identity | None = None) -> AsyncIterator[End]:
+    """A mesh on loopback that links with everybody."""
+    mesh = Mesh(identity or Identity.generate([way.csid], os.urandom), limits=UNLIMITED)
+    mesh.on_discover = partial(_accept, mesh)
+    gate: UdpGate | TcpGate
+    if way.carrier == "udp":
+        gate = await UdpGate.bind(mesh)
+    else:
+        gate = TcpGate(mesh)
+        await gate.listen()
+    mesh.add_gate(gate)
+    async with mesh:
+        yield End(mesh, gate.counters)
+
+
+def _accept(mesh: Mesh, stranger: Stranger) -> None:
+    mesh.link(stranger)
+
+
+class Tally:
+    """What `packets` channels brought."""
+
+    def __init__(self) -> None:
+        self.packets = 0
+        self.began_s = self.ended_s = 0.0
+
+    async def take(self, channel: Channel) -> None:
+        """Count until the peer ends."""
+        self.packets, self.began_s = 0, time.perf_counter()
+        while await channel.receive() is not None:
+            self.packets += 1
+            self.ended_s = time.perf_counter()
+
+    async def tell(self, channel: Channel) -> None:
+        """Say how many arrived, and in how many seconds."""
+        await channel.send({"packets": self.packets, "seconds": self.ended_s - self.began_s})
+
+
+def serve_all(mesh: Mesh) -> None:
+    """Have a mesh answer every channel that is measured."""
+    tally = Tally()
+    mesh.serve("stream", stream_handler(_swallow))
+    mesh.serve("echo", _echo)
+    mesh.serve("packets", tally.take)
+    mesh.serve("count", tally.tell)
+
+
+async def _swallow(stream: Stream) -> None:
+    size = 0
+    async for chunk in stream:
+        size += len(chunk)
+    stream.write(str(size).encode())
+    await stream.drain()
+
+
+async def _echo(channel: Channel) -> None:
+    while (message := await channel.receive()) is not None:
+        await channel.send(None, message.body)
+
+
+async def breathe() -> None:
+    """Let the loop have a turn."""
+    await asyncio.sleep(0)

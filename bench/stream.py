@@ -1,0 +1,62 @@
+"""Bytes a second through one stream, against the bare socket."""
+
+import os
+import time
+from multiprocessing.connection import Connection
+
+from bench import raw
+from bench.ends import WAYS, End, Way
+from bench.figure import Effort, Figure, middle
+from bench.turns import Job, Turn, take_turns, turns
+from rookery.runtime.link import Link
+from rookery.runtime.stream import open_stream
+
+TITLE = "Streams"
+
+_WRITE_SIZE = 1 << 16
+_MEGABYTE = 1e6
+
+
+def measure(effort: Effort) -> list[Figure]:
+    return [figure(way, effort) for way in WAYS]
+
+
+def client(pipe: Connection, job: Job) -> None:
+    take_turns(pipe, job, transfer)
+
+
+async def transfer(here: End, link: Link, seconds: float) -> Turn:
+    """Write for so long, then wait until the peer has it all."""
+    data, size = os.urandom(_WRITE_SIZE), 0
+    stream = open_stream(link)
+    began = time.perf_counter()
+    while time.perf_counter() - began < seconds:
+        stream.write(data)
+        size += len(data)
+        await stream.drain()
+    stream.write_eof()
+    assert int(await stream.read()) == size
+    rate = size / (time.perf_counter() - began)
+    await stream.wait_closed()
+    return Turn(rate / _MEGABYTE, here.packet_size)
+
+
+def figure(way: Way, effort: Effort) -> Figure:
+    """The stream of one way beside its limit, turn by turn."""
+    rates, limits = [], []
+    with turns(way, client, effort.seconds) as turn:
+        for _ in range(effort.runs):
+            done = turn()
+            rates.append(done.rate)
+            if way.carrier == "udp":
+                size = int(done.packet_size)
+                limits.append(raw.datagrams_per_s(size, effort.seconds) * size / _MEGABYTE)
+            else:
+                limits.append(raw.stream_bytes_per_s(effort.seconds) / _MEGABYTE)
+    return Figure(
+        what=f"stream {way}",
+        value=middle(rates),
+        unit="MB/s",
+        limit=middle(limits),
+        against="bare UDP, same datagrams" if way.carrier == "udp" else "bare TCP, 64 KB writes",
+    )
