@@ -17,6 +17,7 @@ from types import MappingProxyType
 
 from rookery.errors import CongestionError, ProtocolError, RemoteError
 from rookery.identity.cipher_set import TOKEN_SIZE, RandomBytes, routing_token
+from rookery.identity.cipher_sets import cipher_set
 from rookery.identity.identity import Identity
 from rookery.link.admission import Admission, AdmissionLimits
 from rookery.link.announcement import parse_announcement
@@ -85,6 +86,7 @@ class Endpoint:
         persistent: bool = True,
     ) -> Link:
         """The link to `hashname`, made if need be and dialled over what is known of it."""
+        self._check_keys(keys)
         link = self._links.get(hashname)
         if link is None:
             link = self._links[hashname] = Link(self, hashname, {}, persistent=persistent)
@@ -207,8 +209,14 @@ class Endpoint:
 
     def _announced(self, packet: Packet, path: Path) -> None:
         stranger = parse_announcement(packet, path)
+        self._check_keys(stranger.keys)
         if stranger.hashname != self.hashname:
             self.stranger_appeared(stranger)
+
+    def _check_keys(self, keys: Mapping[int, bytes]) -> None:
+        """DecodeError when a key that we would use cannot be one."""
+        for csid in keys.keys() & self.identity.keys.keys():
+            cipher_set(csid).check_key(keys[csid])
 
     def _arrival(self, link: Link, path: Path) -> Path:
         """A packet that a router bridged has come by the router, not from the router's address."""

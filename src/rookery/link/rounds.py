@@ -27,10 +27,11 @@ class Step(Enum):
 class Rounds:
     """The timers of one link."""
 
-    __slots__ = ("_keepalive_at", "_redial_at", "_redial_s", "_repeated", "_started")
+    __slots__ = ("_begun", "_keepalive_at", "_redial_at", "_redial_s", "_repeated", "_started")
 
     def __init__(self) -> None:
-        self._started: float | None = None
+        self._started: float | None = None  # while a round runs
+        self._begun = 0.0  # when the latest round began
         self._repeated = 0
         self._keepalive_at: float | None = None
         self._redial_at: float | None = None
@@ -42,12 +43,13 @@ class Rounds:
 
     @property
     def deadline(self) -> float | None:
-        times = (self._due, self._keepalive_at, self._redial_at)
+        # The next round waits for the end of this one, or a dead link would never be given up.
+        times = (self._due or self._keepalive_at, self._redial_at)
         return min((time for time in times if time is not None), default=None)
 
     def begin(self, now: float, jitter: float) -> None:
         """A round begins; the next one keeps the link alive."""
-        self._started, self._repeated = now, 0
+        self._started, self._begun, self._repeated = now, now, 0
         self._redial_at = None
         self._keepalive_at = now + KEEPALIVE_S + 2 * jitter
 
@@ -69,7 +71,9 @@ class Rounds:
         self._started = None
 
     def is_keepalive_due(self, now: float) -> bool:
-        return self._keepalive_at is not None and now >= self._keepalive_at
+        if self._keepalive_at is None or self.is_running:
+            return False
+        return now >= self._keepalive_at
 
     def is_redial_due(self, now: float) -> bool:
         return self._redial_at is not None and now >= self._redial_at
@@ -78,8 +82,7 @@ class Rounds:
         """Have a round soon, because something looks wrong; never more than one a second."""
         if self._keepalive_at is None:
             return
-        soon = now if self._started is None else max(now, self._started + SPACING_S)
-        self._keepalive_at = min(self._keepalive_at, soon)
+        self._keepalive_at = min(self._keepalive_at, max(now, self._begun + SPACING_S))
 
     def up(self) -> None:
         self._redial_s = REDIAL_S_MIN

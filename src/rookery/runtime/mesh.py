@@ -49,7 +49,7 @@ from rookery.wire.lob import JsonObject, Packet
 from rookery.wire.path import Path, PeerPath
 from rookery.wire.uri import LinkAddress, host_paths
 
-OnDiscover = Callable[[Stranger], None]
+OnDiscover = Callable[[Stranger], object]
 
 _ADDRESSES_MAX = 8  # of one named host
 DISCOVERY_S = 120.0  # "used sparingly": announcing ends by itself
@@ -253,7 +253,8 @@ class Mesh(MeshChannels):
 
     def _tick(self) -> None:
         self._timer = None
-        self._core.tick(self._now())
+        # A loop may fire a hair early; what was due for then is due now.
+        self._core.tick(max(self._now(), self._timer_at))
         self._pump()
 
     def _carry_out(self, event: Event) -> None:
@@ -294,7 +295,8 @@ class Mesh(MeshChannels):
             for path in stranger.paths:
                 link.add_path(path, self._now(), configured=False)
         elif self.on_discover is not None:
-            self.on_discover(stranger)
+            # Apart from the pump, so that what the callback raises stops nothing else.
+            self._loop.call_soon(self.on_discover, stranger)
 
     def _link_of(self, core: LinkCore) -> Link:
         link = self._links.get(core.hashname)
@@ -315,7 +317,10 @@ class Mesh(MeshChannels):
         if hashname == self.hashname:
             raise UsageError("that link leads back to this endpoint")
         now = self._now()
-        core = self._core.link(hashname, address.keys, address.paths, now)
+        try:
+            core = self._core.link(hashname, address.keys, address.paths, now)
+        except DecodeError as error:
+            raise UsageError(f"the link holds a key that is none: {error}") from error
         if address.host:
             self._services.spawn(self._resolve(core, address.host, address.port))
         return core

@@ -1,0 +1,39 @@
+"""Meshes on a memory network and a virtual loop: whole programs in no time at all."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from rookery.identity.identity import Identity
+from rookery.runtime.link import Link
+from rookery.runtime.memory_gate import MemoryNetwork
+from rookery.runtime.mesh import Mesh
+from rookery.sim.network import Conditions
+
+
+@asynccontextmanager
+async def meshes(
+    count: int,
+    *,
+    seed: int = 1,
+    conditions: Conditions | None = None,
+    csids: Iterable[int] = (0x40,),
+) -> AsyncIterator[tuple[list[Mesh], MemoryNetwork]]:
+    """Some meshes at 10.0.0.1, 10.0.0.2, …; none of them accepts strangers yet."""
+    network = MemoryNetwork(seed, conditions)
+    source = random.Random(seed)
+    async with AsyncExitStack() as stack:
+        made = []
+        for number in range(1, count + 1):
+            identity = Identity.generate(csids, source.randbytes)
+            mesh = Mesh(identity, clock=asyncio.get_running_loop().time)
+            mesh.add_gate(network.gate(mesh, f"10.0.0.{number}"))
+            made.append(await stack.enter_async_context(mesh))
+        yield made, network
+
+
+async def linked(dialler: Mesh, other: Mesh) -> Link:
+    """A link that is up, after `other` has decided to accept whoever asks."""
+    other.on_discover = other.link
+    return await dialler.link(other.address).up()
