@@ -1,0 +1,135 @@
+"""`rookery.create` on real loopback sockets."""
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rookery
+from rookery.errors import UsageError
+from rookery.identity.identity import Identity
+from rookery.runtime import keystore
+from rookery.runtime.create import parse_address
+from rookery.runtime.stream import Stream
+
+
+async def echo(stream: Stream) -> None:
+    async for chunk in stream:
+        stream.write(chunk)
+        await stream.drain()
+
+
+@pytest.mark.parametrize("kind", ["udp4", "tcp4"])
+@pytest.mark.parametrize("csid", [0x40, 0x3A, 0x2A])
+async def test_two_meshes_link_over_every_transport_and_cipher_set(kind: str, csid: int) -> None:
+    """T2, T7."""
+    ours, theirs = (Identity.generate([csid], os.urandom) for _ in range(2))
+    async with rookery.create(ours) as alice, rookery.create(theirs) as bob:
+        bob.on_discover = bob.link
+        bob.on_stream(echo)
+        address = bob.address
+        paths = tuple(path for path in address.paths if path.kind == kind)
+        link = await alice.link(rookery.LinkAddress(address.hashname, address.keys, paths)).up()
+        assert link.csid == csid
+        payload = os.urandom(200_000)
+        async with link.stream() as stream:
+            stream.write(payload)
+            stream.write_eof()
+            assert await stream.read() == payload
+
+
+async def test_ipv6_works_as_well() -> None:
+    async with rookery.create(udp="[::1]:0", tcp=None) as alice:
+        async with rookery.create(udp="[::1]:0", tcp="[::1]:0") as bob:
+            bob.on_discover = bob.link
+            link = await alice.link(bob.address.uri()).up()
+            assert link.path is not None
+            assert link.path.kind.endswith("6")
+
+
+async def test_all_paths_of_a_link_are_found_and_kept() -> None:
+    """T2: a link made over UDP learns of the TCP listener and holds both."""
+    async with rookery.create() as alice, rookery.create() as bob:
+        bob.on_discover = bob.link
+        address = bob.address
+        udp = tuple(path for path in address.paths if path.kind == "udp4")
+        link = await alice.link(rookery.LinkAddress(address.hashname, address.keys, udp)).up()
+        async with asyncio.timeout(10):
+            while sum(state.is_usable for state in link.core.paths) < 2:
+                await asyncio.sleep(0.01)
+        assert {"udp4", "tcp4"} <= {path.kind for path in link.paths}
+
+
+async def test_stored_keys_are_used(tmp_path: Path) -> None:
+    """T1, T5."""
+    stored = keystore.create(tmp_path, [0x40])
+    async with rookery.create(tmp_path) as mesh:
+        assert mesh.hashname == stored.hashname
+    async with rookery.create(stored.pairs) as mesh:
+        assert mesh.hashname == stored.hashname
+
+
+async def test_new_keys_are_made_when_none_are_given() -> None:
+    """T5."""
+    async with rookery.create() as one, rookery.create() as other:
+        assert one.hashname != other.hashname
+        assert set(one.identity.keys) == {0x40, 0x3A}
+
+
+async def test_a_busy_port_is_one_clear_error() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        with pytest.raises(UsageError, match=f"udp port {port} .* in use"):
+            await rookery.create(udp=f"127.0.0.1:{port}")
+
+
+async def test_tls_needs_a_certificate() -> None:
+    with pytest.raises(UsageError, match="certificate"):
+        await rookery.create(tls="127.0.0.1:0")
+
+
+async def test_closing_twice_does_no_harm() -> None:
+    mesh = await rookery.create()
+    await mesh.close()
+    await mesh.close()
+
+
+@pytest.mark.parametrize("text", ["", "127.0.0.1", "127.0.0.1:", "127.0.0.1:http", ":-1"])
+def test_what_is_no_address_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="IP:PORT"):
+        parse_address(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1:80", ("127.0.0.1", 80)),
+        ("[::1]:80", ("::1", 80)),
+        ("localhost:0", ("localhost", 0)),
+    ],
+)
+def test_addresses_of_both_families_are_read(text: str, address: tuple[str, int]) -> None:
+    assert parse_address(text) == address
+
+
+def test_importing_rookery_loads_nothing_heavy() -> None:
+    script = "import sys, rookery; print('asyncio' in sys.modules, 'cryptography' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["False", "False"]
+
+
+def test_unknown_names_are_attribute_errors() -> None:
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = rookery.nonsense
+
+
+def test_every_public_name_can_be_had() -> None:
+    for name in rookery.__all__:
+        assert getattr(rookery, name) is not None
