@@ -66,15 +66,15 @@ async def test_a_megabyte_comes_back_byte_exact(ends: Ends) -> None:
         assert stream.at_eof()
 
 
-async def test_bytes_go_out_as_plain_packets(pair: Pair) -> None:
-    """Every peer takes a packet without `frag` and `enc` for bytes (T7)."""
+async def test_bytes_written_together_go_out_as_one_message(pair: Pair) -> None:
+    """Every peer takes a message without `enc` for bytes (T7)."""
     pair.bob.serve("stream", stream_handler(echo))
     async with open_stream(pair.alice) as stream:
         stream.write(MEGABYTE[:2500])
         stream.write_eof()
         await stream.read()
     sent = pair.alice.opened[0].sent
-    assert [message.head for message in sent] == [{}, {}, {}]
+    assert [message.head for message in sent] == [{"frag": True}, {"frag": True}, {}]
     assert [len(message.body) for message in sent] == [1000, 1000, 500]
 
 

@@ -1,4 +1,4 @@
-"""What a service asks of the channel it runs over, and the two habits all services share.
+"""What a service asks of the channel it runs over, and the habits all services share.
 
 The shells of `stream`, `thtp` and `ws` know a channel only by this face, so they run over the
 mesh and over a pair of queues alike.
@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Protocol
 
 from rookery.errors import RookeryError
+from rookery.link.channels.stream import Joints
 from rookery.wire.lob import JsonObject
 
 LINGER_S = 30.0  # longer than a channel itself waits for an acknowledgement
@@ -78,6 +79,19 @@ async def send_message(channel: Conduit, pieces: Iterable[tuple[JsonObject, byte
     finally:
         if begun and not complete:
             channel.fail("a message was cut short")
+
+
+async def send_bytes(channel: Conduit, data: bytes, *, end: bool = False) -> None:
+    """Send `data` in packets; the last of them ends our direction if `end`."""
+    joints = Joints()
+    start = 0
+    while True:
+        piece = data[start : start + channel.fragment_size]
+        start += len(piece)
+        last = start >= len(data)
+        await channel.send(joints.head(len(piece), more=not last), piece, end=end and last)
+        if last:
+            return
 
 
 async def linger(channel: Conduit) -> None:

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from rookery.errors import ChannelError, RookeryError
 from rookery.link.channels.sock import Fault
-from rookery.runtime.conduit import Conduit, Peer
+from rookery.runtime.conduit import Conduit, Peer, send_bytes
 from rookery.wire.lob import JsonObject
 
 READ_SIZE = 1 << 16
@@ -117,9 +117,7 @@ async def _to_socket(channel: Conduit, writer: asyncio.StreamWriter) -> None:
 
 async def _to_channel(reader: asyncio.StreamReader, channel: Conduit) -> None:
     while data := await reader.read(READ_SIZE):
-        size = channel.fragment_size
-        for start in range(0, len(data), size):
-            await channel.send(None, data[start : start + size])
+        await send_bytes(channel, data)
     await channel.end()
 
 

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 
 from rookery.errors import ChannelError, RookeryError, UsageError
-from rookery.link.channels.stream import TYPE, parse_options, serialize_options
+from rookery.link.channels.stream import TYPE, Joints, parse_options, serialize_options
 from rookery.runtime.conduit import Conduit, Handler, Opener, failure_text, linger
 from rookery.wire.lob import JsonObject
 
@@ -30,6 +30,7 @@ class Stream:
         self._channel = channel
         self._incoming = bytearray()
         self._outgoing = bytearray()
+        self._joints = Joints()
         self._ended = False  # by the peer
         self._ending = False  # by us
         self._failure: RookeryError | None = None
@@ -202,7 +203,8 @@ class Stream:
         try:
             while self._outgoing:
                 fragment = _split(self._outgoing, self._channel.fragment_size)
-                await self._channel.send(None, fragment)
+                head = self._joints.head(len(fragment), more=bool(self._outgoing))
+                await self._channel.send(head, fragment)
                 if len(self._outgoing) <= OUTGOING_LOW:
                     self._writable.set()
             if self._ending:

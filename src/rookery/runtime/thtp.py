@@ -15,28 +15,30 @@ import msgspec
 
 from rookery.errors import ChannelError, DecodeError
 from rookery.link.channels.thtp import OPEN_SIZE_MAX, TYPE, RequestHead, ResponseHead
-from rookery.runtime.conduit import Conduit, Opener
-from rookery.runtime.thtp_flow import BODY_SIZE_MAX, Inflow, send_bytes
+from rookery.runtime.conduit import Conduit, Opener, send_bytes
+from rookery.runtime.thtp_flow import BODY_SIZE_MAX, Inflow
 
 
 class _Upload:
     """A request body on its way, while the response may already be coming back."""
 
-    def __init__(self, channel: Conduit, data: bytes, more: AsyncIterable[bytes] | None) -> None:
+    def __init__(
+        self, channel: Conduit, parts: list[bytes], more: AsyncIterable[bytes] | None
+    ) -> None:
         self.failure: Exception | None = None
         self._channel = channel
-        self._task = asyncio.get_running_loop().create_task(self._run(data, more))
+        self._task = asyncio.get_running_loop().create_task(self._run(parts, more))
 
-    async def _run(self, data: bytes, more: AsyncIterable[bytes] | None) -> None:
+    async def _run(self, parts: list[bytes], more: AsyncIterable[bytes] | None) -> None:
         try:
+            for number, part in enumerate(parts, 1):
+                last = more is None and number == len(parts)
+                await send_bytes(self._channel, part, end=last)
             if more is None:
-                await send_bytes(self._channel, data, end=True)
                 return
-            if data:
-                await send_bytes(self._channel, data, end=False)
             async for piece in more:
                 if piece:
-                    await send_bytes(self._channel, piece, end=False)
+                    await send_bytes(self._channel, piece)
             await self._channel.end()
         except ChannelError:
             return  # whoever waits for the response hears of it
@@ -144,11 +146,13 @@ async def request(
     whole = body if isinstance(body, bytes) else b""
     if whole and not any(name.lower() == "content-length" for name in fields):
         fields["content-length"] = str(len(whole))
-    data = RequestHead.of(method, path, fields.items()).serialize() + whole
+    data = RequestHead.of(method, path, fields.items()).serialize()
     more = None if isinstance(body, bytes) else body
-    fits = more is None and len(data) <= OPEN_SIZE_MAX
+    fits = more is None and not whole and len(data) <= OPEN_SIZE_MAX
     channel = link.open(TYPE, None, data[:OPEN_SIZE_MAX], end=fits)
-    upload = None if fits else _Upload(channel, data[OPEN_SIZE_MAX:], more)
+    # The JavaScript peer loses what of the body shares a packet with the end of the head.
+    rest = [part for part in (data[OPEN_SIZE_MAX:], whole) if part]
+    upload = None if fits else _Upload(channel, rest, more)
     inflow = Inflow(channel, ResponseHead.parse)
     answered = False
     try:

@@ -57,15 +57,3 @@ class Inflow(Generic[HeadT]):
                 raise ProtocolError(f"the body exceeds {size_max} bytes")
             body += piece
         return bytes(body)
-
-
-async def send_bytes(channel: Conduit, data: bytes, *, end: bool) -> None:
-    """Send `data` in packets; the last of them ends our direction if `end`."""
-    start = 0
-    while True:
-        stop = start + channel.fragment_size
-        last = stop >= len(data)
-        await channel.send(None, data[start:stop], end=end and last)
-        if last:
-            return
-        start = stop

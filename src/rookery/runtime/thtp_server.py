@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from rookery.errors import ChannelError, DecodeError, ProtocolError, RemoteError, UsageError
 from rookery.link.channels.thtp import RequestHead, ResponseHead
-from rookery.runtime.conduit import Conduit, Handler, linger
-from rookery.runtime.thtp_flow import BODY_SIZE_MAX, Inflow, send_bytes
+from rookery.runtime.conduit import Conduit, Handler, linger, send_bytes
+from rookery.runtime.thtp_flow import BODY_SIZE_MAX, Inflow
 
 HEAD_S_MAX = 30.0  # for a request's head to arrive
 

@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 
 from rookery.errors import DecodeError, ProtocolError, RemoteError, UsageError
 from rookery.link.channels.stream import (
+    JOINED_SIZE,
     MESSAGE_SIZE_MAX,
     OPTIONS_SIZE_MAX,
     Content,
+    Joints,
     Json,
     Piece,
     Reassembler,
@@ -151,6 +153,21 @@ def test_messages_that_no_peer_would_take_cannot_be_sent() -> None:
         list(pieces(bytes(MESSAGE_SIZE_MAX + 1), 1000))
     with pytest.raises(UsageError, match="head"):
         list(pieces(Packet(bytes(HEAD_SIZE_MAX + 1)), 1000))
+
+
+def test_bytes_join_to_one_message_while_more_follow() -> None:
+    """telehash-js stops for good when sixteen messages wait at once (T7)."""
+    joints = Joints()
+    assert joints.head(1200, more=True) == {"frag": True}
+    assert joints.head(800, more=False) is None
+    assert joints.head(1200, more=True) == {"frag": True}
+
+
+def test_joined_bytes_come_to_an_end() -> None:
+    joints = Joints()
+    heads = [joints.head(JOINED_SIZE // 4, more=True) for _ in range(8)]
+    assert heads == [{"frag": True}] * 3 + [None] + [{"frag": True}] * 3 + [None]
+    assert joints.head(JOINED_SIZE, more=True) is None
 
 
 def test_an_open_with_or_without_options_is_read() -> None:

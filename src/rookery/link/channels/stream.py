@@ -6,7 +6,8 @@
     end      {"c", "seq", "end":true}
 
 Who reads bytes takes the bodies in order and nothing else. Who reads messages joins the pieces
-and decodes what `enc` of the last one says.
+and decodes what `enc` of the last one says. Who writes bytes marks pieces too: the JavaScript peer
+queues messages, and stops for good when sixteen wait at once.
 """
 
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from rookery.wire.lob import HEAD_SIZE_MAX, JsonObject, Packet
 TYPE = "stream"
 OPTIONS_SIZE_MAX = 1000  # the open packet must fit any path, before its size is known
 MESSAGE_SIZE_MAX = 1 << 20
+JOINED_SIZE = 1 << 15  # how many bytes of a byte stream count as one message
 
 # What msgspec raises for a value that JSON cannot hold.
 _ENCODE_ERRORS = (TypeError, ValueError, OverflowError, RecursionError)
@@ -73,6 +75,23 @@ def pieces(content: Content, size: int) -> Iterator[Piece]:
     for start in range(0, cut, size):
         yield Piece({"frag": True}, data[start : start + size])
     yield Piece(last, data[cut:])
+
+
+class Joints:
+    """Where, in a byte stream, one message ends and the next begins."""
+
+    __slots__ = ("_size",)
+
+    def __init__(self) -> None:
+        self._size = 0
+
+    def head(self, size: int, *, more: bool) -> JsonObject | None:
+        """The head for the next `size` bytes, with `more` to follow at once."""
+        self._size += size
+        if more and self._size < JOINED_SIZE:
+            return {"frag": True}
+        self._size = 0
+        return None
 
 
 class Reassembler:
