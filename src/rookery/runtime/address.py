@@ -115,6 +115,17 @@ def keep_alive(sock: socket.socket) -> None:
             sock.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
+def acknowledge_at_once(sock: socket.socket) -> None:
+    """Have the system confirm what was just read without waiting for something to go with it.
+
+    A peer that leaves Nagle's algorithm on holds its next packet back until then, some 40 ms. The
+    system forgets the wish after a while, so it is repeated with every read.
+    """
+    option = getattr(socket, "TCP_QUICKACK", None)  # Linux alone has it
+    if isinstance(option, int):
+        sock.setsockopt(socket.IPPROTO_TCP, option, 1)
+
+
 def _zone_index(zone: str) -> int | None:
     if zone.isascii() and zone.isdecimal() and len(zone) < 10:
         return int(zone)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol, cast
 
 from rookery.errors import DecodeError
-from rookery.runtime.address import keep_alive
+from rookery.runtime.address import acknowledge_at_once, keep_alive
 from rookery.runtime.framing import PACKET_SIZE_MAX, Accepted, Dialect, Framing
 from rookery.runtime.gate import GateCounters
 from rookery.runtime.tls import TlsLayer
@@ -158,6 +158,9 @@ class Connection(asyncio.Protocol):
             self.abort()
         finally:
             self._owner.drained()
+            if self._framing.is_public and self._transport is not None:
+                with contextlib.suppress(OSError):
+                    acknowledge_at_once(self._transport.get_extra_info("socket"))
 
     @property
     def _is_ready(self) -> bool:

@@ -31,6 +31,10 @@ class Framing(Protocol):
     def finished(self) -> bool:
         """Nothing more will come: close once `control` is written."""
 
+    @property
+    def is_public(self) -> bool:
+        """The peer is not one of ours."""
+
     def feed(self, data: bytes) -> list[bytes]:
         """The packets that `data` completes; DecodeError when it makes no sense."""
 
@@ -46,6 +50,7 @@ class Chunks:
 
     ready = True
     finished = False
+    is_public = True
 
     def __init__(self) -> None:
         self._dechunker = Dechunker(PACKET_SIZE_MAX)
@@ -65,6 +70,7 @@ class Frames:
 
     ready = True
     finished = False
+    is_public = False
 
     def __init__(self, opening: bytes = b"") -> None:
         self._deframer = Deframer()
@@ -116,6 +122,10 @@ class Accepted:
     @property
     def finished(self) -> bool:
         return self._framing.finished
+
+    @property
+    def is_public(self) -> bool:
+        return self._framing.is_public
 
     def feed(self, data: bytes) -> list[bytes]:
         if self.dialect is None:

@@ -46,6 +46,7 @@ class Messages:
         self._control = b""
         self.ready = False
         self.finished = False
+        self.is_public = False
 
     def encode(self, packet: bytes) -> tuple[bytes, ...]:
         return (self._connection.send(BytesMessage(packet)),)
