@@ -51,15 +51,6 @@ async def test_announcing_can_be_stopped() -> None:
         assert not mesh.is_discoverable
 
 
-async def test_announcing_ends_by_itself() -> None:
-    """T6: to be used sparingly."""
-    async with rookery.create() as mesh:
-        mesh.discover(seconds=0.01)
-        async with asyncio.timeout(PATIENCE_S):
-            while mesh.is_discoverable:
-                await asyncio.sleep(0.01)
-
-
 def test_loopback_announcements_stay_on_the_machine() -> None:
     """T6: no broadcast from a loopback address."""
     assert [path.ip for path in announcement_targets("127.0.0.1")] == ["239.42.42.42"]

@@ -122,6 +122,30 @@ async def test_idle_links_stay_up_for_an_hour() -> None:
 
 
 @virtually
+async def test_all_paths_of_a_link_are_found_and_kept() -> None:
+    """T2: a link made over UDP learns of the TCP listener and holds both."""
+    async with meshes(2) as ((alice, bob), network):
+        udp = bob.address
+        for number, mesh in enumerate((alice, bob), 1):
+            mesh.add_gate(network.gate(mesh, f"10.0.0.{number}", kind="tcp4"))
+        bob.on_discover = bob.link
+        link = await alice.link(udp).up()
+        await asyncio.sleep(60)
+        assert {state.path.kind for state in link.core.paths if state.is_usable} == {"udp4", "tcp4"}
+
+
+@virtually
+async def test_announcing_ends_by_itself() -> None:
+    """T6: to be used sparingly."""
+    async with meshes(1) as ((mesh,), _):
+        mesh.discover(seconds=30)
+        await asyncio.sleep(29)
+        assert mesh.is_discoverable
+        await asyncio.sleep(2)
+        assert not mesh.is_discoverable
+
+
+@virtually
 async def test_a_router_introduces_those_who_know_only_a_name() -> None:
     """T4: Alice and Bob have links to a router and nothing else."""
     async with meshes(3) as ((alice, bob, router), network):

@@ -22,7 +22,7 @@ def test_a_handler_that_crashes_is_reported_here_and_hidden_from_the_peer() -> N
         async with meshes(2) as ((alice, bob), _):
             bob.serve("crash", crash)
             link = await linked(alice, bob)
-            with pytest.raises(ChannelError, match="^internal error$"):
+            with pytest.raises(ChannelError, match="internal error"):
                 await link.open("crash").receive()
         assert [type(error) for error in reported] == [ZeroDivisionError]
 

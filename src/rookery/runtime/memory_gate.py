@@ -26,9 +26,9 @@ class MemoryNetwork:
         self.network = Network(self._random, conditions or Conditions())
         self._gates: dict[NetPath, MemoryGate] = {}
 
-    def gate(self, receiver: Receiver, ip: str, port: int = PORT) -> "MemoryGate":
-        """A gate at an address that nobody has yet."""
-        path = NetPath("udp4", ip, port)
+    def gate(self, receiver: Receiver, ip: str, *, kind: str = "udp4") -> "MemoryGate":
+        """A gate at an address that nobody has yet; only a `udp` one loses packets."""
+        path = NetPath(kind, ip, PORT)
         if path in self._gates:
             raise UsageError(f"{path} is taken")
         gate = self._gates[path] = MemoryGate(self, receiver, path)
@@ -54,12 +54,11 @@ class MemoryNetwork:
 class MemoryGate:
     """One address on a MemoryNetwork."""
 
-    kinds = frozenset({"udp4"})
-
     def __init__(self, network: MemoryNetwork, receiver: Receiver, path: NetPath) -> None:
         self._network = network
         self._receiver = receiver
         self._path = path
+        self.kinds = frozenset({path.kind})
 
     @property
     def paths(self) -> tuple[Path, ...]:
