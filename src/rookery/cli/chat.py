@@ -1,0 +1,195 @@
+"""`rookery chat`: every line of stdin is said, every line heard is printed.
+
+With LINK we invite; without it we print our own link and accept the first invitation. Whoever
+prints a line acknowledges it, so the other side knows when it may leave.
+"""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from rookery.cli import pipe
+from rookery.cli.accepting import Accept, Known, accept
+from rookery.cli.client import client_mesh, linked
+from rookery.cli.exits import OK
+from rookery.cli.life import run_service
+from rookery.cli.options import DIALLING, OUTPUT, Dialling, Output, Target
+from rookery.cli.screen import print_json, print_link, printable, remark
+from rookery.cli.target import parse_target
+from rookery.errors import DeniedError, UnreachableError, UsageError
+from rookery.link.channels.chat_events import (
+    Absent,
+    Acknowledged,
+    Corrected,
+    Notice,
+    Present,
+    Refused,
+    Said,
+)
+from rookery.runtime.chat import Chats, Invitation
+from rookery.runtime.chat_room import ChatRoom
+from rookery.runtime.link import Link
+from rookery.runtime.mesh import Mesh
+
+
+def chat(
+    target: Target | None = None,
+    /,
+    *,
+    name: Annotated[
+        str | None, Parameter(name="--name", help="How the other sees us; else our hashname.")
+    ] = None,
+    accepting: Accept = "known",
+    known: Known = (),
+    dialling: Dialling = DIALLING,
+    output: Output = OUTPUT,
+) -> int:
+    if target == "-":
+        raise UsageError("stdin cannot be both LINK and the chat; give LINK as a file or URI")
+    if target is not None:
+        return run_service(_invite(target, name, dialling, output))
+    if accepting == "known" and not known:
+        raise UsageError("nobody could come to this chat; give LINK, --known LINK or --accept all")
+    return run_service(_wait(name, accepting, known, dialling, output))
+
+
+async def _invite(target: str, name: str | None, dialling: Dialling, output: Output) -> int:
+    address = parse_target(target)
+    routers = [parse_target(text) for text in dialling.via]
+    async with client_mesh([address, *routers], dialling) as mesh, _chats(mesh) as chats:
+        link = await linked(mesh, address, dialling, routers)
+        room = chats.create(name or mesh.hashname[:8])
+        await room.invite(link.hashname)
+        talk = Talk(room, output, leaves_first=True)
+        await talk.run(dialling.timeout_s)
+    return OK
+
+
+async def _wait(
+    name: str | None, accepting: Accept, known: Known, dialling: Dialling, output: Output
+) -> int:
+    addresses = [parse_target(text) for text in (*known, *dialling.via)]
+    async with client_mesh(addresses, dialling) as mesh, _chats(mesh) as chats:
+        invited: asyncio.Future[Invitation] = asyncio.get_running_loop().create_future()
+
+        async def invite(invitation: Invitation) -> None:
+            if invited.done():
+                raise DeniedError("already in a chat")
+            invited.set_result(invitation)
+
+        chats.on_invite = invite
+        accept(mesh, accepting, known)
+        print_link(mesh.address, is_versioned=output.json)
+        room = chats.accept(await invited, name or mesh.hashname[:8])
+        talk = Talk(room, output, leaves_first=sys.stdin.isatty())
+        await talk.run(dialling.timeout_s)
+    return OK
+
+
+@asynccontextmanager
+async def _chats(mesh: Mesh) -> AsyncIterator[Chats]:
+    async def link_to(hashname: str) -> Link:
+        link = mesh.links.get(hashname)
+        if link is None:
+            raise UnreachableError(f"{hashname[:8]} is gone")
+        return await link.up()
+
+    chats = Chats(mesh.hashname, link_to)
+    mesh.serve("profile", chats.handle_profile)
+    mesh.serve("chat", chats.handle_chat)
+    try:
+        yield chats
+    finally:
+        await chats.close()
+
+
+class Talk:
+    """One conversation on a terminal or between pipes."""
+
+    def __init__(self, room: ChatRoom, output: Output, *, leaves_first: bool) -> None:
+        self._room = room
+        self._output = output
+        self._leaves_first = leaves_first  # at the end of stdin, else when the other has left
+        self._unheard: set[str] = set()
+        self._all_heard = asyncio.Event()
+
+    async def run(self, timeout_s: float) -> None:
+        """Until the other side leaves, or we have said everything and been heard."""
+        loop = asyncio.get_running_loop()
+        hearing = loop.create_task(self._hear())
+        saying = loop.create_task(self._say(timeout_s))
+        try:
+            await asyncio.wait([hearing, saying], return_when=asyncio.FIRST_COMPLETED)
+            for task in (hearing, saying):
+                if task.done():
+                    task.result()
+        finally:
+            hearing.cancel()
+            saying.cancel()
+
+    async def _say(self, timeout_s: float) -> None:
+        async for line in pipe.lines():
+            if line:
+                self._unheard.add(await self._room.send(line))
+                self._all_heard.clear()
+        if not self._leaves_first:
+            await asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(timeout_s):
+                while self._unheard:
+                    await self._all_heard.wait()
+        except TimeoutError as error:
+            raise UnreachableError(
+                f"{len(self._unheard)} lines were not confirmed in time; "
+                "is anybody there? A longer --timeout waits longer"
+            ) from error
+
+    async def _hear(self) -> None:
+        async for notice in self._room:
+            match notice:
+                case Said(sender, message) | Corrected(sender, message):
+                    self._print(sender, notice)
+                    await self._room.acknowledge(message.id)
+                case Acknowledged(_, id_, _):
+                    self._unheard.discard(id_)
+                    if not self._unheard:
+                        self._all_heard.set()
+                case Present(hashname):
+                    self._remark("joined", hashname)
+                case Absent(hashname):
+                    self._remark("left", hashname)
+                    return
+                case Refused(hashname, reason):
+                    raise _refusal(hashname, reason)
+                case _:
+                    continue
+
+    def _print(self, sender: str, notice: Notice) -> None:
+        assert isinstance(notice, Said | Corrected)
+        text = notice.message.text
+        event = "said" if isinstance(notice, Said) else "corrected"
+        if self._output.json:
+            who = {"hashname": sender, "name": self._name(sender)}
+            print_json({"event": event, **who, "id": notice.message.id, "text": text})
+        else:
+            print(f"{printable(self._name(sender))}: {printable(text)}", flush=True)
+
+    def _remark(self, event: str, hashname: str) -> None:
+        if self._output.json:
+            print_json({"event": event, "hashname": hashname, "name": self._name(hashname)})
+        else:
+            remark(f"{self._name(hashname)} {event}")
+
+    def _name(self, hashname: str) -> str:
+        profile = self._room.participants.get(hashname)
+        return profile.text if profile is not None and profile.text else hashname[:8]
+
+
+def _refusal(hashname: str, reason: str) -> DeniedError | UnreachableError:
+    if reason in {"unknown type", "cannot accept invites"}:
+        return DeniedError(f"{hashname[:8]} does not chat; start there: rookery chat")
+    return UnreachableError(f"{hashname[:8]} did not take part: {reason}; try again")

@@ -1,0 +1,171 @@
+"""The `rookery` program: finds the verb, and is the edge where errors become lines and codes.
+
+Verbs are imported when they are called, so that `rookery --help` stays quick.
+"""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cyclopts import App, CycloptsError
+
+from rookery.cli.exits import BROKEN_PIPE, FAILED, INTERRUPTED, OK, USAGE, complain, exit_code
+from rookery.errors import RookeryError
+
+
+class Verb(NamedTuple):
+    name: str
+    function: str  # "module:function" below rookery.cli
+    help: str
+    example: str
+
+
+VERBS = (
+    Verb(
+        "id",
+        "identity:app",
+        "Make an endpoint's keys, or show their public half.",
+        "",
+    ),
+    Verb(
+        "hashname",
+        "hashname:hashname",
+        "Print the hashname that public keys make.",
+        "rookery hashname 40=BASE32 3a=BASE32",
+    ),
+    Verb(
+        "endpoint",
+        "endpoint:endpoint",
+        "Serve links until stopped; the first line printed is the endpoint's JSON link.",
+        "rookery endpoint --id bob --udp 127.0.0.1:0 --accept all --thtp site --echo > bob.link",
+    ),
+    Verb(
+        "link",
+        "link:link",
+        "Link with somebody; print state, path, round-trip time and cipher set.",
+        "rookery link bob.link",
+    ),
+    Verb(
+        "thtp",
+        "thtp:thtp",
+        "Make an HTTP request over a link; the body goes to stdout.",
+        "rookery thtp GET bob.link /hello.txt",
+    ),
+    Verb(
+        "stream",
+        "stream:stream",
+        "Send stdin over a link, print what comes back.",
+        "echo hello | rookery stream bob.link",
+    ),
+    Verb(
+        "sock",
+        "sock:sock",
+        "Forward a local TCP port through the other end of a link, until stopped.",
+        "rookery sock bob.link 8000:127.0.0.1:80",
+    ),
+    Verb(
+        "chat",
+        "chat:chat",
+        "Chat line by line; without LINK, print our own link and wait to be invited.",
+        "rookery chat bob.link --name alice",
+    ),
+    Verb(
+        "box",
+        "box:app",
+        "Leave messages for somebody who is away; list, get and delete one's own.",
+        "",
+    ),
+    Verb(
+        "discover",
+        "discover:discover",
+        "List who announces itself nearby, as it is heard.",
+        "rookery discover --announce 60",
+    ),
+    Verb(
+        "demo",
+        "demo:demo",
+        "Show it all on this machine: links, chat, stream, HTTP, sockets, box, router.",
+        "rookery demo",
+    ),
+)
+
+EXIT_CODES = (
+    "LINK is a link:// URI, a JSON link, a file holding one, a hashname, or - for stdin.\n\n"
+    "Exit codes: 0 ok, 1 a check failed, 2 wrong usage, 3 not reachable or not delivered, "
+    "4 denied, 5 stale. Example: rookery id new bob"
+)
+
+
+def build() -> App:
+    app = App(
+        name="rookery",
+        help="Encrypted links between endpoints, and what runs over them.",
+        help_epilogue=EXIT_CODES,
+        version=_version,
+        help_on_error=False,
+    )
+    for verb in VERBS:
+        path = f"rookery.cli.{verb.function}"
+        if verb.function.endswith(":app"):
+            app.command(path, name=verb.name, help=verb.help)
+        else:
+            epilogue = f"Example:  {verb.example}"
+            app.command(path, name=verb.name, help=verb.help, help_epilogue=epilogue)
+    return app
+
+
+def run() -> None:
+    """The installed program."""
+    sys.exit(main(sys.argv[1:]))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Carry out one command line; its exit code."""
+    is_debugging = "--debug" in arguments
+    try:
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # Whoever read our output has gone; the interpreter must not try to flush it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except CycloptsError as error:
+        complain(f"{error}; see: rookery {_verb_of(arguments)}--help".replace(".;", ";"))
+        return USAGE
+    except RookeryError as error:
+        if is_debugging:
+            traceback.print_exc()
+        complain(error)
+        return exit_code(error)
+    except Exception as error:  # the outermost edge
+        if is_debugging:
+            traceback.print_exc()
+        what = f"{type(error).__name__}: {error}"
+        complain(f"unexpected {what}; --debug shows where, and that trace is worth a report")
+        return FAILED
+
+
+def _dispatch(arguments: Sequence[str]) -> int:
+    result = build()(
+        arguments,
+        exit_on_error=False,
+        print_error=False,
+        result_action="return_value",
+    )
+    return result if isinstance(result, int) else OK
+
+
+def _verb_of(arguments: Sequence[str]) -> str:
+    known = {verb.name for verb in VERBS}
+    return f"{arguments[0]} " if arguments and arguments[0] in known else ""
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("rookery")
