@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 import rookery
-from rookery.errors import UsageError
+from rookery.errors import UnreachableError, UsageError
 from rookery.identity.identity import Identity
 from rookery.runtime import keystore
 from rookery.runtime.create import parse_address
 from rookery.runtime.stream import Stream
+from rookery.wire.path import UrlPath
 
 
 async def echo(stream: Stream) -> None:
@@ -50,6 +51,29 @@ async def test_ipv6_works_as_well() -> None:
         link = await alice.link(bob.address.uri()).up()
         assert link.path is not None
         assert link.path.kind.endswith("6")
+
+
+async def test_a_websocket_finds_only_who_knows_the_name() -> None:
+    """T2: a link over HTTP, at the hashname and nowhere else."""
+    async with rookery.create(udp=None) as alice, rookery.create(udp=None) as bob:
+        bob.on_discover = bob.link
+        (tcp,) = bob.address.paths
+        root = f"http://127.0.0.1:{tcp.json()['port']}"
+        address = bob.address.json()
+        with pytest.raises(UnreachableError):
+            await alice.link({**address, "paths": [UrlPath(root + "/").json()]}).up(timeout_s=2)
+        alice.links[bob.hashname].close()
+        link = alice.link({**address, "paths": [UrlPath(f"{root}/{bob.hashname}").json()]})
+        await link.up()
+        assert link.path is not None
+        assert link.path.kind == "http"
+
+
+async def test_a_public_url_is_told_to_others() -> None:
+    async with rookery.create(http="http://192.0.2.1/rook") as mesh:
+        assert UrlPath("http://192.0.2.1/rook") in mesh.address.paths
+    with pytest.raises(UsageError, match="not a URL"):
+        await rookery.create(http="gopher://192.0.2.1")
 
 
 async def test_stored_keys_are_used(tmp_path: Path) -> None:

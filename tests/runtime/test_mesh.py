@@ -9,7 +9,6 @@ from rookery.errors import ChannelError, UnreachableError, UsageError
 from rookery.link.link import LinkState
 from rookery.link.stranger import Stranger
 from rookery.runtime.channel import Channel
-from rookery.runtime.mesh import Mesh
 from rookery.runtime.stream import Stream
 from rookery.sim.loop import run_virtual
 from rookery.sim.network import Conditions
@@ -95,10 +94,12 @@ async def test_a_lost_link_fails_its_channels() -> None:
         bob.on_stream(echo)
         link = await linked(alice, bob)
         stream = link.stream()
+        events = link.events()
         network.network.change(Conditions(blocked=True))
         with pytest.raises(ChannelError):
             await stream.read()
         stream.abort()
+        assert await anext(events) is LinkState.DOWN
         with pytest.raises(UnreachableError, match="is down"):
             link.stream()
 
@@ -281,10 +282,6 @@ async def test_a_forgotten_link_is_gone_on_both_sides() -> None:
         bob.on_discover = None
         await asyncio.sleep(120)
         assert not bob.links
-
-
-def address_of(mesh: Mesh) -> dict[str, object]:
-    return mesh.address.json()
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ import ssl
 from collections.abc import Generator, Mapping
 from pathlib import Path
 from types import TracebackType
+from urllib.parse import urlsplit
 
-from rookery.errors import UsageError
+from rookery.errors import DecodeError, UsageError
 from rookery.identity.cipher_set import KeyPair
 from rookery.identity.cipher_sets import DEFAULT_CSIDS
 from rookery.identity.identity import Identity
@@ -17,6 +18,7 @@ from rookery.runtime.mesh import Mesh
 from rookery.runtime.tcp_gate import TcpGate
 from rookery.runtime.udp_gate import UdpGate
 from rookery.wire.lob import JsonObject
+from rookery.wire.path import UrlPath, parse_path
 
 KeyPairs = Identity | Mapping[int, KeyPair] | Path | str | None
 
@@ -34,6 +36,7 @@ class Creating:
         tcp: str | None,
         tls: str | None,
         tls_context: ssl.SSLContext | None,
+        http: str | None,
         limits: AdmissionLimits | None,
     ) -> None:
         self._keypairs = keypairs
@@ -41,6 +44,7 @@ class Creating:
         self._tcp = tcp
         self._tls = tls
         self._tls_context = tls_context
+        self._http = http
         self._limits = limits
         self._mesh: Mesh | None = None
 
@@ -73,7 +77,10 @@ class Creating:
     async def _open_gates(self, mesh: Mesh) -> None:
         if self._udp is not None:
             mesh.add_gate(await UdpGate.bind(mesh, *parse_address(self._udp)))
-        streams = TcpGate(mesh, link_json=lambda: _visible(mesh))
+        url = None if self._http is None else _public_url(self._http)
+        # Only who knows our name or our URL finds that there is a WebSocket at all.
+        resource = f"/{mesh.hashname}" if url is None else urlsplit(url.url).path or "/"
+        streams = TcpGate(mesh, link_json=lambda: _visible(mesh), resource=resource)
         mesh.add_gate(streams)
         if self._tcp is not None:
             await streams.listen(*parse_address(self._tcp))
@@ -81,7 +88,7 @@ class Creating:
             if self._tls_context is None:
                 raise UsageError("a TLS address needs a certificate: pass tls_context")
             await streams.listen(*parse_address(self._tls), tls=self._tls_context)
-        mesh.gates_changed()
+        mesh.gates_changed(() if url is None else (url,))
 
 
 def create(
@@ -91,14 +98,18 @@ def create(
     tcp: str | None = LOOPBACK,
     tls: str | None = None,
     tls_context: ssl.SSLContext | None = None,
+    http: str | None = None,
     limits: AdmissionLimits | None = None,
 ) -> Creating:
     """A mesh with these key pairs, a stored identity's folder, or new keys.
 
     `udp`, `tcp` and `tls` are addresses to listen on, `IP:PORT` or `[IP]:PORT`, None for none;
-    the default is loopback on free ports.
+    the default is loopback on free ports. The TCP listener also takes WebSockets, at
+    `/<hashname>` or at the path of `http`, a public URL to tell others.
     """
-    return Creating(keypairs, udp=udp, tcp=tcp, tls=tls, tls_context=tls_context, limits=limits)
+    return Creating(
+        keypairs, udp=udp, tcp=tcp, tls=tls, tls_context=tls_context, http=http, limits=limits
+    )
 
 
 def parse_address(text: str) -> tuple[str, int]:
@@ -107,6 +118,15 @@ def parse_address(text: str) -> tuple[str, int]:
     if not colon or not port.isascii() or not port.isdecimal():
         raise UsageError(f"{text!r} is not an address: use IP:PORT or [IP]:PORT")
     return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def _public_url(text: str) -> UrlPath:
+    try:
+        path = parse_path({"type": "http", "url": text})
+    except DecodeError as error:
+        raise UsageError(f"{text!r} is not a URL: use http://HOST:PORT/PATH") from error
+    assert isinstance(path, UrlPath)
+    return path
 
 
 def _identity(keypairs: KeyPairs) -> Identity:

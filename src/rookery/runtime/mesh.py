@@ -11,7 +11,7 @@ import asyncio
 import os
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType, TracebackType
 from typing import Self
 
@@ -175,9 +175,10 @@ class Mesh(MeshChannels):
         if isinstance(gate, UdpGate):
             self._discovery.add(gate)
 
-    def gates_changed(self) -> None:
-        """The addresses we listen on are others now."""
-        self._core.own_paths = tuple(path for gate in self._gates for path in gate.paths)
+    def gates_changed(self, public: Iterable[Path] = ()) -> None:
+        """The addresses we listen on are others now; `public` ones lead here from outside."""
+        listening = tuple(path for gate in self._gates for path in gate.paths)
+        self._core.own_paths = (*listening, *public)
 
     def received(self, path: Path, packet: Packet) -> None:
         self._core.received(path, packet, self._now())
