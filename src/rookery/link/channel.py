@@ -15,6 +15,7 @@ OPENING_S_MAX = 30.0
 UNRELIABLE_QUEUE_MAX = 256
 ERROR_TEXT_MAX = 256
 STALLED_TIMEOUTS = 2  # in a row, then the path is in doubt
+END_REPEATED_MAX = 3  # to a peer that may never confirm it
 _MISS_MAX = 4096
 _DELTA_MAX = 1 << 31
 _ENVELOPE = frozenset({"c", "type", "seq", "ack", "miss", "end", "err"})
@@ -24,8 +25,13 @@ class Host(Protocol):
     """What a channel needs of its link."""
 
     @property
-    def answers_only_news(self) -> bool:
-        """Whether the peer acknowledges no packet twice, so that lost answers need a new one."""
+    def is_lax(self) -> bool:
+        """Whether the peer acknowledges as the public JavaScript one does."""
+        ...
+
+    @property
+    def rtt(self) -> float | None:
+        """The round trip of the path in use, where it is known."""
         ...
 
     def transmit(self, head: JsonObject, body: bytes) -> None: ...
@@ -44,6 +50,7 @@ class Channel:
 
     __slots__ = (
         "_host",
+        "_is_answered",
         "_opening_until",
         "_told",
         "end_sent",
@@ -68,7 +75,8 @@ class Channel:
         self.failure: str | None = None
         self._host = host
         self._told = False  # that there is something to read
-        self._opening_until: float | None = now + OPENING_S_MAX if outbound else None
+        self._is_answered = not outbound
+        self._opening_until = now + OPENING_S_MAX
         self._begin()
         if outbound:
             self.send(opening.head, opening.body, end=_is_end(opening))
@@ -114,7 +122,7 @@ class Channel:
         if failure is not None:
             self._close(failure[:ERROR_TEXT_MAX] if isinstance(failure, str) else "error")
             return
-        self._opening_until = None
+        self._is_answered = True
         self._received(head, body, now)
 
     def flush(self, now: float) -> None:
@@ -125,11 +133,11 @@ class Channel:
 
     @property
     def deadline(self) -> float | None:
-        return self._opening_until
+        return None if self._is_answered else self._opening_until
 
     def expire(self, now: float) -> None:
         """Give up on a peer that never answered the opening."""
-        if self._opening_until is not None and now >= self._opening_until:
+        if not self._is_answered and now >= self._opening_until:
             self.fail("timeout")
 
     def _begin(self) -> None:
@@ -192,14 +200,14 @@ class UnreliableChannel(Channel):
 class ReliableChannel(Channel):
     """Packets arrive in order, once, and the sender knows."""
 
-    __slots__ = ("_ack_due", "_incoming", "_sender", "_window_told")
+    __slots__ = ("_ack_due", "_incoming", "_sender")
     reliable = True
 
     def _begin(self) -> None:
-        self._sender = Sender(probes=self._host.answers_only_news)
-        self._incoming = Receiver()
+        is_lax = self._host.is_lax
+        self._sender = Sender(is_lax=is_lax, rtt=None if is_lax else self._host.rtt)
+        self._incoming = Receiver(is_lax=is_lax)
         self._ack_due = False
-        self._window_told = False
         if not self.outbound:
             self._incoming.accept(1, self.opening)
             self._incoming.take()  # the user has it as `opening`
@@ -234,9 +242,11 @@ class ReliableChannel(Channel):
         ack = self._incoming.ack
         for numbered in self._sender.due(now):
             head = {**numbered.message.head, "c": self.id, "seq": numbered.seq}
+            if numbered.seq == 1 and self._is_answered:
+                head.pop("type", None)  # to a lax peer it would open the channel anew
             if ack:
                 head["ack"] = ack
-                self._ack_due &= self._has_more_to_tell
+                self._ack_due &= self._incoming.has_news
             self._host.transmit(head, numbered.message.body)
         if self._ack_due:
             self._acknowledge()
@@ -250,19 +260,30 @@ class ReliableChannel(Channel):
         return self._sender.deadline
 
     def expire(self, now: float) -> None:
-        if self._sender.expire(now):
-            if self._sender.round_trip.backed_off >= STALLED_TIMEOUTS:
-                self._host.channel_stalled(now)
+        sender, is_unheard = self._sender, self._sender.is_unheard(now)
+        if not sender.expire(now):
+            self._give_up()
             return
+        timeouts = sender.round_trip.backed_off
+        if self._host.is_lax and timeouts > END_REPEATED_MAX and self._end_is_all:
+            self._close(None)
+        elif is_unheard and timeouts >= STALLED_TIMEOUTS:
+            self._host.channel_stalled(now)
+
+    @property
+    def _end_is_all(self) -> bool:
+        """Whether all the peer may still lack is our `end`, which a lax one may never confirm."""
+        return self.end_sent and (self._sender.only_end_is_open or self._incoming.ended)
+
+    def _give_up(self) -> None:
         if self._sender.only_end_is_open:
             self._close(None)
         else:
             self.fail("timeout")
 
     def _take(self) -> Message | None:
-        pressed = self._incoming.is_pressed
         message = self._incoming.take()
-        if pressed and not self._incoming.is_pressed:
+        if message is not None and self._incoming.has_news:
             self._ack_due = True  # the sender should know that there is room again
         return message
 
@@ -294,16 +315,11 @@ class ReliableChannel(Channel):
         if self._incoming.ack > before:
             self._tell_readable()
 
-    @property
-    def _has_more_to_tell(self) -> bool:
-        return self._incoming.has_gaps or self._incoming.is_pressed or not self._window_told
-
     def _acknowledge(self) -> None:
         self._ack_due = False
         head: JsonObject = {"c": self.id, "ack": self._incoming.ack}
-        if self._has_more_to_tell:
+        if self._incoming.has_news:
             head["miss"] = self._incoming.miss()
-            self._window_told = True
         self._host.transmit(head, b"")
 
 

@@ -140,8 +140,15 @@ class Link:
         return FRAGMENT_SIZE_DATAGRAM
 
     @property
-    def answers_only_news(self) -> bool:
+    def is_lax(self) -> bool:
+        """Whether the peer is of another kind than ours, and acknowledges in its own way."""
         return self.csid != ROOKERY_CSID
+
+    @property
+    def rtt(self) -> float | None:
+        """The round trip of the path in use, where it is known."""
+        best = self.paths.best_state
+        return best.rtt if best is not None else None
 
     # --- what the endpoint and its user ask for ---
 
@@ -367,6 +374,8 @@ class Link:
         is_answer = state.sent_s is not None and (is_echo or state.proven)
         if verdict is Verdict.NEWER or is_answer:
             self.paths.answered(state, now, is_echo=is_echo)
+            if exchange.is_synchronised and not self.paths.unanswered():
+                self._rounds.end()
         elif not state.proven:
             self._rounds.hasten(now)
         if not is_echo and state.answered_at != at:

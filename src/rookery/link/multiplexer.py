@@ -17,7 +17,7 @@ CHANNELS_MAX = 1024
 ID_MAX = 0xFFFFFFFF
 TYPE_SIZE_MAX = 64
 _REORDER_MAX = 128  # how far behind the newest an opening may arrive
-_LINGER_S = 35.0  # longer than the peer goes on repeating
+_LINGER_S = 50.0  # longer than the peer goes on repeating
 _LINGERING_MAX = 256
 _CONTROL = frozenset({"path", "peer", "connect"})
 

@@ -6,16 +6,20 @@ number the receiver has room for:
 
     ack 78231, missing 78235 78236 78238 78245, room up to 78251   ->   miss [4, 1, 2, 7, 6]
 
-The sender repeats what is listed, once per round trip, and everything unacknowledged on its own
-timer (the public JavaScript peer never lists its first gap). How much may be under way follows
-additive increase, multiplicative decrease.
+Our own kind lists the first number it has not seen yet as the last gap. So a sender knows what
+has arrived, and new packets flow while an old one is still being repeated. The public JavaScript
+peer is *lax*: it never lists its first gap and acknowledges nothing twice, so towards it only
+`ack` counts, everything is repeated on our own timer, and an empty packet now and then makes it
+speak.
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from rookery.errors import ProtocolError
+from rookery.link.pace import Pace, RoundTrip
 from rookery.wire.lob import JsonObject
 
 WINDOW_DEFAULT = 50  # what the JavaScript peer buffers, and never says
@@ -23,17 +27,11 @@ WINDOW_PACKETS = 2048  # the JavaScript peer sends a megabyte at once
 WINDOW_BYTES = 4 << 20
 GAPS_LISTED_MAX = 256  # keeps an acknowledgement within one datagram
 SEND_BUFFER_BYTES = 1 << 20
-UNACKNOWLEDGED_S_MAX = 30.0
+UNACKNOWLEDGED_S_MAX = 45.0  # a dead link is noticed sooner
 
-_FLIGHT_START = 32
-_FLIGHT_MIN = 4
-_BACK_OFF = 0.7
-_RTO_START_S = 1.0
-_RTO_MIN_S = 0.2
-_RTO_MAX_S = 5.0
-_REPEAT_FACTOR = 1.1  # a listed packet is lost once this many round trips have passed,
-_REPEAT_MIN_S = 0.005  # and never sooner than this
-_BODY_SIZE_MIN = 256  # what the smallest packet is assumed to cost a buffer
+_OVERHEAD = 256  # what a packet costs a buffer beside its body
+_PROBE_AFTER_TIMEOUTS = 2
+_WINDOW_NEWS = 16  # a change of the window by one part in this many is worth telling
 
 
 class Message(NamedTuple):
@@ -44,43 +42,17 @@ class Message(NamedTuple):
 
 
 class Numbered:
-    """A packet under way."""
+    """A packet of ours that the peer has not acknowledged."""
 
-    __slots__ = ("message", "sent_s", "seq", "times")
+    __slots__ = ("arrived", "lost", "message", "sent_s", "seq", "times")
 
     def __init__(self, seq: int, message: Message) -> None:
         self.seq = seq
         self.message = message
         self.sent_s = 0.0
         self.times = 0
-
-
-class RoundTrip:
-    """Smoothed round trip and the retransmission timeout that follows from it."""
-
-    __slots__ = ("backed_off", "smoothed", "variation")
-
-    def __init__(self) -> None:
-        self.smoothed: float | None = None
-        self.variation = 0.0
-        self.backed_off = 0
-
-    def sample(self, rtt: float) -> None:
-        if self.smoothed is None:
-            self.smoothed, self.variation = rtt, rtt / 2
-        else:
-            self.variation += (abs(self.smoothed - rtt) - self.variation) / 4
-            self.smoothed += (rtt - self.smoothed) / 8
-        self.backed_off = 0
-
-    @property
-    def timeout(self) -> float:
-        plain = _RTO_START_S if self.smoothed is None else self.smoothed + 4 * self.variation
-        return min(max(plain, _RTO_MIN_S) * (1 << self.backed_off), _RTO_MAX_S)
-
-    @property
-    def repeat_after(self) -> float:
-        return max((self.smoothed or _RTO_START_S) * _REPEAT_FACTOR, _REPEAT_MIN_S)
+        self.arrived = False  # ahead of a gap
+        self.lost = False  # waits to be repeated
 
 
 class Sender:
@@ -90,33 +62,33 @@ class Sender:
         "_acked",
         "_flight",
         "_flight_bytes",
-        "_flight_max",
         "_heard_s",
+        "_is_lax",
         "_lost",
         "_next",
-        "_probes",
+        "_pace",
         "_queue",
-        "_recovery_until",
-        "_slow_start_until",
+        "_under_way",
+        "_was_heard",
         "_window",
         "buffered",
         "round_trip",
     )
 
-    def __init__(self, *, probes: bool) -> None:
-        self._probes = probes  # the peer acknowledges nothing but news, so send it some
+    def __init__(self, *, is_lax: bool, rtt: float | None = None) -> None:
+        self._is_lax = is_lax
         self._next = 1
         self._acked = 0
         self._queue: deque[Numbered] = deque()
-        self._flight: dict[int, Numbered] = {}  # in order of `seq`
+        self._flight: dict[int, Numbered] = {}  # every number from the acknowledged to the queue
         self._flight_bytes = 0
-        self._lost: deque[int] = deque()
+        self._under_way = 0  # of these, neither arrived nor lost
+        self._lost: deque[Numbered] = deque()
         self._window = WINDOW_DEFAULT
-        self._flight_max = float(_FLIGHT_START)
-        self._slow_start_until = float(WINDOW_PACKETS)
-        self._recovery_until = 0
+        self._pace = Pace(WINDOW_PACKETS)
         self._heard_s = 0.0
-        self.round_trip = RoundTrip()
+        self._was_heard = False
+        self.round_trip = RoundTrip(rtt)
         self.buffered = 0
 
     @property
@@ -129,19 +101,23 @@ class Sender:
 
     @property
     def only_end_is_open(self) -> bool:
-        """Whether nothing but our `end` is unacknowledged; some peers forget to."""
-        return not self._queue and all(n.message.head.get("end") for n in self._flight.values())
+        """Whether nothing but our bare `end` is unacknowledged; some peers forget to."""
+        if self._queue or len(self._flight) != 1:
+            return False
+        message = self._flight[self._acked + 1].message
+        return bool(message.head.get("end")) and not message.body
 
     def push(self, message: Message) -> None:
         self._queue.append(Numbered(self._next, message))
         self._next += 1
-        self.buffered += len(message.body) + _BODY_SIZE_MIN
+        self.buffered += len(message.body) + _OVERHEAD
 
     def due(self, now: float) -> Iterator[Numbered]:
         """What to put on the wire now: the lost first, then the new as far as it may."""
-        while self._lost:
-            numbered = self._flight.get(self._lost.popleft())
-            if numbered is not None:
+        while self._lost and self._may_repeat(self._lost[0]):
+            numbered = self._lost.popleft()
+            if numbered.lost:  # and not acknowledged meanwhile
+                numbered.lost = False
                 yield self._stamped(numbered, now)
         while self._queue and self._may_send(self._queue[0]):
             numbered = self._queue.popleft()
@@ -158,37 +134,49 @@ class Sender:
         if ack < self._acked:
             return  # overtaken by a newer one
         self._heard_s = now
-        self._release(ack, now)
+        self._was_heard = True
+        is_limited = 2 * self._under_way >= self._pace.packets
+        arrived = self._release(ack)
         if miss is not None:
-            self._missed(miss, now)
+            arrived += self._missed(miss, now)
+        if arrived:
+            self._measure(arrived, now)
+            if is_limited:
+                self._pace.arrived(len(arrived))
 
     @property
     def deadline(self) -> float | None:
         """When `expire` has something to do."""
-        oldest = next(iter(self._flight.values()), None)
-        if oldest is None:
-            return None
-        return oldest.sent_s + self.round_trip.timeout
+        oldest = self._flight.get(self._acked + 1)
+        return None if oldest is None else oldest.sent_s + self.round_trip.timeout
+
+    def is_unheard(self, now: float) -> bool:
+        """Whether the peer has been silent for a timeout, though it should have answered."""
+        return now - self._heard_s >= self.round_trip.timeout
 
     def expire(self, now: float) -> bool:
         """Repeat what has waited too long; False once the peer has been silent for good."""
-        if self._flight and now - self._heard_s >= UNACKNOWLEDGED_S_MAX:
-            return False
         deadline = self.deadline
-        if deadline is not None and now >= deadline:
-            late = now - self.round_trip.timeout
-            waiting = [n.seq for n in self._flight.values() if n.sent_s <= late]
-            self.round_trip.backed_off = min(self.round_trip.backed_off + 1, 5)
-            self._slow_down(_FLIGHT_MIN)
-            # The rest follows when the first answers, at the pace the path then allows.
-            self._lost = deque(waiting[: int(self._flight_max)])
-            if self._probes and self.round_trip.backed_off == 2:
-                self._probe()
+        if deadline is None or now < deadline:
+            return True
+        # A lax peer whose reader is slow says nothing at all; its link tells whether it lives.
+        if now - self._heard_s >= UNACKNOWLEDGED_S_MAX and not (self._is_lax and self._was_heard):
+            return False
+        timeout = self.round_trip.timeout
+        is_silent = self.is_unheard(now)
+        self._repeat(
+            [n for n in self._flight.values() if n.sent_s + timeout <= now], is_noise=is_silent
+        )
+        if is_silent:
+            self._pace.silent()
+        self.round_trip.back_off()
+        if self._is_lax and self.round_trip.backed_off == _PROBE_AFTER_TIMEOUTS:
+            self._probe()
         return True
 
     def _probe(self) -> None:
-        """An empty packet: the JavaScript peer answers a new number, never a repeated one."""
-        last = next(reversed(self._flight.values()))
+        """An empty packet: a lax peer answers a new number, never a repeated one."""
+        last = self._flight[self._next - 1 - len(self._queue)]
         if not self._queue and not last.message.head.get("end"):
             self.push(Message({}, b""))
 
@@ -196,75 +184,117 @@ class Sender:
         if not self._flight:
             return True  # one packet also probes a closed window
         return (
-            len(self._flight) < self._flight_max
+            self._under_way < self._pace.packets
             and numbered.seq <= self._acked + self._window
             and self._flight_bytes < WINDOW_BYTES
         )
 
-    @staticmethod
-    def _stamped(numbered: Numbered, now: float) -> Numbered:
+    def _may_repeat(self, numbered: Numbered) -> bool:
+        """Within the pace; but the first gap holds up everything, so it never waits."""
+        return self._under_way < self._pace.packets or numbered.seq <= self._acked + 1
+
+    def _stamped(self, numbered: Numbered, now: float) -> Numbered:
         numbered.sent_s = now
         numbered.times += 1
+        self._under_way += 1
         return numbered
 
-    def _release(self, ack: int, now: float) -> None:
+    def _release(self, ack: int) -> list[Numbered]:
+        """Let go of what is acknowledged; returns what was not known to have arrived."""
+        arrived = []
         for seq in range(self._acked + 1, ack + 1):
             numbered = self._flight.pop(seq)
             size = len(numbered.message.body)
             self._flight_bytes -= size
-            self.buffered -= size + _BODY_SIZE_MIN
-            if seq == ack and numbered.times == 1:
-                self.round_trip.sample(now - numbered.sent_s)
-        self._speed_up(ack - self._acked)
+            self.buffered -= size + _OVERHEAD
+            if not numbered.arrived:
+                self._under_way -= not numbered.lost
+                numbered.lost = False
+                arrived.append(numbered)
         if ack > self._acked:
             self.round_trip.backed_off = 0
-        self._acked = ack
+            self._acked = ack
+        return arrived
 
-    def _missed(self, miss: Sequence[int], now: float) -> None:
-        was_closed = self._window == 0
-        self._window = sum(miss)
+    def _missed(self, miss: Sequence[int], now: float) -> list[Numbered]:
+        """Take a list of gaps; returns what it shows to have arrived."""
+        was_closed, self._window = self._window == 0, sum(miss)
+        listed = list(accumulate(miss[:-1], initial=self._acked))[1:]
+        arrived = [] if self._is_lax else self._ahead_of(listed)
+        if self._is_lax:
+            listed.append(self._acked + 1)  # which it never lists
         late = now - self.round_trip.repeat_after
-        lost = []
-        seq = self._acked
-        for delta in miss[:-1]:
-            seq += delta
-            numbered = self._flight.get(seq)
-            if numbered is not None and numbered.sent_s <= late:
-                lost.append(seq)
+        gaps = [n for seq in set(listed) if (n := self._flight.get(seq)) is not None]
+        self._repeat([n for n in gaps if n.sent_s <= late], is_noise=False)
         if was_closed and self._window:
-            lost = list(self._flight)  # the probe fell before a closed door
-        if lost:
-            self._lost = deque(lost[: int(self._flight_max) + 1])
-            self._slow_down(int(self._flight_max * _BACK_OFF))
+            # They fell before a closed door, which says nothing about the path.
+            self._repeat(self._flight.values(), is_noise=True)
+        return arrived
 
-    def _speed_up(self, count: int) -> None:
-        if self._flight_max < self._slow_start_until:
-            self._flight_max += count
-        else:
-            self._flight_max += count / self._flight_max
-        self._flight_max = min(self._flight_max, WINDOW_PACKETS)
+    def _ahead_of(self, listed: list[int]) -> list[Numbered]:
+        """What has arrived beyond the first gap: all below the last one that is not listed."""
+        gaps, arrived = set(listed), []
+        sent = self._next - 1 - len(self._queue)
+        for seq in range(self._acked + 1, min(listed[-1] if listed else 0, sent + 1)):
+            numbered = self._flight[seq]
+            if not numbered.arrived and seq not in gaps:
+                self._under_way -= not numbered.lost
+                numbered.arrived, numbered.lost = True, False
+                arrived.append(numbered)
+        return arrived
 
-    def _slow_down(self, flight_max: int) -> None:
-        """Once for all that was under way when the first loss showed."""
-        if self._acked < self._recovery_until:
+    def _measure(self, arrived: list[Numbered], now: float) -> None:
+        """The newest of what arrived tells the round trip, unless it was sent more than once."""
+        repeated = [numbered for numbered in arrived if numbered.times > 1]
+        if self._is_lax and repeated:
+            return  # the others may have waited for it
+        for numbered in repeated:
+            if self.round_trip.is_too_quick(now - numbered.sent_s):
+                self._pace.was_hasty()
+        newest = max(arrived, key=lambda numbered: numbered.sent_s)
+        if newest.times == 1:
+            self.round_trip.sample(now - newest.sent_s, now)
+
+    def _repeat(self, doubtful: Iterable[Numbered], *, is_noise: bool) -> None:
+        lost = [n for n in doubtful if not n.lost and not n.arrived]
+        if not lost:
             return
-        self._recovery_until = self._next - len(self._queue) - 1
-        self._slow_start_until = max(self._flight_max * _BACK_OFF, _FLIGHT_MIN)
-        self._flight_max = float(max(flight_max, _FLIGHT_MIN))
+        for numbered in lost:
+            numbered.lost = True
+        self._under_way -= len(lost)
+        self._lost = deque(sorted((*self._lost, *lost), key=lambda numbered: numbered.seq))
+        if not is_noise:
+            sent = self._next - 1 - len(self._queue)
+            has_queue = self.round_trip.has_queue
+            self._pace.lost(len(lost), acked=self._acked, sent=sent, has_queue=has_queue)
 
 
 class Receiver:
     """The peer's packets, from the wire to the application's hand, in order and once."""
 
-    __slots__ = ("_ahead", "_buffered", "_edge", "_largest", "_next", "_ready", "ended")
+    __slots__ = (
+        "_ahead",
+        "_buffered",
+        "_capacity",
+        "_edge",
+        "_highest",
+        "_is_lax",
+        "_next",
+        "_ready",
+        "_told",
+        "ended",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_lax: bool) -> None:
+        self._is_lax = is_lax
         self._next = 1
         self._ahead: dict[int, Message] = {}
+        self._highest = 0  # of what is ahead
         self._ready: deque[Message] = deque()
         self._buffered = 0
-        self._largest = _BODY_SIZE_MIN
+        self._capacity = WINDOW_PACKETS  # packets of the size seen so far that fit
         self._edge = WINDOW_PACKETS
+        self._told: int | None = WINDOW_DEFAULT  # the window as the sender believes it to be
         self.ended = False  # the peer's last packet is in order
 
     @property
@@ -272,28 +302,35 @@ class Receiver:
         return self._next - 1
 
     @property
-    def has_gaps(self) -> bool:
-        return bool(self._ahead)
+    def has_news(self) -> bool:
+        """Whether an acknowledgement should carry `miss`."""
+        return bool(self._ahead) or self._told is None or self._window_moved
 
     @property
-    def is_pressed(self) -> bool:
-        """Whether the application lags so far behind that the sender should know."""
-        return self._edge - self.ack < WINDOW_PACKETS // 2
+    def _window_moved(self) -> bool:
+        assert self._told is not None
+        return abs(self._edge - self.ack - self._told) * _WINDOW_NEWS >= self._capacity
 
     def __len__(self) -> int:
         return len(self._ready)
 
     def accept(self, seq: int, message: Message) -> bool:
-        """Take a packet; False when it is a repetition or outside the window."""
-        if seq < self._next or seq > self._edge or seq in self._ahead or self.ended:
+        """Take a packet; False when it is a repetition or there is no room for it."""
+        if seq < self._next or seq in self._ahead or self.ended:
             return False
-        size = len(message.body)
-        if self._buffered + size > WINDOW_BYTES * (1 + (seq == self._next)):
-            return False  # what closes a gap may use the reserve
+        size = len(message.body) + _OVERHEAD
+        is_next = seq == self._next
+        # What closes a gap may use a reserve, or a full buffer would wait for ever.
+        if self._buffered + size > WINDOW_BYTES * (1 + is_next) or (
+            seq > self._edge and not (is_next and self._ahead)
+        ):
+            self._told = None
+            return False
         self._buffered += size
-        self._largest = max(self._largest, size)
-        if seq != self._next:
+        self._capacity = min(self._capacity, max(WINDOW_BYTES // size, 1))
+        if not is_next:
             self._ahead[seq] = message
+            self._highest = max(self._highest, seq)
             return True
         self._append(message)
         while self._ahead and (following := self._ahead.pop(self._next, None)) is not None:
@@ -306,7 +343,7 @@ class Receiver:
         if not self._ready:
             return None
         message = self._ready.popleft()
-        self._buffered -= len(message.body)
+        self._buffered -= len(message.body) + _OVERHEAD
         self._move_edge()
         return message
 
@@ -314,13 +351,15 @@ class Receiver:
         """Deltas to the gaps and to the edge of the window."""
         deltas, last = [], self.ack
         if self._ahead:
-            for seq in range(self._next, max(self._ahead)):
+            unseen = self._highest + (not self._is_lax and self._highest < self._edge)
+            for seq in range(self._next, unseen + 1):
                 if seq not in self._ahead:
                     deltas.append(seq - last)
                     last = seq
                     if len(deltas) == GAPS_LISTED_MAX:
                         break
         deltas.append(self._edge - last)
+        self._told = self._edge - self.ack
         return deltas
 
     def _append(self, message: Message) -> None:
@@ -331,7 +370,8 @@ class Receiver:
             self._ahead.clear()
 
     def _move_edge(self) -> None:
-        """Room in packets and in bytes, whichever is less."""
+        """Room for packets of the largest size seen, and never less than what is here already."""
         by_count = WINDOW_PACKETS - len(self._ready)
-        by_bytes = (WINDOW_BYTES - self._buffered) // self._largest
-        self._edge = self.ack + max(min(by_count, by_bytes), 0)
+        by_bytes = (WINDOW_BYTES - self._buffered) * self._capacity // WINDOW_BYTES
+        edge = self.ack + max(min(by_count, by_bytes), 0)
+        self._edge = max(edge, self._highest) if self._ahead else edge

@@ -1,8 +1,8 @@
 """`path`: both ends tell each other where else they can be reached.
 
-    ▶ {"c":1,"type":"path","paths":[path, …]}     where I am
-    ◀ {"c":1,"path":path}                         one answer over every path known, saying
-                                                  which address it was sent to
+▶ {"c":1,"type":"path","paths":[path, …]}     where I am
+◀ {"c":1,"path":path}                         one answer over every path known, saying
+                                              which address it was sent to
 """
 
 from collections.abc import Iterable
