@@ -7,7 +7,7 @@ import pytest
 
 from rookery.errors import ChannelError, UsageError
 from rookery.identity.identity import Identity
-from rookery.link.channels.box import box_id, message_id, parse_boxes
+from rookery.link.channels.box import box_id, message_id
 from rookery.link.channels.box_seal import seal, unseal
 from rookery.link.channels.box_store import BoxLimits, BoxStore
 from rookery.runtime.box import BoxClient
@@ -128,24 +128,31 @@ async def test_the_reader_learns_what_would_still_fit(post: Post) -> None:
 
 
 async def test_a_peer_that_comes_online_is_told(post: Post) -> None:
-    told: list[bytes] = []
+    told: list[tuple[str, list[bytes]]] = []
 
-    async def on_boxes(channel: BoardChannel) -> None:
-        told.extend(parse_boxes(channel.opening.body))
-        while (message := await channel.receive()) is not None:
-            told.extend(parse_boxes(message.body))
+    async def on_boxes(keeper: str, boxes: list[bytes]) -> None:
+        told.append((keeper, boxes))
 
-    post.board.serve(BOB, "boxes", on_boxes)
+    bob = BoxKeeper()
+    bob.on_boxes = on_boxes
+    post.board.serve(BOB, "boxes", bob.handle_boxes)
     link = post.board.link(CAROL, BOB)
     assert not await post.keeper.announce(link, BOB)
     senders = [base32.encode(bytes([number]) * 32) for number in range(130)]
     store = BoxStore()
-    keeper = BoxKeeper(store, clock=lambda: post.now)
     for sender in senders:
         store.put(sender, BOB, b"hello", None, post.now)
-    assert await keeper.announce(link, BOB)
-    await until(lambda: len(told) == 130)
-    assert told == [box_id(sender, BOB) for sender in senders]
+    assert await BoxKeeper(store, clock=lambda: post.now).announce(link, BOB)
+    await until(lambda: bool(told))
+    assert told == [(CAROL, [box_id(sender, BOB) for sender in senders])]
+
+
+async def test_who_does_not_care_is_told_without_harm(post: Post) -> None:
+    await post.alice.put(BOB, b"hello")
+    post.board.serve(BOB, "boxes", BoxKeeper().handle_boxes)
+    assert await post.keeper.announce(post.board.link(CAROL, BOB), BOB)
+    await until(lambda: post.board.serving == 0)
+    assert await post.bob.waiting() == [BOX]
 
 
 @pytest.mark.parametrize(

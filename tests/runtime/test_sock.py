@@ -342,6 +342,8 @@ async def test_a_bound_udp_port_talks_only_to_whom_the_rules_allow() -> None:
         await socket.send(b"to nobody")
         await socket.send(b"hello", Address(*friend.address))
         assert (await friend.receive()).data == b"hello"
+        friend.send(b"the first you hear", stranger.address)
+        assert (await stranger.receive()).data == b"the first you hear"
         stranger.send(b"spam", (socket.address.host, socket.address.port))
         assert await socket.receive() == (b"spam", Address(*stranger.address))
         await socket.close()

@@ -6,7 +6,7 @@ other and dropped, an unknown box is an empty one.
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from rookery.link.channels.box import (
     Arrived,
@@ -17,6 +17,7 @@ from rookery.link.channels.box import (
     Inbox,
     Outbox,
     box_id,
+    parse_boxes,
     pieces,
     serialize_boxes,
 )
@@ -25,6 +26,10 @@ from rookery.runtime.conduit import Conduit, Opener, send_message
 from rookery.wire.lob import JsonObject
 
 Allow = Callable[[str, str], bool]  # (sender, recipient)
+OnBoxes = Callable[[str, list[bytes]], Awaitable[None]]  # (keeper, ids of boxes to fetch)
+
+TOLD_S = 5.0
+BOXES_MAX = 1 << 14
 
 
 def allow_links(sender: str, recipient: str) -> bool:
@@ -33,7 +38,7 @@ def allow_links(sender: str, recipient: str) -> bool:
 
 
 class BoxKeeper:
-    """Serves `outbox`, `inbox` and `boxes`."""
+    """Serves `outbox`, `inbox` and `boxes`; set `on_boxes` to hear what other keepers have."""
 
     def __init__(
         self,
@@ -42,6 +47,7 @@ class BoxKeeper:
         allow: Allow = allow_links,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.on_boxes: OnBoxes | None = None
         self.store = store or BoxStore()
         self._allow = allow
         self._now = clock
@@ -86,9 +92,24 @@ class BoxKeeper:
         await channel.send({"cap": self.store.room(recipient)})
 
     async def handle_boxes(self, channel: Conduit) -> None:
-        """Answer who asks for the boxes that hold something for him."""
+        """Answer who asks what waits for him; hear who tells us what waits for us."""
+        if channel.opening[1]:
+            await self._told(channel)
+            return
         for body in serialize_boxes(self.store.boxes(channel.link.hashname, self._now())):
             await channel.send({}, body)
+
+    async def _told(self, channel: Conduit) -> None:
+        boxes = parse_boxes(channel.opening[1])
+        try:
+            async with asyncio.timeout(TOLD_S):  # unreliable: the rest may be lost
+                while (message := await channel.receive()) is not None:
+                    if len(boxes) < BOXES_MAX:
+                        boxes += parse_boxes(message[1])
+        except TimeoutError:
+            pass
+        if self.on_boxes is not None:
+            await self.on_boxes(channel.link.hashname, boxes)
 
     async def announce(self, link: Opener, hashname: str) -> bool:
         """Tell a peer that came online what is waiting; whether anything was."""
