@@ -26,7 +26,7 @@ from rookery.identity.identity import Identity
 from rookery.link.channels.box import MESSAGE_SIZE_MAX, message_id, parse_box_id
 from rookery.link.channels.box_seal import Letter, seal, unseal
 from rookery.runtime.box import BoxClient
-from rookery.runtime.mesh import checked_hashname
+from rookery.runtime.resolve import checked_hashname
 
 app = App(name="box")
 

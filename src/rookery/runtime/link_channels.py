@@ -1,13 +1,22 @@
 """Every channel directly off a link: `link.stream()`, `await link.thtp("GET", "/")`, …"""
 
-from collections.abc import AsyncIterable, Mapping
+import contextlib
+import os
+import time
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from typing import TYPE_CHECKING
 
+from rookery.errors import RemoteError
+from rookery.link.channels.box_seal import Letter, seal, unseal
 from rookery.runtime import thtp, ws
+from rookery.runtime.box import BoxClient
 from rookery.runtime.channel import Channel
+from rookery.runtime.chat_room import ChatRoom
+from rookery.runtime.resolve import checked_hashname
 from rookery.runtime.sock import Binding, Forward, OnAccept, SockDatagrams
 from rookery.runtime.stream import Stream, open_stream
 from rookery.wire.lob import JsonObject
+from rookery.wire.uri import LinkAddress
 
 if TYPE_CHECKING:
     from rookery.runtime.mesh import Mesh
@@ -67,6 +76,33 @@ class LinkChannels:
     async def udp(self, host: str, port: int) -> SockDatagrams:
         """Datagrams to one address, sent by the peer."""
         return await self.mesh.sock.udp(self, host, port)
+
+    async def chat(self, name: str) -> ChatRoom:
+        """A new chat with the peer invited; `name` is how it sees us."""
+        room = self.mesh.chats.create(name)
+        await room.invite(self.hashname)
+        return room
+
+    @property
+    def box(self) -> BoxClient:
+        """The peer as a keeper of sealed messages; `leave` and `letters` seal and open them."""
+        return BoxClient(self, self.mesh.hashname)
+
+    async def leave(
+        self, recipient: LinkAddress, content: bytes, lifetime_s: int | None = None
+    ) -> bytes:
+        """Have the peer keep a message for somebody who is away; its id."""
+        sealed = seal(self.mesh.identity, recipient.keys, content, int(time.time()), os.urandom)
+        return await self.box.put(checked_hashname(recipient), sealed, lifetime_s)
+
+    async def letters(self) -> AsyncIterator[Letter]:
+        """Fetch what the peer keeps for us, oldest first; what was read is forgotten there."""
+        for box in await self.box.waiting():
+            async with self.box.inbox(box) as inbox:
+                async for message in inbox:
+                    with contextlib.suppress(RemoteError):  # not from whom it says: nobody's
+                        yield unseal(self.mesh.identity, message)
+                    await inbox.forget(message)
 
     async def udp_bind(self, port: int = 0) -> SockDatagrams:
         """A UDP socket at the peer."""

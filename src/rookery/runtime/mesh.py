@@ -9,14 +9,12 @@ It carries packets, time and orders back and forth and decides nothing itself.
 
 import asyncio
 import os
-import socket
 import time
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType, TracebackType
 from typing import Self
 
-from rookery.errors import DecodeError, UsageError
-from rookery.identity.hashname import hashname
+from rookery.errors import DecodeError, UnreachableError, UsageError
 from rookery.identity.identity import Identity
 from rookery.link.admission import AdmissionLimits
 from rookery.link.announcement import announcements
@@ -38,20 +36,21 @@ from rookery.link.link import Link as LinkCore
 from rookery.link.link import LinkState
 from rookery.link.stranger import Stranger
 from rookery.runtime.channel import Channel
+from rookery.runtime.chat import Chats
 from rookery.runtime.discovery import Discovery
 from rookery.runtime.gate import Gate
 from rookery.runtime.link import Link
 from rookery.runtime.mesh_channels import MeshChannels
+from rookery.runtime.resolve import checked_hashname, parse_link, resolved_paths
 from rookery.runtime.services import Handler, Services
 from rookery.runtime.sock import Sock
 from rookery.runtime.udp_gate import UdpGate
 from rookery.wire.lob import JsonObject, Packet
 from rookery.wire.path import Path, PeerPath
-from rookery.wire.uri import LinkAddress, host_paths
+from rookery.wire.uri import LinkAddress
 
 OnDiscover = Callable[[Stranger], object]
 
-_ADDRESSES_MAX = 8  # of one named host
 DISCOVERY_S = 120.0  # "used sparingly": announcing ends by itself
 
 
@@ -84,6 +83,9 @@ class Mesh(MeshChannels):
         self._discovery = Discovery(self)
         self.sock = Sock()
         self.serve(SOCK, self.sock.handle)  # brings the connections of our own `bind`s
+        self.chats = Chats(self.hashname, self._link_named)
+        self.serve("profile", self.chats.handle_profile)
+        self.serve("chat", self.chats.handle_chat)
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         self._pump_due = False
@@ -124,7 +126,7 @@ class Mesh(MeshChannels):
         if isinstance(to, Stranger):
             core = self._core.accept(to, self._now(), persistent=False)
         else:
-            core = self._dial(_address(to))
+            core = self._dial(parse_link(to))
         self._pump_soon()
         return self._link_of(core)
 
@@ -196,6 +198,7 @@ class Mesh(MeshChannels):
         """Tell the peers, end every task and close every socket."""
         if self._is_closed:
             return
+        await self.chats.close()
         for link in list(self._links.values()):
             self.forget(link)
         self._pump()
@@ -270,6 +273,7 @@ class Mesh(MeshChannels):
                 self._services.serve(self._channel_of(self._link_of(link), core))
             case LinkUp(link):
                 self._link_of(link).changed(LinkState.UP)
+                self.chats.linked(link.hashname)
             case LinkDown(link):
                 self._link_of(link).changed(LinkState.DOWN)
             case LinkForgotten(link):
@@ -323,40 +327,19 @@ class Mesh(MeshChannels):
         except DecodeError as error:
             raise UsageError(f"the link holds a key that is none: {error}") from error
         if address.host:
-            self._services.spawn(self._resolve(core, address.host, address.port))
+            self._services.spawn(self._resolve(core, address))
         return core
 
-    async def _resolve(self, core: LinkCore, host: str, port: int) -> None:
+    async def _resolve(self, core: LinkCore, address: LinkAddress) -> None:
         """Find the addresses of a named host; a link that is wanted waits for them meanwhile."""
         try:
-            found = await self._loop.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
-        except OSError as error:
-            core.last_error = f"{host}: {error.strerror}"
+            paths = await resolved_paths(address.host, address.port)
+        except UnreachableError as error:
+            core.last_error = str(error)
             return
-        for ip in dict.fromkeys(str(entry[4][0]) for entry in found[:_ADDRESSES_MAX]):
-            for path in host_paths(ip, port):
-                core.add_path(path, self._now(), configured=True)
-        core.dial(self._now())
-        self._core.touch(core)
+        self._core.link(core.hashname, {}, paths, self._now())
         self._pump_soon()
 
-
-def _address(to: str | JsonObject | LinkAddress) -> LinkAddress:
-    if isinstance(to, LinkAddress):
-        return to
-    try:
-        return LinkAddress.parse(to) if isinstance(to, str) else LinkAddress.of_json(to)
-    except DecodeError as error:
-        raise UsageError(str(error)) from error
-
-
-def checked_hashname(address: LinkAddress) -> str:
-    """The hashname an address leads to; UsageError when it and the keys disagree."""
-    if not address.keys:
-        if address.hashname is None:
-            raise UsageError("a link needs a hashname or keys")
-        return address.hashname
-    made = hashname(address.keys)
-    if address.hashname not in (None, made):
-        raise UsageError("the keys of the link make another hashname than it says")
-    return made
+    async def _link_named(self, hashname: str) -> Link:
+        """A link that is up, for services that know somebody only by name."""
+        return await self.link(hashname).up()

@@ -11,6 +11,8 @@ from rookery.link.channels.sock_rules import Rules
 from rookery.link.channels.stream import TYPE as STREAM
 from rookery.link.channels.thtp import TYPE as THTP
 from rookery.link.channels.ws import TYPE as WS
+from rookery.runtime.box_keeper import BoxKeeper
+from rookery.runtime.chat import Chats, OnInvite
 from rookery.runtime.services import Handler
 from rookery.runtime.sock import Sock
 from rookery.runtime.stream import Stream, stream_handler
@@ -24,6 +26,7 @@ class MeshChannels:
     """What `Mesh` offers its user beside links."""
 
     sock: Sock
+    chats: Chats
 
     def serve(self, kind: str, handler: Handler) -> None:
         raise NotImplementedError
@@ -52,3 +55,15 @@ class MeshChannels:
         """Open sockets for peers, as far as the rules allow; without them none is opened."""
         self.sock = Sock(rules)
         self.serve(SOCK, self.sock.handle)
+
+    def on_invite(self, handler: OnInvite) -> None:
+        """Be told when a peer asks us into a chat; answer with `mesh.chats.accept`."""
+        self.chats.on_invite = handler
+
+    def keep_boxes(self, keeper: BoxKeeper | None = None) -> BoxKeeper:
+        """Keep sealed messages for those who are away."""
+        keeper = keeper or BoxKeeper()
+        self.serve("outbox", keeper.handle_outbox)
+        self.serve("inbox", keeper.handle_inbox)
+        self.serve("boxes", keeper.handle_boxes)
+        return keeper
