@@ -169,6 +169,18 @@ async def test_a_router_introduces_those_who_know_only_a_name() -> None:
 
 
 @virtually
+async def test_an_introduction_ends_under_the_best_cipher_set() -> None:
+    """T4: keys arrive one by one, and the first to arrive may be of a lesser set."""
+    async with meshes(3, csids=(0x3A, 0x40)) as ((alice, bob, router), _):
+        router.route()
+        (await linked(alice, router)).router()
+        (await linked(bob, router)).router()
+        bob.on_discover = bob.link
+        link = await alice.link(bob.hashname).up()
+        assert link.csid == 0x40
+
+
+@virtually
 async def test_a_bridged_link_moves_to_the_direct_path() -> None:
     """T4: a relay is a beginning, not a fate."""
     async with meshes(3) as ((alice, bob, router), _):

@@ -153,8 +153,9 @@ class Link:
     # --- what the endpoint and its user ask for ---
 
     def dial(self, now: float) -> None:
-        """Begin to make the link, unless it is up or being made."""
-        if self._is_up or self._rounds.is_running:
+        """Begin to make the link, unless it is up or being made under the best cipher set."""
+        csid = self.exchange.csid if self.exchange is not None else None
+        if self._is_up or (self._rounds.is_running and csid == self.csid):
             return
         self._ensure_exchange(now)
         if self.exchange is not None and len(self.paths):
