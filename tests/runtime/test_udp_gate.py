@@ -197,6 +197,7 @@ async def test_what_cannot_be_sent_is_dropped_and_counted(
     gate: UdpGate, path: NetPath | UrlPath
 ) -> None:
     gate.send(path, HELLO)
+    await gate.close()
     assert gate.counters.dropped == 1
     assert gate.counters.packets_out == 0
 
@@ -208,6 +209,35 @@ async def test_a_packet_too_large_for_a_datagram_is_dropped(
     assert gate.counters.dropped == 1
     gate.send(path_of(peer), HELLO)
     assert reveal(await datagram(peer)) == Packet(b"", b"hello")
+
+
+@pytest.mark.parametrize("sizes", [[1200] * 300, [1200] * 70 + [5, 1200, 1201, 5, 5], [9, 8, 7]])
+async def test_what_is_sent_in_one_turn_arrives_in_order_whatever_its_sizes(
+    gate: UdpGate, recorder: Recorder, sizes: list[int]
+) -> None:
+    """Runs of equal datagrams cross the kernel as one, and are cut apart again."""
+    bodies = [index.to_bytes(2, "big") + bytes(size) for index, size in enumerate(sizes)]
+    sender = await UdpGate.bind(Recorder())
+    for body in bodies:
+        sender.send(gate.paths[0], Packet(b"", body).serialize())
+    await recorder.packet(len(bodies))
+    await sender.close()
+    assert recorder.bodies == bodies
+    assert sender.counters.packets_out == gate.counters.packets_in == len(bodies)
+    assert sender.counters.bytes_out == gate.counters.bytes_in
+
+
+async def test_what_goes_to_several_addresses_in_one_turn_reaches_each(
+    gate: UdpGate, recorder: Recorder, peer: socket.socket
+) -> None:
+    sender = await UdpGate.bind(Recorder())
+    for _ in range(3):
+        sender.send(gate.paths[0], HELLO)
+        sender.send(path_of(peer), HELLO)
+    await recorder.packet(3)
+    for _ in range(3):
+        assert reveal(await datagram(peer)) == Packet(b"", b"hello")
+    await sender.close()
 
 
 @pytest.mark.parametrize("zone", ["", "%nosuchzone", "%999999999", "%1", "%"])
