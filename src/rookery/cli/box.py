@@ -207,7 +207,7 @@ class _Kept:
 async def _client(target: str, dialling: Dialling) -> AsyncIterator[tuple[BoxClient, Identity]]:
     async with dialled(parse_target(target), dialling) as link:
         with served_by(link.hashname[:8], "--box"):
-            yield BoxClient(link, link.mesh.hashname), link.mesh.identity
+            yield link.box, link.mesh.identity
 
 
 async def _kept(

@@ -6,8 +6,6 @@ prints a line acknowledges it, so the other side knows when it may leave.
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -30,10 +28,8 @@ from rookery.link.channels.chat_events import (
     Refused,
     Said,
 )
-from rookery.runtime.chat import Chats, Invitation
+from rookery.runtime.chat import Invitation
 from rookery.runtime.chat_room import ChatRoom
-from rookery.runtime.link import Link
-from rookery.runtime.mesh import Mesh
 
 
 def chat(
@@ -60,12 +56,10 @@ def chat(
 async def _invite(target: str, name: str | None, dialling: Dialling, output: Output) -> int:
     address = parse_target(target)
     routers = [parse_target(text) for text in dialling.via]
-    async with client_mesh([address, *routers], dialling) as mesh, _chats(mesh) as chats:
+    async with client_mesh([address, *routers], dialling) as mesh:
         link = await linked(mesh, address, dialling, routers)
-        room = chats.create(name or mesh.hashname[:8])
-        await room.invite(link.hashname)
-        talk = Talk(room, output, leaves_first=True)
-        await talk.run(dialling.timeout_s)
+        async with await link.chat(name or mesh.hashname[:8]) as room:
+            await Talk(room, output, leaves_first=True).run(dialling.timeout_s)
     return OK
 
 
@@ -73,7 +67,7 @@ async def _wait(
     name: str | None, accepting: Accept, known: Known, dialling: Dialling, output: Output
 ) -> int:
     addresses = [parse_target(text) for text in (*known, *dialling.via)]
-    async with client_mesh(addresses, dialling) as mesh, _chats(mesh) as chats:
+    async with client_mesh(addresses, dialling) as mesh:
         invited: asyncio.Future[Invitation] = asyncio.get_running_loop().create_future()
 
         async def invite(invitation: Invitation) -> None:
@@ -81,30 +75,12 @@ async def _wait(
                 raise DeniedError("already in a chat")
             invited.set_result(invitation)
 
-        chats.on_invite = invite
+        mesh.on_invite(invite)
         accept(mesh, accepting, known)
         print_link(mesh.address, is_versioned=output.json)
-        room = chats.accept(await invited, name or mesh.hashname[:8])
-        talk = Talk(room, output, leaves_first=sys.stdin.isatty())
-        await talk.run(dialling.timeout_s)
+        async with mesh.chats.accept(await invited, name or mesh.hashname[:8]) as room:
+            await Talk(room, output, leaves_first=sys.stdin.isatty()).run(dialling.timeout_s)
     return OK
-
-
-@asynccontextmanager
-async def _chats(mesh: Mesh) -> AsyncIterator[Chats]:
-    async def link_to(hashname: str) -> Link:
-        link = mesh.links.get(hashname)
-        if link is None:
-            raise UnreachableError(f"{hashname[:8]} is gone")
-        return await link.up()
-
-    chats = Chats(mesh.hashname, link_to)
-    mesh.serve("profile", chats.handle_profile)
-    mesh.serve("chat", chats.handle_chat)
-    try:
-        yield chats
-    finally:
-        await chats.close()
 
 
 class Talk:

@@ -17,7 +17,6 @@ from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_link
 from rookery.errors import UsageError
 from rookery.link.channels.sock_rules import Rules
-from rookery.runtime.box_keeper import BoxKeeper
 from rookery.runtime.create import LOOPBACK, create
 from rookery.runtime.mesh import Mesh
 from rookery.runtime.stream import Stream
@@ -153,10 +152,7 @@ def serve(mesh: Mesh, serving: Serving) -> None:
         with advice('write a rule as in --sock "tcp 127.0.0.1:8080"'):
             mesh.on_sock(Rules.parse(serving.sock))
     if serving.box:
-        keeper = BoxKeeper()
-        mesh.serve("outbox", keeper.handle_outbox)
-        mesh.serve("inbox", keeper.handle_inbox)
-        mesh.serve("boxes", keeper.handle_boxes)
+        mesh.keep_boxes()
     if serving.echo:
         mesh.on_stream(_echo)
 

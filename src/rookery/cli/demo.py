@@ -1,0 +1,81 @@
+"""`rookery demo`: a small world on this machine that explains itself, and fails loudly."""
+
+import asyncio
+import time
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from rookery.cli.demo_steps import STEPS, Step
+from rookery.cli.demo_world import World, opened
+from rookery.cli.endpoint import Serving, serve
+from rookery.cli.exits import FAILED, OK, complain
+from rookery.cli.life import run_service, until_stopped
+from rookery.cli.options import OUTPUT, Output
+from rookery.cli.screen import print_json, print_link, remark
+from rookery.errors import RookeryError
+
+STEP_S_MAX = 10.0
+
+_INTRODUCTION = """\
+Four endpoints on this machine, each with keys of its own: alice, bob, a router, and carol, who is
+away for now. They talk over real sockets of 127.0.0.1, and every byte between them is encrypted.
+"""
+
+
+def demo(
+    *,
+    keep: Annotated[
+        bool,
+        Parameter(
+            name="--keep",
+            negative="",
+            show_default=False,
+            help="Stay afterwards: print bob's link, to be played with until Ctrl-C.",
+        ),
+    ] = False,
+    output: Output = OUTPUT,
+) -> int:
+    return run_service(_demo(keep, output))
+
+
+async def _demo(keep: bool, output: Output) -> int:
+    began = time.perf_counter()
+    if not output.json:
+        print(_INTRODUCTION)
+    async with opened() as world:
+        failures = 0
+        for step in STEPS:
+            failures += not await _carry_out(step, world, output)
+        took = time.perf_counter() - began
+        if output.json:
+            print_json({"steps": len(STEPS), "failed": failures, "seconds": round(took, 3)})
+        elif not failures:
+            print(f"\n{len(STEPS)} steps in {took:.1f} s, all as promised.")
+        if failures:
+            complain(f"{failures} of {len(STEPS)} steps failed; try: rookery demo --debug")
+            return FAILED
+        if keep:
+            serve(world.bob, Serving(echo=True))
+            remark("bob stays and echoes streams, until Ctrl-C; this is his link:")
+            print_link(world.bob.address, is_versioned=output.json)
+            await until_stopped()
+    return OK
+
+
+async def _carry_out(step: Step, world: World, output: Output) -> bool:
+    """Run one step and tell of it; whether it kept its promise."""
+    began, failure = time.perf_counter(), None
+    try:
+        async with asyncio.timeout(STEP_S_MAX):
+            told = await step.act(world)
+    except (RookeryError, OSError, TimeoutError) as error:
+        if output.debug:
+            raise
+        failure = told = f"failed: {error or type(error).__name__}"
+    took = round(time.perf_counter() - began, 3)
+    if output.json:
+        print_json({"step": step.name, "ok": failure is None, "text": told, "seconds": took})
+    else:
+        print(f"  {step.name:<10} {told}", flush=True)
+    return failure is None
