@@ -271,15 +271,20 @@ class Mesh(MeshChannels):
                 self._wake(core)
             case ChannelOpened(link, core):
                 self._services.serve(self._channel_of(self._link_of(link), core))
-            case LinkUp(link):
-                self._link_of(link).changed(LinkState.UP)
-                self.chats.linked(link.hashname)
+            case LinkUp(core):
+                self._rose(self._link_of(core))
             case LinkDown(link):
                 self._link_of(link).changed(LinkState.DOWN)
             case LinkForgotten(link):
                 self._forgotten(link)
             case Discovered(stranger):
                 self._discovered(stranger)
+
+    def _rose(self, link: Link) -> None:
+        link.changed(LinkState.UP)
+        self.chats.linked(link.hashname)
+        if self.keeper is not None:
+            self._services.spawn(self.announce_boxes(link))
 
     def _wake(self, core: ChannelCore) -> None:
         channel = self._channels.get(core)

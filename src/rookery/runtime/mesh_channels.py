@@ -11,8 +11,9 @@ from rookery.link.channels.sock_rules import Rules
 from rookery.link.channels.stream import TYPE as STREAM
 from rookery.link.channels.thtp import TYPE as THTP
 from rookery.link.channels.ws import TYPE as WS
-from rookery.runtime.box_keeper import BoxKeeper
+from rookery.runtime.box_keeper import BoxKeeper, OnBoxes
 from rookery.runtime.chat import Chats, OnInvite
+from rookery.runtime.link import Link
 from rookery.runtime.services import Handler
 from rookery.runtime.sock import Sock
 from rookery.runtime.stream import Stream, stream_handler
@@ -27,6 +28,7 @@ class MeshChannels:
 
     sock: Sock
     chats: Chats
+    keeper: BoxKeeper | None = None
 
     def serve(self, kind: str, handler: Handler) -> None:
         raise NotImplementedError
@@ -61,9 +63,20 @@ class MeshChannels:
         self.chats.on_invite = handler
 
     def keep_boxes(self, keeper: BoxKeeper | None = None) -> BoxKeeper:
-        """Keep sealed messages for those who are away."""
-        keeper = keeper or BoxKeeper()
+        """Keep sealed messages for those who are away, and tell them when they return."""
+        keeper = self.keeper = keeper or self.keeper or BoxKeeper()
         self.serve("outbox", keeper.handle_outbox)
         self.serve("inbox", keeper.handle_inbox)
         self.serve("boxes", keeper.handle_boxes)
         return keeper
+
+    def on_boxes(self, handler: OnBoxes) -> None:
+        """Be told when a keeper has something for us; `link.letters()` fetches it."""
+        self.keeper = self.keeper or BoxKeeper()
+        self.keeper.on_boxes = handler
+        self.serve("boxes", self.keeper.handle_boxes)
+
+    async def announce_boxes(self, link: Link) -> None:
+        """Tell a peer that came back what is kept for it."""
+        if self.keeper is not None and link.is_up:
+            await self.keeper.announce(link, link.hashname)
