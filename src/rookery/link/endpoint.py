@@ -12,7 +12,6 @@ Synchronous and without I/O: packets and time in, events out. After a batch of p
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from heapq import heappop, heappush
 from types import MappingProxyType
 
 from rookery.errors import CongestionError, ProtocolError, RemoteError
@@ -29,6 +28,7 @@ from rookery.link.introductions import Introductions, RoutingPolicy
 from rookery.link.link import Link, LinkState
 from rookery.link.reliable import Message
 from rookery.link.stranger import Stranger
+from rookery.link.timers import Timers
 from rookery.wire.lob import Packet
 from rookery.wire.path import Path, PeerPath
 
@@ -62,8 +62,7 @@ class Endpoint:
         self._peer_tokens: dict[bytes, Link] = {}
         self._neighbours: dict[Path, Link] = {}  # who is at the far end of a path
         self._touched: dict[str, Link] = {}
-        self._timers: list[tuple[float, str]] = []
-        self._armed: dict[str, float] = {}
+        self._timers = Timers()
         self._events: list[Event] = []
 
     @property
@@ -98,7 +97,7 @@ class Endpoint:
             if router is not link:
                 link.add_path(PeerPath(router.hashname), now, configured=True)
         link.dial(now)
-        self._touch(link)
+        self.touch(link)
         return link
 
     def accept(self, stranger: Stranger, now: float, *, persistent: bool = False) -> Link:
@@ -109,7 +108,10 @@ class Endpoint:
             stranger.hashname, stranger.keys, stranger.paths, now, persistent=persistent
         )
         if stranger.handshake is not None:
-            self.handshake_received(stranger.handshake, stranger.paths[0], now)
+            try:
+                self.handshake_received(stranger.handshake, stranger.paths[0], now)
+            except RemoteError as error:
+                self.dropped[type(error).__name__] += 1
         return link
 
     def forget(self, link: Link, now: float) -> None:
@@ -128,7 +130,7 @@ class Endpoint:
             if is_router:
                 other.add_path(path, now, configured=True)
                 other.dial(now)
-                self._touch(other)
+                self.touch(other)
             else:
                 other.paths.discard(path)
 
@@ -145,9 +147,9 @@ class Endpoint:
             if size == 0:
                 self._channel_packet(packet, path, now)
             elif size == 1:
-                self._admit_handshake(packet, path, now)
+                self.admit_handshake(packet, path, now)
             elif self._admission.admits_announcement(now):
-                self._announced(packet, path)
+                self._announced(packet, path, now)
         except RemoteError as error:
             self.dropped[type(error).__name__] += 1
 
@@ -156,7 +158,7 @@ class Endpoint:
         link = self._neighbours.pop(path, None)
         if link is not None:
             link.path_lost(path, now)
-            self._touch(link)
+            self.touch(link)
 
     def _channel_packet(self, packet: Packet, path: Path, now: float) -> None:
         body = packet.body
@@ -166,17 +168,20 @@ class Endpoint:
             if not self._introductions.forward(token, packet.serialize(), path, now):
                 raise ProtocolError("nobody here has this token")
             return
-        link.packet_received(body, self._arrival(link, path), now)
         self._touched[link.hashname] = link
+        link.packet_received(body, self._arrival(link, path), now)
 
-    def _admit_handshake(self, packet: Packet, path: Path, now: float) -> None:
+    def admit_handshake(
+        self, packet: Packet, path: Path, now: float, *, expected: str | None = None
+    ) -> None:
+        """Open a handshake, unless too many have come; `expected` is its supposed maker."""
         link = self._peer_tokens.get(routing_token(packet.body))
         if link is not None:
             admitted = self._admission.admits_peer(link.hashname, now)
         else:
             admitted = self._admission.admits_stranger(packet.head[0], path, now)
         if admitted:
-            self.handshake_received(packet, path, now)
+            self.handshake_received(packet, path, now, expected=expected)
 
     def handshake_received(
         self, packet: Packet, path: Path, now: float, *, expected: str | None = None
@@ -200,17 +205,22 @@ class Endpoint:
             self.stranger_appeared(Stranger(hashname, keys, (path,), packet, is_proven=True))
             return
         path = self._arrival(link, path)
+        previous = link.exchange.peer_token if link.exchange is not None else None
+        self.touch(link)
         link.handshake_received(opened, handshake, path, now)
-        self._settle(link, path)
-        self._touch(link)
+        self._settle(link, path, previous)
 
     def stranger_appeared(self, stranger: Stranger) -> None:
         self.emit(Discovered(stranger))
 
-    def _announced(self, packet: Packet, path: Path) -> None:
+    def _announced(self, packet: Packet, path: Path, now: float) -> None:
         stranger = parse_announcement(packet, path)
         self._check_keys(stranger.keys)
-        if stranger.hashname != self.hashname:
+        link = self._links.get(stranger.hashname)
+        if link is not None:
+            link.add_path(path, now, configured=False)
+            link.dial(now)
+        elif stranger.hashname != self.hashname:
             self.stranger_appeared(stranger)
 
     def _check_keys(self, keys: Mapping[int, bytes]) -> None:
@@ -226,12 +236,14 @@ class Endpoint:
         relayed = PeerPath(neighbour.hashname)
         return relayed if relayed in link.paths else path
 
-    def _settle(self, link: Link, path: Path) -> None:
+    def _settle(self, link: Link, path: Path, previous: bytes | None) -> None:
         """Note who is at the far end of a path, and whose ephemeral we have seen."""
-        if not isinstance(path, PeerPath):
+        if path in link.paths and not isinstance(path, PeerPath):
             self._neighbours[path] = link
         token = link.exchange.peer_token if link.exchange is not None else None
-        if token is not None:
+        if token != previous and previous is not None:
+            self._peer_tokens.pop(previous, None)
+        if token is not None and link.hashname in self._links:
             self._peer_tokens[token] = link
 
     # --- time and output ---
@@ -239,50 +251,33 @@ class Endpoint:
     @property
     def deadline(self) -> float | None:
         """When `tick` has something to do."""
-        while self._timers and self._armed.get(self._timers[0][1]) != self._timers[0][0]:
-            heappop(self._timers)
-        return self._timers[0][0] if self._timers else None
+        return self._timers.deadline
 
     def tick(self, now: float) -> None:
-        """Run every timer that is due."""
-        while (deadline := self.deadline) is not None and deadline <= now:
-            _, hashname = heappop(self._timers)
-            del self._armed[hashname]
+        """Run every timer that is due; `flush` arms them anew."""
+        for hashname in self._timers.take_due(now):
             link = self._links.get(hashname)
             if link is not None:
                 link.tick(now)
-                self._touch(link)
-                if self._armed.get(hashname, now + 1) <= now:
-                    break  # a timer that stays due must not hold up everything else
+                self.touch(link)
 
     def flush(self, now: float) -> None:
         """Send what channels have due on links that packets, time or the user touched."""
         while self._touched:
             _, link = self._touched.popitem()
             link.flush(now)
-            self._arm(link)
+            deadline = link.deadline
+            if deadline is not None and link.hashname in self._links:
+                self._timers.arm(link.hashname, deadline)
 
     def touch(self, link: Link) -> None:
-        """The user used a channel of this link."""
+        """The link may have something to send, or be due earlier than before."""
         self._touched[link.hashname] = link
 
     def take(self) -> list[Event]:
         """What there is to do and to tell, oldest first."""
         events, self._events = self._events, []
         return events
-
-    def _touch(self, link: Link) -> None:
-        self._touched[link.hashname] = link
-
-    def _arm(self, link: Link) -> None:
-        """See that `tick` comes no later than the link needs it; too early does no harm."""
-        deadline, hashname = link.deadline, link.hashname
-        if deadline is None or hashname not in self._links:
-            return
-        armed = self._armed.get(hashname)
-        if armed is None or deadline < armed:
-            self._armed[hashname] = deadline
-            heappush(self._timers, (deadline, hashname))
 
     # --- for the links ---
 
@@ -300,9 +295,9 @@ class Endpoint:
             router = self._links.get(path.hn)
             if router is not None and router.state is LinkState.UP:
                 self._introductions.send(link, router, data)
-                self._touch(router)
+                self.touch(router)
             return
-        if data[1]:  # a handshake
+        if data[1] and path in link.paths:  # a handshake
             self._neighbours.setdefault(path, link)
         self._events.append(Transmit(path, data))
 
@@ -335,13 +330,17 @@ class Endpoint:
     def unresolved(self, link: Link) -> None:
         self._introductions.ask(link, (router for router in self._routers() if router is not link))
 
+    def path_forgotten(self, link: Link, path: Path) -> None:
+        if self._neighbours.get(path) is link:
+            del self._neighbours[path]
+
     def link_rose(self, link: Link, now: float) -> None:
         link.say("path", path_channel.opening(self.own_paths))
         if link.is_router:
             for other in list(self._links.values()):
                 if other is not link:
                     other.dial(now)
-                    self._touch(other)
+                    self.touch(other)
 
     def link_fell(self, link: Link, now: float) -> None:
         if not link.persistent:
@@ -363,12 +362,11 @@ class Endpoint:
         if self._links.pop(link.hashname, None) is None:
             return
         self.emit(LinkForgotten(link))
-        self._armed.pop(link.hashname, None)
+        self._timers.disarm(link.hashname)
         self._touched.pop(link.hashname, None)
         exchange = link.exchange
         if exchange is not None:
             self._tokens.pop(exchange.token, None)
             self._peer_tokens.pop(exchange.peer_token or b"", None)
-        for state in link.paths:
-            if self._neighbours.get(state.path) is link:
-                del self._neighbours[state.path]
+        for state in list(link.paths):
+            link.paths.discard(state.path)

@@ -22,7 +22,8 @@ from rookery.link.stranger import Stranger
 from rookery.wire.lob import Packet
 from rookery.wire.path import Path, PeerPath
 
-ROUTES_MAX = 8192
+ROUTES_MAX = 32_768
+ROUTES_PER_LINK_MAX = 256  # so that one link cannot push out the routes of all others
 ROUTE_S = 120.0  # unused for so long, a route is forgotten
 
 RoutingPolicy = Callable[[str, str], bool]  # (requester, target) -> may they meet
@@ -43,7 +44,7 @@ class Crowd(Protocol):
 
     def transmit(self, path: Path, data: bytes) -> None: ...
 
-    def handshake_received(
+    def admit_handshake(
         self, packet: Packet, path: Path, now: float, *, expected: str | None = None
     ) -> None: ...
 
@@ -53,18 +54,20 @@ class Crowd(Protocol):
 class Introductions:
     """Both sides of `peer` and `connect`."""
 
-    __slots__ = ("_crowd", "_policy", "_routes")
+    __slots__ = ("_crowd", "_owned", "_policy", "_routes")
 
     def __init__(self, crowd: Crowd) -> None:
         self._crowd = crowd
         self._policy: RoutingPolicy | None = None
         self._routes: OrderedDict[bytes, tuple[str, float]] = OrderedDict()
+        self._owned: dict[str, OrderedDict[bytes, None]] = {}  # hashname -> its tokens, by use
 
     def allow(self, policy: RoutingPolicy | None) -> None:
         """Route for those whom the policy lets meet; None routes for nobody."""
         self._policy = policy
         if policy is None:
             self._routes.clear()
+            self._owned.clear()
 
     # --- as the one who asks, or is asked for ---
 
@@ -88,7 +91,7 @@ class Introductions:
         requester, packet = connect.parse_opening(message.head, message.body)
         path = PeerPath(router.hashname)
         if not packet.is_json:
-            self._crowd.handshake_received(packet, path, now, expected=requester)
+            self._crowd.admit_handshake(packet, path, now, expected=requester)
             return
         handshake = Handshake.parse_unencrypted(packet)
         if handshake.hashname != requester:
@@ -112,7 +115,11 @@ class Introductions:
         if target.state is not LinkState.UP or not self._policy(requester.hashname, target_name):
             return
         if len(packet.head) == 1:
-            self._remember(routing_token(packet.body), requester.hashname, now)
+            token = routing_token(packet.body)
+            owner, until = self._routes.get(token, ("", 0.0))
+            if owner not in ("", requester.hashname) and now < until:
+                return  # a token has one owner; who shows it later wants their packets
+            self._remember(token, requester.hashname, now)
         target.say("connect", connect.opening(requester.hashname), message.body)
 
     def forward(self, token: bytes, data: bytes, arrival: Path, now: float) -> bool:
@@ -129,7 +136,21 @@ class Introductions:
         return True
 
     def _remember(self, token: bytes, hashname: str, now: float) -> None:
+        if token in self._routes and self._routes[token][0] != hashname:
+            self._forget(token)
         self._routes[token] = (hashname, now + ROUTE_S)
         self._routes.move_to_end(token)
-        if len(self._routes) > ROUTES_MAX:
-            self._routes.popitem(last=False)
+        owned = self._owned.setdefault(hashname, OrderedDict())
+        owned[token] = None
+        owned.move_to_end(token)
+        if len(owned) > ROUTES_PER_LINK_MAX:
+            self._forget(next(iter(owned)))
+        while len(self._routes) > ROUTES_MAX or next(iter(self._routes.values()))[1] <= now:
+            self._forget(next(iter(self._routes)))
+
+    def _forget(self, token: bytes) -> None:
+        hashname, _ = self._routes.pop(token)
+        owned = self._owned[hashname]
+        del owned[token]
+        if not owned:
+            del self._owned[hashname]

@@ -11,32 +11,23 @@ measured, and one follows at once when traffic stalls or the peer speaks from a 
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Protocol
 
-import msgspec
-
-from rookery.errors import ProtocolError, UnreachableError
-from rookery.identity.cipher_set import Opened, RandomBytes, routing_token
-from rookery.identity.identity import Identity
+from rookery.errors import DecodeError, ProtocolError, UnreachableError
+from rookery.identity.cipher_set import Opened, routing_token
 from rookery.link.channel import Channel
-from rookery.link.events import ChannelChanged, ChannelOpened, Event, LinkDown, LinkUp
+from rookery.link.events import LinkDown, LinkUp
 from rookery.link.exchange import Exchange, Verdict
 from rookery.link.handshake import Handshake
-from rookery.link.multiplexer import Multiplexer
 from rookery.link.paths import Paths
-from rookery.link.reliable import Message
 from rookery.link.rounds import SPACING_S, Rounds, Step
-from rookery.wire.lob import JSON_SIZE_MIN, JsonObject, Packet
+from rookery.link.site import Site
+from rookery.link.traffic import Traffic
+from rookery.wire.lob import JsonObject
 from rookery.wire.path import Path
 
-DATAGRAM_SIZE_MAX = 1400  # a larger packet goes over a stream, where one is there
 FRAGMENT_SIZE_DATAGRAM = 1200
 FRAGMENT_SIZE_STREAM = 32 << 10
 ROOKERY_CSID = 0x40
-_JSON_HEAD_MIN = 2 + JSON_SIZE_MIN
-
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(JsonObject).decode
 
 
 class LinkState(Enum):
@@ -47,47 +38,15 @@ class LinkState(Enum):
     UP = "up"
 
 
-class Site(Protocol):
-    """What a link needs of its endpoint."""
-
-    identity: Identity
-    random: RandomBytes
-
-    def wall(self, now: float) -> int:
-        """Unix seconds."""
-        ...
-
-    def emit(self, event: Event) -> None: ...
-
-    def send(self, link: "Link", path: Path, data: bytes) -> None: ...
-
-    def serves(self, channel_type: str) -> bool: ...
-
-    def control(self, link: "Link", channel_id: int, message: Message, now: float) -> None: ...
-
-    def answered(self, link: "Link", message: Message) -> None: ...
-
-    def exchange_began(self, link: "Link", previous: Exchange | None) -> None: ...
-
-    def unresolved(self, link: "Link") -> None:
-        """A link has no key or no path: somebody may introduce us."""
-        ...
-
-    def link_rose(self, link: "Link", now: float) -> None: ...
-
-    def link_fell(self, link: "Link", now: float) -> None: ...
-
-
 class Link:
     """One peer, as seen from here."""
 
     __slots__ = (
-        "_channels",
         "_is_up",
         "_rounds",
         "_site",
         "_stale_answer_from",
-        "arrival",
+        "_traffic",
         "exchange",
         "hashname",
         "is_router",
@@ -104,14 +63,13 @@ class Link:
         self._site = site
         self.hashname = hashname
         self.keys = dict(keys)
-        self.paths = Paths()
+        self.paths = Paths(self._path_forgotten)
         self.persistent = persistent  # asked for by the user: dialled again and again
         self.is_router = False
         self.exchange: Exchange | None = None
         self.observed: Path | None = None  # our own address, as the peer sees it
         self.last_error: str | None = None
-        self.arrival: Path | None = None  # where the packet being handled came from
-        self._channels: Multiplexer | None = None
+        self._traffic: Traffic | None = None
         self._rounds = Rounds()
         self._is_up = False
         self._stale_answer_from = 0.0
@@ -157,6 +115,7 @@ class Link:
         csid = self.exchange.csid if self.exchange is not None else None
         if self._is_up or (self._rounds.is_running and csid == self.csid):
             return
+        self._site.touch(self)
         self._ensure_exchange(now)
         if self.exchange is not None and len(self.paths):
             self._begin_round(now)
@@ -170,6 +129,7 @@ class Link:
         state = self.paths.add(path, configured=configured)
         if state is None or not is_new:
             return
+        self._site.touch(self)
         if self._rounds.is_running and self.exchange is not None:
             state.sent_s = now
             self._site.send(self, path, self.exchange.handshake())
@@ -187,24 +147,33 @@ class Link:
         self, channel_type: str, head: JsonObject, body: bytes, *, reliable: bool, now: float
     ) -> Channel:
         """Open a channel; UnreachableError unless the link is up."""
-        if not self._is_up or self._channels is None:
+        if not self._is_up or self._traffic is None:
             raise UnreachableError(f"the link to {self.hashname[:8]} is {self.state.value}")
-        return self._channels.open(channel_type, head, body, reliable=reliable, now=now)
+        return self._traffic.open(channel_type, head, body, reliable=reliable, now=now)
 
     def say(self, channel_type: str, head: JsonObject, body: bytes = b"") -> None:
         """One packet that opens a channel nobody will go on with (`path`, `peer`, `connect`)."""
-        if self._is_up and self._channels is not None:
-            self.transmit({"type": channel_type, **head, "c": self._channels.take_id()}, body)
+        if self._is_up and self._traffic is not None:
+            self._traffic.say(channel_type, head, body)
+
+    def transmit_over(self, path: Path, head: JsonObject) -> None:
+        """A packet that must take this very path."""
+        if self._traffic is not None:
+            self._traffic.transmit_over(path, head)
 
     def touch(self, channel: Channel) -> None:
         """The application used a channel: something may be due."""
-        if self._channels is not None:
-            self._channels.touch(channel)
+        if self._traffic is not None:
+            self._traffic.touch(channel)
+
+    def doubt_paths(self, now: float) -> None:
+        """Repetitions go unanswered: find out which paths still work."""
+        self._rounds.hasten(now)
 
     def close(self, now: float) -> None:
         """End the session; the peer hears of it through its channels."""
-        if self._channels is not None:
-            self._channels.fail("link closed")
+        if self._traffic is not None:
+            self._traffic.fail("link closed")
         self.persistent = False
         self._fall("closed", now)
 
@@ -225,7 +194,7 @@ class Link:
             self._answer_stale(exchange, opened, path, now)
             return
         if exchange.peer_token != before:
-            self._begin_session(exchange, now)
+            self._begin_session(exchange)
         assert handshake.at is not None
         self._handshake_heard(exchange, handshake.at, verdict, path, now)
         if not self._is_up:
@@ -233,19 +202,10 @@ class Link:
 
     def packet_received(self, body: bytes, path: Path, now: float) -> None:
         """Open a channel packet and hand it on."""
-        exchange, channels = self.exchange, self._channels
-        if exchange is None or channels is None:
+        exchange, traffic = self.exchange, self._traffic
+        if exchange is None or traffic is None:
             raise ProtocolError("channel packet before the handshake")
-        inner = exchange.open(body)
-        body_at = 2 + int.from_bytes(inner[:2], "big")
-        if not _JSON_HEAD_MIN <= body_at <= len(inner):
-            raise ProtocolError("a channel packet needs a JSON head")
-        try:
-            head = _decode(inner[2:body_at])
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise ProtocolError("a channel packet needs a JSON head") from error
-        self.arrival = path
-        channels.received(head, inner[body_at:], now)
+        traffic.received(body, now)
         if path not in self.paths:
             self._moved(exchange, path, now)
 
@@ -262,15 +222,15 @@ class Link:
     @property
     def deadline(self) -> float | None:
         """When `tick` has something to do."""
-        channels = self._channels.deadline if self._channels is not None else None
-        times = (self._rounds.deadline, channels)
+        traffic = self._traffic.deadline if self._traffic is not None else None
+        times = (self._rounds.deadline, traffic)
         return min((time for time in times if time is not None), default=None)
 
     def tick(self, now: float) -> None:
         """Repeat, give up, keep alive or dial again, whatever is due."""
         self._round_goes_on(now)
-        if self._channels is not None:
-            self._channels.expire(now)
+        if self._traffic is not None:
+            self._traffic.expire(now)
         if self._is_up and self._rounds.is_keepalive_due(now):
             self._begin_round(now)
         if self._rounds.is_redial_due(now):
@@ -278,54 +238,22 @@ class Link:
 
     def flush(self, now: float) -> None:
         """Send what the channels have due."""
-        if self._channels is not None:
-            self._channels.flush(now)
-
-    # --- for the channels ---
-
-    def transmit(self, head: JsonObject, body: bytes) -> None:
-        exchange = self.exchange
-        if exchange is None or exchange.session is None:
-            return
-        encoded = _encode(head)
-        data = exchange.seal(len(encoded).to_bytes(2, "big") + encoded + body)
-        path = self.paths.for_size(len(data), DATAGRAM_SIZE_MAX)
-        if path is not None:
-            self._site.send(self, path, data)
-
-    def transmit_over(self, path: Path, head: JsonObject) -> None:
-        """A packet that must take this very path."""
-        if self.exchange is not None and self.exchange.session is not None:
-            data = self.exchange.seal(Packet.of(head).serialize())
-            self._site.send(self, path, data)
-
-    def serves(self, channel_type: str) -> bool:
-        return self._site.serves(channel_type)
-
-    def channel_opened(self, channel: Channel) -> None:
-        self._site.emit(ChannelOpened(self, channel))
-
-    def channel_changed(self, channel: Channel) -> None:
-        self._site.emit(ChannelChanged(channel))
-
-    def channel_stalled(self, now: float) -> None:
-        """Repetitions go unanswered: find out which paths still work."""
-        self._rounds.hasten(now)
-
-    def control(self, channel_id: int, message: Message, now: float) -> None:
-        self._site.control(self, channel_id, message, now)
-
-    def answered(self, message: Message) -> None:
-        self._site.answered(self, message)
+        if self._traffic is not None:
+            self._traffic.flush(now)
 
     # --- inside ---
 
     def _ensure_exchange(self, now: float) -> None:
-        """An exchange under the best cipher set that both have; a new one after the link fell."""
-        csid, previous = self.csid, self.exchange
-        if csid is None or (previous is not None and previous.csid == csid):
-            return
-        self._renew_exchange(csid, now)
+        """An exchange under the best cipher set that both have."""
+        while (csid := self.csid) is not None:
+            if self.exchange is not None and self.exchange.csid == csid:
+                return
+            try:
+                self._renew_exchange(csid, now)
+            except DecodeError as error:
+                # Some keys show only in use that they are none; the next best may do.
+                self.last_error = str(error)
+                del self.keys[csid]
 
     def _renew_exchange(self, csid: int, now: float) -> None:
         identity, previous = self._site.identity, self.exchange
@@ -351,7 +279,7 @@ class Link:
         is_answered = self.exchange is not None and self.exchange.is_synchronised
         match self._rounds.step(now, is_answered=is_answered):
             case Step.REPEAT:
-                self.paths.repeat_round(now)
+                self.paths.repeat_round()
                 self._send_handshake(self.paths.unanswered())
             case Step.SETTLE:
                 self.paths.end_round()
@@ -395,16 +323,18 @@ class Link:
     def _moved(self, exchange: Exchange, path: Path, now: float) -> None:
         """The peer speaks from a new address: try it, when the packet cannot be a replay."""
         if exchange.session is not None and exchange.session.replay_proof:
-            self.paths.add(path, configured=False)
-            self._rounds.hasten(now)
+            self.add_path(path, now, configured=False)
 
-    def _begin_session(self, exchange: Exchange, now: float) -> None:
-        if self._channels is not None:
-            self._channels.abandon("the peer restarted")
+    def _path_forgotten(self, path: Path) -> None:
+        self._site.path_forgotten(self, path)
+
+    def _begin_session(self, exchange: Exchange) -> None:
+        if self._traffic is not None:
+            self._traffic.abandon("the peer restarted")
         if self._is_up:
             self._is_up = False
             self._site.emit(LinkDown(self, "the peer restarted"))
-        self._channels = Multiplexer(self, is_odd=exchange.parity == 1)
+        self._traffic = Traffic(self, self._site, exchange)
 
     def _rise(self, now: float) -> None:
         self._is_up = True
@@ -419,13 +349,15 @@ class Link:
     def _fall(self, reason: str, now: float) -> None:
         was_up, self._is_up = self._is_up, False
         self.last_error = reason
-        if self._channels is not None:
-            self._channels.abandon(f"link down: {reason}")
-            self._channels = None
+        if self._traffic is not None:
+            self._traffic.abandon(f"link down: {reason}")
+            self._traffic = None
         self.paths.silence()
         self._rounds.down(now, self._jitter(), redial=self.persistent)
-        if self.exchange is not None and self.exchange.session is not None:
-            self._renew_exchange(self.exchange.csid, now)
+        exchange = self.exchange
+        if self.persistent and exchange is not None and exchange.session is not None:
+            # Its ephemeral is spent: with a new one the peer, too, begins anew.
+            self._renew_exchange(exchange.csid, now)
         if was_up:
             self._site.emit(LinkDown(self, reason))
         self._site.link_fell(self, now)

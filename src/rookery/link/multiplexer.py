@@ -49,6 +49,7 @@ class Multiplexer:
         "_next",
         "_owner",
         "_recent",
+        "_soonest",
     )
 
     def __init__(self, owner: Owner, *, is_odd: bool) -> None:
@@ -59,6 +60,7 @@ class Multiplexer:
         self._channels: dict[int, Channel] = {}
         self._lingering: OrderedDict[int, tuple[float, Channel]] = OrderedDict()
         self._dirty: dict[int, Channel] = {}
+        self._soonest: float | None = None  # no channel is due before; some may be due later
 
     def __len__(self) -> int:
         return len(self._channels)
@@ -97,6 +99,9 @@ class Multiplexer:
         elif channel_id in self._lingering:
             if "seq" in head:
                 self._lingering[channel_id][1].repeat_acknowledgement()
+        elif "seq" in head and "err" not in head and self._is_past(channel_id):
+            # The peer has not heard how the channel ended.
+            self._owner.transmit({"c": channel_id, "err": "closed"}, b"")
         elif "type" in head:
             self._opened(channel_id, Message(head, body), now)
         else:
@@ -113,21 +118,32 @@ class Multiplexer:
             _, channel = self._dirty.popitem()
             channel.flush(now)
             self._bury(channel, now)
+            self._heed(channel)
 
     @property
     def deadline(self) -> float | None:
-        deadlines = [d for c in self._channels.values() if (d := c.deadline) is not None]
-        return min(deadlines, default=None)
+        """When to call `expire`; at times a little early."""
+        return self._soonest
 
     def expire(self, now: float) -> None:
         """Repeat or give up wherever time has run out."""
-        for channel in list(self._channels.values()):
-            deadline = channel.deadline
-            if deadline is not None and now >= deadline:
-                channel.expire(now)
-                channel.flush(now)
-                self._bury(channel, now)
+        if self._soonest is not None and now >= self._soonest:
+            self._soonest = None
+            for channel in list(self._channels.values()):
+                deadline = channel.deadline
+                if deadline is not None and now >= deadline:
+                    channel.expire(now)
+                    channel.flush(now)
+                    self._bury(channel, now)
+                self._heed(channel)
         self._forget_lingering(now)
+
+    def _heed(self, channel: Channel) -> None:
+        deadline = channel.deadline
+        if channel.is_closed or deadline is None:
+            return
+        if self._soonest is None or deadline < self._soonest:
+            self._soonest = deadline
 
     def fail(self, reason: str) -> None:
         """End every channel with an error that the peer hears."""
@@ -139,6 +155,7 @@ class Multiplexer:
         channels, self._channels = list(self._channels.values()), {}
         self._dirty.clear()
         self._lingering.clear()
+        self._soonest = None
         for channel in channels:
             channel.abandon(reason)
 
@@ -165,6 +182,12 @@ class Multiplexer:
         self._channels[channel_id] = channel
         self._dirty[channel_id] = channel
         self._owner.channel_opened(channel)
+
+    def _is_past(self, channel_id: int) -> bool:
+        """Whether a channel that is not here any more once had this number."""
+        if channel_id & 1 == self._next & 1:
+            return channel_id < self._next
+        return channel_id in self._recent
 
     def _number_is_new(self, channel_id: int) -> None:
         """Openings may overtake each other a little; a repeated or wrong number opens nothing."""

@@ -7,7 +7,7 @@ a replayed packet from a forged address must not draw traffic there.
     candidate ──answer or fresh handshake──▶ proven ──missed rounds──▶ silent ──answer──▶ proven
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from rookery.wire.path import NetPath, Path, PeerPath, UrlPath
 
@@ -23,7 +23,16 @@ _RELAY_COST_S = 10.0  # any direct path beats any relay
 class PathState:
     """What we know of one path."""
 
-    __slots__ = ("answered_at", "configured", "missed", "path", "proven", "rtt", "sent_s")
+    __slots__ = (
+        "answered_at",
+        "configured",
+        "missed",
+        "overdue",
+        "path",
+        "proven",
+        "rtt",
+        "sent_s",
+    )
 
     def __init__(self, path: Path, *, configured: bool) -> None:
         self.path = path
@@ -31,7 +40,8 @@ class PathState:
         self.proven = False
         self.missed = 0  # rounds without an answer
         self.rtt: float | None = None
-        self.sent_s: float | None = None  # when the current round went out here
+        self.sent_s: float | None = None  # when the current round went out here, unanswered
+        self.overdue = False  # the round had to be repeated
         self.answered_at = 0  # the `at` we last answered here
 
     @property
@@ -48,7 +58,7 @@ class PathState:
     @property
     def cost(self) -> float:
         relay = _RELAY_COST_S if isinstance(self.path, PeerPath) else 0.0
-        return relay + self.missed + (1.0 if self.rtt is None else self.rtt)
+        return relay + self.missed + self.overdue + (1.0 if self.rtt is None else self.rtt)
 
     def measured(self, rtt: float) -> None:
         self.rtt = rtt if self.rtt is None else self.rtt + _RTT_WEIGHT * (rtt - self.rtt)
@@ -57,10 +67,11 @@ class PathState:
 class Paths:
     """A bounded set of paths and the choice among them."""
 
-    __slots__ = ("_best", "_states")
+    __slots__ = ("_best", "_forgotten", "_states")
 
-    def __init__(self) -> None:
+    def __init__(self, forgotten: Callable[[Path], None]) -> None:
         self._states: dict[Path, PathState] = {}
+        self._forgotten = forgotten  # is told of every path that goes
         self._best: PathState | None = None
 
     def __iter__(self) -> Iterator[PathState]:
@@ -97,33 +108,34 @@ class Paths:
         """A round begins: whoever left the last one unanswered has missed it."""
         for state in list(self._states.values()):
             state.missed += state.sent_s is not None
-            state.sent_s = now
+            state.sent_s, state.overdue = now, False
             if state.missed >= ROUNDS_FORGOTTEN and not state.configured:
-                del self._states[state.path]
+                self._forget(state)
         self._choose()
 
-    def repeat_round(self, now: float) -> None:
-        """The round goes out once more where it is unanswered."""
+    def repeat_round(self) -> None:
+        """The round goes out once more where it is unanswered; who answered looks better now."""
         for state in self._states.values():
-            if state.sent_s is not None:
-                state.sent_s = now
+            state.overdue = state.sent_s is not None
+        self._choose()
 
     def end_round(self) -> None:
         """Whoever is still silent has missed the round."""
         for state in self._states.values():
             if state.sent_s is not None:
                 state.missed += 1
-                state.sent_s = None
+                state.sent_s, state.overdue = None, False
         self._choose()
 
     def answered(self, state: PathState, now: float, *, is_echo: bool) -> None:
         """A fresh handshake or an echo of our round came over this path."""
-        # Before the first echo a newer `at` in reply is the best estimate there is.
-        if state.sent_s is not None and (is_echo or state.rtt is None):
+        # Before the first echo a newer `at` in reply is the best estimate there is, and after a
+        # repetition nobody knows which copy was answered.
+        if state.sent_s is not None and not state.overdue and (is_echo or state.rtt is None):
             state.measured(now - state.sent_s)
         state.proven = True
         state.missed = 0
-        state.sent_s = None
+        state.sent_s, state.overdue = None, False
         self._choose()
 
     def lose(self, path: Path) -> None:
@@ -133,23 +145,22 @@ class Paths:
             return
         state.proven, state.rtt, state.sent_s = False, None, None
         if not state.configured:
-            del self._states[path]
-        if self._best is state:
-            self._best = None
+            self._forget(state)
         self._choose()
 
     def discard(self, path: Path) -> None:
-        state = self._states.pop(path, None)
-        if state is not None and state is self._best:
-            self._best = None
+        state = self._states.get(path)
+        if state is not None:
+            self._forget(state)
             self._choose()
 
     def silence(self) -> None:
         """The link is down: nothing is proven any more."""
         for state in list(self._states.values()):
-            state.proven, state.missed, state.sent_s, state.rtt = False, 0, None, None
+            state.proven, state.missed, state.overdue = False, 0, False
+            state.sent_s = state.rtt = None
             if not state.configured:
-                del self._states[state.path]
+                self._forget(state)
         self._best = None
 
     def unanswered(self) -> list[Path]:
@@ -165,6 +176,12 @@ class Paths:
             return best.path
         streams = [s for s in self._states.values() if s.is_usable and s.is_stream]
         return min(streams, key=lambda state: state.cost, default=best).path
+
+    def _forget(self, state: PathState) -> None:
+        del self._states[state.path]
+        if self._best is state:
+            self._best = None
+        self._forgotten(state.path)
 
     def _choose(self) -> None:
         usable = [state for state in self._states.values() if state.is_usable]

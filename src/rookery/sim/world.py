@@ -168,6 +168,13 @@ class World:
             self._at[path] = node
         return node
 
+    def move(self, node: Node, ip: str) -> None:
+        """The node speaks from another address from now on, as behind a NAT that forgot it."""
+        self.remove(node)
+        node.paths = tuple(NetPath(path.kind, ip, path.port) for path in node.paths)
+        for path in node.paths:
+            self._at[path] = node
+
     def remove(self, node: Node) -> None:
         """The node is gone without a word."""
         for path in node.paths:

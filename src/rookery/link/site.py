@@ -1,0 +1,50 @@
+"""Site: what a link needs of the endpoint it belongs to."""
+
+from typing import TYPE_CHECKING, Protocol
+
+from rookery.identity.cipher_set import RandomBytes
+from rookery.identity.identity import Identity
+from rookery.link.events import Event
+from rookery.link.exchange import Exchange
+from rookery.link.reliable import Message
+from rookery.wire.path import Path
+
+if TYPE_CHECKING:
+    from rookery.link.link import Link
+
+
+class Site(Protocol):
+    """The endpoint, as its links see it."""
+
+    identity: Identity
+    random: RandomBytes
+
+    def wall(self, now: float) -> int:
+        """Unix seconds."""
+        ...
+
+    def emit(self, event: Event) -> None: ...
+
+    def send(self, link: "Link", path: Path, data: bytes) -> None: ...
+
+    def serves(self, channel_type: str) -> bool: ...
+
+    def control(self, link: "Link", channel_id: int, message: Message, now: float) -> None: ...
+
+    def answered(self, link: "Link", message: Message) -> None: ...
+
+    def touch(self, link: "Link") -> None:
+        """The link may have something to send, or be due earlier than before."""
+        ...
+
+    def exchange_began(self, link: "Link", previous: Exchange | None) -> None: ...
+
+    def unresolved(self, link: "Link") -> None:
+        """A link has no key or no path: somebody may introduce us."""
+        ...
+
+    def path_forgotten(self, link: "Link", path: Path) -> None: ...
+
+    def link_rose(self, link: "Link", now: float) -> None: ...
+
+    def link_fell(self, link: "Link", now: float) -> None: ...

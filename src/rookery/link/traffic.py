@@ -1,0 +1,128 @@
+"""Traffic: the channel packets of one session, between its channels and the paths.
+
+    channel ──head and body──▶ JSON ──▶ sealed ──▶ best path
+    channel ◀──head and body── JSON ◀── opened ◀── any path
+
+It lives as long as the session: when the peer restarts or the link falls, all channels go with it.
+"""
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from rookery.errors import ProtocolError
+from rookery.link.channel import Channel
+from rookery.link.events import ChannelChanged, ChannelOpened
+from rookery.link.exchange import Exchange
+from rookery.link.multiplexer import Multiplexer
+from rookery.link.reliable import Message
+from rookery.link.site import Site
+from rookery.wire.lob import JSON_SIZE_MIN, JsonObject
+from rookery.wire.path import Path
+
+if TYPE_CHECKING:
+    from rookery.link.link import Link
+
+DATAGRAM_SIZE_MAX = 1400  # a larger packet goes over a stream, where one is there
+HEAD_SIZE_MAX = 4096  # a decoded head takes far more memory than its text
+_LENGTH_SIZE = 2
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder(JsonObject).decode
+
+
+class Traffic:
+    """What channels need of their link, for as long as one session lasts."""
+
+    __slots__ = ("_channels", "_exchange", "_link", "_site")
+
+    def __init__(self, link: "Link", site: Site, exchange: Exchange) -> None:
+        self._link = link
+        self._site = site
+        self._exchange = exchange
+        self._channels = Multiplexer(self, is_odd=exchange.parity == 1)
+
+    # --- for the link ---
+
+    def open(
+        self, channel_type: str, head: JsonObject, body: bytes, *, reliable: bool, now: float
+    ) -> Channel:
+        return self._channels.open(channel_type, head, body, reliable=reliable, now=now)
+
+    def say(self, channel_type: str, head: JsonObject, body: bytes) -> None:
+        """One packet that opens a channel nobody will go on with."""
+        self.transmit({"type": channel_type, **head, "c": self._channels.take_id()}, body)
+
+    def received(self, body: bytes, now: float) -> None:
+        """Open a channel packet and give it to its channel."""
+        inner = self._exchange.open(body)
+        size = int.from_bytes(inner[:_LENGTH_SIZE], "big")
+        body_at = _LENGTH_SIZE + size
+        if not JSON_SIZE_MIN <= size <= HEAD_SIZE_MAX or body_at > len(inner):
+            raise ProtocolError("a channel packet needs a JSON head of moderate size")
+        try:
+            head = _decode(inner[_LENGTH_SIZE:body_at])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise ProtocolError("a channel packet needs a JSON head") from error
+        self._channels.received(head, inner[body_at:], now)
+
+    def touch(self, channel: Channel) -> None:
+        self._channels.touch(channel)
+
+    def flush(self, now: float) -> None:
+        self._channels.flush(now)
+
+    @property
+    def deadline(self) -> float | None:
+        return self._channels.deadline
+
+    def expire(self, now: float) -> None:
+        self._channels.expire(now)
+
+    def fail(self, reason: str) -> None:
+        self._channels.fail(reason)
+
+    def abandon(self, reason: str) -> None:
+        self._channels.abandon(reason)
+
+    # --- for the channels ---
+
+    @property
+    def is_lax(self) -> bool:
+        return self._link.is_lax
+
+    @property
+    def rtt(self) -> float | None:
+        return self._link.rtt
+
+    def transmit(self, head: JsonObject, body: bytes) -> None:
+        data = self._sealed(head, body)
+        path = self._link.paths.for_size(len(data), DATAGRAM_SIZE_MAX)
+        if path is not None:
+            self._site.send(self._link, path, data)
+
+    def transmit_over(self, path: Path, head: JsonObject) -> None:
+        """A packet that must take this very path."""
+        self._site.send(self._link, path, self._sealed(head, b""))
+
+    def serves(self, channel_type: str) -> bool:
+        return self._site.serves(channel_type)
+
+    def channel_opened(self, channel: Channel) -> None:
+        self._site.emit(ChannelOpened(self._link, channel))
+
+    def channel_changed(self, channel: Channel) -> None:
+        self._site.emit(ChannelChanged(channel))
+
+    def channel_stalled(self, now: float) -> None:
+        self._link.doubt_paths(now)
+
+    def control(self, channel_id: int, message: Message, now: float) -> None:
+        self._site.control(self._link, channel_id, message, now)
+
+    def answered(self, message: Message) -> None:
+        self._site.answered(self._link, message)
+
+    def _sealed(self, head: JsonObject, body: bytes) -> bytes:
+        encoded = _encode(head)
+        return self._exchange.seal(len(encoded).to_bytes(_LENGTH_SIZE, "big") + encoded + body)
