@@ -327,7 +327,8 @@ class Receiver:
             self._told = None
             return False
         self._buffered += size
-        self._capacity = min(self._capacity, max(WINDOW_BYTES // size, 1))
+        if size * self._capacity > WINDOW_BYTES:
+            self._capacity = max(WINDOW_BYTES // size, 1)
         if not is_next:
             self._ahead[seq] = message
             self._highest = max(self._highest, seq)
@@ -371,7 +372,7 @@ class Receiver:
 
     def _move_edge(self) -> None:
         """Room for packets of the largest size seen, and never less than what is here already."""
-        by_count = WINDOW_PACKETS - len(self._ready)
-        by_bytes = (WINDOW_BYTES - self._buffered) * self._capacity // WINDOW_BYTES
-        edge = self.ack + max(min(by_count, by_bytes), 0)
+        room = (WINDOW_BYTES - self._buffered) * self._capacity // WINDOW_BYTES
+        room = min(room, WINDOW_PACKETS - len(self._ready))
+        edge = self._next - 1 + room if room > 0 else self._next - 1
         self._edge = max(edge, self._highest) if self._ahead else edge
