@@ -1,13 +1,13 @@
 """`python -m bench [--quick] [NAME …]`: measure everything, or what is named.
 
-Without names and in full, the table also goes to bench/results.md. Three names are no rows of the
-table and run only when named: `profile`, `fuzz` and `flood`.
+Without names and in full, the table also goes to bench/results.md. What is no row of
+the table runs only when named: `profile`.
 """
 
 import argparse
 from collections.abc import Callable
 
-from bench import handshakes, memory, packets, round_trip, stream, telehash_js
+from bench import handshakes, memory, packets, profile, round_trip, stream, telehash_js
 from bench.figure import FULL, QUICK, Effort, Figure
 from bench.machine import ROOT, description
 from bench.table import document, table
@@ -20,6 +20,7 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Effort], list[Figure]]]] = {
     "memory": (memory.TITLE, memory.measure),
     "telehash_js": (telehash_js.TITLE, telehash_js.measure),
 }
+OTHERS: dict[str, Callable[[], None]] = {"profile": profile.write}
 RESULTS = ROOT / "bench" / "results.md"
 
 
@@ -29,8 +30,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="only see that it works")
     options = parser.parse_args()
     names = options.names or list(MEASUREMENTS)
-    if unknown := set(names) - set(MEASUREMENTS):
-        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(MEASUREMENTS)}")
+    known = [*MEASUREMENTS, *OTHERS]
+    if unknown := sorted(set(names) - set(known)):
+        parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(known)}")
+    for name in names:
+        if name in OTHERS:
+            OTHERS[name]()
+    names = [name for name in names if name in MEASUREMENTS]
     sections = _measure(names, QUICK if options.quick else FULL)
     if not options.names and not options.quick:
         RESULTS.write_text(document(description(), sections))
