@@ -1,0 +1,185 @@
+"""Crow packet: the sender writes the whole route, each gate writes the way back over it.
+
+    v1  | flags | length | address length | stage | seqid | qos, time code | address | data |
+        |   1   |   2    |       1        |   1   |   2   |       1        |   ...   | ...  |
+
+    v0  | flags | length | address length | stage | ackquant | seqid | qos | address | data |
+        |   1   |   2    |       1        |   1   |    2     |   2   |  1  |   ...   | ...  |
+
+Sizes in bytes, integers little-endian; `length` covers the whole packet. Bit 0 of the flags marks
+an acknowledgement, the type is in bits 5 to 7 (v1) or 3 to 7 (v0). Nothing in the bytes tells v0
+from v1: whoever sets up a gate must know which one its line speaks.
+"""
+
+import struct
+from typing import Self
+
+import msgspec
+
+from rookery.errors import DecodeError, UsageError
+
+# Types of a packet; those without a name are free for raw use.
+NODE = 3
+LEGACY_PUBSUB = 4
+# Types of an acknowledgement.
+ACK = 0
+ACK21 = 1
+ACK22 = 2
+
+QOS_MAX = 2
+ADDRESS_SIZE_MAX = 0xFF
+PACKET_SIZE_MAX = 0xFFFF
+SEQID_MODULUS = 1 << 16
+
+_V1 = struct.Struct("<BHBBHB")
+_V0 = struct.Struct("<BHBBHHB")
+HEADER_SIZE = _V1.size
+HEADER_SIZE_V0 = _V0.size
+
+_CODE_MAX = 0x3F
+
+
+class Packet(msgspec.Struct, frozen=True, gc=False):
+    """One packet, the same value whichever header it travels under."""
+
+    type: int
+    is_ack: bool
+    address: bytes  # the ways back of the hops made, then the route ahead
+    stage: int  # bytes of the address already used
+    seqid: int
+    qos: int
+    ackquant_ms: int
+    data: bytes
+
+    @property
+    def is_arrived(self) -> bool:
+        return self.stage == len(self.address)
+
+    @property
+    def return_address(self) -> bytes:
+        """Where an answer goes, once the packet has arrived."""
+        return self.address[::-1]
+
+    @property
+    def timer_s(self) -> float:
+        """How long either end waits before it repeats itself."""
+        return (10 * _time_code(self.ackquant_ms) + 4) / 1000
+
+    def hop(self, way_back: bytes) -> Self:
+        """As the receiving gate sees it: the hop just made replaced by the way back.
+
+        `way_back` is in wire order, so backwards: the argument first, the gate's own id last.
+        """
+        stage = self.stage + len(way_back)
+        if stage > len(self.address):
+            raise DecodeError(f"a hop to {stage} runs over the address of {len(self.address)}")
+        return type(self)(
+            self.type,
+            self.is_ack,
+            self.address[: self.stage] + way_back + self.address[stage:],
+            stage,
+            self.seqid,
+            self.qos,
+            self.ackquant_ms,
+            self.data,
+        )
+
+    def serialize(self) -> bytes:
+        """Under a v1 header; UsageError when a field has no room in it."""
+        address, data = self.address, self.data
+        self._check()
+        try:
+            header = _V1.pack(
+                self.type << 5 | self.is_ack,
+                HEADER_SIZE + len(address) + len(data),
+                len(address),
+                self.stage,
+                self.seqid,
+                _time_code(self.ackquant_ms) << 2 | self.qos,
+            )
+        except struct.error as error:
+            raise UsageError("the packet has no room under a v1 header") from error
+        return header + address + data
+
+    def serialize_v0(self) -> bytes:
+        """Under a v0 header; UsageError when a field has no room in it."""
+        address, data = self.address, self.data
+        self._check()
+        try:
+            header = _V0.pack(
+                self.type << 3 | self.is_ack,
+                HEADER_SIZE_V0 + len(address) + len(data),
+                len(address),
+                self.stage,
+                self.ackquant_ms,
+                self.seqid,
+                self.qos,
+            )
+        except struct.error as error:
+            raise UsageError("the packet has no room under a v0 header") from error
+        return header + address + data
+
+    @classmethod
+    def parse(cls, data: bytes) -> Self:
+        """Read exactly one v1 packet, or raise DecodeError; reserved bits are ignored.
+
+        `ackquant_ms` is what the time code stands for, so it survives being written again.
+        """
+        if len(data) < HEADER_SIZE:
+            raise DecodeError(f"{len(data)} bytes cannot be a packet")
+        flags, size, address_size, stage, seqid, quality = _V1.unpack_from(data)
+        body = HEADER_SIZE + address_size
+        qos = quality & 3
+        if size != len(data) or body > size or stage > address_size or qos > QOS_MAX:
+            raise DecodeError(_fault(len(data), size, body, stage, address_size))
+        return cls(
+            flags >> 5,
+            flags & 1 == 1,
+            data[HEADER_SIZE:body],
+            stage,
+            seqid,
+            qos,
+            10 * (quality >> 2) + 4,
+            data[body:],
+        )
+
+    @classmethod
+    def parse_v0(cls, data: bytes) -> Self:
+        """Read exactly one v0 packet, or raise DecodeError; `noexec` is ignored."""
+        if len(data) < HEADER_SIZE_V0:
+            raise DecodeError(f"{len(data)} bytes cannot be a packet")
+        flags, size, address_size, stage, ackquant_ms, seqid, qos = _V0.unpack_from(data)
+        body = HEADER_SIZE_V0 + address_size
+        if size != len(data) or body > size or stage > address_size or qos > QOS_MAX:
+            raise DecodeError(_fault(len(data), size, body, stage, address_size))
+        return cls(
+            flags >> 3,
+            flags & 1 == 1,
+            data[HEADER_SIZE_V0:body],
+            stage,
+            seqid,
+            qos,
+            ackquant_ms,
+            data[body:],
+        )
+
+    def _check(self) -> None:
+        if self.qos > QOS_MAX:
+            raise UsageError(f"there is no quality of service {self.qos}")
+        if self.stage > len(self.address):
+            raise UsageError(f"stage {self.stage} of an address of {len(self.address)}")
+
+
+def _time_code(ackquant_ms: int) -> int:
+    # The public implementation cuts to 6 bits, and so repeats after 4 ms when asked for 640.
+    return min((ackquant_ms + 5) // 10, _CODE_MAX)
+
+
+def _fault(received: int, size: int, body: int, stage: int, address_size: int) -> str:
+    if size != received:
+        return f"length says {size}, received {received}"
+    if body > size:
+        return f"the address should end at {body}, the packet at {size}"
+    if stage > address_size:
+        return f"stage {stage} of an address of {address_size}"
+    return "there is no such quality of service"
