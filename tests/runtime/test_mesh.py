@@ -9,6 +9,7 @@ from rookery.errors import ChannelError, UnreachableError, UsageError
 from rookery.link.link import LinkState
 from rookery.link.stranger import Stranger
 from rookery.runtime.channel import Channel
+from rookery.runtime.mesh import Mesh
 from rookery.runtime.stream import Stream
 from rookery.sim.loop import run_virtual
 from rookery.sim.network import Conditions
@@ -166,6 +167,26 @@ async def test_a_router_introduces_those_who_know_only_a_name() -> None:
             stream.write(b"by way of the router" * 1000)
             stream.write_eof()
             assert await stream.read() == b"by way of the router" * 1000
+
+
+@virtually
+async def test_a_peer_that_restarts_elsewhere_is_answered_there() -> None:
+    """T2: the same keys again at once, from another port, while the old one still looks alive."""
+    async with meshes(2) as ((alice, bob), network):
+        bob.on_stream(echo)
+        await linked(alice, bob)
+        for number in range(3, 6):
+            await alice.close()
+            clock = asyncio.get_running_loop().time
+            async with Mesh(alice.identity, clock=clock) as again:
+                again.add_gate(network.gate(again, f"10.0.0.{number}"))
+                async with (
+                    asyncio.timeout(4),
+                    (await again.link(bob.address).up()).stream() as stream,
+                ):
+                    stream.write(b"back again")
+                    stream.write_eof()
+                    assert await stream.read() == b"back again"
 
 
 @virtually

@@ -42,6 +42,7 @@ class Link:
     """One peer, as seen from here."""
 
     __slots__ = (
+        "_challenge",
         "_is_up",
         "_rounds",
         "_site",
@@ -73,6 +74,7 @@ class Link:
         self._rounds = Rounds()
         self._is_up = False
         self._stale_answer_from = 0.0
+        self._challenge: tuple[Path, int] | None = None  # a fresh `at` sent to one place only
 
     # --- what it is ---
 
@@ -194,6 +196,8 @@ class Link:
             self._answer_stale(exchange, opened, path, now)
             return
         if exchange.peer_token != before:
+            if before is not None:
+                self.paths.silence()  # they led to the peer as it was before it restarted
             self._begin_session(exchange)
         assert handshake.at is not None
         self._handshake_heard(exchange, handshake.at, verdict, path, now)
@@ -301,6 +305,7 @@ class Link:
             return
         is_echo = at & 1 == exchange.parity
         is_answer = state.sent_s is not None and (is_echo or state.proven)
+        is_answer |= self._challenge == (path, at)
         if verdict is Verdict.NEWER or is_answer:
             self.paths.answered(state, now, is_echo=is_echo)
             if exchange.is_synchronised and not self.paths.unanswered():
@@ -318,6 +323,7 @@ class Link:
         self._stale_answer_from = now + SPACING_S
         if exchange.peer_token not in (None, routing_token(opened.body)):
             exchange.originate(self._site.wall(now))
+            self._challenge = (path, exchange.at)
         self._site.send(self, path, exchange.handshake())
 
     def _moved(self, exchange: Exchange, path: Path, now: float) -> None:
