@@ -1,13 +1,13 @@
 """`python -m bench [--quick] [NAME …]`: measure everything, or what is named.
 
-Without names and in full, the table also goes to bench/results.md. What is no row of
-the table runs only when named: `profile`.
+Without names and in full, the table also goes to bench/results.md. `profile`, `fuzz` and `flood`
+are no rows of the table and run only when named.
 """
 
 import argparse
 from collections.abc import Callable
 
-from bench import handshakes, memory, packets, profile, round_trip, stream, telehash_js
+from bench import flood, fuzz, handshakes, memory, packets, profile, round_trip, stream, telehash_js
 from bench.figure import FULL, QUICK, Effort, Figure
 from bench.machine import ROOT, description
 from bench.table import document, table
@@ -20,7 +20,11 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Effort], list[Figure]]]] = {
     "memory": (memory.TITLE, memory.measure),
     "telehash_js": (telehash_js.TITLE, telehash_js.measure),
 }
-OTHERS: dict[str, Callable[[], None]] = {"profile": profile.write}
+OTHERS: dict[str, Callable[[], None]] = {
+    "profile": profile.write,
+    "fuzz": fuzz.main,
+    "flood": flood.main,
+}
 RESULTS = ROOT / "bench" / "results.md"
 
 

@@ -5,24 +5,17 @@ of its own, and tells how much it has grown. The dialling side is not counted.
 """
 
 import os
-import socket
 import subprocess
 import sys
-import time
 from multiprocessing.connection import Connection
 
+from bench.dialler import Dialler
 from bench.ends import Way, end
 from bench.figure import Effort, Figure, middle
 from bench.process import answer, child, ordered, resident_bytes
-from bench.raw import LOOPBACK
 from rookery.identity.identity import Identity
-from rookery.link.endpoint import Endpoint
-from rookery.link.events import Transmit
-from rookery.link.link import Link, LinkState
 from rookery.runtime.loop import run
-from rookery.wire.cloak import cloak, reveal
 from rookery.wire.lob import JsonObject
-from rookery.wire.path import NetPath
 from rookery.wire.uri import LinkAddress
 
 TITLE = "Memory"
@@ -30,7 +23,6 @@ PROCESS_GOAL_MB = 45.0
 
 _WAY = Way(0x40, "udp")
 _BATCH = 50
-_PATIENCE_S = 2.0
 _KILOBYTE, _MEGABYTE = 1e3, 1e6
 
 _IDLE_PROCESS = """
@@ -84,42 +76,12 @@ async def _accept_all(pipe: Connection) -> None:
 
 def _link_batch(address: LinkAddress) -> None:
     """Link that many new identities with the address, then leave without a word."""
-    diallers = [Dialler(address) for _ in range(_BATCH)]
+    identities = [Identity.generate([_WAY.csid], os.urandom) for _ in range(_BATCH)]
+    diallers = [Dialler(address, identity) for identity in identities]
     for dialler in diallers:
         dialler.wait_until_up()
     for dialler in diallers:
         dialler.close()
-
-
-class Dialler:
-    """A link core on a blocking socket: the least that can dial."""
-
-    def __init__(self, address: LinkAddress) -> None:
-        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self._socket.bind((LOOPBACK, 0))
-        self._socket.settimeout(_PATIENCE_S)
-        self._path = next(path for path in address.paths if isinstance(path, NetPath))
-        now = time.monotonic()
-        identity = Identity.generate([_WAY.csid], os.urandom)
-        self._core = Endpoint(identity, random=os.urandom, unix_s=time.time(), now=now)
-        assert address.hashname is not None
-        self._link: Link = self._core.link(address.hashname, address.keys, [self._path], now)
-        self._carry_out()
-
-    def wait_until_up(self) -> None:
-        while self._link.state is not LinkState.UP:
-            packet = reveal(self._socket.recv(1 << 16))
-            self._core.received(self._path, packet, time.monotonic())
-            self._carry_out()
-
-    def close(self) -> None:
-        self._socket.close()
-
-    def _carry_out(self) -> None:
-        self._core.flush(time.monotonic())
-        for event in self._core.take():
-            if isinstance(event, Transmit):
-                self._socket.sendto(cloak(event.data, os.urandom(8)), self._path.address)
 
 
 def _idle_process(runs: int) -> Figure:

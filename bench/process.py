@@ -56,6 +56,7 @@ async def ordered(pipe: Connection) -> bool:
         await arrived.wait()
     finally:
         loop.remove_reader(pipe.fileno())
+        os.set_blocking(pipe.fileno(), True)  # uvloop thinks otherwise
     try:
         pipe.recv()
     except EOFError:
