@@ -109,12 +109,12 @@ class Connection(asyncio.Protocol):
         buffers, self._outgoing, self._outgoing_size = self._outgoing, [], 0
         if not buffers or self._transport is None or self._transport.is_closing():
             return
-        if self._tls is None:
-            self._transport.writelines(buffers)
-            return
-        try:  # joined, as TLS makes a record of each buffer
-            self._transport.write(self._tls.seal(b"".join(buffers)))
-        except DecodeError:
+        try:
+            if self._tls is None:
+                self._transport.writelines(buffers)
+            else:  # joined, as TLS makes a record of each buffer
+                self._transport.write(self._tls.seal(b"".join(buffers)))
+        except (DecodeError, RuntimeError):  # the latter is uvloop's for a socket reset meanwhile
             self.abort()
 
     def close(self) -> None:
