@@ -28,6 +28,7 @@ from rookery.wire.path import Path
 FRAGMENT_SIZE_DATAGRAM = 1200
 FRAGMENT_SIZE_STREAM = 32 << 10
 ROOKERY_CSID = 0x40
+_STALE_BURST = 3
 
 
 class LinkState(Enum):
@@ -318,9 +319,10 @@ class Link:
 
     def _answer_stale(self, exchange: Exchange, opened: Opened, path: Path, now: float) -> None:
         """Show the peer our `at`; one that restarted with a slow clock needs a fresh one."""
-        if now < self._stale_answer_from:
+        # One a second, and a few at once: a peer that sends just one handshake must get its answer.
+        if now + _STALE_BURST * SPACING_S <= self._stale_answer_from:
             return
-        self._stale_answer_from = now + SPACING_S
+        self._stale_answer_from = max(now, self._stale_answer_from) + SPACING_S
         if exchange.peer_token not in (None, routing_token(opened.body)):
             exchange.originate(self._site.wall(now))
             self._challenge = (path, exchange.at)
