@@ -18,8 +18,7 @@ class Node(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     has_more: int
     chunked: int
     type: int
-    body: str
-    chunk_id: int = 0
+    body: str  # with the chunk id, when there is one
 
 
 class Decoded(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -47,6 +46,7 @@ class Step(msgspec.Struct):
     src_port: int
     dst_port: int
     transport: str = "udp"
+    meaning: str = ""
 
     @property
     def packet(self) -> bytes:
