@@ -239,14 +239,14 @@ class ReliableChannel(Channel):
         """Data with the latest acknowledgement, or that alone."""
         if self.is_closed:
             return
-        ack = self._incoming.ack
+        ack, has_news = self._incoming.ack, self._incoming.has_news
         for numbered in self._sender.due(now):
             head = {**numbered.message.head, "c": self.id, "seq": numbered.seq}
             if numbered.seq == 1 and self._is_answered:
                 head.pop("type", None)  # to a lax peer it would open the channel anew
             if ack:
                 head["ack"] = ack
-                self._ack_due &= self._incoming.has_news
+                self._ack_due &= has_news
             self._host.transmit(head, numbered.message.body)
         if self._ack_due:
             self._acknowledge()

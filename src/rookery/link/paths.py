@@ -26,6 +26,7 @@ class PathState:
     __slots__ = (
         "answered_at",
         "configured",
+        "is_stream",
         "missed",
         "overdue",
         "path",
@@ -36,6 +37,7 @@ class PathState:
 
     def __init__(self, path: Path, *, configured: bool) -> None:
         self.path = path
+        self.is_stream = _is_stream(path)  # packets of any size pass unharmed
         self.configured = configured  # by the user, so never forgotten
         self.proven = False
         self.missed = 0  # rounds without an answer
@@ -47,13 +49,6 @@ class PathState:
     @property
     def is_usable(self) -> bool:
         return self.proven and self.missed < ROUNDS_MISSED_MAX
-
-    @property
-    def is_stream(self) -> bool:
-        """Whether packets of any size pass unharmed."""
-        return isinstance(self.path, UrlPath) or (
-            isinstance(self.path, NetPath) and not self.path.kind.startswith("udp")
-        )
 
     @property
     def cost(self) -> float:
@@ -205,3 +200,9 @@ class Paths:
             return False
         self.discard(max(spare, key=lambda state: state.missed).path)
         return True
+
+
+def _is_stream(path: Path) -> bool:
+    return isinstance(path, UrlPath) or (
+        isinstance(path, NetPath) and not path.kind.startswith("udp")
+    )

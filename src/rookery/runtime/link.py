@@ -145,8 +145,7 @@ class Link(LinkChannels):
     # --- for the mesh ---
 
     def used(self, channel: ChannelCore) -> None:
-        self.core.touch(channel)
-        self.mesh.touch(self)
+        self.mesh.use(self, channel)
 
     def changed(self, state: LinkState) -> None:
         for listener in self._listeners:

@@ -79,6 +79,7 @@ class Mesh(MeshChannels):
         self._gate_of: dict[str, Gate] = {}
         self._links: dict[str, Link] = {}
         self._channels: dict[ChannelCore, Channel] = {}
+        self._used: dict[ChannelCore, Link] = {}
         self._services = Services()
         self._discovery = Discovery(self)
         self.sock = Sock()
@@ -227,6 +228,12 @@ class Mesh(MeshChannels):
         self._core.touch(link.core)
         self._pump_soon()
 
+    def use(self, link: Link, channel: ChannelCore) -> None:
+        """A program has used a channel: something may be due, once it lets the loop go on."""
+        self._used[channel] = link
+        if not self._pump_due:
+            self._pump_soon()
+
     def _pump_soon(self) -> None:
         if not self._pump_due and not self._is_closed:
             self._pump_due = True
@@ -237,6 +244,10 @@ class Mesh(MeshChannels):
         self._pump_due = False
         if self._is_closed:
             return
+        used, self._used = self._used, {}
+        for channel, link in used.items():
+            link.core.touch(channel)
+            self._core.touch(link.core)
         now = self._now()
         self._core.flush(now)
         while events := self._core.take():

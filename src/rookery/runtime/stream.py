@@ -228,8 +228,7 @@ class Stream:
 
 def _split(buffer: bytearray, n: int) -> bytes:
     """Take `n` bytes off the front, in one copy."""
-    with memoryview(buffer) as view, view[:n] as front:
-        taken = bytes(front)
+    taken = bytes(memoryview(buffer)[:n])
     del buffer[:n]
     return taken
 
