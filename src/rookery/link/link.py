@@ -323,7 +323,9 @@ class Link:
         if now + _STALE_BURST * SPACING_S <= self._stale_answer_from:
             return
         self._stale_answer_from = max(now, self._stale_answer_from) + SPACING_S
-        if exchange.peer_token not in (None, routing_token(opened.body)):
+        state, token = self.paths.state(path), exchange.peer_token
+        is_asked = state is not None and state.sent_s is not None
+        if not is_asked if token is None else token != routing_token(opened.body):
             exchange.originate(self._site.wall(now))
             self._challenge = (path, exchange.at)
         self._site.send(self, path, exchange.handshake())
