@@ -63,6 +63,15 @@ def test_an_unknown_type_is_answered_with_an_error() -> None:
     assert owner.take() == [{"c": 2, "err": "unknown type"}]
 
 
+def test_a_refusal_that_was_lost_is_given_again() -> None:
+    """T7: whoever repeats the opening has not heard why it came to nothing."""
+    owner, channels = served()
+    for _ in range(2):
+        channels.received({"c": 2, "type": "nonsense", "seq": 1}, b"", 0.0)
+    channels.received({"c": 2, "seq": 2}, b"data", 0.0)
+    assert owner.take() == [{"c": 2, "err": "unknown type"}] * 3
+
+
 def test_an_opening_that_is_an_error_is_nobodys() -> None:
     owner, channels = served()
     channels.received(opening(2, err="no"), b"", 0.0)

@@ -17,6 +17,7 @@ CHANNELS_MAX = 1024
 ID_MAX = 0xFFFFFFFF
 TYPE_SIZE_MAX = 64
 _REORDER_MAX = 128  # how far behind the newest an opening may arrive
+_CLOSED = "closed"
 _LINGER_S = 50.0  # longer than the peer goes on repeating
 _LINGERING_MAX = 256
 _CONTROL = frozenset({"path", "peer", "connect"})
@@ -56,7 +57,7 @@ class Multiplexer:
         self._owner = owner
         self._next = 1 if is_odd else 2
         self._newest = 0  # highest number the peer has opened
-        self._recent: set[int] = set()
+        self._recent: dict[int, str] = {}  # what to tell a peer that missed how they ended
         self._channels: dict[int, Channel] = {}
         self._lingering: OrderedDict[int, tuple[float, Channel]] = OrderedDict()
         self._dirty: dict[int, Channel] = {}
@@ -101,7 +102,8 @@ class Multiplexer:
                 self._lingering[channel_id][1].repeat_acknowledgement()
         elif "seq" in head and "err" not in head and self._is_past(channel_id):
             # The peer has not heard how the channel ended.
-            self._owner.transmit({"c": channel_id, "err": "closed"}, b"")
+            why = self._recent.get(channel_id, _CLOSED)
+            self._owner.transmit({"c": channel_id, "err": why}, b"")
         elif "type" in head:
             self._opened(channel_id, Message(head, body), now)
         else:
@@ -169,11 +171,15 @@ class Multiplexer:
         if channel_type in _CONTROL:
             self._owner.control(channel_id, opening, now)
         elif not self._owner.serves(channel_type):
-            self._owner.transmit({"c": channel_id, "err": "unknown type"}, b"")
+            self._refuse(channel_id, "unknown type")
         elif len(self._channels) >= CHANNELS_MAX:
-            self._owner.transmit({"c": channel_id, "err": "too many channels"}, b"")
+            self._refuse(channel_id, "too many channels")
         else:
             self._accept(channel_id, opening, now)
+
+    def _refuse(self, channel_id: int, why: str) -> None:
+        self._recent[channel_id] = why
+        self._owner.transmit({"c": channel_id, "err": why}, b"")
 
     def _accept(self, channel_id: int, opening: Message, now: float) -> None:
         reliable = integer(opening.head, "seq") == 1
@@ -195,12 +201,13 @@ class Multiplexer:
             raise ProtocolError("the peer opened a channel with our parity")
         if channel_id <= self._newest - _REORDER_MAX or channel_id in self._recent:
             raise ProtocolError("the peer opened an old channel again")
-        self._recent.add(channel_id)
+        self._recent[channel_id] = _CLOSED
         if channel_id > self._newest:
             self._newest = channel_id
             if len(self._recent) > _REORDER_MAX:
                 oldest = channel_id - _REORDER_MAX
-                self._recent = {number for number in self._recent if number > oldest}
+                recent = self._recent.items()
+                self._recent = {number: why for number, why in recent if number > oldest}
 
     def _bury(self, channel: Channel, now: float) -> None:
         if not channel.is_closed:
