@@ -26,8 +26,9 @@ from rookery.wire.lob import JsonObject
 from rookery.wire.path import Path
 
 FRAGMENT_SIZE_DATAGRAM = 1200
-FRAGMENT_SIZE_STREAM = 32 << 10
+FRAGMENT_SIZE_STREAM = 60 << 10  # fits a datagram still, should the stream be lost
 ROOKERY_CSID = 0x40
+QUIET_S = 2.0  # a path that brings nothing for so long, while others do, is in doubt
 _STALE_BURST = 3
 
 
@@ -95,9 +96,9 @@ class Link:
     @property
     def fragment_size(self) -> int:
         """How many body bytes fit one packet on the path in use."""
-        best = self.paths.best_state
-        if best is not None and best.is_stream and self.csid == ROOKERY_CSID:
-            return FRAGMENT_SIZE_STREAM
+        best, exchange = self.paths.best_state, self.exchange
+        if best is not None and best.is_stream and exchange is not None:
+            return FRAGMENT_SIZE_STREAM if exchange.csid == ROOKERY_CSID else FRAGMENT_SIZE_DATAGRAM
         return FRAGMENT_SIZE_DATAGRAM
 
     @property
@@ -211,8 +212,13 @@ class Link:
         if exchange is None or traffic is None:
             raise ProtocolError("channel packet before the handshake")
         traffic.received(body, now)
-        if path not in self.paths:
+        state, best = self.paths.state(path), self.paths.best_state
+        if state is None:
             self._moved(exchange, path, now)
+            return
+        state.heard_s = now
+        if best is not None and now - best.heard_s > QUIET_S:
+            self._rounds.hasten(now)  # the peer prefers another path: does ours still work?
 
     def path_lost(self, path: Path, now: float) -> None:
         """A connection ended, or could not be made."""

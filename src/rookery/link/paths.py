@@ -26,6 +26,7 @@ class PathState:
     __slots__ = (
         "answered_at",
         "configured",
+        "heard_s",
         "is_stream",
         "missed",
         "overdue",
@@ -42,6 +43,7 @@ class PathState:
         self.proven = False
         self.missed = 0  # rounds without an answer
         self.rtt: float | None = None
+        self.heard_s = 0.0  # when it last brought anything
         self.sent_s: float | None = None  # when the current round went out here, unanswered
         self.overdue = False  # the round had to be repeated
         self.answered_at = 0  # the `at` we last answered here
@@ -129,6 +131,7 @@ class Paths:
         if state.sent_s is not None and not state.overdue and (is_echo or state.rtt is None):
             state.measured(now - state.sent_s)
         state.proven = True
+        state.heard_s = now
         state.missed = 0
         state.sent_s, state.overdue = None, False
         self._choose()

@@ -36,6 +36,7 @@ EPOCH_UNIX_S = 1_800_000_000.0
 EVENTS_MAX = 5_000_000  # no scenario needs more; a livelock should end
 
 Handler = Callable[[Link, Channel], None]
+Listener = Callable[[NetPath, NetPath, bytes], object]
 
 
 class Node:
@@ -144,6 +145,8 @@ class World:
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         self._count = 0
         self._at: dict[NetPath, Node] = {}
+        self._cut: set[str] = set()
+        self._listeners: list[Listener] = []
 
     def node(
         self,
@@ -175,6 +178,14 @@ class World:
         for path in node.paths:
             self._at[path] = node
 
+    def cut(self, kind: str) -> None:
+        """From now on nothing passes under this transport."""
+        self._cut.add(kind)
+
+    def overhear(self, listener: Listener) -> None:
+        """Have every packet that is sent shown to `listener(source, target, data)`."""
+        self._listeners.append(listener)
+
     def remove(self, node: Node) -> None:
         """The node is gone without a word."""
         for path in node.paths:
@@ -184,6 +195,10 @@ class World:
     def send(self, sender: Node, target: NetPath, data: bytes) -> None:
         source = next((path for path in sender.paths if path.kind == target.kind), None)
         if source is None or self._at.get(source) is not sender:
+            return
+        for listener in self._listeners:
+            listener(source, target, data)
+        if target.kind in self._cut:
             return
         for arrival in self.network.arrivals(source, target, self.now):
             self.at(arrival, lambda: self._deliver(source, target, data))
