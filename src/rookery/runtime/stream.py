@@ -18,8 +18,8 @@ from rookery.runtime.conduit import Conduit, Handler, Opener, failure_text, ling
 from rookery.wire.lob import JsonObject
 
 LINE_SIZE_MAX = 1 << 16
-OUTGOING_HIGH = 1 << 16  # drain() waits above this,
-OUTGOING_LOW = 1 << 14  # until this is left
+OUTGOING_HIGH = 1 << 18  # drain() waits above this,
+OUTGOING_LOW = 1 << 16  # until this is left
 
 
 class Stream:
