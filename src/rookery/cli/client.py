@@ -12,13 +12,13 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from rookery.cli.exits import advice
+from rookery.cli.keys import csid_list, load_identity
 from rookery.cli.options import Dialling
 from rookery.cli.target import parse_target
 from rookery.errors import UnreachableError, UsageError
 from rookery.identity.cipher_sets import DEFAULT_CSIDS, KNOWN_CSIDS
 from rookery.identity.identity import Identity
 from rookery.link.stranger import Stranger
-from rookery.runtime import keystore
 from rookery.runtime.create import LOOPBACK, create, parse_address
 from rookery.runtime.link import Link
 from rookery.runtime.mesh import Mesh
@@ -86,14 +86,6 @@ async def _announced(mesh: Mesh, target: LinkAddress, timeout_s: float) -> Link:
     return await mesh.link(stranger).up(timeout_s)
 
 
-def load_identity(folder: Path) -> Identity:
-    """Stored keys; what is wrong with them comes with what to do about it."""
-    with advice(f"restore it from a backup, or make other keys with: rookery id new {folder}-new"):
-        if (folder / keystore.FILE_NAME).exists():
-            return keystore.load(folder)
-    return keystore.load(folder)
-
-
 def _identity(folder: Path | None, targets: Sequence[LinkAddress]) -> Identity:
     keys = targets[0].keys if targets else {}
     if folder is None:
@@ -114,10 +106,6 @@ def throwaway_csids(keys: Mapping[int, bytes]) -> tuple[int, ...]:
     if not theirs or set(theirs) & set(DEFAULT_CSIDS):
         return DEFAULT_CSIDS
     return theirs
-
-
-def csid_list(csids: Iterable[int]) -> str:
-    return ",".join(f"{csid:02x}" for csid in sorted(csids, reverse=True))
 
 
 def udp_addresses(targets: Sequence[LinkAddress]) -> list[str]:

@@ -7,8 +7,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from rookery.cli.client import BIND_ADVICE, csid_list, load_identity
+from rookery.cli.client import BIND_ADVICE
 from rookery.cli.exits import OK, advice
+from rookery.cli.keys import csid_list, load_identity
 from rookery.cli.life import run_service
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_json, remark

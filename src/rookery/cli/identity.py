@@ -5,11 +5,10 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from rookery.cli.client import csid_list, load_identity
 from rookery.cli.exits import OK
+from rookery.cli.keys import csid_list, load_identity, parse_csids
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_fields, print_json
-from rookery.errors import UsageError
 from rookery.identity.cipher_sets import DEFAULT_CSIDS
 from rookery.identity.identity import Identity
 from rookery.runtime import keystore
@@ -39,7 +38,7 @@ def new(
     ] = csid_list(DEFAULT_CSIDS),
     output: Output = OUTPUT,
 ) -> int:
-    _show(keystore.create(folder, _csids(cs)), folder, output)
+    _show(keystore.create(folder, parse_csids(cs)), folder, output)
     return OK
 
 
@@ -64,11 +63,3 @@ def _show(identity: Identity, folder: Path, output: Output) -> None:
     else:
         fields = [(f"key {csid}", key) for csid, key in keys.items()]
         print_fields([("hashname", identity.hashname), *fields, ("folder", folder)])
-
-
-def _csids(text: str) -> list[int]:
-    names = [name.strip() for name in text.split(",")]
-    try:
-        return [int(name, 16) for name in dict.fromkeys(names)]
-    except ValueError as error:
-        raise UsageError(f"{text!r} is no list of cipher sets; try --cs 40,3a,2a") from error

@@ -1,6 +1,5 @@
 """LINK on the command line: a URI, a JSON link, a hashname, a file holding one of them, or `-`."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -8,6 +7,7 @@ from rookery.errors import DecodeError, UsageError
 from rookery.identity.hashname import is_hashname
 from rookery.wire.uri import TEXT_SIZE_MAX, LinkAddress
 
+_SHOWN_MAX = 200
 _TRY = "give a link:// URI, a JSON link, a hashname or a file holding one"
 
 
@@ -28,7 +28,7 @@ def _read(name: str) -> str:
         with path.open(encoding="utf-8") as file:
             return file.read(TEXT_SIZE_MAX + 1)
     except (OSError, UnicodeDecodeError, ValueError) as error:
-        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error
+        reason = error.strerror if isinstance(error, OSError) else "it is no text"
         raise UsageError(f"cannot read {_short(name)}: {reason}; {_TRY}") from error
 
 
@@ -53,4 +53,4 @@ def _parse(text: str) -> LinkAddress:
 
 
 def _short(text: str) -> str:
-    return repr(text if len(text) <= 60 else f"{text[:57]}…")
+    return repr(text if len(text) <= _SHOWN_MAX else f"{text[: _SHOWN_MAX - 1]}…")
