@@ -101,6 +101,12 @@ def test_chunks_together_are_the_message(packet: NodePacket, size: int) -> None:
         assert chunks == [packet]
 
 
+def test_a_message_that_just_fits_stays_whole() -> None:
+    packet = NodePacket(1, 2, bytes(95))
+    assert packet.chunks(HEADER_SIZE + 95) == [packet]
+    assert len(packet.chunks(HEADER_SIZE + 94)) == 2
+
+
 def test_no_message_becomes_more_chunks_than_are_put_together() -> None:
     """C8: the bounds of the public receiver."""
     largest = NodePacket(1, 2, bytes(MESSAGE_SIZE_MAX))

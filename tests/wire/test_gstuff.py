@@ -99,6 +99,17 @@ def test_an_unescaped_symbol_after_an_escape_ends_the_frame() -> None:
     assert deframer.damaged == 2
 
 
+def test_an_unknown_escape_empties_the_frame() -> None:
+    """C8: what follows it may be whole."""
+    deframer = Deframer(V1, 512)
+    assert deframer.feed(b"\xa8\x07\x07\xc5\x01" + frame(GOOD)[1:]) == [GOOD]
+
+
+def test_an_escape_of_nothing_is_no_byte() -> None:
+    """The CRC of CF is the escape itself, which has to be escaped."""
+    assert Deframer(V1, 512).feed(b"\xa8\xcf\xc5\xb2") == []
+
+
 def test_noise_between_frames_is_skipped() -> None:
     for context in (V0, V1):
         deframer = Deframer(context, 512)

@@ -87,7 +87,8 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
     def serialize(self) -> bytes:
         """Under a v1 header; UsageError when a field has no room in it."""
         address, data = self.address, self.data
-        self._check()
+        if self.qos > QOS_MAX or self.stage > len(address):
+            raise UsageError(self._complaint())
         try:
             header = _V1.pack(
                 self.type << 5 | self.is_ack,
@@ -104,7 +105,8 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
     def serialize_v0(self) -> bytes:
         """Under a v0 header; UsageError when a field has no room in it."""
         address, data = self.address, self.data
-        self._check()
+        if self.qos > QOS_MAX or self.stage > len(address):
+            raise UsageError(self._complaint())
         try:
             header = _V0.pack(
                 self.type << 3 | self.is_ack,
@@ -163,11 +165,8 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
             data[body:],
         )
 
-    def _check(self) -> None:
-        if self.qos > QOS_MAX:
-            raise UsageError(f"there is no quality of service {self.qos}")
-        if self.stage > len(self.address):
-            raise UsageError(f"stage {self.stage} of an address of {len(self.address)}")
+    def _complaint(self) -> str:
+        return f"no packet has quality {self.qos} and stage {self.stage} of {len(self.address)}"
 
 
 def _time_code(ackquant_ms: int) -> int:
