@@ -179,7 +179,8 @@ class Endpoint:
         if link is not None:
             admitted = self._admission.admits_peer(link.hashname, now)
         else:
-            admitted = self._admission.admits_stranger(packet.head[0], path, now)
+            csid = int.from_bytes(packet.head, "big")
+            admitted = self._admission.admits_stranger(csid, path, now)
         if admitted:
             self.handshake_received(packet, path, now, expected=expected)
 

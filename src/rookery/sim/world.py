@@ -182,6 +182,15 @@ class World:
         """From now on nothing passes under this transport."""
         self._cut.add(kind)
 
+    def separate(self, one: str, other: str) -> None:
+        """Nothing passes between these two addresses any more."""
+        for source, target in ((one, other), (other, one)):
+            self.network.change(Conditions(blocked=True), source, target)
+
+    def reunite(self) -> None:
+        """Everybody reaches everybody again."""
+        self.network.change(Conditions())
+
     def overhear(self, listener: Listener) -> None:
         """Have every packet that is sent shown to `listener(source, target, data)`."""
         self._listeners.append(listener)
