@@ -1,0 +1,147 @@
+"""Crow gates: where crow packets enter and leave a tower, one class per medium.
+
+    medium ─ bytes ─▶ gate ─ packet, way back ─▶ receiver (the tower)
+    medium ◀─ bytes ─ gate ◀─ packet ─────────── receiver
+
+A packet for this gate has its id at `address[stage]` and the gate's own argument behind it. At the
+other end the way back is written over both: as many bytes, backwards, that gate's own id last.
+Nothing here authenticates anybody; that is why every gate has a list of whom it talks with.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from ipaddress import IPv4Network, ip_address
+from typing import Protocol
+
+from rookery.errors import DecodeError, UsageError
+from rookery.wire.crow_packet import Packet
+
+LOOPBACK = ("127.0.0.0/8",)
+ANYBODY = ("0.0.0.0/0",)
+
+_REMEMBERED_MAX = 4096  # decisions kept; anybody can ask for many with forged addresses
+
+
+class CrowReceiver(Protocol):
+    """What a gate reports to."""
+
+    def received(self, packet: Packet, way_back: bytes) -> None:
+        """One packet came in, as it was sent; `way_back` belongs over the hop it made."""
+
+    def drained(self) -> None:
+        """A batch of reads is over: a good moment to send what they led to."""
+
+
+class CrowGate(Protocol):
+    """What the receiver sends through."""
+
+    id: int
+
+    def send(self, packet: Packet) -> None:
+        """Send one packet or drop it; never waits, never raises for the medium's sake."""
+
+    async def close(self) -> None: ...
+
+
+class Drop(StrEnum):
+    """Why a gate let a packet go."""
+
+    MALFORMED = "malformed"  # came in, but is none
+    DENIED = "denied"  # from or to somebody it does not talk with
+    UNFIT = "unfit"  # to be sent, but its address or size does not fit this gate
+    FULL = "full"  # a bound is reached
+    UNREACHABLE = "unreachable"  # nobody there, or the line is unplugged
+    REFUSED = "refused"  # a connection too many, or one that stayed silent
+
+
+@dataclass(slots=True)
+class CrowCounters:
+    """What went through a gate, and what did not."""
+
+    packets_in: int = 0
+    packets_out: int = 0
+    bytes_in: int = 0
+    bytes_out: int = 0
+    dropped: Counter[str] = field(default_factory=Counter)  # by reason
+
+
+class Threshold:
+    """What every gate does with what passes it: read or write the header, count, drop."""
+
+    def __init__(self, receiver: CrowReceiver, *, header_version: int = 1) -> None:
+        """Version 0 is for old serial lines; nothing on the wire tells which one it is."""
+        if header_version not in (0, 1):
+            raise UsageError(f"there is no crow header of version {header_version}")
+        self.counters = CrowCounters()
+        self._received = receiver.received
+        self._parse: Callable[[bytes], Packet] = (Packet.parse_v0, Packet.parse)[header_version]
+        self._serialize = (Packet.serialize_v0, Packet.serialize)[header_version]
+
+    def enter(self, data: bytes, way_back: bytes) -> bool:
+        """Report the packet in `data`, if that is one."""
+        packet = self.read(data)
+        if packet is None:
+            return False
+        self._received(packet, way_back)
+        return True
+
+    def read(self, data: bytes) -> Packet | None:
+        """The packet in `data`, for a gate whose way back depends on it."""
+        try:
+            packet = self._parse(data)
+        except DecodeError:
+            self.drop(Drop.MALFORMED)
+            return None
+        self.counters.packets_in += 1
+        self.counters.bytes_in += len(data)
+        return packet
+
+    def leave(self, packet: Packet) -> bytes | None:
+        """The bytes to send; None for a packet that this header cannot hold."""
+        try:
+            return self._serialize(packet)
+        except UsageError:  # forwarded from a line that knows more types
+            self.drop(Drop.UNFIT)
+            return None
+
+    def sent(self, size: int) -> None:
+        self.counters.packets_out += 1
+        self.counters.bytes_out += size
+
+    def drop(self, reason: Drop) -> None:
+        self.counters.dropped[reason] += 1
+
+
+class AllowList:
+    """The IPv4 networks a gate talks with."""
+
+    def __init__(self, networks: Iterable[str] = LOOPBACK) -> None:
+        try:
+            self._networks = tuple(IPv4Network(network) for network in networks)
+        except ValueError as error:
+            raise UsageError(f"not a network: {error}") from error
+        self._decisions: dict[str, bool] = {}
+
+    def allows(self, ip: str) -> bool:
+        decision = self._decisions.get(ip)
+        if decision is None:
+            if len(self._decisions) >= _REMEMBERED_MAX:
+                self._decisions.clear()
+            decision = self._decisions[ip] = self._decide(ip)
+        return decision
+
+    def _decide(self, ip: str) -> bool:
+        try:
+            address = ip_address(ip)
+        except ValueError:
+            return False
+        return any(address in network for network in self._networks)
+
+
+def checked_id(gate_id: int) -> int:
+    """UsageError unless it fits the byte that it is on the wire."""
+    if not 0 <= gate_id <= 0xFF:
+        raise UsageError(f"{gate_id} is no gate: use 0 to 255")
+    return gate_id
