@@ -192,8 +192,10 @@ def parse_legacy(data: bytes) -> LegacyOperation:
 
 def _parse_message(body: bytes) -> tuple[bytes, bytes]:
     _, theme_size, data_size = _head(_MESSAGE_HEAD, body)
-    theme, data = _parts(body, _MESSAGE_HEAD.size, theme_size, data_size)
-    return theme, data
+    data_at = _MESSAGE_HEAD.size + theme_size
+    if data_at + data_size != len(body):  # as `_parts`, at half the price: all traffic comes by
+        raise DecodeError(f"sizes say {data_at + data_size}, received {len(body)}")
+    return body[_MESSAGE_HEAD.size : data_at], body[data_at:]
 
 
 def _parse_subscription(body: bytes) -> tuple[bytes, int, int]:
