@@ -12,6 +12,7 @@ from rookery.cli.main import main
 from rookery.runtime import keystore
 from tests.cli.conftest import Bob
 from tests.cli.program import Outcome, rookery, running
+from tests.runtime.certificate import self_signed
 
 
 @pytest.fixture
@@ -88,6 +89,16 @@ def test_a_proxy_to_a_local_server(keys: Path) -> None:
         outcome = rookery("thtp", "GET", endpoint.line(), "/")
     assert outcome.code == 1
     assert "status 502" in outcome.complaint()
+
+
+def test_tls_alone_is_enough(keys: Path, tmp_path: Path) -> None:
+    """T5: a stream in disguise; the keys of the link prove who is there."""
+    certificate, key = self_signed(tmp_path)
+    tls = ["--tls", "127.0.0.1:0", "--cert", str(certificate), "--key", str(key)]
+    with running("endpoint", "--id", keys, "--accept", "all", *tls) as endpoint:
+        value = rookery("link", endpoint.line(), "--json").json()
+    assert isinstance(value["path"], dict)
+    assert value["path"]["type"] == "tls4"
 
 
 def test_a_busy_port(keys: Path, bob: Bob) -> None:

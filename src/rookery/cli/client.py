@@ -62,11 +62,13 @@ async def linked(
     known = list(routers)
     for router in known:
         mesh.link(router).router()
+    if not (target.keys or target.paths or target.host or known):
+        with advice("give a LINK with keys and paths, or a router with --via LINK"):
+            return await _announced(mesh, target, dialling.timeout_s)
+    with advice("ask its owner for the link once more"):
+        link = mesh.link(target)
     with advice(f"is it running, and does it accept us, {mesh.hashname}?"):
-        if target.keys or target.paths or known:
-            return await mesh.link(target).up(dialling.timeout_s)
-    with advice("give a LINK with keys and paths, or a router with --via LINK"):
-        return await _announced(mesh, target, dialling.timeout_s)
+        return await link.up(dialling.timeout_s)
 
 
 async def _announced(mesh: Mesh, target: LinkAddress, timeout_s: float) -> Link:

@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -55,36 +57,46 @@ async def _discover(
     with advice(BIND_ADVICE):
         mesh = await create(keys, udp=udp, tcp=None)
     async with mesh:
-        heard = _Heard(output)
+        heard = Heard()
         mesh.on_discover = heard.discovered
         if announce_s > 0:
             mesh.discover(seconds=announce_s)
             remark(f"announcing {mesh.hashname} for {announce_s:g} s")
         remark(f"listening for {seconds:g} s")
-        await asyncio.sleep(seconds)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                async for stranger in heard:
+                    _print(stranger, output)
         if not heard.count:
             remark("nobody announced itself; try --udp 0.0.0.0:0 to hear the network around")
     return OK
 
 
-class _Heard:
-    """Prints everybody once."""
+class Heard:
+    """Everybody once, in the order they were first heard."""
 
-    def __init__(self, output: Output) -> None:
-        self._output = output
+    def __init__(self) -> None:
         self._seen: set[str] = set()
+        self._new: asyncio.Queue[Stranger] = asyncio.Queue()
 
     @property
     def count(self) -> int:
         return len(self._seen)
 
     def discovered(self, stranger: Stranger) -> None:
-        if stranger.hashname in self._seen or len(self._seen) >= HEARD_MAX:
-            return
-        self._seen.add(stranger.hashname)
-        address = LinkAddress(stranger.hashname, dict(stranger.keys), stranger.paths)
-        if self._output.json:
-            print_json({**address.json(), "uri": address.uri()})
-        else:
-            paths = " ".join(map(str, stranger.paths))
-            print(f"{stranger.hashname}  {csid_list(stranger.keys)}  {paths}", flush=True)
+        if stranger.hashname not in self._seen and len(self._seen) < HEARD_MAX:
+            self._seen.add(stranger.hashname)
+            self._new.put_nowait(stranger)
+
+    async def __aiter__(self) -> AsyncIterator[Stranger]:
+        while True:
+            yield await self._new.get()
+
+
+def _print(stranger: Stranger, output: Output) -> None:
+    address = LinkAddress(stranger.hashname, dict(stranger.keys), stranger.paths)
+    if output.json:
+        print_json({**address.json(), "uri": address.uri()})
+    else:
+        paths = " ".join(map(str, stranger.paths))
+        print(f"{stranger.hashname}  {csid_list(stranger.keys)}  {paths}", flush=True)
