@@ -1,0 +1,1 @@
+"""Crow: towers, source-routed packets between them, and what is built on those packets."""

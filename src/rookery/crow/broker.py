@@ -1,0 +1,170 @@
+"""The broker: takes what clients publish and sends it to those who subscribed.
+
+    received(client, body)  ──▶ Publish      remember, one Send per subscriber
+                                Subscribe    know the client from now on; again: still there
+                                … of latest  and a Send per remembered message, newest first
+                                Request      subscribe to the reply theme, publish the question
+                                Unsubscribe  forget the subscription
+
+It knows neither towers nor sockets: whoever drives it delivers bodies, carries out every `Send`,
+and tells which of them were not delivered. What cannot be served is dropped and counted.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+
+import msgspec
+
+from rookery.crow.clients import ClientLimits
+from rookery.crow.control import Control
+from rookery.crow.pubsub import Client, Send, Terms
+from rookery.crow.subscriptions import Subscriptions
+from rookery.crow.themes import ThemeLimits, Themes
+from rookery.errors import DecodeError, UsageError
+from rookery.wire.crow_node import MESSAGE_SIZE_MAX
+from rookery.wire.crow_pubsub import (
+    CONTROL_THEME,
+    NO_ANSWER,
+    Consume,
+    Operation,
+    Publish,
+    Query,
+    Request,
+    Subscribe,
+    SubscribeLatest,
+    Unsubscribe,
+    parse,
+    parse_legacy,
+)
+
+
+class BrokerLimits(msgspec.Struct, frozen=True):
+    """How far others can make the broker grow."""
+
+    themes: ThemeLimits = ThemeLimits()
+    clients: ClientLimits = ClientLimits()
+    patterns_max: int = 4096
+    latest_max: int = 1000  # messages that one request for the latest calls up
+    latest_bytes_max: int = 1 << 20
+
+
+class Broker:
+    """Time is an argument: monotonic seconds."""
+
+    def __init__(self, now: float, limits: BrokerLimits | None = None) -> None:
+        self.limits = limits or BrokerLimits()
+        self.published = 0
+        self.dropped: Counter[str] = Counter()
+        self.themes = Themes(self.limits.themes, self.dropped)
+        self._subscriptions = Subscriptions(
+            self.themes, self.limits.clients, self.limits.patterns_max, self.dropped
+        )
+        self.clients = self._subscriptions.clients
+        self._control = Control(self.themes, self.clients)
+        self.themes.serve(CONTROL_THEME, now)
+
+    def received(self, client: Client, body: bytes, now: float) -> list[Send]:
+        """A message for the broker's node."""
+        return self._received(client, parse, body, now)
+
+    def received_legacy(self, address: bytes, data: bytes, now: float) -> list[Send]:
+        """The data of a packet of type 4; its sender is known by the return address alone."""
+        return self._received(Client(address, None), parse_legacy, data, now)
+
+    def undelivered(self, client: Client) -> None:
+        """One of the sends with quality of service 1 or 2 did not arrive: the client is gone."""
+        self._subscriptions.forget(client)
+
+    def command(self, text: bytes) -> bytes:
+        """The answer to a command at the control node."""
+        return self._control.execute(text)
+
+    def publish(self, theme: bytes, data: bytes, now: float) -> list[Send]:
+        """Publish without a client; UsageError for what no packet could carry."""
+        body = Consume(theme, data).serialize()
+        if len(body) > MESSAGE_SIZE_MAX:
+            raise UsageError(f"{len(data)} bytes are too many for one message")
+        self._subscriptions.expire(now)
+        self.published += 1
+        kept = self.themes.open(theme, now)
+        if kept is None:
+            targets = self._subscriptions.targets_by_pattern(theme)
+        else:
+            self.themes.remember(kept, body, now)
+            targets = self._subscriptions.targets(kept)
+        sends = [Send(client, body, qos, ackquant_ms) for client, qos, ackquant_ms in targets]
+        if theme == CONTROL_THEME:
+            sends += self._answer(data, now)
+        return sends
+
+    @property
+    def deadline(self) -> float | None:
+        """When to call `tick`; None while nobody needs to be heard again."""
+        return self.clients.deadline
+
+    def tick(self, now: float) -> None:
+        self._subscriptions.expire(now)
+
+    def _received(
+        self, client: Client, reader: Callable[[bytes], Operation], body: bytes, now: float
+    ) -> list[Send]:
+        self._subscriptions.expire(now)
+        if len(body) > MESSAGE_SIZE_MAX:
+            self.dropped["too large"] += 1
+            return []
+        try:
+            operation = reader(body)
+        except DecodeError:
+            self.dropped["malformed"] += 1
+            return []
+        self.clients.heard(client, now)
+        return self._handle(client, operation, now)
+
+    def _handle(self, client: Client, operation: Operation, now: float) -> list[Send]:
+        match operation:
+            case Publish(theme, data):
+                return self.publish(theme, data, now)
+            case Subscribe(theme, qos, ackquant_ms):
+                self._subscriptions.subscribe(client, theme, Terms(qos, ackquant_ms), now)
+            case SubscribeLatest(theme, qos, ackquant_ms, updates=updates):
+                terms = Terms(qos, ackquant_ms)
+                if updates:
+                    self._subscriptions.subscribe(client, theme, terms, now)
+                return self._latest(client, operation)
+            case Request():
+                return self._request(client, operation, now)
+            case Unsubscribe(theme):
+                self._subscriptions.unsubscribe(client, theme)
+            case Consume():
+                self.dropped["not for a broker"] += 1
+        return []
+
+    def _latest(self, client: Client, wanted: SubscribeLatest) -> list[Send]:
+        sends: list[Send] = []
+        count, room = min(wanted.latest, self.limits.latest_max), self.limits.latest_bytes_max
+        for theme in self._subscriptions.themes(wanted.theme) if count else ():
+            for body in theme.latest(count):
+                room -= len(body)
+                if room < 0 or len(sends) == self.limits.latest_max:
+                    return sends
+                sends.append(Send(client, body, wanted.rqos, wanted.rackquant_ms))
+        return sends
+
+    def _request(self, client: Client, request: Request, now: float) -> list[Send]:
+        if request.reply_theme != NO_ANSWER:
+            terms = Terms(request.rqos, request.rackquant_ms)
+            self._subscriptions.subscribe(client, request.reply_theme, terms, now, is_reply=True)
+        query = Query(request.reply_theme, request.data)
+        return self.publish(request.theme, query.serialize(), now)
+
+    def _answer(self, data: bytes, now: float) -> list[Send]:
+        """The broker is a service too: it answers commands on its control theme."""
+        try:
+            query = Query.parse(data)
+        except DecodeError:
+            self.dropped["malformed"] += 1
+            return []
+        # An answer on the control theme would be taken for the next command.
+        if query.reply_theme in (NO_ANSWER, CONTROL_THEME):
+            return []
+        return self.publish(query.reply_theme, self._control.execute(query.data), now)
