@@ -1,0 +1,66 @@
+"""Requests and their answers, through the broker.
+
+    client ── Request(theme, reply theme) ──▶ broker ── Query ──▶ service
+    client ◀── Consume(reply theme) ── broker ◀── Publish(reply theme) ── service
+
+The reply theme is a name that nobody else knows, so an answer needs nothing to tell it from others.
+"""
+
+from rookery.crow.pubsub import Call, Terms
+from rookery.crow.subscriber import Subscriber
+from rookery.identity.cipher_set import RandomBytes
+from rookery.wire.crow_pubsub import NO_ANSWER, Publish, Query, Request
+
+REPLY_THEME_SIZE = 10
+
+_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+# Bytes from here on are thrown away, or the first letters would come more often.
+_FAIR = 256 - 256 % len(_LETTERS)
+
+
+def reply_theme(random: RandomBytes) -> bytes:
+    """Ten random letters and digits."""
+    name = b""
+    while len(name) < REPLY_THEME_SIZE:
+        fair = [byte for byte in random(2 * REPLY_THEME_SIZE) if byte < _FAIR]
+        name += bytes(_LETTERS[byte % len(_LETTERS)] for byte in fair)
+    return name[:REPLY_THEME_SIZE]
+
+
+class Requests:
+    """Requests that await their answer; the subscriber keeps their reply themes alive."""
+
+    def __init__(self, subscriber: Subscriber, random: RandomBytes) -> None:
+        self._subscriber = subscriber
+        self._random = random
+        self._pending: set[bytes] = set()
+
+    def ask(self, theme: bytes, data: bytes, terms: Terms, now: float) -> tuple[bytes, Call]:
+        """The reply theme, by which the answer is known, and what to send."""
+        reply = reply_theme(self._random)
+        request = Request(theme, reply, data, *terms)
+        call = Call(request.serialize(), *terms)
+        self._subscriber.keep(reply, terms, now)
+        self._pending.add(reply)
+        return reply, call
+
+    def __contains__(self, theme: bytes) -> bool:
+        """Whether a message of this theme is an answer; a second one no longer is."""
+        return theme in self._pending
+
+    def finish(self, reply: bytes) -> list[Call]:
+        """The answer has come, or is no longer wanted."""
+        self._pending.discard(reply)
+        return self._subscriber.unsubscribe(reply)
+
+
+def tell(theme: bytes, data: bytes, terms: Terms) -> Call:
+    """A request that wants no answer."""
+    return Call(Request(theme, NO_ANSWER, data, *terms).serialize(), *terms)
+
+
+def answer(query: Query, data: bytes, terms: Terms) -> Call | None:
+    """What a service sends in return; None to those who want no answer."""
+    if query.reply_theme == NO_ANSWER:
+        return None
+    return Call(Publish(query.reply_theme, data).serialize(), *terms)

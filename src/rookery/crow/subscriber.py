@@ -1,0 +1,81 @@
+"""A client's subscriptions: asked for once, said again every 2 seconds, ended with a word.
+
+The broker forgets whoever falls silent, and a restarted broker knows nobody: saying it again keeps
+a subscription through both.
+"""
+
+from heapq import heappop, heappush
+
+import msgspec
+
+from rookery.crow.patterns import matches
+from rookery.crow.pubsub import Call, Terms
+from rookery.errors import CongestionError
+from rookery.wire.crow_pubsub import Subscribe, SubscribeLatest, Unsubscribe
+
+RENEWAL_S = 2.0
+SUBSCRIPTIONS_MAX = 1024  # what our broker allows one client
+
+
+class _Subscription(msgspec.Struct):
+    terms: Terms
+    renew_at: float
+
+
+class Subscriber:
+    """What one node has subscribed to. Time is an argument: monotonic seconds."""
+
+    def __init__(self, subscriptions_max: int = SUBSCRIPTIONS_MAX) -> None:
+        self._subscriptions_max = subscriptions_max
+        self._subscriptions: dict[bytes, _Subscription] = {}
+        self._renewals: list[tuple[float, bytes]] = []
+
+    def __contains__(self, theme: bytes) -> bool:
+        return theme in self._subscriptions
+
+    def subscribe(self, theme: bytes, terms: Terms, now: float, *, latest: int = 0) -> list[Call]:
+        """Each call is to be sent when the one before it has arrived.
+
+        A C++ broker dies of a wish for the latest messages from a client it does not know.
+        """
+        self.keep(theme, terms, now)
+        calls = [_call(Subscribe(theme, *terms), terms)]
+        if latest:
+            calls.append(_call(SubscribeLatest(theme, *terms, latest), terms))
+        return calls
+
+    def keep(self, theme: bytes, terms: Terms, now: float) -> None:
+        """Renew a subscription from now on that the broker makes by itself, as for a request."""
+        if theme not in self and len(self._subscriptions) >= self._subscriptions_max:
+            raise CongestionError(f"{self._subscriptions_max} subscriptions are the limit")
+        self._subscriptions[theme] = _Subscription(terms, now + RENEWAL_S)
+        heappush(self._renewals, (now + RENEWAL_S, theme))
+
+    def unsubscribe(self, theme: bytes) -> list[Call]:
+        known = self._subscriptions.pop(theme, None)
+        return [] if known is None else [_call(Unsubscribe(theme, *known.terms), known.terms)]
+
+    def matching(self, theme: bytes) -> list[bytes]:
+        """The subscriptions that a message of this theme belongs to."""
+        return [name for name in self._subscriptions if matches(name, theme)]
+
+    @property
+    def deadline(self) -> float | None:
+        """When to call `tick`; None while there is nothing to renew."""
+        return self._renewals[0][0] if self._renewals else None
+
+    def tick(self, now: float) -> list[Call]:
+        calls = []
+        while self._renewals and self._renewals[0][0] <= now:
+            due_at, theme = heappop(self._renewals)
+            known = self._subscriptions.get(theme)
+            # An ended or repeated subscription leaves its old renewal behind.
+            if known is not None and known.renew_at == due_at:
+                known.renew_at = now + RENEWAL_S
+                heappush(self._renewals, (known.renew_at, theme))
+                calls.append(_call(Subscribe(theme, *known.terms), known.terms))
+        return calls
+
+
+def _call(operation: Subscribe | SubscribeLatest | Unsubscribe, terms: Terms) -> Call:
+    return Call(operation.serialize(), *terms)
