@@ -1,0 +1,167 @@
+"""Delivery: what the sender of QoS 1 and 2 keeps until it is acknowledged.
+
+    submit ─▶ queue ─▶ unacked ─ack──────────────────▶ Delivered
+                          │ ▲
+                          └─┘ every timer, 5 transmissions, one timer more ─▶ Undelivered
+
+Each address has a window of unacknowledged packets and a bounded queue behind it. A packet gets its
+number when it leaves the queue. The order of arrival is not promised by any QoS.
+"""
+
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+
+from rookery.crow.events import Delivered, Ticket, TowerEvent, Undelivered
+from rookery.crow.lanes import Lanes
+from rookery.crow.seqids import Seqids
+from rookery.errors import CongestionError
+from rookery.wire.crow_packet import Packet
+
+TRANSMISSIONS = 5
+
+Emit = Callable[[TowerEvent], None]
+
+
+class DeliveryLimits(msgspec.Struct, frozen=True):
+    """How much may be under way; a C++ peer fails when 64 packets are alive at once."""
+
+    unacked_max: int = 32  # per address
+    queued_max: int = 1024  # per address
+    addresses_max: int = 16384
+
+
+class _Unsent(msgspec.Struct, frozen=True, gc=False):
+    ticket: Ticket
+    type: int
+    data: bytes
+    qos: int
+    ackquant_ms: int
+
+
+class _Unacked:
+    __slots__ = ("due", "packet", "repeats_left", "ticket", "timer_s")
+
+    def __init__(self, packet: Packet, ticket: Ticket) -> None:
+        self.packet = packet
+        self.ticket = ticket
+        self.timer_s = packet.timer_s
+        self.repeats_left = TRANSMISSIONS - 1
+        self.due: float | None = None
+
+
+class _Flow:
+    """Everything on its way to one address."""
+
+    __slots__ = ("queue", "unacked")
+
+    def __init__(self) -> None:
+        self.unacked: dict[int, _Unacked] = {}  # by seqid
+        self.queue: deque[_Unsent] = deque()
+
+
+class Delivery:
+    """The sending side of QoS 1 and 2."""
+
+    __slots__ = ("_emit", "_flows", "_limits", "_seqids", "_timers", "_transmit")
+
+    def __init__(
+        self,
+        limits: DeliveryLimits,
+        seqids: Seqids,
+        emit: Emit,
+        transmit: Callable[[Packet], None],
+    ) -> None:
+        self._limits = limits
+        self._seqids = seqids
+        self._emit = emit
+        self._transmit = transmit
+        self._flows: dict[bytes, _Flow] = {}
+        self._timers: Lanes[_Unacked] = Lanes()
+
+    def __len__(self) -> int:
+        """Messages without an outcome yet."""
+        return sum(len(flow.unacked) + len(flow.queue) for flow in self._flows.values())
+
+    @property
+    def deadline(self) -> float | None:
+        return self._timers.deadline
+
+    def room(self, address: bytes) -> int:
+        """How many messages would be taken now."""
+        flow = self._flows.get(address)
+        if flow is not None:
+            room = self._limits.unacked_max - len(flow.unacked)
+            return room + self._limits.queued_max - len(flow.queue)
+        if len(self._flows) >= self._limits.addresses_max:
+            return 0
+        return self._limits.unacked_max + self._limits.queued_max
+
+    def submit(
+        self,
+        ticket: Ticket,
+        address: bytes,
+        data: bytes,
+        now: float,
+        *,
+        type: int,  # noqa: A002 - as the packet calls it
+        qos: int,
+        ackquant_ms: int,
+    ) -> None:
+        """Send now, or as soon as the window allows; CongestionError when the queue is full."""
+        flow = self._flows.get(address)
+        if flow is None:
+            if len(self._flows) >= self._limits.addresses_max:
+                raise CongestionError(f"{len(self._flows)} addresses await acknowledgement")
+            flow = self._flows[address] = _Flow()
+        unsent = _Unsent(ticket, type, data, qos, ackquant_ms)
+        if len(flow.unacked) < self._limits.unacked_max:
+            self._send(flow, address, unsent, now)
+        elif len(flow.queue) < self._limits.queued_max:
+            flow.queue.append(unsent)
+        else:
+            raise CongestionError(f"{len(flow.queue)} packets wait for {address.hex()}")
+
+    def acknowledged(self, address: bytes, seqid: int, qos: int, now: float) -> bool:
+        """An acknowledgement came from the address; False when nothing waited for it."""
+        flow = self._flows.get(address)
+        if flow is None:
+            return False
+        unacked = flow.unacked.get(seqid)
+        if unacked is None or unacked.packet.qos != qos:
+            return False
+        unacked.due = None
+        self._emit(Delivered(unacked.ticket))
+        self._remove(flow, unacked, now)
+        return True
+
+    def tick(self, now: float) -> None:
+        for unacked in self._timers.take_due(now):
+            if unacked.repeats_left:
+                unacked.repeats_left -= 1
+                self._transmit(unacked.packet)
+                self._timers.wait(unacked, unacked.timer_s, now)
+            else:
+                self._emit(Undelivered(unacked.ticket, "no acknowledgement"))
+                self._remove(self._flows[unacked.packet.address], unacked, now)
+
+    def _send(self, flow: _Flow, address: bytes, unsent: _Unsent, now: float) -> None:
+        if unsent.qos == 1:
+            seqid = self._seqids.take_free(flow.unacked)
+        else:
+            seqid = self._seqids.take_unspent(address, flow.unacked, now)
+        packet = Packet(
+            unsent.type, False, address, 0, seqid, unsent.qos, unsent.ackquant_ms, unsent.data
+        )
+        unacked = flow.unacked[seqid] = _Unacked(packet, unsent.ticket)
+        self._transmit(packet)
+        self._timers.wait(unacked, unacked.timer_s, now)
+
+    def _remove(self, flow: _Flow, unacked: _Unacked, now: float) -> None:
+        packet = unacked.packet
+        del flow.unacked[packet.seqid]
+        if flow.queue:
+            self._send(flow, packet.address, flow.queue.popleft(), now)
+        elif not flow.unacked:
+            del self._flows[packet.address]

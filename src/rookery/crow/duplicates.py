@@ -1,0 +1,172 @@
+"""Duplicates: what the receiver of QoS 2 remembers, so that a message is handed on once.
+
+    new ─▶ unconfirmed ─ACK22, or ACK21 sent 5 times──▶ remembered ─15 s─▶ forgotten
+             │ ▲
+             └─┘ every timer: ACK21 again
+
+A copy has the number, the source and the content of the first. The same number with other content
+is a sender that began to count anew, and its message is handed on.
+
+Nothing is handed on that could not be remembered: when the memory is full, the packet is not even
+acknowledged and will come again. Each source is left a share; beyond it the oldest memories go, and
+only of messages whose sender repeats them no more.
+"""
+
+from collections.abc import Callable
+from enum import Enum, auto
+
+import msgspec
+
+from rookery.crow.delivery import TRANSMISSIONS
+from rookery.crow.lanes import Lanes
+from rookery.wire.crow_packet import ACK21, Packet
+
+REMEMBERED_S = 15.0
+
+
+class DuplicateLimits(msgspec.Struct, frozen=True):
+    """How far strangers can make the memory grow."""
+
+    remembered_max: int = 16384
+    per_source_max: int = 4096  # fewer than there are numbers, or a sender could run out of them
+    share: int = 64  # what a source keeps when others need room
+    unconfirmed_per_source_max: int = 128
+
+
+class Verdict(Enum):
+    """What to do with a packet of QoS 2."""
+
+    NEW = auto()  # acknowledge and hand on
+    COPY = auto()  # acknowledge only
+    UNWELCOME = auto()  # neither
+
+
+class _Seen:
+    __slots__ = ("ack", "content", "due", "repeats_left", "seqid", "source")
+
+    def __init__(self, source: "_Source", content: int, ack: Packet) -> None:
+        self.source = source
+        self.seqid = ack.seqid
+        self.content = content
+        self.ack: Packet | None = ack  # None: confirmed, or repeated often enough
+        self.repeats_left = TRANSMISSIONS - 1
+        self.due: float | None = None
+
+
+class _Source:
+    __slots__ = ("address", "seen", "unconfirmed")
+
+    def __init__(self, address: bytes) -> None:
+        self.address = address
+        self.seen: dict[int, _Seen] = {}  # by seqid, oldest first
+        self.unconfirmed = 0
+
+
+class Duplicates:
+    """The receiving side of QoS 2."""
+
+    __slots__ = ("_count", "_greedy", "_limits", "_sources", "_timers", "_transmit")
+
+    def __init__(self, limits: DuplicateLimits, transmit: Callable[[Packet], None]) -> None:
+        self._limits = limits
+        self._transmit = transmit
+        self._sources: dict[bytes, _Source] = {}
+        self._greedy: dict[bytes, _Source] = {}  # those that hold more than their share
+        self._count = 0
+        self._timers: Lanes[_Seen] = Lanes()
+
+    def __len__(self) -> int:
+        """Packets remembered."""
+        return self._count
+
+    @property
+    def deadline(self) -> float | None:
+        return self._timers.deadline
+
+    def examine(self, packet: Packet, source_address: bytes, now: float) -> Verdict:
+        """Judge an arrived packet of QoS 2, and acknowledge it unless it is unwelcome."""
+        seqid = packet.seqid
+        content = hash((packet.type, packet.data))
+        source = self._sources.get(source_address)
+        seen = source.seen.get(seqid) if source is not None else None
+        is_copy = seen is not None and seen.content == content
+        if seen is not None and not is_copy:
+            self._forget(seen)
+        if not is_copy and not self._has_room(source_address):
+            return Verdict.UNWELCOME
+        ack = Packet(ACK21, True, source_address, 0, seqid, 0, packet.ackquant_ms, b"")
+        self._transmit(ack)
+        if is_copy:
+            return Verdict.COPY
+        self._remember(source_address, content, ack, now)
+        return Verdict.NEW
+
+    def confirmed(self, source_address: bytes, seqid: int, now: float) -> bool:
+        """ACK22 came; False when nothing waited for it."""
+        source = self._sources.get(source_address)
+        seen = source.seen.get(seqid) if source is not None else None
+        if seen is None or seen.ack is None:
+            return False
+        self._settle(seen, now)
+        return True
+
+    def tick(self, now: float) -> None:
+        for seen in self._timers.take_due(now):
+            if seen.ack is None:
+                self._forget(seen)
+            elif seen.repeats_left:
+                seen.repeats_left -= 1
+                self._transmit(seen.ack)
+                self._timers.wait(seen, seen.ack.timer_s, now)
+            else:
+                self._settle(seen, now)
+
+    def _remember(self, source_address: bytes, content: int, ack: Packet, now: float) -> None:
+        source = self._sources.get(source_address)
+        if source is None:
+            source = self._sources[source_address] = _Source(source_address)
+        seen = source.seen[ack.seqid] = _Seen(source, content, ack)
+        source.unconfirmed += 1
+        self._count += 1
+        if len(source.seen) > self._limits.share:
+            self._greedy[source_address] = source
+        self._timers.wait(seen, ack.timer_s, now)
+
+    def _settle(self, seen: _Seen, now: float) -> None:
+        seen.ack = None
+        seen.source.unconfirmed -= 1
+        self._timers.wait(seen, REMEMBERED_S, now)
+
+    def _has_room(self, source_address: bytes) -> bool:
+        """Whether one more may be remembered, after making room for it if need be."""
+        limits = self._limits
+        source = self._sources.get(source_address)
+        if source is not None:
+            if source.unconfirmed >= limits.unconfirmed_per_source_max:
+                return False
+            if len(source.seen) >= limits.per_source_max:
+                return self._forget_oldest(source)
+        if self._count < limits.remembered_max:
+            return True
+        if source is not None and self._forget_oldest(source):
+            return True
+        return any(self._forget_oldest(greedy) for greedy in list(self._greedy.values()))
+
+    def _forget_oldest(self, source: _Source) -> bool:
+        if len(source.seen) == source.unconfirmed:
+            return False
+        # At most unconfirmed_per_source_max entries are passed over.
+        self._forget(next(seen for seen in source.seen.values() if seen.ack is None))
+        return True
+
+    def _forget(self, seen: _Seen) -> None:
+        source = seen.source
+        seen.due = None
+        del source.seen[seen.seqid]
+        self._count -= 1
+        if seen.ack is not None:
+            source.unconfirmed -= 1
+        if len(source.seen) <= self._limits.share:
+            self._greedy.pop(source.address, None)
+        if not source.seen:
+            self._sources.pop(source.address, None)

@@ -1,0 +1,206 @@
+"""Tower: passes packets on by their route, and keeps the promises of QoS for its own.
+
+    gate ─received─▶ way back written ─┬─ route goes on ──▶ Transmit, if this tower forwards
+                                       ├─ acknowledgement ▶ Delivered
+                                       └─ at its end ─────▶ ack, Arrived
+    send ─▶ Transmit … ─▶ Delivered | Undelivered
+
+Time comes in as monotonic seconds and chance as a function. After any call the events wait in
+`take()`; `deadline` says when `tick()` is due. Outsiders cannot make a tower raise: what it does
+not carry is counted in `dropped`, by reason.
+"""
+
+from collections import Counter
+
+import msgspec
+
+from rookery.crow.delivery import Delivery, DeliveryLimits
+from rookery.crow.duplicates import DuplicateLimits, Duplicates, Verdict
+from rookery.crow.events import Arrived, Delivered, Ticket, TowerEvent, Transmit, Undelivered
+from rookery.crow.seqids import Seqids
+from rookery.errors import DecodeError, UsageError
+from rookery.identity.cipher_set import RandomBytes
+from rookery.wire.crow_packet import (
+    ACK,
+    ACK21,
+    ACK22,
+    ADDRESS_SIZE_MAX,
+    HEADER_SIZE,
+    PACKET_SIZE_MAX,
+    QOS_MAX,
+    Packet,
+)
+
+TYPE_MAX = 7  # a larger one has no room in the header, and the C++ towers cut it off
+ACKQUANT_MAX_MS = 0xFFFF
+
+
+class TowerLimits(msgspec.Struct, frozen=True):
+    """How far a tower may grow."""
+
+    delivery: DeliveryLimits = DeliveryLimits()
+    duplicates: DuplicateLimits = DuplicateLimits()
+
+
+class Tower:
+    """One tower: its gates have ids, and the packets between them have routes."""
+
+    def __init__(
+        self, *, random: RandomBytes, limits: TowerLimits | None = None, forwards: bool = False
+    ) -> None:
+        limits = limits or TowerLimits()
+        self.random = random
+        self.gates: set[int] = set()
+        self.forwards = forwards  # whether packets of others may pass through
+        self.dropped: Counter[str] = Counter()
+        self._events: list[TowerEvent] = []
+        self._tickets = 0
+        self._seqids = Seqids(random)
+        self._delivery = Delivery(limits.delivery, self._seqids, self._emit, self._transmit)
+        self._duplicates = Duplicates(limits.duplicates, self._transmit)
+
+    def send(
+        self,
+        address: bytes,
+        data: bytes,
+        now: float,
+        *,
+        type: int = 0,  # noqa: A002 - as the packet calls it
+        qos: int = 0,
+        ackquant_ms: int = 200,
+    ) -> Ticket:
+        """Send a message; of QoS 1 and 2, and of one that cannot leave, the outcome is told.
+
+        CongestionError when the window of the address and the queue behind it are full.
+        """
+        if not (
+            0 <= type <= TYPE_MAX and 0 <= qos <= QOS_MAX and 0 <= ackquant_ms <= ACKQUANT_MAX_MS
+        ):
+            raise UsageError(f"no packet of type {type}, qos {qos} and ackquant {ackquant_ms} ms")
+        if len(address) > ADDRESS_SIZE_MAX:
+            raise UsageError(f"an address of {len(address)} bytes")
+        if HEADER_SIZE + len(address) + len(data) > PACKET_SIZE_MAX:
+            raise UsageError(f"{len(data)} bytes are too many for one packet")
+        ticket = self.ticket()
+        if not address:
+            packet = Packet(type, False, b"", 0, self._seqids.take(), qos, ackquant_ms, data)
+            self._events.append(Arrived(packet, b""))
+            if qos:
+                self._events.append(Delivered(ticket))
+        elif address[0] not in self.gates:
+            self.dropped["unknown gate"] += 1
+            self._events.append(Undelivered(ticket, f"there is no gate {address[0]}"))
+        elif qos == 0:
+            packet = Packet(type, False, address, 0, self._seqids.take(), 0, ackquant_ms, data)
+            self._events.append(Transmit(address[0], packet))
+        else:
+            self._delivery.submit(
+                ticket, address, data, now, type=type, qos=qos, ackquant_ms=ackquant_ms
+            )
+        return ticket
+
+    def ticket(self) -> Ticket:
+        """A new one, for whoever makes one message out of several."""
+        self._tickets += 1
+        return Ticket(self._tickets)
+
+    def room(self, address: bytes) -> int:
+        """How many messages of QoS 1 and 2 to this address would be taken now."""
+        return self._delivery.room(address)
+
+    def received(self, packet: Packet, way_back: bytes, now: float) -> None:
+        """A packet from a gate, which says how an answer would come back to its sender."""
+        assert way_back, "a hop that uses nothing up could be made for ever"
+        try:
+            packet = packet.hop(way_back)
+        except DecodeError:
+            self.dropped["hop over the address"] += 1
+            return
+        if packet.stage != len(packet.address):
+            self._forward(packet)
+            return
+        return_address = packet.address[::-1]
+        if packet.is_ack:
+            self._acknowledged(packet, return_address, now)
+        elif packet.qos == 0:
+            self._events.append(Arrived(packet, return_address))
+        elif packet.qos == 1:
+            self._answer(ACK, packet, return_address)
+            self._events.append(Arrived(packet, return_address))
+        elif packet.qos == QOS_MAX:
+            self._arrived_once(packet, return_address, now)
+        else:
+            self.dropped["qos"] += 1
+
+    @property
+    def deadline(self) -> float | None:
+        """When `tick` is due; None while nothing waits."""
+        delivery, duplicates = self._delivery.deadline, self._duplicates.deadline
+        if delivery is None or duplicates is None:
+            return delivery if duplicates is None else duplicates
+        return min(delivery, duplicates)
+
+    def tick(self, now: float) -> None:
+        self._delivery.tick(now)
+        self._duplicates.tick(now)
+
+    def take(self) -> list[TowerEvent]:
+        """What happened since the last call, in order."""
+        events = self._events
+        self._events = []
+        return events
+
+    @property
+    def unacknowledged(self) -> int:
+        """Messages sent that have no outcome yet."""
+        return len(self._delivery)
+
+    @property
+    def remembered(self) -> int:
+        """Packets of QoS 2 known, so that a copy is not handed on."""
+        return len(self._duplicates)
+
+    def _forward(self, packet: Packet) -> None:
+        if self.forwards:
+            self._transmit(packet)
+        else:
+            self.dropped["forwarding is off"] += 1
+
+    def _acknowledged(self, ack: Packet, return_address: bytes, now: float) -> None:
+        if ack.type == ACK:
+            known = self._delivery.acknowledged(return_address, ack.seqid, 1, now)
+        elif ack.type == ACK21:
+            # Always, or a peer that missed the first one would repeat itself to the end.
+            self._answer(ACK22, ack, return_address)
+            known = self._delivery.acknowledged(return_address, ack.seqid, 2, now)
+        elif ack.type == ACK22:
+            known = self._duplicates.confirmed(return_address, ack.seqid, now)
+        else:
+            self.dropped["unknown acknowledgement"] += 1
+            return
+        if not known:
+            self.dropped["late acknowledgement"] += 1
+
+    def _arrived_once(self, packet: Packet, return_address: bytes, now: float) -> None:
+        match self._duplicates.examine(packet, return_address, now):
+            case Verdict.NEW:
+                self._events.append(Arrived(packet, return_address))
+            case Verdict.COPY:
+                self.dropped["copy"] += 1
+            case Verdict.UNWELCOME:
+                self.dropped["memory full"] += 1
+
+    def _answer(self, ack_type: int, packet: Packet, return_address: bytes) -> None:
+        self._transmit(
+            Packet(ack_type, True, return_address, 0, packet.seqid, 0, packet.ackquant_ms, b"")
+        )
+
+    def _transmit(self, packet: Packet) -> None:
+        gate = packet.address[packet.stage]
+        if gate in self.gates:
+            self._events.append(Transmit(gate, packet))
+        else:
+            self.dropped["unknown gate"] += 1
+
+    def _emit(self, event: TowerEvent) -> None:
+        self._events.append(event)
