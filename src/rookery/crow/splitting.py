@@ -1,0 +1,124 @@
+"""Splitting: sends messages that are too long for one packet, chunk by chunk.
+
+Chunks carry no message number, so from node to node one split message goes after the other; and
+they go with QoS 2 where QoS 1 was asked for, since a chunk that came again would look like the
+first of the next message. With QoS 0 nothing tells when a message is over: its chunks are sent in
+one go.
+"""
+
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+
+from rookery.crow.events import Ticket
+from rookery.crow.tower import Tower
+from rookery.errors import CongestionError
+from rookery.wire.crow_node import NodePacket
+from rookery.wire.crow_packet import NODE, QOS_MAX
+
+UNACKED_CHUNKS_MAX = 16
+_WAITING_MAX = 64  # messages, from one node to another
+_PAIRS_MAX = 4096
+
+_Pair = tuple[bytes, int, int]  # address, sid, rid
+
+
+class SplitOutcome(msgspec.Struct, frozen=True):
+    """What became of a split message."""
+
+    ticket: Ticket
+    node: int
+    failure: str | None
+
+
+class _Split:
+    __slots__ = ("ackquant_ms", "chunks", "failure", "pair", "ticket", "unacked")
+
+    def __init__(
+        self, ticket: Ticket, pair: _Pair, chunks: list[NodePacket], ackquant_ms: int
+    ) -> None:
+        self.ticket = ticket
+        self.pair = pair
+        self.chunks = deque(chunks)
+        self.ackquant_ms = ackquant_ms
+        self.unacked = 0
+        self.failure: str | None = None
+
+
+class Splitting:
+    """Split messages under way."""
+
+    def __init__(self, tower: Tower, tell: Callable[[SplitOutcome, float], None]) -> None:
+        self._tower = tower
+        self._tell = tell
+        self._pairs: dict[_Pair, deque[_Split]] = {}  # the first of each is under way
+        self._splits: dict[Ticket, _Split] = {}  # by the tickets of their chunks
+
+    def __len__(self) -> int:
+        """Messages under way or waiting."""
+        return sum(map(len, self._pairs.values()))
+
+    def send(
+        self, address: bytes, chunks: list[NodePacket], now: float, qos: int, ackquant_ms: int
+    ) -> Ticket:
+        """Send the chunks of one message, of which the outcome is told when qos is not 0."""
+        if qos == 0:
+            return self._send_at_once(address, chunks, now, ackquant_ms)
+        pair = (address, chunks[0].sid, chunks[0].rid)
+        waiting = self._pairs.get(pair)
+        if waiting is None:
+            if len(self._pairs) >= _PAIRS_MAX:
+                raise CongestionError(f"{len(self._pairs)} nodes send split messages")
+            waiting = self._pairs[pair] = deque()
+        elif len(waiting) >= _WAITING_MAX:
+            raise CongestionError(f"{len(waiting)} split messages wait for node {pair[2]}")
+        split = _Split(self._tower.ticket(), pair, chunks, ackquant_ms)
+        waiting.append(split)
+        if waiting[0] is split:
+            self._proceed(split, now)
+        return split.ticket
+
+    def outcome(self, ticket: Ticket, failure: str | None, now: float) -> bool:
+        """A packet was delivered, or was not; False when it is no chunk."""
+        split = self._splits.pop(ticket, None)
+        if split is None:
+            return False
+        split.unacked -= 1
+        if failure is not None:
+            split.failure = failure
+            split.chunks.clear()
+        self._proceed(split, now)
+        return True
+
+    def _send_at_once(
+        self, address: bytes, chunks: list[NodePacket], now: float, ackquant_ms: int
+    ) -> Ticket:
+        for chunk in chunks:
+            ticket = self._tower.send(
+                address, chunk.serialize(), now, type=NODE, ackquant_ms=ackquant_ms
+            )
+        return ticket
+
+    def _proceed(self, split: _Split, now: float) -> None:
+        address = split.pair[0]
+        while split.chunks and split.unacked < UNACKED_CHUNKS_MAX:
+            if not self._tower.room(address):
+                break
+            data = split.chunks.popleft().serialize()
+            ticket = self._tower.send(
+                address, data, now, type=NODE, qos=QOS_MAX, ackquant_ms=split.ackquant_ms
+            )
+            self._splits[ticket] = split
+            split.unacked += 1
+        if split.unacked:
+            return
+        if split.chunks:
+            split.failure = "the queue is full"
+        waiting = self._pairs[split.pair]
+        waiting.popleft()
+        if waiting:
+            self._proceed(waiting[0], now)
+        else:
+            del self._pairs[split.pair]
+        self._tell(SplitOutcome(split.ticket, split.pair[1], split.failure), now)
