@@ -193,7 +193,7 @@ def parse_legacy(data: bytes) -> LegacyOperation:
 def _parse_message(body: bytes) -> tuple[bytes, bytes]:
     _, theme_size, data_size = _head(_MESSAGE_HEAD, body)
     data_at = _MESSAGE_HEAD.size + theme_size
-    if data_at + data_size != len(body):  # as `_parts`, at half the price: all traffic comes by
+    if data_at + data_size != len(body):  # as `_parts`, but cheaper: all traffic comes by
         raise DecodeError(f"sizes say {data_at + data_size}, received {len(body)}")
     return body[_MESSAGE_HEAD.size : data_at], body[data_at:]
 
