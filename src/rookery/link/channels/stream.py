@@ -21,7 +21,7 @@ from rookery.wire.lob import HEAD_SIZE_MAX, JsonObject, Packet
 TYPE = "stream"
 OPTIONS_SIZE_MAX = 1000  # the open packet must fit any path, before its size is known
 MESSAGE_SIZE_MAX = 1 << 20
-JOINED_SIZE = 1 << 15  # how many bytes of a byte stream count as one message
+JOINED_SIZE = 1 << 13  # of a byte stream are one message: some peers count those, some their bytes
 
 # What msgspec raises for a value that JSON cannot hold.
 _ENCODE_ERRORS = (TypeError, ValueError, OverflowError, RecursionError)
