@@ -91,6 +91,11 @@ class Channel:
         return True
 
     @property
+    def owes_answer(self) -> bool:
+        """Whether `flush` has an acknowledgement to send."""
+        return False
+
+    @property
     def at_end(self) -> bool:
         """Whether the peer has ended and everything it sent has been received."""
         raise NotImplementedError
@@ -220,6 +225,10 @@ class ReliableChannel(Channel):
     @property
     def is_flushed(self) -> bool:
         return self._sender.is_idle
+
+    @property
+    def owes_answer(self) -> bool:
+        return self._ack_due
 
     @property
     def at_end(self) -> bool:

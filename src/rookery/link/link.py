@@ -233,9 +233,11 @@ class Link:
     @property
     def deadline(self) -> float | None:
         """When `tick` has something to do."""
+        rounds = self._rounds.deadline
         traffic = self._traffic.deadline if self._traffic is not None else None
-        times = (self._rounds.deadline, traffic)
-        return min((time for time in times if time is not None), default=None)
+        if rounds is None or traffic is None:
+            return traffic if rounds is None else rounds
+        return min(rounds, traffic)
 
     def tick(self, now: float) -> None:
         """Repeat, give up, keep alive or dial again, whatever is due."""

@@ -45,7 +45,7 @@ class Rounds:
     def deadline(self) -> float | None:
         # The next round waits for the end of this one, or a dead link would never be given up.
         times = (self._due or self._keepalive_at, self._redial_at)
-        return min((time for time in times if time is not None), default=None)
+        return min([time for time in times if time is not None], default=None)
 
     def begin(self, now: float, jitter: float) -> None:
         """A round begins; the next one keeps the link alive."""
