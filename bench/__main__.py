@@ -41,6 +41,8 @@ def main() -> None:
         if name in OTHERS:
             OTHERS[name]()
     names = [name for name in names if name in MEASUREMENTS]
+    if not names:
+        return
     sections = _measure(names, QUICK if options.quick else FULL)
     if not options.names and not options.quick:
         RESULTS.write_text(document(description(), sections))
