@@ -81,21 +81,10 @@ class Broker:
 
     def publish(self, theme: bytes, data: bytes, now: float) -> list[Send]:
         """Publish without a client; UsageError for what no packet could carry."""
-        body = Consume(theme, data).serialize()
-        if len(body) > MESSAGE_SIZE_MAX:
+        if len(Consume(theme, data).serialize()) > MESSAGE_SIZE_MAX:
             raise UsageError(f"{len(data)} bytes are too many for one message")
         self._subscriptions.expire(now)
-        self.published += 1
-        kept = self.themes.open(theme, now)
-        if kept is None:
-            targets = self._subscriptions.targets_by_pattern(theme)
-        else:
-            self.themes.remember(kept, body, now)
-            targets = self._subscriptions.targets(kept)
-        sends = [Send(client, body, qos, ackquant_ms) for client, qos, ackquant_ms in targets]
-        if theme == CONTROL_THEME:
-            sends += self._answer(data, now)
-        return sends
+        return self._publish(theme, data, now)
 
     @property
     def deadline(self) -> float | None:
@@ -123,7 +112,7 @@ class Broker:
     def _handle(self, client: Client, operation: Operation, now: float) -> list[Send]:
         match operation:
             case Publish(theme, data):
-                return self.publish(theme, data, now)
+                return self._publish(theme, data, now)
             case Subscribe(theme, qos, ackquant_ms):
                 self._subscriptions.subscribe(client, theme, Terms(qos, ackquant_ms), now)
             case SubscribeLatest(theme, qos, ackquant_ms, updates=updates):
@@ -138,6 +127,20 @@ class Broker:
             case Consume():
                 self.dropped["not for a broker"] += 1
         return []
+
+    def _publish(self, theme: bytes, data: bytes, now: float) -> list[Send]:
+        body = Consume(theme, data).serialize()
+        self.published += 1
+        kept = self.themes.open(theme, now)
+        if kept is None:
+            targets = self._subscriptions.targets_by_pattern(theme)
+        else:
+            self.themes.remember(kept, body, now)
+            targets = self._subscriptions.targets(kept)
+        sends = [Send(client, body, qos, ackquant_ms) for client, qos, ackquant_ms in targets]
+        if theme == CONTROL_THEME:
+            sends += self._answer(data, now)
+        return sends
 
     def _latest(self, client: Client, wanted: SubscribeLatest) -> list[Send]:
         sends: list[Send] = []
@@ -155,7 +158,7 @@ class Broker:
             terms = Terms(request.rqos, request.rackquant_ms)
             self._subscriptions.subscribe(client, request.reply_theme, terms, now, is_reply=True)
         query = Query(request.reply_theme, request.data)
-        return self.publish(request.theme, query.serialize(), now)
+        return self._publish(request.theme, query.serialize(), now)
 
     def _answer(self, data: bytes, now: float) -> list[Send]:
         """The broker is a service too: it answers commands on its control theme."""
@@ -167,4 +170,4 @@ class Broker:
         # An answer on the control theme would be taken for the next command.
         if query.reply_theme in (NO_ANSWER, CONTROL_THEME):
             return []
-        return self.publish(query.reply_theme, self._control.execute(query.data), now)
+        return self._publish(query.reply_theme, self._control.execute(query.data), now)

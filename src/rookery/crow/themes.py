@@ -105,7 +105,8 @@ class Themes:
             theme = Theme(name, self.limits.messages, now, is_reply=is_reply)
             self._themes[name] = theme
         theme.active_at = now
-        self.settle(theme)
+        if not theme.audience:
+            self.settle(theme)
         return theme
 
     def serve(self, name: bytes, now: float) -> None:
