@@ -67,7 +67,8 @@ class Channel:
             if core.at_end or core.is_closed:
                 return None
             await self._changed()
-        self.link.used(core)
+        if core.owes_answer:
+            self.link.used(core)
         return message
 
     async def end(self) -> None:
