@@ -40,4 +40,12 @@ def _file(name: str) -> AsyncIterator[bytes]:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UsageError(f"cannot read {name!r}: {reason}; check --data @FILE") from error
-    return pipe.chunks(descriptor)
+    return _chunks(descriptor)
+
+
+async def _chunks(descriptor: int) -> AsyncIterator[bytes]:
+    try:
+        async for piece in pipe.chunks(descriptor):
+            yield piece
+    finally:
+        os.close(descriptor)
