@@ -1,17 +1,25 @@
 """Fixtures of the interop tests: the public JavaScript implementation, installed once."""
 
+import asyncio
 import fcntl
+import functools
 import hashlib
+import inspect
 import os
 import shutil
 import subprocess
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
+from rookery.identity.identity import Identity
+from rookery.runtime.create import create
+from rookery.runtime.mesh import Mesh
+from rookery.wire.lob import JsonObject
 from tests.interop.js_peer import JsPeer, StartJsPeer
+from tests.interop.rook import LOOPBACK, WIRES, Neighbours, StartRook, Wire, meet, new_identity
 
 SOURCE = Path(__file__).parent / "js"
 # Git and the linters pass over build/.
@@ -22,6 +30,21 @@ INSTALL = (
     "--loglevel=error",
 )
 INSTALL_S = 300
+TEST_S = 40  # more than any test takes; a transfer that hangs must not hold up the rest
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    if isinstance(item, pytest.Function) and inspect.iscoroutinefunction(item.obj):
+        item.obj = _bounded(item.obj)
+
+
+def _bounded(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+    @functools.wraps(test)
+    async def run(**fixtures: object) -> None:
+        async with asyncio.timeout(TEST_S):
+            await test(**fixtures)
+
+    return run
 
 
 @pytest.fixture(scope="session")
@@ -70,10 +93,51 @@ async def js_peer(node_modules: Path) -> AsyncIterator[StartJsPeer]:
             transports: Sequence[str] = ("udp4",),
             accept: str = "all",
             keepalive_ms: int | None = None,
+            identity: JsonObject | None = None,
         ) -> JsPeer:
             peer = await JsPeer.start(node_modules)
             peers.push_async_callback(peer.stop)
-            await peer.create(csids or ("3a",), transports, accept, keepalive_ms)
+            await peer.create(csids or ("3a",), transports, accept, keepalive_ms, identity)
             return peer
 
         yield start
+
+
+@pytest.fixture
+async def rook() -> AsyncIterator[StartRook]:
+    """Makes endpoints of ours that link with whoever asks, and closes them after the test."""
+    async with AsyncExitStack() as meshes:
+
+        async def start(
+            *csids: str,
+            transports: Sequence[str] = ("udp4",),
+            identity: Identity | None = None,
+        ) -> Mesh:
+            mesh = await meshes.enter_async_context(
+                create(
+                    identity or new_identity(*(csids or ("3a",))),
+                    udp=LOOPBACK if "udp4" in transports else None,
+                    tcp=LOOPBACK if "tcp4" in transports else None,
+                )
+            )
+            mesh.on_discover = mesh.link
+            return mesh
+
+        yield start
+
+
+@pytest.fixture
+async def neighbours(wire: Wire, js_peer: StartJsPeer, rook: StartRook) -> Neighbours:
+    """One of ours and one of theirs, linked over `wire`."""
+    mesh, peer = await asyncio.gather(
+        rook(wire.csid, transports=[wire.transport]),
+        js_peer(wire.csid, transports=[wire.transport]),
+    )
+    return await meet(mesh, peer, wire.dialler)
+
+
+@pytest.fixture(params=WIRES, ids=str)
+def wire(request: pytest.FixtureRequest) -> Wire:
+    """Every cipher set, over each transport, dialled by either side."""
+    chosen: Wire = request.param
+    return chosen

@@ -39,6 +39,7 @@ class StartJsPeer(Protocol):
         transports: Sequence[str] = ("udp4",),
         accept: str = "all",
         keepalive_ms: int | None = None,
+        identity: JsonObject | None = None,
     ) -> Awaitable["JsPeer"]: ...
 
 
@@ -75,14 +76,21 @@ class JsPeer:
         await asyncio.gather(*self._tasks)
 
     async def create(
-        self, csids: Sequence[str], transports: Sequence[str], accept: str, keepalive_ms: int | None
+        self,
+        csids: Sequence[str],
+        transports: Sequence[str],
+        accept: str,
+        keepalive_ms: int | None,
+        identity: JsonObject | None = None,
     ) -> None:
+        """Make its endpoint; `identity`, as the command of that name tells, gives it old keys."""
         self.link = await self.call(
             "create",
             csids=list(csids),
             transports=list(transports),
             accept=accept,
             keepaliveMs=keepalive_ms,
+            id=identity,
         )
         self.hashname = str(self.link["hashname"])
 

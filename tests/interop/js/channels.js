@@ -59,6 +59,19 @@ class Channels {
     return this.endpoint.mesh;
   }
 
+  // Opens a channel of any type; what the other side has against it, or null.
+  async open({ hashname, type }) {
+    const opening = { json: { type, seq: 1 } };
+    const channel = this.endpoint.linkTo(hashname).x.channel(opening);
+    return within("open", (resolve) => {
+      channel.receiving = (error, packet, next) => {
+        resolve({ error: error ? String(error) : null });
+        next();
+      };
+      channel.send(opening);
+    });
+  }
+
   // Inbound streams are echoed or counted; each reports its end as an event.
   streamServe({ mode }) {
     this.mesh.stream((link, request, accept) => {

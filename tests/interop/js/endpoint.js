@@ -49,9 +49,11 @@ class Endpoint {
     this.watched = new Set();
   }
 
-  async create({ csids = ["3a"], transports = ["udp4"], accept = "all", keepaliveMs }) {
+  // `id` is what `identity` of an earlier process said: the same endpoint again.
+  async create({ csids = ["3a"], transports = ["udp4"], accept = "all", keepaliveMs, id }) {
+    this.id = id || (await identity(csids));
     const args = {
-      id: await identity(csids),
+      id: this.id,
       ip: LOOPBACK,
       extensions: extensions(transports, keepaliveMs),
     };
@@ -74,6 +76,15 @@ class Endpoint {
     link.on("status", (down) => {
       this.emit("status", { hashname: link.hashname, up: !down, reason: down ? String(down) : null });
     });
+  }
+
+  identity() {
+    return this.id;
+  }
+
+  // Tell nobody where we are, so that only those can reach us who already do.
+  hide() {
+    this.mesh.paths = () => [];
   }
 
   json() {

@@ -1,0 +1,76 @@
+"""Our own endpoint beside a JavaScript one, and how the two of them meet."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from rookery.identity.identity import Identity
+from rookery.runtime.link import Link
+from rookery.runtime.mesh import Mesh
+from tests.interop.js_peer import JsPeer
+
+CSIDS = ("3a", "2a", "1a")
+TRANSPORTS = ("udp4", "tcp4")
+DIALLERS = ("rook", "js")
+LOOPBACK = "127.0.0.1:0"
+
+
+class Wire(NamedTuple):
+    """Under which cipher set, over what, and who dials."""
+
+    csid: str
+    transport: str
+    dialler: str
+
+    def __str__(self) -> str:
+        return f"{self.csid}-{self.transport}-{self.dialler} dials"
+
+
+WIRES = [
+    Wire(csid, transport, dialler)
+    for csid in CSIDS
+    for transport in TRANSPORTS
+    for dialler in DIALLERS
+]
+
+
+class StartRook(Protocol):
+    """What the `rook` fixture hands out."""
+
+    def __call__(
+        self,
+        *csids: str,
+        transports: Sequence[str] = ("udp4",),  # to listen on; any can be dialled over tcp
+        identity: Identity | None = None,
+    ) -> Awaitable[Mesh]: ...
+
+
+class Neighbours(NamedTuple):
+    """One of ours and one of theirs, linked."""
+
+    rook: Mesh
+    js: JsPeer
+    link: Link  # from ours to theirs
+
+
+def new_identity(*csids: str) -> Identity:
+    return Identity.generate([int(csid, 16) for csid in csids], os.urandom)
+
+
+async def meet(rook: Mesh, js: JsPeer, dialler: str = "rook") -> Neighbours:
+    """Link the two; whoever does not dial accepts."""
+    if dialler == "rook":
+        await rook.link(js.link).up()
+    else:
+        await js.call("link", to=rook.address.json())
+    link = await rook.links[js.hashname].up()
+    await js.call("up", hashname=rook.hashname)
+    return Neighbours(rook, js, link)
+
+
+async def until(condition: Callable[[], bool], timeout_s: float = 20.0) -> None:
+    """Let the others run until something is so."""
+    async with asyncio.timeout(timeout_s):
+        while not condition():  # noqa: ASYNC110 (the JavaScript side has no event for it)
+            await asyncio.sleep(0.01)
