@@ -292,3 +292,17 @@ def test_secrets_stay_out_of_every_repr(world: World) -> None:
     for secret in (pair.secret, opened.inner, opened.proof):
         assert secret.hex()[:12] not in shown
         assert repr(secret)[2:14] not in shown
+
+
+@every_set
+def test_a_rested_session_goes_on_where_it_was(world: World) -> None:
+    alice, bob = world.sessions()
+    token = world.to_alice.token
+    early = alice.seal(token, b"early")
+    assert bob.open(token, early) == b"early"
+    for session in (alice, bob):
+        session.rest()
+    if bob.replay_proof:
+        with pytest.raises(AuthenticationError):
+            bob.open(token, early)
+    assert bob.open(token, alice.seal(token, b"late")) == b"late"

@@ -198,14 +198,14 @@ def test_counters_go_on_when_a_peer_returns_to_an_earlier_ephemeral() -> None:
 def test_a_session_ends_before_its_counter_would_wrap(
     aead: type[AESGCM] | type[ChaCha20Poly1305],
 ) -> None:
-    session = Session40(aead(bytes(32)), aead(bytes(32)), count(COUNTER_MAX))
+    session = Session40(lambda: aead(bytes(32)), lambda: aead(bytes(32)), count(COUNTER_MAX))
     assert session.open(TOKEN, session.seal(TOKEN, b"last")) == b"last"
     with pytest.raises(CongestionError):
         session.seal(TOKEN, b"one too many")
 
 
 def test_a_forged_packet_does_not_use_up_its_counter() -> None:
-    session = Session40(AESGCM(bytes(32)), AESGCM(bytes(32)), count())
+    session = Session40(lambda: AESGCM(bytes(32)), lambda: AESGCM(bytes(32)), count())
     part = session.seal(TOKEN, b"inner")
     with pytest.raises(AuthenticationError):
         session.open(TOKEN, part[:-1] + bytes([part[-1] ^ 1]))

@@ -49,6 +49,10 @@ class Session(Protocol):
         """Whether `open` refuses a packet it has already opened."""
         ...
 
+    def rest(self) -> None:
+        """Let go of what can be made anew; the next packet costs a little more."""
+        ...
+
     def seal(self, token: bytes, inner: bytes) -> bytes: ...
 
     def open(self, token: bytes, part: bytes) -> bytes:

@@ -147,6 +147,9 @@ class Session1a:
     def replay_proof(self) -> Literal[False]:
         return False
 
+    def rest(self) -> None:
+        """Nothing that could be made anew is worth letting go."""
+
     def seal(self, token: bytes, inner: bytes) -> bytes:
         iv = _next_iv(self._ivs)
         box = _apply(self._sending, iv, inner)

@@ -192,6 +192,9 @@ class Session2a:
     def replay_proof(self) -> Literal[False]:
         return False
 
+    def rest(self) -> None:
+        """Nothing that could be made anew is worth letting go."""
+
     def seal(self, token: bytes, inner: bytes) -> bytes:
         iv = next(self._counter).to_bytes(_IV_SIZE, "big")
         return iv + self._encrypt(iv, inner, None)

@@ -150,6 +150,9 @@ class Session3a:
     def replay_proof(self) -> Literal[False]:
         return False
 
+    def rest(self) -> None:
+        """Nothing that could be made anew is worth letting go."""
+
     def seal(self, token: bytes, inner: bytes) -> bytes:
         nonce = self._random(_NONCE_SIZE)
         return nonce + crypto_secretbox(inner, nonce, self._sending)

@@ -12,8 +12,8 @@ static-static agreement; sessions come from both ephemerals. docs/protocol/ciphe
 normative.
 """
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from hmac import compare_digest, digest
 from itertools import count
 from typing import Literal
@@ -53,6 +53,7 @@ _CHACHA_LABEL = b"rookery cs40 channel chacha20-poly1305"
 _AGREEMENTS_MAX = 16_384
 
 Aead = AESGCM | ChaCha20Poly1305
+Crypt = Callable[[bytes, bytes, bytes | None], bytes]
 
 
 class CipherSet40:
@@ -186,19 +187,26 @@ class MessageCipher40:
         label = _AES_LABEL
         if (self._flags | peer_flags) & NO_AES:
             aead, label = ChaCha20Poly1305, _CHACHA_LABEL
-        sending = aead(hkdf.expand(extracted, label + own + peer))
-        receiving = aead(hkdf.expand(extracted, label + peer + own))
+        sending = partial(aead, hkdf.expand(extracted, label + own + peer))
+        receiving = partial(aead, hkdf.expand(extracted, label + peer + own))
         return Session40(sending, receiving, self._counter)
 
 
 class Session40:
-    """Both directions of the channel packets of one pair of ephemerals."""
+    """Both directions of the channel packets of one pair of ephemerals.
 
-    __slots__ = ("_counter", "_decrypt", "_encrypt", "_window")
+    A cipher ready for use takes kilobytes, so it is made when needed and let go by `rest`.
+    """
 
-    def __init__(self, sending: Aead, receiving: Aead, counter: Iterator[int]) -> None:
-        self._encrypt = sending.encrypt
-        self._decrypt = receiving.decrypt
+    __slots__ = ("_counter", "_decrypt", "_encrypt", "_receiving", "_sending", "_window")
+
+    def __init__(
+        self, sending: Callable[[], Aead], receiving: Callable[[], Aead], counter: Iterator[int]
+    ) -> None:
+        self._sending = sending
+        self._receiving = receiving
+        self._encrypt: Crypt | None = None
+        self._decrypt: Crypt | None = None
         self._counter = counter
         self._window = ReplayWindow()
 
@@ -206,12 +214,18 @@ class Session40:
     def replay_proof(self) -> Literal[True]:
         return True
 
+    def rest(self) -> None:
+        self._encrypt = self._decrypt = None
+
     def seal(self, token: bytes, inner: bytes) -> bytes:
         try:
             counter = next(self._counter).to_bytes(_COUNTER_SIZE, "big")
         except OverflowError as error:
             raise CongestionError("the session is out of counters") from error
-        return counter + self._encrypt(_COUNTER_PADDING + counter, inner, token)
+        encrypt = self._encrypt
+        if encrypt is None:
+            encrypt = self._encrypt = self._sending().encrypt
+        return counter + encrypt(_COUNTER_PADDING + counter, inner, token)
 
     def open(self, token: bytes, part: bytes) -> bytes:
         if len(part) < _PART_SIZE_MIN:
@@ -220,8 +234,11 @@ class Session40:
         counter = int.from_bytes(head, "big")
         if not self._window.is_fresh(counter):
             raise AuthenticationError("a replayed or very late channel packet")
+        decrypt = self._decrypt
+        if decrypt is None:
+            decrypt = self._decrypt = self._receiving().decrypt
         try:
-            inner = self._decrypt(_COUNTER_PADDING + head, part[_COUNTER_SIZE:], token)
+            inner = decrypt(_COUNTER_PADDING + head, part[_COUNTER_SIZE:], token)
         except InvalidTag as error:
             raise AuthenticationError("a channel packet of another session, or damaged") from error
         self._window.accept(counter)

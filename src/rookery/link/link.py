@@ -284,6 +284,8 @@ class Link:
         """A new `at` over every path."""
         assert self.exchange is not None
         self.exchange.originate(self._site.wall(now))
+        if self.exchange.session is not None:
+            self.exchange.session.rest()  # most links are idle most of the time
         self.paths.begin_round(now)
         self._rounds.begin(now, self._jitter())
         self._send_handshake(self.paths.unanswered())
