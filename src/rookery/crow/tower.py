@@ -17,6 +17,7 @@ import msgspec
 from rookery.crow.delivery import Delivery, DeliveryLimits
 from rookery.crow.duplicates import DuplicateLimits, Duplicates, Verdict
 from rookery.crow.events import Arrived, Delivered, Ticket, TowerEvent, Transmit, Undelivered
+from rookery.crow.recent import Recent
 from rookery.crow.seqids import Seqids
 from rookery.errors import DecodeError, UsageError
 from rookery.identity.cipher_set import RandomBytes
@@ -57,6 +58,7 @@ class Tower:
         self._tickets = 0
         self._seqids = Seqids(random)
         self._delivery = Delivery(limits.delivery, self._seqids, self._emit, self._transmit)
+        self._recent = Recent()
         self._duplicates = Duplicates(limits.duplicates, self._transmit)
 
     def send(
@@ -123,7 +125,10 @@ class Tower:
         if packet.is_ack:
             self._acknowledged(packet, return_address, now)
         elif packet.qos == 0:
-            self._events.append(Arrived(packet, return_address))
+            if self._recent.is_copy(packet, return_address, now):
+                self.dropped["copy"] += 1
+            else:
+                self._events.append(Arrived(packet, return_address))
         elif packet.qos == 1:
             self._answer(ACK, packet, return_address)
             self._events.append(Arrived(packet, return_address))
