@@ -22,8 +22,8 @@ class AdmissionLimits(msgspec.Struct, frozen=True):
 
     stranger_share: float = 0.15  # of one core, for everybody unknown together
     stranger_burst_s: float = 0.5
-    address_per_s: float = 20.0  # handshakes from one address
-    address_burst: float = 40.0
+    address_per_s: float = 50.0  # handshakes from one address
+    address_burst: float = 100.0
     peer_per_s: float = 10.0  # handshakes from one peer that is linked
     peer_burst: float = 40.0
     announcements_per_s: float = 20.0
@@ -73,21 +73,42 @@ class Buckets:
 class Admission:
     """Decides whether a handshake is worth opening."""
 
-    __slots__ = ("_addresses", "_announcements", "_peers", "_strangers", "refused")
+    __slots__ = (
+        "_addresses",
+        "_announcements",
+        "_peers",
+        "_proved",
+        "_strangers",
+        "_tokens",
+        "refused",
+    )
 
     def __init__(self, limits: AdmissionLimits, now: float) -> None:
         self._strangers = Bucket(limits.stranger_share, limits.stranger_burst_s, now)
         self._addresses = Buckets(limits.address_per_s, limits.address_burst)
         self._peers = Buckets(limits.peer_per_s, limits.peer_burst)
         self._announcements = Bucket(limits.announcements_per_s, limits.announcements_per_s, now)
+        self._proved: dict[bytes, str] = {}  # one routing token for each peer we know
+        self._tokens: dict[str, bytes] = {}  # and back
         self.refused = 0
 
-    def admits_peer(self, hashname: str, now: float) -> bool:
-        """A handshake that carries the ephemeral of a peer we are linked with."""
-        return self._counted(self._peers.take(hashname, now))
+    def prove(self, token: bytes, hashname: str) -> None:
+        """A handshake with this token came from a peer that we have a link with."""
+        self.forget(hashname)
+        self._proved[token] = hashname
+        self._tokens[hashname] = token
 
-    def admits_stranger(self, csid: int, path: Path, now: float) -> bool:
-        """Any other handshake."""
+    def forget(self, hashname: str) -> None:
+        """A peer is no more to us than any stranger."""
+        token = self._tokens.pop(hashname, None)
+        if token is not None:
+            self._proved.pop(token, None)
+
+    def admits(self, token: bytes, csid: int, path: Path, now: float) -> bool:
+        """Whether to open a handshake, from a peer's own budget or from that of strangers."""
+        hashname = self._proved.get(token)
+        if hashname is not None:
+            return self._counted(self._peers.take(hashname, now))
         address = path.ip if isinstance(path, NetPath) else path
         cost = _COST_S.get(csid, _COST_UNKNOWN_S)
         return self._counted(self._addresses.take(address, now) and self._strangers.take(cost, now))

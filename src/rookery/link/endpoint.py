@@ -59,7 +59,6 @@ class Endpoint:
         self._introductions = Introductions(self)
         self._links: dict[str, Link] = {}
         self._tokens: dict[bytes, Link] = {}
-        self._peer_tokens: dict[bytes, Link] = {}
         self._neighbours: dict[Path, Link] = {}  # who is at the far end of a path
         self._touched: dict[str, Link] = {}
         self._timers = Timers()
@@ -175,13 +174,8 @@ class Endpoint:
         self, packet: Packet, path: Path, now: float, *, expected: str | None = None
     ) -> None:
         """Open a handshake, unless too many have come; `expected` is its supposed maker."""
-        link = self._peer_tokens.get(routing_token(packet.body))
-        if link is not None:
-            admitted = self._admission.admits_peer(link.hashname, now)
-        else:
-            csid = int.from_bytes(packet.head, "big")
-            admitted = self._admission.admits_stranger(csid, path, now)
-        if admitted:
+        token, csid = routing_token(packet.body), int.from_bytes(packet.head, "big")
+        if self._admission.admits(token, csid, path, now):
             self.handshake_received(packet, path, now, expected=expected)
 
     def handshake_received(
@@ -206,10 +200,12 @@ class Endpoint:
             self.stranger_appeared(Stranger(hashname, keys, (path,), packet, is_proven=True))
             return
         path = self._arrival(link, path)
-        previous = link.exchange.peer_token if link.exchange is not None else None
         self.touch(link)
         link.handshake_received(opened, handshake, path, now)
-        self._settle(link, path, previous)
+        if hashname in self._links:
+            self._admission.prove(routing_token(packet.body), hashname)
+        if path in link.paths and not isinstance(path, PeerPath):
+            self._neighbours[path] = link
 
     def stranger_appeared(self, stranger: Stranger) -> None:
         self.emit(Discovered(stranger))
@@ -236,16 +232,6 @@ class Endpoint:
             return path
         relayed = PeerPath(neighbour.hashname)
         return relayed if relayed in link.paths else path
-
-    def _settle(self, link: Link, path: Path, previous: bytes | None) -> None:
-        """Note who is at the far end of a path, and whose ephemeral we have seen."""
-        if path in link.paths and not isinstance(path, PeerPath):
-            self._neighbours[path] = link
-        token = link.exchange.peer_token if link.exchange is not None else None
-        if token != previous and previous is not None:
-            self._peer_tokens.pop(previous, None)
-        if token is not None and link.hashname in self._links:
-            self._peer_tokens[token] = link
 
     # --- time and output ---
 
@@ -323,8 +309,6 @@ class Endpoint:
     def exchange_began(self, link: Link, previous: Exchange | None) -> None:
         if previous is not None:
             self._tokens.pop(previous.token, None)
-            if previous.peer_token is not None:
-                self._peer_tokens.pop(previous.peer_token, None)
         assert link.exchange is not None
         self._tokens[link.exchange.token] = link
 
@@ -360,14 +344,15 @@ class Endpoint:
         return [link for link in self._links.values() if link.is_router]
 
     def _discard(self, link: Link) -> None:
-        if self._links.pop(link.hashname, None) is None:
+        if self._links.get(link.hashname) is not link:
             return
+        del self._links[link.hashname]
         self.emit(LinkForgotten(link))
         self._timers.disarm(link.hashname)
+        self._admission.forget(link.hashname)
         self._touched.pop(link.hashname, None)
         exchange = link.exchange
         if exchange is not None:
             self._tokens.pop(exchange.token, None)
-            self._peer_tokens.pop(exchange.peer_token or b"", None)
         for state in list(link.paths):
             link.paths.discard(state.path)
