@@ -213,7 +213,7 @@ def test_hostile_packets_cost_nothing_and_get_nothing() -> None:
     target = pair.bob.endpoint
     packets += announcements(Identity.generate((0x40,), RANDOM.randbytes))
     now = pair.world.now
-    hostile = [data for data in mutations(packets, 30_000, Random(3)) if len(data) >= 2]
+    hostile = [data for data in mutations(packets, 20_000, Random(3)) if len(data) >= 2]
     links_before = len(target.links)
     sent_to = set[object]()
     gc.collect()
@@ -233,7 +233,7 @@ def test_hostile_packets_cost_nothing_and_get_nothing() -> None:
     tracemalloc.stop()
     assert len(target.links) == links_before
     assert not any(isinstance(path, NetPath) and path.ip.startswith("10.9.") for path in sent_to)
-    assert sum(target.dropped.values()) > 5_000
+    assert sum(target.dropped.values()) > 3_000
     assert held < 3 * BUCKETS_MAX * 1000
     pair.world.run(10)
     assert is_up(pair.link)
@@ -252,7 +252,7 @@ def test_a_hostile_peer_raises_nothing_either() -> None:
     keys = ["c", "type", "seq", "ack", "miss", "end", "err", "paths", "path", "peer"]
     types = ["stream", "path", "peer", "connect", "nonsense"]
     assert pair.link.exchange is not None
-    for _ in range(20_000):
+    for _ in range(8_000):
         head = {key: random.choice(values) for key in random.sample(keys, random.randrange(5))}
         if random.random() < 0.8:
             head["c"] = random.randrange(1, 200)
@@ -293,7 +293,7 @@ def strangers_only() -> Callable[[int], None]:
     return knock
 
 
-VISITS = range(100, 700)
+VISITS = range(50, 350)
 BYTES_PER_VISIT_MAX = 80  # a token or path that is left behind takes more
 
 
@@ -346,10 +346,14 @@ def test_a_peer_that_restarts_for_ever_leaves_nothing() -> None:
 def test_a_link_is_forgotten_once() -> None:
     pair = Pair().up()
     assert pair.back is not None
-    for link in (pair.back, pair.back):
-        pair.bob.endpoint.forget(link, pair.world.now)
+    old = pair.back
+    pair.bob.endpoint.forget(old, pair.world.now)
+    new = pair.bob.link(pair.alice)
+    pair.bob.endpoint.forget(old, pair.world.now)
     pair.bob.settle()
-    assert len(notices(pair.bob, LinkForgotten)) == 1
+    assert [event.link for event in notices(pair.bob, LinkForgotten)] == [old]
+    assert pair.back is new
+    pair.world.run_until(lambda: is_up(new))
 
 
 # --- time ---

@@ -143,6 +143,29 @@ def test_a_router_that_is_one_no_more_is_no_path() -> None:
     assert PeerPath(town.router.hashname) not in link.paths
 
 
+@pytest.mark.parametrize("keys", [True, False])
+def test_a_router_found_later_helps_links_that_waited(keys: bool) -> None:
+    """T4, T5: whether it is up already when it becomes one, or comes up then."""
+    town = Town()
+    router = town.links[0]
+    for is_up_before in (True, False):
+        town.alice.endpoint.set_router(router, False, town.world.now)
+        town.alice.endpoint.forget(router, town.world.now)
+        town.alice.settle()
+        link = town.link(keys=keys)
+        town.world.run(5)
+        assert not is_up(link)
+        router = town.alice.link(town.router)
+        if is_up_before:
+            town.world.run_until(lambda link=router: is_up(link), 5)  # type: ignore[misc]
+        town.alice.endpoint.set_router(router, True, town.world.now)
+        town.alice.settle()
+        town.world.run_until(lambda link=link: is_up(link), 5)  # type: ignore[misc]
+        town.alice.endpoint.forget(link, town.world.now)
+        back = town.bob.endpoint.links[town.alice.hashname]
+        town.bob.endpoint.forget(back, town.world.now)
+
+
 def test_a_stranger_introduced_by_a_router_is_offered_and_not_answered() -> None:
     """T4, T6."""
     town = Town()
@@ -277,4 +300,4 @@ def test_a_flood_of_introductions_is_bounded_like_any_strangers() -> None:
         town.links[0].say("connect", {"peer": "a" * 52}, packet)
     town.alice.settle()
     town.world.run(1)
-    assert sum(town.router.endpoint.dropped.values()) < 100
+    assert sum(town.router.endpoint.dropped.values()) < 200

@@ -23,7 +23,7 @@ from rookery.link.rounds import SPACING_S, Rounds, Step
 from rookery.link.site import Site
 from rookery.link.traffic import Traffic
 from rookery.wire.lob import JsonObject
-from rookery.wire.path import Path
+from rookery.wire.path import Path, PeerPath
 
 FRAGMENT_SIZE_DATAGRAM = 1200
 FRAGMENT_SIZE_STREAM = 60 << 10  # fits a datagram still, should the stream be lost
@@ -136,7 +136,7 @@ class Link:
         self._site.touch(self)
         if self._rounds.is_running and self.exchange is not None:
             state.sent_s = now
-            self._site.send(self, path, self.exchange.handshake())
+            self._send_handshake([path])
         else:
             self._rounds.hasten(now)
 
@@ -145,6 +145,9 @@ class Link:
         for csid, key in keys.items():
             self.keys.setdefault(csid, key)
         self.add_path(path, now, configured=False)
+        if self._is_up:
+            self._rounds.hasten(now)  # who asks by name has lost what we share
+            self._site.touch(self)
         self.dial(now)
 
     def open(
@@ -302,10 +305,12 @@ class Link:
                 self._fall("no answer", now)
 
     def _send_handshake(self, paths: list[Path]) -> None:
-        assert self.exchange is not None
-        data = self.exchange.handshake()
+        exchange = self.exchange
+        assert exchange is not None
         for path in paths:
-            self._site.send(self, path, data)
+            if isinstance(path, PeerPath):  # a JavaScript router passes the same bytes on just once
+                exchange.seal_anew()
+            self._site.send(self, path, exchange.handshake())
 
     def _handshake_heard(
         self, exchange: Exchange, at: int, verdict: Verdict, path: Path, now: float
@@ -325,7 +330,7 @@ class Link:
             self._rounds.hasten(now)
         if not is_echo and state.answered_at != at:
             state.answered_at = at
-            self._site.send(self, path, exchange.handshake())
+            self._send_handshake([path])
 
     def _answer_stale(self, exchange: Exchange, opened: Opened, path: Path, now: float) -> None:
         """Show the peer our `at`; one that restarted with a slow clock needs a fresh one."""
@@ -338,7 +343,7 @@ class Link:
         if not is_asked if token is None else token != routing_token(opened.body):
             exchange.originate(self._site.wall(now))
             self._challenge = (path, exchange.at)
-        self._site.send(self, path, exchange.handshake())
+        self._send_handshake([path])
 
     def _moved(self, exchange: Exchange, path: Path, now: float) -> None:
         """The peer speaks from a new address: try it, when the packet cannot be a replay."""
