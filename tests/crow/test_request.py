@@ -36,10 +36,10 @@ def test_a_request_is_answered_once_and_then_unsubscribed() -> None:
     assert call == Call(Request(b"svc", reply, b"question", 1, 100).serialize(), 1, 100)
     assert reply in requests
     assert b"svc" not in requests
-    assert subscriber.tick(2.0) == [Call(Subscribe(reply, 1, 100).serialize(), 1, 100)]
-    assert requests.finish(reply) == [Call(Unsubscribe(reply, 1, 100).serialize(), 1, 100)]
+    assert subscriber.tick(2.0) == [(reply, Call(Subscribe(reply, 1, 100).serialize(), 1, 100))]
+    assert requests.finish(reply) == Call(Unsubscribe(reply, 1, 100).serialize(), 1, 100)
     assert reply not in requests
-    assert requests.finish(reply) == []
+    assert requests.finish(reply) is None
 
 
 def test_requests_do_not_outgrow_the_subscriptions() -> None:

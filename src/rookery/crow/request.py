@@ -48,7 +48,7 @@ class Requests:
         """Whether a message of this theme is an answer; a second one no longer is."""
         return theme in self._pending
 
-    def finish(self, reply: bytes) -> list[Call]:
+    def finish(self, reply: bytes) -> Call | None:
         """The answer has come, or is no longer wanted."""
         self._pending.discard(reply)
         return self._subscriber.unsubscribe(reply)

@@ -1,4 +1,4 @@
-"""A client's subscriptions: asked for once, said again every 2 seconds, ended with a word.
+"""A client's subscriptions: asked for, said again every 2 seconds, ended with a word.
 
 The broker forgets whoever falls silent, and a restarted broker knows nobody: saying it again keeps
 a subscription through both.
@@ -20,6 +20,7 @@ SUBSCRIPTIONS_MAX = 1024  # what our broker allows one client
 class _Subscription(msgspec.Struct):
     terms: Terms
     renew_at: float
+    latest: int  # messages to ask for as soon as the broker knows us
 
 
 class Subscriber:
@@ -33,27 +34,36 @@ class Subscriber:
     def __contains__(self, theme: bytes) -> bool:
         return theme in self._subscriptions
 
-    def subscribe(self, theme: bytes, terms: Terms, now: float, *, latest: int = 0) -> list[Call]:
-        """Each call is to be sent when the one before it has arrived.
-
-        A C++ broker dies of a wish for the latest messages from a client it does not know.
-        """
-        self.keep(theme, terms, now)
-        calls = [_call(Subscribe(theme, *terms), terms)]
+    def subscribe(self, theme: bytes, terms: Terms, now: float, *, latest: int = 0) -> Call:
+        """Subscribe to a theme or pattern; UsageError for what has no room on the wire."""
+        call = _call(Subscribe(theme, *terms), terms)
         if latest:
-            calls.append(_call(SubscribeLatest(theme, *terms, latest), terms))
-        return calls
+            _call(SubscribeLatest(theme, *terms, latest), terms)
+        self.keep(theme, terms, now)
+        self._subscriptions[theme].latest = latest
+        return call
 
     def keep(self, theme: bytes, terms: Terms, now: float) -> None:
         """Renew a subscription from now on that the broker makes by itself, as for a request."""
         if theme not in self and len(self._subscriptions) >= self._subscriptions_max:
             raise CongestionError(f"{self._subscriptions_max} subscriptions are the limit")
-        self._subscriptions[theme] = _Subscription(terms, now + RENEWAL_S)
+        self._subscriptions[theme] = _Subscription(terms, now + RENEWAL_S, 0)
         heappush(self._renewals, (now + RENEWAL_S, theme))
 
-    def unsubscribe(self, theme: bytes) -> list[Call]:
+    def confirmed(self, theme: bytes) -> Call | None:
+        """The broker has the subscription: what else is to be said to it, once.
+
+        A C++ broker dies of a wish for the latest messages from a client it does not know.
+        """
+        known = self._subscriptions.get(theme)
+        if known is None or not known.latest:
+            return None
+        latest, known.latest = known.latest, 0
+        return _call(SubscribeLatest(theme, *known.terms, latest), known.terms)
+
+    def unsubscribe(self, theme: bytes) -> Call | None:
         known = self._subscriptions.pop(theme, None)
-        return [] if known is None else [_call(Unsubscribe(theme, *known.terms), known.terms)]
+        return None if known is None else _call(Unsubscribe(theme, *known.terms), known.terms)
 
     def matching(self, theme: bytes) -> list[bytes]:
         """The subscriptions that a message of this theme belongs to."""
@@ -64,7 +74,8 @@ class Subscriber:
         """When to call `tick`; None while there is nothing to renew."""
         return self._renewals[0][0] if self._renewals else None
 
-    def tick(self, now: float) -> list[Call]:
+    def tick(self, now: float) -> list[tuple[bytes, Call]]:
+        """The subscriptions that are due to be said again."""
         calls = []
         while self._renewals and self._renewals[0][0] <= now:
             due_at, theme = heappop(self._renewals)
@@ -73,7 +84,7 @@ class Subscriber:
             if known is not None and known.renew_at == due_at:
                 known.renew_at = now + RENEWAL_S
                 heappush(self._renewals, (known.renew_at, theme))
-                calls.append(_call(Subscribe(theme, *known.terms), known.terms))
+                calls.append((theme, _call(Subscribe(theme, *known.terms), known.terms)))
         return calls
 
 
