@@ -203,9 +203,11 @@ def test_a_slow_client_misses_messages_but_stays(table: Tabletop) -> None:
         table.node.publish(THEME, b"fast", table.now)
     assert table.node.broker.dropped == {"congestion": 2000 - 32 - 1024}
     assert table.clients == 1
+    table.node.publish(THEME, bytes(1300), table.now)  # in chunks
     table.settle()
     table.says(ALICE, b"themes", rid=CONTROL_NODE)
-    assert table.node.broker.dropped == {"congestion": 2000 - 32 - 1024 + 1}
+    assert table.node.broker.dropped == {"congestion": 2000 - 32 - 1024 + 2}
+    assert table.clients == 1
 
 
 def test_the_process_itself_may_publish(table: Tabletop) -> None:

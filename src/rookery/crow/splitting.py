@@ -65,6 +65,8 @@ class Splitting:
         """Send the chunks of one message, of which the outcome is told when qos is not 0."""
         if qos == 0:
             return self._send_at_once(address, chunks, now, ackquant_ms)
+        if not self._tower.room(address):
+            raise CongestionError(f"the queue of {address.hex()} is full")
         pair = (address, chunks[0].sid, chunks[0].rid)
         waiting = self._pairs.get(pair)
         if waiting is None:
