@@ -14,8 +14,8 @@ from rookery.wire.crow_packet import SEQID_MODULUS
 
 SPENT_S = 20.0  # the receiver's memory, and the time of all repeats before it
 _SPENT_MAX = 1 << 17  # in either generation; more than 6,500 QoS 2 packets a second
-# When this many in a row are spent, almost every number went to that one address, and a receiver
-# keeps only the last few thousand of them.
+# When this many in a row are spent, almost every number went to that one address. A receiver keeps
+# only the last few thousand of them, so the next one may be used.
 _SPENT_RUN_MAX = 8
 
 
@@ -51,13 +51,20 @@ class Seqids:
         """The next number that the receiver at the address will not take for a copy."""
         if now >= self._turn_at or len(self._recent) >= _SPENT_MAX:
             self._turn(now)
+        oldest = self.take_free(in_use)
+        seqid = self._pass_over(address, oldest, in_use)
+        self._recent.add(hash((address, seqid)))
+        return seqid
+
+    def _pass_over(self, address: bytes, oldest: int, in_use: Container[int]) -> int:
+        seqid = oldest
         for _ in range(_SPENT_RUN_MAX):
-            seqid = self.take_free(in_use)
             key = hash((address, seqid))
             if key not in self._recent and key not in self._older:
-                break
-        self._recent.add(key)
-        return seqid
+                return seqid
+            seqid = self.take_free(in_use)
+        self._next = (oldest + 1) % SEQID_MODULUS
+        return oldest
 
     def _turn(self, now: float) -> None:
         was_idle = now >= self._turn_at + SPENT_S
