@@ -106,12 +106,16 @@ class Exchange:
         self._adopt(value + (value & 1 != self.parity))
 
     def handshake(self) -> bytes:
-        """The packet to send; the same bytes until `at` moves."""
+        """The packet to send; the same bytes until `at` moves or `seal_anew`."""
         if self._handshake is None:
             ours = Handshake(self.csid, self._local.key, self._intermediates, self.at)
             body = self._cipher.seal(ours.inner())
             self._handshake = Packet(bytes([self.csid]), body).serialize()
         return self._handshake
+
+    def seal_anew(self) -> None:
+        """Have the next `handshake` say the same in other bytes."""
+        self._handshake = None
 
     def receive(self, opened: Opened, handshake: Handshake) -> Verdict:
         """Apply a message that decrypted; raises unless it proves itself and obeys the rules."""
