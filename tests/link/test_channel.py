@@ -6,6 +6,7 @@ from rookery.errors import CongestionError, DecodeError, ProtocolError
 from rookery.link.channel import (
     ERROR_TEXT_MAX,
     OPENING_S_MAX,
+    UNRELIABLE_QUEUE_BYTES,
     UNRELIABLE_QUEUE_MAX,
     ReliableChannel,
     UnreliableChannel,
@@ -319,6 +320,15 @@ def test_unreliable_packets_arrive_as_they_come_and_a_slow_reader_loses_the_olde
     message = channel.receive()
     assert message is not None
     assert message.body == b"10"
+
+
+def test_unreliable_packets_that_nobody_reads_take_bounded_memory() -> None:
+    channel = unreliable(RecordingOwner(), outbound=False)
+    size = 50_000
+    for _ in range(100):
+        channel.received({"c": 3}, bytes(size), 0.0)
+    kept = sum(1 for _ in iter(channel.receive, None))
+    assert kept == UNRELIABLE_QUEUE_BYTES // size
 
 
 def test_unreliable_channels_end_from_both_sides() -> None:

@@ -12,7 +12,8 @@ from rookery.link.reliable import Message, Receiver, Sender
 from rookery.wire.lob import JsonObject, integer
 
 OPENING_S_MAX = 30.0
-UNRELIABLE_QUEUE_MAX = 256
+UNRELIABLE_QUEUE_MAX = 2048  # packets: one read of a busy stream brings more than a thousand
+UNRELIABLE_QUEUE_BYTES = 1 << 20
 ERROR_TEXT_MAX = 256
 STALLED_TIMEOUTS = 2  # in a row, then the path is in doubt
 END_REPEATED_MAX = 3  # to a peer that may never confirm it
@@ -170,10 +171,11 @@ class Channel:
 class UnreliableChannel(Channel):
     """Packets leave at once, arrive as they come, and may not."""
 
-    __slots__ = ("_ended", "_queue")
+    __slots__ = ("_ended", "_queue", "_queued_bytes")
 
     def _begin(self) -> None:
-        self._queue: deque[Message] = deque(maxlen=UNRELIABLE_QUEUE_MAX)
+        self._queue: deque[Message] = deque()
+        self._queued_bytes = 0
         self._ended = not self.outbound and _is_end(self.opening)
 
     @property
@@ -189,11 +191,22 @@ class UnreliableChannel(Channel):
         self._close_when_done()
 
     def _take(self) -> Message | None:
-        return self._queue.popleft() if self._queue else None
+        if not self._queue:
+            return None
+        message = self._queue.popleft()
+        self._queued_bytes -= len(message.body)
+        return message
 
     def _received(self, head: JsonObject, body: bytes, now: float) -> None:
-        self._queue.append(Message(head, body))
-        self._ended |= _is_end(self._queue[-1])
+        """The newest is worth most: whoever reads too slowly loses the oldest."""
+        message = Message(head, body)
+        self._queue.append(message)
+        self._queued_bytes += len(body)
+        while (
+            len(self._queue) > UNRELIABLE_QUEUE_MAX or self._queued_bytes > UNRELIABLE_QUEUE_BYTES
+        ):
+            self._take()
+        self._ended |= _is_end(message)
         self._tell_readable()
         self._close_when_done()
 
