@@ -34,7 +34,7 @@ _Key = tuple[bytes, int, int]  # source, rid, sid
 class _Partial:
     """One message on its way together."""
 
-    __slots__ = ("due", "finished", "key", "last_id", "low_id", "parts", "size")
+    __slots__ = ("due", "finished", "high_id", "key", "last_id", "low_id", "parts", "size")
 
     def __init__(self, key: _Key) -> None:
         self.key = key
@@ -43,6 +43,7 @@ class _Partial:
         self.parts: dict[int, tuple[int, bytes]] = {}  # seqid and data, by chunk id
         self.size = 0
         self.low_id = CHUNKS_MAX
+        self.high_id = 0
         self.last_id: int | None = None
 
     def clear(self) -> None:
@@ -74,13 +75,15 @@ class _Partial:
             self.parts[chunk_id] = (seqid, chunk.data)
             self.size += len(chunk.data)
             self.low_id = min(self.low_id, chunk_id)
+            self.high_id = max(self.high_id, chunk_id)
         if not chunk.has_more:
-            self.last_id = chunk_id
+            self.last_id = chunk_id if self.last_id is None else min(self.last_id, chunk_id)
 
     def _keep(self, parts: dict[int, tuple[int, bytes]]) -> None:
         self.parts = parts
         self.size = sum(len(data) for _, data in parts.values())
         self.low_id = min(parts, default=CHUNKS_MAX)
+        self.high_id = max(parts, default=0)
         self.last_id = self.last_id if self.last_id in parts else None
 
     @property
@@ -89,9 +92,9 @@ class _Partial:
 
     @property
     def contradicts_itself(self) -> bool:
-        if len(self.parts) > CHUNKS_MAX or self.size > MESSAGE_SIZE_MAX:
+        if self.size > MESSAGE_SIZE_MAX:
             return True
-        return self.last_id is not None and len(self.parts) > self.last_id + 1
+        return self.last_id is not None and self.high_id > self.last_id
 
 
 def _is_older(seqid: int, other: int) -> bool:

@@ -11,6 +11,7 @@ Whatever else should take part, such as a peer with defects, listens at an addre
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from ipaddress import IPv4Address
 
 from rookery.crow.events import (
@@ -38,10 +39,18 @@ _UDP_ARGUMENT_SIZE = 6
 Listener = Callable[[NetPath, bytes], None]
 
 
+@lru_cache(maxsize=4096)
 def udp_hop(path: NetPath, gate: int = UDP_GATE) -> bytes:
     """The part of an address that leads to a datagram address."""
     port = path.port.to_bytes(_PORT_SIZE, "big")
     return bytes([gate]) + IPv4Address(path.ip).packed + port
+
+
+@lru_cache(maxsize=4096)
+def udp_path(argument: bytes) -> NetPath:
+    """The datagram address that a hop's argument names."""
+    ip = str(IPv4Address(argument[:-_PORT_SIZE]))
+    return NetPath("udp4", ip, int.from_bytes(argument[-_PORT_SIZE:], "big"))
 
 
 class Station:
@@ -194,9 +203,7 @@ class CrowWorld:
             if len(argument) < _UDP_ARGUMENT_SIZE:
                 station.tower.dropped["short address"] += 1
                 return
-            ip = str(IPv4Address(argument[:-_PORT_SIZE]))
-            target = NetPath("udp4", ip, int.from_bytes(argument[-_PORT_SIZE:], "big"))
-            self.send(path, target, packet.serialize())
+            self.send(path, udp_path(argument), packet.serialize())
 
         def receive(source: NetPath, data: bytes) -> None:
             station.deliver(data, udp_hop(source)[::-1])
