@@ -1,5 +1,6 @@
 """TCP gate on real loopback sockets (T2, T6, T7)."""
 
+import asyncio
 import random
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -181,6 +182,28 @@ async def test_each_read_ends_with_drained_and_answers_leave_then(
         await peer.send(PREFACE + frame(HELLO) * 3)
         assert await peer.read(3 * len(frame(HELLO))) == frame(HELLO) * 3
         assert recorder.drains == [3]
+
+
+async def test_a_busy_connection_lets_others_have_their_turn(
+    gate: TcpGate, recorder: Recorder
+) -> None:
+    """T7: a turn of the loop passes between two large reads."""
+    loop, turns, turns_of_reads = asyncio.get_running_loop(), 0, set[int]()
+
+    def turn() -> None:
+        nonlocal turns
+        turns += 1
+        ticking.append(loop.call_soon(turn))
+
+    ticking = [loop.call_soon(turn)]
+    recorder.react = lambda *_: turns_of_reads.add(turns)
+    packet = frame(bytes(2) + b"x" * 100_000)
+    async with await Peer.dial(await gate.listen()) as peer:
+        await peer.send(PREFACE + packet * 50)
+        await recorder.packet(50)
+    ticking[-1].cancel()
+    reads = sum(size > 0 for size in recorder.drains)
+    assert len(turns_of_reads) == reads
 
 
 async def test_a_silent_connection_is_closed_without_a_word(recorder: Recorder) -> None:

@@ -23,6 +23,8 @@ from rookery.wire.cloak import cloak, reveal
 from rookery.wire.lob import Packet
 from rookery.wire.path import Path, net_path
 
+_TURN_SIZE = 1 << 16  # bytes that one connection may bring in one turn of the loop
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLimits:
@@ -158,9 +160,21 @@ class Connection(asyncio.Protocol):
             self.abort()
         finally:
             self._owner.drained()
+            if len(data) >= _TURN_SIZE:
+                self._let_others_go_on()
             if self._framing.is_public and self._transport is not None:
                 with contextlib.suppress(OSError):
                     acknowledge_at_once(self._transport.get_extra_info("socket"))
+
+    def _let_others_go_on(self) -> None:
+        """Read on in the next turn: a busy peer could fill this one for a tenth of a second."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+            self._loop.call_soon(self._read_on)
+
+    def _read_on(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
 
     @property
     def _is_ready(self) -> bool:
