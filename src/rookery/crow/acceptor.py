@@ -43,6 +43,10 @@ class Acceptor:
         """Channels that are not closed."""
         return len(self._channels)
 
+    def __contains__(self, channel: Channel) -> bool:
+        """Whether it was accepted here, and is not closed."""
+        return self._channels.get((channel.address, channel.remote)) is channel
+
     def close(self) -> None:
         """Accept no more; the channels stay."""
         self._nodes.unregister(self.node)

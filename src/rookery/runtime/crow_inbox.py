@@ -1,0 +1,54 @@
+"""Inbox: what has arrived and nobody has read yet, in order and bounded.
+
+A tower acknowledges what it takes. So a message for a full inbox is not taken at all: its sender
+repeats it while the reader catches up, or learns that it was not delivered.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+MESSAGES_MAX = 1024
+SIZE_MAX = 4 << 20
+
+Item = TypeVar("Item")
+
+
+class Inbox(Generic[Item]):
+    """One reader's queue, which is in `full` by its key as long as nothing more should come."""
+
+    def __init__(self, size: Callable[[Item], int], full: set[int], key: int) -> None:
+        """`size` says how many bytes an item weighs."""
+        self._size = size
+        self._full = full
+        self._key = key
+        self._items: deque[Item] = deque()
+        self._bytes = 0
+        self._is_closed = False
+        self._arrived = asyncio.Event()
+
+    def put(self, item: Item) -> None:
+        self._items.append(item)
+        self._bytes += self._size(item)
+        if len(self._items) >= MESSAGES_MAX or self._bytes >= SIZE_MAX:
+            self._full.add(self._key)
+        self._arrived.set()
+
+    async def take(self) -> Item | None:
+        """The next item, None once the inbox is closed and empty."""
+        while not self._items:
+            if self._is_closed:
+                return None
+            self._arrived.clear()
+            await self._arrived.wait()
+        item = self._items.popleft()
+        self._bytes -= self._size(item)
+        if len(self._items) < MESSAGES_MAX and self._bytes < SIZE_MAX:
+            self._full.discard(self._key)
+        return item
+
+    def close(self) -> None:
+        self._is_closed = True
+        self._full.discard(self._key)
+        self._arrived.set()

@@ -1,0 +1,106 @@
+"""What became of a message, and whoever waits to hear it."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from enum import StrEnum
+
+import msgspec
+
+from rookery.crow.events import Ticket
+
+
+class Status(StrEnum):
+    """How far a message is known to have come."""
+
+    SENT = "sent"  # quality of service 0: nobody will tell
+    DELIVERED = "delivered"  # the tower at the end of the route has it
+    UNDELIVERED = "undelivered"  # nobody has confirmed it; it may have arrived all the same
+
+
+class Outcome(msgspec.Struct, frozen=True, gc=False):
+    """The answer to `send`."""
+
+    status: Status
+    reason: str = ""  # why it is undelivered
+
+    @property
+    def is_delivered(self) -> bool:
+        return self.status is Status.DELIVERED
+
+
+SENT = Outcome(Status.SENT)
+DELIVERED = Outcome(Status.DELIVERED)
+CLOSED = Outcome(Status.UNDELIVERED, "the tower was closed")
+
+
+class Outcomes:
+    """Who waits for which message, and who for room to send one."""
+
+    def __init__(self, room: Callable[[bytes], int]) -> None:
+        """`room` says how many messages to an address would be taken now."""
+        self._loop = asyncio.get_running_loop()
+        self._room = room
+        self._expected: dict[Ticket, asyncio.Future[Outcome]] = {}
+        self._queues: dict[bytes, deque[asyncio.Future[None]]] = {}  # for room, by address
+        self._is_closed = False
+
+    def expect(self, ticket: Ticket) -> asyncio.Future[Outcome]:
+        """Will hold the outcome; ask before the core can tell it."""
+        future: asyncio.Future[Outcome] = self._loop.create_future()
+        if self._is_closed:
+            future.set_result(CLOSED)
+        else:
+            self._expected[ticket] = future
+        return future
+
+    def forget(self, ticket: Ticket) -> None:
+        self._expected.pop(ticket, None)
+
+    def tell(self, ticket: Ticket, failure: str | None) -> None:
+        future = self._expected.pop(ticket, None)
+        if future is not None and not future.done():
+            future.set_result(
+                DELIVERED if failure is None else Outcome(Status.UNDELIVERED, failure)
+            )
+        if self._queues:
+            self._call_up()
+
+    async def wait_for_room(self, address: bytes) -> None:
+        """Until one more message to this address would be taken; first come, first served."""
+        while address in self._queues or self._room(address) <= 0:
+            if self._is_closed:
+                return
+            future: asyncio.Future[None] = self._loop.create_future()
+            self._queues.setdefault(address, deque()).append(future)
+            try:
+                await future
+            except asyncio.CancelledError:
+                self._call_up()  # somebody else may use what this one was called for
+                raise
+            if self._room(address) > 0:
+                return
+
+    def close(self) -> None:
+        """Nothing more will be told."""
+        self._is_closed = True
+        for future in self._expected.values():
+            if not future.done():
+                future.set_result(CLOSED)
+        self._expected.clear()
+        for queue in self._queues.values():
+            for waiter in queue:
+                if not waiter.done():
+                    waiter.set_result(None)
+        self._queues.clear()
+
+    def _call_up(self) -> None:
+        for address, queue in list(self._queues.items()):
+            room = self._room(address)
+            while queue and room > 0:
+                waiter = queue.popleft()
+                if not waiter.done():
+                    waiter.set_result(None)
+                    room -= 1
+            if not queue:
+                del self._queues[address]

@@ -1,0 +1,64 @@
+"""The pump of a tower: has the core's events carried out, and wakes the core when it is time."""
+
+import asyncio
+from collections.abc import Callable
+
+from rookery.crow.events import Event
+from rookery.crow.node import Nodes
+
+
+class CrowPump:
+    """`carry_out` may do whatever it likes with the core; what follows is carried out, too."""
+
+    def __init__(
+        self, nodes: Nodes, clock: Callable[[], float], carry_out: Callable[[Event], None]
+    ) -> None:
+        self._nodes = nodes
+        self._now = clock
+        self._carry_out = carry_out
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0.0
+        self._is_rearm_due = False
+        self._is_running = False
+        self._is_closed = False
+
+    def run(self) -> None:
+        """Carry out what the core has decided."""
+        if self._is_running or self._is_closed:  # the outer one will see to it
+            return
+        self._is_running = True
+        take, carry_out = self._nodes.take, self._carry_out
+        try:
+            while events := take(self._now()):
+                for event in events:
+                    carry_out(event)
+        finally:
+            self._is_running = False
+        if not self._is_rearm_due:
+            self._is_rearm_due = True
+            self._loop.call_soon(self._rearm)
+
+    def close(self) -> None:
+        self._is_closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _rearm(self) -> None:
+        """Keep one timer; one that comes too early finds nothing to do."""
+        self._is_rearm_due = False
+        deadline = self._nodes.deadline
+        if self._is_closed or deadline is None:
+            return
+        if self._timer is not None:
+            if self._timer_at <= deadline:
+                return
+            self._timer.cancel()
+        self._timer_at = deadline
+        self._timer = self._loop.call_later(max(deadline - self._now(), 0.0), self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        # A loop may fire a hair early; what was due for then is due now.
+        self._nodes.tick(max(self._now(), self._timer_at))
+        self.run()

@@ -1,0 +1,16 @@
+"""Towers on real loopback sockets, closed at the end of the test."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from rookery.runtime.crow_tower import CrowTower
+from rookery.runtime.crow_udp_gate import CrowUdpGate
+
+
+@asynccontextmanager
+async def udp_tower(*, forwards: bool = False) -> AsyncIterator[tuple[CrowTower, bytes]]:
+    """A tower and a hop to it."""
+    async with CrowTower(forwards=forwards) as tower:
+        gate = await CrowUdpGate.bind(tower)
+        tower.add_gate(gate)
+        yield tower, gate.address
