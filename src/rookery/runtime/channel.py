@@ -42,6 +42,10 @@ class Channel:
         return self._core.reliable
 
     @property
+    def is_closed(self) -> bool:
+        return self._core.is_closed
+
+    @property
     def fragment_size(self) -> int:
         """How many bytes of body fit one packet on the path in use."""
         return self.link.fragment_size
@@ -58,6 +62,15 @@ class Channel:
             raise ChannelError("the channel has been ended")
         core.send(head or {}, body, end=end)
         self.link.used(core)
+
+    def post(self, head: JsonObject | None = None, body: bytes = b"") -> None:
+        """Send one packet of an unreliable channel, which always has room."""
+        assert not self.reliable
+        self._check()
+        if self._core.is_closed or self._core.end_sent:
+            raise ChannelError("the channel has been ended")
+        self._core.send(head or {}, body)
+        self.link.used(self._core)
 
     async def receive(self) -> Message | None:
         """The next packet, None once the peer has ended."""
