@@ -19,7 +19,16 @@ from rookery.runtime.create import create
 from rookery.runtime.mesh import Mesh
 from rookery.wire.lob import JsonObject
 from tests.interop.js_peer import JsPeer, StartJsPeer
-from tests.interop.rook import LOOPBACK, WIRES, Neighbours, StartRook, Wire, meet, new_identity
+from tests.interop.rook import (
+    LOOPBACK,
+    WIRES,
+    Neighbours,
+    StartRook,
+    Wire,
+    js_identity,
+    meet,
+    new_identity,
+)
 
 SOURCE = Path(__file__).parent / "js"
 # Git and the linters pass over build/.
@@ -97,6 +106,7 @@ async def js_peer(node_modules: Path) -> AsyncIterator[StartJsPeer]:
         ) -> JsPeer:
             peer = await JsPeer.start(node_modules)
             peers.push_async_callback(peer.stop)
+            identity = identity or js_identity(*csids)
             await peer.create(csids or ("3a",), transports, accept, keepalive_ms, identity)
             return peer
 

@@ -1,13 +1,17 @@
 """Our own endpoint beside a JavaScript one, and how the two of them meet."""
 
 import asyncio
+import functools
+import itertools
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from rookery.identity.identity import Identity
 from rookery.runtime.link import Link
 from rookery.runtime.mesh import Mesh
+from rookery.wire import base32
+from rookery.wire.lob import JsonObject
 from tests.interop.js_peer import JsPeer
 
 CSIDS = ("3a", "2a", "1a")
@@ -54,8 +58,24 @@ class Neighbours(NamedTuple):
     link: Link  # from ours to theirs
 
 
+# RSA keys take seconds to make. Two each are enough for tests, of which none has more at once.
+_rsa = functools.cache(lambda _who, _number: Identity.generate([0x2A], os.urandom))
+_turns: dict[str, Iterator[int]] = {who: itertools.cycle((1, 2)) for who in ("rook", "js")}
+
+
 def new_identity(*csids: str) -> Identity:
+    if csids == ("2a",):
+        return _rsa("rook", next(_turns["rook"]))
     return Identity.generate([int(csid, 16) for csid in csids], os.urandom)
+
+
+def js_identity(*csids: str) -> JsonObject | None:
+    """Keys for a JavaScript peer where its own would take long, in its own form."""
+    if csids != ("2a",):
+        return None
+    pair = _rsa("js", next(_turns["js"])).pairs[0x2A]
+    keys, secrets = base32.encode(pair.key), base32.encode(pair.secret)
+    return {"keys": {"2a": keys}, "secrets": {"2a": secrets}}
 
 
 async def meet(rook: Mesh, js: JsPeer, dialler: str = "rook") -> Neighbours:
