@@ -321,9 +321,7 @@ class Receiver:
         size = len(message.body) + _OVERHEAD
         is_next = seq == self._next
         # What closes a gap may use a reserve, or a full buffer would wait for ever.
-        if self._buffered + size > WINDOW_BYTES * (1 + is_next) or (
-            seq > self._edge and not (is_next and self._ahead)
-        ):
+        if seq > self._edge or self._buffered + size > WINDOW_BYTES * (1 + is_next):
             self._told = None
             return False
         self._buffered += size
