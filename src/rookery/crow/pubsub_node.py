@@ -49,10 +49,17 @@ class PubSubNode:
         self._alarm = Alarm(self._ring)
         self.node = nodes.register(node, self)
 
-    def subscribe(self, theme: bytes, terms: Terms, now: float, *, latest: int = 0) -> None:
-        """Subscribe to a theme or pattern, until `unsubscribe`; `latest` asks for old messages."""
-        self._say(theme, self._subscriber.subscribe(theme, terms, now, latest=latest), now)
+    def subscribe(
+        self, theme: bytes, terms: Terms, now: float, *, latest: int = 0
+    ) -> Ticket | None:
+        """Subscribe to a theme or pattern, until `unsubscribe`; `latest` asks for old messages.
+
+        None when it could not be said at once; it will be, as it is said again and again.
+        """
+        call = self._subscriber.subscribe(theme, terms, now, latest=latest)
+        ticket = self._say(theme, call, now)
         self._rearm(now)
+        return ticket
 
     def unsubscribe(self, theme: bytes, now: float) -> None:
         self._try_call(self._subscriber.unsubscribe(theme), now)
@@ -113,17 +120,17 @@ class PubSubNode:
 
     def outcome(self, ticket: Ticket, failure: str | None, now: float) -> None:
         theme = self._saying.pop(ticket, None)
-        if theme is None:
-            self._listener.outcome(ticket, failure)
-        elif failure is None:
+        if theme is not None and failure is None:
             self._try_call(self._subscriber.confirmed(theme), now)
+        self._listener.outcome(ticket, failure)
 
-    def _say(self, theme: bytes, call: Call, now: float) -> None:
+    def _say(self, theme: bytes, call: Call, now: float) -> Ticket | None:
         ticket = self._try_call(call, now)
         if call.qos and ticket is not None:
             self._saying[ticket] = theme
         elif ticket is not None:
             self._try_call(self._subscriber.confirmed(theme), now)
+        return ticket
 
     def _ring(self, now: float) -> None:
         for theme, call in self._subscriber.tick(now):

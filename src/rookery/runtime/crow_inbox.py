@@ -35,6 +35,10 @@ class Inbox(Generic[Item]):
             self._full.add(self._key)
         self._arrived.set()
 
+    def drop_oldest(self) -> None:
+        """Make room, for a reader who would rather miss something than hold others up."""
+        self._bytes -= self._size(self._items.popleft())
+
     async def take(self) -> Item | None:
         """The next item, None once the inbox is closed and empty."""
         while not self._items:

@@ -45,7 +45,7 @@ class CrowNode:
         """Send to a node there; how far it came, once that is known."""
         tower, route = self._tower, route_of(address)
         if qos:
-            await tower.wait_for_room(route)
+            await tower.outcomes.wait_for_room(route)
         ticket = tower.nodes.send(
             route,
             self.id,

@@ -33,6 +33,7 @@ from rookery.crow.tower import Tower, TowerLimits
 from rookery.errors import UnreachableError, UsageError
 from rookery.identity.cipher_set import RandomBytes
 from rookery.runtime.crow_channel import ChannelHandler, Channels, CrowChannel
+from rookery.runtime.crow_client import CrowClient, Subscription
 from rookery.runtime.crow_gate import CrowGate
 from rookery.runtime.crow_inbox import Inbox
 from rookery.runtime.crow_node import CrowNode, route_of
@@ -67,9 +68,10 @@ class CrowTower:
         self._full: set[int] = set()
         self._inbox: Inbox[Arrived] = Inbox(lambda it: len(it.packet.data), self._full, _RAW)
         self._open_nodes: dict[int, CrowNode] = {}
-        self._outcomes = Outcomes(self._core.room)
+        self.outcomes = Outcomes(self._core.room)
         self._channels = Channels(self)
         self._queries = CrowQueries(self)
+        self._clients: dict[bytes, CrowClient] = {}
         self._handlers: list[EventHandler] = []
         self._pump = CrowPump(self.nodes, clock, self._carry_out)
         self._is_closed = False
@@ -100,7 +102,7 @@ class CrowTower:
         """
         route = route_of(address)
         if qos:
-            await self._outcomes.wait_for_room(route)
+            await self.outcomes.wait_for_room(route)
         ticket = self._core.send(
             route, data, self.now(), type=kind, qos=qos, ackquant_ms=ackquant_ms
         )
@@ -170,6 +172,40 @@ class CrowTower:
             route, node, data, timeout_s=timeout_s, qos=qos, ackquant_ms=ackquant_ms
         )
 
+    # --- publish and subscribe ---
+
+    def client(self, broker: bytes | str) -> CrowClient:
+        """What there is to do with the broker at this address."""
+        route = route_of(broker)
+        if route not in self._clients:
+            self._clients[route] = CrowClient(self, route)
+        return self._clients[route]
+
+    def subscribe(
+        self,
+        broker: bytes | str,
+        theme: str | bytes,
+        *,
+        qos: int = 1,
+        ackquant_ms: int = 200,
+        latest: int = 0,
+    ) -> Subscription:
+        """`async with tower.subscribe(…) as messages: async for message in messages: …`"""
+        client = self.client(broker)
+        return client.subscribe(theme, qos=qos, ackquant_ms=ackquant_ms, latest=latest)
+
+    async def publish(
+        self,
+        broker: bytes | str,
+        theme: str | bytes,
+        data: bytes,
+        *,
+        qos: int = 1,
+        ackquant_ms: int = 200,
+    ) -> Outcome:
+        """Publish; how far the message came on its way to the broker."""
+        return await self.client(broker).publish(theme, data, qos=qos, ackquant_ms=ackquant_ms)
+
     def forget_node(self, node: CrowNode) -> None:
         self.nodes.unregister(node.id)
         self._open_nodes.pop(node.id, None)
@@ -209,8 +245,10 @@ class CrowTower:
         self.pump()
         self._is_closed = True
         self._pump.close()
-        self._outcomes.close()
+        self.outcomes.close()
         self._queries.close()
+        for client in self._clients.values():
+            client.close()
         self._inbox.close()
         for node in list(self._open_nodes.values()):
             node.close()
@@ -238,18 +276,14 @@ class CrowTower:
         """Have `handler(event, now)` see every event first; what it returns True for is its own."""
         self._handlers.append(handler)
 
-    async def wait_for_room(self, address: bytes) -> None:
-        """Until a message of QoS 1 or 2 to this address would be taken."""
-        await self._outcomes.wait_for_room(address)
-
     async def outcome(self, ticket: Ticket, qos: int) -> Outcome:
         """What becomes of a message that was just sent."""
-        future = self._outcomes.expect(ticket)
+        future = self.outcomes.expect(ticket)
         self.pump()
         try:
             return await future if qos or future.done() else SENT
         finally:
-            self._outcomes.forget(ticket)
+            self.outcomes.forget(ticket)
 
     def _carry_out(self, event: Event) -> None:
         for handler in self._handlers:
@@ -261,9 +295,9 @@ class CrowTower:
             case Arrived():
                 self._inbox.put(event)
             case Delivered(ticket):
-                self._outcomes.tell(ticket, None)
+                self.outcomes.tell(ticket, None)
             case Undelivered(ticket, reason):
-                self._outcomes.tell(ticket, reason)
+                self.outcomes.tell(ticket, reason)
             case NodeMessage():
                 if (node := self._open_nodes.get(event.rid)) is not None:
                     node.received(event)
