@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from rookery.cli.crow import VERBS as CROW_VERBS
 from rookery.cli.main import VERBS, main
 from tests.cli.program import PROGRAM, rookery
 
@@ -42,13 +43,17 @@ def test_help_loads_no_verb() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [[verb.name] for verb in VERBS] + [["id", "new"], ["box", "put"]], ids=" ".join
+    "words",
+    [[verb.name] for verb in VERBS]
+    + [["id", "new"], ["box", "put"]]
+    + [["crow", verb.name] for verb in CROW_VERBS],
+    ids=" ".join,
 )
 def test_every_verb_explains_itself(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*words, "--help"]) == 0
     help_text = capsys.readouterr().out
     assert f"rookery {' '.join(words)}" in help_text
-    if words not in (["id"], ["box"]):  # these have verbs of their own
+    if words not in (["id"], ["box"], ["crow"]):  # these have verbs of their own
         assert "Example:" in help_text
         assert "--json" in help_text
 

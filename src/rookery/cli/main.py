@@ -84,6 +84,12 @@ VERBS = (
         "rookery discover --announce 60",
     ),
     Verb(
+        "crow",
+        "crow:app",
+        "Send source-routed packets between towers; publish, subscribe, request, serve.",
+        "",
+    ),
+    Verb(
         "demo",
         "demo:demo",
         "Show it all on this machine: links, chat, stream, HTTP, sockets, box, router.",

@@ -1,0 +1,46 @@
+"""`rookery crow`: source-routed packets between towers, and a broker for what is published.
+
+Its verbs are imported when they are called, as those of the program itself.
+"""
+
+from typing import NamedTuple
+
+from cyclopts import App
+
+
+class Verb(NamedTuple):
+    name: str
+    function: str  # "module:function" below rookery.cli
+    help: str
+    example: str
+
+
+VERBS = (
+    Verb(
+        "address",
+        "crow_address:address",
+        "Print the bytes of an address in hex, or with --hex the text of its bytes.",
+        "rookery crow address .12.127.0.0.1:10009",
+    ),
+    Verb(
+        "send",
+        "crow_send:send",
+        "Send one packet, and say whether it was delivered.",
+        "rookery crow send .12.127.0.0.1:7001 hello --qos 2",
+    ),
+    Verb(
+        "tower",
+        "crow_tower:tower",
+        "Print what arrives, one JSON object a line, until stopped; the first line says where.",
+        "rookery crow tower --udp 7001 --echo",
+    ),
+)
+
+app = App(name="crow")
+for verb in VERBS:
+    app.command(
+        f"rookery.cli.{verb.function}",
+        name=verb.name,
+        help=verb.help,
+        help_epilogue=f"Example:  {verb.example}",
+    )

@@ -1,0 +1,139 @@
+"""`rookery crow tower`: print what arrives, one JSON object a line.
+
+{"event":"listening", …}   the first line: addresses that lead here
+{"event":"packet", …}      a packet for no node
+{"event":"message", …}     a message for one of our nodes
+{"event":"closed", …}      the last line: what passed the gates, and what was dropped and why
+"""
+
+import asyncio
+from contextlib import suppress
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from rookery.cli import crow_data
+from rookery.cli.crow_options import ACKQUANT_MS, LISTENING, Forward, Listening
+from rookery.cli.crow_site import Site, listening
+from rookery.cli.life import run_service
+from rookery.cli.options import OUTPUT, Output
+from rookery.cli.screen import print_json
+from rookery.crow.events import Arrived, NodeMessage
+from rookery.crow.pubsub import chunk_size
+from rookery.errors import CongestionError
+from rookery.runtime.crow_node import CrowNode
+from rookery.wire import crow_address
+
+
+def tower(
+    *,
+    options: Listening = LISTENING,
+    nodes: Annotated[
+        tuple[int, ...],
+        Parameter(
+            name="--node",
+            negative="",
+            show_default=False,
+            help="Also take messages for this node; repeat for more.",
+        ),
+    ] = (),
+    forward: Forward = False,
+    echo: Annotated[
+        bool,
+        Parameter(
+            name="--echo",
+            negative="",
+            show_default=False,
+            help="Send everything back to where it came from.",
+        ),
+    ] = False,
+    output: Output = OUTPUT,
+) -> int:
+    async def work() -> int:
+        async with listening(options, forwards=forward) as site:
+            try:
+                await _serve(site, nodes, echo=echo)
+            finally:
+                print_json({"event": "closed", **site.counts()})
+        raise AssertionError("ends by a signal")
+
+    return run_service(work())
+
+
+async def _serve(site: Site, nodes: tuple[int, ...], *, echo: bool) -> None:
+    opened = [site.tower.node(node) for node in nodes]
+    print_json(listening_line(site))
+    async with asyncio.TaskGroup() as tasks:
+        for node in opened:
+            tasks.create_task(_messages(site, node, echo=echo))
+        async for arrived in site.tower:
+            _print_packet(arrived)
+            if echo:
+                _send_back(site, arrived)
+
+
+def listening_line(site: Site) -> dict[str, object]:
+    """Where others find us, as an event."""
+    addresses = {name: crow_address.format(hop) for name, hop in site.addresses.items()}
+    return {"event": "listening", **addresses}
+
+
+def _print_packet(arrived: Arrived) -> None:
+    packet = arrived.packet
+    print_json(
+        {
+            "event": "packet",
+            "from": crow_address.format(arrived.return_address),
+            "type": packet.type,
+            "qos": packet.qos,
+            **crow_data.fields(packet.data),
+        }
+    )
+
+
+def _send_back(site: Site, arrived: Arrived) -> None:
+    packet = arrived.packet
+    with suppress(CongestionError):  # whoever sends faster than it reads gets less back
+        site.tower.post(
+            arrived.return_address,
+            packet.data,
+            kind=packet.type,
+            qos=packet.qos,
+            ackquant_ms=packet.ackquant_ms,
+        )
+
+
+async def _messages(site: Site, node: CrowNode, *, echo: bool) -> None:
+    async for message in node:
+        _print_message(message)
+        if echo:
+            _answer(site, message)
+
+
+def _print_message(message: NodeMessage) -> None:
+    print_json(
+        {
+            "event": "message",
+            "from": crow_address.format(message.return_address),
+            "from_node": message.sid,
+            "node": message.rid,
+            "qos": message.qos,
+            **crow_data.fields(message.data),
+        }
+    )
+
+
+def _answer(site: Site, question: NodeMessage) -> None:
+    tower = site.tower
+    with suppress(CongestionError):
+        tower.nodes.send(
+            question.return_address,
+            question.rid,
+            question.sid,
+            question.data,
+            tower.now(),
+            qos=question.qos,
+            ackquant_ms=ACKQUANT_MS,
+            chunk_size=chunk_size(question.data),
+        )
+    tower.pump()
