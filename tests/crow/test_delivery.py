@@ -103,3 +103,13 @@ def test_a_late_tick_repeats_once() -> None:
     sender.delivery.tick(10.0)
     assert len(sender.sent) == 2
     assert sender.delivery.deadline == pytest.approx(10.104)
+
+
+def test_a_reserved_number_is_used_unless_it_is_still_in_use() -> None:
+    """C5."""
+    sender = Sender()
+    for number in range(3):
+        sender.delivery.submit(
+            Ticket(number), HERE, b"", 0.0, type=0, qos=2, ackquant_ms=100, seqid=700
+        )
+    assert [packet.seqid for packet in sender.sent] == [700, 0, 1]

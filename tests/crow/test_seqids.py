@@ -53,3 +53,30 @@ def test_the_memory_of_spent_numbers_is_bounded() -> None:
     for index in range(600_000):
         numbers.take_unspent(b"%d" % (index % 1000), (), index / 100_000)
     assert len(numbers) <= 1 << 18
+
+
+def test_reserved_numbers_are_in_a_row_and_not_spent() -> None:
+    """C5: chunks of one message are known by that."""
+    numbers = seqids(0xFFFE)
+    assert numbers.reserve(HERE, 4, 100.0) == 0xFFFE
+    assert numbers.take() == 2
+    go_round(numbers, (1 << 16) - 10)
+    assert numbers.take() == 0xFFF9
+    assert numbers.reserve(HERE, 4, 101.0) == 0xFFFA
+    assert numbers.reserve(HERE, 4, 101.0) == 2
+    go_round(numbers, (1 << 16) - 12)
+    assert numbers.reserve(THERE, 8, 101.0) == 0xFFFA
+
+
+def test_a_row_is_found_even_when_everything_is_spent() -> None:
+    numbers = seqids()
+    for _ in range(1 << 16):
+        numbers.take_unspent(HERE, (), 100.0)
+    assert 0 <= numbers.reserve(HERE, 1024, 100.0) < 1 << 16
+
+
+def test_reserving_turns_the_memory_over_in_time() -> None:
+    numbers = seqids()
+    for round_ in range(10):
+        numbers.reserve(HERE, 1000, 100.0 + round_ * SPENT_S)
+    assert len(numbers) <= 2000

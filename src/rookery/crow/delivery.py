@@ -38,6 +38,7 @@ class _Unsent(msgspec.Struct, frozen=True, gc=False):
     data: bytes
     qos: int
     ackquant_ms: int
+    seqid: int | None  # None: the next one
 
 
 class _Unacked:
@@ -108,6 +109,7 @@ class Delivery:
         type: int,  # noqa: A002 - as the packet calls it
         qos: int,
         ackquant_ms: int,
+        seqid: int | None = None,
     ) -> None:
         """Send now, or as soon as the window allows; CongestionError when the queue is full."""
         flow = self._flows.get(address)
@@ -115,7 +117,7 @@ class Delivery:
             if len(self._flows) >= self._limits.addresses_max:
                 raise CongestionError(f"{len(self._flows)} addresses await acknowledgement")
             flow = self._flows[address] = _Flow()
-        unsent = _Unsent(ticket, type, data, qos, ackquant_ms)
+        unsent = _Unsent(ticket, type, data, qos, ackquant_ms, seqid)
         if len(flow.unacked) < self._limits.unacked_max:
             self._send(flow, address, unsent, now)
         elif len(flow.queue) < self._limits.queued_max:
@@ -147,7 +149,9 @@ class Delivery:
                 self._remove(self._flows[unacked.packet.address], unacked, now)
 
     def _send(self, flow: _Flow, address: bytes, unsent: _Unsent, now: float) -> None:
-        if unsent.qos == 1:
+        if unsent.seqid is not None and unsent.seqid not in flow.unacked:
+            seqid = unsent.seqid
+        elif unsent.qos == 1:
             seqid = self._seqids.take_free(flow.unacked)
         else:
             seqid = self._seqids.take_unspent(address, flow.unacked, now)

@@ -56,6 +56,29 @@ class Seqids:
         self._recent.add(hash((address, seqid)))
         return seqid
 
+    def reserve(self, address: bytes, count: int, now: float) -> int:
+        """The first of so many numbers in a row, none of which was spent at the address."""
+        if now >= self._turn_at or len(self._recent) >= _SPENT_MAX:
+            self._turn(now)
+        first = self._next
+        for _ in range(_SPENT_RUN_MAX):
+            spent = self._last_spent(address, first, count)
+            if spent is None:
+                break
+            first = (spent + 1) % SEQID_MODULUS
+        run = [(first + index) % SEQID_MODULUS for index in range(count)]
+        self._recent.update(hash((address, seqid)) for seqid in run)
+        self._next = (first + count) % SEQID_MODULUS
+        return first
+
+    def _last_spent(self, address: bytes, first: int, count: int) -> int | None:
+        for index in reversed(range(count)):
+            seqid = (first + index) % SEQID_MODULUS
+            key = hash((address, seqid))
+            if key in self._recent or key in self._older:
+                return seqid
+        return None
+
     def _pass_over(self, address: bytes, oldest: int, in_use: Container[int]) -> int:
         seqid = oldest
         for _ in range(_SPENT_RUN_MAX):

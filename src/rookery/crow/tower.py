@@ -70,10 +70,12 @@ class Tower:
         type: int = 0,  # noqa: A002 - as the packet calls it
         qos: int = 0,
         ackquant_ms: int = 200,
+        seqid: int | None = None,
     ) -> Ticket:
         """Send a message; of QoS 1 and 2, and of one that cannot leave, the outcome is told.
 
-        CongestionError when the window of the address and the queue behind it are full.
+        CongestionError when the window of the address and the queue behind it are full. A `seqid`
+        is one of those that `reserve` gave, for QoS 1 and 2.
         """
         if not (
             0 <= type <= TYPE_MAX and 0 <= qos <= QOS_MAX and 0 <= ackquant_ms <= ACKQUANT_MAX_MS
@@ -97,9 +99,13 @@ class Tower:
             self._events.append(Transmit(address[0], packet))
         else:
             self._delivery.submit(
-                ticket, address, data, now, type=type, qos=qos, ackquant_ms=ackquant_ms
+                ticket, address, data, now, type=type, qos=qos, ackquant_ms=ackquant_ms, seqid=seqid
             )
         return ticket
+
+    def reserve(self, address: bytes, count: int, now: float) -> int:
+        """The first of so many packet numbers in a row, for messages that belong together."""
+        return self._seqids.reserve(address, count, now)
 
     def ticket(self) -> Ticket:
         """A new one, for whoever makes one message out of several."""
