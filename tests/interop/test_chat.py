@@ -10,9 +10,9 @@ from rookery.runtime.chat_room import ChatRoom
 from rookery.runtime.link import Link
 from rookery.runtime.mesh import Mesh
 from tests.interop.js_peer import JsPeer
-from tests.interop.rook import Neighbours, until
+from tests.interop.rook import PAIRWISE, Neighbours, until
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.parametrize("wire", PAIRWISE, ids=str)]
 
 OURS = ["caw", "caw caw " * 500]
 THEIRS = ["Krächz", "to be continued"]

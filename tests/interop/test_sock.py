@@ -9,9 +9,9 @@ import pytest
 
 from rookery.link.channels.sock_rules import Rules
 from tests.interop.js_peer import JsPeerError
-from tests.interop.rook import Neighbours
+from tests.interop.rook import PAIRWISE, Neighbours
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.parametrize("wire", PAIRWISE, ids=str)]
 
 SIZE = 200_000
 
@@ -31,8 +31,13 @@ async def port() -> AsyncIterator[int]:
         yield server.sockets[0].getsockname()[1]
 
 
-async def test_they_connect_through_us(neighbours: Neighbours, port: int) -> None:
+async def test_they_connect_through_us_where_our_rules_allow_it(
+    neighbours: Neighbours, port: int
+) -> None:
     rook, js, _ = neighbours
+    rook.on_sock(Rules())
+    with pytest.raises(JsPeerError, match="denied"):
+        await js.call("sockConnect", hashname=rook.hashname, ip="127.0.0.1", port=port, expect=1)
     rook.on_sock(Rules.parse([f"tcp 127.0.0.1:{port}"]))
     result = await js.call(
         "sockConnect", hashname=rook.hashname, ip="127.0.0.1", port=port, bytes=SIZE, expect=SIZE
@@ -53,10 +58,3 @@ async def test_we_connect_through_them(neighbours: Neighbours, port: int) -> Non
     received = await stream.readexactly(SIZE)
     stream.close()
     assert hashlib.sha256(received).hexdigest() == hashlib.sha256(sent).hexdigest()
-
-
-async def test_what_our_rules_do_not_allow_is_refused(neighbours: Neighbours, port: int) -> None:
-    rook, js, _ = neighbours
-    rook.on_sock(Rules())
-    with pytest.raises(JsPeerError, match="denied"):
-        await js.call("sockConnect", hashname=rook.hashname, ip="127.0.0.1", port=port, expect=1)

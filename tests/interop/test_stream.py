@@ -6,9 +6,9 @@ import os
 import pytest
 
 from rookery.runtime.stream import Stream
-from tests.interop.rook import Neighbours
+from tests.interop.rook import PAIRWISE, Neighbours
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.parametrize("wire", PAIRWISE, ids=str)]
 
 SIZE = (1 << 20) + 4321
 WRITE_SIZE = 1 << 16

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from rookery.runtime.thtp_asgi import Event, Scope
-from tests.interop.rook import Neighbours
+from tests.interop.rook import PAIRWISE, Neighbours
 
-pytestmark = pytest.mark.interop
+pytestmark = [pytest.mark.interop, pytest.mark.parametrize("wire", PAIRWISE, ids=str)]
 
 LARGE = 300_000
 UPLOAD = 100_000
@@ -36,7 +36,9 @@ async def app(
     await send({"type": "http.response.body", "body": asked.encode()})
 
 
-async def test_they_ask_our_application(neighbours: Neighbours) -> None:
+async def test_they_ask_our_application_and_fetch_our_files(
+    neighbours: Neighbours, tmp_path: Path
+) -> None:
     rook, js, _ = neighbours
     rook.on_thtp(app)
     got = await js.call("thtpRequest", hashname=rook.hashname, path="/a?b")
@@ -47,10 +49,6 @@ async def test_they_ask_our_application(neighbours: Neighbours) -> None:
         "thtpRequest", hashname=rook.hashname, method="POST", path="/", body="r" * UPLOAD
     )
     assert posted["text"] == f"POST / {UPLOAD}"
-
-
-async def test_they_fetch_our_files(neighbours: Neighbours, tmp_path: Path) -> None:
-    rook, js, _ = neighbours
     (tmp_path / "rook.bin").write_bytes(FILE)
     rook.serve_files(tmp_path)
     got = await js.call("thtpRequest", hashname=rook.hashname, path="/rook.bin")
