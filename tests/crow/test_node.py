@@ -232,7 +232,7 @@ def test_a_long_message_that_fails_lets_the_next_one_pass(pair: Pair) -> None:
     second = pair.send(b"b" * 1000, chunk_size=17)
     pair.world.run_until(lambda: first in pair.alice.outcomes)
     pair.world.network.change(Conditions())
-    pair.world.run(5)
+    pair.world.run(10)
     assert pair.alice.outcomes[first] == "no acknowledgement"
     assert pair.alice.outcomes[second] == ""
     assert pair.read == [b"b" * 1000]
@@ -245,7 +245,7 @@ def test_split_messages_that_wait_are_bounded(pair: Pair) -> None:
         pair.send(bytes(100), chunk_size=17)
     with pytest.raises(CongestionError):
         pair.send(bytes(100), chunk_size=17)
-    pair.world.run(60)
+    pair.world.run(400)
     assert len(pair.alice.outcomes) == 64
 
 

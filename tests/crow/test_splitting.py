@@ -74,6 +74,26 @@ def test_a_split_message_without_a_gate_fails() -> None:
     assert len(sender.splitting) == 0
 
 
+def test_what_follows_a_failure_waits_until_its_chunks_are_forgotten() -> None:
+    """C5: what arrived of it would be taken for a part of the next one."""
+    sender = Sender()
+    failed = sender.send(b"a")
+    sender.send(b"b")
+    for now in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6):
+        sender.tower.tick(now)
+        for event in sender.tower.take():
+            if isinstance(event, Undelivered):
+                sender.splitting.outcome(event.ticket, event.reason, now)
+    assert sender.told == [SplitOutcome(failed, 9, "no acknowledgement")]
+    deadline = sender.splitting.deadline
+    assert deadline is not None
+    sender.splitting.tick(deadline - 0.1)
+    assert sender.sent() == []
+    sender.splitting.tick(deadline)
+    assert {NodePacket.parse(packet.data).data for packet in sender.sent()} == {b"b" * 10}
+    assert sender.splitting.deadline is None
+
+
 def test_a_message_whose_turn_comes_at_a_full_queue_fails() -> None:
     """C5: it is told, and does not wait for ever."""
     sender = Sender(DeliveryLimits(unacked_max=1, queued_max=0))

@@ -150,12 +150,18 @@ class Nodes:
     @property
     def deadline(self) -> float | None:
         """When `tick` is due, the tower's included."""
-        deadlines = (self.tower.deadline, self._chunks.deadline, self._alarms.deadline)
+        deadlines = (
+            self.tower.deadline,
+            self._chunks.deadline,
+            self._splitting.deadline,
+            self._alarms.deadline,
+        )
         return min((each for each in deadlines if each is not None), default=None)
 
     def tick(self, now: float) -> None:
         self.tower.tick(now)
         self._chunks.tick(now)
+        self._splitting.tick(now)
         for alarm in self._alarms.take_due(now):
             alarm.ring(now)
 

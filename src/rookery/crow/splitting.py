@@ -2,8 +2,9 @@
 
 Chunks carry no message number, so from node to node one split message goes after the other; and
 they go with QoS 2 where QoS 1 was asked for, since a chunk that came again would look like the
-first of the next message. With QoS 0 nothing tells when a message is over: its chunks are sent in
-one go.
+first of the next message. For the same reason whatever follows one that failed waits until the
+other end has forgotten its chunks. With QoS 0 nothing tells when a message is over: its chunks are
+sent in one go.
 """
 
 from collections import deque
@@ -11,6 +12,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from rookery.crow.chunks import COMPLETE_WITHIN_S
 from rookery.crow.events import Ticket
 from rookery.crow.tower import Tower
 from rookery.errors import CongestionError
@@ -54,6 +56,7 @@ class Splitting:
         self._tell = tell
         self._pairs: dict[_Pair, deque[_Split]] = {}  # the first of each is under way
         self._splits: dict[Ticket, _Split] = {}  # by the tickets of their chunks
+        self._resting: dict[_Pair, float] = {}  # after a failure, until when; the oldest first
 
     def __len__(self) -> int:
         """Messages under way or waiting."""
@@ -77,9 +80,19 @@ class Splitting:
             raise CongestionError(f"{len(waiting)} split messages wait for node {pair[2]}")
         split = _Split(self._tower.ticket(), pair, chunks, ackquant_ms)
         waiting.append(split)
-        if waiting[0] is split:
+        if waiting[0] is split and pair not in self._resting:
             self._proceed(split, now)
         return split.ticket
+
+    @property
+    def deadline(self) -> float | None:
+        return next(iter(self._resting.values()), None)
+
+    def tick(self, now: float) -> None:
+        while (deadline := self.deadline) is not None and deadline <= now:
+            pair = next(iter(self._resting))
+            del self._resting[pair]
+            self._next(pair, now)
 
     def outcome(self, ticket: Ticket, failure: str | None, now: float) -> bool:
         """A packet was delivered, or was not; False when it is no chunk."""
@@ -117,10 +130,17 @@ class Splitting:
             return
         if split.chunks:
             split.failure = "the queue is full"
-        waiting = self._pairs[split.pair]
-        waiting.popleft()
+        self._pairs[split.pair].popleft()
+        if split.failure is None:
+            self._next(split.pair, now)
+        else:
+            # Those of its chunks that arrived would be taken for parts of the next message.
+            self._resting[split.pair] = now + COMPLETE_WITHIN_S
+        self._tell(SplitOutcome(split.ticket, split.pair[1], split.failure), now)
+
+    def _next(self, pair: _Pair, now: float) -> None:
+        waiting = self._pairs[pair]
         if waiting:
             self._proceed(waiting[0], now)
         else:
-            del self._pairs[split.pair]
-        self._tell(SplitOutcome(split.ticket, split.pair[1], split.failure), now)
+            del self._pairs[pair]
