@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from rookery.errors import AuthenticationError, ProtocolError
-from rookery.identity.cipher_set import Opened
+from rookery.identity.cipher_set import Opened, routing_token
 from rookery.identity.identity import Identity
 from rookery.link.exchange import Exchange, Verdict
 from rookery.link.handshake import Handshake
@@ -55,6 +55,17 @@ def test_each_side_originates_its_own_parity() -> None:
     for at in (10, 11):
         assert exchange(ODD, EVEN, at).at & 1 == 1
         assert exchange(EVEN, ODD, at).at & 1 == 0
+
+
+def test_a_handshake_sealed_anew_says_the_same_in_other_bytes() -> None:
+    """A JavaScript router drops what it has relayed before."""
+    odd = exchange(ODD, EVEN, 100)
+    first = odd.handshake()
+    assert odd.handshake() == first
+    odd.seal_anew()
+    assert odd.handshake() != first
+    (before, said), (after, repeated) = opened(first, EVEN), opened(odd.handshake(), EVEN)
+    assert (said, routing_token(before.body)) == (repeated, routing_token(after.body))
 
 
 def test_at_only_grows() -> None:

@@ -5,10 +5,12 @@ import pytest
 from rookery.errors import UnreachableError
 from rookery.identity.identity import Identity
 from rookery.link.events import ChannelOpened, LinkDown, LinkUp
+from rookery.link.handshake import Handshake
 from rookery.link.link import FRAGMENT_SIZE_DATAGRAM, FRAGMENT_SIZE_STREAM, Link, LinkState
 from rookery.link.paths import PATHS_MAX
 from rookery.sim.network import Conditions
 from rookery.sim.world import Node, World
+from rookery.wire.lob import Packet
 from rookery.wire.path import NetPath, Path, PeerPath
 from tests.link.worlds import Collector, Pair, Writer, is_up, notices
 
@@ -68,6 +70,22 @@ def test_a_handshake_is_repeated_after_1_3_7_and_15_seconds_and_given_up_after_3
     world.run(0.3)
     assert link.last_error == "no answer"
     assert link.state is LinkState.DOWN
+
+
+@pytest.mark.parametrize(("csid", "times"), [(0x40, 1), (0x3A, 5)])
+def test_only_a_peer_of_another_kind_is_asked_anew_by_a_repetition(csid: int, times: int) -> None:
+    """T2, T7: telehash-js answers no `at` twice, also when its answer was lost."""
+    world = World(conditions=CUT)
+    alice, bob = (world.node(ip, csids=(csid,)) for ip in ("10.0.0.1", "10.0.0.2"))
+    sent: list[bytes] = []
+    world.overhear(lambda _source, _target, data: sent.append(data))
+    alice.link(bob)
+    world.run(29.9)
+    opened = [bob.endpoint.identity.local[csid].open(Packet.parse(data).body) for data in sent]
+    shown = [Handshake.parse_inner(csid, message.inner).at or 0 for message in opened]
+    assert len(shown) == 5
+    assert len(set(shown)) == times
+    assert shown == sorted(shown)
 
 
 def test_a_link_that_is_wanted_is_dialled_again_with_growing_pauses() -> None:
