@@ -43,13 +43,14 @@ def main() -> None:
     names = [name for name in names if name in MEASUREMENTS]
     if not names:
         return
+    machine = description()
+    print(machine)
     sections = _measure(names, QUICK if options.quick else FULL)
     if not options.names and not options.quick:
-        RESULTS.write_text(document(description(), sections))
+        RESULTS.write_text(document(machine, sections))
 
 
 def _measure(names: list[str], effort: Effort) -> dict[str, list[Figure]]:
-    print(description())
     sections = {}
     for name in names:
         title, measure = MEASUREMENTS[name]

@@ -10,12 +10,13 @@ ROOT = Path(__file__).parent.parent
 
 
 def description() -> str:
-    """One line: date, commit, cores, processor, Python, kernel."""
+    """One line: date, commit, cores, processor, Python, kernel, and what else was going on."""
     today = datetime.now(UTC).date().isoformat()
     system = f"{platform.system()} {platform.release().split('-')[0]}"
     python = f"{platform.python_implementation()} {platform.python_version()}"
     processor = f"{os.cpu_count()} cores ({_processor()})"
-    return f"{today}, commit {_commit()}; {processor}; {python}; {system}"
+    load = f"load average {os.getloadavg()[0]:.1f} before it began"
+    return f"{today}, commit {_commit()}; {processor}; {python}; {system}; {load}"
 
 
 def _processor() -> str:

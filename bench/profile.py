@@ -24,7 +24,7 @@ def profile(seconds: float = SECONDS) -> str:
     parts = [
         "# Profile",
         f"Made by `python -m bench profile` on {description()}.",
-        "One stream between two processes, sampled at both ends once per millisecond of processor "
+        "One stream between two processes, sampled at both ends at every tick of processor "
         "time. *Own* is the share of a function itself with the C it calls, *total* includes the "
         "Python it calls.",
     ]

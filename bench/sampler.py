@@ -1,4 +1,4 @@
-"""A sampling profiler: every millisecond of processor time, note where the main thread is.
+"""A sampling profiler: every few milliseconds of processor time, note where the main thread is.
 
 Sampling leaves the proportions as they are, where a tracing profiler makes small functions look
 dear. Time inside C (a system call, a cipher) counts for the line that called it.
@@ -12,7 +12,7 @@ from linecache import getline
 from pathlib import PurePath
 from types import CodeType, FrameType
 
-_INTERVAL_S = 0.001
+_INTERVAL_S = 0.001  # most kernels round it up to their tick
 
 
 @dataclass(frozen=True, slots=True)
