@@ -244,3 +244,35 @@ def test_the_peer_hears_when_we_end_them_all() -> None:
     owner.take()
     channels.fail("link closed")
     assert [head["err"] for head in owner.take()] == ["link closed"] * 2
+
+
+def test_what_nobody_reads_is_bounded_over_all_channels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """T2: many channels with full windows must not hold gigabytes."""
+    monkeypatch.setattr("rookery.link.multiplexer.HELD_BYTES_MAX", 10_000)
+    owner = RecordingOwner()
+    channels = Multiplexer(owner, is_odd=True)
+    for number in range(2, 22, 2):
+        channels.received({"c": number, "type": "stream", "seq": 1}, b"", 0.0)
+    refused = 0
+    for seq in range(2, 40):
+        for number in range(2, 22, 2):
+            try:
+                channels.received({"c": number, "seq": seq}, bytes(1000), 0.0)
+            except ProtocolError:
+                refused += 1
+            channels.flush(0.0)
+    held = sum(channel.held for channel in owner.opened)
+    assert refused > 300
+    assert held <= 10_000 + 10 * 1256  # one packet each is always allowed
+    for channel in owner.opened:
+        while channel.receive() is not None:
+            channels.touch(channel)
+    channels.flush(0.0)
+    acks = {channel.id: 0 for channel in owner.opened}
+    for message in owner.sent:
+        ack = message.head.get("ack")
+        if isinstance(ack, int):
+            acks[int(str(message.head["c"]))] = ack
+    for number, ack in acks.items():
+        channels.received({"c": number, "seq": ack + 1}, bytes(1000), 0.0)
+    assert all(channel.held for channel in owner.opened)

@@ -61,6 +61,7 @@ class Channel:
         "opening",
         "outbound",
         "type",
+        "weighed",
     )
     reliable = False
 
@@ -74,6 +75,7 @@ class Channel:
         self.end_sent = False
         self.is_closed = False
         self.failure: str | None = None
+        self.weighed = 0  # of what is held, as far as the multiplexer knows
         self._host = host
         self._told = False  # that there is something to read
         self._is_answered = not outbound
@@ -99,6 +101,11 @@ class Channel:
     @property
     def at_end(self) -> bool:
         """Whether the peer has ended and everything it sent has been received."""
+        raise NotImplementedError
+
+    @property
+    def held(self) -> int:
+        """Bytes that wait for the application."""
         raise NotImplementedError
 
     def send(self, head: JsonObject, body: bytes = b"", *, end: bool = False) -> None:
@@ -182,6 +189,10 @@ class UnreliableChannel(Channel):
     def at_end(self) -> bool:
         return self._ended and not self._queue
 
+    @property
+    def held(self) -> int:
+        return self._queued_bytes
+
     def send(self, head: JsonObject, body: bytes = b"", *, end: bool = False) -> None:
         if self.is_closed:
             return
@@ -246,6 +257,10 @@ class ReliableChannel(Channel):
     @property
     def at_end(self) -> bool:
         return self._incoming.ended and not self._incoming
+
+    @property
+    def held(self) -> int:
+        return self._incoming.held
 
     def send(self, head: JsonObject, body: bytes = b"", *, end: bool = False) -> None:
         """Queue a packet; it leaves with the next `flush`."""

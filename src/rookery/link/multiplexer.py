@@ -14,6 +14,7 @@ from rookery.link.reliable import Message
 from rookery.wire.lob import JsonObject, integer
 
 CHANNELS_MAX = 1024
+HELD_BYTES_MAX = 64 << 20  # unread on all channels of a link; beyond it each may hold one packet
 ID_MAX = 0xFFFFFFFF
 TYPE_SIZE_MAX = 64
 _REORDER_MAX = 128  # how far behind the newest an opening may arrive
@@ -45,6 +46,7 @@ class Multiplexer:
     __slots__ = (
         "_channels",
         "_dirty",
+        "_held",
         "_lingering",
         "_newest",
         "_next",
@@ -61,6 +63,7 @@ class Multiplexer:
         self._channels: dict[int, Channel] = {}
         self._lingering: OrderedDict[int, tuple[float, Channel]] = OrderedDict()
         self._dirty: dict[int, Channel] = {}
+        self._held = 0
         self._soonest: float | None = None  # no channel is due before; some may be due later
 
     def __len__(self) -> int:
@@ -94,6 +97,8 @@ class Multiplexer:
             raise ProtocolError("a packet without a channel")
         channel = self._channels.get(channel_id)
         if channel is not None:
+            if body and self._held > HELD_BYTES_MAX and channel.held:
+                raise ProtocolError("the link holds too much that nobody reads")
             self._dirty[channel_id] = channel
             channel.received(head, body, now)
             self._bury(channel, now)
@@ -119,6 +124,7 @@ class Multiplexer:
         while self._dirty:
             _, channel = self._dirty.popitem()
             channel.flush(now)
+            self._weigh(channel, channel.held)
             self._bury(channel, now)
             self._heed(channel)
 
@@ -215,10 +221,16 @@ class Multiplexer:
         if self._channels.pop(channel.id, None) is None:
             return
         self._dirty.pop(channel.id, None)
+        self._weigh(channel, 0)
         if channel.reliable and channel.failure is None:
             self._lingering[channel.id] = (now + _LINGER_S, channel)
             if len(self._lingering) > _LINGERING_MAX:
                 self._lingering.popitem(last=False)
+
+    def _weigh(self, channel: Channel, held: int) -> None:
+        """Keep account of what all channels together hold for their readers."""
+        self._held += held - channel.weighed
+        channel.weighed = held
 
     def _forget_lingering(self, now: float) -> None:
         while self._lingering:

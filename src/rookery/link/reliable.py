@@ -274,7 +274,6 @@ class Receiver:
 
     __slots__ = (
         "_ahead",
-        "_buffered",
         "_capacity",
         "_edge",
         "_highest",
@@ -283,6 +282,7 @@ class Receiver:
         "_ready",
         "_told",
         "ended",
+        "held",
     )
 
     def __init__(self, *, is_lax: bool) -> None:
@@ -291,7 +291,7 @@ class Receiver:
         self._ahead: dict[int, Message] = {}
         self._highest = 0  # of what is ahead
         self._ready: deque[Message] = deque()
-        self._buffered = 0
+        self.held = 0  # bytes, with what each packet costs beside its body
         self._capacity = WINDOW_PACKETS  # packets of the size seen so far that fit
         self._edge = WINDOW_PACKETS
         self._told: int | None = WINDOW_DEFAULT  # the window as the sender believes it to be
@@ -321,10 +321,10 @@ class Receiver:
         size = len(message.body) + _OVERHEAD
         is_next = seq == self._next
         # What closes a gap may use a reserve, or a full buffer would wait for ever.
-        if seq > self._edge or self._buffered + size > WINDOW_BYTES * (1 + is_next):
+        if seq > self._edge or self.held + size > WINDOW_BYTES * (1 + is_next):
             self._told = None
             return False
-        self._buffered += size
+        self.held += size
         if size * self._capacity > WINDOW_BYTES:
             self._capacity = max(WINDOW_BYTES // size, 1)
         if not is_next:
@@ -342,7 +342,7 @@ class Receiver:
         if not self._ready:
             return None
         message = self._ready.popleft()
-        self._buffered -= len(message.body) + _OVERHEAD
+        self.held -= len(message.body) + _OVERHEAD
         self._move_edge()
         return message
 
@@ -370,7 +370,7 @@ class Receiver:
 
     def _move_edge(self) -> None:
         """Room for packets of the largest size seen, and never less than what is here already."""
-        room = (WINDOW_BYTES - self._buffered) * self._capacity // WINDOW_BYTES
+        room = (WINDOW_BYTES - self.held) * self._capacity // WINDOW_BYTES
         room = min(room, WINDOW_PACKETS - len(self._ready))
         edge = self._next - 1 + room if room > 0 else self._next - 1
         self._edge = max(edge, self._highest) if self._ahead else edge
