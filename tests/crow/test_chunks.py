@@ -39,7 +39,7 @@ def split(data: bytes, step: int = 10, sid: int = 9, rid: int = 10) -> list[Node
 
 
 @given(
-    data=st.binary(min_size=11, max_size=200),
+    data=st.binary(min_size=13, max_size=200),
     step=st.integers(5, 10),
     first=st.integers(0, 65535),
     qos=st.integers(0, 2),
@@ -93,54 +93,51 @@ def test_an_incomplete_message_is_given_up() -> None:
 
 
 @pytest.mark.parametrize("qos", [0, 1, 2])
-def test_of_two_messages_the_newer_one_comes_out(qos: int) -> None:
-    """C5: whatever the first one lacks."""
-    for missing in range(3):
-        receiver = Receiver()
-        first = [each for each in enumerate(split(b"a" * 30), 65534) if each[0] != 65534 + missing]
-        second = list(enumerate(split(b"b" * 30), 65537))
-        heard = [receiver.hear(chunk, seqid, qos=qos) for seqid, chunk in first + second]
-        assert heard == [None, None, None, None, b"b" * 30]
-
-
-@pytest.mark.parametrize("qos", [0, 1])
-def test_a_late_chunk_of_an_older_message_is_dropped(qos: int) -> None:
-    """C5."""
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_what_a_message_lacks_is_not_taken_from_another(qos: int, missing: int) -> None:
+    """C5: the first message lacks a chunk for good, the second one gets that chunk last."""
     receiver = Receiver()
-    first, second = split(b"a" * 30), split(b"b" * 30)
-    receiver.hear(first[0], 100, qos=qos)
-    receiver.hear(second[0], 103, qos=qos)
-    assert receiver.hear(first[1], 101, qos=qos) is None
-    assert receiver.hear(first[0], 100, qos=qos) is None
-    assert receiver.dropped == {"stale chunk": 2}
-    assert receiver.hear(second[1], 104, qos=qos) is None
-    assert receiver.hear(second[2], 105, qos=qos) == b"b" * 30
+    first = list(enumerate(split(b"a" * 30), 65534))
+    second = list(enumerate(split(b"b" * 30), 65537))
+    first.pop(missing)
+    second.append(second.pop(missing))
+    heard = [receiver.hear(chunk, seqid, qos=qos) for seqid, chunk in first + second]
+    assert heard == [None, None, None, None, b"b" * 30]
 
 
-def test_a_chunk_that_overtook_the_beginning_of_its_message_is_kept() -> None:
-    """C5: only what is older than the new beginning goes."""
+@pytest.mark.parametrize("qos", [0, 1, 2])
+def test_messages_that_overlap_are_both_put_together(qos: int) -> None:
+    """C5, C8: a C++ sender does not wait for the end of the first."""
     receiver = Receiver()
-    receiver.hear(split(b"a" * 30)[0], 100)
-    second = split(b"b" * 30)
-    receiver.hear(second[1], 104)
-    receiver.hear(second[0], 103)
-    assert receiver.hear(second[2], 105) == b"b" * 30
+    first = list(enumerate(split(b"a" * 30), 100))
+    second = list(enumerate(split(b"b" * 30), 103))
+    mixed = [each for pair in zip(first, second, strict=True) for each in pair]
+    heard = [receiver.hear(chunk, seqid, qos=qos) for seqid, chunk in mixed]
+    assert heard == [None] * 4 + [b"a" * 30, b"b" * 30]
 
 
-def test_copies_after_the_end_do_not_begin_a_message() -> None:
-    """C5: QoS 1 hands them on."""
+def test_copies_do_not_begin_a_message() -> None:
+    """C5: QoS 1 hands them on, before the message is complete and after."""
     receiver = Receiver()
     chunks = split(b"a" * 20)
-    for seqid, chunk in enumerate(chunks):
-        receiver.hear(chunk, seqid, qos=1)
-    assert receiver.hear(chunks[0], 0, qos=1) is None
-    assert receiver.dropped == {"stale chunk": 1}
-    again = split(b"b" * 20)
-    assert receiver.hear(again[0], 2, qos=1, now=1.0) is None
-    assert receiver.hear(again[1], 3, qos=1, now=1.0) == b"b" * 20
-    receiver.chunks.tick(6.0)
+    for seqid in (0, 0, 1, 1, 0):
+        receiver.hear(chunks[seqid], seqid, qos=1)
+    assert receiver.dropped == {"copy of a chunk": 3}
+    receiver.chunks.tick(COMPLETE_WITHIN_S)
     assert len(receiver.chunks) == 0
     assert "incomplete message" not in receiver.dropped
+
+
+@pytest.mark.parametrize("is_complete", [False, True])
+def test_a_sender_that_counts_anew_is_heard(*, is_complete: bool) -> None:
+    """C5, C8: its message has the number of one from before."""
+    receiver = Receiver()
+    before, after = split(b"a" * 20), split(b"b" * 20)
+    for seqid, chunk in enumerate(before if is_complete else before[:1]):
+        receiver.hear(chunk, seqid, qos=1)
+    heard = [receiver.hear(chunk, seqid, qos=1) for seqid, chunk in enumerate(after)]
+    assert heard == [None, b"b" * 20]
+    assert receiver.chunks.size == 0
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.booleans(), st.integers(0, 9), st.integers(0, 2))))
@@ -211,13 +208,24 @@ def test_strangers_are_bounded_and_do_not_disturb_what_is_under_way() -> None:
     assert len(receiver.chunks) == 8
 
 
-def test_one_source_has_its_own_bound() -> None:
-    """C5."""
+def test_one_source_pushes_out_its_own_oldest_message() -> None:
+    """C5: many messages that lost a chunk do not keep the next one out."""
     receiver = Receiver(ChunkLimits(per_source_max=2))
-    for sid in range(5):
-        receiver.hear(split(b"a" * 20, sid=sid)[0], 0)
+    for number in range(5):
+        receiver.hear(split(b"%d" % number * 20)[0], 2 * number)
     assert len(receiver.chunks) == 2
-    assert receiver.dropped == {"too many chunks": 3}
+    assert receiver.dropped == {"incomplete message": 3}
+    assert receiver.hear(split(b"4" * 20)[1], 9) == b"4" * 20
+
+
+def test_a_known_source_goes_on_while_the_memory_is_full() -> None:
+    """C5."""
+    receiver = Receiver(ChunkLimits(messages_max=2))
+    receiver.hear(split(b"a" * 20)[0], 0)
+    receiver.hear(split(b"b" * 20)[0], 0, source=THERE)
+    receiver.hear(split(b"c" * 20)[0], 10)
+    assert receiver.hear(split(b"c" * 20)[1], 11) == b"c" * 20
+    assert receiver.hear(split(b"b" * 20)[1], 1, source=THERE) == b"b" * 20
 
 
 def test_a_finished_message_makes_room_for_a_new_one() -> None:

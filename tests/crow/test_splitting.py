@@ -3,7 +3,7 @@
 import pytest
 
 from rookery.crow.delivery import DeliveryLimits
-from rookery.crow.events import Ticket, Transmit, Undelivered
+from rookery.crow.events import Delivered, Ticket, Transmit, Undelivered
 from rookery.crow.splitting import UNACKED_CHUNKS_MAX, SplitOutcome, Splitting
 from rookery.crow.tower import Tower, TowerLimits
 from rookery.errors import CongestionError
@@ -117,3 +117,23 @@ def test_the_number_of_conversations_is_bounded() -> None:
         sender.send(b"a", address=b"\x0c%d" % number)
     with pytest.raises(CongestionError):
         sender.send(b"a")
+
+
+def test_the_chunks_of_one_message_are_numbered_in_a_row_whatever_else_is_sent() -> None:
+    """C5: which is how a receiver knows that they belong together."""
+    sender = Sender(DeliveryLimits(unacked_max=4))
+    sender.send(b"a")
+    seqids = []
+    while len(sender.splitting):
+        sender.tower.send(HERE, b"in between", 0.0, qos=1)
+        for event in sender.tower.take():
+            if isinstance(event, Delivered):
+                sender.splitting.outcome(event.ticket, None, 0.0)
+            elif isinstance(event, Transmit):
+                packet = event.packet
+                if packet.qos == 2 and not packet.is_ack:
+                    seqids.append(packet.seqid)
+                if not packet.is_ack:
+                    ack = Packet(packet.qos - 1, True, HERE[::-1], 0, packet.seqid, 0, 50, b"")
+                    sender.tower.received(ack, HERE[::-1], 0.0)
+    assert seqids == list(range(20))

@@ -1,10 +1,11 @@
 """Splitting: sends messages that are too long for one packet, chunk by chunk.
 
-Chunks carry no message number, so from node to node one split message goes after the other; and
-they go with QoS 2 where QoS 1 was asked for, since a chunk that came again would look like the
-first of the next message. For the same reason whatever follows one that failed waits until the
-other end has forgotten its chunks. With QoS 0 nothing tells when a message is over: its chunks are
-sent in one go.
+Chunks carry no message number. Their packets are numbered in a row, by which our receivers know
+what belongs together. The C++ ones do not, so from node to node one split message goes after the
+other; and they go with QoS 2 where QoS 1 was asked for, since a chunk that came again would look
+like the first of the next message. For the same reason whatever follows one that failed waits until
+the other end has forgotten its chunks. With QoS 0 nothing tells when a message is over: its chunks
+are sent in one go.
 """
 
 from collections import deque
@@ -17,7 +18,7 @@ from rookery.crow.events import Ticket
 from rookery.crow.tower import Tower
 from rookery.errors import CongestionError
 from rookery.wire.crow_node import NodePacket
-from rookery.wire.crow_packet import NODE, QOS_MAX
+from rookery.wire.crow_packet import NODE, QOS_MAX, SEQID_MODULUS
 
 UNACKED_CHUNKS_MAX = 16
 _WAITING_MAX = 64  # messages, from one node to another
@@ -35,7 +36,7 @@ class SplitOutcome(msgspec.Struct, frozen=True):
 
 
 class _Split:
-    __slots__ = ("ackquant_ms", "chunks", "failure", "pair", "ticket", "unacked")
+    __slots__ = ("ackquant_ms", "chunks", "failure", "next_seqid", "pair", "ticket", "unacked")
 
     def __init__(
         self, ticket: Ticket, pair: _Pair, chunks: list[NodePacket], ackquant_ms: int
@@ -44,6 +45,7 @@ class _Split:
         self.pair = pair
         self.chunks = deque(chunks)
         self.ackquant_ms = ackquant_ms
+        self.next_seqid: int | None = None  # None: not begun
         self.unacked = 0
         self.failure: str | None = None
 
@@ -117,13 +119,22 @@ class Splitting:
 
     def _proceed(self, split: _Split, now: float) -> None:
         address = split.pair[0]
+        if split.next_seqid is None:
+            split.next_seqid = self._tower.reserve(address, len(split.chunks), now)
         while split.chunks and split.unacked < UNACKED_CHUNKS_MAX:
             if not self._tower.room(address):
                 break
             data = split.chunks.popleft().serialize()
             ticket = self._tower.send(
-                address, data, now, type=NODE, qos=QOS_MAX, ackquant_ms=split.ackquant_ms
+                address,
+                data,
+                now,
+                type=NODE,
+                qos=QOS_MAX,
+                ackquant_ms=split.ackquant_ms,
+                seqid=split.next_seqid,
             )
+            split.next_seqid = (split.next_seqid + 1) % SEQID_MODULUS
             self._splits[ticket] = split
             split.unacked += 1
         if split.unacked:
