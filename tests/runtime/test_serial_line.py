@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rookery.errors import UsageError
-from rookery.runtime.serial_line import QUEUE_SIZE_MAX, SerialLine
+from rookery.runtime.serial_line import QUEUE_SIZE_MAX, REOPEN_S_MIN, SerialLine
 from tests.runtime.crow_recorder import eventually
 from tests.runtime.pty_line import PtyLine
 from tests.runtime.recorder import PATIENCE_S
@@ -85,7 +85,8 @@ async def test_an_unplugged_line_is_reopened_when_it_is_back(wire: PtyLine) -> N
     assert terminal.losses == 1
     assert not line.is_plugged
     assert not line.write(b"into the void")
-    wire.plug()
+    # Late enough for the first attempts to fail.
+    asyncio.get_running_loop().call_later(2.5 * REOPEN_S_MIN, wire.plug)
     await eventually(lambda: line.is_plugged)
     wire.write(b"back")
     await terminal.change()

@@ -26,14 +26,15 @@ class Inbox(Generic[Item]):
         self._items: deque[Item] = deque()
         self._bytes = 0
         self._is_closed = False
-        self._arrived = asyncio.Event()
+        self._waiters: list[asyncio.Future[None]] = []
 
     def put(self, item: Item) -> None:
         self._items.append(item)
         self._bytes += self._size(item)
         if len(self._items) >= MESSAGES_MAX or self._bytes >= SIZE_MAX:
             self._full.add(self._key)
-        self._arrived.set()
+        if self._waiters:
+            self._wake()
 
     def drop_oldest(self) -> None:
         """Make room, for a reader who would rather miss something than hold others up."""
@@ -44,8 +45,9 @@ class Inbox(Generic[Item]):
         while not self._items:
             if self._is_closed:
                 return None
-            self._arrived.clear()
-            await self._arrived.wait()
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiters.append(waiter)
+            await waiter
         item = self._items.popleft()
         self._bytes -= self._size(item)
         if len(self._items) < MESSAGES_MAX and self._bytes < SIZE_MAX:
@@ -55,4 +57,10 @@ class Inbox(Generic[Item]):
     def close(self) -> None:
         self._is_closed = True
         self._full.discard(self._key)
-        self._arrived.set()
+        self._wake()
+
+    def _wake(self) -> None:
+        waiters, self._waiters = self._waiters, []
+        for waiter in waiters:
+            if not waiter.done():
+                waiter.set_result(None)

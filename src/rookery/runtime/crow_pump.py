@@ -1,20 +1,27 @@
 """The pump of a tower: has the core's events carried out, and wakes the core when it is time."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from rookery.crow.events import Event
+from rookery.crow.events import Event, Transmit
 from rookery.crow.node import Nodes
+from rookery.wire.crow_packet import Packet
 
 
 class CrowPump:
     """`carry_out` may do whatever it likes with the core; what follows is carried out, too."""
 
     def __init__(
-        self, nodes: Nodes, clock: Callable[[], float], carry_out: Callable[[Event], None]
+        self,
+        nodes: Nodes,
+        clock: Callable[[], float],
+        senders: Mapping[int, Callable[[Packet], None]],
+        carry_out: Callable[[Event], None],
     ) -> None:
+        """`senders` are for transmissions, by gate; `carry_out` is for all other events."""
         self._nodes = nodes
         self._now = clock
+        self._senders = senders
         self._carry_out = carry_out
         self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
@@ -28,11 +35,14 @@ class CrowPump:
         if self._is_running or self._is_closed:  # the outer one will see to it
             return
         self._is_running = True
-        take, carry_out = self._nodes.take, self._carry_out
+        take, carry_out, senders = self._nodes.take, self._carry_out, self._senders
         try:
             while events := take(self._now()):
                 for event in events:
-                    carry_out(event)
+                    if type(event) is Transmit:  # most are
+                        senders[event.gate](event.packet)
+                    else:
+                        carry_out(event)
         finally:
             self._is_running = False
         if not self._is_rearm_due:

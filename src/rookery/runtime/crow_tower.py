@@ -23,7 +23,6 @@ from rookery.crow.events import (
     NodeMessage,
     NodeRefused,
     Ticket,
-    Transmit,
     Unanswered,
     Undelivered,
 )
@@ -73,7 +72,8 @@ class CrowTower:
         self._queries = CrowQueries(self)
         self._clients: dict[bytes, CrowClient] = {}
         self._handlers: list[EventHandler] = []
-        self._pump = CrowPump(self.nodes, clock, self._carry_out)
+        self._senders: dict[int, Callable[[Packet], None]] = {}
+        self._pump = CrowPump(self.nodes, clock, self._senders, self._carry_out)
         self._is_closed = False
 
     @property
@@ -217,6 +217,7 @@ class CrowTower:
         if gate.id in self._gates:
             raise UsageError(f"there is a gate {gate.id} already")
         self._gates[gate.id] = gate
+        self._senders[gate.id] = gate.send
         self._core.gates.add(gate.id)
 
     def received(self, packet: Packet, way_back: bytes) -> None:
@@ -273,7 +274,7 @@ class CrowTower:
         self._pump.run()
 
     def add_handler(self, handler: EventHandler) -> None:
-        """Have `handler(event, now)` see every event first; what it returns True for is its own."""
+        """Have `handler(event, now)` see first what the core tells; True takes an event away."""
         self._handlers.append(handler)
 
     async def outcome(self, ticket: Ticket, qos: int) -> Outcome:
@@ -290,8 +291,6 @@ class CrowTower:
             if handler(event, self.now()):
                 return
         match event:
-            case Transmit(gate, packet):
-                self._gates[gate].send(packet)
             case Arrived():
                 self._inbox.put(event)
             case Delivered(ticket):
