@@ -9,8 +9,9 @@ import pytest
 
 from rookery.errors import UsageError
 from rookery.link.announcement import MULTICAST_GROUP
+from rookery.runtime.burst_socket import BATCH_MAX
 from rookery.runtime.gate import Gate
-from rookery.runtime.udp_gate import BATCH_MAX, UdpGate
+from rookery.runtime.udp_gate import UdpGate
 from rookery.wire.cloak import cloak, reveal
 from rookery.wire.lob import Packet
 from rookery.wire.path import NetPath, UrlPath
@@ -292,6 +293,10 @@ class _Addressless(socket.socket):
 
     def getsockname(self) -> tuple[str, int]:
         return "127.0.0.1", 42424
+
+    def setsockopt(self, *_: object) -> None:
+        """Its buffer stays as small as it is."""
+        raise OSError("not a UDP socket")
 
     def sendto(self, data: bytes, address: tuple[str, int]) -> int:  # type: ignore[override]
         return self.send(data)

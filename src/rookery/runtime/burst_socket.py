@@ -75,6 +75,21 @@ class BurstSocket:
             self._loop.call_soon(self._flush)
         return True
 
+    def broadcast(self, datagram: bytes, target: SocketAddress) -> None:
+        """Send one now, also to a broadcast address, which `send` never does."""
+        if self._is_closed:
+            self._user.datagram_lost()
+            return
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+        try:
+            self._socket.sendto(datagram, target)
+        except OSError:
+            self._user.datagram_lost()
+        else:
+            self._user.datagram_sent(len(datagram))
+        finally:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 0)
+
     def close(self) -> None:
         if self._is_closed:
             return
