@@ -23,6 +23,7 @@ from rookery.crow.events import (
     NodeMessage,
     NodeRefused,
     Ticket,
+    Transmit,
     Undelivered,
 )
 from rookery.crow.lanes import Lanes
@@ -150,13 +151,12 @@ class Nodes:
     @property
     def deadline(self) -> float | None:
         """When `tick` is due, the tower's included."""
-        deadlines = (
-            self.tower.deadline,
-            self._chunks.deadline,
-            self._splitting.deadline,
-            self._alarms.deadline,
-        )
-        return min((each for each in deadlines if each is not None), default=None)
+        earliest = self.tower.deadline
+        for part in (self._chunks, self._splitting, self._alarms):
+            deadline = part.deadline
+            if deadline is not None and (earliest is None or deadline < earliest):
+                earliest = deadline
+        return earliest
 
     def tick(self, now: float) -> None:
         self.tower.tick(now)
@@ -170,7 +170,10 @@ class Nodes:
         # What residents answer comes out of the tower again.
         while events := self.tower.take():
             for event in events:
-                self._handle(event, now)
+                if type(event) is Transmit:  # most are
+                    self._events.append(event)
+                else:
+                    self._handle(event, now)
         taken = self._events
         self._events = []
         return taken

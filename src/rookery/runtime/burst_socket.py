@@ -53,7 +53,7 @@ class BurstSocket:
         self._user = user
         self._loop = asyncio.get_running_loop()
         self._queue: deque[tuple[bytes, SocketAddress]] = deque()
-        self._buffer = bytearray(_READ_SIZE)
+        self._buffer = memoryview(bytearray(_READ_SIZE))
         self._sends_runs = enable(sock)
         self._flush_due = False
         self._is_blocked = False  # the socket takes no more for now
@@ -120,10 +120,12 @@ class BurstSocket:
     def _received(self, size: int, segment: int, address: SocketAddress) -> int:
         """Report the datagrams that lie in the buffer; how many there are."""
         received = self._user.datagram_received
-        starts = range(0, size, segment) if size else (0,)
-        with memoryview(self._buffer) as view:
-            for start in starts:
-                received(bytes(view[start : min(start + segment, size)]), address)
+        if size <= segment:
+            received(bytes(self._buffer[:size]), address)
+            return 1
+        view, starts = self._buffer[:size], range(0, size, segment)
+        for start in starts:
+            received(bytes(view[start : start + segment]), address)
         return len(starts)
 
     def _flush(self) -> None:

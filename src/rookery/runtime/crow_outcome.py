@@ -66,9 +66,13 @@ class Outcomes:
         if self._queues:
             self._call_up()
 
+    def has_room(self, address: bytes) -> bool:
+        """Whether nobody has to wait, which is the rule."""
+        return address not in self._queues and self._room(address) > 0
+
     async def wait_for_room(self, address: bytes) -> None:
         """Until one more message to this address would be taken; first come, first served."""
-        while address in self._queues or self._room(address) <= 0:
+        while not self.has_room(address):
             if self._is_closed:
                 return
             future: asyncio.Future[None] = self._loop.create_future()

@@ -28,20 +28,24 @@ class CrowPump:
         self._timer_at = 0.0
         self._is_rearm_due = False
         self._is_running = False
+        self._is_more = False  # the core may have decided something since it was asked
         self._is_closed = False
 
     def run(self) -> None:
         """Carry out what the core has decided."""
         if self._is_running or self._is_closed:  # the outer one will see to it
+            self._is_more = True
             return
-        self._is_running = True
+        self._is_running = self._is_more = True
         take, carry_out, senders = self._nodes.take, self._carry_out, self._senders
         try:
-            while events := take(self._now()):
-                for event in events:
+            while self._is_more:
+                self._is_more = False
+                for event in take(self._now()):
                     if type(event) is Transmit:  # most are
                         senders[event.gate](event.packet)
                     else:
+                        self._is_more = True
                         carry_out(event)
         finally:
             self._is_running = False

@@ -101,7 +101,7 @@ class CrowTower:
         Waits for room when too many are under way to that address.
         """
         route = route_of(address)
-        if qos:
+        if qos and not self.outcomes.has_room(route):
             await self.outcomes.wait_for_room(route)
         ticket = self._core.send(
             route, data, self.now(), type=kind, qos=qos, ackquant_ms=ackquant_ms
@@ -284,7 +284,8 @@ class CrowTower:
         try:
             return await future if qos or future.done() else SENT
         finally:
-            self.outcomes.forget(ticket)
+            if not future.done() or future.cancelled():
+                self.outcomes.forget(ticket)
 
     def _carry_out(self, event: Event) -> None:
         for handler in self._handlers:

@@ -171,7 +171,8 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
 
 def _time_code(ackquant_ms: int) -> int:
     # The public implementation cuts to 6 bits, and so repeats after 4 ms when asked for 640.
-    return min((ackquant_ms + 5) // 10, _CODE_MAX)
+    code = (ackquant_ms + 5) // 10
+    return code if code < _CODE_MAX else _CODE_MAX
 
 
 def _fault(received: int, size: int, body: int, stage: int, address_size: int) -> str:
