@@ -114,6 +114,7 @@ async def test_router_introduces_two_peers(js_peer: StartJsPeer, keys_known: boo
     stranger = {"hashname": bob.hashname}
     to = {**stranger, "keys": bob.link["keys"]} if keys_known else stranger
     await ann.call("link", to=to, via=router.hashname)
+    await bob.call("up", hashname=ann.hashname)
     await bob.call("streamServe", mode="echo")
     result = await ann.call("streamSend", hashname=bob.hashname, bytes=5000, expect=5000)
     assert result["sent"] == result["received"]

@@ -40,6 +40,7 @@ async def echoes(link: Link) -> None:
 
 
 async def js_echoes(js: JsPeer, hashname: str) -> None:
+    """Once the other side is up, too: it would lose the opening, and this one not repeat it."""
     result = await js.call("streamSend", hashname=hashname, bytes=SIZE, expect=SIZE)
     sent, received = result["sent"], result["received"]
     assert isinstance(sent, dict)
@@ -123,6 +124,7 @@ async def test_their_router_bridges_one_of_theirs_to_us(
     await router.up(js.hashname)
     to = named(ann.address.json()["keys"], ann.hashname, with_keys=with_keys)
     await js.call("link", to=to, via=router.hashname)
+    await ann.links[js.hashname].up()
     await js_echoes(js, ann.hashname)
 
 
@@ -141,6 +143,7 @@ async def test_our_router_bridges_two_of_theirs(
     await bob.call("streamServe", mode="echo")
     to = named(bob.link["keys"], bob.hashname, with_keys=with_keys)
     await ann.call("link", to=to, via=router.hashname)
+    await bob.call("up", hashname=ann.hashname)
     await js_echoes(ann, bob.hashname)
     assert (await bob.event("streamEnded"))["bytes"] == SIZE
 
