@@ -39,7 +39,22 @@ def test_a_copy_is_known_by_source_number_and_content() -> None:
     assert receiver.hear(5, THERE) is Verdict.NEW
     assert receiver.hear(5, data=b"other") is Verdict.NEW
     assert receiver.hear(5, data=b"other") is Verdict.COPY
-    assert len(receiver.duplicates) == 3
+    assert receiver.hear(5) is Verdict.COPY
+    assert len(receiver.duplicates) == 4
+
+
+def test_late_copies_of_both_lives_of_a_sender_are_known() -> None:
+    """C3, C8: it restarted and used the same number again."""
+    receiver = Receiver()
+    lives = [b"before", b"after"] * 3
+    verdicts = [receiver.hear(5, data=data) for data in lives]
+    assert verdicts == [Verdict.NEW] * 2 + [Verdict.COPY] * 4
+    receiver.sent.clear()
+    receiver.duplicates.tick(0.2)
+    assert len(receiver.sent) == 1  # for the living one only
+    assert receiver.duplicates.confirmed(HERE, 5, 0.2)
+    assert not receiver.duplicates.confirmed(HERE, 5, 0.2)
+    assert [receiver.hear(5, data=data) for data in lives] == [Verdict.COPY] * 6
 
 
 def test_a_confirmation_is_taken_once() -> None:

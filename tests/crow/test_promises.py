@@ -4,6 +4,7 @@ Any failure replays from its seed.
 """
 
 from collections import Counter
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -104,24 +105,44 @@ def test_a_network_that_loses_nothing_delivers_everything_once(seed: int) -> Non
         assert letter.copies == 1 or letter.qos == 1
 
 
-@given(seed=SEEDS, weather=WEATHER)
-@settings(max_examples=30)
-def test_a_restarted_sender_loses_nothing(seed: int, weather: Conditions) -> None:
-    """C3: a tower comes back at its address and counts from another number."""
+def three_lives(seed: int, weather: Conditions, firsts: tuple[int, int, int]) -> list[Letter]:
+    """A sender that restarts twice at its address, and counts from these numbers."""
     world = CrowWorld(seed, weather)
     receiver = world.station("10.0.0.1")
     letters = []
-    for life in range(3):
-        sender = world.station("10.0.0.2")
+    for life, first in enumerate(firsts):
+        sender = world.station("10.0.0.2", random=partial(first.to_bytes, byteorder="little"))
         for number in range(12):
             letter = Letter(sender, receiver, 2, f"{life} {number}".encode())
             letter.ticket = sender.send(receiver.hop, letter.data, qos=2, ackquant_ms=50)
             letters.append(letter)
         world.run(world.clock.random.random() * 0.3)
     world.run(SETTLED_S)
-    for letter in letters:
+    return letters
+
+
+@given(seed=SEEDS, weather=WEATHER, first=st.integers(0, 65535))
+@settings(max_examples=30)
+def test_a_restarted_sender_loses_nothing(seed: int, weather: Conditions, first: int) -> None:
+    """C3: its numbers are others than before.
+
+    Chance sees to that, but for about 1 in 2,850 restarts with a dozen messages under way. Nobody
+    could help there: an acknowledgement says nothing but the number, and not whose life it is for.
+    """
+    firsts = (first, (first + 20_000) % 65536, (first + 40_000) % 65536)
+    for letter in three_lives(seed, weather, firsts):
         assert letter.copies <= 1
         assert letter.copies == 1 or not letter.was_delivered
+
+
+@given(seed=SEEDS, weather=WEATHER, second=st.integers(0, 12), third=st.integers(0, 12))
+@settings(max_examples=30)
+def test_a_sender_that_restarts_with_the_same_numbers_is_never_heard_twice(
+    seed: int, weather: Conditions, second: int, third: int
+) -> None:
+    """C3, C8: as C++ towers do, and copies from all its lives are on the way."""
+    for letter in three_lives(seed, weather, (0, second, third)):
+        assert letter.copies <= 1
 
 
 @given(seed=SEEDS, weather=WEATHER, qos=st.integers(1, 2))

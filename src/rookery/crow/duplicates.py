@@ -5,7 +5,8 @@
              └─┘ every timer: ACK21 again
 
 A copy has the number, the source and the content of the first. The same number with other content
-is a sender that began to count anew, and its message is handed on.
+is a sender that began to count anew: its message is handed on, and both are remembered, since late
+copies of either may come.
 
 Nothing is handed on that could not be remembered: when the memory is full, the packet is not even
 acknowledged and will come again. Each source is left a share; beyond it the oldest memories go, and
@@ -42,12 +43,12 @@ class Verdict(Enum):
 
 
 class _Seen:
-    __slots__ = ("ack", "content", "due", "repeats_left", "seqid", "source")
+    __slots__ = ("ack", "due", "key", "repeats_left", "seqid", "source")
 
-    def __init__(self, source: "_Source", content: int, ack: Packet) -> None:
+    def __init__(self, source: "_Source", key: int, ack: Packet) -> None:
         self.source = source
+        self.key = key
         self.seqid = ack.seqid
-        self.content = content
         self.ack: Packet | None = ack  # None: confirmed, or repeated often enough
         self.repeats_left = TRANSMISSIONS - 1
         self.due: float | None = None
@@ -58,8 +59,8 @@ class _Source:
 
     def __init__(self, address: bytes) -> None:
         self.address = address
-        self.seen: dict[int, _Seen] = {}  # by seqid, oldest first
-        self.unconfirmed = 0
+        self.seen: dict[int, _Seen] = {}  # by hash of number and content, oldest first
+        self.unconfirmed: dict[int, _Seen] = {}  # by number
 
 
 class Duplicates:
@@ -85,27 +86,23 @@ class Duplicates:
 
     def examine(self, packet: Packet, source_address: bytes, now: float) -> Verdict:
         """Judge an arrived packet of QoS 2, and acknowledge it unless it is unwelcome."""
-        seqid = packet.seqid
-        content = hash((packet.type, packet.data))
+        key = hash((packet.seqid, packet.type, packet.data))
         source = self._sources.get(source_address)
-        seen = source.seen.get(seqid) if source is not None else None
-        is_copy = seen is not None and seen.content == content
-        if seen is not None and not is_copy:
-            self._forget(seen)
+        is_copy = source is not None and key in source.seen
         if not is_copy and not self._has_room(source_address):
             return Verdict.UNWELCOME
-        ack = Packet(ACK21, True, source_address, 0, seqid, 0, packet.ackquant_ms, b"")
+        ack = Packet(ACK21, True, source_address, 0, packet.seqid, 0, packet.ackquant_ms, b"")
         self._transmit(ack)
         if is_copy:
             return Verdict.COPY
-        self._remember(source_address, content, ack, now)
+        self._remember(source_address, key, ack, now)
         return Verdict.NEW
 
     def confirmed(self, source_address: bytes, seqid: int, now: float) -> bool:
         """ACK22 came; False when nothing waited for it."""
         source = self._sources.get(source_address)
-        seen = source.seen.get(seqid) if source is not None else None
-        if seen is None or seen.ack is None:
+        seen = source.unconfirmed.get(seqid) if source is not None else None
+        if seen is None:
             return False
         self._settle(seen, now)
         return True
@@ -121,12 +118,14 @@ class Duplicates:
             else:
                 self._settle(seen, now)
 
-    def _remember(self, source_address: bytes, content: int, ack: Packet, now: float) -> None:
+    def _remember(self, source_address: bytes, key: int, ack: Packet, now: float) -> None:
         source = self._sources.get(source_address)
         if source is None:
             source = self._sources[source_address] = _Source(source_address)
-        seen = source.seen[ack.seqid] = _Seen(source, content, ack)
-        source.unconfirmed += 1
+        former = source.unconfirmed.get(ack.seqid)
+        if former is not None:  # nobody is left who would confirm it
+            self._settle(former, now)
+        seen = source.seen[key] = source.unconfirmed[ack.seqid] = _Seen(source, key, ack)
         self._count += 1
         if len(source.seen) > self._limits.share:
             self._greedy[source_address] = source
@@ -134,7 +133,7 @@ class Duplicates:
 
     def _settle(self, seen: _Seen, now: float) -> None:
         seen.ack = None
-        seen.source.unconfirmed -= 1
+        del seen.source.unconfirmed[seen.seqid]
         self._timers.wait(seen, REMEMBERED_S, now)
 
     def _has_room(self, source_address: bytes) -> bool:
@@ -142,7 +141,7 @@ class Duplicates:
         limits = self._limits
         source = self._sources.get(source_address)
         if source is not None:
-            if source.unconfirmed >= limits.unconfirmed_per_source_max:
+            if len(source.unconfirmed) >= limits.unconfirmed_per_source_max:
                 return False
             if len(source.seen) >= limits.per_source_max:
                 return self._forget_oldest(source)
@@ -153,20 +152,19 @@ class Duplicates:
         return any(self._forget_oldest(greedy) for greedy in list(self._greedy.values()))
 
     def _forget_oldest(self, source: _Source) -> bool:
-        if len(source.seen) == source.unconfirmed:
+        if len(source.seen) == len(source.unconfirmed):
             return False
         # At most unconfirmed_per_source_max entries are passed over.
         self._forget(next(seen for seen in source.seen.values() if seen.ack is None))
         return True
 
     def _forget(self, seen: _Seen) -> None:
+        assert seen.ack is None, "a packet that may be repeated must stay known"
         source = seen.source
         seen.due = None
-        del source.seen[seen.seqid]
+        del source.seen[seen.key]
         self._count -= 1
-        if seen.ack is not None:
-            source.unconfirmed -= 1
         if len(source.seen) <= self._limits.share:
             self._greedy.pop(source.address, None)
         if not source.seen:
-            self._sources.pop(source.address, None)
+            del self._sources[source.address]
