@@ -75,6 +75,11 @@ class Running:
         assert self._process.stdin is not None
         self._process.stdin.close()
 
+    def end_output(self) -> None:
+        """As a reader that has seen enough."""
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
     def signal(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
 

@@ -34,6 +34,36 @@ VERBS = (
         "Print what arrives, one JSON object a line, until stopped; the first line says where.",
         "rookery crow tower --udp 7001 --echo",
     ),
+    Verb(
+        "broker",
+        "crow_broker:broker",
+        "Pass on what is published to those who subscribed, until stopped.",
+        "rookery crow broker --udp 10009 --http 8080",
+    ),
+    Verb(
+        "pub",
+        "crow_pub:pub",
+        "Publish a message to a theme.",
+        "rookery crow pub sensors/t 21.5 --qos 2",
+    ),
+    Verb(
+        "sub",
+        "crow_sub:sub",
+        "Print what is published to themes; + and # stand for any level and any rest.",
+        "rookery crow sub 'sensors/#' --qos 1",
+    ),
+    Verb(
+        "request",
+        "crow_request:request",
+        "Ask whoever serves a theme; the answer goes to stdout.",
+        "rookery crow request clock now",
+    ),
+    Verb(
+        "serve",
+        "crow_serve:serve",
+        "Answer the requests of a theme with what a program makes of them, until stopped.",
+        "rookery crow serve clock -- date",
+    ),
 )
 
 app = App(name="crow")

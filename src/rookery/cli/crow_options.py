@@ -7,6 +7,8 @@ from cyclopts import Parameter
 
 LOOPBACK = "127.0.0.1"
 ACKQUANT_MS = 200
+BROKER_PORT = 10009
+BROKER = f".12.127.0.0.1:{BROKER_PORT}"
 
 Serial = Annotated[
     str | None,
@@ -86,6 +88,17 @@ class Quality:
     ] = ACKQUANT_MS
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Through:
+    """The broker that passes everything on."""
+
+    address: Annotated[str, Parameter(name="--broker", help="The route to the broker's tower.")] = (
+        BROKER
+    )
+
+
 LISTENING = Listening()
+THROUGH = Through()
 LEAVING = Leaving()
 QUALITY = Quality()

@@ -52,24 +52,21 @@ class Site:
         }
 
 
-@asynccontextmanager
-async def listening(options: Listening, *, forwards: bool = False) -> AsyncIterator[Site]:
-    """A tower for others to come to; UDP on a free port when no gate is named."""
-    udp = options.udp
+async def listen(tower: CrowTower, options: Listening) -> Site:
+    """Open the gates for others to come in; UDP on a free port when none is named."""
+    udp, site = options.udp, Site(tower=tower, gates={})
     if udp is None and options.tcp is None and options.serial is None:
         udp = 0
-    async with CrowTower(forwards=forwards) as tower:
-        site = Site(tower=tower, gates={})
-        if udp is not None:
-            await _add_udp(site, options.bind, udp, _allowed(options, "udp"))
-        if options.tcp is not None:
-            gate = CrowTcpGate(tower, allow=_allowed(options, "tcp"))
-            _add(site, "tcp", gate)
-            with advice(BIND_ADVICE):
-                await gate.listen(options.bind, options.tcp)
-        if options.serial is not None:
-            _add(site, "serial", _serial_gate(tower, options.serial))
-        yield site
+    if udp is not None:
+        await _add_udp(site, options.bind, udp, _allowed(options, "udp"))
+    if options.tcp is not None:
+        gate = CrowTcpGate(tower, allow=_allowed(options, "tcp"))
+        _add(site, "tcp", gate)
+        with advice(BIND_ADVICE):
+            await gate.listen(options.bind, options.tcp)
+    if options.serial is not None:
+        _add(site, "serial", _serial_gate(tower, options.serial))
+    return site
 
 
 @asynccontextmanager

@@ -6,7 +6,6 @@
 {"event":"closed", …}      the last line: what passed the gates, and what was dropped and why
 """
 
-import asyncio
 from contextlib import suppress
 from typing import Annotated
 
@@ -14,7 +13,8 @@ from cyclopts import Parameter
 
 from rookery.cli import crow_data
 from rookery.cli.crow_options import ACKQUANT_MS, LISTENING, Forward, Listening
-from rookery.cli.crow_site import Site, listening
+from rookery.cli.crow_site import Site, listen
+from rookery.cli.crow_tasks import until_first
 from rookery.cli.life import run_service
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_json
@@ -22,6 +22,7 @@ from rookery.crow.events import Arrived, NodeMessage
 from rookery.crow.pubsub import chunk_size
 from rookery.errors import CongestionError
 from rookery.runtime.crow_node import CrowNode
+from rookery.runtime.crow_tower import CrowTower
 from rookery.wire import crow_address
 
 
@@ -50,7 +51,8 @@ def tower(
     output: Output = OUTPUT,
 ) -> int:
     async def work() -> int:
-        async with listening(options, forwards=forward) as site:
+        async with CrowTower(forwards=forward) as tower:
+            site = await listen(tower, options)
             try:
                 await _serve(site, nodes, echo=echo)
             finally:
@@ -63,19 +65,21 @@ def tower(
 async def _serve(site: Site, nodes: tuple[int, ...], *, echo: bool) -> None:
     opened = [site.tower.node(node) for node in nodes]
     print_json(listening_line(site))
-    async with asyncio.TaskGroup() as tasks:
-        for node in opened:
-            tasks.create_task(_messages(site, node, echo=echo))
-        async for arrived in site.tower:
-            _print_packet(arrived)
-            if echo:
-                _send_back(site, arrived)
+    messages = [_messages(site, node, echo=echo) for node in opened]
+    await until_first([_packets(site, echo=echo), *messages])
 
 
 def listening_line(site: Site) -> dict[str, object]:
     """Where others find us, as an event."""
     addresses = {name: crow_address.format(hop) for name, hop in site.addresses.items()}
     return {"event": "listening", **addresses}
+
+
+async def _packets(site: Site, *, echo: bool) -> None:
+    async for arrived in site.tower:
+        _print_packet(arrived)
+        if echo:
+            _send_back(site, arrived)
 
 
 def _print_packet(arrived: Arrived) -> None:

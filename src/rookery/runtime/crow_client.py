@@ -92,6 +92,7 @@ class CrowClient:
         self._node = PubSubNode(tower.nodes, broker, self)
         self._subscriptions: dict[bytes, list[Subscription]] = {}
         self._asked: dict[bytes, asyncio.Future[bytes]] = {}  # by reply theme
+        self.on_refused: Callable[[], object] | None = None  # told when there is no broker
 
     def subscribe(
         self, theme: str | bytes, *, qos: int = QOS, ackquant_ms: int = ACKQUANT_MS, latest: int = 0
@@ -148,16 +149,20 @@ class CrowClient:
     ) -> None:
         """Answer what is asked of this theme with what `service(data)` returns, until cancelled."""
         async with self.subscribe(theme, qos=qos, ackquant_ms=ackquant_ms) as questions:
-            async for question in questions:
-                try:
-                    query = Query.parse(question.data)
-                except DecodeError:  # published, not asked
-                    continue
-                data = await service(query.data)
-                if qos:
-                    await self._tower.outcomes.wait_for_room(self._broker)
-                self._node.answer(query, data, questions.terms, self._tower.now())
-                self._tower.pump()
+            await self.answer(questions, service)
+
+    async def answer(self, questions: Subscription, service: Service) -> None:
+        """As `serve`, for whoever has subscribed already."""
+        async for question in questions:
+            try:
+                query = Query.parse(question.data)
+            except DecodeError:  # published, not asked
+                continue
+            data = await service(query.data)
+            if questions.terms.qos:
+                await self._tower.outcomes.wait_for_room(self._broker)
+            self._node.answer(query, data, questions.terms, self._tower.now())
+            self._tower.pump()
 
     def close(self) -> None:
         self._node.close()
@@ -217,6 +222,8 @@ class CrowClient:
 
     def refused(self) -> None:
         self._fail("there is no broker")
+        if self.on_refused is not None:
+            self.on_refused()
 
     def _fail(self, reason: str) -> None:
         for future in self._asked.values():

@@ -1,0 +1,63 @@
+"""`rookery crow broker`: passes on what is published. The first line says where it listens."""
+
+import dataclasses
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from rookery.cli.client import BIND_ADVICE
+from rookery.cli.crow_options import BROKER_PORT, LISTENING, LOOPBACK, Listening
+from rookery.cli.crow_site import listen
+from rookery.cli.exits import OK, advice
+from rookery.cli.life import run_service, until_stopped
+from rookery.cli.options import OUTPUT, Output
+from rookery.cli.screen import print_fields, print_json
+from rookery.errors import UsageError
+from rookery.runtime.crow_broker import CrowBroker
+from rookery.runtime.crow_tower import CrowTower
+from rookery.wire import crow_address
+
+
+def broker(
+    *,
+    options: Listening = LISTENING,
+    http: Annotated[
+        str | None,
+        Parameter(
+            name="--http",
+            help="Tell the status over HTTP on PORT of this machine, or on IP:PORT; it can also "
+            "publish, and has no password.",
+        ),
+    ] = None,
+    output: Output = OUTPUT,
+) -> int:
+    if options.udp is None:
+        options = dataclasses.replace(options, udp=BROKER_PORT)
+    status = None if http is None else parse_http(http)
+
+    async def work() -> int:
+        # The broker is there before its gates are: nobody shall be told that it is not.
+        async with CrowTower() as tower, CrowBroker(tower) as serving:
+            site = await listen(tower, options)
+            where = {name: crow_address.format(hop) for name, hop in site.addresses.items()}
+            if status is not None:
+                ip, port = status
+                with advice(BIND_ADVICE):
+                    port = await serving.serve_status(ip, port)
+                where["http"] = f"http://{ip}:{port}/api/status"
+            if output.json:
+                print_json({"event": "listening", **where})
+            else:
+                print_fields(where.items())
+            await until_stopped()
+        return OK
+
+    return run_service(work())
+
+
+def parse_http(text: str) -> tuple[str, int]:
+    """`8080` or `192.0.2.1:8080`; UsageError for anything else."""
+    ip, _, port = text.rpartition(":")
+    if not port.isascii() or not port.isdecimal():
+        raise UsageError(f"--http {text}: give PORT or IP:PORT, port 0 for a free one")
+    return ip or LOOPBACK, int(port)
