@@ -28,7 +28,7 @@ class Tally {
 }
 
 // telehash-js has no send window, so one write is one burst: `writeSize` is the length of the bursts.
-function sendRandom(stream, bytes, writeSize) {
+function sendRandom(stream, bytes, writeSize, written = () => {}) {
   const sent = new Tally();
   const next = () => {
     while (sent.bytes < bytes) {
@@ -39,6 +39,7 @@ function sendRandom(stream, bytes, writeSize) {
         return;
       }
     }
+    written();
   };
   next();
   return sent;
@@ -102,8 +103,9 @@ class Channels {
         received.add(data);
         if (received.bytes >= expect) stream.end();
       });
-      sent = sendRandom(stream, bytes, writeSize);
-      if (expect === 0) stream.end();
+      sent = sendRandom(stream, bytes, writeSize, () => {
+        if (expect === 0) stream.end();
+      });
     }, TRANSFER_MS);
     return { sent: sent.json(), received: received.json() };
   }
