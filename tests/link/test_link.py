@@ -380,3 +380,13 @@ def test_channels_open_from_both_sides() -> None:
     pair.world.run(1)
     assert (there.data, back.data) == (b"there", b"back")
     assert len(notices(pair.bob, ChannelOpened)) == 1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_lost_answer_is_given_again(seed: int) -> None:
+    """T2: the repetition after a second gets what the first handshake did not."""
+    pair = Pair(seed)
+    pair.world.network.change(Conditions(blocked=True), "10.0.0.2", "10.0.0.1")
+    pair.world.run(0.5)
+    pair.world.network.change(Conditions(), "10.0.0.2", "10.0.0.1")
+    pair.world.run_until(lambda: is_up(pair.link), limit_s=1)

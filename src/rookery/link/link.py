@@ -331,8 +331,9 @@ class Link:
                 self._rounds.end()
         elif not state.proven:
             self._rounds.hasten(now)
-        if not is_echo and state.answered_at != at:
-            state.answered_at = at
+        # Once for each `at`, and again when it is repeated: then our answer was lost.
+        if not is_echo and (state.answered_at != at or now >= state.answered_s + SPACING_S / 2):
+            state.answered_at, state.answered_s = at, now
             self._send_handshake([path])
 
     def _answer_stale(self, exchange: Exchange, opened: Opened, path: Path, now: float) -> None:

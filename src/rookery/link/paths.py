@@ -25,6 +25,7 @@ class PathState:
 
     __slots__ = (
         "answered_at",
+        "answered_s",
         "configured",
         "heard_s",
         "is_stream",
@@ -46,7 +47,8 @@ class PathState:
         self.heard_s = 0.0  # when it last brought anything
         self.sent_s: float | None = None  # when the current round went out here, unanswered
         self.overdue = False  # the round had to be repeated
-        self.answered_at = 0  # the `at` we last answered here
+        self.answered_at = 0  # the `at` we last answered here,
+        self.answered_s = 0.0  # and when
 
     @property
     def is_usable(self) -> bool:
