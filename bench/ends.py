@@ -19,11 +19,11 @@ from rookery.identity.identity import Identity
 from rookery.link.admission import AdmissionLimits
 from rookery.link.stranger import Stranger
 from rookery.runtime.channel import Channel
-from rookery.runtime.gate import GateCounters
+from rookery.runtime.channels.stream import Stream, stream_handler
+from rookery.runtime.gates.gate import GateCounters
+from rookery.runtime.gates.tcp_gate import TcpGate
+from rookery.runtime.gates.udp_gate import UdpGate
 from rookery.runtime.mesh import Mesh
-from rookery.runtime.stream import Stream, stream_handler
-from rookery.runtime.tcp_gate import TcpGate
-from rookery.runtime.udp_gate import UdpGate
 
 UNLIMITED = AdmissionLimits(
     stranger_share=1e6,

@@ -8,8 +8,8 @@ from bench import raw
 from bench.ends import WAYS, End, Way
 from bench.figure import Effort, Figure, middle
 from bench.turns import Job, Turn, take_turns, turns
+from rookery.runtime.channels.stream import open_stream
 from rookery.runtime.link import Link
-from rookery.runtime.stream import open_stream
 
 TITLE = "Streams"
 

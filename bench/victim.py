@@ -16,13 +16,13 @@ from bench.process import ordered, resident_bytes
 from rookery.identity.cipher_set import KeyPair
 from rookery.identity.identity import Identity
 from rookery.link.admission import AdmissionLimits
-from rookery.runtime.gate import GateCounters
+from rookery.runtime.channels.stream import open_stream
+from rookery.runtime.gates.gate import GateCounters
+from rookery.runtime.gates.tcp_gate import TcpGate
+from rookery.runtime.gates.udp_gate import UdpGate
 from rookery.runtime.link import Link
 from rookery.runtime.loop import run
 from rookery.runtime.mesh import Mesh
-from rookery.runtime.stream import open_stream
-from rookery.runtime.tcp_gate import TcpGate
-from rookery.runtime.udp_gate import UdpGate
 from rookery.wire.lob import JsonObject
 from rookery.wire.path import NetPath, Path
 from rookery.wire.uri import LinkAddress

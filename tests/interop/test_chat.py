@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from rookery.link.channels.chat_events import Said
-from rookery.runtime.chat import Chats, Invitation
-from rookery.runtime.chat_room import ChatRoom
+from rookery.runtime.channels.chat import Chats, Invitation
+from rookery.runtime.channels.chat_room import ChatRoom
 from rookery.runtime.link import Link
 from rookery.runtime.mesh import Mesh
 from tests.interop.js_peer import JsPeer

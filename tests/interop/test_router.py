@@ -5,9 +5,9 @@ import os
 
 import pytest
 
+from rookery.runtime.channels.stream import Stream
 from rookery.runtime.link import Link
 from rookery.runtime.mesh import Mesh
-from rookery.runtime.stream import Stream
 from rookery.wire.lob import JsonObject
 from rookery.wire.path import PeerPath
 from tests.interop.js_peer import JsPeer, StartJsPeer

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from rookery.runtime.stream import Stream
+from rookery.runtime.channels.stream import Stream
 from tests.interop.rook import PAIRWISE, Neighbours
 
 pytestmark = [pytest.mark.interop, pytest.mark.parametrize("wire", PAIRWISE, ids=str)]

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from rookery.errors import ChannelError, RookeryError
-from rookery.runtime.conduit import Conduit, Handler
+from rookery.runtime.channels.conduit import Conduit, Handler
 from rookery.wire.lob import JsonObject
 from tests.runtime.ends import watchdog
 

@@ -4,7 +4,7 @@ import asyncio
 from types import TracebackType
 from typing import Protocol, Self
 
-from rookery.runtime.conduit import Handler, Opener
+from rookery.runtime.channels.conduit import Handler, Opener
 
 HANG_S_MAX = 20.0
 

@@ -7,9 +7,9 @@ from typing import Self
 
 from rookery.identity.identity import Identity
 from rookery.link.stranger import Stranger
+from rookery.runtime.gates.udp_gate import UdpGate
 from rookery.runtime.link import Link
 from rookery.runtime.mesh import Mesh
-from rookery.runtime.udp_gate import UdpGate
 from tests.runtime.ends import watchdog
 
 

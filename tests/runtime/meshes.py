@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from rookery.identity.identity import Identity
+from rookery.runtime.gates.memory_gate import MemoryNetwork
 from rookery.runtime.link import Link
-from rookery.runtime.memory_gate import MemoryNetwork
 from rookery.runtime.mesh import Mesh
 from rookery.sim.network import Conditions
 

@@ -12,8 +12,8 @@ import rookery
 from rookery.errors import UnreachableError, UsageError
 from rookery.identity.identity import Identity
 from rookery.runtime import keystore
+from rookery.runtime.channels.stream import Stream
 from rookery.runtime.create import parse_address
-from rookery.runtime.stream import Stream
 from rookery.wire.path import UrlPath
 
 

@@ -10,11 +10,11 @@ import rookery
 from rookery.errors import ChannelError, DeniedError
 from rookery.link.channels.chat_events import Said
 from rookery.link.channels.sock import Address
-from rookery.runtime.chat import Invitation
+from rookery.runtime.channels.chat import Invitation
+from rookery.runtime.channels.stream import Stream
+from rookery.runtime.channels.ws import WebSocket
 from rookery.runtime.link import Link
 from rookery.runtime.mesh import Mesh
-from rookery.runtime.stream import Stream
-from rookery.runtime.ws import WebSocket
 
 
 @pytest.fixture

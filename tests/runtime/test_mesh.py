@@ -9,8 +9,8 @@ from rookery.errors import ChannelError, UnreachableError, UsageError
 from rookery.link.link import LinkState
 from rookery.link.stranger import Stranger
 from rookery.runtime.channel import Channel
+from rookery.runtime.channels.stream import Stream
 from rookery.runtime.mesh import Mesh
-from rookery.runtime.stream import Stream
 from rookery.sim.loop import run_virtual
 from rookery.sim.network import Conditions
 from rookery.wire.path import PeerPath

@@ -25,7 +25,7 @@ from rookery.errors import RemoteError, UsageError
 from rookery.identity.identity import Identity
 from rookery.link.channels.box import MESSAGE_SIZE_MAX, message_id, parse_box_id
 from rookery.link.channels.box_seal import Letter, seal, unseal
-from rookery.runtime.box import BoxClient
+from rookery.runtime.channels.box import BoxClient
 from rookery.runtime.resolve import checked_hashname
 
 app = App(name="box")

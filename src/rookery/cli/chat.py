@@ -28,8 +28,8 @@ from rookery.link.channels.chat_events import (
     Refused,
     Said,
 )
-from rookery.runtime.chat import Invitation
-from rookery.runtime.chat_room import ChatRoom
+from rookery.runtime.channels.chat import Invitation
+from rookery.runtime.channels.chat_room import ChatRoom
 
 
 def chat(

@@ -20,9 +20,9 @@ from rookery.identity.cipher_sets import DEFAULT_CSIDS, KNOWN_CSIDS
 from rookery.identity.identity import Identity
 from rookery.link.stranger import Stranger
 from rookery.runtime.create import LOOPBACK, create, parse_address
+from rookery.runtime.gates.udp_gate import UdpGate
 from rookery.runtime.link import Link
 from rookery.runtime.mesh import Mesh
-from rookery.runtime.udp_gate import UdpGate
 from rookery.wire.path import NetPath
 from rookery.wire.uri import LinkAddress
 

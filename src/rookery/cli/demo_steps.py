@@ -14,10 +14,10 @@ from rookery.cli.demo_world import World
 from rookery.errors import ProtocolError
 from rookery.link.channels.chat_events import Said
 from rookery.link.channels.sock_rules import Rules
-from rookery.runtime.chat import Invitation
-from rookery.runtime.chat_room import ChatRoom
+from rookery.runtime.channels.chat import Invitation
+from rookery.runtime.channels.chat_room import ChatRoom
+from rookery.runtime.channels.stream import Stream
 from rookery.runtime.link import Link
-from rookery.runtime.stream import Stream
 from rookery.wire.uri import LinkAddress
 
 STREAM_SIZE = 10 << 20

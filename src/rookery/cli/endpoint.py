@@ -18,10 +18,10 @@ from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_link
 from rookery.errors import UsageError
 from rookery.link.channels.sock_rules import Rules
+from rookery.runtime.channels.stream import Stream
 from rookery.runtime.create import LOOPBACK, create
+from rookery.runtime.gates.tls import server_context
 from rookery.runtime.mesh import Mesh
-from rookery.runtime.stream import Stream
-from rookery.runtime.tls import server_context
 
 _ECHO_SIZE = 1 << 16
 

@@ -12,7 +12,7 @@ from rookery.cli.options import DIALLING, OUTPUT, Dialling, Output, Target
 from rookery.cli.screen import print_json
 from rookery.cli.target import parse_target
 from rookery.errors import DeniedError, UsageError
-from rookery.runtime.sock import Forward
+from rookery.runtime.channels.sock import Forward
 
 LOCAL_HOST = "127.0.0.1"
 _WATCH_S = 0.2

@@ -10,7 +10,7 @@ from rookery.cli.options import DIALLING, OUTPUT, Dialling, Output, Target
 from rookery.cli.screen import print_json
 from rookery.cli.target import parse_target
 from rookery.errors import UsageError
-from rookery.runtime.stream import Stream
+from rookery.runtime.channels.stream import Stream
 
 _READ_SIZE = 1 << 16
 

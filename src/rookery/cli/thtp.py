@@ -15,8 +15,8 @@ from rookery.cli.payload import payload
 from rookery.cli.screen import print_json, printable
 from rookery.cli.target import parse_target
 from rookery.errors import UsageError
+from rookery.runtime.channels.thtp import Response
 from rookery.runtime.link import Link
-from rookery.runtime.thtp import Response
 
 _ERROR_STATUS = 400
 

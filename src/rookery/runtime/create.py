@@ -14,9 +14,9 @@ from rookery.identity.cipher_sets import DEFAULT_CSIDS
 from rookery.identity.identity import Identity
 from rookery.link.admission import AdmissionLimits
 from rookery.runtime import keystore
+from rookery.runtime.gates.tcp_gate import TcpGate
+from rookery.runtime.gates.udp_gate import UdpGate
 from rookery.runtime.mesh import Mesh
-from rookery.runtime.tcp_gate import TcpGate
-from rookery.runtime.udp_gate import UdpGate
 from rookery.wire.lob import JsonObject
 from rookery.wire.path import UrlPath, parse_path
 

@@ -18,8 +18,8 @@ from functools import partial
 from typing import Protocol, cast
 
 from rookery.errors import DecodeError, UnreachableError
-from rookery.runtime.address import keep_alive
 from rookery.runtime.crow_gate import Drop, Threshold
+from rookery.runtime.gates.address import keep_alive
 from rookery.wire.frame import Deframer, frame
 
 _CLOSE_S = 1.0  # for peers to take what is still to be written

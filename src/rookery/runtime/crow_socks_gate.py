@@ -20,7 +20,6 @@ from collections.abc import Iterable
 
 from rookery.errors import UsageError
 from rookery.runtime import socks5
-from rookery.runtime.address import BACKLOG, bound_socket
 from rookery.runtime.crow_connection import Connections, CrowConnection, Owner, StreamLimits
 from rookery.runtime.crow_gate import (
     LOOPBACK,
@@ -31,6 +30,7 @@ from rookery.runtime.crow_gate import (
     Threshold,
     checked_id,
 )
+from rookery.runtime.gates.address import BACKLOG, bound_socket
 from rookery.wire.crow_packet import Packet
 
 ID = 14

@@ -12,7 +12,6 @@ import socket
 from collections.abc import Iterable
 
 from rookery.errors import UsageError
-from rookery.runtime.address import BACKLOG, advertised_ip, bound_socket
 from rookery.runtime.crow_connection import Connections, CrowConnection, StreamLimits
 from rookery.runtime.crow_gate import (
     LOOPBACK,
@@ -23,6 +22,7 @@ from rookery.runtime.crow_gate import (
     Threshold,
     checked_id,
 )
+from rookery.runtime.gates.address import BACKLOG, advertised_ip, bound_socket
 from rookery.wire.crow_address import udp_hop
 from rookery.wire.crow_packet import Packet
 

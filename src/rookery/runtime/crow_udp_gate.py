@@ -12,8 +12,6 @@ from collections.abc import Iterable
 from typing import Self
 
 from rookery.errors import UsageError
-from rookery.runtime.address import SocketAddress, advertised_ip, bound_socket
-from rookery.runtime.burst_socket import DATAGRAM_SIZE_MAX, BurstSocket
 from rookery.runtime.crow_gate import (
     LOOPBACK,
     AllowList,
@@ -23,6 +21,8 @@ from rookery.runtime.crow_gate import (
     Threshold,
     checked_id,
 )
+from rookery.runtime.gates.address import SocketAddress, advertised_ip, bound_socket
+from rookery.runtime.gates.burst_socket import DATAGRAM_SIZE_MAX, BurstSocket
 from rookery.wire.crow_address import udp_hop
 from rookery.wire.crow_packet import Packet
 

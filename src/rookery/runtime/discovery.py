@@ -12,8 +12,8 @@ from ipaddress import ip_address
 
 from rookery.errors import DecodeError
 from rookery.link.announcement import INTERVAL_S, MULTICAST_GROUP, PORT
-from rookery.runtime.gate import Receiver
-from rookery.runtime.udp_gate import UdpGate
+from rookery.runtime.gates.gate import Receiver
+from rookery.runtime.gates.udp_gate import UdpGate
 from rookery.wire.lob import Packet
 from rookery.wire.path import NetPath, net_path
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import h11
 import msgspec
 
-from rookery.runtime.address import bound_socket
+from rookery.runtime.gates.address import bound_socket
 
 BODY_SIZE_MAX = 1 << 20
 CONNECTIONS_MAX = 64

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from rookery.errors import RemoteError
 from rookery.link.channels.box_seal import Letter, seal, unseal
-from rookery.runtime import thtp, ws
-from rookery.runtime.box import BoxClient
 from rookery.runtime.channel import Channel
-from rookery.runtime.chat_room import ChatRoom
+from rookery.runtime.channels import thtp, ws
+from rookery.runtime.channels.box import BoxClient
+from rookery.runtime.channels.chat_room import ChatRoom
+from rookery.runtime.channels.sock import Binding, Forward, OnAccept, SockDatagrams
+from rookery.runtime.channels.stream import Stream, open_stream
 from rookery.runtime.resolve import checked_hashname
-from rookery.runtime.sock import Binding, Forward, OnAccept, SockDatagrams
-from rookery.runtime.stream import Stream, open_stream
 from rookery.wire.lob import JsonObject
 from rookery.wire.uri import LinkAddress
 

@@ -36,15 +36,15 @@ from rookery.link.link import Link as LinkCore
 from rookery.link.link import LinkState
 from rookery.link.stranger import Stranger
 from rookery.runtime.channel import Channel
-from rookery.runtime.chat import Chats
+from rookery.runtime.channels.chat import Chats
+from rookery.runtime.channels.sock import Sock
 from rookery.runtime.discovery import Discovery
-from rookery.runtime.gate import Gate
+from rookery.runtime.gates.gate import Gate
+from rookery.runtime.gates.udp_gate import UdpGate
 from rookery.runtime.link import Link
 from rookery.runtime.mesh_channels import MeshChannels
 from rookery.runtime.resolve import checked_hashname, parse_link, resolved_paths
 from rookery.runtime.services import Handler, Services
-from rookery.runtime.sock import Sock
-from rookery.runtime.udp_gate import UdpGate
 from rookery.wire.lob import JsonObject, Packet
 from rookery.wire.path import Path, PeerPath
 from rookery.wire.uri import LinkAddress

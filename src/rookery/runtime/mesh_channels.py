@@ -11,16 +11,16 @@ from rookery.link.channels.sock_rules import Rules
 from rookery.link.channels.stream import TYPE as STREAM
 from rookery.link.channels.thtp import TYPE as THTP
 from rookery.link.channels.ws import TYPE as WS
-from rookery.runtime.box_keeper import BoxKeeper, OnBoxes
-from rookery.runtime.chat import Chats, OnInvite
+from rookery.runtime.channels.box_keeper import BoxKeeper, OnBoxes
+from rookery.runtime.channels.chat import Chats, OnInvite
+from rookery.runtime.channels.sock import Sock
+from rookery.runtime.channels.stream import Stream, stream_handler
+from rookery.runtime.channels.thtp_asgi import AsgiApp, serve_asgi
+from rookery.runtime.channels.thtp_files import serve_files
+from rookery.runtime.channels.thtp_proxy import serve_proxy
+from rookery.runtime.channels.ws import WebSocket, serve_ws
 from rookery.runtime.link import Link
 from rookery.runtime.services import Handler
-from rookery.runtime.sock import Sock
-from rookery.runtime.stream import Stream, stream_handler
-from rookery.runtime.thtp_asgi import AsgiApp, serve_asgi
-from rookery.runtime.thtp_files import serve_files
-from rookery.runtime.thtp_proxy import serve_proxy
-from rookery.runtime.ws import WebSocket, serve_ws
 
 
 class MeshChannels:

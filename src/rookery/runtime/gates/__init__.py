@@ -1,0 +1,1 @@
+"""The transports: where packets enter and leave the process."""

@@ -1,0 +1,302 @@
+"""One TCP connection: bytes through TLS, framing and cloak into packets, and back.
+
+    socket ─▶ [TLS] ─▶ framing ─▶ reveal ──▶ owner.received
+    socket ◀─ [TLS] ◀─ framing ◀─ [cloak] ◀─ send            one write per turn of the loop
+
+It writes nothing before it was told to `send`, apart from what TLS and HTTP demand of whoever is
+asked. Packets are not cloaked until the peer's are: the public JavaScript peer does not understand
+cloaked ones here.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+from rookery.errors import DecodeError
+from rookery.runtime.gates.address import acknowledge_at_once, keep_alive
+from rookery.runtime.gates.framing import PACKET_SIZE_MAX, Accepted, Dialect, Framing
+from rookery.runtime.gates.gate import GateCounters
+from rookery.runtime.gates.tls import TlsLayer
+from rookery.wire.cloak import cloak, reveal
+from rookery.wire.lob import Packet
+from rookery.wire.path import Path, net_path
+
+_TURN_SIZE = 1 << 16  # bytes that one connection may bring in one turn of the loop
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionLimits:
+    """Bounds on what others can make a gate hold."""
+
+    dial_s: float = 10.0  # until a connection is made, and again until packets can be sent
+    first_packet_s: float = 10.0  # until an accepted connection has brought a whole packet
+    answer_s: float = 60.0  # until whoever was dialled has answered
+    dials_max: int = 64
+    inbound_max: int = 1024
+    outbound_max: int = 1024
+    dial_queue_size_max: int = 1 << 18  # bytes kept per connection while it is being made
+    write_queue_size_max: int = 4 << 20
+
+
+class Owner(Protocol):
+    """The gate, as its connections see it."""
+
+    limits: ConnectionLimits
+    counters: GateCounters
+    nonces: Iterator[bytes]
+
+    def connected(self, connection: "Connection") -> None:
+        """The socket is there."""
+
+    def heard(self, connection: "Connection") -> None:
+        """Its first packet is about to be reported."""
+
+    def addressed(self, connection: "Connection") -> None:
+        """The mesh sends to it for the first time."""
+
+    def received(self, path: Path, packet: Packet) -> None: ...
+
+    def drained(self) -> None: ...
+
+    def unsent(self, connection: "Connection") -> None:
+        """It waits for `flush`."""
+
+    def closed(self, connection: "Connection") -> None: ...
+
+
+class Connection(asyncio.Protocol):
+    """A stream to one peer: what accepted and dialled ones have in common."""
+
+    def __init__(self, owner: Owner, framing: Framing, tls: TlsLayer | None) -> None:
+        self.is_heard = False
+        self.is_addressed = False
+        self.path: Path | None = None
+        self._loop = asyncio.get_running_loop()
+        self.gone: asyncio.Future[None] = self._loop.create_future()
+        self._owner = owner
+        self._framing = framing
+        self._tls = tls
+        self._transport: asyncio.Transport | None = None
+        self._cloaked = False
+        self._waiting: list[bytes] = []  # packets, until the framing is ready
+        self._waiting_size = 0
+        self._outgoing: list[bytes] = []  # buffers, until `flush`
+        self._outgoing_size = 0
+        self._timer: asyncio.TimerHandle | None = None
+        self._closing = False
+
+    def _stages(self) -> Iterator[tuple[float, Callable[[], bool]]]:
+        """What must have become true after how many further seconds, or the connection ends."""
+        raise NotImplementedError
+
+    def send(self, data: bytes) -> None:
+        """Send one serialised packet soon, or drop it."""
+        if not self.is_addressed:
+            self.is_addressed = True
+            self._owner.addressed(self)
+        if self._closing:
+            self._owner.counters.dropped += 1
+        elif self._is_ready:
+            self._write(data)
+        elif self._waiting_size + len(data) > self._owner.limits.dial_queue_size_max:
+            self._owner.counters.dropped += 1
+        else:
+            self._waiting.append(data)
+            self._waiting_size += len(data)
+
+    def flush(self) -> None:
+        """Hand everything that was sent since the last time to the socket at once."""
+        buffers, self._outgoing, self._outgoing_size = self._outgoing, [], 0
+        if not buffers or self._transport is None or self._transport.is_closing():
+            return
+        try:
+            if self._tls is None:
+                self._transport.writelines(buffers)
+            else:  # joined, as TLS makes a record of each buffer
+                self._transport.write(self._tls.seal(b"".join(buffers)))
+        except (DecodeError, RuntimeError):  # the latter is uvloop's for a socket reset meanwhile
+            self.abort()
+
+    def close(self) -> None:
+        """End the connection once what was sent is written."""
+        if not self._closing and self._transport is not None:
+            self.flush()
+            self._closing = True
+            self._transport.close()
+
+    def abort(self) -> None:
+        self._closing = True
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # uvloop's transports are not asyncio.Transport by inheritance.
+        self._transport = cast(asyncio.Transport, transport)
+        with contextlib.suppress(OSError):  # the peer may have left already
+            keep_alive(transport.get_extra_info("socket"))
+        self._owner.connected(self)
+        if self._closing:  # by the owner, or before the dial had ended
+            self._transport.abort()
+            return
+        self._watch(self._stages())
+        self._settle()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._closing = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if not self.gone.done():
+            self.gone.set_result(None)
+            self._owner.closed(self)
+
+    def data_received(self, data: bytes) -> None:
+        self._owner.counters.bytes_in += len(data)
+        try:
+            self._receive(data)
+        except DecodeError:
+            self._owner.counters.malformed += 1
+            self.abort()
+        finally:
+            self._owner.drained()
+            if len(data) >= _TURN_SIZE:
+                self._let_others_go_on()
+            if self._framing.is_public and self._transport is not None:
+                with contextlib.suppress(OSError):
+                    acknowledge_at_once(self._transport.get_extra_info("socket"))
+
+    def _let_others_go_on(self) -> None:
+        """Read on in the next turn: a busy peer could fill this one for a tenth of a second."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+            self._loop.call_soon(self._read_on)
+
+    def _read_on(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    @property
+    def _is_ready(self) -> bool:
+        connected = self._transport is not None and (self._tls is None or self._tls.ready)
+        return connected and self._framing.ready
+
+    def _receive(self, data: bytes) -> None:
+        if self._tls is not None:
+            data = self._tls.feed(data)
+        if data:
+            for packet in self._framing.feed(data):
+                self._packet(packet)
+                if self._closing:
+                    return
+        self._settle()
+
+    def _packet(self, data: bytes) -> None:
+        packet = reveal(data)
+        if not self._cloaked and data[0] != 0:
+            # A plain packet with a long head begins with another byte, too, but loses none.
+            self._cloaked = len(packet.head) + len(packet.body) + 2 < len(data)
+        self._owner.counters.packets_in += 1
+        if not self.is_heard:
+            self.is_heard = True
+            self._owner.heard(self)
+        if self.path is not None and not self._closing:
+            self._owner.received(self.path, packet)
+
+    def _settle(self) -> None:
+        """Write what TLS and the framing have to say, and what had to wait for them."""
+        assert self._transport is not None
+        if self._tls is not None:
+            self._transport.write(self._tls.seal(b""))
+            if not self._tls.ready:
+                return
+        if control := self._framing.control():
+            if self._unwritten_size > self._owner.limits.write_queue_size_max:
+                raise DecodeError("asks, but does not read the answers")
+            self._append((control,))
+        if self._waiting and self._framing.ready:
+            waiting, self._waiting, self._waiting_size = self._waiting, [], 0
+            for packet in waiting:
+                self._write(packet)
+        if self._framing.finished or (self._tls is not None and self._tls.finished):
+            self._owner.counters.refused += not self.is_heard
+            self.close()
+
+    @property
+    def _unwritten_size(self) -> int:
+        assert self._transport is not None
+        return self._outgoing_size + self._transport.get_write_buffer_size()
+
+    def _write(self, packet: bytes) -> None:
+        counters = self._owner.counters
+        if self._cloaked:
+            packet = cloak(packet, next(self._owner.nonces))
+        size = len(packet)
+        if (
+            size > PACKET_SIZE_MAX
+            or self._unwritten_size + size > self._owner.limits.write_queue_size_max
+        ):
+            counters.dropped += 1
+            return
+        counters.packets_out += 1
+        counters.bytes_out += size
+        self._append(self._framing.encode(packet))
+
+    def _append(self, buffers: Iterable[bytes]) -> None:
+        if not self._outgoing:
+            self._owner.unsent(self)
+        self._outgoing += buffers
+        self._outgoing_size += sum(map(len, buffers))
+
+    def _watch(self, stages: Iterator[tuple[float, Callable[[], bool]]]) -> None:
+        stage = next(stages, None)
+        if stage is not None:
+            self._timer = self._loop.call_later(stage[0], self._overdue, stage[1], stages)
+
+    def _overdue(
+        self, reached: Callable[[], bool], stages: Iterator[tuple[float, Callable[[], bool]]]
+    ) -> None:
+        if reached():
+            self._watch(stages)
+        else:
+            self._owner.counters.refused += 1
+            self.abort()
+
+
+class AcceptedConnection(Connection):
+    """A connection that a peer dialled. Its path is settled by what it turns out to speak."""
+
+    def __init__(self, owner: Owner, carrier: str, framing: Accepted, tls: TlsLayer | None) -> None:
+        super().__init__(owner, framing, tls)
+        self.ip = ""
+        self._port = 0
+        self._carrier = carrier
+        self._accepted = framing
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        peer = transport.get_extra_info("peername")
+        if peer:  # None when it has left already
+            self.ip, self._port = peer[0], peer[1]
+        super().connection_made(transport)
+
+    def identify(self) -> Path:
+        """Where the peer is, now that its framing is known."""
+        carrier = "ws" if self._accepted.dialect is Dialect.HTTP else self._carrier
+        self.path = net_path(carrier, self.ip, self._port)
+        return self.path
+
+    def _stages(self) -> Iterator[tuple[float, Callable[[], bool]]]:
+        yield self._owner.limits.first_packet_s, lambda: self.is_heard
+        yield self._owner.limits.answer_s, lambda: self.is_addressed
+
+
+class DialledConnection(Connection):
+    """A connection that the mesh asked for."""
+
+    def __init__(self, owner: Owner, path: Path, framing: Framing, tls: TlsLayer | None) -> None:
+        super().__init__(owner, framing, tls)
+        self.path = path
+
+    def _stages(self) -> Iterator[tuple[float, Callable[[], bool]]]:
+        yield self._owner.limits.dial_s, lambda: self._is_ready
+        yield self._owner.limits.answer_s, lambda: self.is_heard

@@ -1,0 +1,159 @@
+"""Framing: how packets lie in a stream of bytes, and how to tell which way a peer chose.
+
+    preface   → frames, between rookery endpoints
+    "GET "    → HTTP, and a WebSocket after its upgrade (rookery.runtime.gates.websocket)
+    any other → Telehash chunks
+
+All three are sans-IO: bytes in, packets out, and the other way round.
+"""
+
+from collections.abc import Callable
+from enum import Enum, auto
+from typing import Protocol
+
+from rookery.wire.chunking import Dechunker, chunk
+from rookery.wire.frame import FRAME_SIZE_MAX, KEEPALIVE, PREFACE, Deframer, frame
+
+PACKET_SIZE_MAX = FRAME_SIZE_MAX
+
+_HTTP = b"GET "
+_COPY_SIZE_MAX = 4096  # one buffer is cheaper than two up to about here
+
+
+class Framing(Protocol):
+    """The state of one stream, both ways."""
+
+    @property
+    def ready(self) -> bool:
+        """Packets may be encoded."""
+
+    @property
+    def finished(self) -> bool:
+        """Nothing more will come: close once `control` is written."""
+
+    @property
+    def is_public(self) -> bool:
+        """The peer is not one of ours."""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The packets that `data` completes; DecodeError when it makes no sense."""
+
+    def encode(self, packet: bytes) -> tuple[bytes, ...]:
+        """The buffers to write for one packet."""
+
+    def control(self) -> bytes:
+        """What the framing itself has to say since last asked."""
+
+
+class Chunks:
+    """Telehash chunking."""
+
+    ready = True
+    finished = False
+    is_public = True
+
+    def __init__(self) -> None:
+        self._dechunker = Dechunker(PACKET_SIZE_MAX)
+
+    def feed(self, data: bytes) -> list[bytes]:
+        return self._dechunker.feed(data)
+
+    def encode(self, packet: bytes) -> tuple[bytes, ...]:
+        return (chunk(packet),)
+
+    def control(self) -> bytes:
+        return b""
+
+
+class Frames:
+    """Length-prefixed frames; the side that dials opens with the preface."""
+
+    ready = True
+    finished = False
+    is_public = False
+
+    def __init__(self, opening: bytes = b"") -> None:
+        self._deframer = Deframer()
+        self._opening = opening
+
+    def feed(self, data: bytes) -> list[bytes]:
+        return self._deframer.feed(data)
+
+    def encode(self, packet: bytes) -> tuple[bytes, ...]:
+        if len(packet) <= _COPY_SIZE_MAX:
+            return (frame(packet),)
+        return len(packet).to_bytes(len(KEEPALIVE), "big"), packet
+
+    def control(self) -> bytes:
+        opening, self._opening = self._opening, b""
+        return opening
+
+
+class Dialect(Enum):
+    FRAMES = auto()
+    HTTP = auto()
+    CHUNKS = auto()
+
+
+def recognise(first: bytes) -> Dialect | None:
+    """What a dialling peer speaks, by its first bytes; None while they are too few to tell."""
+    if first.startswith(PREFACE):
+        return Dialect.FRAMES
+    if first.startswith(_HTTP):
+        return Dialect.HTTP
+    if PREFACE.startswith(first) or _HTTP.startswith(first):
+        return None
+    return Dialect.CHUNKS
+
+
+class Accepted:
+    """The stream of a peer that dialled us: speaks as the peer does, once that is clear."""
+
+    def __init__(self, http: Callable[[], Framing]) -> None:
+        self.dialect: Dialect | None = None
+        self._http = http
+        self._first = b""
+        self._framing: Framing = Chunks()
+
+    @property
+    def ready(self) -> bool:
+        return self.dialect is not None and self._framing.ready
+
+    @property
+    def finished(self) -> bool:
+        return self._framing.finished
+
+    @property
+    def is_public(self) -> bool:
+        return self._framing.is_public
+
+    def feed(self, data: bytes) -> list[bytes]:
+        if self.dialect is None:
+            data = self._first + data
+            self.dialect = recognise(data)
+            match self.dialect:
+                case None:
+                    self._first = data
+                    return []
+                case Dialect.FRAMES:
+                    self._framing = Frames()
+                    data = data[len(PREFACE) :]
+                case Dialect.HTTP:
+                    self._framing = self._http()
+        return self._framing.feed(data)
+
+    def encode(self, packet: bytes) -> tuple[bytes, ...]:
+        return self._framing.encode(packet)
+
+    def control(self) -> bytes:
+        return self._framing.control()
+
+
+def dialled(first_packet: bytes) -> Framing:
+    """How to speak to the peer that this packet opens a connection to.
+
+    Only a rookery endpoint understands a handshake of cipher set 40, so it understands frames.
+    """
+    if first_packet.startswith(b"\x00\x01\x40"):
+        return Frames(PREFACE)
+    return Chunks()

@@ -1,0 +1,243 @@
+"""TCP, TLS and WebSocket: everything that has connections, dialled or accepted, by path.
+
+A listener serves all framings on one port (`framing` tells them apart). Sending to a path without a
+connection dials it; meanwhile packets wait. Peers can make a gate hold no more than its limits say.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections import Counter
+from functools import partial
+
+from rookery.errors import CongestionError, DecodeError, RookeryError
+from rookery.runtime.gates.address import BACKLOG, advertised_ip, bound_socket, origin
+from rookery.runtime.gates.connection import (
+    AcceptedConnection,
+    Connection,
+    ConnectionLimits,
+    DialledConnection,
+)
+from rookery.runtime.gates.framing import Accepted, Framing, dialled
+from rookery.runtime.gates.gate import GateCounters, Receiver
+from rookery.runtime.gates.nonces import nonces
+from rookery.runtime.gates.tls import TlsLayer, client_context
+from rookery.runtime.gates.websocket import (
+    RESOURCE,
+    AcceptedSocket,
+    DialledSocket,
+    LinkJson,
+    split_url,
+)
+from rookery.wire.lob import JsonObject, Packet
+from rookery.wire.path import NetPath, Path, UrlPath, net_path
+
+_CLOSE_S = 1.0  # for peers to take what is still to be written
+
+
+def _undiscoverable() -> JsonObject | None:
+    return None
+
+
+class TcpGate:
+    """Dials from the beginning; accepts after `listen`, on any number of addresses."""
+
+    kinds = frozenset({"tcp4", "tcp6", "tls4", "tls6", "ws4", "ws6", "http"})
+
+    def __init__(
+        self,
+        receiver: Receiver,
+        *,
+        limits: ConnectionLimits | None = None,
+        tls: ssl.SSLContext | None = None,
+        resource: str = RESOURCE,
+        link_json: LinkJson = _undiscoverable,
+    ) -> None:
+        """`tls` is for dialling; without it any certificate will do.
+
+        `resource` is what a WebSocket must ask for. `link_json` is asked at each `GET /`: it
+        returns what strangers may know, or None.
+        """
+        self.limits = limits or ConnectionLimits()
+        self.counters = GateCounters()
+        self.nonces = nonces()
+        self._receiver = receiver
+        self._loop = asyncio.get_running_loop()
+        self._tls = tls
+        self._resource = resource
+        self._link_json = link_json
+        self._paths: list[Path] = []
+        self._servers: list[asyncio.Server] = []
+        self._connections: dict[Path, Connection] = {}
+        self._inbound: set[AcceptedConnection] = set()
+        self._outbound: set[DialledConnection] = set()
+        self._strangers: Counter[bytes] = Counter()  # not yet addressed, by where they are from
+        self._dials: set[asyncio.Task[None]] = set()
+        self._unsent: list[Connection] = []
+        self._closed = False
+
+    async def listen(
+        self, host: str = "127.0.0.1", port: int = 0, *, tls: ssl.SSLContext | None = None
+    ) -> NetPath:
+        """Accept connections here, inside TLS if a context is given; UsageError if that fails."""
+        sock = await bound_socket(socket.SOCK_STREAM, host, port)
+        ip, bound_port, *_ = sock.getsockname()
+        carrier = "tcp" if tls is None else "tls"
+
+        def accept() -> AcceptedConnection:
+            layer = None if tls is None else TlsLayer.accepting(tls)
+            return AcceptedConnection(self, carrier, Accepted(self._http), layer)
+
+        self._servers.append(await self._loop.create_server(accept, sock=sock, backlog=BACKLOG))
+        path = net_path(carrier, advertised_ip(ip), bound_port)
+        self._paths.append(path)
+        return path
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        return tuple(self._paths)
+
+    def send(self, path: Path, data: bytes) -> None:
+        """Send one packet over the connection to `path`, dialling if there is none."""
+        connection = self._connections.get(path) or self._dial(path, data)
+        if connection is None:
+            self.counters.dropped += 1
+        else:
+            connection.send(data)
+
+    async def close(self) -> None:
+        """End everything; what was sent is still written to peers that read."""
+        self._closed = True
+        for server in self._servers:
+            server.close()
+        for dial in self._dials:
+            dial.cancel()
+        await asyncio.gather(*self._dials, return_exceptions=True)
+        connections = [*self._inbound, *self._outbound]
+        if connections:
+            for connection in connections:
+                connection.close()
+            gone = [connection.gone for connection in connections]
+            await asyncio.wait(gone, timeout=_CLOSE_S)
+            for connection in connections:
+                connection.abort()
+            await asyncio.wait(gone)
+        for server in self._servers:
+            await server.wait_closed()
+
+    def _http(self) -> Framing:
+        return AcceptedSocket(self._resource, self._link_json)
+
+    def _dial(self, path: Path, first_packet: bytes) -> Connection | None:
+        if self._closed:
+            return None
+        try:
+            connection, host, port = self._dialled(path, first_packet)
+        except (RookeryError, ValueError):  # ValueError: TLS does not like the host's name
+            self.counters.refused += 1
+            self._loop.call_soon(self._receiver.lost, path)  # not while the receiver still sends
+            return None
+        self._connections[path] = connection
+        self._outbound.add(connection)
+        dial = self._loop.create_task(self._connect(connection, host, port))
+        self._dials.add(dial)
+        dial.add_done_callback(partial(self._dial_ended, connection))
+        return connection
+
+    def _dial_ended(self, connection: Connection, dial: asyncio.Task[None]) -> None:
+        self._dials.discard(dial)
+        if dial.cancelled():  # possibly before it began, and uvloop does not report the loss
+            connection.connection_lost(None)
+
+    def _dialled(self, path: Path, first_packet: bytes) -> tuple[DialledConnection, str, int]:
+        limits = self.limits
+        if len(self._dials) >= limits.dials_max or len(self._outbound) >= limits.outbound_max:
+            raise CongestionError("too many connections")
+        framing: Framing
+        match path:
+            case UrlPath():
+                url, host, port = split_url(path.url)
+                framing, inside_tls = DialledSocket(url), url.scheme == "https"
+            case NetPath() if path.kind[:3] in ("tcp", "tls"):
+                host, port = path.address
+                framing, inside_tls = dialled(first_packet), path.kind.startswith("tls")
+            case _:
+                raise DecodeError("nothing that can be dialled")
+        layer = TlsLayer.dialling(self._client_tls(), host) if inside_tls else None
+        return DialledConnection(self, path, framing, layer), host, port
+
+    def _client_tls(self) -> ssl.SSLContext:
+        if self._tls is None:
+            self._tls = client_context()
+        return self._tls
+
+    async def _connect(self, connection: DialledConnection, host: str, port: int) -> None:
+        try:
+            async with asyncio.timeout(self.limits.dial_s):
+                await self._loop.create_connection(lambda: connection, host, port)
+        except (OSError, ValueError, OverflowError):  # nobody there, no such name, no such port
+            self.counters.refused += 1
+            connection.connection_lost(None)
+
+    # What connections report.
+
+    def connected(self, connection: Connection) -> None:
+        if not isinstance(connection, AcceptedConnection):
+            return
+        source = origin(connection.ip)
+        if (
+            self._closed
+            or len(self._inbound) >= self.limits.inbound_max
+            or self._strangers[source] >= self.limits.inbound_max // 2
+        ):
+            self.counters.refused += 1
+            connection.abort()
+        else:
+            self._inbound.add(connection)
+            self._strangers[source] += 1
+
+    def heard(self, connection: Connection) -> None:
+        if isinstance(connection, AcceptedConnection):
+            path = connection.identify()
+            if self._connections.setdefault(path, connection) is not connection:
+                self.counters.refused += 1  # the same peer port, through another listener of ours
+                connection.abort()
+
+    def addressed(self, connection: Connection) -> None:
+        if isinstance(connection, AcceptedConnection):
+            self._no_stranger(connection)
+
+    def received(self, path: Path, packet: Packet) -> None:
+        self._receiver.received(path, packet)
+
+    def drained(self) -> None:
+        self._receiver.drained()
+        self._flush()
+
+    def unsent(self, connection: Connection) -> None:
+        if not self._unsent:
+            self._loop.call_soon(self._flush)
+        self._unsent.append(connection)
+
+    def closed(self, connection: Connection) -> None:
+        if isinstance(connection, AcceptedConnection) and connection in self._inbound:
+            self._inbound.remove(connection)
+            if not connection.is_addressed:
+                self._no_stranger(connection)
+        elif isinstance(connection, DialledConnection):
+            self._outbound.discard(connection)
+        path = connection.path
+        if path is not None and self._connections.get(path) is connection:
+            del self._connections[path]
+            self._receiver.lost(path)
+
+    def _no_stranger(self, connection: AcceptedConnection) -> None:
+        source = origin(connection.ip)
+        self._strangers[source] -= 1
+        if not self._strangers[source]:
+            del self._strangers[source]
+
+    def _flush(self) -> None:
+        unsent, self._unsent = self._unsent, []
+        for connection in unsent:
+            connection.flush()
