@@ -113,3 +113,38 @@ def test_a_reserved_number_is_used_unless_it_is_still_in_use() -> None:
             Ticket(number), HERE, b"", 0.0, type=0, qos=2, ackquant_ms=100, seqid=700
         )
     assert [packet.seqid for packet in sender.sent] == [700, 0, 1]
+
+
+def test_repeats_narrow_the_window_and_acknowledgements_widen_it_again() -> None:
+    """C3: a receiver that falls behind is not drowned in copies."""
+    sender = Sender(DeliveryLimits(unacked_max=8))
+    for _ in range(40):
+        sender.submit()
+    assert len(sender.sent) == 8
+    sender.delivery.tick(0.104)
+    assert len(sender.sent) == 16  # each once more, and the window is 4 from now on
+    for seqid in range(4):
+        sender.delivery.acknowledged(HERE, seqid, 1, 0.11)
+    assert len(sender.sent) == 16
+    for seqid in range(4, 8):
+        sender.delivery.acknowledged(HERE, seqid, 1, 0.12)
+    assert [packet.seqid for packet in sender.sent[16:]] == [8, 9, 10, 11]
+    for seqid in range(8, 40):
+        assert sender.delivery.acknowledged(HERE, seqid, 1, 0.13)
+        under_way = len(sender.sent) - 8 - (seqid + 1)
+        assert under_way <= 8
+    assert len(sender.told) == 40
+
+
+def test_a_window_never_closes() -> None:
+    sender = Sender(DeliveryLimits(unacked_max=2))
+    for _ in range(4):
+        sender.submit()
+    for _ in range(4):
+        deadline = sender.delivery.deadline
+        assert deadline is not None
+        sender.delivery.tick(deadline)
+    assert sender.delivery.acknowledged(HERE, 0, 1, 0.5)
+    assert sender.delivery.acknowledged(HERE, 1, 1, 0.5)
+    assert sender.sent[-1].seqid == 2
+    assert sender.delivery.room(HERE) == 2 + 1024 - 2

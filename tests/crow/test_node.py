@@ -11,14 +11,16 @@ from rookery.crow.events import (
     NodeMessage,
     NodeRefused,
     Ticket,
+    Transmit,
     Undelivered,
 )
-from rookery.crow.node import DYNAMIC_MIN, Alarm, NodeLimits
+from rookery.crow.node import DYNAMIC_MIN, Alarm, NodeLimits, Nodes
 from rookery.errors import CongestionError, UsageError
 from rookery.sim.crow_world import CrowWorld, Station
 from rookery.sim.network import Conditions
+from rookery.wire.crow_address import udp_hop
 from rookery.wire.crow_node import NodePacket
-from rookery.wire.crow_packet import NODE
+from rookery.wire.crow_packet import NODE, Packet
 
 
 class Pair:
@@ -61,6 +63,18 @@ class Witness:
 
     def outcome(self, ticket: Ticket, failure: str | None, now: float) -> None:
         self.outcomes.append((ticket, failure))
+
+
+class Echo(Witness):
+    """A resident that sends back what it gets."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        super().__init__()
+        self._nodes = nodes
+
+    def received(self, message: NodeMessage, now: float) -> None:
+        address, sid, rid = message.return_address, message.rid, message.sid
+        self._nodes.send(address, sid, rid, message.data, now, qos=0)
 
 
 @pytest.fixture
@@ -299,3 +313,24 @@ def test_the_outcome_of_a_plain_message_is_told_to_the_shell(pair: Pair) -> None
     ticket = pair.send(b"lost")
     pair.world.run(1)
     assert pair.alice.notices == [Undelivered(ticket, "no acknowledgement")]
+
+
+def test_acknowledgements_come_before_what_their_messages_lead_to(station: Station) -> None:
+    """C3: or a sender would repeat itself while its messages are worked on."""
+    nodes, sender = station.nodes, udp_hop("10.0.0.9", 9)
+    echo = Echo(nodes)
+    nodes.register(5, echo)
+    for seqid in range(4):
+        data = NodePacket(7, 5, b"%d" % seqid).serialize()
+        packet = Packet(NODE, False, station.hop, 0, seqid, 1, 100, data)
+        nodes.tower.received(packet, sender[::-1], 0.0)
+    first = nodes.take(0.0, 3)
+    assert [isinstance(event, Transmit) and event.packet.is_ack for event in first[:4]] == [
+        True
+    ] * 4
+    assert len(first) == 4 + 3
+    assert nodes.is_behind
+    (last,) = nodes.take(0.0, 3)
+    assert isinstance(last, Transmit)
+    assert not last.packet.is_ack
+    assert not nodes.is_behind

@@ -17,7 +17,7 @@ class CrowRecorder:
         self.arrivals.append((packet, way_back))
         self._happened.set()
 
-    def drained(self) -> None:
+    def drained(self, *, is_more: bool = False) -> None:
         self.drains += 1
         self._happened.set()
 

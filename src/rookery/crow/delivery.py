@@ -4,8 +4,10 @@
                           │ ▲
                           └─┘ every timer, 5 transmissions, one timer more ─▶ Undelivered
 
-Each address has a window of unacknowledged packets and a bounded queue behind it. A packet gets its
-number when it leaves the queue. The order of arrival is not promised by any QoS.
+Each address has a window of unacknowledged packets and a bounded queue behind it. The window halves
+when packets have to be repeated and grows again with those that need not be: a receiver that falls
+behind would otherwise drown in copies. A packet gets its number when it leaves the queue. The order
+of arrival is not promised by any QoS.
 """
 
 from collections import deque
@@ -55,11 +57,23 @@ class _Unacked:
 class _Flow:
     """Everything on its way to one address."""
 
-    __slots__ = ("queue", "unacked")
+    __slots__ = ("narrow_until", "queue", "unacked", "window")
 
-    def __init__(self) -> None:
+    def __init__(self, window: float) -> None:
         self.unacked: dict[int, _Unacked] = {}  # by seqid
         self.queue: deque[_Unsent] = deque()
+        self.window = window
+        self.narrow_until = 0.0  # one crowd of repeats narrows the window once
+
+    def widen(self, window_max: int) -> None:
+        """Something was acknowledged at the first attempt."""
+        self.window = min(self.window + 1 / self.window, window_max)
+
+    def narrow(self, timer_s: float, now: float) -> None:
+        """Something has to be repeated: lost, or on its way for too long because of us."""
+        if now >= self.narrow_until:
+            self.window = max(self.window / 2, 1.0)
+            self.narrow_until = now + timer_s
 
 
 class Delivery:
@@ -93,8 +107,7 @@ class Delivery:
         """How many messages would be taken now."""
         flow = self._flows.get(address)
         if flow is not None:
-            room = self._limits.unacked_max - len(flow.unacked)
-            return room + self._limits.queued_max - len(flow.queue)
+            return self._room(flow)
         if len(self._flows) >= self._limits.addresses_max:
             return 0
         return self._limits.unacked_max + self._limits.queued_max
@@ -116,11 +129,11 @@ class Delivery:
         if flow is None:
             if len(self._flows) >= self._limits.addresses_max:
                 raise CongestionError(f"{len(self._flows)} addresses await acknowledgement")
-            flow = self._flows[address] = _Flow()
+            flow = self._flows[address] = _Flow(self._limits.unacked_max)
         unsent = _Unsent(ticket, type, data, qos, ackquant_ms, seqid)
-        if len(flow.unacked) < self._limits.unacked_max:
+        if len(flow.unacked) + 1 <= flow.window:
             self._send(flow, address, unsent, now)
-        elif len(flow.queue) < self._limits.queued_max:
+        elif self._room(flow) > 0:
             flow.queue.append(unsent)
         else:
             raise CongestionError(f"{len(flow.queue)} packets wait for {address.hex()}")
@@ -134,6 +147,8 @@ class Delivery:
         if unacked is None or unacked.packet.qos != qos:
             return False
         unacked.due = None
+        if flow.window < self._limits.unacked_max and unacked.repeats_left == TRANSMISSIONS - 1:
+            flow.widen(self._limits.unacked_max)
         self._emit(Delivered(unacked.ticket))
         self._remove(flow, unacked, now)
         return True
@@ -142,6 +157,7 @@ class Delivery:
         for unacked in self._timers.take_due(now):
             if unacked.repeats_left:
                 unacked.repeats_left -= 1
+                self._flows[unacked.packet.address].narrow(unacked.timer_s, now)
                 self._transmit(unacked.packet)
                 self._timers.wait(unacked, unacked.timer_s, now)
             else:
@@ -165,7 +181,11 @@ class Delivery:
     def _remove(self, flow: _Flow, unacked: _Unacked, now: float) -> None:
         packet = unacked.packet
         del flow.unacked[packet.seqid]
-        if flow.queue:
+        while flow.queue and len(flow.unacked) + 1 <= flow.window:
             self._send(flow, packet.address, flow.queue.popleft(), now)
-        elif not flow.unacked:
+        if not flow.unacked:
             del self._flows[packet.address]
+
+    def _room(self, flow: _Flow) -> int:
+        limits = self._limits
+        return limits.unacked_max + limits.queued_max - len(flow.unacked) - len(flow.queue)

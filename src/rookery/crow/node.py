@@ -10,6 +10,7 @@ reason only a registered node can send. A resident is what lives at a node insid
 channel, an acceptor, a message box); the shell hears of the other nodes by events.
 """
 
+from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
@@ -23,6 +24,7 @@ from rookery.crow.events import (
     NodeMessage,
     NodeRefused,
     Ticket,
+    TowerEvent,
     Transmit,
     Undelivered,
 )
@@ -79,6 +81,7 @@ class Nodes:
         self._splitting = Splitting(tower, self._split_outcome)
         self._alarms: Lanes[Alarm] = Lanes()
         self._events: list[Event] = []
+        self._unhandled: deque[TowerEvent] = deque()
         # Random, so that nobody's late packets meet whoever gets the same id after a restart.
         self._next_dynamic = int.from_bytes(tower.random(2), "little") % _DYNAMIC_COUNT
 
@@ -165,18 +168,34 @@ class Nodes:
         for alarm in self._alarms.take_due(now):
             alarm.ring(now)
 
-    def take(self, now: float) -> list[Event]:
-        """What happened since the last call, in order, the tower's events included."""
-        # What residents answer comes out of the tower again.
-        while events := self.tower.take():
-            for event in events:
-                if type(event) is Transmit:  # most are
-                    self._events.append(event)
-                else:
-                    self._handle(event, now)
+    def take(self, now: float, handled_max: int | None = None) -> list[Event]:
+        """What happened since the last call, the tower's events included.
+
+        Transmissions come first: an acknowledgement shall not wait for what its message leads to.
+        With `handled_max` no more of the others are handled; call again while `is_behind`.
+        """
+        left = -1 if handled_max is None else handled_max
+        while left and (self._unhandled or self._fetch()):
+            self._handle(self._unhandled.popleft(), now)
+            left -= 1
+        self._fetch()  # what residents have answered
         taken = self._events
         self._events = []
         return taken
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether `take` has left something for the next call."""
+        return bool(self._unhandled)
+
+    def _fetch(self) -> bool:
+        """Sort what the tower has; whether there is anything to handle."""
+        for event in self.tower.take():
+            if type(event) is Transmit:
+                self._events.append(event)
+            else:
+                self._unhandled.append(event)
+        return bool(self._unhandled)
 
     def _handle(self, event: Event, now: float) -> None:
         match event:

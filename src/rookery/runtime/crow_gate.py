@@ -30,8 +30,11 @@ class CrowReceiver(Protocol):
     def received(self, packet: Packet, way_back: bytes) -> None:
         """One packet came in, as it was sent; `way_back` belongs over the hop it made."""
 
-    def drained(self) -> None:
-        """A batch of reads is over: a good moment to send what they led to."""
+    def drained(self, *, is_more: bool = False) -> None:
+        """A batch of reads is over: a good moment to send what they led to.
+
+        `is_more` says that more is waiting to be read, and will be soon.
+        """
 
 
 class CrowGate(Protocol):

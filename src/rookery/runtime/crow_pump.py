@@ -7,6 +7,9 @@ from rookery.crow.events import Event, Transmit
 from rookery.crow.node import Nodes
 from rookery.wire.crow_packet import Packet
 
+HANDLED_MAX = 8  # messages whose consequences are worked out before they are carried out
+POSTPONED_MAX = 64  # turns that reading may hold up the core's clock
+
 
 class CrowPump:
     """`carry_out` may do whatever it likes with the core; what follows is carried out, too."""
@@ -30,6 +33,8 @@ class CrowPump:
         self._is_running = False
         self._is_more = False  # the core may have decided something since it was asked
         self._is_closed = False
+        self._postponed = 0  # times in a row that the core was not woken
+        self.is_behind = False  # a gate has more to read
 
     def run(self) -> None:
         """Carry out what the core has decided."""
@@ -37,11 +42,11 @@ class CrowPump:
             self._is_more = True
             return
         self._is_running = self._is_more = True
-        take, carry_out, senders = self._nodes.take, self._carry_out, self._senders
+        nodes, carry_out, senders = self._nodes, self._carry_out, self._senders
         try:
-            while self._is_more:
+            while self._is_more or nodes.is_behind:
                 self._is_more = False
-                for event in take(self._now()):
+                for event in nodes.take(self._now(), HANDLED_MAX):
                     if type(event) is Transmit:  # most are
                         senders[event.gate](event.packet)
                     else:
@@ -73,6 +78,12 @@ class CrowPump:
 
     def _tick(self) -> None:
         self._timer = None
+        if self.is_behind and self._postponed < POSTPONED_MAX:
+            # What would be repeated may be acknowledged in what nobody has read yet.
+            self._postponed += 1
+            self._timer = self._loop.call_later(0, self._tick)
+            return
+        self._postponed = 0
         # A loop may fire a hair early; what was due for then is due now.
         self._nodes.tick(max(self._now(), self._timer_at))
         self.run()

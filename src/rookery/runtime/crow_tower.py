@@ -226,7 +226,8 @@ class CrowTower:
             return
         self._core.received(packet, way_back, self.now())
 
-    def drained(self) -> None:
+    def drained(self, *, is_more: bool = False) -> None:
+        self._pump.is_behind = is_more
         self.pump()
 
     def _is_unwelcome(self, packet: Packet, way_back: bytes) -> bool:

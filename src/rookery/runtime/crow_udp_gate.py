@@ -108,7 +108,7 @@ class CrowUdpGate:
             self._threshold.drop(Drop.DENIED)
 
     def drained(self) -> None:
-        self._receiver.drained()
+        self._receiver.drained(is_more=self._socket.is_behind)
 
     def datagram_sent(self, size: int) -> None:
         self._threshold.sent(size)

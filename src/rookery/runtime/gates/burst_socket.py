@@ -58,6 +58,7 @@ class BurstSocket:
         self._flush_due = False
         self._is_blocked = False  # the socket takes no more for now
         self._is_closed = False
+        self.is_behind = False  # the last batch of reads has left some for the next
         self._loop.add_reader(sock, self._readable)
 
     def send(self, datagram: bytes, target: SocketAddress) -> bool:
@@ -114,6 +115,7 @@ class BurstSocket:
                     continue
                 count += self._received(size, segment_size(ancillary, size), address)
         finally:
+            self.is_behind = count >= BATCH_MAX
             self._user.drained()
             self._flush()
 
