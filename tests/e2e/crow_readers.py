@@ -1,0 +1,41 @@
+"""Many subscribers in one process, each a tower: `crow_readers BROKER THEME COUNT QOS MESSAGES`.
+
+Prints a line once all have subscribed, and a second one when each has got that many different
+messages: how many there were too many of, in all.
+"""
+
+import asyncio
+import sys
+from contextlib import AsyncExitStack
+
+from rookery.runtime.crow_client import Subscription
+from rookery.runtime.crow_tower import CrowTower
+from rookery.runtime.crow_udp_gate import CrowUdpGate
+from rookery.runtime.loop import run
+
+
+async def main(broker: str, theme: str, count: int, qos: int, messages: int) -> None:
+    async with AsyncExitStack() as stack:
+        readers = []
+        for _ in range(count):
+            tower = await stack.enter_async_context(CrowTower())
+            tower.add_gate(await CrowUdpGate.bind(tower))
+            subscription = tower.client(broker).subscribe(theme, qos=qos)
+            readers.append(await stack.enter_async_context(subscription))
+        print("subscribed", flush=True)
+        copies = await asyncio.gather(*(_read(reader, messages) for reader in readers))
+        print(sum(copies), flush=True)
+
+
+async def _read(reader: Subscription, messages: int) -> int:
+    seen: set[bytes] = set()
+    count = 0
+    while len(seen) < messages:
+        seen.add((await reader.receive()).data)
+        count += 1
+    assert not reader.missed
+    return count - messages
+
+
+if __name__ == "__main__":
+    run(main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])))

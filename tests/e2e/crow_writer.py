@@ -1,0 +1,24 @@
+"""A process that publishes numbers in one go: `crow_writer BROKER THEME QOS MESSAGES`.
+
+Prints how many of them reached the broker.
+"""
+
+import asyncio
+import sys
+
+from rookery.runtime.crow_tower import CrowTower
+from rookery.runtime.crow_udp_gate import CrowUdpGate
+from rookery.runtime.loop import run
+
+
+async def main(broker: str, theme: str, qos: int, messages: int) -> None:
+    async with CrowTower() as tower:
+        tower.add_gate(await CrowUdpGate.bind(tower))
+        client = tower.client(broker)
+        publishing = (client.publish(theme, b"%d" % number, qos=qos) for number in range(messages))
+        outcomes = await asyncio.gather(*publishing)
+        print(sum(outcome.is_delivered for outcome in outcomes), flush=True)
+
+
+if __name__ == "__main__":
+    run(main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])))
