@@ -121,17 +121,18 @@ def test_repeats_narrow_the_window_and_acknowledgements_widen_it_again() -> None
     for _ in range(40):
         sender.submit()
     assert len(sender.sent) == 8
-    sender.delivery.tick(0.104)
-    assert len(sender.sent) == 16  # each once more, and the window is 4 from now on
+    sender.delivery.tick(0.104)  # one repeat may only mean that the way is long
+    sender.delivery.tick(0.208)
+    assert len(sender.sent) == 24  # the window is 4 from now on
     for seqid in range(4):
-        sender.delivery.acknowledged(HERE, seqid, 1, 0.11)
-    assert len(sender.sent) == 16
+        sender.delivery.acknowledged(HERE, seqid, 1, 0.21)
+    assert len(sender.sent) == 24
     for seqid in range(4, 8):
-        sender.delivery.acknowledged(HERE, seqid, 1, 0.12)
-    assert [packet.seqid for packet in sender.sent[16:]] == [8, 9, 10, 11]
+        sender.delivery.acknowledged(HERE, seqid, 1, 0.22)
+    assert [packet.seqid for packet in sender.sent[24:]] == [8, 9, 10, 11]
     for seqid in range(8, 40):
-        assert sender.delivery.acknowledged(HERE, seqid, 1, 0.13)
-        under_way = len(sender.sent) - 8 - (seqid + 1)
+        assert sender.delivery.acknowledged(HERE, seqid, 1, 0.23)
+        under_way = len(sender.sent) - 16 - (seqid + 1)
         assert under_way <= 8
     assert len(sender.told) == 40
 

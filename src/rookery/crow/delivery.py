@@ -5,9 +5,9 @@
                           └─┘ every timer, 5 transmissions, one timer more ─▶ Undelivered
 
 Each address has a window of unacknowledged packets and a bounded queue behind it. The window halves
-when packets have to be repeated and grows again with those that need not be: a receiver that falls
-behind would otherwise drown in copies. A packet gets its number when it leaves the queue. The order
-of arrival is not promised by any QoS.
+when packets have to be repeated more than once and grows again with the others: a receiver that
+falls behind would otherwise drown in copies. A packet gets its number when it leaves the queue. The
+order of arrival is not promised by any QoS.
 """
 
 from collections import deque
@@ -22,6 +22,8 @@ from rookery.errors import CongestionError
 from rookery.wire.crow_packet import Packet
 
 TRANSMISSIONS = 5
+_PATIENT = TRANSMISSIONS - 2  # one repeat may only mean that the way is longer than the timer
+_NARROWEST = 4  # a window never shrinks to less than this part of it
 
 Emit = Callable[[TowerEvent], None]
 
@@ -66,13 +68,13 @@ class _Flow:
         self.narrow_until = 0.0  # one crowd of repeats narrows the window once
 
     def widen(self, window_max: int) -> None:
-        """Something was acknowledged at the first attempt."""
+        """Something was acknowledged soon enough."""
         self.window = min(self.window + 1 / self.window, window_max)
 
-    def narrow(self, timer_s: float, now: float) -> None:
-        """Something has to be repeated: lost, or on its way for too long because of us."""
+    def narrow(self, window_min: float, timer_s: float, now: float) -> None:
+        """Something has to be repeated again: lost, or on its way for too long because of us."""
         if now >= self.narrow_until:
-            self.window = max(self.window / 2, 1.0)
+            self.window = max(self.window / 2, window_min)
             self.narrow_until = now + timer_s
 
 
@@ -147,7 +149,7 @@ class Delivery:
         if unacked is None or unacked.packet.qos != qos:
             return False
         unacked.due = None
-        if flow.window < self._limits.unacked_max and unacked.repeats_left == TRANSMISSIONS - 1:
+        if flow.window < self._limits.unacked_max and unacked.repeats_left >= _PATIENT:
             flow.widen(self._limits.unacked_max)
         self._emit(Delivered(unacked.ticket))
         self._remove(flow, unacked, now)
@@ -157,7 +159,9 @@ class Delivery:
         for unacked in self._timers.take_due(now):
             if unacked.repeats_left:
                 unacked.repeats_left -= 1
-                self._flows[unacked.packet.address].narrow(unacked.timer_s, now)
+                if unacked.repeats_left < _PATIENT:
+                    flow = self._flows[unacked.packet.address]
+                    flow.narrow(self._window_min, unacked.timer_s, now)
                 self._transmit(unacked.packet)
                 self._timers.wait(unacked, unacked.timer_s, now)
             else:
@@ -185,6 +189,11 @@ class Delivery:
             self._send(flow, packet.address, flow.queue.popleft(), now)
         if not flow.unacked:
             del self._flows[packet.address]
+
+    @property
+    def _window_min(self) -> float:
+        """Radio links lose packets all day; only so much of the window is theirs to take."""
+        return max(self._limits.unacked_max / _NARROWEST, 1.0)
 
     def _room(self, flow: _Flow) -> int:
         limits = self._limits
