@@ -55,10 +55,10 @@ def _replay(_: Random, packet: bytes, __: bytes) -> bytes:
 
 
 def flip(dice: Random, packet: bytes, _: bytes = b"") -> bytes:
-    """Turn over some bits."""
+    """Turn over some bits, each once: what is turned twice is whole again."""
     flipped = bytearray(packet or b"\0")
-    for _flipped in range(dice.choice((1, 1, 2, 8))):
-        flipped[dice.randrange(len(flipped))] ^= 1 << dice.randrange(8)
+    for bit in dice.sample(range(8 * len(flipped)), dice.choice((1, 1, 2, 8))):
+        flipped[bit >> 3] ^= 1 << (bit & 7)
     return bytes(flipped)
 
 
