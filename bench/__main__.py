@@ -7,7 +7,19 @@ are no rows of the table and run only when named.
 import argparse
 from collections.abc import Callable
 
-from bench import flood, fuzz, handshakes, memory, packets, profile, round_trip, stream, telehash_js
+from bench import (
+    crow,
+    crow_broker,
+    flood,
+    fuzz,
+    handshakes,
+    memory,
+    packets,
+    profile,
+    round_trip,
+    stream,
+    telehash_js,
+)
 from bench.figure import FULL, QUICK, Effort, Figure
 from bench.machine import ROOT, description
 from bench.table import document, table
@@ -19,6 +31,8 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Effort], list[Figure]]]] = {
     "handshakes": (handshakes.TITLE, handshakes.measure),
     "memory": (memory.TITLE, memory.measure),
     "telehash_js": (telehash_js.TITLE, telehash_js.measure),
+    "crow": (crow.TITLE, crow.measure),
+    "crow_broker": (crow_broker.TITLE, crow_broker.measure),
 }
 OTHERS: dict[str, Callable[[], None]] = {
     "profile": profile.write,

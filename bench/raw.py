@@ -19,7 +19,7 @@ _PATIENCE_S = 0.02
 
 def datagrams_per_s(size: int, seconds: float) -> float:
     """How many datagrams of this size one receiving loop takes."""
-    with child(_count, None) as pipe, _datagram_socket() as sock:
+    with child(_count, None) as pipe, datagram_socket() as sock:
         sock.connect((LOOPBACK, answer(pipe, int)))
         data, until = bytes(size), time.perf_counter() + seconds
         while time.perf_counter() < until:
@@ -46,7 +46,7 @@ def stream_bytes_per_s(seconds: float) -> float:
 
 def datagram_round_trips(size: int, count: int) -> list[float]:
     """Seconds of each of `count` round trips over UDP."""
-    with child(_give_back_datagrams, None) as pipe, _datagram_socket() as sock:
+    with child(_give_back_datagrams, None) as pipe, datagram_socket() as sock:
         sock.connect((LOOPBACK, answer(pipe, int)))
         times = [_round_trip(sock, bytes(size)) for _ in range(count)]
         sock.send(_STOP)
@@ -70,7 +70,7 @@ def _round_trip(sock: socket.socket, data: bytes) -> float:
     return time.perf_counter() - began
 
 
-def _datagram_socket() -> socket.socket:
+def datagram_socket() -> socket.socket:
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
         sock.setsockopt(socket.SOL_SOCKET, option, _BUFFER_SIZE)
@@ -88,7 +88,7 @@ def _listening(pipe: Connection) -> socket.socket:
 
 
 def _count(pipe: Connection, _: None) -> None:
-    with _datagram_socket() as sock:
+    with datagram_socket() as sock:
         pipe.send(sock.getsockname()[1])
         count, receive, now = 0, sock.recv, time.perf_counter
         began = ended = 0.0
@@ -108,7 +108,7 @@ def _swallow(pipe: Connection, _: None) -> None:
 
 
 def _give_back_datagrams(pipe: Connection, _: None) -> None:
-    with _datagram_socket() as sock:
+    with datagram_socket() as sock:
         pipe.send(sock.getsockname()[1])
         while True:
             data, address = sock.recvfrom(_READ_SIZE)

@@ -1,0 +1,130 @@
+"""Messages a second that a crow broker passes on to many subscribers.
+
+    publisher ──▶ broker ──▶ subscribers      three processes, each subscriber a tower of its own
+
+What was published is counted where it arrives. To publish, QoS 1 holds the publisher back also
+where its subscribers want QoS 0.
+"""
+
+import asyncio
+import time
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+from bench.crow import DATA_SIZE, Arrivals
+from bench.figure import Effort, Figure, middle
+from bench.process import answer, child, ordered
+from rookery.runtime.crow_broker import CrowBroker
+from rookery.runtime.crow_client import Subscription
+from rookery.runtime.crow_tower import CrowTower
+from rookery.runtime.crow_udp_gate import CrowUdpGate
+from rookery.runtime.loop import run
+
+TITLE = "Crow broker"
+
+SUBSCRIBERS = 10
+THEME = "bench"
+
+_MESSAGES_PER_SECOND = 2000  # published in one run, for each second a rate would be measured
+_QUEUE_MAX = 1000  # messages that a broker keeps for a subscriber: more at once would be missed
+_WINDOW = 32
+_SILENCE_S = 3.0  # longer than any repeat takes
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What the other processes need to know."""
+
+    address: bytes
+    qos: int
+    messages: int
+
+
+def measure(effort: Effort) -> list[Figure]:
+    return [figure(qos, effort) for qos in (0, 1, 2)]
+
+
+def figure(qos: int, effort: Effort) -> Figure:
+    """What arrives at all subscribers together."""
+    messages = min(int(effort.seconds * _MESSAGES_PER_SECOND), _QUEUE_MAX) // _WINDOW * _WINDOW
+    arrivals = [_arrivals(qos, messages) for _ in range(effort.runs)]
+    share = sum(each.packets for each in arrivals) / (len(arrivals) * messages * SUBSCRIBERS)
+    return Figure(
+        what=f"crow broker, {DATA_SIZE} B to {SUBSCRIBERS} subscribers, QoS {qos}",
+        value=middle(each.rate for each in arrivals),
+        unit="delivered/s",
+        remark=f"{share:.1%} of {messages} messages to each",
+    )
+
+
+def _arrivals(qos: int, messages: int) -> Arrivals:
+    with child(broker, None) as serving:
+        job = Job(answer(serving, bytes), qos, messages)
+        with child(subscribe, job) as reading, child(publish, job) as publishing:
+            assert answer(reading, str) == "subscribed"
+            publishing.send(None)
+            return answer(reading, Arrivals)
+
+
+def broker(pipe: Connection, _: None) -> None:
+    async def serve() -> None:
+        async with CrowTower() as tower, CrowBroker(tower):
+            gate = await CrowUdpGate.bind(tower)
+            tower.add_gate(gate)
+            pipe.send(gate.address)
+            await ordered(pipe)
+
+    run(serve())
+
+
+def publish(pipe: Connection, job: Job) -> None:
+    async def send() -> None:
+        async with CrowTower() as tower:
+            tower.add_gate(await CrowUdpGate.bind(tower))
+            client, data = tower.client(job.address), bytes(DATA_SIZE)
+            await ordered(pipe)
+            for _ in range(0, job.messages, _WINDOW):
+                sending = (client.publish(THEME, data, qos=max(job.qos, 1)) for _ in range(_WINDOW))
+                await asyncio.gather(*sending)
+            await ordered(pipe)
+
+    run(send())
+
+
+def subscribe(pipe: Connection, job: Job) -> None:
+    async def read() -> None:
+        async with AsyncExitStack() as stack:
+            readers = []
+            for _ in range(SUBSCRIBERS):
+                tower = await stack.enter_async_context(CrowTower())
+                tower.add_gate(await CrowUdpGate.bind(tower))
+                wanted = tower.client(job.address).subscribe(THEME, qos=job.qos)
+                readers.append(await stack.enter_async_context(wanted))
+            pipe.send("subscribed")
+            spans = await asyncio.gather(*(_receive(reader, job.messages) for reader in readers))
+            seconds = max(span.ended_s for span in spans) - min(span.began_s for span in spans)
+            pipe.send(Arrivals(sum(span.messages for span in spans), seconds))
+
+    run(read())
+
+
+@dataclass(slots=True)
+class _Span:
+    messages: int = 0
+    began_s: float = 0.0
+    ended_s: float = 0.0
+
+
+async def _receive(reader: Subscription, messages: int) -> _Span:
+    """All messages, or those that come before it is silent for long."""
+    await reader.receive()
+    now = time.perf_counter()
+    span = _Span(1, now, now)
+    with suppress(TimeoutError):
+        while span.messages < messages:
+            async with asyncio.timeout(_SILENCE_S):
+                await reader.receive()
+            span.messages += 1
+            span.ended_s = time.perf_counter()
+    return span
