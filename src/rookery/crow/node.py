@@ -178,7 +178,8 @@ class Nodes:
         while left and (self._unhandled or self._fetch()):
             self._handle(self._unhandled.popleft(), now)
             left -= 1
-        self._fetch()  # what residents have answered
+        if not left:
+            self._fetch()  # what residents have answered
         taken = self._events
         self._events = []
         return taken
