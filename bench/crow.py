@@ -15,8 +15,8 @@ from bench.figure import Effort, Figure, middle
 from bench.process import answer, child, ordered
 from rookery.crow.delivery import DeliveryLimits
 from rookery.crow.tower import TowerLimits
-from rookery.runtime.crow_tower import CrowTower
-from rookery.runtime.crow_udp_gate import CrowUdpGate
+from rookery.runtime.crow.tower import CrowTower
+from rookery.runtime.crow.udp_gate import CrowUdpGate
 from rookery.runtime.loop import run
 
 TITLE = "Crow"

@@ -15,10 +15,10 @@ from multiprocessing.connection import Connection
 from bench.crow import DATA_SIZE, Arrivals
 from bench.figure import Effort, Figure, middle
 from bench.process import answer, child, ordered
-from rookery.runtime.crow_broker import CrowBroker
-from rookery.runtime.crow_client import Subscription
-from rookery.runtime.crow_tower import CrowTower
-from rookery.runtime.crow_udp_gate import CrowUdpGate
+from rookery.runtime.crow.broker import CrowBroker
+from rookery.runtime.crow.client import Subscription
+from rookery.runtime.crow.tower import CrowTower
+from rookery.runtime.crow.udp_gate import CrowUdpGate
 from rookery.runtime.loop import run
 
 TITLE = "Crow broker"

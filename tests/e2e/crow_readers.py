@@ -8,9 +8,9 @@ import asyncio
 import sys
 from contextlib import AsyncExitStack
 
-from rookery.runtime.crow_client import Subscription
-from rookery.runtime.crow_tower import CrowTower
-from rookery.runtime.crow_udp_gate import CrowUdpGate
+from rookery.runtime.crow.client import Subscription
+from rookery.runtime.crow.tower import CrowTower
+from rookery.runtime.crow.udp_gate import CrowUdpGate
 from rookery.runtime.loop import run
 
 

@@ -8,9 +8,9 @@ from subprocess import PIPE
 
 import pytest
 
-from rookery.runtime.crow_outcome import Outcome, Status
-from rookery.runtime.crow_tower import CrowTower
-from rookery.runtime.crow_udp_gate import CrowUdpGate
+from rookery.runtime.crow.outcome import Outcome, Status
+from rookery.runtime.crow.tower import CrowTower
+from rookery.runtime.crow.udp_gate import CrowUdpGate
 from rookery.wire.lob import JsonObject
 from tests.cli.program import PROGRAM
 from tests.e2e.processes import free_port

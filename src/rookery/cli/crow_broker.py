@@ -13,8 +13,8 @@ from rookery.cli.life import run_service, until_stopped
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_fields, print_json
 from rookery.errors import UsageError
-from rookery.runtime.crow_broker import CrowBroker
-from rookery.runtime.crow_tower import CrowTower
+from rookery.runtime.crow.broker import CrowBroker
+from rookery.runtime.crow.tower import CrowTower
 from rookery.wire import crow_address
 
 

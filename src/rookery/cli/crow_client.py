@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from rookery.cli.crow_options import Leaving, Through
 from rookery.cli.crow_site import leading_to
 from rookery.errors import UnreachableError, UsageError
-from rookery.runtime.crow_client import CrowClient
+from rookery.runtime.crow.client import CrowClient
 from rookery.wire import crow_address
 from rookery.wire.crow_pubsub import THEME_SIZE_MAX
 

@@ -17,7 +17,7 @@ from rookery.cli.life import run_verb
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_fields, print_json
 from rookery.errors import UnreachableError
-from rookery.runtime.crow_outcome import Status
+from rookery.runtime.crow.outcome import Status
 from rookery.wire.crow_node import MESSAGE_SIZE_MAX
 
 

@@ -17,7 +17,7 @@ from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_fields, print_json
 from rookery.crow.pubsub import chunk_size
 from rookery.errors import UsageError
-from rookery.runtime.crow_outcome import Outcome, Status
+from rookery.runtime.crow.outcome import Outcome, Status
 from rookery.wire import crow_address
 from rookery.wire.crow_node import MESSAGE_SIZE_MAX
 from rookery.wire.crow_packet import HEADER_SIZE, NODE

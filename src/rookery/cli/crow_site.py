@@ -12,13 +12,13 @@ from rookery.cli.client import BIND_ADVICE
 from rookery.cli.crow_options import Leaving, Listening
 from rookery.cli.exits import advice
 from rookery.errors import UsageError
-from rookery.runtime import crow_serial_gate, crow_tcp_gate, crow_udp_gate
-from rookery.runtime.crow_gate import LOOPBACK, CrowGate
-from rookery.runtime.crow_serial_gate import CrowSerialGate
-from rookery.runtime.crow_tcp_gate import CrowTcpGate
-from rookery.runtime.crow_tower import CrowTower
-from rookery.runtime.crow_udp_gate import CrowUdpGate
-from rookery.runtime.serial_line import BAUDRATE
+from rookery.runtime.crow import serial_gate, tcp_gate, udp_gate
+from rookery.runtime.crow.gate import LOOPBACK, CrowGate
+from rookery.runtime.crow.serial_gate import CrowSerialGate
+from rookery.runtime.crow.serial_line import BAUDRATE
+from rookery.runtime.crow.tcp_gate import CrowTcpGate
+from rookery.runtime.crow.tower import CrowTower
+from rookery.runtime.crow.udp_gate import CrowUdpGate
 
 _GATES = ("udp", "tcp")
 _SERIAL_FORM = "give --serial PATH[:BAUD[:v0|v1[:g0|g1]]]"
@@ -78,12 +78,12 @@ async def leading_to(route: bytes, options: Leaving) -> AsyncIterator[Site]:
         )
     async with CrowTower() as tower:
         site = Site(tower=tower, gates={})
-        if route[0] == crow_udp_gate.ID:
+        if route[0] == udp_gate.ID:
             _check_bind(options, route)
             await _add_udp(site, options.bind, options.udp, _named(route))
-        elif route[0] == crow_tcp_gate.ID:
+        elif route[0] == tcp_gate.ID:
             _add(site, "tcp", CrowTcpGate(tower, allow=_named(route)))
-        elif route[0] == crow_serial_gate.ID and options.serial is not None:
+        elif route[0] == serial_gate.ID and options.serial is not None:
             _add(site, "serial", _serial_gate(tower, options.serial))
         else:
             raise UsageError(

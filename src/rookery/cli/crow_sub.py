@@ -23,7 +23,7 @@ from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_json, printable, remark
 from rookery.crow.patterns import is_pattern, matches
 from rookery.errors import UsageError
-from rookery.runtime.crow_client import Subscription
+from rookery.runtime.crow.client import Subscription
 from rookery.wire.crow_pubsub import Consume
 
 

@@ -21,8 +21,8 @@ from rookery.cli.screen import print_json
 from rookery.crow.events import Arrived, NodeMessage
 from rookery.crow.pubsub import chunk_size
 from rookery.errors import CongestionError
-from rookery.runtime.crow_node import CrowNode
-from rookery.runtime.crow_tower import CrowTower
+from rookery.runtime.crow.node import CrowNode
+from rookery.runtime.crow.tower import CrowTower
 from rookery.wire import crow_address
 
 

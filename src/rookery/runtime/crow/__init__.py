@@ -1,0 +1,1 @@
+"""The asyncio shells of crow: towers, gates and the broker."""

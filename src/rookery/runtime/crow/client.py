@@ -1,0 +1,235 @@
+"""A broker's client as programs see it: publish, subscribe, ask and serve.
+
+    async with tower.subscribe(broker, "rooms/+/light", qos=1) as messages:
+        async for message in messages: …
+
+Subscriptions are said again every two seconds, so a broker that restarts finds them again.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from rookery.crow.events import Ticket
+from rookery.crow.pubsub import Terms
+from rookery.crow.pubsub_node import PubSubNode
+from rookery.errors import DecodeError, UnreachableError
+from rookery.runtime.crow.inbox import Inbox
+from rookery.runtime.crow.outcome import Outcome, Status
+from rookery.wire.crow_pubsub import Consume, Query
+
+if TYPE_CHECKING:
+    from rookery.runtime.crow.tower import CrowTower
+
+ANSWER_WITHIN_S = 10.0
+QOS = 1
+ACKQUANT_MS = 200
+
+Service = Callable[[bytes], Awaitable[bytes]]
+
+
+class Subscription:
+    """The messages of one theme or pattern; made by `CrowClient.subscribe`.
+
+    The newest are kept while nobody reads; `missed` says how many older ones were not.
+    """
+
+    def __init__(self, client: "CrowClient", theme: bytes, terms: Terms, latest: int) -> None:
+        self.missed = 0
+        self.theme = theme
+        self.terms = terms
+        self.latest = latest
+        self._client = client
+        self._full: set[int] = set()
+        self._inbox: Inbox[Consume] = Inbox(lambda message: len(message.data), self._full, 0)
+
+    async def __aenter__(self) -> Self:
+        """Subscribed as far as the broker's tower; UnreachableError when that does not answer."""
+        await self._client.begin(self)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._client.end(self)
+
+    async def receive(self) -> Consume:
+        """The next message; UnreachableError once the subscription is over."""
+        message = await self._inbox.take()
+        if message is None:
+            raise UnreachableError("the subscription is over")
+        return message
+
+    def __aiter__(self) -> AsyncIterator[Consume]:
+        return self._messages()
+
+    async def _messages(self) -> AsyncIterator[Consume]:
+        while (message := await self._inbox.take()) is not None:
+            yield message
+
+    def put(self, message: Consume) -> None:
+        if self._full:
+            self._inbox.drop_oldest()
+            self.missed += 1
+        self._inbox.put(message)
+
+    def close(self) -> None:
+        self._inbox.close()
+
+
+class CrowClient:
+    """Everything that a tower has to do with one broker; made by `CrowTower.client`."""
+
+    def __init__(self, tower: "CrowTower", broker: bytes) -> None:
+        self._tower = tower
+        self._broker = broker
+        self._loop = asyncio.get_running_loop()
+        self._node = PubSubNode(tower.nodes, broker, self)
+        self._subscriptions: dict[bytes, list[Subscription]] = {}
+        self._asked: dict[bytes, asyncio.Future[bytes]] = {}  # by reply theme
+        self.on_refused: Callable[[], object] | None = None  # told when there is no broker
+
+    def subscribe(
+        self, theme: str | bytes, *, qos: int = QOS, ackquant_ms: int = ACKQUANT_MS, latest: int = 0
+    ) -> Subscription:
+        """`async with` it; `latest` asks for that many messages from before, newest first."""
+        return Subscription(self, _name(theme), Terms(qos, ackquant_ms), latest)
+
+    async def publish(
+        self, theme: str | bytes, data: bytes, *, qos: int = QOS, ackquant_ms: int = ACKQUANT_MS
+    ) -> Outcome:
+        """Publish; how far the message came on its way to the broker."""
+        if qos:
+            await self._tower.outcomes.wait_for_room(self._broker)
+        terms = Terms(qos, ackquant_ms)
+        ticket = self._node.publish(_name(theme), data, terms, self._tower.now())
+        return await self._tower.outcome(ticket, qos)
+
+    async def ask(
+        self,
+        theme: str | bytes,
+        data: bytes,
+        *,
+        timeout_s: float = ANSWER_WITHIN_S,
+        qos: int = QOS,
+        ackquant_ms: int = ACKQUANT_MS,
+    ) -> bytes:
+        """Ask whoever serves this theme; the answer, or UnreachableError."""
+        tower, terms = self._tower, Terms(qos, ackquant_ms)
+        if qos:
+            await tower.outcomes.wait_for_room(self._broker)
+        reply, ticket = self._node.ask(_name(theme), data, terms, tower.now())
+        future = self._asked[reply] = self._loop.create_future()
+        try:
+            async with asyncio.timeout(timeout_s):
+                outcome = await tower.outcome(ticket, qos)
+                if outcome.status is Status.UNDELIVERED:
+                    raise UnreachableError(f"the broker does not answer: {outcome.reason}")
+                answer: bytes = await future
+                return answer
+        except TimeoutError as error:
+            raise UnreachableError("nobody has answered in time") from error
+        finally:
+            del self._asked[reply]
+            self._node.finish(reply, tower.now())
+            tower.pump()
+
+    async def serve(
+        self,
+        theme: str | bytes,
+        service: Service,
+        *,
+        qos: int = QOS,
+        ackquant_ms: int = ACKQUANT_MS,
+    ) -> None:
+        """Answer what is asked of this theme with what `service(data)` returns, until cancelled."""
+        async with self.subscribe(theme, qos=qos, ackquant_ms=ackquant_ms) as questions:
+            await self.answer(questions, service)
+
+    async def answer(self, questions: Subscription, service: Service) -> None:
+        """As `serve`, for whoever has subscribed already."""
+        async for question in questions:
+            try:
+                query = Query.parse(question.data)
+            except DecodeError:  # published, not asked
+                continue
+            data = await service(query.data)
+            if questions.terms.qos:
+                await self._tower.outcomes.wait_for_room(self._broker)
+            self._node.answer(query, data, questions.terms, self._tower.now())
+            self._tower.pump()
+
+    def close(self) -> None:
+        self._node.close()
+        for theme in list(self._subscriptions):
+            for subscription in self._subscriptions.pop(theme):
+                subscription.close()
+        self._fail("the tower was closed")
+
+    # --- for subscriptions ---
+
+    async def begin(self, subscription: Subscription) -> None:
+        theme, terms = subscription.theme, subscription.terms
+        if terms.qos:
+            await self._tower.outcomes.wait_for_room(self._broker)
+        now = self._tower.now()
+        ticket = self._node.subscribe(theme, terms, now, latest=subscription.latest)
+        self._subscriptions.setdefault(theme, []).append(subscription)
+        if ticket is None:
+            return
+        try:
+            await self._begun(ticket, terms.qos)
+        except BaseException:
+            self.end(subscription)
+            raise
+
+    def end(self, subscription: Subscription) -> None:
+        subscription.close()
+        others = self._subscriptions.get(subscription.theme)
+        if others is None:
+            return
+        with suppress(ValueError):
+            others.remove(subscription)
+        if not others:
+            del self._subscriptions[subscription.theme]
+            self._node.unsubscribe(subscription.theme, self._tower.now())
+            self._tower.pump()
+
+    async def _begun(self, ticket: Ticket, qos: int) -> None:
+        outcome = await self._tower.outcome(ticket, qos)
+        if outcome.status is Status.UNDELIVERED:
+            raise UnreachableError(f"the broker does not answer: {outcome.reason}")
+
+    # --- what the core tells ---
+
+    def consumed(self, message: Consume, subscriptions: list[bytes]) -> None:
+        for theme in subscriptions:
+            for subscription in self._subscriptions.get(theme, ()):
+                subscription.put(message)
+
+    def answered(self, reply: bytes, data: bytes) -> None:
+        future = self._asked.get(reply)
+        if future is not None and not future.done():
+            future.set_result(data)
+
+    def outcome(self, ticket: Ticket, failure: str | None) -> None:
+        self._tower.outcomes.tell(ticket, failure)
+
+    def refused(self) -> None:
+        self._fail("there is no broker")
+        if self.on_refused is not None:
+            self.on_refused()
+
+    def _fail(self, reason: str) -> None:
+        for future in self._asked.values():
+            if not future.done():
+                future.set_exception(UnreachableError(reason))
+
+
+def _name(theme: str | bytes) -> bytes:
+    return theme.encode() if isinstance(theme, str) else theme

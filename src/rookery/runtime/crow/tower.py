@@ -1,0 +1,315 @@
+"""A tower on real media: its gates, its nodes, and everything a program does with them.
+
+    gates ──packets──▶ Tower, Nodes (the core) ──events──▶ inboxes, nodes, channels, outcomes
+      ▲                                             │
+      └───────────────── transmissions ─────────────┘
+
+It carries packets, time and orders back and forth and decides nothing itself.
+"""
+
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from types import MappingProxyType, TracebackType
+from typing import Self
+
+from rookery.crow.events import (
+    Answered,
+    Arrived,
+    ChannelChanged,
+    ChannelOpened,
+    Delivered,
+    Event,
+    NodeMessage,
+    NodeRefused,
+    Ticket,
+    Unanswered,
+    Undelivered,
+)
+from rookery.crow.msgbox import ANSWER_WITHIN_S
+from rookery.crow.node import NodeLimits, Nodes
+from rookery.crow.tower import Tower, TowerLimits
+from rookery.errors import UnreachableError, UsageError
+from rookery.identity.cipher_set import RandomBytes
+from rookery.runtime.crow.channel import ChannelHandler, Channels, CrowChannel
+from rookery.runtime.crow.client import CrowClient, Subscription
+from rookery.runtime.crow.gate import CrowGate
+from rookery.runtime.crow.inbox import Inbox
+from rookery.runtime.crow.node import CrowNode, route_of
+from rookery.runtime.crow.outcome import SENT, Outcome, Outcomes
+from rookery.runtime.crow.pump import CrowPump
+from rookery.runtime.crow.query import CrowQueries
+from rookery.wire.crow_packet import NODE, Packet
+
+EventHandler = Callable[[Event, float], bool]
+
+_RAW = -1  # the inbox of packets that are for no node
+_RID = slice(2, 4)  # where a node packet names the node it is for
+
+
+class CrowTower:
+    """`async with CrowTower() as tower:` and `tower.add_gate(await CrowUdpGate.bind(tower))`."""
+
+    def __init__(
+        self,
+        *,
+        forwards: bool = False,
+        limits: TowerLimits | None = None,
+        node_limits: NodeLimits | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        random: RandomBytes = os.urandom,
+    ) -> None:
+        """`forwards` lets packets of others pass through; `clock` counts seconds."""
+        self.now = clock
+        self._core = Tower(random=random, limits=limits, forwards=forwards)
+        self.nodes = Nodes(self._core, node_limits)
+        self._gates: dict[int, CrowGate] = {}
+        self._full: set[int] = set()
+        self._inbox: Inbox[Arrived] = Inbox(lambda it: len(it.packet.data), self._full, _RAW)
+        self._open_nodes: dict[int, CrowNode] = {}
+        self.outcomes = Outcomes(self._core.room)
+        self._channels = Channels(self)
+        self._queries = CrowQueries(self)
+        self._clients: dict[bytes, CrowClient] = {}
+        self._handlers: list[EventHandler] = []
+        self._senders: dict[int, Callable[[Packet], None]] = {}
+        self._pump = CrowPump(self.nodes, clock, self._senders, self._carry_out)
+        self._is_closed = False
+
+    @property
+    def dropped(self) -> Mapping[str, int]:
+        """Packets not carried so far, by reason; gates count what they drop themselves."""
+        return MappingProxyType(self._core.dropped)
+
+    @property
+    def gates(self) -> Mapping[int, CrowGate]:
+        return MappingProxyType(self._gates)
+
+    # --- packets ---
+
+    async def send(
+        self,
+        address: bytes | str,
+        data: bytes,
+        *,
+        kind: int = 0,
+        qos: int = 0,
+        ackquant_ms: int = 200,
+    ) -> Outcome:
+        """Send a packet of any kind but 3; how far it came, once that is known.
+
+        Waits for room when too many are under way to that address.
+        """
+        route = route_of(address)
+        if qos and not self.outcomes.has_room(route):
+            await self.outcomes.wait_for_room(route)
+        ticket = self._core.send(
+            route, data, self.now(), type=kind, qos=qos, ackquant_ms=ackquant_ms
+        )
+        return await self.outcome(ticket, qos)
+
+    def post(
+        self,
+        address: bytes | str,
+        data: bytes,
+        *,
+        kind: int = 0,
+        qos: int = 0,
+        ackquant_ms: int = 200,
+    ) -> None:
+        """As `send`, without waiting for anything; CongestionError when there is no room."""
+        self._core.send(
+            route_of(address), data, self.now(), type=kind, qos=qos, ackquant_ms=ackquant_ms
+        )
+        self.pump()
+
+    async def receive(self) -> Arrived:
+        """The next packet that is for no node; UnreachableError once the tower is closed."""
+        arrived = await self._inbox.take()
+        if arrived is None:
+            raise UnreachableError("the tower is closed")
+        return arrived
+
+    def __aiter__(self) -> AsyncIterator[Arrived]:
+        return self._arrivals()
+
+    async def _arrivals(self) -> AsyncIterator[Arrived]:
+        while (arrived := await self._inbox.take()) is not None:
+            yield arrived
+
+    # --- nodes, channels, requests ---
+
+    def node(self, node: int | None = None) -> CrowNode:
+        """Open a node, by default one with a free id; UsageError when it is taken."""
+        opened = CrowNode(self, self.nodes.register(node), self._full)
+        self._open_nodes[opened.id] = opened
+        return opened
+
+    async def connect(
+        self, address: bytes | str, node: int, *, qos: int = 1, ackquant_ms: int = 200
+    ) -> CrowChannel:
+        """A channel to whoever accepts at that node; UnreachableError when nobody does."""
+        route = route_of(address)
+        return await self._channels.connect(route, node, qos=qos, ackquant_ms=ackquant_ms)
+
+    def accept(self, node: int | None, handler: ChannelHandler) -> int:
+        """Have `handler(channel)` run for every channel asked for at this node; the node's id."""
+        return self._channels.accept(node, handler)
+
+    async def request(
+        self,
+        address: bytes | str,
+        node: int,
+        data: bytes,
+        *,
+        timeout_s: float = ANSWER_WITHIN_S,
+        qos: int = 2,
+        ackquant_ms: int = 50,
+    ) -> bytes:
+        """Ask a node there; its reply, or UnreachableError."""
+        route = route_of(address)
+        return await self._queries.ask(
+            route, node, data, timeout_s=timeout_s, qos=qos, ackquant_ms=ackquant_ms
+        )
+
+    # --- publish and subscribe ---
+
+    def client(self, broker: bytes | str) -> CrowClient:
+        """What there is to do with the broker at this address."""
+        route = route_of(broker)
+        if route not in self._clients:
+            self._clients[route] = CrowClient(self, route)
+        return self._clients[route]
+
+    def subscribe(
+        self,
+        broker: bytes | str,
+        theme: str | bytes,
+        *,
+        qos: int = 1,
+        ackquant_ms: int = 200,
+        latest: int = 0,
+    ) -> Subscription:
+        """`async with tower.subscribe(…) as messages: async for message in messages: …`"""
+        client = self.client(broker)
+        return client.subscribe(theme, qos=qos, ackquant_ms=ackquant_ms, latest=latest)
+
+    async def publish(
+        self,
+        broker: bytes | str,
+        theme: str | bytes,
+        data: bytes,
+        *,
+        qos: int = 1,
+        ackquant_ms: int = 200,
+    ) -> Outcome:
+        """Publish; how far the message came on its way to the broker."""
+        return await self.client(broker).publish(theme, data, qos=qos, ackquant_ms=ackquant_ms)
+
+    def forget_node(self, node: CrowNode) -> None:
+        self.nodes.unregister(node.id)
+        self._open_nodes.pop(node.id, None)
+
+    # --- gates ---
+
+    def add_gate(self, gate: CrowGate) -> None:
+        """Carry packets through this gate as well; it is closed with the tower."""
+        if gate.id in self._gates:
+            raise UsageError(f"there is a gate {gate.id} already")
+        self._gates[gate.id] = gate
+        self._senders[gate.id] = gate.send
+        self._core.gates.add(gate.id)
+
+    def received(self, packet: Packet, way_back: bytes) -> None:
+        if self._full and self._is_unwelcome(packet, way_back):
+            self._core.dropped["inbox full"] += 1
+            return
+        self._core.received(packet, way_back, self.now())
+
+    def drained(self, *, is_more: bool = False) -> None:
+        self._pump.is_behind = is_more
+        self.pump()
+
+    def _is_unwelcome(self, packet: Packet, way_back: bytes) -> bool:
+        """Whether it is for a reader that does not keep up; not to be acknowledged then."""
+        if packet.is_ack or packet.stage + len(way_back) < len(packet.address):
+            return False
+        inbox = int.from_bytes(packet.data[_RID], "little") if packet.type == NODE else _RAW
+        return inbox in self._full
+
+    # --- life ---
+
+    async def close(self) -> None:
+        """End every task and channel, tell whoever waits, close every gate."""
+        if self._is_closed:
+            return
+        await self._channels.close()
+        self.pump()
+        self._is_closed = True
+        self._pump.close()
+        self.outcomes.close()
+        self._queries.close()
+        for client in self._clients.values():
+            client.close()
+        self._inbox.close()
+        for node in list(self._open_nodes.values()):
+            node.close()
+        for gate in self._gates.values():
+            await gate.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    # --- for nodes, channels, brokers: whatever is done with `nodes`, `pump` must follow ---
+
+    def pump(self) -> None:
+        """Carry out what the core has decided."""
+        self._pump.run()
+
+    def add_handler(self, handler: EventHandler) -> None:
+        """Have `handler(event, now)` see first what the core tells; True takes an event away."""
+        self._handlers.append(handler)
+
+    async def outcome(self, ticket: Ticket, qos: int) -> Outcome:
+        """What becomes of a message that was just sent."""
+        future = self.outcomes.expect(ticket)
+        self.pump()
+        try:
+            return await future if qos or future.done() else SENT
+        finally:
+            if not future.done() or future.cancelled():
+                self.outcomes.forget(ticket)
+
+    def _carry_out(self, event: Event) -> None:
+        for handler in self._handlers:
+            if handler(event, self.now()):
+                return
+        match event:
+            case Arrived():
+                self._inbox.put(event)
+            case Delivered(ticket):
+                self.outcomes.tell(ticket, None)
+            case Undelivered(ticket, reason):
+                self.outcomes.tell(ticket, reason)
+            case NodeMessage():
+                if (node := self._open_nodes.get(event.rid)) is not None:
+                    node.received(event)
+            case NodeRefused():
+                if (node := self._open_nodes.get(event.node)) is not None:
+                    node.refused(event)
+            case ChannelOpened(channel):
+                self._channels.opened(channel)
+            case ChannelChanged(channel):
+                self._channels.changed(channel)
+            case Answered(query, data):
+                self._queries.answered(query, data)
+            case Unanswered(query, reason):
+                self._queries.unanswered(query, reason)

@@ -1,0 +1,138 @@
+"""Crow over UDP: one datagram is one packet under a v1 header, IPv4 only.
+
+    hop   | id | ip | port |     port big-endian
+          | 1  | 4  |  2   |
+
+The way back names the sender as this socket sees it. Acknowledgements find their packet by that
+address byte for byte, so a tower must be addressed by the very IP it answers from.
+"""
+
+import socket
+from collections.abc import Iterable
+from typing import Self
+
+from rookery.errors import UsageError
+from rookery.runtime.crow.gate import (
+    LOOPBACK,
+    AllowList,
+    CrowCounters,
+    CrowReceiver,
+    Drop,
+    Threshold,
+    checked_id,
+)
+from rookery.runtime.gates.address import SocketAddress, advertised_ip, bound_socket
+from rookery.runtime.gates.burst_socket import DATAGRAM_SIZE_MAX, BurstSocket
+from rookery.wire.crow_address import udp_hop
+from rookery.wire.crow_packet import Packet
+
+ID = 12
+ADDRESSES_MAX = 4096  # peers remembered, to save working out the same address again
+
+_ARGUMENT_SIZE = 6
+
+
+class CrowUdpGate:
+    """One bound UDP socket; make it with `bind`."""
+
+    def __init__(
+        self, receiver: CrowReceiver, sock: socket.socket, *, gate_id: int, allow: Iterable[str]
+    ) -> None:
+        self.id = checked_id(gate_id)
+        self._threshold = Threshold(receiver)
+        self._receiver = receiver
+        self._allow = AllowList(allow)
+        ip, self.port = sock.getsockname()
+        self.address = udp_hop(advertised_ip(ip), self.port, gate_id)
+        self._ways_back: dict[SocketAddress, bytes] = {}
+        self._targets: dict[bytes, SocketAddress | None] = {}
+        self._socket = BurstSocket(sock, self)
+
+    @classmethod
+    async def bind(
+        cls,
+        receiver: CrowReceiver,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        gate_id: int = ID,
+        allow: Iterable[str] = LOOPBACK,
+    ) -> Self:
+        """Listen on this address; UsageError when that cannot be.
+
+        `allow` are the networks whose hosts the gate talks with.
+        """
+        sock = await bound_socket(socket.SOCK_DGRAM, host, port)
+        try:
+            if sock.family != socket.AF_INET:
+                raise UsageError(f"cannot listen on {host!r}: crow knows IPv4 only")
+            return cls(receiver, sock, gate_id=gate_id, allow=allow)
+        except UsageError:
+            sock.close()
+            raise
+
+    @property
+    def counters(self) -> CrowCounters:
+        return self._threshold.counters
+
+    def send(self, packet: Packet) -> None:
+        start = packet.stage + 1
+        argument = packet.address[start : start + _ARGUMENT_SIZE]
+        try:
+            target = self._targets[argument]
+        except KeyError:
+            target = self._target(argument)
+        if target is None:
+            self._threshold.drop(Drop.DENIED if len(argument) == _ARGUMENT_SIZE else Drop.UNFIT)
+            return
+        datagram = self._threshold.leave(packet)
+        if datagram is None:
+            return
+        if len(datagram) > DATAGRAM_SIZE_MAX:
+            self._threshold.drop(Drop.UNFIT)
+        elif not self._socket.send(datagram, target):
+            self._threshold.drop(Drop.FULL)
+
+    async def close(self) -> None:
+        self._socket.close()
+
+    # What the socket reports.
+
+    def datagram_received(self, data: bytes, address: SocketAddress) -> None:
+        way_back = self._ways_back.get(address)
+        if way_back is None:
+            way_back = self._way_back(address)
+        if way_back:
+            self._threshold.enter(data, way_back)
+        else:
+            self._threshold.drop(Drop.DENIED)
+
+    def drained(self) -> None:
+        self._receiver.drained(is_more=self._socket.is_behind)
+
+    def datagram_sent(self, size: int) -> None:
+        self._threshold.sent(size)
+
+    def datagram_lost(self) -> None:
+        self._threshold.drop(Drop.UNREACHABLE)
+
+    def _way_back(self, address: SocketAddress) -> bytes:
+        """In wire order; empty for somebody we do not talk with."""
+        if len(self._ways_back) >= ADDRESSES_MAX:  # anybody can fill it with forged addresses
+            self._ways_back.clear()
+        ip, port = address[0], address[1]
+        allowed = self._allow.allows(ip)
+        way_back = udp_hop(ip, port, self.id)[::-1] if allowed else b""
+        self._ways_back[address] = way_back
+        return way_back
+
+    def _target(self, argument: bytes) -> SocketAddress | None:
+        if len(self._targets) >= ADDRESSES_MAX:
+            self._targets.clear()
+        target = None
+        if len(argument) == _ARGUMENT_SIZE:
+            ip, port = socket.inet_ntoa(argument[:4]), int.from_bytes(argument[4:], "big")
+            if port and self._allow.allows(ip):
+                target = (ip, port)
+        self._targets[argument] = target
+        return target

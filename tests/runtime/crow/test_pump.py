@@ -1,0 +1,58 @@
+"""The pump of a tower: when the core is woken, and when reading comes first."""
+
+import asyncio
+import os
+
+from rookery.crow.events import Event
+from rookery.crow.node import Nodes
+from rookery.crow.tower import Tower
+from rookery.runtime.crow.pump import POSTPONED_MAX, CrowPump
+from rookery.wire.crow_packet import Packet
+from tests.runtime.recorder import PATIENCE_S
+
+
+class Bench:
+    """A pump whose one gate keeps what it is given, on a clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.sent: list[Packet] = []
+        self.told: list[Event] = []
+        self.repeated = asyncio.Event()
+        tower = Tower(random=os.urandom)
+        tower.gates.add(12)
+        self.nodes = Nodes(tower)
+        self.pump = CrowPump(self.nodes, lambda: self.now, {12: self._send}, self.told.append)
+
+    def _send(self, packet: Packet) -> None:
+        self.sent.append(packet)
+        if len(self.sent) > 1:
+            self.repeated.set()
+
+    async def turns(self, count: int) -> None:
+        for _ in range(count):
+            await asyncio.sleep(0)
+
+
+async def test_nothing_is_repeated_while_there_is_more_to_read() -> None:
+    """C3: the acknowledgement may be in it. But nobody can hold the clock up for ever."""
+    bench = Bench()
+    bench.nodes.tower.send(b"\x0cthere", b"", 0.0, qos=1, ackquant_ms=0)
+    bench.pump.is_behind = True
+    bench.now = 1.0
+    bench.pump.run()
+    await bench.turns(POSTPONED_MAX // 4)
+    assert len(bench.sent) == 1
+    async with asyncio.timeout(PATIENCE_S):
+        await bench.repeated.wait()
+    bench.pump.close()
+
+
+async def test_what_is_due_is_repeated_when_all_is_read() -> None:
+    bench = Bench()
+    bench.nodes.tower.send(b"\x0cthere", b"", 0.0, qos=1, ackquant_ms=0)
+    bench.now = 1.0
+    bench.pump.run()
+    async with asyncio.timeout(PATIENCE_S):
+        await bench.repeated.wait()
+    bench.pump.close()
