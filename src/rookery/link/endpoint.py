@@ -11,7 +11,7 @@ Synchronous and without I/O: packets and time in, events out. After a batch of p
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from rookery.errors import CongestionError, ProtocolError, RemoteError
@@ -30,7 +30,9 @@ from rookery.link.reliable import Message
 from rookery.link.stranger import Stranger
 from rookery.link.timers import Timers
 from rookery.wire.lob import Packet
-from rookery.wire.path import Path, PeerPath
+from rookery.wire.path import NetPath, Path, PeerPath
+
+FrameReader = Callable[[Link, Path, bytes, bytes, float], None]  # link, path, head, body, now
 
 LINKS_MAX = 65536  # beyond it only the user's own wishes make new ones
 
@@ -54,6 +56,8 @@ class Endpoint:
         self.own_paths: tuple[Path, ...] = ()
         self.types: set[str] = set()  # channel types that somebody serves
         self.dropped: Counter[str] = Counter()  # packets refused, by kind of error
+        self.frame_reader: FrameReader | None = None
+        self.streams_first = False  # datagrams only beside a stream, which makes the link
         self._unix_offset = unix_s - now
         self._admission = Admission(limits, now)
         self._introductions = Introductions(self)
@@ -174,6 +178,8 @@ class Endpoint:
         self, packet: Packet, path: Path, now: float, *, expected: str | None = None
     ) -> None:
         """Open a handshake, unless too many have come; `expected` is its supposed maker."""
+        if not self.takes_handshakes(path):
+            raise ProtocolError("links are made over streams here")
         token, csid = routing_token(packet.body), int.from_bytes(packet.head, "big")
         if self._admission.admits(token, csid, path, now):
             self.handshake_received(packet, path, now, expected=expected)
@@ -287,6 +293,14 @@ class Endpoint:
         if data[1] and path in link.paths:  # a handshake
             self._neighbours.setdefault(path, link)
         self._events.append(Transmit(path, data))
+
+    def takes_handshakes(self, path: Path) -> bool:
+        return not (self.streams_first and isinstance(path, NetPath) and path.is_datagram)
+
+    def frame_received(self, link: Link, path: Path, head: bytes, body: bytes, now: float) -> None:
+        if self.frame_reader is None:
+            raise ProtocolError("nobody reads frames here")
+        self.frame_reader(link, path, head, body, now)
 
     def serves(self, channel_type: str) -> bool:
         return channel_type in self.types

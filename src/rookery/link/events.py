@@ -32,6 +32,13 @@ class LinkDown(msgspec.Struct, frozen=True):
     reason: str
 
 
+class PathLost(msgspec.Struct, frozen=True):
+    """A connection ended, or could not be made; the link may go on over others."""
+
+    link: "Link"
+    path: Path
+
+
 class LinkForgotten(msgspec.Struct, frozen=True):
     """The endpoint has dropped all it knew of a link."""
 
@@ -57,4 +64,13 @@ class ChannelChanged(msgspec.Struct, frozen=True):
     channel: "Channel"
 
 
-Event = Transmit | LinkUp | LinkDown | LinkForgotten | Discovered | ChannelOpened | ChannelChanged
+Event = (
+    Transmit
+    | LinkUp
+    | LinkDown
+    | PathLost
+    | LinkForgotten
+    | Discovered
+    | ChannelOpened
+    | ChannelChanged
+)

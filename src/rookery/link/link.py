@@ -15,7 +15,7 @@ from enum import Enum
 from rookery.errors import DecodeError, ProtocolError, UnreachableError
 from rookery.identity.cipher_set import Opened, routing_token
 from rookery.link.channel import Channel
-from rookery.link.events import LinkDown, LinkUp
+from rookery.link.events import LinkDown, LinkUp, PathLost
 from rookery.link.exchange import Exchange, Verdict
 from rookery.link.handshake import Handshake
 from rookery.link.paths import Paths
@@ -129,6 +129,8 @@ class Link:
 
     def add_path(self, path: Path, now: float, *, configured: bool) -> None:
         """A place to try, at once when a round is under way or the link is up."""
+        if not self._site.takes_handshakes(path):
+            return
         is_new = path not in self.paths
         state = self.paths.add(path, configured=configured)
         if state is None or not is_new:
@@ -167,6 +169,37 @@ class Link:
         """A packet that must take this very path."""
         if self._traffic is not None:
             self._traffic.transmit_over(path, head)
+
+    def send_frame(self, head: bytes, body: bytes, path: Path | None = None) -> None:
+        """A frame for the peer itself, over this very path or the best direct one."""
+        if self._is_up and self._traffic is not None:
+            self._traffic.send_frame(head, body, path)
+
+    def send_frame_anyhow(self, head: bytes, body: bytes) -> None:
+        """A frame for the peer, also by way of others."""
+        if self._is_up and self._traffic is not None:
+            self._traffic.send_frame_anyhow(head, body)
+
+    def attend(self, path: Path) -> None:
+        """Know a path that no handshake goes over: the caller proves it, and distrusts it."""
+        state = self.paths.add(path, configured=False)
+        if state is not None:
+            state.attended = True
+
+    def unattend(self, path: Path) -> None:
+        self.paths.discard(path)
+
+    def prove(self, path: Path, rtt_s: float) -> None:
+        """Whoever watches this path has seen it work."""
+        self.paths.prove(path, rtt_s)
+
+    def distrust(self, path: Path) -> None:
+        """No traffic here until whoever watches the path proves it again."""
+        self.paths.distrust(path)
+
+    def measured(self, path: Path, rtt_s: float) -> None:
+        """Somebody measures more often than the rounds do."""
+        self.paths.measure(path, rtt_s)
 
     def touch(self, channel: Channel) -> None:
         """The application used a channel: something may be due."""
@@ -214,7 +247,7 @@ class Link:
         exchange, traffic = self.exchange, self._traffic
         if exchange is None or traffic is None:
             raise ProtocolError("channel packet before the handshake")
-        traffic.received(body, now)
+        traffic.received(body, path, now)
         state, best = self.paths.state(path), self.paths.best_state
         if state is None:
             self._moved(exchange, path, now)
@@ -226,6 +259,7 @@ class Link:
     def path_lost(self, path: Path, now: float) -> None:
         """A connection ended, or could not be made."""
         self.paths.lose(path)
+        self._site.emit(PathLost(self, path))
         if self._is_up and self.paths.best is None:
             self._fall("the last path is gone", now)
         elif not self._is_up and self._rounds.is_running and not self.paths.unanswered():

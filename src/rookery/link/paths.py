@@ -5,11 +5,13 @@ it. A path that was only *told* to us carries nothing but handshakes until it ha
 a replayed packet from a forged address must not draw traffic there.
 
     candidate ──answer or fresh handshake──▶ proven ──missed rounds──▶ silent ──answer──▶ proven
+
+An *attended* path has somebody else to prove and to distrust it; no handshake goes over it.
 """
 
 from collections.abc import Callable, Iterator
 
-from rookery.wire.path import NetPath, Path, PeerPath, UrlPath
+from rookery.wire.path import NetPath, Path, PeerPath, RoutePath, UrlPath
 
 PATHS_MAX = 16
 ROUNDS_MISSED_MAX = 2  # from here on a path carries no traffic
@@ -26,7 +28,9 @@ class PathState:
     __slots__ = (
         "answered_at",
         "answered_s",
+        "attended",
         "configured",
+        "distrusted",
         "heard_s",
         "is_stream",
         "missed",
@@ -41,6 +45,8 @@ class PathState:
         self.path = path
         self.is_stream = _is_stream(path)  # packets of any size pass unharmed
         self.configured = configured  # by the user, so never forgotten
+        self.attended = False
+        self.distrusted = False  # by somebody who watches it more closely than the rounds do
         self.proven = False
         self.missed = 0  # rounds without an answer
         self.rtt: float | None = None
@@ -52,7 +58,12 @@ class PathState:
 
     @property
     def is_usable(self) -> bool:
-        return self.proven and self.missed < ROUNDS_MISSED_MAX
+        return self.proven and self.missed < ROUNDS_MISSED_MAX and not self.distrusted
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether it leads to the peer without passing another endpoint."""
+        return not isinstance(self.path, PeerPath | RoutePath)
 
     @property
     def cost(self) -> float:
@@ -106,6 +117,8 @@ class Paths:
     def begin_round(self, now: float) -> None:
         """A round begins: whoever left the last one unanswered has missed it."""
         for state in list(self._states.values()):
+            if state.attended:
+                continue
             state.missed += state.sent_s is not None
             state.sent_s, state.overdue = now, False
             if state.missed >= ROUNDS_FORGOTTEN and not state.configured:
@@ -144,9 +157,32 @@ class Paths:
         if state is None:
             return
         state.proven, state.rtt, state.sent_s = False, None, None
+        state.distrusted = False
         if not state.configured:
             self._forget(state)
         self._choose()
+
+    def prove(self, path: Path, rtt_s: float) -> None:
+        """Whoever watches this path has seen it work."""
+        state = self._states.get(path)
+        if state is not None:
+            state.proven, state.missed, state.distrusted = True, 0, False
+            state.measured(rtt_s)
+            self._choose()
+
+    def distrust(self, path: Path) -> None:
+        """No traffic here until whoever watches the path proves it again."""
+        state = self._states.get(path)
+        if state is not None:
+            state.distrusted = True
+            self._choose()
+
+    def measure(self, path: Path, rtt_s: float) -> None:
+        """Somebody measures more often than the rounds do."""
+        state = self._states.get(path)
+        if state is not None:
+            state.measured(rtt_s)
+            self._choose()
 
     def discard(self, path: Path) -> None:
         state = self._states.get(path)
@@ -158,6 +194,7 @@ class Paths:
         """The link is down: nothing is proven any more."""
         for state in list(self._states.values()):
             state.proven, state.missed, state.overdue = False, 0, False
+            state.distrusted = False
             state.sent_s = state.rtt = None
             if not state.configured:
                 self._forget(state)
@@ -166,6 +203,17 @@ class Paths:
     def unanswered(self) -> list[Path]:
         """Where the current round is still without an answer."""
         return [state.path for state in self._states.values() if state.sent_s is not None]
+
+    def direct_for_size(self, size: int, datagram_size_max: int) -> Path | None:
+        """The best path that passes no other endpoint and takes a packet of this size."""
+        best = self._best
+        if best is not None and best.is_direct and (size <= datagram_size_max or best.is_stream):
+            return best.path
+        direct = [state for state in self._states.values() if state.is_usable and state.is_direct]
+        streams = [state for state in direct if state.is_stream]
+        fitting = direct if size <= datagram_size_max else streams or direct
+        chosen = min(fitting, key=lambda state: state.cost, default=None)
+        return chosen.path if chosen is not None else None
 
     def for_size(self, size: int, datagram_size_max: int) -> Path | None:
         """The best path, or for what no datagram should carry, a stream if one is there."""
@@ -208,6 +256,4 @@ class Paths:
 
 
 def _is_stream(path: Path) -> bool:
-    return isinstance(path, UrlPath) or (
-        isinstance(path, NetPath) and not path.kind.startswith("udp")
-    )
+    return isinstance(path, UrlPath) or (isinstance(path, NetPath) and not path.is_datagram)

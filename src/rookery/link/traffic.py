@@ -2,6 +2,9 @@
 
     channel ──head and body──▶ JSON ──▶ sealed ──▶ best path
     channel ◀──head and body── JSON ◀── opened ◀── any path
+    frames  ◀──head and body───────────────┘
+
+A packet with a binary head is a frame: no channel's, but for whoever reads the endpoint's frames.
 
 It lives as long as the session: when the peer restarts or the link falls, all channels go with it.
 """
@@ -53,18 +56,34 @@ class Traffic:
         """One packet that opens a channel nobody will go on with."""
         self.transmit({"type": channel_type, **head, "c": self._channels.take_id()}, body)
 
-    def received(self, body: bytes, now: float) -> None:
-        """Open a channel packet and give it to its channel."""
+    def send_frame(self, head: bytes, body: bytes, path: Path | None) -> None:
+        """A frame for the peer itself, over this very path or the best direct one."""
+        data = self._sealed(head, body)
+        if path is None:
+            path = self._link.paths.direct_for_size(len(data), DATAGRAM_SIZE_MAX)
+        if path is not None:
+            self._site.send(self._link, path, data)
+
+    def send_frame_anyhow(self, head: bytes, body: bytes) -> None:
+        """A frame for the peer, also by way of others."""
+        self._transmit(self._sealed(head, body))
+
+    def received(self, body: bytes, path: Path, now: float) -> None:
+        """Open a packet and give it to its channel, or to whoever reads frames."""
         inner = self._exchange.open(body)
         size = int.from_bytes(inner[:_LENGTH_SIZE], "big")
         body_at = _LENGTH_SIZE + size
+        if 0 < size < JSON_SIZE_MIN and body_at <= len(inner):
+            head, body = inner[_LENGTH_SIZE:body_at], inner[body_at:]
+            self._site.frame_received(self._link, path, head, body, now)
+            return
         if not JSON_SIZE_MIN <= size <= HEAD_SIZE_MAX or body_at > len(inner):
             raise ProtocolError("a channel packet needs a JSON head of moderate size")
         try:
-            head = _decode(inner[_LENGTH_SIZE:body_at])
+            json = _decode(inner[_LENGTH_SIZE:body_at])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ProtocolError("a channel packet needs a JSON head") from error
-        self._channels.received(head, inner[body_at:], now)
+        self._channels.received(json, inner[body_at:], now)
 
     def touch(self, channel: Channel) -> None:
         self._channels.touch(channel)
@@ -96,14 +115,11 @@ class Traffic:
         return self._link.rtt
 
     def transmit(self, head: JsonObject, body: bytes) -> None:
-        data = self._sealed(head, body)
-        path = self._link.paths.for_size(len(data), DATAGRAM_SIZE_MAX)
-        if path is not None:
-            self._site.send(self._link, path, data)
+        self._transmit(self._sealed(_encode(head), body))
 
     def transmit_over(self, path: Path, head: JsonObject) -> None:
         """A packet that must take this very path."""
-        self._site.send(self._link, path, self._sealed(head, b""))
+        self._site.send(self._link, path, self._sealed(_encode(head), b""))
 
     def serves(self, channel_type: str) -> bool:
         return self._site.serves(channel_type)
@@ -123,6 +139,10 @@ class Traffic:
     def answered(self, message: Message) -> None:
         self._site.answered(self._link, message)
 
-    def _sealed(self, head: JsonObject, body: bytes) -> bytes:
-        encoded = _encode(head)
-        return self._exchange.seal(len(encoded).to_bytes(_LENGTH_SIZE, "big") + encoded + body)
+    def _transmit(self, data: bytes) -> None:
+        path = self._link.paths.for_size(len(data), DATAGRAM_SIZE_MAX)
+        if path is not None:
+            self._site.send(self._link, path, data)
+
+    def _sealed(self, head: bytes, body: bytes) -> bytes:
+        return self._exchange.seal(len(head).to_bytes(_LENGTH_SIZE, "big") + head + body)

@@ -25,6 +25,7 @@ from rookery.link.events import (
     LinkDown,
     LinkForgotten,
     LinkUp,
+    PathLost,
     Transmit,
 )
 from rookery.link.link import Link
@@ -118,7 +119,7 @@ class Node:
             case ChannelChanged(channel):
                 if (callback := self._watchers.get(channel)) is not None:
                     callback()
-            case Discovered() | LinkUp() | LinkDown() | LinkForgotten():
+            case Discovered() | LinkUp() | LinkDown() | PathLost() | LinkForgotten():
                 pass
         self.notices.append(event)
 

@@ -3,6 +3,8 @@
 {"type":"udp4","ip":"192.0.2.1","port":42424}      NetPath (also udp6, tcp4, tcp6, tls4, tls6)
 {"type":"http","url":"http://192.0.2.1:42424/"}    UrlPath (WebSocket inside)
 {"type":"peer","hn":"<router hashname>"}           PeerPath (through a router)
+
+A RoutePath (through the mesh) is never told to others: each end finds its own way.
 """
 
 from ipaddress import ip_address
@@ -28,6 +30,10 @@ class NetPath(msgspec.Struct, frozen=True, gc=False):
 
     def json(self) -> JsonObject:
         return {"type": self.kind, "ip": self.ip, "port": self.port}
+
+    @property
+    def is_datagram(self) -> bool:
+        return self.kind.startswith("udp")
 
     @property
     def address(self) -> tuple[str, int]:
@@ -70,7 +76,23 @@ class PeerPath(msgspec.Struct, frozen=True, gc=False):
         return f"peer:{self.hn[:8]}"
 
 
-Path = NetPath | UrlPath | PeerPath
+class RoutePath(msgspec.Struct, frozen=True, gc=False):
+    """Through the mesh to the member `hn`, by whatever route is best at the moment."""
+
+    hn: str
+
+    @property
+    def kind(self) -> str:
+        return "route"
+
+    def json(self) -> JsonObject:
+        return {"type": "route", "hn": self.hn}
+
+    def __str__(self) -> str:
+        return f"route:{self.hn[:8]}"
+
+
+Path = NetPath | UrlPath | PeerPath | RoutePath
 
 
 def net_path(carrier: str, ip: str, port: int) -> NetPath:

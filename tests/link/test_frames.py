@@ -1,0 +1,143 @@
+"""Frames: packets with a binary head, beside the channels of a link."""
+
+from rookery.link.endpoint import FrameReader
+from rookery.link.events import PathLost
+from rookery.link.link import Link, LinkState
+from rookery.sim.world import Node, World
+from rookery.wire.path import NetPath, Path
+
+Frame = tuple[str, str, bytes, bytes]
+
+
+def reader(seen: list[Frame]) -> FrameReader:
+    def read(link: Link, path: Path, head: bytes, body: bytes, now: float) -> None:
+        seen.append((link.hashname, path.kind, head, body))
+
+    return read
+
+
+def pair(
+    kinds: tuple[str, ...] = ("udp4",), *, streams_first: bool = False
+) -> tuple[World, Node, Node, Link]:
+    world = World(seed=5)
+    alice, bob = (world.node(f"10.0.0.{n}", kinds=kinds) for n in (1, 2))
+    for node in (alice, bob):
+        node.endpoint.streams_first = streams_first
+        node.accepts_strangers = True
+    link = alice.link(bob)
+    world.run_until(lambda: link.state is LinkState.UP)
+    world.run(1)
+    return world, alice, bob, link
+
+
+def test_a_frame_reaches_whoever_reads_them() -> None:
+    world, alice, bob, link = pair()
+    seen: list[Frame] = []
+    bob.endpoint.frame_reader = reader(seen)
+    link.send_frame(b"\x01", b"hello")
+    link.send_frame(b"123456", b"")
+    alice.settle()
+    world.run(1)
+    assert seen == [
+        (alice.hashname, "udp4", b"\x01", b"hello"),
+        (alice.hashname, "udp4", b"123456", b""),
+    ]
+
+
+def test_a_frame_that_nobody_reads_is_counted() -> None:
+    world, alice, bob, link = pair()
+    link.send_frame(b"\x01", b"hello")
+    alice.settle()
+    world.run(1)
+    assert bob.endpoint.dropped["ProtocolError"] == 1
+
+
+def test_nothing_is_sent_before_the_link_is_up() -> None:
+    world = World(seed=5)
+    alice, bob = world.node("10.0.0.1"), world.node("10.0.0.2")
+    link = alice.link(bob)
+    link.send_frame(b"\x01", b"")
+    link.send_frame_anyhow(b"\x01", b"")
+    alice.settle()
+    assert alice.sent == 1  # the handshake
+
+
+def test_links_are_made_over_streams_where_streams_come_first() -> None:
+    """M10: TCP is the master; no handshake goes out or is taken over UDP."""
+    world, _, bob, link = pair(("udp4", "tcp4"), streams_first=True)
+    assert {state.path.kind for state in link.paths} == {"tcp4"}
+    back = bob.endpoint.links[bob_peer(bob)]
+    assert {state.path.kind for state in back.paths} == {"tcp4"}
+    world.run(100)
+    assert {state.path.kind for state in link.paths} == {"tcp4"}
+
+
+def test_a_handshake_by_datagram_is_refused_where_streams_come_first() -> None:
+    """M10."""
+    world = World(seed=5)
+    alice, bob = (world.node(f"10.0.0.{n}", kinds=("udp4",)) for n in (1, 2))
+    bob.endpoint.streams_first = bob.accepts_strangers = True
+    link = alice.link(bob)
+    world.run(10)
+    assert link.state is LinkState.DOWN
+    assert bob.endpoint.dropped["ProtocolError"] > 0
+
+
+def test_an_attended_path_sees_no_handshake_and_carries_only_once_proven() -> None:
+    world, alice, bob, link = pair(("udp4", "tcp4"), streams_first=True)
+    udp = NetPath("udp4", "10.0.0.2", 42424)
+    seen: list[Frame] = []
+    bob.endpoint.frame_reader = reader(seen)
+    link.attend(udp)
+    link.send_frame(b"\x01", b"small")
+    link.prove(udp, 0.0001)
+    link.send_frame(b"\x01", b"small")
+    link.send_frame(b"\x01", bytes(5000))
+    link.distrust(udp)
+    link.send_frame(b"\x01", b"small")
+    alice.settle()
+    over_udp: list[NetPath] = []
+    world.overhear(lambda source, target, data: over_udp.append(target))
+    world.run(100)
+    assert [kind for _, kind, _, _ in seen] == ["tcp4", "udp4", "tcp4", "tcp4"]
+    assert over_udp
+    assert all(target.kind == "tcp4" for target in over_udp)
+    assert any(state.path == udp for state in link.paths)
+    link.unattend(udp)
+    assert all(state.path != udp for state in link.paths)
+
+
+def test_a_distrusted_path_stays_so_until_it_is_proven_by_who_watches_it() -> None:
+    world, _, _, link = pair()
+    path = link.paths.best
+    assert path is not None
+    link.distrust(path)
+    world.run(60)
+    assert link.paths.best is None
+    link.prove(path, 0.01)
+    assert link.paths.best == path
+
+
+def test_a_frame_may_be_sent_over_one_very_path() -> None:
+    world, alice, bob, link = pair(("udp4", "tcp4"))
+    seen: list[Frame] = []
+    bob.endpoint.frame_reader = reader(seen)
+    for state in list(link.paths):
+        link.send_frame(b"\x01", b"", state.path)
+    alice.settle()
+    world.run(1)
+    assert sorted(kind for _, kind, _, _ in seen) == ["tcp4", "udp4"]
+
+
+def test_a_lost_connection_is_told() -> None:
+    world, alice, _, link = pair(("tcp4",))
+    path = link.paths.best
+    assert path is not None
+    alice.endpoint.lost(path, world.now)
+    alice.settle()
+    assert PathLost(link, path) in alice.notices
+
+
+def bob_peer(bob: Node) -> str:
+    (hashname,) = bob.endpoint.links
+    return hashname
