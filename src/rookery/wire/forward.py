@@ -1,0 +1,130 @@
+"""A packet under way along a source route: the FORWARD frame, and what a path error says.
+
+    head  | type = 1 | flags | hop limit | cursor | count | repairs |     1 byte each
+    body  | node id  × count | payload |
+          |    8             |  ...    |
+
+    flags: bits 0 and 1 datagram class, bits 2 to 4 kind, bit 5 congestion mark, 6 and 7 zero
+
+The route names every node from the origin to the destination, those already passed included;
+`cursor` is the place in it of whoever receives the frame. A relay changes the head only, unless
+it must repair the route. The payload of a path error:
+
+    | reason | node that could not be reached | first bytes of the lost payload |
+    |   1    |               8                |              <= 8               |
+"""
+
+from enum import IntEnum
+from typing import Self
+
+import msgspec
+
+from rookery.errors import DecodeError, ProtocolError
+from rookery.wire.datagram_class import DatagramClass
+from rookery.wire.frames import FORWARD
+from rookery.wire.node_id import NODE_ID_SIZE, NodeId
+
+HEAD_SIZE = 6
+ROUTE_MIN = 2  # nodes
+ROUTE_MAX = 17
+HOP_LIMIT_MAX = ROUTE_MAX - 1
+REPAIRS_MAX = 2
+QUOTE_SIZE_MAX = 8
+PATH_ERROR_SIZE_MAX = 1 + NODE_ID_SIZE + QUOTE_SIZE_MAX
+
+_KIND_SHIFT = 2
+_MARK = 1 << 5
+
+
+class Kind(IntEnum):
+    """What the payload is."""
+
+    PACKET = 0  # sealed end to end
+    ECHO_REQUEST = 1
+    ECHO_REPLY = 2
+    PATH_ERROR = 3
+
+
+class Reason(IntEnum):
+    """Why a relay gave a packet up."""
+
+    NO_WAY = 1  # the next node cannot be reached, and there is no detour
+    HOP_LIMIT = 2
+    REFUSED = 3  # this node does not relay for that neighbour
+
+
+# Only these combinations of class and kind exist; the mark may join each of them.
+_FLAGS = {
+    kind << _KIND_SHIFT | datagram_class: (kind, datagram_class)
+    for kind in Kind
+    for datagram_class in DatagramClass
+}
+
+
+class Forward(msgspec.Struct, frozen=True, gc=False):
+    """One frame; `route` holds distinct nodes and `cursor` points at its receiver."""
+
+    route: tuple[NodeId, ...]
+    payload: bytes
+    kind: Kind = Kind.PACKET
+    datagram_class: DatagramClass = DatagramClass.FALLBACK
+    hop_limit: int = HOP_LIMIT_MAX
+    cursor: int = 1
+    repairs: int = 0
+    is_marked: bool = False
+
+    @classmethod
+    def parse(cls, head: bytes, body: bytes) -> Self:
+        """Read a frame, or raise DecodeError or ProtocolError with a short, stable reason."""
+        if len(head) != HEAD_SIZE or head[0] != FORWARD:
+            raise DecodeError("not a forward head")
+        _, flags, hop_limit, cursor, count, repairs = head
+        known = _FLAGS.get(flags & ~_MARK)
+        if known is None:
+            raise DecodeError("unknown forward flags")
+        if not ROUTE_MIN <= count <= ROUTE_MAX:
+            raise ProtocolError("route too short or too long")
+        if not 1 <= cursor < count:
+            raise ProtocolError("cursor outside the route")
+        # Whoever has passed `cursor` nodes has spent as many hops, whatever the limit was at first.
+        if not 1 <= hop_limit <= ROUTE_MAX - cursor:
+            raise ProtocolError("impossible hop limit")
+        if repairs > REPAIRS_MAX:
+            raise ProtocolError("too many repairs")
+        size = count * NODE_ID_SIZE
+        if len(body) < size:
+            raise DecodeError("route longer than the body")
+        route = tuple(body[at : at + NODE_ID_SIZE] for at in range(0, size, NODE_ID_SIZE))
+        if len(set(route)) != count:
+            raise ProtocolError("node twice in a route")
+        kind, datagram_class = known
+        is_marked = flags & _MARK == _MARK
+        return cls(route, body[size:], kind, datagram_class, hop_limit, cursor, repairs, is_marked)
+
+    def head(self) -> bytes:
+        flags = self.kind << _KIND_SHIFT | self.datagram_class | (_MARK if self.is_marked else 0)
+        return bytes((FORWARD, flags, self.hop_limit, self.cursor, len(self.route), self.repairs))
+
+    def body(self) -> bytes:
+        return b"".join(self.route) + self.payload
+
+
+class PathError(msgspec.Struct, frozen=True, gc=False):
+    """What the first node of the error's own route tells the origin of a lost packet."""
+
+    reason: Reason
+    failed: NodeId
+    quote: bytes = b""
+
+    @classmethod
+    def parse(cls, payload: bytes) -> Self:
+        if not 1 + NODE_ID_SIZE <= len(payload) <= PATH_ERROR_SIZE_MAX:
+            raise DecodeError("not a path error")
+        try:
+            reason = Reason(payload[0])
+        except ValueError:
+            raise DecodeError("unknown reason of a path error") from None
+        return cls(reason, payload[1 : 1 + NODE_ID_SIZE], payload[1 + NODE_ID_SIZE :])
+
+    def serialize(self) -> bytes:
+        return bytes((self.reason,)) + self.failed + self.quote
