@@ -98,8 +98,8 @@ class Record(msgspec.Struct, frozen=True):
     def parse(cls, content: bytes) -> Self:
         if len(content) < _HEAD.size:
             raise DecodeError("record is cut short")
-        head = _HEAD.unpack_from(content)
-        link_count, path_count, service_count = head[7:]
+        origin, epoch, sequence, made_s, lifetime_s, *more = _HEAD.unpack_from(content)
+        roles, area, link_count, path_count, service_count = more
         at = _HEAD.size + link_count * _LINK.size
         if len(content) < at:
             raise DecodeError("record is cut short")
@@ -110,7 +110,8 @@ class Record(msgspec.Struct, frozen=True):
         services = tuple(rest.service() for _ in range(service_count))
         if rest.at != len(content):
             raise DecodeError("record is too long")
-        record = cls(*head[:7], links, paths, services)
+        head = origin, epoch, sequence, made_s, lifetime_s, roles, area
+        record = cls(*head, links, paths, services)
         fault = _fault(record)
         if fault is not None:
             raise DecodeError(fault)
