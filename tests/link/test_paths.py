@@ -4,12 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.link.paths import PATHS_MAX, ROUNDS_FORGOTTEN, ROUNDS_MISSED_MAX, Paths, PathState
-from rookery.wire.path import NetPath, Path, PeerPath, UrlPath
+from rookery.wire.path import NetPath, Path, PeerPath, RoutePath, UrlPath
 
 NEAR = NetPath("udp4", "10.0.0.1", 1)
 FAR = NetPath("udp4", "10.0.0.2", 1)
 STREAM = NetPath("tcp4", "10.0.0.3", 1)
 RELAY = PeerPath("r" * 52)
+ROUTE = RoutePath("p" * 52)
 
 
 class Set(Paths):
@@ -54,6 +55,51 @@ def test_any_direct_path_beats_any_relay() -> None:
     paths.proven(RELAY, 0.001)
     paths.proven(FAR, 3.0)
     assert paths.best == FAR
+
+
+def test_a_link_moves_from_a_route_to_a_direct_path_that_is_no_worse() -> None:
+    """M4: a route through the mesh is one more path."""
+    paths = Set()
+    paths.proven(ROUTE, 0.100)
+    paths.proven(FAR, 0.110)
+    assert paths.best == FAR
+
+
+def test_a_route_wins_only_when_it_is_clearly_better_than_the_direct_path() -> None:
+    """R6."""
+    paths = Set()
+    paths.proven(FAR, 0.100)
+    paths.proven(ROUTE, 0.070)
+    assert paths.best == FAR
+    quicker = Set()
+    quicker.proven(FAR, 0.100)
+    quicker.proven(ROUTE, 0.040)
+    assert quicker.best == ROUTE
+
+
+def test_what_is_meant_for_the_peer_alone_takes_no_route() -> None:
+    paths = Set()
+    paths.proven(ROUTE, 0.001)
+    assert paths.direct_for_size(10, 1400) is None
+    paths.proven(FAR, 1.0)
+    paths.proven(STREAM, 2.0)
+    assert paths.best == ROUTE
+    assert paths.direct_for_size(10, 1400) == FAR
+    assert paths.direct_for_size(5000, 1400) == STREAM
+
+
+def test_what_is_measured_from_outside_moves_the_traffic() -> None:
+    """M2."""
+    paths = Set()
+    paths.proven(NEAR, 0.010)
+    paths.proven(FAR, 0.020)
+    for _ in range(40):
+        paths.measure(NEAR, 0.200)
+    assert paths.best == FAR
+    paths.measure(RELAY, 0.001)
+    paths.prove(RELAY, 0.001)
+    paths.distrust(RELAY)
+    assert RELAY not in paths
 
 
 def test_a_path_that_misses_rounds_is_left() -> None:

@@ -20,6 +20,7 @@ _RTT_WEIGHT = 0.125
 _SWITCH_FACTOR = 0.7  # another path must be this much quicker,
 _SWITCH_GAIN_S = 0.001  # and by this much, before traffic moves
 _RELAY_COST_S = 10.0  # any direct path beats any relay
+_ROUTE_FACTOR = 1.25  # a route through the mesh must be clearly better than a direct path
 
 
 class PathState:
@@ -67,8 +68,14 @@ class PathState:
 
     @property
     def cost(self) -> float:
-        relay = _RELAY_COST_S if isinstance(self.path, PeerPath) else 0.0
-        return relay + self.missed + self.overdue + (1.0 if self.rtt is None else self.rtt)
+        cost = self.missed + self.overdue + (1.0 if self.rtt is None else self.rtt)
+        match self.path:
+            case PeerPath():
+                return cost + _RELAY_COST_S
+            case RoutePath():
+                return cost * _ROUTE_FACTOR + _SWITCH_GAIN_S
+            case _:
+                return cost
 
     def measured(self, rtt: float) -> None:
         self.rtt = rtt if self.rtt is None else self.rtt + _RTT_WEIGHT * (rtt - self.rtt)
@@ -241,6 +248,7 @@ class Paths:
         if (
             current is None
             or not current.is_usable
+            or (candidate.is_direct and not current.is_direct)
             or candidate.cost < min(current.cost * _SWITCH_FACTOR, current.cost - _SWITCH_GAIN_S)
         ):
             self._best = candidate

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType, TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from rookery.errors import DecodeError, UnreachableError, UsageError
 from rookery.identity.identity import Identity
@@ -48,6 +48,21 @@ from rookery.runtime.services import Handler, Services
 from rookery.wire.lob import JsonObject, Packet
 from rookery.wire.path import Path, PeerPath
 from rookery.wire.uri import LinkAddress
+
+
+class Resident(Protocol):
+    """A core on top of the endpoint's, driven by the same pump."""
+
+    @property
+    def deadline(self) -> float | None: ...
+
+    def tick(self, now: float) -> None: ...
+
+    def handle(self, event: Event, now: float) -> None: ...
+
+    def flush(self, now: float) -> None:
+        """Send what has gathered."""
+
 
 OnDiscover = Callable[[Stranger], object]
 
@@ -87,6 +102,7 @@ class Mesh(MeshChannels):
         self.chats = Chats(self.hashname, self._link_named)
         self.serve("profile", self.chats.handle_profile)
         self.serve("chat", self.chats.handle_chat)
+        self._resident: Resident | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
         self._pump_due = False
@@ -128,16 +144,16 @@ class Mesh(MeshChannels):
             core = self._core.accept(to, self._now(), persistent=False)
         else:
             core = self._dial(parse_link(to))
-        self._pump_soon()
+        self.pump_soon()
         return self._link_of(core)
 
     def forget(self, link: Link) -> None:
         self._core.forget(link.core, self._now())
-        self._pump_soon()
+        self.pump_soon()
 
     def set_router(self, link: Link, is_router: bool) -> None:
         self._core.set_router(link.core, is_router, self._now())
-        self._pump_soon()
+        self.pump_soon()
 
     def route(self, policy: RoutingPolicy | None = route_for_links) -> None:
         """Be a router for our links, or for those of them that a policy lets meet."""
@@ -167,6 +183,21 @@ class Mesh(MeshChannels):
         self.touch(link)
         return self._channel_of(link, core)
 
+    # --- what lives on top ---
+
+    @property
+    def core(self) -> Endpoint:
+        """For those that extend the endpoint; programs have no use for it."""
+        return self._core
+
+    def now(self) -> float:
+        return self._now()
+
+    def house(self, resident: Resident) -> None:
+        """Have somebody told of all events, and woken in time."""
+        self._resident = resident
+        self.pump_soon()
+
     # --- gates ---
 
     def add_gate(self, gate: Gate) -> None:
@@ -191,7 +222,7 @@ class Mesh(MeshChannels):
 
     def lost(self, path: Path) -> None:
         self._core.lost(path, self._now())
-        self._pump_soon()
+        self.pump_soon()
 
     # --- life ---
 
@@ -226,15 +257,15 @@ class Mesh(MeshChannels):
 
     def touch(self, link: Link) -> None:
         self._core.touch(link.core)
-        self._pump_soon()
+        self.pump_soon()
 
     def use(self, link: Link, channel: ChannelCore) -> None:
         """A program has used a channel: something may be due, once it lets the loop go on."""
         self._used[channel] = link
         if not self._pump_due:
-            self._pump_soon()
+            self.pump_soon()
 
-    def _pump_soon(self) -> None:
+    def pump_soon(self) -> None:
         if not self._pump_due and not self._is_closed:
             self._pump_due = True
             self._loop.call_soon(self._pump)
@@ -249,16 +280,28 @@ class Mesh(MeshChannels):
             link.core.touch(channel)
             self._core.touch(link.core)
         now = self._now()
-        self._core.flush(now)
+        self._flush(now)
         while events := self._core.take():
             for event in events:
                 self._carry_out(event)
-            self._core.flush(now)
+                if self._resident is not None:
+                    self._resident.handle(event, now)
+            self._flush(now)
         self._rearm()
+
+    def _flush(self, now: float) -> None:
+        if self._resident is not None:
+            self._resident.flush(now)
+        self._core.flush(now)
+
+    @property
+    def _deadline(self) -> float | None:
+        times = (self._core.deadline, None if self._resident is None else self._resident.deadline)
+        return min((time for time in times if time is not None), default=None)
 
     def _rearm(self) -> None:
         """Keep one timer; one that comes too early finds nothing to do."""
-        deadline = self._core.deadline
+        deadline = self._deadline
         if deadline is None or (self._timer is not None and self._timer_at <= deadline):
             return
         if self._timer is not None:
@@ -269,7 +312,10 @@ class Mesh(MeshChannels):
     def _tick(self) -> None:
         self._timer = None
         # A loop may fire a hair early; what was due for then is due now.
-        self._core.tick(max(self._now(), self._timer_at))
+        now = max(self._now(), self._timer_at)
+        self._core.tick(now)
+        if self._resident is not None:
+            self._resident.tick(now)
         self._pump()
 
     def _carry_out(self, event: Event) -> None:
@@ -354,7 +400,7 @@ class Mesh(MeshChannels):
             core.last_error = str(error)
             return
         self._core.link(core.hashname, {}, paths, self._now())
-        self._pump_soon()
+        self.pump_soon()
 
     async def _link_named(self, hashname: str) -> Link:
         """A link that is up, for services that know somebody only by name."""
