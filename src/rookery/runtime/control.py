@@ -1,0 +1,261 @@
+"""The control socket: lets whoever may open it look at a running node.
+
+    rookery status ─ Unix socket, one JSON request a line ─▶ Control ─▶ Controlled (the node)
+                   ◀─ rows, one JSON object a line, and an end ─┘
+
+The socket is its owner's alone (0600). It changes nothing in the node; ping and trace send packets
+for those who ask. What the lines say is in docs/protocol/control.md.
+"""
+
+import asyncio
+import contextlib
+import os
+import socket
+import stat
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
+from pathlib import Path
+from typing import Self, assert_never
+
+from rookery.errors import DecodeError, RookeryError, UsageError
+from rookery.runtime.control_lines import (
+    REQUEST_SIZE_MAX,
+    Code,
+    Do,
+    End,
+    Request,
+    answer_line,
+    end_of,
+    parse_request,
+)
+from rookery.runtime.snapshot import Controlled, Member, Reach, Row
+
+FILE_NAME = "control.sock"
+CLIENTS_MAX = 16
+READ_S_MAX = 5.0  # for a client to take what it asked for
+IDLE_S_MAX = 300.0  # between two questions
+
+_BUFFER_SIZE = 1 << 18
+_BACKLOG = 32
+_ADDRESS_SIZE_MAX = 100  # some systems allow 107 bytes, some 103
+_SHOWN_MAX = 5
+
+
+class Control:
+    """One listening socket; make it with `bind`."""
+
+    def __init__(self, node: Controlled, path: Path) -> None:
+        self._node = node
+        self._path = path
+        self._sock = _listening(path)
+        self._inode = path.stat().st_ino
+        self._loop = asyncio.get_running_loop()
+        self._clients: set[asyncio.Task[None]] = set()
+        self._refused: set[asyncio.Task[None]] = set()  # hear so, and are gone
+        self._server: asyncio.Server | None = None
+
+    @classmethod
+    async def bind(cls, node: Controlled, path: Path) -> Self:
+        """Listen there, in place of a node that is gone; UsageError when that cannot be."""
+        control = cls(node, path)
+        control._server = await asyncio.start_unix_server(
+            control._accepted, sock=control._sock, limit=REQUEST_SIZE_MAX
+        )
+        return control
+
+    async def close(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        tasks = self._clients | self._refused
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._remove()
+
+    def _remove(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            if self._path.stat().st_ino == self._inode:  # else somebody has taken our place
+                self._path.unlink()
+
+    def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        client = _Client(self._node, reader, writer)
+        if len(self._clients) < CLIENTS_MAX:
+            self._own(self._clients, client.serve())
+        elif len(self._refused) < CLIENTS_MAX:
+            self._own(self._refused, client.refuse())
+        else:
+            writer.close()
+
+    def _own(self, tasks: set[asyncio.Task[None]], work: Coroutine[object, object, None]) -> None:
+        task = self._loop.create_task(work)
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+
+class _Client:
+    """The questions of one connection, one after the other."""
+
+    def __init__(
+        self, node: Controlled, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._node = node
+        self._reader = reader
+        self._writer = writer
+        writer.transport.set_write_buffer_limits(high=_BUFFER_SIZE)
+
+    async def serve(self) -> None:
+        async with self._conversation():
+            while line := await self._line(IDLE_S_MAX):
+                request = parse_request(line)
+                await self._send(request if isinstance(request, End) else await self._rows(request))
+
+    async def refuse(self) -> None:
+        """There are too many: say so to the first question, which also keeps it readable."""
+        async with self._conversation():
+            await self._line(READ_S_MAX)
+            text = f"{CLIENTS_MAX} programs look at this node already; end one of them"
+            await self._send(End(False, Code.BUSY, text))
+
+    @contextlib.asynccontextmanager
+    async def _conversation(self) -> AsyncIterator[None]:
+        try:
+            yield
+        except DecodeError as error:
+            self._writer.write(answer_line(End(False, Code.BAD_REQUEST, str(error))))
+        except (OSError, TimeoutError):
+            self._writer.transport.abort()  # gone, or too slow: nothing is kept for it
+        finally:
+            self._writer.close()
+
+    async def _line(self, patience_s: float) -> bytes:
+        try:
+            async with asyncio.timeout(patience_s):
+                return await self._reader.readline()
+        except ValueError as error:  # so StreamReader says that it is too long
+            raise DecodeError(f"a request has at most {REQUEST_SIZE_MAX} bytes") from error
+
+    async def _rows(self, request: Request) -> End:
+        try:
+            match request.do:
+                case Do.PING | Do.TRACE | Do.EXPLAIN:
+                    return await self._about(request)
+                case _:
+                    for row in self._all(request.do):
+                        await self._send(row)
+        except RookeryError as error:
+            return end_of(error)
+        return End()
+
+    def _all(self, do: Do) -> Iterable[Row]:
+        match do:
+            case Do.STATUS:
+                return (self._node.status(),)
+            case Do.PEERS:
+                return self._node.peers()
+            case Do.ROUTES:
+                return self._node.routes()
+            case Do.MEMBERS:
+                return self._node.members()
+            case Do.COUNTERS:
+                return (self._node.counters(),)
+            case Do.NETCHECK:
+                return self._node.netcheck()
+            case Do.PING | Do.TRACE | Do.EXPLAIN:
+                raise AssertionError("these are about one node")
+        assert_never(do)
+
+    async def _about(self, request: Request) -> End:
+        found = matching(self._node.members(), request.node)
+        if isinstance(found, End):
+            return found
+        async for row in self._about_node(request, found.node.hashname):
+            await self._send(row)
+        return End()
+
+    async def _about_node(self, request: Request, hashname: str) -> AsyncIterator[Row]:
+        match request.do:
+            case Do.PING:
+                yield await self._node.ping(hashname, request.timeout_s)
+            case Do.TRACE:
+                async for hop in self._node.trace(hashname, request.probes, request.timeout_s):
+                    yield hop
+            case _:
+                yield self._node.explain(hashname)
+
+    async def _send(self, row: Row | End) -> None:
+        self._writer.write(answer_line(row))
+        async with asyncio.timeout(READ_S_MAX):
+            await self._writer.drain()
+
+
+def matching(members: Iterable[Member], text: str) -> Member | End:
+    """The one member of that name, or whose hashname begins so."""
+    others = [member for member in members if member.reach is not Reach.SELF]
+    found = [member for member in others if text and member.node.name == text]
+    if not found and text:
+        found = [member for member in others if member.node.hashname.startswith(text)]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        known = _few(sorted(str(member.node) for member in others))
+        return End(False, Code.UNKNOWN_NODE, f"no other member is called {text!r}; known: {known}")
+    names = _few(sorted(member.node.hashname[:16] for member in found))
+    return End(False, Code.AMBIGUOUS_NODE, f"{text!r} may be any of {names}; say more of it")
+
+
+def _few(names: list[str]) -> str:
+    shown = ", ".join(names[:_SHOWN_MAX])
+    more = len(names) - _SHOWN_MAX
+    return f"{shown} and {more} more" if more > 0 else shown or "nobody yet"
+
+
+def _listening(path: Path) -> socket.socket:
+    """A socket that its owner alone can reach."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        sock.setblocking(False)
+        with reachable(path) as address:
+            _make_room(path, address)
+            sock.bind(address)
+        path.chmod(0o600)  # nobody can connect before the next line
+        sock.listen(_BACKLOG)
+    except OSError as error:
+        sock.close()
+        why = f"cannot open the control socket {path}: {error.strerror}"
+        raise UsageError(f"{why}; choose another with --control PATH") from error
+    except UsageError:
+        sock.close()
+        raise
+    return sock
+
+
+def _make_room(path: Path, address: str) -> None:
+    """Remove what a node left behind that ended without a word."""
+    try:
+        kind = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(kind):
+        raise UsageError(f"{path} exists and is no socket; choose another with --control PATH")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(address)
+        except ConnectionRefusedError:
+            path.unlink()
+            return
+        except BlockingIOError:
+            pass  # its backlog is full: somebody is there
+    raise UsageError(f"a node is running at {path} already; stop it, or choose another --control")
+
+
+@contextlib.contextmanager
+def reachable(path: Path) -> Iterator[str]:
+    """The socket's address: short enough for the system, however deep the folder lies."""
+    if len(os.fsencode(path)) <= _ADDRESS_SIZE_MAX:
+        yield os.fspath(path)
+        return
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)

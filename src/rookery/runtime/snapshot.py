@@ -1,0 +1,246 @@
+"""Snapshots: what a node says about itself, as values and, field by field, as JSON.
+
+    Controlled ──Status, Peer, Route, …──▶ control socket, metrics, screen
+
+Each is a row of its own; in JSON, `is` tells which. Times are Unix seconds where a name ends in
+`_at`, and lengths of time in the unit that it ends in. None is what is not known (yet).
+"""
+
+from collections.abc import AsyncIterator
+from enum import Enum
+from typing import Protocol
+
+import msgspec
+
+VERSION = 1  # of all that is below; a new field is no new version
+
+STALE_S = 10.0  # a node that has done nothing for so long tells of the past
+
+
+class PeerState(Enum):
+    """A neighbour, as the mesh sees it."""
+
+    JOINING = "joining"  # linked, but not measured in both directions yet
+    UP = "up"
+    SUSPECT = "suspect"  # beats are missing
+    DOWN = "down"
+
+
+class WayState(Enum):
+    """One path of a neighbour."""
+
+    UNPROVEN = "unproven"  # known, but nothing came back over it yet
+    PROBING = "probing"
+    UP = "up"
+    SUSPECT = "suspect"
+    DOWN = "down"
+
+
+class Reach(Enum):
+    """How a member is reached from here."""
+
+    SELF = "self"
+    DIRECT = "direct"  # an address of its own
+    RELAY = "relay"  # through a router that knows both ends
+    ROUTE = "route"  # over other members
+    NONE = "none"
+
+
+class Finding(Enum):
+    """What came of a check."""
+
+    OK = "ok"
+    WARNING = "warning"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+class Who(msgspec.Struct, frozen=True):
+    """A node, wherever one is mentioned."""
+
+    hashname: str  # the first 12 characters only, where nobody has shown its certificate
+    name: str = ""  # as in its certificate
+
+    def __str__(self) -> str:
+        return self.name or self.hashname[:8]
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="status"):
+    """The node as a whole."""
+
+    hashname: str
+    name: str
+    realm: str
+    roles: tuple[str, ...]
+    version: str  # of the program
+    pid: int
+    made_at: float
+    uptime_s: float
+    worked_ago_s: float  # since it last saw to its links
+    listening: tuple[str, ...]
+    members: int  # of the realm, this node among them
+    peers: int
+    peers_up: int
+    routes: int  # members that can be reached
+    certificate_ends_at: int
+    is_ready: bool
+    problems: tuple[str, ...] = ()  # why it is not ready
+
+    @property
+    def is_stale(self) -> bool:
+        return self.worked_ago_s > STALE_S
+
+
+class PeerWay(msgspec.Struct, frozen=True, kw_only=True):
+    """One path to a neighbour."""
+
+    address: str
+    transport: str  # "tcp4", "udp6", "route", …
+    state: WayState
+    is_used: bool = False  # now
+    rtt_ms: float | None = None
+    jitter_ms: float | None = None
+    loss_out: float | None = None  # lost on the way there, 0 to 1
+    loss_in: float | None = None
+    rate_bytes_s: int | None = None
+    last_error: str = ""
+
+
+class Peer(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="peer"):
+    """A member that this node has a link with, or would like to have one with."""
+
+    node: Who
+    state: PeerState
+    roles: tuple[str, ...] = ()
+    cost_us: int | None = None
+    offset_us: int = 0  # what the operator put on top
+    rtt_ms: float | None = None
+    jitter_ms: float | None = None
+    loss_out: float | None = None
+    loss_in: float | None = None
+    rate_bytes_s: int | None = None
+    in_bytes: int = 0
+    out_bytes: int = 0
+    state_since_s: float = 0.0
+    ways: tuple[PeerWay, ...] = ()
+    last_error: str = ""
+    last_error_at: float | None = None
+
+    @property
+    def used(self) -> PeerWay | None:
+        return next((way for way in self.ways if way.is_used), None)
+
+
+class RouteWay(msgspec.Struct, frozen=True):
+    """A way through the mesh, both ends included."""
+
+    nodes: tuple[Who, ...]
+    cost_us: int
+
+    def __str__(self) -> str:
+        return " → ".join(map(str, self.nodes[1:]))
+
+
+class Route(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="route"):
+    """Where packets to one member go."""
+
+    to: Who
+    reach: Reach
+    way: RouteWay | None = None
+    alternates: tuple[RouteWay, ...] = ()  # that share no node with it, the cheapest first
+    problem: str = ""  # why there is none
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="member"):
+    """Somebody with a valid certificate of the realm."""
+
+    node: Who
+    reach: Reach
+    roles: tuple[str, ...] = ()
+    certificate_ends_at: int = 0
+    record_age_s: float | None = None  # since it last told of its links
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """What was not accepted, and from whom."""
+
+    reason: str
+    source: str
+    count: int
+
+
+class Counters(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="counters"):
+    """What happened since the start. New keys may appear at any time."""
+
+    packets: dict[str, int] = {}  # on routes, by what became of them: sent, delivered, forwarded, …
+    dropped: dict[str, int] = {}  # packets on routes, by reason
+    datagrams: dict[str, dict[str, int]] = {}  # by class, then by what became of them
+    statements: dict[str, int] = {}  # certificates, records, revocations: new, known, stale, …
+    endpoint: dict[str, int] = {}  # packets refused below the mesh, by kind of error
+    refused: tuple[Refused, ...] = ()
+
+
+class PingReply(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="ping"):
+    """One ping, answered or not."""
+
+    to: Who
+    reach: Reach
+    rtt_ms: float | None = None
+    over: str = ""  # the address, or the nodes on the way
+    problem: str = ""  # why there is no answer
+
+
+class TraceHop(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="hop"):
+    """One node on the way."""
+
+    number: int  # from 1
+    node: Who
+    rtts_ms: tuple[float | None, ...]  # of each probe; None is a lost one
+    is_last: bool = False  # it is the one we asked for
+    problem: str = ""
+
+    @property
+    def is_answered(self) -> bool:
+        return any(rtt is not None for rtt in self.rtts_ms)
+
+
+class Explained(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="explanation"):
+    """Why packets to a member take the way they take."""
+
+    to: Who
+    lines: tuple[str, ...]  # for people
+    decision: dict[str, object] = {}  # for programs
+
+
+class NetCheckItem(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="check"):
+    """One thing that was looked at."""
+
+    check: str  # stays the same: "tcp-listening", …
+    finding: Finding
+    found: str
+    advice: str = ""
+
+
+Row = Status | Peer | Route | Member | Counters | PingReply | TraceHop | Explained | NetCheckItem
+
+
+class Controlled(Protocol):
+    """A node that can be looked at: what the control socket and the metrics need of it."""
+
+    def status(self) -> Status: ...
+    def peers(self) -> tuple[Peer, ...]: ...
+    def routes(self) -> tuple[Route, ...]: ...
+    def members(self) -> tuple[Member, ...]: ...
+    def counters(self) -> Counters: ...
+
+    async def ping(self, hashname: str, timeout_s: float) -> PingReply:
+        """One ping; without an answer `rtt_ms` is None and `problem` says why."""
+        ...
+
+    def trace(self, hashname: str, probes: int, timeout_s: float) -> AsyncIterator[TraceHop]:
+        """Hop by hop, as the answers come; UnreachableError when there is no way at all."""
+        ...
+
+    def explain(self, hashname: str) -> Explained: ...
+
+    def netcheck(self) -> tuple[NetCheckItem, ...]: ...

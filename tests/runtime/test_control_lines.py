@@ -1,0 +1,118 @@
+"""Lines of the control socket: what is a request, what is an answer, and what is neither."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rookery.errors import (
+    AuthenticationError,
+    CongestionError,
+    DecodeError,
+    DeniedError,
+    RookeryError,
+    UnreachableError,
+    UsageError,
+)
+from rookery.runtime.control_lines import (
+    Code,
+    Do,
+    End,
+    Request,
+    answer_line,
+    end_of,
+    error_of,
+    parse_answer,
+    parse_request,
+    request_line,
+)
+from rookery.runtime.snapshot import Row
+from tests.runtime.colony import BOB_PEER, CHECKS, COUNTERS, ROUTES, STATUS
+
+
+@pytest.mark.parametrize("do", Do)
+def test_a_request_is_read_as_it_was_written(do: Do) -> None:
+    request = Request(do=do, node="bob", timeout_s=1.5, probes=2)
+    line = request_line(request)
+    assert line.count(b"\n") == 1
+    assert json.loads(line)["v"] == 1
+    assert parse_request(line) == request
+
+
+def test_a_request_needs_no_more_than_its_version_and_kind() -> None:
+    assert parse_request(b'{"v":1,"do":"status","later":"ignored"}') == Request(do=Do.STATUS)
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (b"", Code.BAD_REQUEST),
+        (b"status", Code.BAD_REQUEST),
+        (b"[]", Code.BAD_REQUEST),
+        (b'{"do":"status"}', Code.BAD_REQUEST),
+        (b'{"v":2,"do":"no matter"}', Code.UNKNOWN_VERSION),
+        (b'{"v":1,"do":"reboot"}', Code.BAD_REQUEST),
+        (b'{"v":1}', Code.BAD_REQUEST),
+        (b'{"v":1,"do":"ping","node":7}', Code.BAD_REQUEST),
+        (b'{"v":1,"do":"ping","timeout_s":0}', Code.BAD_REQUEST),
+        (b'{"v":1,"do":"ping","timeout_s":1e9}', Code.BAD_REQUEST),
+        (b'{"v":1,"do":"trace","probes":1000}', Code.BAD_REQUEST),
+        (b'{"v":1,"do":"ping","node":"' + b"x" * 65 + b'"}', Code.BAD_REQUEST),
+        (b'{"v":1,"do":"\xff"}', Code.BAD_REQUEST),
+        (b"[" * 5000, Code.BAD_REQUEST),
+    ],
+)
+def test_what_is_no_request_is_refused_with_a_code(line: bytes, code: Code) -> None:
+    end = parse_request(line)
+    assert isinstance(end, End)
+    assert (end.ok, end.code) == (False, code)
+    assert end.error
+
+
+@given(st.binary(max_size=200))
+def test_arbitrary_bytes_are_a_request_or_refused(line: bytes) -> None:
+    assert isinstance(parse_request(line), Request | End)
+
+
+@given(st.binary(max_size=200))
+def test_arbitrary_answers_are_rows_or_a_decode_error(line: bytes) -> None:
+    try:
+        parse_answer(line)
+    except DecodeError:
+        return
+
+
+@pytest.mark.parametrize("row", [STATUS, BOB_PEER, *ROUTES, COUNTERS, *CHECKS, End()])
+def test_an_answer_is_read_as_it_was_written(row: Row | End) -> None:
+    line = answer_line(row)
+    assert line.endswith(b"\n")
+    assert line.startswith(b'{"v":1,"is":"')
+    assert parse_answer(line) == row
+
+
+def test_fields_of_a_later_program_are_ignored() -> None:
+    assert parse_answer(b'{"v":1,"is":"end","ok":true,"took_ms":3}\n') == End()
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (UsageError("x"), Code.BAD_REQUEST, UsageError),
+        (UnreachableError("x"), Code.UNREACHABLE, UnreachableError),
+        (DeniedError("x"), Code.DENIED, DeniedError),
+        (CongestionError("x"), Code.BUSY, CongestionError),
+        (AuthenticationError("x"), Code.FAILED, UnreachableError),
+    ],
+)
+def test_an_error_keeps_its_kind_on_the_way(
+    error: RookeryError, code: Code, told: type[RookeryError]
+) -> None:
+    end = end_of(error)
+    assert end == End(False, code, "x")
+    assert type(error_of(end)) is told
+
+
+@pytest.mark.parametrize("code", [Code.UNKNOWN_NODE, Code.AMBIGUOUS_NODE, Code.UNKNOWN_VERSION])
+def test_what_was_asked_wrongly_is_the_users_to_mend(code: Code) -> None:
+    assert isinstance(error_of(End(False, code, "x")), UsageError)
