@@ -1,0 +1,229 @@
+"""Forwarding: one node's step of every packet that travels along a source route (R2).
+
+    received ─▶ known step? ── yes ─▶ destination ─▶ deliver
+                    │no                relay       ─▶ next node usable ─▶ send, body untouched
+                    ▼                                  │no
+              check the frame                          ▼
+                                      detour around it ─▶ send, else a path error to the origin
+
+What a frame's head and route mean for this node is worked out once and remembered, so the usual
+step is one look-up. Loops cannot form: a route names distinct nodes, the passed ones stay in it
+and no detour touches them; the hop limit holds even if others break that rule.
+"""
+
+from collections import Counter
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from rookery.errors import DecodeError, ProtocolError, UsageError
+from rookery.mesh.answers import Answers
+from rookery.wire.datagram_class import DatagramClass
+from rookery.wire.forward import (
+    HEAD_SIZE,
+    HOP_LIMIT_MAX,
+    QUOTE_SIZE_MAX,
+    REPAIRS_MAX,
+    ROUTE_MAX,
+    ROUTE_MIN,
+    Forward,
+    Kind,
+    PathError,
+    Reason,
+)
+from rookery.wire.node_id import NODE_ID_SIZE, NodeId
+
+Route = tuple[NodeId, ...]
+
+_STEPS_MAX = 1024  # at most half a megabyte of remembered routes
+_COUNT_AT = 4  # in the head
+_ERRORS_PER_S = 16.0
+_ERRORS_BURST = 32.0
+
+# An answer that is lost is lost: telling its sender would be an answer to an answer.
+_ANSWERS = frozenset({Kind.ECHO_REPLY, Kind.PATH_ERROR})
+
+
+class ForwardingSite(Protocol):
+    """What forwarding needs of its node."""
+
+    def usable(self, neighbour: NodeId) -> bool:
+        """Whether there is a link to this node that works, as far as is known now."""
+        ...
+
+    def send(
+        self, neighbour: NodeId, head: bytes, body: bytes, datagram_class: DatagramClass
+    ) -> bool:
+        """Hand a frame to a usable neighbour's link; False when it was dropped there."""
+        ...
+
+    def detour(self, destination: NodeId, avoid: frozenset[NodeId]) -> Route | None:
+        """Nodes from here to the destination, over a usable neighbour and none of `avoid`."""
+        ...
+
+    def deliver(self, kind: Kind, route: Route, payload: bytes, now: float) -> None:
+        """A packet for this node; `route` is the way it really took."""
+        ...
+
+    def may_relay(self, previous: NodeId) -> bool:
+        """Whether this node relays what that neighbour sends."""
+        ...
+
+
+class _Step(NamedTuple):
+    """What one head and route, from one neighbour, mean here."""
+
+    following: NodeId | None  # None: the packet has arrived
+    head: bytes  # for the following node; empty when the hop limit ends here
+    kind: Kind
+    datagram_class: DatagramClass
+    route: Route
+
+
+class Forwarder:
+    """Relays, repairs and delivers the packets of one node, and starts its own."""
+
+    __slots__ = ("_errors", "_fates", "_site", "_steps", "node", "relayed", "relayed_bytes")
+
+    def __init__(self, node: NodeId, site: ForwardingSite) -> None:
+        self.node = node
+        self.relayed = 0
+        self.relayed_bytes = 0
+        self._site = site
+        self._steps: dict[bytes, _Step] = {}
+        self._errors = Answers(_ERRORS_PER_S, _ERRORS_BURST)
+        self._fates: Counter[str] = Counter()
+
+    @property
+    def fates(self) -> dict[str, int]:
+        """What became of packets, by name; a fixed set of names."""
+        return {"relayed": self.relayed, **self._fates}
+
+    def received(self, neighbour: NodeId, head: bytes, body: bytes, now: float) -> None:
+        """A FORWARD frame; RemoteError with a stable reason when it is refused."""
+        if len(head) != HEAD_SIZE:
+            raise DecodeError("not a forward head")
+        known = neighbour + head + body[: head[_COUNT_AT] * NODE_ID_SIZE]
+        step = self._steps.get(known) or self._learn(known, neighbour, head, body)
+        following, onward, kind, datagram_class, route = step
+        site = self._site
+        if following is None:
+            self._fates["delivered"] += 1
+            site.deliver(kind, route, body[len(route) * NODE_ID_SIZE :], now)
+        elif not onward:
+            self._give_up(Forward.parse(head, body), Reason.HOP_LIMIT, now)
+        elif not site.may_relay(neighbour):
+            self._give_up(Forward.parse(head, body), Reason.REFUSED, now)
+        elif not site.usable(following):
+            self._relay_around(Forward.parse(head, body), now)
+        elif site.send(following, onward, body, datagram_class):
+            self.relayed += 1
+            self.relayed_bytes += len(body)
+        else:
+            self._fates["not taken"] += 1
+
+    def send(
+        self,
+        route: Route,
+        payload: bytes,
+        kind: Kind = Kind.PACKET,
+        datagram_class: DatagramClass = DatagramClass.FALLBACK,
+        hop_limit: int = HOP_LIMIT_MAX,
+    ) -> bool:
+        """Start a packet of our own along a route that begins here; False when it got nowhere."""
+        assert route[0] == self.node
+        assert ROUTE_MIN <= len(route) <= ROUTE_MAX
+        if not 1 <= hop_limit <= HOP_LIMIT_MAX:
+            raise UsageError(f"a hop limit is 1 to {HOP_LIMIT_MAX}, not {hop_limit}")
+        frame = Forward(route, payload, kind, datagram_class, hop_limit)
+        if not self._site.usable(route[1]):
+            detoured = self._detoured(frame, at=0)
+            if detoured is None:
+                return False
+            frame = detoured
+        return self._sent(frame)
+
+    def forget(self, neighbour: NodeId) -> None:
+        """The neighbour is gone; so is what was kept about it."""
+        self._errors.forget(neighbour)
+
+    def _learn(self, known: bytes, neighbour: NodeId, head: bytes, body: bytes) -> _Step:
+        frame = Forward.parse(head, body)
+        route, cursor = frame.route, frame.cursor
+        if route[cursor] != self.node:
+            raise ProtocolError("not for this node")
+        if route[cursor - 1] != neighbour:
+            raise ProtocolError("not from the previous node")
+        following, onward = None, b""
+        if cursor + 1 < len(route):
+            following = route[cursor + 1]
+            if frame.hop_limit > 1:
+                onward = _onward(frame).head()
+        if len(self._steps) == _STEPS_MAX:
+            self._steps.clear()
+        step = _Step(following, onward, frame.kind, frame.datagram_class, route)
+        self._steps[known] = step
+        return step
+
+    def _relay_around(self, frame: Forward, now: float) -> None:
+        detoured = self._detoured(frame, frame.cursor)
+        if detoured is None:
+            self._give_up(frame, Reason.NO_WAY, now)
+        elif self._sent(_onward(detoured)):
+            self.relayed += 1
+            self.relayed_bytes += len(frame.payload) + len(detoured.route) * NODE_ID_SIZE
+
+    def _detoured(self, frame: Forward, at: int) -> Forward | None:
+        """The same packet on a way around the node after `at`, our own place in its route.
+
+        That node may be dead, not only the link to it, so nothing but its being the destination
+        lets the detour touch it.
+        """
+        if frame.kind is Kind.PATH_ERROR:  # would grow beyond what caused it
+            return None
+        if frame.repairs == REPAIRS_MAX:
+            self._fates["repairs used up"] += 1
+            return None
+        route, destination = frame.route, frame.route[-1]
+        avoid = frozenset(route[:at] + route[at + 1 : at + 2]) - {destination}
+        detour = self._site.detour(destination, avoid)
+        if detour is None or not self._site.usable(detour[1]):
+            self._fates["no detour"] += 1
+            return None
+        assert avoid.isdisjoint(detour)
+        if at + len(detour) > ROUTE_MAX:
+            self._fates["detour too long"] += 1
+            return None
+        self._fates["repaired"] += 1
+        return msgspec.structs.replace(frame, route=route[:at] + detour, repairs=frame.repairs + 1)
+
+    def _give_up(self, frame: Forward, reason: Reason, now: float) -> None:
+        """Drop a packet and tell its origin, at most as loudly as it asked."""
+        self._fates[f"gave up: {reason.name.lower().replace('_', ' ')}"] += 1
+        if frame.kind in _ANSWERS:
+            return
+        here = frame.cursor
+        if not self._errors.allow(frame.route[here - 1], now):
+            self._fates["error held back"] += 1
+            return
+        error = PathError(reason, frame.route[here + 1], frame.payload[:QUOTE_SIZE_MAX])
+        back = Forward(
+            frame.route[here::-1], error.serialize(), Kind.PATH_ERROR, DatagramClass.RELIABLE_OK
+        )
+        if len(back.body()) > len(frame.body()) or not self._site.usable(back.route[1]):
+            self._fates["error held back"] += 1
+        elif self._sent(back):
+            self._fates["error sent"] += 1
+
+    def _sent(self, frame: Forward) -> bool:
+        taken = self._site.send(
+            frame.route[frame.cursor], frame.head(), frame.body(), frame.datagram_class
+        )
+        if not taken:
+            self._fates["not taken"] += 1
+        return taken
+
+
+def _onward(frame: Forward) -> Forward:
+    """The frame as the following node gets it."""
+    return msgspec.structs.replace(frame, hop_limit=frame.hop_limit - 1, cursor=frame.cursor + 1)

@@ -1,0 +1,126 @@
+"""A small world of forwarders joined by a graph whose edges can be cut between two hops.
+
+A node knows its own links as they are, and the rest of the graph as it was at the beginning: news
+of a cut travels more slowly than the packets that run into it.
+"""
+
+from collections import deque
+from typing import NamedTuple
+
+import networkx as nx  # type: ignore[import-untyped]
+
+from rookery.mesh.forwarding import Forwarder, Route
+from rookery.wire.datagram_class import DatagramClass
+from rookery.wire.forward import Forward, Kind
+from rookery.wire.node_id import NODE_ID_SIZE, NodeId
+
+
+def node_id(number: int) -> NodeId:
+    return number.to_bytes(NODE_ID_SIZE, "big")
+
+
+class Hop(NamedTuple):
+    """A frame on the wire."""
+
+    sender: NodeId
+    receiver: NodeId
+    head: bytes
+    body: bytes
+
+    @property
+    def frame(self) -> Forward:
+        return Forward.parse(self.head, self.body)
+
+
+class Arrival(NamedTuple):
+    """What a node was given."""
+
+    node: NodeId
+    kind: Kind
+    route: Route
+    payload: bytes
+
+
+class World:
+    """Everything in it happens one hop at a time."""
+
+    def __init__(self, edges: list[tuple[int, int]]) -> None:
+        self.known = nx.Graph()
+        self.known.add_edges_from((node_id(one), node_id(other)) for one, other in edges)
+        self.real = self.known.copy()
+        self.sites = {node: Site(node, self) for node in sorted(self.known)}
+        self.under_way: deque[Hop] = deque()
+        self.hops: list[Hop] = []
+        self.arrivals: list[Arrival] = []
+        self.now = 0.0
+
+    def forwarder(self, number: int) -> Forwarder:
+        return self.sites[node_id(number)].forwarder
+
+    def cut(self, one: int, other: int) -> None:
+        self.cut_link(node_id(one), node_id(other))
+
+    def cut_link(self, one: NodeId, other: NodeId) -> None:
+        """A link that is down already stays so."""
+        self.real.remove_edges_from([(one, other)])
+
+    def knowledge(self, node: NodeId) -> "nx.Graph[NodeId]":
+        """The graph as this node sees it."""
+        seen = self.known.copy()
+        seen.remove_edges_from(list(self.known.edges(node)))
+        seen.add_edges_from(self.real.edges(node))
+        return seen
+
+    def step(self) -> Hop:
+        hop = self.under_way.popleft()
+        self.sites[hop.receiver].forwarder.received(hop.sender, hop.head, hop.body, self.now)
+        return hop
+
+    def settle(self) -> None:
+        while self.under_way:
+            self.step()
+
+    def arrived(self, kind: Kind) -> list[Arrival]:
+        return [arrival for arrival in self.arrivals if arrival.kind is kind]
+
+
+class Site:
+    """One node of the world, as its forwarder sees it."""
+
+    def __init__(self, node: NodeId, world: World) -> None:
+        self.node = node
+        self.relays = True
+        self.takes = True
+        self.strange_detour: Route | None = None
+        self._world = world
+        self.forwarder = Forwarder(node, self)
+
+    def usable(self, neighbour: NodeId) -> bool:
+        return bool(self._world.real.has_edge(self.node, neighbour))
+
+    def send(
+        self, neighbour: NodeId, head: bytes, body: bytes, datagram_class: DatagramClass
+    ) -> bool:
+        if not self.takes:
+            return False
+        hop = Hop(self.node, neighbour, head, body)
+        assert hop.frame.datagram_class is datagram_class
+        self._world.under_way.append(hop)
+        self._world.hops.append(hop)
+        return True
+
+    def detour(self, destination: NodeId, avoid: frozenset[NodeId]) -> Route | None:
+        if self.strange_detour:
+            return self.strange_detour
+        seen = self._world.knowledge(self.node)
+        seen.remove_nodes_from(avoid)
+        try:
+            return tuple(nx.shortest_path(seen, self.node, destination))
+        except (nx.NetworkXNoPath, nx.NodeNotFound):
+            return None
+
+    def deliver(self, kind: Kind, route: Route, payload: bytes, now: float) -> None:
+        self._world.arrivals.append(Arrival(self.node, kind, route, payload))
+
+    def may_relay(self, previous: NodeId) -> bool:
+        return self.relays
