@@ -1,0 +1,273 @@
+"""Quality: what one path is worth, measured all the time.
+
+    round trip   (t4 - t1) - (t3 - t2): two differences, each of one clock, so clocks need not agree
+    srtt         the usual 1/8 of each new sample, rttvar 1/4, jitter 1/16 of the step between two
+    loss         of the last 32 beats, each way: ours by the peer's reports, the peer's by the gaps
+    rate         the most that arrived per second while the sender had more to send
+
+    cost = srtt/2 + rttvar + (ETX - 1)(srtt + 4 rttvar) + 16 KB/rate + 500 µs + offset + advice
+    ETX  = 1 / ((1 - loss out)(1 - loss in))
+
+The advice of an analysis is held to half of what was measured, so it can tilt a choice and never
+make it. A clock that steps at the far end spoils one sample, which is dropped and counted.
+"""
+
+from collections import deque
+
+import msgspec
+
+from rookery.errors import ProtocolError
+from rookery.mesh.history import History
+from rookery.wire.ping import Report
+
+COST_MAX = 2**32 - 2
+HOP_US = 500  # what passing through one more node costs
+ADVICE_SHARE = 0.5
+ADVICE_TTL_MAX_S = 3600.0
+LOSS_BEATS = 32
+WINDOW_S = 60.0  # of the minimum round trip and of the maximum rate
+
+_BURST_SIZE = 16 << 10
+_LOSS_MAX = 0.95  # a path that loses more costs no more: it is about to be down
+_SRTT_WEIGHT = 1 / 8
+_RTTVAR_WEIGHT = 1 / 4
+_JITTER_WEIGHT = 1 / 16
+_RTT_MIN_S = 1e-6
+_RTT_MAX_S = 60.0  # longer is no round trip but a clock gone wrong
+_PATIENCE_S = (0.5, 4.0)
+_PATIENCE_UNKNOWN_S = 1.0
+_RATE_INTERVAL_S = (0.2, 30.0)
+_RETRANSMIT_WEIGHT = 1 / 4
+_SENT_MAX = 64
+
+
+class Advice(msgspec.Struct, frozen=True):
+    """A correction to a cost that somebody computed elsewhere; it ends by itself."""
+
+    delta_us: int
+    until_s: float  # by the monotonic clock
+
+    def at(self, now: float) -> int:
+        return self.delta_us if now < self.until_s else 0
+
+
+class StreamMeasure(msgspec.Struct, frozen=True):
+    """What the system knows of a stream by itself (`TCP_INFO`)."""
+
+    rtt_s: float
+    rttvar_s: float
+    segments: int  # sent since the beginning, the repeated ones included
+    retransmits: int
+    rate: float | None  # bytes per second delivered of late
+    is_app_limited: bool  # the rate says how little there was to send
+
+
+class Quality:
+    """The numbers of one path."""
+
+    __slots__ = (
+        "_baseline",
+        "_beats_lost",
+        "_heard",
+        "_heard_at",
+        "_last_rtt_s",
+        "_minima",
+        "_next_s",
+        "_rates",
+        "_sent",
+        "_told_size",
+        "_told_us",
+        "_unanswered",
+        "_was_limited",
+        "discarded",
+        "jitter_s",
+        "received_size",
+        "rttvar_s",
+        "srtt_s",
+        "stream",
+        "stream_loss",
+    )
+
+    def __init__(self) -> None:
+        self.srtt_s: float | None = None
+        self.rttvar_s = 0.0
+        self.jitter_s = 0.0
+        self.discarded = 0  # samples that no sane clocks can have given
+        self.received_size = 0  # bytes that came over this path
+        self.stream: StreamMeasure | None = None
+        self.stream_loss = 0.0
+        self._was_limited = False
+        self._last_rtt_s: float | None = None
+        self._minima: deque[tuple[float, float]] = deque()  # rising, so the first is the least
+        self._sent: deque[tuple[int, float]] = deque(maxlen=_SENT_MAX)
+        self._unanswered: dict[int, float] = {}
+        self._baseline: int | None = None  # the first of our beats that the peer heard
+        self._beats_lost = 0.0
+        self._heard = History()
+        self._heard_at = 0.0
+        self._next_s = 0
+        self._told_us: int | None = None
+        self._told_size = 0
+        self._rates: deque[tuple[float, float]] = deque()  # falling, so the first is the most
+
+    # --- our beats ---
+
+    def sent(self, sequence: int, now: float) -> None:
+        """A beat of ours left."""
+        if len(self._sent) == _SENT_MAX:
+            self._unanswered.pop(self._sent[0][0], None)
+        self._sent.append((sequence, now))
+        self._unanswered[sequence] = now
+
+    def answered(
+        self, sequence: int, received_us: int, replied_us: int, now: float
+    ) -> float | None:
+        """The round trip of an answered beat; None where the numbers make no sense."""
+        sent_s = self._unanswered.pop(sequence, None)
+        if sent_s is None:
+            return None
+        holding_s = (replied_us - received_us) / 1e6
+        elapsed_s = now - sent_s
+        # A microsecond is what rounding may add to the holding time.
+        if not 0 <= holding_s <= elapsed_s + 1e-6 or elapsed_s - holding_s > _RTT_MAX_S:
+            self.discarded += 1
+            return None
+        rtt_s = max(elapsed_s - holding_s, _RTT_MIN_S)
+        self._sample(rtt_s, now)
+        return rtt_s
+
+    def told(self, report: Report, at_us: int, now: float, *, is_limited: bool) -> None:
+        """The peer's report; `is_limited`: we had more to send than the path took."""
+        if report.heard > (self._sent[-1][0] if self._sent else 0):
+            raise ProtocolError("the peer heard a beat that was never sent")
+        self._count_losses(report, now)
+        self._measure_rate(report.received_size, at_us, now, is_limited=is_limited)
+
+    # --- the peer's beats ---
+
+    def heard(self, sequence: int, next_s: int, now: float) -> None:
+        """A beat of the peer came, and says when the next one will at the latest."""
+        self._heard.add(sequence)
+        self._heard_at, self._next_s = now, next_s
+
+    @property
+    def report(self) -> Report:
+        """What to tell the peer."""
+        return Report(self._heard.highest, self._heard.bits, self.received_size)
+
+    # --- what the system tells ---
+
+    def stream_measured(self, measure: StreamMeasure, now: float) -> None:
+        """Repeated segments are lost packets that a stream hides from beats."""
+        previous, self.stream = self.stream, measure
+        if measure.rate is not None:
+            self._rate(measure.rate, now, is_limited=not measure.is_app_limited)
+        if previous is None or measure.segments <= previous.segments:
+            return
+        repeated = max(measure.retransmits - previous.retransmits, 0)
+        share = min(repeated / (measure.segments - previous.segments), 1.0)
+        self.stream_loss += _RETRANSMIT_WEIGHT * (share - self.stream_loss)
+
+    # --- the numbers ---
+
+    def rtt_min_s(self, now: float) -> float | None:
+        """The least round trip of the last minute, or the last one."""
+        while len(self._minima) > 1 and self._minima[0][0] < now - WINDOW_S:
+            self._minima.popleft()
+        return self._minima[0][1] if self._minima else None
+
+    @property
+    def patience_s(self) -> float:
+        """How long an answer may take before the beat counts as missed."""
+        if self.srtt_s is None:
+            return _PATIENCE_UNKNOWN_S
+        low, high = _PATIENCE_S
+        return min(max(self.srtt_s + 4 * self.rttvar_s, low), high)
+
+    @property
+    def loss_out(self) -> float:
+        return max(self._beats_lost, self.stream_loss)
+
+    def loss_in(self, now: float) -> float:
+        """Gaps in the peer's beats, and those that are overdue."""
+        overdue = 0
+        if self._next_s:
+            overdue = max(int((now - self._heard_at) / self._next_s - 0.5), 0)
+        return self._heard.loss(LOSS_BEATS, overdue)
+
+    def rate(self, now: float) -> float | None:
+        """Bytes per second; None while the path was never filled."""
+        while len(self._rates) > 1 and self._rates[0][0] < now - WINDOW_S:
+            self._rates.popleft()
+        return self._rates[0][1] if self._rates else None
+
+    def cost_us(self, now: float, offset_us: int = 0, advice_us: int = 0) -> int | None:
+        """What it costs to send here; None before the first round trip."""
+        if self.srtt_s is None:
+            return None
+        arrive_out = 1 - min(self.loss_out, _LOSS_MAX)
+        arrive_in = 1 - min(self.loss_in(now), _LOSS_MAX)
+        cost_s = self.srtt_s / 2 + self.rttvar_s
+        cost_s += (1 / (arrive_out * arrive_in) - 1) * (self.srtt_s + 4 * self.rttvar_s)
+        rate = self.rate(now)
+        if rate is not None:
+            cost_s += _BURST_SIZE / rate
+        measured = min(cost_s * 1e6 + HOP_US, COST_MAX)
+        bound = measured * ADVICE_SHARE
+        advised = measured + min(max(advice_us, -bound), bound)
+        return int(min(max(advised + offset_us, 1), COST_MAX))
+
+    # --- inside ---
+
+    def _sample(self, rtt_s: float, now: float) -> None:
+        if self.srtt_s is None:
+            self.srtt_s, self.rttvar_s = rtt_s, rtt_s / 2
+        else:
+            self.rttvar_s += _RTTVAR_WEIGHT * (abs(rtt_s - self.srtt_s) - self.rttvar_s)
+            self.srtt_s += _SRTT_WEIGHT * (rtt_s - self.srtt_s)
+        if self._last_rtt_s is not None:
+            step_s = abs(rtt_s - self._last_rtt_s)
+            self.jitter_s += _JITTER_WEIGHT * (step_s - self.jitter_s)
+        self._last_rtt_s = rtt_s
+        while self._minima and self._minima[-1][1] >= rtt_s:
+            self._minima.pop()
+        self._minima.append((now, rtt_s))
+
+    def _count_losses(self, report: Report, now: float) -> None:
+        """Which of our last beats the peer has, and which it should have by now."""
+        if self._baseline is None and report.heard:
+            # Before that the peer may not have been there to hear.
+            self._baseline = report.heard - report.history.bit_length() + 1
+        due_s = now - self.patience_s
+        fates = []
+        for sequence, sent_s in self._sent:
+            if sequence < (self._baseline or 0):
+                continue
+            if sequence <= report.heard:
+                fates.append(report.history >> (report.heard - sequence) & 1)
+            elif sent_s <= due_s:
+                fates.append(0)
+        recent = fates[-LOSS_BEATS:]
+        self._beats_lost = 1 - sum(recent) / len(recent) if recent else 0.0
+
+    def _measure_rate(self, size: int, at_us: int, now: float, *, is_limited: bool) -> None:
+        """How much arrived between two reports, by the peer's clock."""
+        if self._told_us is not None:
+            elapsed_s = (at_us - self._told_us) / 1e6
+            shortest_s, longest_s = _RATE_INTERVAL_S
+            if 0 <= elapsed_s < shortest_s:
+                return
+            if size >= self._told_size and shortest_s <= elapsed_s <= longest_s:
+                rate = (size - self._told_size) / elapsed_s
+                # Limited at both ends of the interval: then probably within it, too.
+                self._rate(rate, now, is_limited=is_limited and self._was_limited)
+        self._told_us, self._told_size, self._was_limited = at_us, size, is_limited
+
+    def _rate(self, rate: float, now: float, *, is_limited: bool) -> None:
+        # While there was little to send, a rate is only news when it beats what we thought.
+        known = self.rate(now)
+        if rate <= 0 or (not is_limited and (known is None or rate <= known)):
+            return
+        while self._rates and self._rates[-1][1] <= rate:
+            self._rates.pop()
+        self._rates.append((now, rate))
