@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType, TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from rookery.errors import DecodeError, UnreachableError, UsageError
 from rookery.identity.identity import Identity
@@ -43,26 +43,12 @@ from rookery.runtime.gates.gate import Gate
 from rookery.runtime.gates.udp_gate import UdpGate
 from rookery.runtime.link import Link
 from rookery.runtime.mesh_channels import MeshChannels
+from rookery.runtime.pump import Pump, Resident
 from rookery.runtime.resolve import checked_hashname, parse_link, resolved_paths
 from rookery.runtime.services import Handler, Services
 from rookery.wire.lob import JsonObject, Packet
 from rookery.wire.path import Path, PeerPath
 from rookery.wire.uri import LinkAddress
-
-
-class Resident(Protocol):
-    """A core on top of the endpoint's, driven by the same pump."""
-
-    @property
-    def deadline(self) -> float | None: ...
-
-    def tick(self, now: float) -> None: ...
-
-    def handle(self, event: Event, now: float) -> None: ...
-
-    def flush(self, now: float) -> None:
-        """Send what has gathered."""
-
 
 OnDiscover = Callable[[Stranger], object]
 
@@ -94,7 +80,6 @@ class Mesh(MeshChannels):
         self._gate_of: dict[str, Gate] = {}
         self._links: dict[str, Link] = {}
         self._channels: dict[ChannelCore, Channel] = {}
-        self._used: dict[ChannelCore, Link] = {}
         self._services = Services()
         self._discovery = Discovery(self)
         self.sock = Sock()
@@ -102,10 +87,7 @@ class Mesh(MeshChannels):
         self.chats = Chats(self.hashname, self._link_named)
         self.serve("profile", self.chats.handle_profile)
         self.serve("chat", self.chats.handle_chat)
-        self._resident: Resident | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_at = 0.0
-        self._pump_due = False
+        self._pump = Pump(self._core, self._carry_out, clock)
         self._is_closed = False
 
     @property
@@ -144,16 +126,16 @@ class Mesh(MeshChannels):
             core = self._core.accept(to, self._now(), persistent=False)
         else:
             core = self._dial(parse_link(to))
-        self.pump_soon()
+        self._pump.soon()
         return self._link_of(core)
 
     def forget(self, link: Link) -> None:
         self._core.forget(link.core, self._now())
-        self.pump_soon()
+        self._pump.soon()
 
     def set_router(self, link: Link, is_router: bool) -> None:
         self._core.set_router(link.core, is_router, self._now())
-        self.pump_soon()
+        self._pump.soon()
 
     def route(self, policy: RoutingPolicy | None = route_for_links) -> None:
         """Be a router for our links, or for those of them that a policy lets meet."""
@@ -195,8 +177,8 @@ class Mesh(MeshChannels):
 
     def house(self, resident: Resident) -> None:
         """Have somebody told of all events, and woken in time."""
-        self._resident = resident
-        self.pump_soon()
+        self._pump.resident = resident
+        self._pump.soon()
 
     # --- gates ---
 
@@ -218,11 +200,11 @@ class Mesh(MeshChannels):
         self._core.received(path, packet, self._now())
 
     def drained(self) -> None:
-        self._pump()
+        self._pump.run()
 
     def lost(self, path: Path) -> None:
         self._core.lost(path, self._now())
-        self.pump_soon()
+        self._pump.soon()
 
     # --- life ---
 
@@ -233,10 +215,9 @@ class Mesh(MeshChannels):
         await self.chats.close()
         for link in list(self._links.values()):
             self.forget(link)
-        self._pump()
         self._is_closed = True
-        if self._timer is not None:
-            self._timer.cancel()
+        self._pump.run()
+        self._pump.close()
         await self._services.close()
         await self._discovery.close()
         for gate in self._gates:
@@ -257,66 +238,11 @@ class Mesh(MeshChannels):
 
     def touch(self, link: Link) -> None:
         self._core.touch(link.core)
-        self.pump_soon()
+        self._pump.soon()
 
     def use(self, link: Link, channel: ChannelCore) -> None:
         """A program has used a channel: something may be due, once it lets the loop go on."""
-        self._used[channel] = link
-        if not self._pump_due:
-            self.pump_soon()
-
-    def pump_soon(self) -> None:
-        if not self._pump_due and not self._is_closed:
-            self._pump_due = True
-            self._loop.call_soon(self._pump)
-
-    def _pump(self) -> None:
-        """Carry out what the core has decided, then sleep until it needs to be woken."""
-        self._pump_due = False
-        if self._is_closed:
-            return
-        used, self._used = self._used, {}
-        for channel, link in used.items():
-            link.core.touch(channel)
-            self._core.touch(link.core)
-        now = self._now()
-        self._flush(now)
-        while events := self._core.take():
-            for event in events:
-                self._carry_out(event)
-                if self._resident is not None:
-                    self._resident.handle(event, now)
-            self._flush(now)
-        self._rearm()
-
-    def _flush(self, now: float) -> None:
-        if self._resident is not None:
-            self._resident.flush(now)
-        self._core.flush(now)
-
-    @property
-    def _deadline(self) -> float | None:
-        times = (self._core.deadline, None if self._resident is None else self._resident.deadline)
-        return min((time for time in times if time is not None), default=None)
-
-    def _rearm(self) -> None:
-        """Keep one timer; one that comes too early finds nothing to do."""
-        deadline = self._deadline
-        if deadline is None or (self._timer is not None and self._timer_at <= deadline):
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-        self._timer_at = deadline
-        self._timer = self._loop.call_later(max(deadline - self._now(), 0.0), self._tick)
-
-    def _tick(self) -> None:
-        self._timer = None
-        # A loop may fire a hair early; what was due for then is due now.
-        now = max(self._now(), self._timer_at)
-        self._core.tick(now)
-        if self._resident is not None:
-            self._resident.tick(now)
-        self._pump()
+        self._pump.used(link.core, channel)
 
     def _carry_out(self, event: Event) -> None:
         match event:
@@ -400,7 +326,7 @@ class Mesh(MeshChannels):
             core.last_error = str(error)
             return
         self._core.link(core.hashname, {}, paths, self._now())
-        self.pump_soon()
+        self._pump.soon()
 
     async def _link_named(self, hashname: str) -> Link:
         """A link that is up, for services that know somebody only by name."""
