@@ -1,0 +1,250 @@
+"""Database: every member's newest record, and the statements that others may lack.
+
+    data ─▶ shape, realm ─▶ a member's? newer? timely? not too often? ─▶ signature ─▶ held, NEW
+                cheap                        cheap                         dear
+
+An origin's records are told apart by (epoch, sequence) alone (R1). What does not get past the
+cheap questions costs no signature, so that junk and duplicates cost little; what is refused is
+refused with a reason that never changes. Nothing here grows beyond the number of members.
+"""
+
+from collections.abc import Mapping
+from enum import Enum
+from types import MappingProxyType
+
+import msgspec
+
+from rookery.errors import AuthenticationError, DecodeError, ProtocolError
+from rookery.identity import signing
+from rookery.identity.realm import CLOCK_SKEW_S
+from rookery.identity.signing import Verify
+from rookery.mesh.bucket import Bucket
+from rookery.mesh.inventory import Inventory
+from rookery.mesh.membership import Member, Membership
+from rookery.wire.flood import Entry, Key, statement_key
+from rookery.wire.node_id import NodeId
+from rookery.wire.record import Record, Version, version_of
+from rookery.wire.statement import (
+    KINDS,
+    REALM_ID_SIZE,
+    RECORD,
+    SIGNATURE_SIZE,
+    STATEMENT_SIZE_MAX,
+    VERSION,
+    Statement,
+)
+
+RECORDS_PER_S = 2.0  # of one origin; an honest one makes half as many
+RECORDS_BURST = 10.0
+
+_STATEMENT_SIZE_MIN = 2 + REALM_ID_SIZE + SIGNATURE_SIZE
+_RECONCILE_S = 1.0
+_NEVER: Version = (-1, -1)
+
+
+class Verdict(Enum):
+    NEW = "new"  # pass it on
+    KNOWN = "known"
+    STALE = "stale"  # we hold, or have held, a newer one
+    OWN = "own"  # ours, and newer than any we remember: see `Database.outdone`
+
+
+class _Held(msgspec.Struct, frozen=True):
+    record: Record
+    statement: Statement
+    data: bytes
+    expires_at: float
+
+
+class _Origin:
+    """What is remembered of a member's records even while we hold none."""
+
+    __slots__ = ("contradicted", "contradictions", "floor", "pace")
+
+    def __init__(self, now: float) -> None:
+        self.floor = _NEVER  # the newest version seen, so that older ones cannot come back
+        self.pace = Bucket(RECORDS_PER_S, RECORDS_BURST, now)
+        self.contradicted = _NEVER
+        self.contradictions = 0
+
+
+class Database:
+    """`records` are those of members, ourselves included, by node."""
+
+    def __init__(self, membership: Membership, *, verify: Verify = signing.verify) -> None:
+        self.membership = membership
+        self._verify = verify
+        self._realm = membership.realm.id
+        self._held: dict[NodeId, _Held] = {}
+        self._records: dict[NodeId, Record] = {}
+        self._origins: dict[NodeId, _Origin] = {}
+        self._others: dict[bytes, bytes] = {}  # certificates and revocations by key
+        self._inventory = Inventory()
+        self._reconciled_at = float("-inf")
+        self._changed: set[NodeId] = set()
+        self.deadline: float | None = None  # when to call `tick`
+        # The newest version under our name that is not of this life: ours must be newer.
+        self.outdone: Version | None = None
+
+    @property
+    def records(self) -> Mapping[NodeId, Record]:
+        return MappingProxyType(self._records)
+
+    @property
+    def contradictions(self) -> Mapping[NodeId, int]:
+        """Origins that signed two different records under one version, and how often."""
+        return {
+            node: origin.contradictions
+            for node, origin in self._origins.items()
+            if origin.contradictions
+        }
+
+    def take_changed(self) -> set[NodeId]:
+        """Origins whose record is new, changed or gone since this was last asked."""
+        changed, self._changed = self._changed, set()
+        return changed
+
+    def statement(self, key: Key) -> bytes | None:
+        """The whole statement, if we hold it."""
+        if key.kind != RECORD:
+            return self._others.get(key.key)
+        held = self._held.get(key.key)
+        return held.data if held else None
+
+    def lacks(self, entry: Entry) -> bool:
+        """Whether what a neighbour holds would be news."""
+        if entry.kind != RECORD:
+            return entry.key not in self._others
+        origin = self._origins.get(entry.key)
+        return origin is None or _packed(origin.floor) < entry.version
+
+    def inventory(self, now: float) -> Inventory:
+        """What we hold, in step with the membership to the second."""
+        if now - self._reconciled_at >= _RECONCILE_S:
+            self._reconcile(now)
+        return self._inventory
+
+    def publish(self, data: bytes, now: float) -> None:
+        """Hold a record that we made ourselves."""
+        statement = Statement.parse(data)
+        record = Record.parse(statement.content)
+        assert record.origin == self.membership.own.node
+        self._hold(_Held(record, statement, data, now + record.lifetime_s), now)
+
+    def offer(self, data: bytes, now: float, unix_s: float) -> Verdict:
+        """Look at a statement that somebody sent; RemoteError with a stable reason: refused."""
+        if not _STATEMENT_SIZE_MIN <= len(data) <= STATEMENT_SIZE_MAX:
+            raise DecodeError("statement of a wrong size")
+        if data[0] != VERSION or data[1] not in KINDS:
+            raise DecodeError("statement of an unknown version or kind")
+        if data[1] == RECORD:
+            return self._offer_record(data, now, unix_s)
+        key = Key(data[1], statement_key(data))
+        if key.key in self._others or not self.membership.admit(data, unix_s):
+            return Verdict.KNOWN
+        self._others[key.key] = data
+        self._inventory.put(key)
+        self._reconciled_at = float("-inf")  # it may have replaced or ended others
+        return Verdict.NEW
+
+    def _offer_record(self, data: bytes, now: float, unix_s: float) -> Verdict:
+        statement = Statement.parse(data)
+        if statement.realm != self._realm:
+            raise ProtocolError("a statement of another realm")
+        node, version = version_of(statement.content)
+        member = self.membership.member(node)
+        if member is None:
+            raise ProtocolError("unknown member")
+        origin = self._origins.get(node) or _Origin(now)
+        if version < origin.floor:
+            return Verdict.STALE
+        if version == origin.floor:
+            return self._same_version(statement, member, origin)
+        if origin.pace.level(now) < 1.0:
+            raise ProtocolError("too many records of one origin")
+        record = Record.parse(statement.content)
+        remaining_s = record.made_s + record.lifetime_s - unix_s
+        if record.made_s > unix_s + CLOCK_SKEW_S:
+            raise ProtocolError("record from the future")
+        if remaining_s <= 0:
+            raise ProtocolError("record whose time is over")
+        self._check_signature(statement, member)
+        if node == self.membership.own.node:
+            self.outdone = max(version, self.outdone or _NEVER)
+            return Verdict.OWN
+        origin.pace.charge(1.0, now)
+        self._origins[node] = origin
+        expires_at = now + min(remaining_s, float(record.lifetime_s))
+        self._hold(_Held(record, statement, data, expires_at), now)
+        return Verdict.NEW
+
+    def _same_version(self, statement: Statement, member: Member, origin: _Origin) -> Verdict:
+        held = self._held.get(member.node)
+        if held is None:
+            return Verdict.STALE
+        if held.statement.content == statement.content:
+            return Verdict.KNOWN
+        if origin.contradicted != origin.floor:
+            # Only the origin's own signature convicts it.
+            self._check_signature(statement, member)
+            origin.contradicted = origin.floor
+        origin.contradictions += 1
+        raise ProtocolError("records contradict each other")
+
+    def _check_signature(self, statement: Statement, member: Member) -> None:
+        try:
+            self._verify(member.signing_key, statement.signed, statement.signature)
+        except AuthenticationError as error:
+            raise AuthenticationError("record with a forged signature") from error
+
+    def _hold(self, held: _Held, now: float) -> None:
+        node = held.record.origin
+        self._held[node] = held
+        self._records[node] = held.record
+        origin = self._origins.get(node)
+        if origin is None:
+            origin = self._origins[node] = _Origin(now)
+        origin.floor = held.record.version
+        self._inventory.put(Key(RECORD, node), _packed(held.record.version))
+        self._changed.add(node)
+        if self.deadline is None or held.expires_at < self.deadline:
+            self.deadline = held.expires_at
+
+    def tick(self, now: float) -> None:
+        """Let go of records whose time is over."""
+        for node, held in list(self._held.items()):
+            if now >= held.expires_at:
+                self._drop(node)
+        self.deadline = min((held.expires_at for held in self._held.values()), default=None)
+
+    def forget(self, node: NodeId) -> None:
+        """Keep nothing of somebody who is no member any more."""
+        self._drop(node)
+        self._origins.pop(node, None)
+
+    def _drop(self, node: NodeId) -> None:
+        """One record and its edges, nobody else's (R3)."""
+        if self._held.pop(node, None) is not None:
+            del self._records[node]
+            self._inventory.remove(Key(RECORD, node))
+            self._changed.add(node)
+
+    def _reconcile(self, now: float) -> None:
+        """The membership also changes by time, and by what links show: catch up with it."""
+        self._reconciled_at = now
+        held = {data: key for key, data in self._others.items()}
+        current = set(self.membership.statements())
+        for data in held.keys() - current:
+            del self._others[held[data]]
+            self._inventory.remove(Key(data[1], held[data]))
+        for data in current - held.keys():
+            key = Key(data[1], statement_key(data))
+            self._others[key.key] = data
+            self._inventory.put(key)
+        for node in self._origins.keys() - self.membership.members.keys():
+            self.forget(node)
+
+
+def _packed(version: Version) -> int:
+    epoch, sequence = version
+    return (epoch << 32) + sequence
