@@ -4,6 +4,7 @@ Echo replies and path errors are sent because somebody else sent something. A bu
 each neighbour keeps a flood of causes from becoming a flood of answers.
 """
 
+from rookery.mesh.bucket import Bucket
 from rookery.wire.node_id import NodeId
 
 _NEIGHBOURS_MAX = 1024
@@ -17,17 +18,15 @@ class Answers:
     def __init__(self, per_s: float, burst: float) -> None:
         self._per_s = per_s
         self._burst = burst
-        self._buckets: dict[NodeId, tuple[float, float]] = {}  # tokens, and when there were so many
+        self._buckets: dict[NodeId, Bucket] = {}
 
     def allow(self, neighbour: NodeId, now: float) -> bool:
         """Whether one more answer may go to what this neighbour sent; it is counted then."""
-        tokens, since = self._buckets.pop(neighbour, (self._burst, now))
-        tokens = min(self._burst, tokens + (now - since) * self._per_s)
-        allowed = tokens >= 1.0
+        bucket = self._buckets.pop(neighbour, None) or Bucket(self._per_s, self._burst, now)
         if len(self._buckets) == _NEIGHBOURS_MAX:
             del self._buckets[next(iter(self._buckets))]  # the one heard of longest ago
-        self._buckets[neighbour] = (tokens - allowed, now)
-        return allowed
+        self._buckets[neighbour] = bucket
+        return bucket.take(1.0, now)
 
     def forget(self, neighbour: NodeId) -> None:
         self._buckets.pop(neighbour, None)
