@@ -19,7 +19,7 @@ from rookery.errors import (
     UnreachableError,
     UsageError,
 )
-from rookery.runtime.snapshot import VERSION, Row
+from rookery.runtime.snapshot import VERSION, Row, Snapshot
 
 REQUEST_SIZE_MAX = 1 << 12
 ROW_SIZE_MAX = 1 << 20
@@ -135,7 +135,7 @@ def parse_answer(line: bytes) -> Row | End:
         raise DecodeError(f"the node answers in another way than expected: {error}") from error
 
 
-def as_json(row: Row | End) -> dict[str, object]:
+def as_json(row: Row | Snapshot | End) -> dict[str, object]:
     """A row as the socket and `--json` show it."""
     return {"v": VERSION, **msgspec.to_builtins(row)}
 

@@ -224,6 +224,15 @@ class NetCheckItem(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", ta
 Row = Status | Peer | Route | Member | Counters | PingReply | TraceHop | Explained | NetCheckItem
 
 
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="snapshot"):
+    """Everything at one moment, as `rookery top --json` prints it."""
+
+    status: Status
+    peers: tuple[Peer, ...]
+    routes: tuple[Route, ...]
+    counters: Counters
+
+
 class Controlled(Protocol):
     """A node that can be looked at: what the control socket and the metrics need of it."""
 

@@ -1,0 +1,83 @@
+"""Which node of this machine a verb asks, and what it asks.
+
+By flag, else by `ROOKERY_CONTROL`, else the socket in the user's data folder.
+"""
+
+import os
+from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from rookery.cli.screen import print_json, printable
+from rookery.errors import UsageError
+from rookery.runtime.control import FILE_NAME
+from rookery.runtime.control_client import ControlClient, connected
+from rookery.runtime.control_lines import TIMEOUT_S_DEFAULT, as_json
+from rookery.runtime.snapshot import Row, Snapshot
+
+ENVIRONMENT = "ROOKERY_CONTROL"
+
+NodeName = Annotated[
+    str,
+    Parameter(
+        name="NODE", help="A member: its hashname, the beginning of it, or its certificate's name."
+    ),
+]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Asking:
+    """Which node to ask."""
+
+    identity: Annotated[
+        Path | None, Parameter(name="--id", help="The folder that the node was started with.")
+    ] = None
+    control: Annotated[
+        Path | None, Parameter(name="--control", help="Its control socket, where it is elsewhere.")
+    ] = None
+    timeout_s: Annotated[
+        float, Parameter(name="--timeout", help="Seconds to wait for an answer.")
+    ] = TIMEOUT_S_DEFAULT
+
+    @property
+    def path(self) -> Path:
+        if self.control is not None:
+            return self.control
+        if self.identity is not None:
+            return self.identity / FILE_NAME
+        if named := os.environ.get(ENVIRONMENT):
+            return Path(named)
+        return data_folder() / FILE_NAME
+
+    def connected(self) -> AbstractAsyncContextManager[ControlClient]:
+        if self.timeout_s <= 0:
+            raise UsageError("nobody answers at once; give --timeout more than 0 seconds")
+        return connected(self.path, self.timeout_s)
+
+
+ASKING = Asking()
+
+
+def data_folder() -> Path:
+    """Where a user's programs keep their data."""
+    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(base) / "rookery"
+
+
+def print_rows(rows: Iterable[Row]) -> None:
+    """For programs, one row a line."""
+    for row in rows:
+        print_row(row)
+
+
+def print_row(row: Row | Snapshot) -> None:
+    print_json(as_json(row))
+
+
+def print_line(text: str) -> None:
+    print(printable(text), flush=True)

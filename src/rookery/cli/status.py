@@ -1,0 +1,83 @@
+"""`rookery status`: the local node at a glance, and a check that supervisors can run."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from rookery.cli import figures
+from rookery.cli.control import ASKING, Asking, print_line, print_row
+from rookery.cli.exits import FAILED, OK, STALE
+from rookery.cli.life import run_verb
+from rookery.cli.options import OUTPUT, Output
+from rookery.cli.screen import print_fields
+from rookery.runtime.control_lines import Do, Request
+from rookery.runtime.snapshot import Status
+
+Check = Literal["live", "ready"]
+
+
+def status(
+    *,
+    check: Annotated[
+        Check | None,
+        Parameter(
+            name="--check",
+            help="Only say whether it is live or ready; exit code 0 if so, 1 if not ready, 3 if no "
+            "node is running, 5 if it is stuck.",
+        ),
+    ] = None,
+    asking: Asking = ASKING,
+    output: Output = OUTPUT,
+) -> int:
+    async def work() -> int:
+        async with asking.connected() as control:
+            found = await control.one(Request(do=Do.STATUS), Status)
+        if output.json:
+            print_row(found)
+        elif check is not None:
+            print_line(verdict(found, check))
+        else:
+            print_fields(described(found))
+        return code(found, check)
+
+    return run_verb(work())
+
+
+def code(found: Status, check: Check | None) -> int:
+    if found.is_stale:
+        return STALE
+    return FAILED if check == "ready" and not found.is_ready else OK
+
+
+def verdict(found: Status, check: Check) -> str:
+    if found.is_stale:
+        return f"stuck: it has not seen to its links for {figures.span(found.worked_ago_s)}"
+    if check == "live":
+        return "live"
+    return "ready" if found.is_ready else f"not ready: {'; '.join(found.problems)}"
+
+
+def described(found: Status) -> list[tuple[str, object]]:
+    """A node as people read it."""
+    ends = datetime.fromtimestamp(found.certificate_ends_at, UTC)
+    left_s = found.certificate_ends_at - found.made_at
+    return [
+        ("state", verdict(found, "ready")),
+        ("name", found.name or None),
+        ("hashname", found.hashname),
+        ("realm", found.realm),
+        ("roles", ", ".join(found.roles) or None),
+        ("listening", ", ".join(found.listening) or "nowhere"),
+        ("peers", f"{found.peers_up} up of {found.peers}"),
+        ("members", f"{found.routes} reachable of {found.members - 1} others"),
+        ("certificate", f"until {ends:%Y-%m-%d %H:%M} UTC, {_left(left_s)}"),
+        (
+            "running",
+            f"{figures.span(found.uptime_s)}, process {found.pid}, rookery {found.version}",
+        ),
+    ]
+
+
+def _left(seconds: float) -> str:
+    return f"{figures.span(seconds)} left" if seconds > 0 else "which is past"

@@ -1,0 +1,33 @@
+"""A control socket in a thread of its own, for verbs that run in this process or another."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+
+from rookery.runtime.control import Control
+from rookery.runtime.snapshot import Controlled
+
+
+@contextmanager
+def controlled(node: Controlled, path: Path) -> Iterator[None]:
+    """The real socket, served until the block ends."""
+    is_ready, is_done = Event(), asyncio.Event()
+    loop = asyncio.new_event_loop()
+
+    async def serve() -> None:
+        control = await Control.bind(node, path)
+        is_ready.set()
+        await is_done.wait()
+        await control.close()
+
+    thread = Thread(target=lambda: loop.run_until_complete(serve()))
+    thread.start()
+    try:
+        assert is_ready.wait(10)
+        yield
+    finally:
+        loop.call_soon_threadsafe(is_done.set)
+        thread.join(10)
+        loop.close()
