@@ -71,7 +71,7 @@ class Tabletop:
                 if isinstance(event, Transmit):
                     sent.append(event.packet)
                 else:
-                    foreign = isinstance(event, Undelivered) and event.ticket.number == 0
+                    foreign = isinstance(event, Undelivered) and event.ticket == 0
                     assert self.node.handle(event, self.now) is not foreign
             events = self.nodes.take(self.now)
         return [packet for packet in sent if not packet.is_ack]

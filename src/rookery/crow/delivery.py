@@ -45,15 +45,12 @@ class _Unsent(msgspec.Struct, frozen=True, gc=False):
     seqid: int | None  # None: the next one
 
 
-class _Unacked:
-    __slots__ = ("due", "packet", "repeats_left", "ticket", "timer_s")
-
-    def __init__(self, packet: Packet, ticket: Ticket) -> None:
-        self.packet = packet
-        self.ticket = ticket
-        self.timer_s = packet.timer_s
-        self.repeats_left = TRANSMISSIONS - 1
-        self.due: float | None = None
+class _Unacked(msgspec.Struct, gc=False):
+    packet: Packet
+    ticket: Ticket
+    timer_s: float
+    repeats_left: int = TRANSMISSIONS - 1
+    due: float | None = None
 
 
 class _Flow:
@@ -152,7 +149,8 @@ class Delivery:
         if flow.window < self._limits.unacked_max and unacked.repeats_left >= _PATIENT:
             flow.widen(self._limits.unacked_max)
         self._emit(Delivered(unacked.ticket))
-        self._remove(flow, unacked, now)
+        del flow.unacked[seqid]
+        self._proceed(flow, address, now)
         return True
 
     def tick(self, now: float) -> None:
@@ -166,7 +164,10 @@ class Delivery:
                 self._timers.wait(unacked, unacked.timer_s, now)
             else:
                 self._emit(Undelivered(unacked.ticket, "no acknowledgement"))
-                self._remove(self._flows[unacked.packet.address], unacked, now)
+                packet = unacked.packet
+                flow = self._flows[packet.address]
+                del flow.unacked[packet.seqid]
+                self._proceed(flow, packet.address, now)
 
     def _send(self, flow: _Flow, address: bytes, unsent: _Unsent, now: float) -> None:
         if unsent.seqid is not None and unsent.seqid not in flow.unacked:
@@ -178,17 +179,17 @@ class Delivery:
         packet = Packet(
             unsent.type, False, address, 0, seqid, unsent.qos, unsent.ackquant_ms, unsent.data
         )
-        unacked = flow.unacked[seqid] = _Unacked(packet, unsent.ticket)
+        timer_s = packet.timer_s
+        unacked = flow.unacked[seqid] = _Unacked(packet, unsent.ticket, timer_s)
         self._transmit(packet)
-        self._timers.wait(unacked, unacked.timer_s, now)
+        self._timers.wait(unacked, timer_s, now)
 
-    def _remove(self, flow: _Flow, unacked: _Unacked, now: float) -> None:
-        packet = unacked.packet
-        del flow.unacked[packet.seqid]
+    def _proceed(self, flow: _Flow, address: bytes, now: float) -> None:
+        """Something has an outcome: the next in the queue may leave."""
         while flow.queue and len(flow.unacked) + 1 <= flow.window:
-            self._send(flow, packet.address, flow.queue.popleft(), now)
+            self._send(flow, address, flow.queue.popleft(), now)
         if not flow.unacked:
-            del self._flows[packet.address]
+            del self._flows[address]
 
     @property
     def _window_min(self) -> float:

@@ -1,6 +1,6 @@
 """What the crow core tells its shell. Facts are past tense, `Transmit` is the one order."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NewType
 
 import msgspec
 
@@ -11,10 +11,8 @@ if TYPE_CHECKING:
     from rookery.crow.msgbox import Query
 
 
-class Ticket(msgspec.Struct, frozen=True, gc=False):
-    """Stands for one message under way; its outcome is told by it."""
-
-    number: int
+# Stands for one message under way; its outcome is told by it.
+Ticket = NewType("Ticket", int)
 
 
 class Transmit(msgspec.Struct, frozen=True, gc=False):

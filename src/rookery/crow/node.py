@@ -190,17 +190,20 @@ class Nodes:
         return bool(self._unhandled)
 
     def _fetch(self) -> bool:
-        """Sort what the tower has; whether there is anything to handle."""
+        """Keep what concerns nodes, pass the rest on; whether there is anything to handle."""
         for event in self.tower.take():
-            if type(event) is Transmit:
-                self._events.append(event)
+            if isinstance(event, Transmit):
+                is_ours = False
+            elif isinstance(event, Arrived):
+                is_ours = event.packet.type == NODE
             else:
-                self._unhandled.append(event)
+                is_ours = event.ticket in self._senders or event.ticket in self._splitting
+            (self._unhandled if is_ours else self._events).append(event)
         return bool(self._unhandled)
 
-    def _handle(self, event: Event, now: float) -> None:
+    def _handle(self, event: TowerEvent, now: float) -> None:
         match event:
-            case Arrived(packet) if packet.type == NODE:
+            case Arrived():
                 self._arrived(event, now)
             case Delivered(ticket):
                 if not self._splitting.outcome(ticket, None, now):
@@ -208,8 +211,6 @@ class Nodes:
             case Undelivered(ticket, reason):
                 if not self._splitting.outcome(ticket, reason, now):
                     self._outcome(ticket, reason, now)
-            case _:
-                self._events.append(event)
 
     def _arrived(self, arrived: Arrived, now: float) -> None:
         try:

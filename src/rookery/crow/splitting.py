@@ -64,6 +64,10 @@ class Splitting:
         """Messages under way or waiting."""
         return sum(map(len, self._pairs.values()))
 
+    def __contains__(self, ticket: Ticket) -> bool:
+        """Whether this packet is a chunk."""
+        return ticket in self._splits
+
     def send(
         self, address: bytes, chunks: list[NodePacket], now: float, qos: int, ackquant_ms: int
     ) -> Ticket:

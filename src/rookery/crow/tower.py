@@ -164,6 +164,11 @@ class Tower:
         return events
 
     @property
+    def has_events(self) -> bool:
+        """Whether there is something to take."""
+        return bool(self._events)
+
+    @property
     def unacknowledged(self) -> int:
         """Messages sent that have no outcome yet."""
         return len(self._delivery)

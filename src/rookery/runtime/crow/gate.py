@@ -90,6 +90,19 @@ class Threshold:
         self._received(packet, way_back)
         return True
 
+    def enter_all(self, datagrams: list[bytes], way_back: bytes) -> None:
+        """Report every packet of several that came the same way."""
+        parse, received, counters = self._parse, self._received, self.counters
+        for data in datagrams:
+            try:
+                packet = parse(data)
+            except DecodeError:
+                self.drop(Drop.MALFORMED)
+                continue
+            counters.packets_in += 1
+            counters.bytes_in += len(data)
+            received(packet, way_back)
+
     def read(self, data: bytes) -> Packet | None:
         """The packet in `data`, for a gate whose way back depends on it."""
         try:
@@ -109,12 +122,12 @@ class Threshold:
             self.drop(Drop.UNFIT)
             return None
 
-    def sent(self, size: int) -> None:
-        self.counters.packets_out += 1
+    def sent(self, size: int, count: int = 1) -> None:
+        self.counters.packets_out += count
         self.counters.bytes_out += size
 
-    def drop(self, reason: Drop) -> None:
-        self.counters.dropped[reason] += 1
+    def drop(self, reason: Drop, count: int = 1) -> None:
+        self.counters.dropped[reason] += count
 
 
 class AllowList:

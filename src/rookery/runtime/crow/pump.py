@@ -10,6 +10,8 @@ from rookery.wire.crow_packet import Packet
 HANDLED_MAX = 8  # messages whose consequences are worked out before they are carried out
 POSTPONED_MAX = 64  # turns that reading may hold up the core's clock
 
+_PRECISION_S = 0.001  # of the core's clock; looking for its next deadline every turn costs too much
+
 
 class CrowPump:
     """`carry_out` may do whatever it likes with the core; what follows is carried out, too."""
@@ -56,7 +58,7 @@ class CrowPump:
             self._is_running = False
         if not self._is_rearm_due:
             self._is_rearm_due = True
-            self._loop.call_soon(self._rearm)
+            self._loop.call_later(_PRECISION_S, self._rearm)
 
     def close(self) -> None:
         self._is_closed = True

@@ -121,7 +121,8 @@ class CrowTower:
         self._core.send(
             route_of(address), data, self.now(), type=kind, qos=qos, ackquant_ms=ackquant_ms
         )
-        self.pump()
+        if self._core.has_events:  # it may only have joined a queue
+            self.pump()
 
     async def receive(self) -> Arrived:
         """The next packet that is for no node; UnreachableError once the tower is closed."""
@@ -292,11 +293,13 @@ class CrowTower:
         for handler in self._handlers:
             if handler(event, self.now()):
                 return
+        if type(event) is Arrived:  # these two are nearly all
+            self._inbox.put(event)
+            return
+        if type(event) is Delivered:
+            self.outcomes.tell(event.ticket, None)
+            return
         match event:
-            case Arrived():
-                self._inbox.put(event)
-            case Delivered(ticket):
-                self.outcomes.tell(ticket, None)
             case Undelivered(ticket, reason):
                 self.outcomes.tell(ticket, reason)
             case NodeMessage():

@@ -30,6 +30,8 @@ ID = 12
 ADDRESSES_MAX = 4096  # peers remembered, to save working out the same address again
 
 _ARGUMENT_SIZE = 6
+# Half of a usual window, so that both ends work at the same time, each on its half.
+_ANSWERED_MAX = 8
 
 
 class CrowUdpGate:
@@ -46,7 +48,7 @@ class CrowUdpGate:
         self.address = udp_hop(advertised_ip(ip), self.port, gate_id)
         self._ways_back: dict[SocketAddress, bytes] = {}
         self._targets: dict[bytes, SocketAddress | None] = {}
-        self._socket = BurstSocket(sock, self)
+        self._socket = BurstSocket(sock, self, answered_max=_ANSWERED_MAX)
 
     @classmethod
     async def bind(
@@ -98,20 +100,20 @@ class CrowUdpGate:
 
     # What the socket reports.
 
-    def datagram_received(self, data: bytes, address: SocketAddress) -> None:
+    def datagrams_received(self, datagrams: list[bytes], address: SocketAddress) -> None:
         way_back = self._ways_back.get(address)
         if way_back is None:
             way_back = self._way_back(address)
         if way_back:
-            self._threshold.enter(data, way_back)
+            self._threshold.enter_all(datagrams, way_back)
         else:
-            self._threshold.drop(Drop.DENIED)
+            self._threshold.drop(Drop.DENIED, len(datagrams))
 
     def drained(self) -> None:
         self._receiver.drained(is_more=self._socket.is_behind)
 
-    def datagram_sent(self, size: int) -> None:
-        self._threshold.sent(size)
+    def datagrams_sent(self, count: int, size: int) -> None:
+        self._threshold.sent(size, count)
 
     def datagram_lost(self) -> None:
         self._threshold.drop(Drop.UNREACHABLE)

@@ -31,12 +31,14 @@ _READ_SIZE = 0xFFFF
 class BurstUser(Protocol):
     """Whose socket it is."""
 
-    def datagram_received(self, data: bytes, address: SocketAddress) -> None: ...
+    def datagrams_received(self, datagrams: list[bytes], address: SocketAddress) -> None:
+        """One or more in a row from one sender."""
 
     def drained(self) -> None:
         """A batch of reads is over; what is sent now leaves at once."""
 
-    def datagram_sent(self, size: int) -> None: ...
+    def datagrams_sent(self, count: int, size: int) -> None:
+        """So many with so many bytes together."""
 
     def datagram_lost(self) -> None:
         """The system would not take one: too large, unreachable, not allowed."""
@@ -45,7 +47,10 @@ class BurstUser(Protocol):
 class BurstSocket:
     """Owns a bound, non-blocking socket."""
 
-    def __init__(self, sock: socket.socket, user: BurstUser) -> None:
+    def __init__(
+        self, sock: socket.socket, user: BurstUser, *, answered_max: int = BATCH_MAX
+    ) -> None:
+        """So many of what is read are answered together; with few, both ends work at once."""
         for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
             with contextlib.suppress(OSError):  # a smaller buffer works too
                 sock.setsockopt(socket.SOL_SOCKET, option, _BUFFER_SIZE)
@@ -55,10 +60,12 @@ class BurstSocket:
         self._queue: deque[tuple[bytes, SocketAddress]] = deque()
         self._buffer = memoryview(bytearray(_READ_SIZE))
         self._sends_runs = enable(sock)
+        self._answered_max = answered_max
+        self._flush_at = BATCH_MAX
         self._flush_due = False
         self._is_blocked = False  # the socket takes no more for now
         self._is_closed = False
-        self.is_behind = False  # the last batch of reads has left some for the next
+        self.is_behind = False  # there may be more to read, and it will be soon
         self._loop.add_reader(sock, self._readable)
 
     def send(self, datagram: bytes, target: SocketAddress) -> bool:
@@ -69,7 +76,7 @@ class BurstSocket:
         queue.append((datagram, target))
         if self._is_blocked:
             return True
-        if len(queue) >= BATCH_MAX:
+        if len(queue) >= self._flush_at:
             self._flush()
         elif not self._flush_due:
             self._flush_due = True
@@ -87,7 +94,7 @@ class BurstSocket:
         except OSError:
             self._user.datagram_lost()
         else:
-            self._user.datagram_sent(len(datagram))
+            self._user.datagrams_sent(1, len(datagram))
         finally:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 0)
 
@@ -103,7 +110,8 @@ class BurstSocket:
 
     def _readable(self) -> None:
         read, buffer = self._socket.recvmsg_into, [self._buffer]
-        count = 0
+        count = answered = 0
+        self._flush_at = self._answered_max
         try:
             while count < BATCH_MAX and not self._is_closed:
                 try:
@@ -113,22 +121,27 @@ class BurstSocket:
                 except OSError:  # an earlier datagram could not be delivered, says ICMP
                     count += 1
                     continue
-                count += self._received(size, segment_size(ancillary, size), address)
+                datagrams = self._cut(size, segment_size(ancillary, size))
+                self._user.datagrams_received(datagrams, address)
+                count += len(datagrams)
+                if count - answered >= self._answered_max:
+                    answered = count
+                    self._answer(is_behind=True)
         finally:
-            self.is_behind = count >= BATCH_MAX
-            self._user.drained()
-            self._flush()
+            self._answer(is_behind=count >= BATCH_MAX)
+            self._flush_at = BATCH_MAX
 
-    def _received(self, size: int, segment: int, address: SocketAddress) -> int:
-        """Report the datagrams that lie in the buffer; how many there are."""
-        received = self._user.datagram_received
+    def _answer(self, *, is_behind: bool) -> None:
+        self.is_behind = is_behind
+        self._user.drained()
+        self._flush()
+
+    def _cut(self, size: int, segment: int) -> list[bytes]:
+        """The datagrams that lie in the buffer."""
+        data = bytes(self._buffer[:size])
         if size <= segment:
-            received(bytes(self._buffer[:size]), address)
-            return 1
-        view, starts = self._buffer[:size], range(0, size, segment)
-        for start in starts:
-            received(bytes(view[start : start + segment]), address)
-        return len(starts)
+            return [data]
+        return [data[start : start + segment] for start in range(0, size, segment)]
 
     def _flush(self) -> None:
         """Hand what waits to the socket, as much of it as it takes."""
@@ -161,9 +174,9 @@ class BurstSocket:
             raise
         except OSError:  # the device cannot, or its packets are smaller
             return False
-        for datagram in run:
+        for _ in run:
             self._queue.popleft()
-            self._user.datagram_sent(len(datagram))
+        self._user.datagrams_sent(len(run), sum(map(len, run)))
         return True
 
     def _send_one(self) -> None:
@@ -175,5 +188,5 @@ class BurstSocket:
         except OSError:
             self._user.datagram_lost()
         else:
-            self._user.datagram_sent(len(datagram))
+            self._user.datagrams_sent(1, len(datagram))
         self._queue.popleft()

@@ -74,22 +74,24 @@ class UdpGate:
 
     # --- what the socket reports ---
 
-    def datagram_received(self, data: bytes, address: SocketAddress) -> None:
-        counters = self.counters
-        counters.bytes_in += len(data)
-        try:
-            packet = reveal(data)
-        except DecodeError:
-            counters.malformed += 1
-            return
-        counters.packets_in += 1
-        self._receiver.received(self._senders.get(address) or self._sender(address), packet)
+    def datagrams_received(self, datagrams: list[bytes], address: SocketAddress) -> None:
+        counters, received = self.counters, self._receiver.received
+        path = self._senders.get(address) or self._sender(address)
+        for datagram in datagrams:
+            counters.bytes_in += len(datagram)
+            try:
+                packet = reveal(datagram)
+            except DecodeError:
+                counters.malformed += 1
+            else:
+                counters.packets_in += 1
+                received(path, packet)
 
     def drained(self) -> None:
         self._receiver.drained()
 
-    def datagram_sent(self, size: int) -> None:
-        self.counters.packets_out += 1
+    def datagrams_sent(self, count: int, size: int) -> None:
+        self.counters.packets_out += count
         self.counters.bytes_out += size
 
     def datagram_lost(self) -> None:
