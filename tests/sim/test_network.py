@@ -2,6 +2,8 @@
 
 from random import Random
 
+import pytest
+
 from rookery.sim.network import Conditions, Network
 from rookery.wire.path import NetPath
 
@@ -50,3 +52,75 @@ def test_the_weather_changes_between_two_or_everywhere() -> None:
     assert list(network.arrivals(THERE, HERE, 0.0)) == [0.001]
     network.change(Conditions(delay_s=3.0))
     assert arrivals(network, 1) == [3.0]
+
+
+def datagrams(network: Network, count: int, size: int) -> list[float]:
+    return [time for _ in range(count) for time in network.arrivals(HERE, THERE, 0.0, size)]
+
+
+def test_a_rate_spaces_datagrams_and_drops_those_that_find_the_queue_full() -> None:
+    conditions = Conditions(delay_s=0.0, rate=1000.0, queue_size=500)
+    network = Network(Random(1), conditions)
+    assert datagrams(network, 10, 100) == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])
+    pipe = network.pipe("10.0.0.1", "10.0.0.2")
+    assert (pipe.dropped, pipe.queued(0.0), pipe.queued(9.0)) == (5, 500, 0)
+    assert list(network.arrivals(HERE, THERE, 0.2, 100)) == [0.6]
+
+
+def test_a_stream_waits_for_the_rate_and_loses_nothing() -> None:
+    network = Network(Random(1), Conditions(delay_s=0.0, rate=1000.0, queue_size=500))
+    times = [
+        time for _ in range(10) for time in network.arrivals(STREAM_HERE, STREAM_THERE, 0.0, 100)
+    ]
+    assert times == pytest.approx([number / 10 for number in range(1, 11)])
+
+
+def test_a_loss_costs_a_stream_time() -> None:
+    network = Network(Random(1), Conditions(delay_s=0.1, loss=0.5))
+    times = [next(iter(network.arrivals(STREAM_HERE, STREAM_THERE, 0.0))) for _ in range(100)]
+    assert times[0] < 1.0 < times[-1] < 4.0
+
+
+def test_some_packets_are_held_back() -> None:
+    network = Network(Random(1), Conditions(reordering=0.3, reordering_s=1.0))
+    late = [time for time in arrivals(network) if time > 1.0]
+    assert 250 < len(late) < 350
+
+
+def test_an_address_left_out_stands_for_any() -> None:
+    network = Network(Random(1), Conditions())
+    network.change(Conditions(delay_s=1.0), source="10.0.0.1")
+    network.change(Conditions(delay_s=2.0), target="10.0.0.1")
+    assert arrivals(network, 1) == [1.0]
+    assert list(network.arrivals(THERE, HERE, 0.0)) == [2.0]
+    network.change(Conditions(delay_s=3.0), "10.0.0.1", "10.0.0.2")
+    assert arrivals(network, 1) == [3.0]
+
+
+def test_a_block_is_one_way_and_leaves_the_weather_alone() -> None:
+    network = Network(Random(1), Conditions(delay_s=0.5))
+    network.block("10.0.0.1", "10.0.0.2")
+    assert arrivals(network) == []
+    assert list(network.arrivals(THERE, HERE, 0.0)) == [0.5]
+    network.unblock("10.0.0.1", "10.0.0.2")
+    network.unblock("10.0.0.1", "10.0.0.2")
+    assert arrivals(network, 1) == [0.5]
+
+
+def test_one_kind_of_path_is_blocked_alone() -> None:
+    network = Network(Random(1), Conditions())
+    network.block(target="10.0.0.2", kind="udp4")
+    assert arrivals(network) == []
+    assert list(network.arrivals(STREAM_HERE, STREAM_THERE, 0.0)) == [0.001]
+
+
+def test_a_partition_parts_its_groups_and_nobody_else() -> None:
+    network = Network(Random(1), Conditions())
+    other = NetPath("udp4", "10.0.0.3", 1)
+    network.partition(["10.0.0.1"], ["10.0.0.2"])
+    assert arrivals(network) == []
+    assert len(network.arrivals(HERE, other, 0.0)) == len(network.arrivals(other, HERE, 0.0)) == 1
+    network.block("10.0.0.1", "10.0.0.3")
+    network.heal()
+    assert len(network.arrivals(HERE, other, 0.0)) == 1
+    assert arrivals(network, 1) == [0.001]

@@ -5,149 +5,74 @@
     link = alice.link(bob)
     world.run_until(lambda: link.state is LinkState.UP)
 
-Nothing sleeps: time jumps from one event to the next. Every packet crosses the wire as bytes.
+Every packet crosses the wire as bytes. `world.network` has the weather; nodes crash, restart,
+freeze and have their clocks stepped; `world.journal.digest` is the same for the same seed.
 """
 
 from collections.abc import Callable, Iterable
-from heapq import heappop, heappush
 from random import Random
 
-from rookery.errors import UnreachableError
 from rookery.identity.identity import Identity
 from rookery.link.admission import AdmissionLimits
-from rookery.link.channel import Channel
 from rookery.link.endpoint import Endpoint
-from rookery.link.events import (
-    ChannelChanged,
-    ChannelOpened,
-    Discovered,
-    Event,
-    LinkDown,
-    LinkForgotten,
-    LinkUp,
-    PathLost,
-    Transmit,
-)
-from rookery.link.link import Link
-from rookery.sim.network import Conditions, Network
-from rookery.wire.lob import Packet
-from rookery.wire.path import NetPath, Path
+from rookery.sim.connections import Connections
+from rookery.sim.nat import Nat, NatKind
+from rookery.sim.network import Conditions, Network, Pipe
+from rookery.sim.node import EPOCH_UNIX_S, Node
+from rookery.sim.timeline import Timeline
+from rookery.wire.path import NetPath
 
-EPOCH_UNIX_S = 1_800_000_000.0
-EVENTS_MAX = 5_000_000  # no scenario needs more; a livelock should end
+__all__ = ["EPOCH_UNIX_S", "Node", "World"]
 
-Handler = Callable[[Link, Channel], None]
+PORT = 42424
+
 Listener = Callable[[NetPath, NetPath, bytes], object]
 
 
-class Node:
-    """One endpoint in the world, with its addresses and what it was told."""
+class Socket:
+    """An address, and who listens there now."""
 
-    def __init__(self, world: "World", endpoint: Endpoint, paths: tuple[NetPath, ...]) -> None:
-        self.endpoint = endpoint
-        self.paths = paths
-        self.accepts_strangers = False
-        self.notices: list[Event] = []  # everything but transmissions, for tests to look at
-        self.sent = 0
-        self._world = world
-        self._handlers: dict[str, Handler] = {}
-        self._watchers: dict[Channel, Callable[[], None]] = {}
-        self._tick_at: float | None = None
-        endpoint.own_paths = paths
+    __slots__ = ("node",)
 
-    @property
-    def hashname(self) -> str:
-        return self.endpoint.hashname
-
-    def link(self, other: "Node", paths: Iterable[Path] | None = None) -> Link:
-        """Ask for a link to another node, by default over all its addresses."""
-        keys = other.endpoint.identity.keys
-        known = other.paths if paths is None else paths
-        link = self.endpoint.link(other.hashname, keys, known, self._world.now)
-        self.settle()
-        return link
-
-    def serve(self, channel_type: str, handler: Handler) -> None:
-        """Have `handler(link, channel)` called for every channel of this type."""
-        self.endpoint.types.add(channel_type)
-        self._handlers[channel_type] = handler
-
-    def open(
-        self, link: Link, channel_type: str, body: bytes = b"", *, reliable: bool = True
-    ) -> Channel:
-        channel = link.open(channel_type, {}, body, reliable=reliable, now=self._world.now)
-        self.endpoint.touch(link)
-        self.settle()
-        return channel
-
-    def watch(self, channel: Channel, callback: Callable[[], None]) -> None:
-        """Call back whenever the channel has news."""
-        self._watchers[channel] = callback
-
-    def used(self, link: Link, channel: Channel) -> None:
-        """Say after sending or receiving on a channel: something may be due."""
-        link.touch(channel)
-        self.endpoint.touch(link)
-        self._world.soon(self.settle)
-
-    def deliver(self, source: NetPath, data: bytes) -> None:
-        self.endpoint.received(source, Packet.parse(data), self._world.now)
-        self.settle()
-
-    def settle(self) -> None:
-        """Carry out what the endpoint has decided, and wake it in time for its timers."""
-        now = self._world.now
-        self.endpoint.flush(now)
-        while events := self.endpoint.take():
-            for event in events:
-                self._carry_out(event, now)
-            self.endpoint.flush(now)
-        self._rearm()
-
-    def _carry_out(self, event: Event, now: float) -> None:
-        match event:
-            case Transmit(path, data):
-                assert isinstance(path, NetPath)
-                self.sent += 1
-                self._world.send(self, path, data)
-                return
-            case Discovered(stranger) if self.accepts_strangers:
-                self.endpoint.accept(stranger, now)
-            case ChannelOpened(link, channel):
-                self._handlers[channel.type](link, channel)
-                self.used(link, channel)
-            case ChannelChanged(channel):
-                if (callback := self._watchers.get(channel)) is not None:
-                    callback()
-            case Discovered() | LinkUp() | LinkDown() | PathLost() | LinkForgotten():
-                pass
-        self.notices.append(event)
-
-    def _rearm(self) -> None:
-        deadline = self.endpoint.deadline
-        if deadline is not None and (self._tick_at is None or deadline < self._tick_at):
-            self._tick_at = deadline
-            self._world.at(deadline, self._tick)
-
-    def _tick(self) -> None:
-        self._tick_at = None
-        self.endpoint.tick(self._world.now)
-        self.settle()
+    def __init__(self) -> None:
+        self.node: Node | None = None
 
 
-class World:
+class Flow:
+    """The datagrams from one node to one address."""
+
+    __slots__ = ("home", "is_translated", "number", "pipe", "socket", "source", "target")
+
+    def __init__(self, source: NetPath, target: NetPath, home: Socket, socket: Socket) -> None:
+        self.source = source
+        self.target = target
+        self.home = home
+        self.socket = socket
+        self.is_translated = False  # a NAT has a say in it
+        self.number = 0
+        self.pipe: Pipe
+
+    def __str__(self) -> str:
+        return f"{self.source} > {self.target}"
+
+
+class World(Timeline):
     """Time, the network, and everybody in it."""
 
     def __init__(self, seed: int = 0, conditions: Conditions | None = None) -> None:
-        self.now = 0.0
+        super().__init__()
         self.random = Random(seed)  # noqa: S311 - replayable on purpose
         self.network = Network(self.random, conditions or Conditions())
+        self.connections = Connections(self)
+        self.hosts: set[str] = set()  # machines that are there, whether a node runs on them or not
         self.deliveries = 0
-        self._queue: list[tuple[float, int, Callable[[], None]]] = []
-        self._count = 0
-        self._at: dict[NetPath, Node] = {}
-        self._cut: set[str] = set()
+        self._sockets: dict[NetPath, Socket] = {}
+        self._behind: dict[str, Nat] = {}
+        self._gateways: dict[str, Nat] = {}
         self._listeners: list[Listener] = []
+        self._flows = 0
+
+    # --- who is there ---
 
     def node(
         self,
@@ -167,85 +92,179 @@ class World:
             now=self.now,
             limits=limits or AdmissionLimits(),
         )
-        node = Node(self, endpoint, tuple(NetPath(kind, ip, 42424) for kind in kinds))
-        for path in node.paths:
-            self._at[path] = node
+        node = Node(self, endpoint, tuple(NetPath(kind, ip, PORT) for kind in kinds))
+        node.clock_error_s = clock_error_s
+        self.place(node)
         return node
+
+    def place(self, node: Node) -> None:
+        """Have a node listen at its addresses; whoever did before is gone."""
+        for path in node.paths:
+            socket = self._socket(path)
+            if socket.node is not None and socket.node is not node:
+                self.crash(socket.node)
+            socket.node = node
+            self.hosts.add(path.ip)
+        node.flows.clear()
+        self.network.touch()
+
+    def remove(self, node: Node) -> None:
+        """The node is gone without a word, and its machine with it."""
+        self._vacate(node)
+        self.hosts.difference_update(path.ip for path in node.paths)
+        self.network.touch()
 
     def move(self, node: Node, ip: str) -> None:
         """The node speaks from another address from now on, as behind a NAT that forgot it."""
         self.remove(node)
         node.paths = tuple(NetPath(path.kind, ip, path.port) for path in node.paths)
-        for path in node.paths:
-            self._at[path] = node
+        self.place(node)
+
+    def crash(self, node: Node) -> None:
+        """The process dies; its machine resets the connections it had."""
+        self.journal.note(self.now, f"{node} crashes")
+        node.is_running = False
+        self.connections.close(node)
+        self._vacate(node)
+
+    def restart(self, node: Node) -> Node:
+        """The same identity at the same addresses, and nothing remembered."""
+        self.crash(node)
+        return self.node(
+            node.paths[0].ip,
+            kinds=[path.kind for path in node.paths],
+            clock_error_s=node.clock_error_s,
+            identity=node.endpoint.identity,
+        )
+
+    def step_clock(self, node: Node, seconds: float) -> None:
+        """Somebody sets the node's wall clock; its monotonic clock knows nothing of it."""
+        node.clock_error_s += seconds
+
+    def nat(self, kind: NatKind, ip: str, inside: Iterable[str]) -> Nat:
+        """Put a NAT in front of some addresses, which nobody else reaches from now on."""
+        nat = self._gateways[ip] = Nat(kind, ip, self.random)
+        self._behind.update(dict.fromkeys(inside, nat))
+        for socket in self._sockets.values():
+            if socket.node is not None:
+                socket.node.flows.clear()
+        return nat
+
+    # --- what passes between them ---
 
     def cut(self, kind: str) -> None:
         """From now on nothing passes under this transport."""
-        self._cut.add(kind)
+        self.network.block(kind=kind)
 
     def separate(self, one: str, other: str) -> None:
         """Nothing passes between these two addresses any more."""
-        for source, target in ((one, other), (other, one)):
-            self.network.change(Conditions(blocked=True), source, target)
+        self.network.block(one, other)
+        self.network.block(other, one)
 
     def reunite(self) -> None:
         """Everybody reaches everybody again."""
-        self.network.change(Conditions())
+        self.network.heal()
 
     def overhear(self, listener: Listener) -> None:
         """Have every packet that is sent shown to `listener(source, target, data)`."""
         self._listeners.append(listener)
 
-    def remove(self, node: Node) -> None:
-        """The node is gone without a word."""
-        for path in node.paths:
-            if self._at.get(path) is node:
-                del self._at[path]
-
-    def send(self, sender: Node, target: NetPath, data: bytes) -> None:
-        source = next((path for path in sender.paths if path.kind == target.kind), None)
-        if source is None or self._at.get(source) is not sender:
-            return
+    def overheard(self, source: NetPath, target: NetPath, data: bytes) -> None:
         for listener in self._listeners:
             listener(source, target, data)
-        if target.kind in self._cut:
-            return
-        for arrival in self.network.arrivals(source, target, self.now):
-            self.at(arrival, lambda: self._deliver(source, target, data))
 
-    def at(self, time: float, action: Callable[[], None]) -> None:
-        self._count += 1
-        heappush(self._queue, (max(time, self.now), self._count, action))
-
-    def soon(self, action: Callable[[], None]) -> None:
-        self.at(self.now, action)
-
-    def run(self, seconds: float) -> None:
-        """Let this much time pass."""
-        until = self.now + seconds
-        for _ in range(EVENTS_MAX):
-            if not self._queue or self._queue[0][0] > until:
-                break
-            self._step()
-        self.now = until
-
-    def run_until(self, condition: Callable[[], bool], limit_s: float = 120.0) -> None:
-        """Let time pass until the condition holds; UnreachableError when it never does."""
-        until = self.now + limit_s
-        for _ in range(EVENTS_MAX):
-            if condition():
+    def send(self, sender: Node, target: NetPath, data: bytes) -> None:
+        """Pass on what a node sends: a datagram, or a part of a connection."""
+        flow = sender.flows.get(target)
+        if flow is None:
+            if not target.is_datagram:
+                self.connections.send(sender, target, data)
                 return
-            if not self._queue or self._queue[0][0] > until:
-                break
-            self._step()
-        raise UnreachableError(f"not within {limit_s} virtual seconds")
+            flow = self._flow(sender, target)
+        if flow is None or flow.home.node is not sender:
+            return
+        source, pipe, network = flow.source, flow.pipe, self.network
+        if flow.is_translated:
+            translated = self._translated(flow)
+            if translated is None:
+                return
+            source, pipe = translated
+        if self._listeners:
+            self.overheard(source, target, data)
+        if pipe.version != network.version:
+            network.current(pipe, source.ip, target.ip)
+        if pipe.stopped and pipe.stops(target.kind):
+            return
+        for arrival in pipe.datagram(len(data), self.now):
+            self.at(arrival, self._datagram_arrived, flow, source, data)
 
-    def _step(self) -> None:
-        self.now, _, action = heappop(self._queue)
-        action()
+    def arrived(self, node: Node, source: NetPath, data: bytes, way: object, number: int) -> None:
+        """A packet has reached the machine of its node."""
+        self.deliveries += 1
+        self.journal.packet(self.now, way, number, data)
+        node.hear(source, data)
 
-    def _deliver(self, source: NetPath, target: NetPath, data: bytes) -> None:
-        node = self._at.get(target)
+    # --- for the connections ---
+
+    def is_at(self, path: NetPath, node: Node) -> bool:
+        socket = self._sockets.get(path)
+        return socket is not None and socket.node is node
+
+    def node_at(self, path: NetPath) -> Node | None:
+        socket = self._sockets.get(path)
+        return socket.node if socket is not None else None
+
+    def nat_of(self, source: str, target: str) -> Nat | None:
+        """The NAT that a packet from one address to another has to leave through."""
+        nat = self._behind.get(source)
+        return None if self._behind.get(target) is nat else nat
+
+    def door(self, source: NetPath, target: NetPath) -> NetPath | None:
+        """Where what comes from `source` for `target` really ends, if anywhere."""
+        nat = self._gateways.get(target.ip)
+        if nat is not None:
+            inner = nat.inbound(source, target, self.now)
+            return inner if inner is not None and inner.ip in self.hosts else None
+        is_near = self._behind.get(source.ip) is self._behind.get(target.ip)
+        return target if is_near and target.ip in self.hosts else None
+
+    # --- inside ---
+
+    def _socket(self, path: NetPath) -> Socket:
+        return self._sockets.setdefault(path, Socket())
+
+    def _vacate(self, node: Node) -> None:
+        for path in node.paths:
+            if self.is_at(path, node):
+                self._sockets[path].node = None
+
+    def _flow(self, sender: Node, target: NetPath) -> Flow | None:
+        source = sender.address(target.kind)
+        if source is None:
+            return None
+        flow = Flow(source, target, self._socket(source), self._socket(target))
+        behind, there = self._behind.get(source.ip), self._behind.get(target.ip)
+        flow.is_translated = behind is not there or target.ip in self._gateways
+        flow.pipe = self.network.pipe(source.ip, target.ip)
+        self._flows += 1
+        flow.number = self._flows
+        sender.flows[target] = flow
+        return flow
+
+    def _translated(self, flow: Flow) -> tuple[NetPath, Pipe] | None:
+        """Where the packet seems to come from once it has left the NAT, if it does."""
+        nat = self.nat_of(flow.source.ip, flow.target.ip)
+        if nat is None:
+            return flow.source, flow.pipe
+        mapping = nat.outbound(flow.source, flow.target, self.now)
+        if mapping is None:
+            return None
+        return mapping.outer, self.network.pipe(mapping.outer.ip, flow.target.ip)
+
+    def _datagram_arrived(self, flow: Flow, source: NetPath, data: bytes) -> None:
+        node = flow.socket.node
+        if flow.is_translated:
+            door = self.door(source, flow.target)
+            node = self.node_at(door) if door is not None else None
         if node is not None:
-            self.deliveries += 1
-            node.deliver(source, data)
+            self.arrived(node, source, data, flow, flow.number)
