@@ -1,7 +1,7 @@
 """Frames: packets with a binary head, beside the channels of a link."""
 
 from rookery.link.endpoint import FrameReader
-from rookery.link.events import PathLost
+from rookery.link.events import PathFound, PathLost
 from rookery.link.link import Link, LinkState
 from rookery.sim.world import Node, World
 from rookery.wire.path import NetPath, Path
@@ -88,7 +88,7 @@ def test_an_attended_path_sees_no_handshake_and_carries_only_once_proven() -> No
     udp = NetPath("udp4", "10.0.0.2", 42424)
     seen: list[Frame] = []
     bob.endpoint.frame_reader = reader(seen)
-    link.attend(udp)
+    link.attend(udp, world.now)
     link.send_frame(b"\x01", b"small")
     link.prove(udp, 0.0001)
     link.send_frame(b"\x01", b"small")
@@ -127,6 +127,18 @@ def test_a_frame_may_be_sent_over_one_very_path() -> None:
     alice.settle()
     world.run(1)
     assert sorted(kind for _, kind, _, _ in seen) == ["tcp4", "udp4"]
+
+
+def test_a_path_that_proved_itself_is_told_with_who_dialled_it() -> None:
+    _, alice, bob, link = pair(("tcp4",))
+    (back,) = bob.endpoint.links.values()
+    there = link.paths.state(bob.paths[0])
+    assert there is not None
+    assert there.dialled
+    assert alice.notices.count(PathFound(link, there.path)) == 1
+    here = [state for state in back.paths if not state.dialled]
+    assert here
+    assert PathFound(back, here[0].path) in bob.notices
 
 
 def test_a_lost_connection_is_told() -> None:

@@ -111,6 +111,9 @@ class Endpoint:
             stranger.hashname, stranger.keys, stranger.paths, now, persistent=persistent
         )
         if stranger.handshake is not None:
+            came_by = link.paths.state(stranger.paths[0])
+            if came_by is not None:
+                came_by.dialled = False
             try:
                 self.handshake_received(stranger.handshake, stranger.paths[0], now)
             except RemoteError as error:

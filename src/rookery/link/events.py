@@ -32,6 +32,13 @@ class LinkDown(msgspec.Struct, frozen=True):
     reason: str
 
 
+class PathFound(msgspec.Struct, frozen=True):
+    """A path has proved itself, for the first time or after it was lost."""
+
+    link: "Link"
+    path: Path
+
+
 class PathLost(msgspec.Struct, frozen=True):
     """A connection ended, or could not be made; the link may go on over others."""
 
@@ -68,6 +75,7 @@ Event = (
     Transmit
     | LinkUp
     | LinkDown
+    | PathFound
     | PathLost
     | LinkForgotten
     | Discovered

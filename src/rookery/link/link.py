@@ -15,7 +15,7 @@ from enum import Enum
 from rookery.errors import DecodeError, ProtocolError, UnreachableError
 from rookery.identity.cipher_set import Opened, routing_token
 from rookery.link.channel import Channel
-from rookery.link.events import LinkDown, LinkUp, PathLost
+from rookery.link.events import LinkDown, LinkUp, PathFound, PathLost
 from rookery.link.exchange import Exchange, Verdict
 from rookery.link.handshake import Handshake
 from rookery.link.paths import Paths
@@ -135,6 +135,7 @@ class Link:
         state = self.paths.add(path, configured=configured)
         if state is None or not is_new:
             return
+        state.dialled = True
         self._site.touch(self)
         if self._rounds.is_running and self.exchange is not None:
             state.sent_s = now
@@ -180,11 +181,11 @@ class Link:
         if self._is_up and self._traffic is not None:
             self._traffic.send_frame_anyhow(head, body)
 
-    def attend(self, path: Path) -> None:
+    def attend(self, path: Path, now: float) -> None:
         """Know a path that no handshake goes over: the caller proves it, and distrusts it."""
         state = self.paths.add(path, configured=False)
         if state is not None:
-            state.attended = True
+            state.attended, state.heard_s = True, now
 
     def unattend(self, path: Path) -> None:
         self.paths.discard(path)
@@ -360,6 +361,8 @@ class Link:
         is_answer = state.sent_s is not None and (is_echo or state.proven)
         is_answer |= self._challenge == (path, at)
         if verdict is Verdict.NEWER or is_answer:
+            if not state.proven:
+                self._site.emit(PathFound(self, path))
             self.paths.answered(state, now, is_echo=is_echo)
             if exchange.is_synchronised and not self.paths.unanswered():
                 self._rounds.end()

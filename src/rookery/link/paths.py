@@ -31,6 +31,7 @@ class PathState:
         "answered_s",
         "attended",
         "configured",
+        "dialled",
         "distrusted",
         "heard_s",
         "is_stream",
@@ -46,6 +47,7 @@ class PathState:
         self.path = path
         self.is_stream = _is_stream(path)  # packets of any size pass unharmed
         self.configured = configured  # by the user, so never forgotten
+        self.dialled = False  # it leads where the peer listens, not back to where it spoke from
         self.attended = False
         self.distrusted = False  # by somebody who watches it more closely than the rounds do
         self.proven = False
