@@ -114,6 +114,16 @@ def test_a_name_cannot_steer_the_terminal(colony: Colony, folder: Path, capsys: 
         assert "\x1b" not in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("verb", ["status", "peers", "routes"])
+def test_what_moves_can_be_watched(verb: str, folder: Path) -> None:
+    with running(verb, "--id", folder, "--watch", "--json") as watching:
+        first = watching.line()
+        while watching.line() != first:  # the other rows of the first look
+            pass
+        watching.signal(signal.SIGINT)
+        assert watching.wait(10) == 0
+
+
 # --- status ---
 
 

@@ -3,8 +3,10 @@
 By flag, else by `ROOKERY_CONTROL`, else the socket in the user's data folder.
 """
 
+import asyncio
 import os
-from collections.abc import Iterable
+import sys
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from rookery.cli.life import run_service, run_verb
 from rookery.cli.screen import print_json, printable
 from rookery.errors import UsageError
 from rookery.runtime.control import FILE_NAME
@@ -20,6 +23,9 @@ from rookery.runtime.control_lines import TIMEOUT_S_DEFAULT, as_json
 from rookery.runtime.snapshot import Row, Snapshot
 
 ENVIRONMENT = "ROOKERY_CONTROL"
+WATCH_S = 1.0
+
+_CLEAR = "\x1b[H\x1b[2J"
 
 NodeName = Annotated[
     str,
@@ -27,6 +33,19 @@ NodeName = Annotated[
         name="NODE", help="A member: its hashname, the beginning of it, or its certificate's name."
     ),
 ]
+
+
+Watch = Annotated[
+    bool,
+    Parameter(
+        name="--watch",
+        negative="",
+        show_default=False,
+        help="Look again every second, until stopped.",
+    ),
+]
+
+Show = Callable[[ControlClient], Awaitable[int]]
 
 
 @Parameter(name="*")
@@ -61,6 +80,24 @@ class Asking:
 
 
 ASKING = Asking()
+
+
+def run_look(asking: Asking, show: Show, *, is_watching: bool) -> int:
+    """Show what there is, once or again and again; the exit code of the last look."""
+
+    async def look() -> int:
+        async with asking.connected() as control:
+            return await show(control)
+
+    async def watch() -> int:
+        async with asking.connected() as control:
+            while True:
+                if sys.stdout.isatty():
+                    print(_CLEAR, end="")
+                await show(control)
+                await asyncio.sleep(WATCH_S)
+
+    return run_service(watch()) if is_watching else run_verb(look())
 
 
 def data_folder() -> Path:

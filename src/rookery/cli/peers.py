@@ -5,11 +5,11 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from rookery.cli import figures
-from rookery.cli.control import ASKING, Asking, print_rows
+from rookery.cli.control import ASKING, Asking, Watch, print_rows, run_look
 from rookery.cli.exits import OK
-from rookery.cli.life import run_verb
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_table, remark
+from rookery.runtime.control_client import ControlClient
 from rookery.runtime.control_lines import Do, Request
 from rookery.runtime.snapshot import Peer, PeerWay
 
@@ -24,12 +24,12 @@ def peers(
             name="--paths", negative="", show_default=False, help="Also show each path of a peer."
         ),
     ] = False,
+    watch: Watch = False,
     asking: Asking = ASKING,
     output: Output = OUTPUT,
 ) -> int:
-    async def work() -> int:
-        async with asking.connected() as control:
-            rows = await control.all(Request(do=Do.PEERS), Peer)
+    async def show(control: ControlClient) -> int:
+        rows = await control.all(Request(do=Do.PEERS), Peer)
         if output.json:
             print_rows(rows)
         elif rows:
@@ -38,7 +38,7 @@ def peers(
             remark("no peers yet; give the node one with --peer LINK, or wait to be dialled")
         return OK
 
-    return run_verb(work())
+    return run_look(asking, show, is_watching=watch)
 
 
 def _rows(peer: Peer, *, paths: bool) -> list[tuple[str, ...]]:

@@ -1,21 +1,20 @@
 """`rookery routes`: how each member is reached from here, and what stands by."""
 
 from rookery.cli import figures
-from rookery.cli.control import ASKING, Asking, print_rows
+from rookery.cli.control import ASKING, Asking, Watch, print_rows, run_look
 from rookery.cli.exits import OK
-from rookery.cli.life import run_verb
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_table, remark
+from rookery.runtime.control_client import ControlClient
 from rookery.runtime.control_lines import Do, Request
 from rookery.runtime.snapshot import Route
 
 COLUMNS = ("to", "reach", "way", "cost", "alternates")
 
 
-def routes(*, asking: Asking = ASKING, output: Output = OUTPUT) -> int:
-    async def work() -> int:
-        async with asking.connected() as control:
-            rows = await control.all(Request(do=Do.ROUTES), Route)
+def routes(*, watch: Watch = False, asking: Asking = ASKING, output: Output = OUTPUT) -> int:
+    async def show(control: ControlClient) -> int:
+        rows = await control.all(Request(do=Do.ROUTES), Route)
         if output.json:
             print_rows(rows)
         elif rows:
@@ -24,7 +23,7 @@ def routes(*, asking: Asking = ASKING, output: Output = OUTPUT) -> int:
             remark("no other members yet; see: rookery realm --help")
         return OK
 
-    return run_verb(work())
+    return run_look(asking, show, is_watching=watch)
 
 
 def route_cells(route: Route) -> tuple[str, ...]:

@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from rookery.cli import figures
-from rookery.cli.control import ASKING, Asking, print_line, print_row
+from rookery.cli.control import ASKING, Asking, Watch, print_line, print_row, run_look
 from rookery.cli.exits import FAILED, OK, STALE
-from rookery.cli.life import run_verb
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_fields
+from rookery.runtime.control_client import ControlClient
 from rookery.runtime.control_lines import Do, Request
 from rookery.runtime.snapshot import Status
 
@@ -27,12 +27,12 @@ def status(
             "node is running, 5 if it is stuck.",
         ),
     ] = None,
+    watch: Watch = False,
     asking: Asking = ASKING,
     output: Output = OUTPUT,
 ) -> int:
-    async def work() -> int:
-        async with asking.connected() as control:
-            found = await control.one(Request(do=Do.STATUS), Status)
+    async def show(control: ControlClient) -> int:
+        found = await control.one(Request(do=Do.STATUS), Status)
         if output.json:
             print_row(found)
         elif check is not None:
@@ -41,7 +41,7 @@ def status(
             print_fields(described(found))
         return code(found, check)
 
-    return run_verb(work())
+    return run_look(asking, show, is_watching=watch)
 
 
 def code(found: Status, check: Check | None) -> int:
