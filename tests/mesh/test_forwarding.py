@@ -3,7 +3,7 @@
 import pytest
 
 from rookery.errors import DecodeError, ProtocolError, UsageError
-from rookery.mesh.forwarding import Route
+from rookery.mesh.forwarding import STEPS_MAX, Route
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.forward import (
     HOP_LIMIT_MAX,
@@ -92,9 +92,10 @@ def test_a_head_of_another_size_is_refused(size: int) -> None:
 def test_many_routes_are_remembered_within_bounds() -> None:
     """Memory that a member could fill is cleared, and every packet still goes its way."""
     world = World([(1, 2), (2, 3)])
-    for number in range(10, 1510):
+    for number in range(10, 10 + 2 * STEPS_MAX):
         give(world, Forward(route(1, 2, 3, number), PAYLOAD), receiver=2)
-    assert world.forwarder(2).relayed == 1500
+        assert world.forwarder(2).remembered <= STEPS_MAX
+    assert world.forwarder(2).relayed == 2 * STEPS_MAX
 
 
 def test_a_frame_that_the_link_drops_is_counted() -> None:
@@ -205,12 +206,14 @@ def test_a_third_repair_is_not_made() -> None:
     assert PathError.parse(error.payload).reason is Reason.NO_WAY
 
 
-def test_a_detour_longer_than_any_route_is_not_taken() -> None:
-    ring = [(number, number + 1) for number in range(1, 20)]
-    world = World([*ring, (2, 20)])
-    world.cut(2, 20)
-    give(world, Forward(route(1, 2, 20), PAYLOAD), receiver=2)
-    assert world.forwarder(2).fates["detour too long"] == 1
+@pytest.mark.parametrize(("last", "arrives"), [(ROUTE_MAX, True), (ROUTE_MAX + 1, False)])
+def test_a_detour_may_make_a_route_as_long_as_any_but_not_longer(last: int, arrives: bool) -> None:
+    world = World([*((number, number + 1) for number in range(1, last)), (2, last)])
+    world.cut(2, last)
+    world.forwarder(1).send(route(1, 2, last), PAYLOAD)
+    world.settle()
+    assert bool(world.arrived(Kind.PACKET)) == arrives
+    assert ("detour too long" in world.forwarder(2).fates) == (not arrives)
 
 
 def test_without_a_detour_the_origin_hears_which_node_could_not_be_reached() -> None:

@@ -35,7 +35,7 @@ from rookery.wire.node_id import NODE_ID_SIZE, NodeId
 
 Route = tuple[NodeId, ...]
 
-_STEPS_MAX = 1024  # at most half a megabyte of remembered routes
+STEPS_MAX = 1024  # remembered; of the longest routes that is a megabyte
 _COUNT_AT = 4  # in the head
 _ERRORS_PER_S = 16.0
 _ERRORS_BURST = 32.0
@@ -99,6 +99,11 @@ class Forwarder:
         """What became of packets, by name; a fixed set of names."""
         return {"relayed": self.relayed, **self._fates}
 
+    @property
+    def remembered(self) -> int:
+        """Steps that are known by heart, at most `STEPS_MAX`."""
+        return len(self._steps)
+
     def received(self, neighbour: NodeId, head: bytes, body: bytes, now: float) -> None:
         """A FORWARD frame; RemoteError with a stable reason when it is refused."""
         if len(head) != HEAD_SIZE:
@@ -159,7 +164,7 @@ class Forwarder:
             following = route[cursor + 1]
             if frame.hop_limit > 1:
                 onward = _onward(frame).head()
-        if len(self._steps) == _STEPS_MAX:
+        if len(self._steps) == STEPS_MAX:
             self._steps.clear()
         step = _Step(following, onward, frame.kind, frame.datagram_class, route)
         self._steps[known] = step
