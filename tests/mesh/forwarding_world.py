@@ -113,7 +113,9 @@ class Site:
         if self.strange_detour:
             return self.strange_detour
         seen = self._world.knowledge(self.node)
-        seen.remove_nodes_from(avoid)
+        seen.remove_nodes_from(avoid - {destination})
+        if destination in avoid:
+            seen.remove_edges_from([(self.node, destination)])
         try:
             return tuple(nx.shortest_path(seen, self.node, destination))
         except (nx.NetworkXNoPath, nx.NodeNotFound):

@@ -124,7 +124,7 @@ def steps() -> list[Json]:
             ("e", head(4, cursor=2, hops=15, repairs=1), body("abed", PAYLOAD)),
             usable="ae",
             detour="bed",
-            avoid="a",
+            avoid="ad",
         ),
         step("c is down, no way", (first, whole), error(NO_WAY, "c"), usable="a", avoid="ac"),
         step(
@@ -146,7 +146,7 @@ def steps() -> list[Json]:
             (head(3, cursor=1, hops=16), body("abd", PAYLOAD[:8])),
             None,
             usable="a",
-            avoid="a",
+            avoid="ad",
         ),
     ]
 

@@ -58,7 +58,10 @@ class ForwardingSite(Protocol):
         ...
 
     def detour(self, destination: NodeId, avoid: frozenset[NodeId]) -> Route | None:
-        """Nodes from here to the destination, over a usable neighbour and none of `avoid`."""
+        """Nodes from here to the destination, over a usable neighbour and none of `avoid`.
+
+        The destination among them means: not over the link to it.
+        """
         ...
 
     def deliver(self, kind: Kind, route: Route, payload: bytes, now: float) -> None:
@@ -181,8 +184,8 @@ class Forwarder:
     def _detoured(self, frame: Forward, at: int) -> Forward | None:
         """The same packet on a way around the node after `at`, our own place in its route.
 
-        That node may be dead, not only the link to it, so nothing but its being the destination
-        lets the detour touch it.
+        That node may be dead, not only the link to it, so the detour touches it only if it is the
+        destination itself.
         """
         if frame.kind is Kind.PATH_ERROR:  # would grow beyond what caused it
             return None
@@ -190,12 +193,12 @@ class Forwarder:
             self._fates["repairs used up"] += 1
             return None
         route, destination = frame.route, frame.route[-1]
-        avoid = frozenset(route[:at] + route[at + 1 : at + 2]) - {destination}
+        avoid = frozenset(route[:at] + route[at + 1 : at + 2])
         detour = self._site.detour(destination, avoid)
         if detour is None or not self._site.usable(detour[1]):
             self._fates["no detour"] += 1
             return None
-        assert avoid.isdisjoint(detour)
+        assert avoid.isdisjoint(detour[:-1])
         if at + len(detour) > ROUTE_MAX:
             self._fates["detour too long"] += 1
             return None
