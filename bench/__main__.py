@@ -19,6 +19,7 @@ from bench import (
     round_trip,
     stream,
     telehash_js,
+    world,
 )
 from bench.figure import FULL, QUICK, Effort, Figure
 from bench.machine import ROOT, description
@@ -33,6 +34,7 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Effort], list[Figure]]]] = {
     "telehash_js": (telehash_js.TITLE, telehash_js.measure),
     "crow": (crow.TITLE, crow.measure),
     "crow_broker": (crow_broker.TITLE, crow_broker.measure),
+    "world": (world.TITLE, world.measure),
 }
 OTHERS: dict[str, Callable[[], None]] = {
     "profile": profile.write,

@@ -63,7 +63,7 @@ class End:
         self.is_closed = False
         self.clear_at = 0.0  # when everything sent so far has arrived
         self.stalled_s: float | None = None  # since when nothing is confirmed
-        self.version = 0  # of the network when packets last passed both ways
+        self.version = 0  # of the network for which it is known that packets pass both ways
         self.waiting: list[bytes] = []
         self.waiting_size = 0
 
@@ -86,10 +86,11 @@ class Connections:
         end = node.connections.get(path) or self._dial(node, path)
         if end is None:
             return
-        self._world.overheard(end.source, path, data)
+        if self._world.is_overheard:
+            self._world.overheard(end.source, path, data)
         if end.other is None or end.waiting:
             self._wait(end, data)
-        elif self._passes(end):
+        elif end.version == self._world.network.version or self._passes(end):
             self._carry(end, data)
         else:
             self._wait(end, data)
@@ -170,8 +171,6 @@ class Connections:
             if not mapping.is_alive(world.now):
                 return False
             mapping.used_s = world.now
-        if end.version == world.network.version:
-            return True
         there = end.path if end.other is None else end.other.source
         pipe = world.network.current(end.pipe, end.source.ip, there.ip)
         return not pipe.stops(end.path.kind) and world.hosts.issuperset(end.ips)
@@ -185,10 +184,10 @@ class Connections:
         end.clear_at = arrival
         world.at(arrival, self._arrived, other, data)
         if end.version != world.network.version:
-            if self._passes(other):
-                end.version = world.network.version
-            else:
+            if not self._passes(other):
                 self._stall(end)  # it arrives, but no confirmation comes back
+            elif end.mapping is None:
+                end.version = world.network.version
 
     def _arrived(self, end: End, data: bytes) -> None:
         world = self._world

@@ -66,6 +66,7 @@ class World(Timeline):
         self.connections = Connections(self)
         self.hosts: set[str] = set()  # machines that are there, whether a node runs on them or not
         self.deliveries = 0
+        self.is_overheard = False
         self._sockets: dict[NetPath, Socket] = {}
         self._behind: dict[str, Nat] = {}
         self._gateways: dict[str, Nat] = {}
@@ -168,6 +169,7 @@ class World(Timeline):
     def overhear(self, listener: Listener) -> None:
         """Have every packet that is sent shown to `listener(source, target, data)`."""
         self._listeners.append(listener)
+        self.is_overheard = True
 
     def overheard(self, source: NetPath, target: NetPath, data: bytes) -> None:
         for listener in self._listeners:
@@ -175,12 +177,10 @@ class World(Timeline):
 
     def send(self, sender: Node, target: NetPath, data: bytes) -> None:
         """Pass on what a node sends: a datagram, or a part of a connection."""
-        flow = sender.flows.get(target)
-        if flow is None:
-            if not target.is_datagram:
-                self.connections.send(sender, target, data)
-                return
-            flow = self._flow(sender, target)
+        if not target.is_datagram:
+            self.connections.send(sender, target, data)
+            return
+        flow = sender.flows.get(target) or self._flow(sender, target)
         if flow is None or flow.home.node is not sender:
             return
         source, pipe, network = flow.source, flow.pipe, self.network
@@ -189,7 +189,7 @@ class World(Timeline):
             if translated is None:
                 return
             source, pipe = translated
-        if self._listeners:
+        if self.is_overheard:
             self.overheard(source, target, data)
         if pipe.version != network.version:
             network.current(pipe, source.ip, target.ip)
