@@ -1,0 +1,205 @@
+"""Explanation: why packets to a node take the way they take.
+
+Every way that was weighed is in it, with the cost of each hop and the reason why it won or lost,
+the numbers of the policy, and what became of the route that was in use before. It is a value: it
+stays as it is when the mesh moves on, and it can be shown to people (`lines`) and programs
+(`json`).
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from itertools import pairwise
+from typing import assert_never
+
+import msgspec
+
+from rookery.mesh.graph import AVOIDED_US
+from rookery.mesh.route import Policy, Route
+from rookery.wire.lob import JsonObject
+from rookery.wire.node_id import NodeId
+
+Name = Callable[[NodeId], str]
+Culprit = tuple[NodeId, ...]  # a node, or the two ends of an edge
+
+
+class Verdict(StrEnum):
+    """What became of a candidate. The first three are chosen, the next two stand by."""
+
+    CHEAPEST = "cheapest"
+    DIRECT = "direct"
+    HELD = "held"
+    SPARE = "spare"
+    SPARE_SHARING_NODES = "spare-sharing-nodes"
+    DEARER = "dearer"
+    NOT_CLEARLY_CHEAPER = "not-clearly-cheaper"
+    DETOUR_CLEARLY_CHEAPER = "detour-clearly-cheaper"
+    WITHIN_HOLD = "within-hold"
+    LET_GO = "let-go"
+    GONE = "gone"
+    TOO_LONG = "too-long"
+    ONE_SIDED = "one-sided"
+    NO_RELAY = "no-relay"
+    AVOIDED = "avoided"
+
+
+CHOSEN = frozenset({Verdict.CHEAPEST, Verdict.DIRECT, Verdict.HELD})
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A route that was weighed."""
+
+    route: Route
+    verdict: Verdict
+    ratio: float | None = None  # to what the verdict compares it with
+    culprits: tuple[Culprit, ...] = ()  # what stood in the way
+
+
+class Previous(msgspec.Struct, frozen=True):
+    """The route that was in use before, and what its hops cost by now (None: gone)."""
+
+    route: Route
+    at_s: float
+    costs_now_us: tuple[int | None, ...]
+
+
+class Explanation(msgspec.Struct, frozen=True):
+    source: NodeId
+    destination: NodeId
+    at_s: float
+    policy: Policy
+    candidates: tuple[Candidate, ...]  # the chosen one first, if there is one
+    previous: Previous | None = None
+    is_known: bool = True  # whether anybody says anything about the destination
+
+    @property
+    def chosen(self) -> Candidate | None:
+        first = self.candidates[0] if self.candidates else None
+        return first if first is not None and first.verdict in CHOSEN else None
+
+    def lines(self, name: Name) -> list[str]:
+        """For people."""
+        lines = [self._headline(name)]
+        for candidate in self.candidates:
+            mark = "*" if candidate.verdict in CHOSEN else " "
+            lines.append(f"{mark} {_way(candidate.route.nodes, name)}  {_cost(candidate.route)}")
+            lines.append(f"      {_reason(candidate, self.policy, name)}")
+        if self.previous is not None:
+            lines.append(_before(self.previous, name))
+        policy = self.policy
+        lines.append(
+            f"rules: a direct link counts {policy.detour_factor:g} of its cost; the route in use "
+            f"stays up to {policy.hold_factor:g} × the best; at most {policy.hop_max} hops"
+        )
+        return lines
+
+    def json(self, name: Name = bytes.hex) -> JsonObject:
+        """For programs."""
+        return {
+            "source": name(self.source),
+            "destination": name(self.destination),
+            "known": self.is_known,
+            "at_s": self.at_s,
+            "policy": msgspec.to_builtins(self.policy),
+            "candidates": [_candidate_json(one, self.policy, name) for one in self.candidates],
+            "previous": None if self.previous is None else _previous_json(self.previous, name),
+        }
+
+    def _headline(self, name: Name) -> str:
+        chosen, target = self.chosen, name(self.destination)
+        if chosen is not None:
+            return f"to {target}: {_way(chosen.route.nodes, name)}"
+        if self.is_known:
+            return f"to {target}: no route; nothing that counts leads there"
+        return f"to {target}: no route; it has no link that we know of"
+
+
+def _reason(candidate: Candidate, policy: Policy, name: Name) -> str:
+    ratio = 1.0 if candidate.ratio is None else candidate.ratio
+    detour, hold = f"{policy.detour_factor:g}", f"{policy.hold_factor:g}"
+    culprits = ", ".join(_way(culprit, name) for culprit in candidate.culprits)
+    match candidate.verdict:
+        case Verdict.CHEAPEST:
+            return "chosen: the cheapest"
+        case Verdict.DIRECT:
+            return f"chosen: the direct link; no detour costs less than {detour} × it"
+        case Verdict.HELD:
+            return f"chosen: in use, and still within {hold} × the best"
+        case Verdict.SPARE:
+            return "spare: shares no node with the routes above"
+        case Verdict.SPARE_SHARING_NODES:
+            return f"spare: shares no link with the routes above, but {culprits}"
+        case Verdict.DEARER:
+            return f"lost: costs {ratio:.2f} × the chosen one"
+        case Verdict.NOT_CLEARLY_CHEAPER:
+            return f"lost: costs {ratio:.2f} × the direct link, not below {detour}"
+        case Verdict.DETOUR_CLEARLY_CHEAPER:
+            return f"lost: the detour costs {ratio:.2f} × this, below {detour}"
+        case Verdict.WITHIN_HOLD:
+            return f"lost: the one in use counts {ratio:.2f} × this, within {hold}"
+        case Verdict.LET_GO:
+            return f"lost: was in use, now counts {ratio:.2f} × the best, above {hold}"
+        case Verdict.GONE:
+            return f"gone: was in use, but {culprits} no longer carries it"
+        case Verdict.TOO_LONG:
+            hops = len(candidate.route.costs_us)
+            return f"lost: {hops} hops, more than {policy.hop_max}"
+        case Verdict.ONE_SIDED:
+            return f"does not count: {culprits} is claimed by one side only"
+        case Verdict.NO_RELAY:
+            return f"does not count: {culprits} may not relay"
+        case Verdict.AVOIDED:
+            return f"put off: {culprits} failed a packet lately"
+        case other:
+            assert_never(other)
+
+
+def _way(nodes: tuple[NodeId, ...], name: Name) -> str:
+    return " – ".join(map(name, nodes))
+
+
+def _ms(cost_us: int) -> str:
+    if cost_us > AVOIDED_US:
+        return f"{(cost_us - AVOIDED_US) / 1000:.1f} (avoided)"
+    return f"{cost_us / 1000:.1f}"
+
+
+def _cost(route: Route) -> str:
+    if route.is_direct:
+        return f"{_ms(route.cost_us)} ms"
+    total = sum(cost_us - AVOIDED_US * (cost_us > AVOIDED_US) for cost_us in route.costs_us)
+    return f"{_ms(total)} ms = {' + '.join(map(_ms, route.costs_us))}"
+
+
+def _before(previous: Previous, name: Name) -> str:
+    route = previous.route
+    hops = zip(pairwise(route.nodes), route.costs_us, previous.costs_now_us, strict=True)
+    changes = [
+        f"{_way(ends, name)} {_ms(then)} → " + ("gone" if now is None else _ms(now))
+        for ends, then, now in hops
+        if then != now
+    ]
+    since = "; ".join(changes) if changes else "none of its links changed"
+    return f"before: {_way(route.nodes, name)}, {_cost(route)}; since then: {since}"
+
+
+def _candidate_json(candidate: Candidate, policy: Policy, name: Name) -> JsonObject:
+    route = candidate.route
+    return {
+        "nodes": [name(node) for node in route.nodes],
+        "costs_us": list(route.costs_us),
+        "cost_us": route.cost_us,
+        "verdict": candidate.verdict.value,
+        "chosen": candidate.verdict in CHOSEN,
+        "ratio": candidate.ratio,
+        "culprits": [[name(node) for node in culprit] for culprit in candidate.culprits],
+        "reason": _reason(candidate, policy, name),
+    }
+
+
+def _previous_json(previous: Previous, name: Name) -> JsonObject:
+    return {
+        "nodes": [name(node) for node in previous.route.nodes],
+        "costs_us": list(previous.route.costs_us),
+        "costs_now_us": list(previous.costs_now_us),
+        "at_s": previous.at_s,
+    }

@@ -1,0 +1,152 @@
+"""The route table: choices of routes, kept current as the mesh changes.
+
+News is only noted (`changed`); the work is done when a route is next asked for, once for all the
+news since. A choice once made is returned as it is until something it depends on has changed: the
+best route, or any link of the routes in use. Better *spares* alone are looked for a second later.
+"""
+
+from collections.abc import Collection, Container, Iterable
+from math import inf
+
+from rookery.mesh.explanation import Explanation
+from rookery.mesh.graph import Edge, EdgeChange, Graph, edge
+from rookery.mesh.route import Policy, Route
+from rookery.mesh.routes import Choice, Routes
+from rookery.mesh.search import cheapest
+from rookery.mesh.weighing import weigh_all
+from rookery.wire.node_id import NodeId
+
+DESTINATIONS_MAX = 4096
+AVOIDED_MAX = 256
+PENDING_MAX = 16_384  # from here on everything is computed anew
+SPARES_REFRESH_S = 1.0
+
+
+class _Entry:
+    """A choice in use."""
+
+    __slots__ = ("choice", "generation", "refresh_s", "searched_s")
+
+    def __init__(self, choice: Choice, generation: int, now: float) -> None:
+        self.choice = choice
+        self.generation = generation  # of the news that it takes into account
+        self.searched_s = now  # when its spares were looked for,
+        self.refresh_s = inf  # and are to be again
+
+
+class RouteTable:
+    """The routes of one node over `graph`, which its owner keeps up to date."""
+
+    def __init__(self, graph: Graph, source: NodeId, policy: Policy | None = None) -> None:
+        self.routes = Routes(graph, source, Policy() if policy is None else policy)
+        self._generation = 0
+        self._pending: list[EdgeChange] = []
+        self._is_overrun = False
+        self._entries: dict[NodeId, _Entry] = {}
+        self._avoided: dict[Edge, float] = {}
+
+    @property
+    def in_use(self) -> Collection[NodeId]:
+        """The destinations for which a choice is kept."""
+        return self._entries.keys()
+
+    def changed(self, changes: Iterable[EdgeChange]) -> None:
+        """The graph has changed in these edges."""
+        before = len(self._pending)
+        self._pending.extend(changes)
+        if len(self._pending) == before:
+            return
+        self._generation += 1
+        if len(self._pending) > PENDING_MAX:
+            self._pending.clear()
+            self._is_overrun = True
+
+    def avoid(self, u: NodeId, v: NodeId, until: float) -> None:
+        """This edge failed a packet: until then, take it only where nothing else leads."""
+        ends = edge(u, v)
+        if self.routes.source in ends:
+            return  # nobody knows our own links better than we do
+        if ends not in self._avoided and len(self._avoided) == AVOIDED_MAX:
+            self._forgive(min(self._avoided, key=self._avoided.__getitem__))
+        self._avoided[ends] = max(until, self._avoided.get(ends, -inf))
+        self.changed(self.routes.graph.avoid(u, v))
+
+    @property
+    def deadline(self) -> float | None:
+        """When to call `tick`."""
+        return min(self._avoided.values(), default=None)
+
+    def tick(self, now: float) -> None:
+        for ends in [ends for ends, until in self._avoided.items() if until <= now]:
+            self._forgive(ends)
+
+    def to(self, destination: NodeId, now: float) -> Choice | None:
+        """The routes to take to `destination`; None when nothing leads there."""
+        entry = self._entries.get(destination)
+        if entry is not None and entry.generation == self._generation and now < entry.refresh_s:
+            return entry.choice
+        self._catch_up()
+        if entry is not None and self._stands(entry, now):
+            return entry.choice
+        choice = self.routes.to(destination, None if entry is None else entry.choice, now)
+        if choice is None:
+            self._entries.pop(destination, None)
+            return None
+        if entry is None and len(self._entries) == DESTINATIONS_MAX:
+            del self._entries[next(iter(self._entries))]
+        if entry is not None and _same_routes(choice, entry.choice):
+            choice = entry.choice  # with the explanation of how it came about
+        self._entries[destination] = _Entry(choice, self._generation, now)
+        return choice
+
+    def detour(
+        self, destination: NodeId, avoid: Container[NodeId], hop_max: int | None = None
+    ) -> Route | None:
+        """From us past the nodes in `avoid`; if the destination is one of them, not directly."""
+        routes = self.routes
+        self._catch_up()
+        direct = edge(routes.source, destination)
+        nodes = cheapest(
+            routes.paths,
+            destination,
+            routes.policy.hop_max if hop_max is None else hop_max,
+            without=avoid,
+            cut={direct} if destination in avoid else frozenset(),
+        )
+        return None if nodes is None else routes.priced(nodes)
+
+    def explain(self, destination: NodeId, now: float) -> Explanation:
+        """The choice as it stands now, with every other way worth a word; takes its time."""
+        choice = self.to(destination, now)
+        self._catch_up()
+        return weigh_all(self.routes, destination, choice, now)
+
+    def _stands(self, entry: _Entry, now: float) -> bool:
+        """Whether the choice is as good as a new one, but perhaps for its spares."""
+        choice, routes = entry.choice, self.routes
+        decision = routes.decide(choice.route.nodes[-1], choice)
+        if decision is None or decision.route != choice.route:
+            return False
+        if any(routes.priced(spare.nodes) != spare for spare in choice.alternates):
+            return False
+        due_s = entry.searched_s + SPARES_REFRESH_S
+        if now >= due_s:
+            return False
+        entry.generation, entry.refresh_s = self._generation, due_s
+        return True
+
+    def _catch_up(self) -> None:
+        if self._is_overrun:
+            self.routes.paths.recompute()
+        elif self._pending:
+            self.routes.paths.changed(self._pending)
+        self._is_overrun = False
+        self._pending.clear()
+
+    def _forgive(self, ends: Edge) -> None:
+        del self._avoided[ends]
+        self.changed(self.routes.graph.forgive(*ends))
+
+
+def _same_routes(one: Choice, other: Choice) -> bool:
+    return one.route == other.route and one.alternates == other.alternates

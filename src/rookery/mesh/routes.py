@@ -1,0 +1,179 @@
+"""Routes: which way to take to a node, and which ways stand by.
+
+How a choice is made, in this order:
+
+1. What counts: links that both ends claim, at the worse of both claims; nodes that may relay, other
+   than the two ends; at most `hop_max` hops. Links that failed a packet lately come last.
+2. The *best* route is the cheapest; among equals the one with fewer hops, then the smaller ids.
+3. The *direct* link, if there is one, counts only `detour_factor` (0.8) of its cost: it wins unless
+   a detour costs less than 0.8 × it.
+4. The route *in use* is weighed at today's costs, the direct link's discount included, and stays
+   while it counts no more than `hold_factor` (1.05) × the winner of 2 and 3. What anything cost
+   in the past is never looked at, so no better route is refused for the sake of an old figure.
+5. *Spares* are the cheapest routes that share no relaying node with the chosen one or with each
+   other, up to `disjoint_max` routes in all. Where there is no such spare at all, one that shares
+   no link will do.
+
+Rules 3 and 4 together: from the direct link to a detour when that falls below 0.8 / 1.05 = 0.76 ×
+it, and back when it rises above 0.8 × 1.05 = 0.84 ×; a fresh choice is made at 0.8 ×.
+"""
+
+from itertools import pairwise
+
+import msgspec
+
+from rookery.mesh.explanation import Candidate, Culprit, Explanation, Previous, Verdict
+from rookery.mesh.graph import Edge, Graph, edge
+from rookery.mesh.route import Policy, Route
+from rookery.mesh.search import cheapest
+from rookery.mesh.shortest_paths import ShortestPaths
+from rookery.wire.node_id import NodeId
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """The route to take, those that stand by, and why."""
+
+    route: Route
+    alternates: tuple[Route, ...]
+    explanation: Explanation
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """The outcome of rules 1 to 4."""
+
+    route: Route
+    candidates: tuple[Candidate, ...]  # the chosen one first
+
+
+def routes(graph: Graph, source: NodeId, policy: Policy) -> "Routes":
+    """The routes from `source` over this graph, as it is now."""
+    return Routes(graph, source, policy)
+
+
+class Routes:
+    """Routes from one node, as good as `paths` is up to date."""
+
+    def __init__(self, graph: Graph, source: NodeId, policy: Policy) -> None:
+        self.graph = graph
+        self.source = source
+        self.policy = policy
+        self.paths = ShortestPaths(graph, source)
+
+    def to(
+        self, destination: NodeId, previous: Choice | None = None, now: float = 0.0
+    ) -> Choice | None:
+        """The choice to make when `previous` is in use; None when nothing leads there."""
+        decision = self.decide(destination, previous)
+        if decision is None:
+            return None
+        spares = self.spares(decision.route)
+        alternates = tuple(spare.route for spare in spares)
+        explanation = Explanation(
+            source=self.source,
+            destination=destination,
+            at_s=now,
+            policy=self.policy,
+            candidates=decision.candidates + spares,
+            previous=None if previous is None else self._before(previous, decision.route),
+        )
+        return Choice(decision.route, alternates, explanation)
+
+    def decide(self, destination: NodeId, previous: Choice | None) -> Decision | None:
+        """Rules 1 to 4."""
+        best = self.best(destination)
+        if best is None:
+            return None
+        direct = self.priced((self.source, destination))
+        held = None if previous is None else self.priced(previous.route.nodes)
+        options = {option.nodes: option for option in (best, direct, held) if option is not None}
+        counted = self.policy.counted
+        preferred = min(options.values(), key=lambda one: (counted(one), len(one.nodes), one.nodes))
+        limit = self.policy.hold_factor * counted(preferred)
+        chosen = held if held is not None and counted(held) <= limit else preferred
+        candidates = [Candidate(chosen, self._merit(chosen, preferred, best))]
+        del options[chosen.nodes]
+        candidates += [self._defeat(loser, chosen, held) for loser in options.values()]
+        if held is None and previous is not None:
+            candidates.append(self._gone(previous.route))
+        return Decision(chosen, tuple(candidates))
+
+    def best(self, destination: NodeId) -> Route | None:
+        """Rules 1 and 2."""
+        if destination == self.source:
+            return None
+        nodes = self.paths.path(destination)
+        if nodes is not None and len(nodes) - 1 > self.policy.hop_max:
+            nodes = cheapest(self.paths, destination, self.policy.hop_max)
+        return None if nodes is None else self.priced(nodes)
+
+    def spares(self, route: Route) -> tuple[Candidate, ...]:
+        """Rule 5."""
+        destination, hop_max = route.nodes[-1], self.policy.hop_max
+        used, cut = set(route.inner), _edges(route.nodes)
+        spares: list[Candidate] = []
+        while len(spares) + 1 < self.policy.disjoint_max:
+            nodes = cheapest(self.paths, destination, hop_max, without=used, cut=cut)
+            if nodes is None:
+                break
+            spares.append(Candidate(_known(self.priced(nodes)), Verdict.SPARE))
+            used.update(nodes[1:-1])
+            cut |= _edges(nodes)
+        if not spares and self.policy.disjoint_max > 1:
+            nodes = cheapest(self.paths, destination, hop_max, cut=cut)
+            if nodes is not None:
+                shared = tuple((node,) for node in nodes[1:-1] if node in used)
+                sharing = Verdict.SPARE_SHARING_NODES
+                spares.append(Candidate(_known(self.priced(nodes)), sharing, culprits=shared))
+        return tuple(spares)
+
+    def priced(self, nodes: tuple[NodeId, ...]) -> Route | None:
+        """This way at today's costs; None when it does not count."""
+        costs = [self.graph.cost(u, v) for u, v in pairwise(nodes)]
+        known = tuple(cost for cost in costs if cost is not None)
+        if len(known) < len(costs) or not self.graph.relays.issuperset(nodes[1:-1]):
+            return None
+        return Route(nodes, known)
+
+    def _merit(self, chosen: Route, preferred: Route, best: Route) -> Verdict:
+        if chosen is not preferred:
+            return Verdict.HELD
+        if chosen.is_direct and chosen.nodes != best.nodes:
+            return Verdict.DIRECT
+        return Verdict.CHEAPEST
+
+    def _defeat(self, loser: Route, chosen: Route, held: Route | None) -> Candidate:
+        theirs, ours = self.policy.counted(loser), self.policy.counted(chosen)
+        if theirs < ours:
+            return Candidate(loser, Verdict.WITHIN_HOLD, ours / theirs)
+        if chosen.is_direct and loser.cost_us < chosen.cost_us:
+            return Candidate(loser, Verdict.NOT_CLEARLY_CHEAPER, loser.cost_us / chosen.cost_us)
+        if loser.is_direct:
+            ratio = chosen.cost_us / loser.cost_us
+            return Candidate(loser, Verdict.DETOUR_CLEARLY_CHEAPER, ratio)
+        if loser is held:
+            return Candidate(loser, Verdict.LET_GO, theirs / ours)
+        return Candidate(loser, Verdict.DEARER, loser.cost_us / chosen.cost_us)
+
+    def _gone(self, route: Route) -> Candidate:
+        relays = self.graph.relays
+        culprits: list[Culprit] = [
+            ends for ends in pairwise(route.nodes) if self.graph.cost(*ends) is None
+        ]
+        culprits += [(node,) for node in route.inner if node not in relays]
+        return Candidate(route, Verdict.GONE, culprits=tuple(culprits))
+
+    def _before(self, previous: Choice, route: Route) -> Previous | None:
+        if previous.route == route:
+            return previous.explanation.previous  # only its spares are others
+        route = previous.route
+        costs = tuple(self.graph.cost(u, v) for u, v in pairwise(route.nodes))
+        return Previous(route, previous.explanation.at_s, costs)
+
+
+def _edges(nodes: tuple[NodeId, ...]) -> set[Edge]:
+    return {edge(u, v) for u, v in pairwise(nodes)}
+
+
+def _known(route: Route | None) -> Route:
+    assert route is not None  # it was just found
+    return route

@@ -1,0 +1,124 @@
+"""Explanations for people and for programs (R13)."""
+
+import msgspec
+import pytest
+
+from rookery.mesh.explanation import Candidate, Explanation, Previous, Verdict
+from rookery.mesh.graph import AVOIDED_US
+from rookery.mesh.route import Policy, Route
+from rookery.wire.node_id import NodeId
+from tests.mesh.graphs import nodes
+
+A, B, C, D = nodes(1, 2, 3, 4)
+NAMES = {A: "ada", B: "bob", C: "cy", D: "dot"}
+DETOUR = Route((A, B, D), (5000, 7200))
+DIRECT = Route((A, D), (18_000,))
+
+
+def name(which: NodeId) -> str:
+    return NAMES[which]
+
+
+def explanation(*candidates: Candidate, previous: Previous | None = None) -> Explanation:
+    return Explanation(A, D, 12.5, Policy(), candidates, previous)
+
+
+def test_people_read_ways_costs_and_reasons() -> None:
+    told = explanation(
+        Candidate(DETOUR, Verdict.CHEAPEST),
+        Candidate(DIRECT, Verdict.DETOUR_CLEARLY_CHEAPER, 0.678),
+        previous=Previous(DIRECT, 3.0, (19_000,)),
+    )
+    assert told.lines(name) == [
+        "to dot: ada – bob – dot",
+        "* ada – bob – dot  12.2 ms = 5.0 + 7.2",
+        "      chosen: the cheapest",
+        "  ada – dot  18.0 ms",
+        "      lost: the detour costs 0.68 × this, below 0.8",
+        "before: ada – dot, 18.0 ms; since then: ada – dot 18.0 → 19.0",
+        "rules: a direct link counts 0.8 of its cost; the route in use stays up to 1.05 × the "
+        "best; at most 16 hops",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reason"),
+    [
+        (Verdict.CHEAPEST, "chosen: the cheapest"),
+        (Verdict.DIRECT, "chosen: the direct link; no detour costs less than 0.8 × it"),
+        (Verdict.HELD, "chosen: in use, and still within 1.05 × the best"),
+        (Verdict.SPARE, "spare: shares no node with the routes above"),
+        (
+            Verdict.SPARE_SHARING_NODES,
+            "spare: shares no link with the routes above, but bob – dot",
+        ),
+        (Verdict.DEARER, "lost: costs 1.31 × the chosen one"),
+        (Verdict.NOT_CLEARLY_CHEAPER, "lost: costs 1.31 × the direct link, not below 0.8"),
+        (Verdict.DETOUR_CLEARLY_CHEAPER, "lost: the detour costs 1.31 × this, below 0.8"),
+        (Verdict.WITHIN_HOLD, "lost: the one in use counts 1.31 × this, within 1.05"),
+        (Verdict.LET_GO, "lost: was in use, now counts 1.31 × the best, above 1.05"),
+        (Verdict.GONE, "gone: was in use, but bob – dot no longer carries it"),
+        (Verdict.TOO_LONG, "lost: 2 hops, more than 16"),
+        (Verdict.ONE_SIDED, "does not count: bob – dot is claimed by one side only"),
+        (Verdict.NO_RELAY, "does not count: bob – dot may not relay"),
+        (Verdict.AVOIDED, "put off: bob – dot failed a packet lately"),
+    ],
+)
+def test_every_verdict_has_its_reason(verdict: Verdict, reason: str) -> None:
+    told = explanation(Candidate(DETOUR, verdict, 1.31, ((B, D),)))
+    assert told.lines(name)[2].strip() == reason
+    assert (told.chosen is not None) == reason.startswith("chosen")
+
+
+def test_without_a_route_it_says_so() -> None:
+    assert explanation().lines(name)[0] == "to dot: no route; nothing that counts leads there"
+    unknown = msgspec.structs.replace(explanation(), is_known=False)
+    assert unknown.lines(name)[0] == "to dot: no route; it has no link that we know of"
+
+
+def test_what_was_before_is_told_hop_by_hop() -> None:
+    gone = explanation(previous=Previous(DETOUR, 3.0, (5000, None)))
+    assert gone.lines(name)[1] == (
+        "before: ada – bob – dot, 12.2 ms = 5.0 + 7.2; since then: bob – dot 7.2 → gone"
+    )
+    same = explanation(previous=Previous(DIRECT, 3.0, (18_000,)))
+    assert same.lines(name)[1].endswith("since then: none of its links changed")
+
+
+def test_an_avoided_link_shows_its_own_cost() -> None:
+    route = Route((A, B, D), (5000, AVOIDED_US + 7200))
+    told = explanation(Candidate(route, Verdict.CHEAPEST))
+    assert told.lines(name)[1] == "* ada – bob – dot  12.2 ms = 5.0 + 7.2 (avoided)"
+
+
+def test_programs_read_json() -> None:
+    told = explanation(
+        Candidate(DIRECT, Verdict.GONE, None, ((A, D),)),
+        previous=Previous(DIRECT, 3.0, (None,)),
+    )
+    assert msgspec.json.decode(msgspec.json.encode(told.json(name))) == {
+        "source": "ada",
+        "destination": "dot",
+        "known": True,
+        "at_s": 12.5,
+        "policy": {"detour_factor": 0.8, "hold_factor": 1.05, "disjoint_max": 3, "hop_max": 16},
+        "candidates": [
+            {
+                "nodes": ["ada", "dot"],
+                "costs_us": [18_000],
+                "cost_us": 18_000,
+                "verdict": "gone",
+                "chosen": False,
+                "ratio": None,
+                "culprits": [["ada", "dot"]],
+                "reason": "gone: was in use, but ada – dot no longer carries it",
+            }
+        ],
+        "previous": {
+            "nodes": ["ada", "dot"],
+            "costs_us": [18_000],
+            "costs_now_us": [None],
+            "at_s": 3.0,
+        },
+    }
+    assert explanation().json()["destination"] == D.hex()
