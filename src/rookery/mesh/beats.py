@@ -118,9 +118,13 @@ class Beats:
         self._count_missed(now)
         if now < self._next_s:
             return None
-        self._sequence += 1
+        next_s = now + self._interval_s(now)
+        return self.probe(DATA_SIZE if self._owes_proof(next_s) else SMALL_SIZE, now)
+
+    def probe(self, size: int, now: float) -> Beat:
+        """A beat out of turn; the next in turn comes an interval after it."""
         interval_s = self._interval_s(now)
-        size = DATA_SIZE if self._owes_proof(now + interval_s) else SMALL_SIZE
+        self._sequence += 1
         self._waiting.append(_Waiting(self._sequence, now, size))
         self._sent_s, self._next_s = now, now + interval_s
         return Beat(self._sequence, size, int(interval_s))

@@ -1,0 +1,358 @@
+"""Neighbour: a member that we have a link with, what its paths are worth, and how to send there.
+
+    frames in ──▶ watch of the path ──▶ condition, numbers ──▶ cost, state
+                  └ beside: the datagram path that stands beside a stream
+    datagram ──class──▶ datagram path │ stream │ dropped and counted
+
+Every path of the link that leads straight there is watched; those through others are not. The
+shell calls `tick` when `deadline` has passed and after the link's paths have changed.
+"""
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from rookery.errors import ProtocolError
+from rookery.identity.cipher_set import RandomBytes
+from rookery.mesh.beats import Condition
+from rookery.mesh.beside import Beside, BesideState
+from rookery.mesh.datagrams import Datagrams, Fate, StreamWay
+from rookery.mesh.membership import Member
+from rookery.mesh.port import PathView, Port
+from rookery.mesh.quality import ADVICE_TTL_MAX_S, COST_MAX, Advice, StreamMeasure
+from rookery.mesh.watch import Watch
+from rookery.wire.beside import BesideFrame
+from rookery.wire.datagram_class import DatagramClass
+from rookery.wire.frames import BESIDE, PING, PONG
+from rookery.wire.path import Path
+from rookery.wire.ping import Ping, Pong
+
+QueueSize = Callable[[Path], int]
+
+
+class PathRow(msgspec.Struct, frozen=True):
+    """One path, for people to read."""
+
+    path: Path
+    condition: Condition
+    beside: BesideState | None  # of a datagram path beside a stream
+    rtt_s: float | None
+    rtt_min_s: float | None
+    rttvar_s: float
+    jitter_s: float
+    loss_out: float
+    loss_in: float
+    rate: float | None
+    cost_us: int | None
+    missed: int
+    discarded: int
+    proven_s: float | None  # when data-size packets last went both ways
+
+
+class Neighbour:
+    """One per member that we have a link with."""
+
+    __slots__ = (
+        "_advice",
+        "_distrusted",
+        "_is_changed",
+        "_queue_size",
+        "_streams",
+        "_usable",
+        "_was_up",
+        "_watches",
+        "beside",
+        "datagrams",
+        "ignored",
+        "link",
+        "member",
+        "offset_us",
+        "state",
+    )
+
+    def __init__(
+        self,
+        member: Member,
+        link: Port,
+        *,
+        now: float,
+        random: RandomBytes,
+        is_udp_allowed: bool = True,
+        offset_us: int = 0,
+        queue_size: QueueSize | None = None,
+    ) -> None:
+        self.member = member
+        self.link = link
+        self.offset_us = offset_us  # the operator's
+        self.state = Condition.JOINING
+        self.datagrams = Datagrams()
+        self.beside = Beside(link, random, now, is_allowed=is_udp_allowed)
+        self.ignored = 0  # beats over paths that the link does not have
+        self._queue_size: QueueSize = queue_size or (lambda _: 0)
+        self._advice: Advice | None = None
+        self._watches: dict[Path, Watch] = {}
+        self._streams: dict[Path, bool] = {}  # whether we dialled it
+        self._distrusted: set[Path] = set()
+        self._was_up = False
+        self._usable: set[Path] = set()
+        self._is_changed = False
+        self._look(now)
+
+    # --- what arrives ---
+
+    def received(self, frame_type: int, path: Path, head: bytes, body: bytes, now: float) -> None:
+        """A PING, PONG or BESIDE frame came over this path; RemoteError when it makes no sense."""
+        if frame_type == PING:
+            self._ping_received(Ping.parse(head, body), path, now)
+        elif frame_type == PONG:
+            self._pong_received(Pong.parse(head, body), path, now)
+        elif frame_type == BESIDE:
+            self.beside.frame_received(BesideFrame.parse(head, body), path, now)
+        else:
+            raise ProtocolError(f"frame {frame_type} is not about a neighbour")
+        self._judge(now)
+
+    def carried(
+        self, now: float, *, size_out: int = 0, size_in: int = 0, path: Path | None = None
+    ) -> None:
+        """Traffic other than these frames passed; without a path it may have been any."""
+        for watch in self._all():
+            is_here = path is None or path == watch.path
+            watch.beats.carried(now, size_out=size_out if is_here else 0)
+            if path == watch.path:
+                watch.quality.received_size += size_in
+
+    def stream_measured(self, path: Path, measure: StreamMeasure, now: float) -> None:
+        """What the system knows of a stream."""
+        watch = self._watches.get(path)
+        if watch is not None:
+            watch.quality.stream_measured(measure, now)
+
+    def path_lost(self, path: Path, now: float) -> None:
+        """A connection ended; what stood beside it is gone at once."""
+        self._watches.pop(path, None)
+        self._streams.pop(path, None)
+        self._distrusted.discard(path)
+        self.beside.stream_lost(path)
+        self._judge(now)
+
+    def advise(self, advice: Advice | None, now: float) -> None:
+        """Take an outside correction of the cost, for an hour at most; None takes none at all."""
+        if advice is not None:
+            until_s = min(advice.until_s, now + ADVICE_TTL_MAX_S)
+            advice = Advice(advice.delta_us, until_s)
+        self._advice = advice
+
+    # --- sending ---
+
+    def send(
+        self,
+        head: bytes,
+        body: bytes,
+        now: float,
+        datagram_class: DatagramClass = DatagramClass.FALLBACK,
+        deadline_s: float | None = None,
+    ) -> Fate:
+        """Send a frame as its class allows; it should be there within `deadline_s` from now."""
+        size = len(head) + len(body)
+        udp, stream = self._datagram_path(), self._stream(now)
+        way = self._way(stream, now) if stream is not None else None
+        fate = self.datagrams.decide(
+            size, datagram_class, deadline_s, has_udp=udp is not None, stream=way
+        )
+        path: Path | None = None
+        if fate is Fate.SENT_UDP:
+            path = udp
+        elif fate is Fate.SENT_TCP:
+            assert stream is not None
+            path = stream.path
+        if path is not None:
+            self.link.send_frame(head, body, path)
+            self.carried(now, size_out=size, path=path)
+        return fate
+
+    # --- what it is worth ---
+
+    def cost_us(self, now: float) -> int | None:
+        """Of the best path that is up; of a suspect one when there is no better."""
+        best = self._best(now)
+        return None if best is None else self._cost(best, now)
+
+    def loss(self, now: float) -> float:
+        """Of the best path, there and back."""
+        best = self._best(now)
+        if best is None:
+            return 1.0
+        return 1 - (1 - best.quality.loss_out) * (1 - best.quality.loss_in(now))
+
+    def rate(self, now: float) -> float | None:
+        """Bytes per second that the best path is known to carry."""
+        best = self._best(now)
+        return None if best is None else best.quality.rate(now)
+
+    def paths(self, now: float) -> list[PathRow]:
+        """All paths, for people to read."""
+        return [self._row(watch, now) for watch in self._all()]
+
+    def take_changed(self) -> bool:
+        """Whether the state, or the set of paths that carry data, changed since last asked."""
+        changed, self._is_changed = self._is_changed, False
+        return changed
+
+    # --- time ---
+
+    @property
+    def deadline(self) -> float | None:
+        """When `tick` has something to do."""
+        times = [watch.beats.deadline for watch in self._watches.values()]
+        beside = self.beside.deadline
+        if beside is not None:
+            times.append(beside)
+        return min(times, default=None)
+
+    def tick(self, now: float) -> None:
+        """See what paths there are and send the beats that are due."""
+        self._look(now)
+        for watch in self._watches.values():
+            beat = watch.tick(now)
+            if beat is not None:
+                self.link.send_frame(*beat, watch.path)
+        self.beside.tick(now)
+        self._judge(now)
+
+    # --- inside ---
+
+    def _look(self, now: float) -> None:
+        """Watch what the link has, and nothing else."""
+        views = {view.path: view for view in self.link.paths if _is_direct(view)}
+        for path in [path for path in self._watches if path not in views]:
+            self.path_lost(path, now)
+        for path, view in views.items():
+            if path not in self._watches and view.is_usable:
+                self._watches[path] = Watch(path, now)
+                if view.is_stream:
+                    self._streams[path] = view.dialled
+
+    def _watch(self, path: Path, now: float) -> Watch | None:
+        if path not in self._watches:
+            self._look(now)
+        return self._watches.get(path)
+
+    def _ping_received(self, ping: Ping, path: Path, now: float) -> None:
+        if ping.attempt:
+            self.beside.ping_received(ping, path, now)
+            return
+        watch = self._watch(path, now)
+        if watch is None:
+            self.ignored += 1
+            return
+        answer = watch.ping_received(ping, now, is_limited=self._queue_size(path) > 0)
+        if answer is not None:
+            self.link.send_frame(*answer, path)
+
+    def _pong_received(self, pong: Pong, path: Path, now: float) -> None:
+        if pong.attempt:
+            self.beside.pong_received(pong, path, now)
+            return
+        watch = self._watch(path, now)
+        if watch is None:
+            self.ignored += 1
+            return
+        rtt_s = watch.pong_received(pong, now, is_limited=self._queue_size(path) > 0)
+        if rtt_s is not None:
+            self.link.measured(path, rtt_s)
+
+    def _judge(self, now: float) -> None:
+        """Draw conclusions for the neighbour from what is known of its paths."""
+        for watch in self._watches.values():
+            self._tell_link(watch)
+        for path, dialled in self._streams.items():
+            condition = self._watches[path].condition
+            if condition is Condition.DOWN:
+                self.beside.stream_lost(path)
+            elif condition is Condition.UP and dialled:
+                self.beside.stream_up(path, now)
+        up, suspect = self._in(Condition.UP), self._in(Condition.SUSPECT)
+        usable = {watch.path for watch in up}
+        if up:
+            state, self._was_up = Condition.UP, True
+        elif suspect:
+            state = Condition.SUSPECT
+        else:
+            state = Condition.DOWN if self._was_up else Condition.JOINING
+        self._is_changed |= state is not self.state or usable != self._usable
+        self.state, self._usable = state, usable
+
+    def _tell_link(self, watch: Watch) -> None:
+        """The link's own traffic, too, leaves a path that carries none."""
+        if watch.condition is Condition.DOWN and watch.path not in self._distrusted:
+            self._distrusted.add(watch.path)
+            self.link.distrust(watch.path)
+        elif watch.condition is Condition.UP and watch.path in self._distrusted:
+            self._distrusted.remove(watch.path)
+            self.link.prove(watch.path, watch.quality.srtt_s or 0.0)
+
+    def _all(self) -> Iterator[Watch]:
+        yield from self._watches.values()
+        if self.beside.watch is not None:
+            yield self.beside.watch
+
+    def _in(self, condition: Condition) -> list[Watch]:
+        """The paths in this condition; one beside a stream counts only when both sides say so."""
+        watches = [watch for watch in self._watches.values() if watch.condition is condition]
+        if condition is Condition.UP and self.beside.state is BesideState.UP:
+            assert self.beside.watch is not None
+            watches.append(self.beside.watch)
+        return watches
+
+    def _best(self, now: float) -> Watch | None:
+        watches = self._in(Condition.UP) or self._in(Condition.SUSPECT)
+        return min(watches, key=lambda watch: self._rank(watch, now), default=None)
+
+    def _cost(self, watch: Watch, now: float) -> int | None:
+        advice_us = self._advice.at(now) if self._advice is not None else 0
+        return watch.quality.cost_us(now, self.offset_us, advice_us)
+
+    def _rank(self, watch: Watch, now: float) -> int:
+        cost_us = self._cost(watch, now)
+        return COST_MAX if cost_us is None else cost_us
+
+    def _datagram_path(self) -> Path | None:
+        if self.beside.state is BesideState.UP:
+            return self.beside.path
+        plain = (watch for watch in self._in(Condition.UP) if watch.path not in self._streams)
+        return next((watch.path for watch in plain), None)
+
+    def _stream(self, now: float) -> Watch | None:
+        for condition in (Condition.UP, Condition.SUSPECT):
+            streams = [watch for watch in self._in(condition) if watch.path in self._streams]
+            if streams:
+                return min(streams, key=lambda watch: self._rank(watch, now))
+        return None
+
+    def _way(self, stream: Watch, now: float) -> StreamWay:
+        queue_size = self._queue_size(stream.path)
+        return StreamWay(queue_size, (stream.quality.srtt_s or 0.0) / 2, stream.quality.rate(now))
+
+    def _row(self, watch: Watch, now: float) -> PathRow:
+        quality, beats = watch.quality, watch.beats
+        return PathRow(
+            path=watch.path,
+            condition=watch.condition,
+            beside=self.beside.state if watch is self.beside.watch else None,
+            rtt_s=quality.srtt_s,
+            rtt_min_s=quality.rtt_min_s(now),
+            rttvar_s=quality.rttvar_s,
+            jitter_s=quality.jitter_s,
+            loss_out=quality.loss_out,
+            loss_in=quality.loss_in(now),
+            rate=quality.rate(now),
+            cost_us=self._cost(watch, now),
+            missed=beats.missed,
+            discarded=quality.discarded,
+            proven_s=beats.proven_s,
+        )
+
+
+def _is_direct(view: PathView) -> bool:
+    return view.is_direct and not view.attended

@@ -1,0 +1,59 @@
+"""Port: what a neighbour needs of its link, and no more."""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from rookery.wire.path import Path
+
+
+class PathView(Protocol):
+    """One path, as the link knows it."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def is_usable(self) -> bool: ...
+
+    @property
+    def is_stream(self) -> bool: ...
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether it passes no other endpoint."""
+        ...
+
+    @property
+    def attended(self) -> bool:
+        """Whether somebody other than the link proves and fails it."""
+        ...
+
+    @property
+    def dialled(self) -> bool:
+        """Whether this side made the connection, so that the path is where the peer listens."""
+        ...
+
+
+class Port(Protocol):
+    """A link, as far as its neighbour goes."""
+
+    @property
+    def paths(self) -> Iterable[PathView]: ...
+
+    def send_frame(self, head: bytes, body: bytes, path: Path | None = None) -> None:
+        """Over this very path, or the best for the size; nothing when the link is down."""
+        ...
+
+    def measured(self, path: Path, rtt_s: float) -> None: ...
+
+    def attend(self, path: Path, now: float) -> None:
+        """Know the path, unproven; from now on its attendant judges it."""
+        ...
+
+    def prove(self, path: Path, rtt_s: float) -> None: ...
+
+    def distrust(self, path: Path) -> None: ...
+
+    def unattend(self, path: Path) -> None:
+        """Forget the path."""
+        ...
