@@ -40,7 +40,7 @@ def test_the_url_says_it_all() -> None:
 
 
 def test_the_url_is_short_enough_for_a_qr_code_in_a_terminal() -> None:
-    """Two paths and two cipher sets: 315 characters, which version 9 of the codes holds."""
+    """Two paths and two cipher sets: 300 characters, which version 9 of the codes holds."""
     assert len(INVITATION.url()) <= 320
     densest = set("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ $%*+-./:")
     assert set(INVITATION.url().upper()) <= densest

@@ -5,7 +5,7 @@ import pytest
 
 from rookery.errors import CongestionError, ProtocolError, UsageError
 from rookery.mesh import invitations as bounds
-from rookery.mesh.invitations import Attempts, Invitations, Invited, Spent, secret_digest
+from rookery.mesh.invitations import Attempts, Invitations, Invited, Refusal, Spent, secret_digest
 from tests.mesh.realms import NOW_S, identity
 
 ALICE = identity("alice").hashname
@@ -56,8 +56,21 @@ def test_an_invitation_is_good_once_but_the_same_endpoint_may_ask_again() -> Non
     with pytest.raises(ProtocolError, match="has been used"):
         group.find(SECRET, MALLORY, NOW_S)
     assert group.find(SECRET, ALICE, NOW_S).spent == spent
+    assert next(iter(group)).refused == (Refusal(MALLORY, NOW_S, bounds.USED),)
     assert not group.is_any_open(NOW_S)
     assert [one.state(NOW_S) for one in group] == ["used"]
+
+
+def test_only_the_last_refusals_are_remembered() -> None:
+    group = ledger(invited(b"2", NOW_S - 1))
+    for number in range(20):
+        with pytest.raises(ProtocolError):
+            group.find(b"2", MALLORY, NOW_S + number)
+        with pytest.raises(ProtocolError):
+            group.find(b"wrong", MALLORY, NOW_S + number)
+    first, second = group
+    assert first.refused == ()
+    assert [refusal.at_s for refusal in second.refused] == list(range(NOW_S + 12, NOW_S + 20))
 
 
 def test_an_open_invitation_can_be_withdrawn() -> None:

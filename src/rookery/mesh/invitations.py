@@ -15,6 +15,7 @@ from rookery.errors import CongestionError, ProtocolError, UsageError
 from rookery.mesh.bucket import Bucket
 
 INVITATIONS_MAX = 256
+REFUSALS_MAX = 8
 ID_SIZE = 4
 
 _LABEL = b"rookery invitation"
@@ -34,6 +35,14 @@ class Spent(msgspec.Struct, frozen=True):
     certificate: bytes
 
 
+class Refusal(msgspec.Struct, frozen=True):
+    """Somebody knew the secret and came too late: perhaps a thief, or whom a thief was before."""
+
+    hashname: str
+    at_s: int
+    reason: str
+
+
 class Invited(msgspec.Struct, frozen=True):
     """One invitation that was given out."""
 
@@ -45,6 +54,7 @@ class Invited(msgspec.Struct, frozen=True):
     member_s: int  # how long the membership lasts
     spent: Spent | None = None
     withdrawn_s: int | None = None
+    refused: tuple[Refusal, ...] = ()  # the last ones
 
     @property
     def id(self) -> str:
@@ -81,7 +91,10 @@ class Invitations:
         self._invited[invited.digest] = invited
 
     def find(self, secret: bytes, hashname: str, unix_s: float) -> Invited:
-        """The invitation `hashname` may redeem by this secret; ProtocolError says why not."""
+        """The invitation `hashname` may redeem by this secret; ProtocolError says why not.
+
+        Refusing one that was given out is noted: its owner will want to know.
+        """
         digest = secret_digest(secret)
         found = None
         for one in self:
@@ -90,12 +103,10 @@ class Invitations:
                 found = one
         if found is None:
             raise ProtocolError(UNKNOWN)
-        if found.spent is not None and found.spent.hashname != hashname:
-            raise ProtocolError(USED)
-        if found.withdrawn_s is not None:
-            raise ProtocolError(WITHDRAWN)
-        if unix_s >= found.expires_s:
-            raise ProtocolError(EXPIRED)
+        if reason := _objection(found, hashname, unix_s):
+            refusals = (*found.refused, Refusal(hashname, int(unix_s), reason))[-REFUSALS_MAX:]
+            self._invited[digest] = msgspec.structs.replace(found, refused=refusals)
+            raise ProtocolError(reason)
         return found
 
     def spend(self, invited: Invited, spent: Spent) -> None:
@@ -135,6 +146,14 @@ class Attempts:
             self._own.popitem(last=False)
         if not own.take(1, now) or not self._all.take(1, now):
             raise ProtocolError(TOO_MANY)
+
+
+def _objection(invited: Invited, hashname: str, unix_s: float) -> str | None:
+    if invited.spent is not None and invited.spent.hashname != hashname:
+        return USED
+    if invited.withdrawn_s is not None:
+        return WITHDRAWN
+    return EXPIRED if unix_s >= invited.expires_s else None
 
 
 def secret_digest(secret: bytes) -> bytes:

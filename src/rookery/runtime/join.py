@@ -1,0 +1,183 @@
+"""Joining a realm over real links: the desk where invitations are redeemed, and redeeming one."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable
+
+import msgspec
+
+from rookery.errors import (
+    ChannelError,
+    DeniedError,
+    ProtocolError,
+    RemoteError,
+    UnreachableError,
+    UsageError,
+)
+from rookery.identity.identity import Identity
+from rookery.mesh.invitation import Invitation
+from rookery.mesh.invitations import Attempts, Spent
+from rookery.mesh.join import TYPE, JoinAnswer, JoinRequest
+from rookery.runtime.channels.conduit import Conduit, Opener
+from rookery.runtime.mesh import Mesh
+from rookery.runtime.realm_authority import RealmAuthority
+from rookery.runtime.realm_store import RealmStore
+from rookery.wire.certificate import CSID_40
+from rookery.wire.lob import JsonObject
+from rookery.wire.statement import STATEMENT_SIZE_MAX
+from rookery.wire.uri import LinkAddress
+
+ANSWER_S = 30.0
+
+NO_REQUEST = "not a request to join"
+TROUBLE = "the inviter cannot answer now, try again later"
+
+
+class Redeemed(msgspec.Struct, frozen=True):
+    """Somebody joined."""
+
+    hashname: str
+    name: str
+    invitation: str  # its id
+    certificate: bytes
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """Somebody tried to join and must not."""
+
+    hashname: str
+    reason: str  # as it was told
+    trouble: str = ""  # of our own, which it was not told
+
+
+OnJoin = Callable[[Redeemed | Refused], object]
+
+
+class JoinDesk:
+    """Answers `join` channels; `refused` counts what it turned away, by reason."""
+
+    def __init__(
+        self,
+        authority: RealmAuthority,
+        link: Callable[[], LinkAddress],
+        on_join: OnJoin | None = None,
+    ) -> None:
+        self.refused: Counter[str] = Counter()
+        self._authority = authority
+        self._store = authority.store
+        self._link = link
+        self._on_join = on_join
+        self._attempts = Attempts(time.monotonic())
+        self._turn = asyncio.Lock()  # one at a time: each changes the folder
+
+    def is_open(self) -> bool:
+        """Whether anybody may join now; costs a look at the folder."""
+        return self._store.invitations().is_any_open(time.time())
+
+    async def handle(self, channel: Conduit) -> None:
+        hashname = channel.link.hashname
+        try:
+            self._attempts.begin(hashname, time.monotonic())
+            request = JoinRequest.parse(*channel.opening, hashname)
+            async with self._turn:
+                redeemed = await asyncio.to_thread(self._redeem, request, hashname)
+        except RemoteError as error:
+            self._refuse(hashname, str(error) if isinstance(error, ProtocolError) else NO_REQUEST)
+            raise
+        except UsageError as error:
+            # Our own trouble, as a full disk, is for the owner's ears only.
+            self._refuse(hashname, TROUBLE, str(error))
+            raise ProtocolError(TROUBLE) from error
+        answer = JoinAnswer(redeemed.certificate, self._link())
+        await _send(channel, answer)
+        self._tell(redeemed)
+
+    def _redeem(self, request: JoinRequest, hashname: str) -> Redeemed:
+        """It is spent before it is answered; a lost answer can be asked for again."""
+        with self._store.changing_invitations() as invitations:
+            invited = invitations.find(request.secret, hashname, time.time())
+            name = invited.name or request.name
+            spent = invited.spent
+            if spent is None:
+                certificate = self._authority.certify(
+                    request.key,
+                    request.intermediates,
+                    hashname=hashname,
+                    name=name,
+                    roles=invited.roles,
+                    member_s=invited.member_s,
+                )
+                spent = Spent(hashname, int(time.time()), certificate)
+                invitations.spend(invited, spent)
+        self._store.add_statements([spent.certificate])
+        return Redeemed(hashname, name, invited.id, spent.certificate)
+
+    def _refuse(self, hashname: str, reason: str, trouble: str = "") -> None:
+        self.refused[reason] += 1
+        self._tell(Refused(hashname, reason, trouble))
+
+    def _tell(self, what: Redeemed | Refused) -> None:
+        if self._on_join is not None:
+            self._on_join(what)
+
+
+def serve_joins(mesh: Mesh, store: RealmStore, on_join: OnJoin | None = None) -> JoinDesk | None:
+    """Redeem the folder's invitations over this mesh; None where nothing signs for the realm."""
+    if store.authority(mesh.identity) is None:
+        return None
+    desk = JoinDesk(RealmAuthority(store, mesh.identity), lambda: mesh.address, on_join)
+    mesh.serve(TYPE, desk.handle)
+    return desk
+
+
+async def join(mesh: Mesh, invitation: Invitation, name: str, timeout_s: float) -> JoinAnswer:
+    """Redeem an invitation; DeniedError: refused, UnreachableError: nobody answers."""
+    if time.time() >= invitation.expires_s:
+        raise DeniedError("the invitation has expired; ask for another, or set the clock right")
+    hashname = invitation.hashname
+    # The URL has digests of the other keys only, which a plain link address cannot say.
+    mesh.core.link(hashname, {CSID_40: invitation.key}, invitation.paths, mesh.now())
+    link = await mesh.link(hashname).up(timeout_s)
+    answer = await redeem(link, invitation, mesh.identity, name)
+    answer.check(invitation.realm, mesh.hashname, time.time())
+    return answer
+
+
+async def redeem(link: Opener, invitation: Invitation, identity: Identity, name: str) -> JoinAnswer:
+    """Ask over a link to the inviter."""
+    key, others = identity.keys[CSID_40], dict(identity.intermediates(CSID_40))
+    request = JoinRequest(invitation.secret, name, key, others)
+    channel = link.open(TYPE, request.head(), request.body())
+    try:
+        async with asyncio.timeout(ANSWER_S):
+            return await _receive(channel)
+    except TimeoutError as error:
+        channel.fail("timeout")
+        raise UnreachableError("the inviter does not answer") from error
+    except ChannelError as error:
+        if str(error) == "unknown type":
+            raise DeniedError("the inviter takes nobody into a realm any more") from error
+        raise DeniedError(f"the inviter refused: {error}") from error
+
+
+async def _send(channel: Conduit, answer: JoinAnswer) -> None:
+    head: JsonObject = answer.head()
+    data = answer.certificate
+    for at in range(0, len(data), channel.fragment_size):
+        await channel.send(head, data[at : at + channel.fragment_size])
+        head = {}
+    await channel.end()
+
+
+async def _receive(channel: Conduit) -> JoinAnswer:
+    head: JsonObject = {}
+    data = b""
+    while (message := await channel.receive()) is not None:
+        head = head or message[0]
+        data += message[1]
+        if len(data) > STATEMENT_SIZE_MAX:
+            channel.fail("too long")
+            raise ProtocolError("the inviter answers without end")
+    await channel.end()
+    return JoinAnswer.parse(head, data)

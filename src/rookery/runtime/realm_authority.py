@@ -1,0 +1,169 @@
+"""What is done in a realm's name, where something signs for it: found, invite, certify, revoke."""
+
+import os
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from rookery.errors import DecodeError, UsageError
+from rookery.identity import signing
+from rookery.identity.identity import Identity
+from rookery.identity.realm import Authority, Realm
+from rookery.mesh.invitation import LIFETIME_S, SECRET_SIZE, Invitation
+from rookery.mesh.invitations import Invited, secret_digest
+from rookery.mesh.membership import Member
+from rookery.runtime.realm_store import RealmStore
+from rookery.wire.certificate import (
+    CSID_40,
+    LIFETIME_MAX_S,
+    RELAY,
+    ROLE_BITS,
+    Certificate,
+    check_name,
+)
+from rookery.wire.revocation import Revocation
+from rookery.wire.statement import Statement
+from rookery.wire.uri import LinkAddress
+
+MEMBER_S = 365 * 86_400
+INVITATION_S_MAX = 30 * 86_400
+
+_SERIAL_SIZE = 8
+
+
+def found(
+    folder: Path,
+    name: str,
+    identity: Identity,
+    *,
+    member_name: str,
+    roles: Iterable[str] = (RELAY,),
+    member_s: int = MEMBER_S,
+) -> RealmStore:
+    """A new realm in a new folder, with `identity` as its first member."""
+    if CSID_40 not in identity.keys:
+        raise UsageError("a member needs keys of cipher set 40; make some with: rookery id new DIR")
+    seed = os.urandom(signing.SEED_SIZE)
+    _check_name(name)
+    authority = Authority(Realm(name, signing.public(seed)), seed)
+    now_s = int(time.time())
+    certificate = authority.certify(
+        identity.keys[CSID_40],
+        identity.intermediates(CSID_40),
+        name=member_name,
+        roles=roles,
+        serial=_serial(),
+        from_s=now_s,
+        until_s=now_s + member_s,
+    )
+    return RealmStore.create(folder, authority.realm, certificate, seed=seed)
+
+
+class RealmAuthority:
+    """Signs for the realm of a folder; UsageError where nothing there can."""
+
+    def __init__(self, store: RealmStore, identity: Identity | None = None) -> None:
+        authority = store.authority(identity)
+        if authority is None:
+            raise UsageError(
+                f"nothing in {store.folder} signs for the realm: do this where it was founded, "
+                "or with --id and the keys of an issuer"
+            )
+        self.store = store
+        self._authority = authority
+
+    def invite(
+        self,
+        link: LinkAddress,
+        *,
+        roles: Iterable[str] = (),
+        name: str = "",
+        lifetime_s: int = LIFETIME_S,
+        member_s: int = MEMBER_S,
+    ) -> tuple[Invited, Invitation]:
+        """An invitation to give away; only the second of the two holds its secret."""
+        roles = frozenset(roles)
+        if unknown := roles - ROLE_BITS.keys():
+            raise UsageError(f"no role is called {min(unknown)!r}, only {', '.join(ROLE_BITS)}")
+        if not 0 < lifetime_s <= INVITATION_S_MAX:
+            raise UsageError("an invitation lasts for 30 days at most")
+        if not 0 < member_s <= LIFETIME_MAX_S:
+            raise UsageError(f"a membership lasts for {LIFETIME_MAX_S // 86_400} days at most")
+        if name:
+            _check_name(name)
+        now_s = int(time.time())
+        secret = os.urandom(SECRET_SIZE)
+        invitation = Invitation.of(self.store.realm, secret, now_s + lifetime_s, link)
+        digest = secret_digest(secret)
+        invited = Invited(digest, roles, name, now_s, now_s + lifetime_s, member_s)
+        with self.store.changing_invitations() as invitations:
+            invitations.add(invited, now_s)
+        return invited, invitation
+
+    def certify(
+        self,
+        key: bytes,
+        intermediates: Mapping[int, bytes],
+        *,
+        hashname: str,
+        name: str,
+        roles: Iterable[str],
+        member_s: int = MEMBER_S,
+    ) -> bytes:
+        """A certificate from now on; it is the caller's to keep or send."""
+        from_s = int(time.time())
+        until_s = from_s + member_s
+        revocation = self.store.membership(from_s, _trust).revoked.get(hashname)
+        if revocation is not None:
+            from_s = max(from_s, revocation.at_s + 1)  # or the revocation would end this one too
+        if self._authority.issuer:
+            issuer = Certificate.parse(Statement.parse(self._authority.issuer).content)
+            until_s = min(until_s, issuer.not_after_s)
+        return self._authority.certify(
+            key,
+            intermediates,
+            name=name,
+            roles=roles,
+            serial=_serial(),
+            from_s=from_s,
+            until_s=until_s,
+        )
+
+    def renew(
+        self, member: Member, roles: Iterable[str] | None = None, member_s: int = MEMBER_S
+    ) -> bytes:
+        """A younger certificate for a member, perhaps with other roles, for the realm to learn."""
+        old = Certificate.parse(Statement.parse(member.certificate).content)
+        certificate = self.certify(
+            old.key,
+            old.intermediates,
+            hashname=old.hashname,
+            name=old.name,
+            roles=old.roles if roles is None else roles,
+            member_s=member_s,
+        )
+        self.store.add_statements([certificate])
+        if member.hashname == self.store.membership(time.time()).own.hashname:
+            self.store.save_certificate(certificate)
+        return certificate
+
+    def revoke(self, hashname: str) -> Revocation:
+        """End a membership, for the realm to learn."""
+        data = self._authority.revoke(hashname, int(time.time()))
+        self.store.add_statements([data])
+        return Revocation.parse(Statement.parse(data).content)
+
+
+def _trust(key: bytes, message: bytes, signature: bytes) -> None:
+    """Our own folder needs no proof, of what only concerns the times of a certificate."""
+
+
+def _serial() -> int:
+    return int.from_bytes(os.urandom(_SERIAL_SIZE), "big")
+
+
+def _check_name(name: str) -> None:
+    try:
+        check_name(name)
+    except DecodeError as error:
+        raise UsageError(str(error)) from error
