@@ -1,0 +1,50 @@
+"""TCP_INFO: what Linux knows of a connection by itself, for free.
+
+    offset   7  bit 0: the delivery rate was limited by how little there was to send
+            68  rtt          u32, µs
+            72  rttvar       u32, µs
+           100  total_retrans u32, segments repeated since the beginning
+           156  data_segs_out u32, segments with data, the repeated ones included
+           160  delivery_rate u64, bytes per second, 0 where nothing was measured yet
+
+These are of `struct tcp_info` in the kernel's <linux/tcp.h>, which only ever grows at its end; the
+last field came with Linux 4.9.
+"""
+
+import socket
+import struct
+import sys
+from typing import Protocol
+
+from rookery.mesh.quality import StreamMeasure
+
+_SIZE = 256
+_FIELDS = struct.Struct("=7xB60xII24xI52xIQ")  # the layout has no holes, so no alignment
+_APP_LIMITED = 1 if sys.byteorder == "little" else 0x80  # the first bit of a C bit field
+
+
+class Socket(Protocol):
+    """A socket, or what an event loop shows of one."""
+
+    def getsockopt(self, level: int, option: int, size: int, /) -> bytes: ...
+
+
+def measure(sock: Socket) -> StreamMeasure | None:
+    """What the system knows of this connection; None where it cannot tell."""
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _SIZE)
+    except OSError:  # closed, or no TCP socket
+        return None
+    if len(info) < _FIELDS.size:
+        return None
+    flags, rtt_us, rttvar_us, retransmits, segments, rate = _FIELDS.unpack_from(info)
+    return StreamMeasure(
+        rtt_s=rtt_us / 1e6,
+        rttvar_s=rttvar_us / 1e6,
+        segments=segments,
+        retransmits=retransmits,
+        rate=float(rate) if rate else None,
+        is_app_limited=flags & _APP_LIMITED != 0,
+    )
