@@ -372,6 +372,15 @@ def test_a_flood_of_offers_is_refused() -> None:
         world.b.received(BESIDE, BOBS_STREAM, *frame.serialize(), world.now)
 
 
+def test_a_flood_of_beats_is_not_answered_in_full() -> None:
+    world = up_world()
+    sent = len(world.bob.sent)
+    for sequence in range(100, 200):
+        frame = ping(world, sequence).serialize()
+        world.b.received(PING, NetPath("udp4", ALICE_IP, PORT), *frame, world.now)
+    assert len(world.bob.sent) - sent <= 20
+
+
 @pytest.mark.parametrize("kind", list(BesideKind)[1:])
 def test_words_about_another_attempt_change_nothing(kind: BesideKind) -> None:
     world = up_world()

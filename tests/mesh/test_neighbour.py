@@ -296,6 +296,19 @@ def test_beats_over_paths_that_the_link_does_not_have_are_ignored() -> None:
     assert not any(path == stranger for _, path, _, _ in world.alice.sent)
 
 
+def test_who_is_no_neighbour_any_more_leaves_nothing_behind() -> None:
+    world = World()
+    other = NetPath("tcp4", "198.51.100.2", 42424)
+    world.alice.views[other] = View(other, dialled=True)
+    world.run(3.0)
+    assert world.alice.udp_usable
+    sent = len(world.alice.sent)
+    world.a.close()
+    assert set(world.alice.views) == {ALICES_STREAM, other}
+    assert world.a.deadline is None
+    assert len(world.alice.sent) == sent
+
+
 def test_other_frames_are_none_of_its_business() -> None:
     world = stream_world()
     with pytest.raises(ProtocolError, match="frame 1 is not"):

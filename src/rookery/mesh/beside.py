@@ -125,8 +125,11 @@ class Beside:
 
     def stream_lost(self, path: Path) -> None:
         """Without its master the path is gone at once."""
-        if path != self.master:
-            return
+        if path == self.master:
+            self.close()
+
+    def close(self) -> None:
+        """Back to the beginning."""
         self._forget_path()
         self.master, self.reason = None, "no stream"
         self.state = BesideState.OFF

@@ -136,6 +136,12 @@ class Neighbour:
         self.beside.stream_lost(path)
         self._judge(now)
 
+    def close(self) -> None:
+        """It is a neighbour no more; the link may go on."""
+        self._watches.clear()
+        self._streams.clear()
+        self.beside.close()
+
     def advise(self, advice: Advice | None, now: float) -> None:
         """Take an outside correction of the cost, for an hour at most; None takes none at all."""
         if advice is not None:

@@ -50,7 +50,7 @@ def test_a_connection_in_use_is_measured(pair: tuple[socket.socket, socket.socke
     exchange(near, far, 50)
     after = known(near)
     assert 0 < after.rtt_s < 1
-    assert 0 < after.rttvar_s < 1
+    assert 0 <= after.rttvar_s < 1
     assert before.segments < after.segments < 50 * len(MESSAGE)
     assert after.retransmits <= after.segments
     assert after.rate is not None
