@@ -101,13 +101,16 @@ class Echoes:
         size: int = REQUEST_SIZE_MIN,
         datagram_class: DatagramClass = DatagramClass.FALLBACK,
     ) -> bytes:
-        """Send a request and return its token, which its one outcome will bear."""
-        if not REQUEST_SIZE_MIN <= size <= SIZE_MAX:
-            raise UsageError(f"an echo is of {REQUEST_SIZE_MIN} to {SIZE_MAX} bytes, not {size}")
+        """Send a request and return its token, which its one outcome will bear.
+
+        A size that is too small for what the reply may grow to becomes large enough.
+        """
+        if size > SIZE_MAX:
+            raise UsageError(f"an echo is of at most {SIZE_MAX} bytes, not {size}")
         if len(self._asked) == OUTSTANDING_MAX:
             raise CongestionError(f"{OUTSTANDING_MAX} echoes are under way")
         token = self._random(TOKEN_SIZE)
-        request = EchoRequest(token, size).serialize()
+        request = EchoRequest(token, max(size, REQUEST_SIZE_MIN)).serialize()
         if not self._send(route, request, Kind.ECHO_REQUEST, datagram_class, hop_limit):
             raise UnreachableError("no neighbour takes the echo")
         self._asked[token] = _Asked(route, now)
