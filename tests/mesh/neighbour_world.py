@@ -100,6 +100,9 @@ class Site:
         self.log.append((self._world.now, "prove", path))
         self.views[path].is_usable = True
 
+    def hang_up(self, path: Path) -> None:
+        self.distrust(path)
+
     def distrust(self, path: Path) -> None:
         self.log.append((self._world.now, "distrust", path))
         self.views[path].is_usable = False

@@ -1,4 +1,4 @@
-"""What the link core tells its shell. Facts are past tense, `Transmit` is the one order."""
+"""What the link core tells its shell. Facts are past tense; `Transmit` and `HangUp` are orders."""
 
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,12 @@ class Transmit(msgspec.Struct, frozen=True, gc=False):
 
     path: Path
     data: bytes
+
+
+class HangUp(msgspec.Struct, frozen=True):
+    """End the connection that this path is, if there is one; its loss is told as any other."""
+
+    path: Path
 
 
 class LinkUp(msgspec.Struct, frozen=True):
@@ -73,6 +79,7 @@ class ChannelChanged(msgspec.Struct, frozen=True):
 
 Event = (
     Transmit
+    | HangUp
     | LinkUp
     | LinkDown
     | PathFound

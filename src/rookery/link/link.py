@@ -15,7 +15,7 @@ from enum import Enum
 from rookery.errors import DecodeError, ProtocolError, UnreachableError
 from rookery.identity.cipher_set import Opened, routing_token
 from rookery.link.channel import Channel
-from rookery.link.events import LinkDown, LinkUp, PathFound, PathLost
+from rookery.link.events import HangUp, LinkDown, LinkUp, PathFound, PathLost
 from rookery.link.exchange import Exchange, Verdict
 from rookery.link.handshake import Handshake
 from rookery.link.paths import Paths
@@ -197,6 +197,11 @@ class Link:
     def distrust(self, path: Path) -> None:
         """No traffic here until whoever watches the path proves it again."""
         self.paths.distrust(path)
+
+    def hang_up(self, path: Path) -> None:
+        """A connection that passes nothing any more: a new one may."""
+        self.paths.distrust(path)
+        self._site.emit(HangUp(path))
 
     def measured(self, path: Path, rtt_s: float) -> None:
         """Somebody measures more often than the rounds do."""

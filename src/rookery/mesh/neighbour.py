@@ -293,7 +293,10 @@ class Neighbour:
         """The link's own traffic, too, leaves a path that carries none."""
         if watch.condition is Condition.DOWN and watch.path not in self._distrusted:
             self._distrusted.add(watch.path)
-            self.link.distrust(watch.path)
+            if watch.path in self._streams:
+                self.link.hang_up(watch.path)  # TCP itself may wait minutes before it tries again
+            else:
+                self.link.distrust(watch.path)
         elif watch.condition is Condition.UP and watch.path in self._distrusted:
             self._distrusted.remove(watch.path)
             self.link.prove(watch.path, watch.quality.srtt_s or 0.0)

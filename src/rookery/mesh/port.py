@@ -54,6 +54,10 @@ class Port(Protocol):
 
     def distrust(self, path: Path) -> None: ...
 
+    def hang_up(self, path: Path) -> None:
+        """End the connection that this path is; its loss is told as any other."""
+        ...
+
     def unattend(self, path: Path) -> None:
         """Forget the path."""
         ...

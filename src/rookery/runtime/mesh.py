@@ -26,6 +26,7 @@ from rookery.link.events import (
     ChannelOpened,
     Discovered,
     Event,
+    HangUp,
     LinkDown,
     LinkForgotten,
     LinkUp,
@@ -175,6 +176,10 @@ class Mesh(MeshChannels):
     def now(self) -> float:
         return self._now()
 
+    def stir(self) -> None:
+        """Something was decided apart from the pump: have it carried out soon."""
+        self._pump.soon()
+
     def house(self, resident: Resident) -> None:
         """Have somebody told of all events, and woken in time."""
         self._pump.resident = resident
@@ -250,6 +255,10 @@ class Mesh(MeshChannels):
                 gate = self._gate_of.get(path.kind)
                 if gate is not None:
                     gate.send(path, data)
+            case HangUp(path):
+                gate = self._gate_of.get(path.kind)
+                if gate is not None:
+                    gate.hang_up(path)
             case ChannelChanged(core):
                 self._wake(core)
             case ChannelOpened(link, core):

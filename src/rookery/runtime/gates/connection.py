@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from typing import Protocol, cast
 
 from rookery.errors import DecodeError
+from rookery.mesh.quality import StreamMeasure
 from rookery.runtime.gates.address import acknowledge_at_once, keep_alive
 from rookery.runtime.gates.framing import PACKET_SIZE_MAX, Accepted, Dialect, Framing
 from rookery.runtime.gates.gate import GateCounters
+from rookery.runtime.gates.tcp_info import measure
 from rookery.runtime.gates.tls import TlsLayer
 from rookery.wire.cloak import cloak, reveal
 from rookery.wire.lob import Packet
@@ -105,6 +107,17 @@ class Connection(asyncio.Protocol):
         else:
             self._waiting.append(data)
             self._waiting_size += len(data)
+
+    @property
+    def backlog(self) -> int:
+        """Bytes that the system has not taken yet."""
+        return self._waiting_size + (0 if self._transport is None else self._unwritten_size)
+
+    def measure(self) -> StreamMeasure | None:
+        """What the system knows of the connection, where it tells."""
+        return (
+            None if self._transport is None else measure(self._transport.get_extra_info("socket"))
+        )
 
     def flush(self) -> None:
         """Hand everything that was sent since the last time to the socket at once."""

@@ -34,6 +34,9 @@ class Gate(Protocol):
     def send(self, path: Path, data: bytes) -> None:
         """Send one serialised packet, dialling if need be; dropped when a bound is reached."""
 
+    def hang_up(self, path: Path) -> None:
+        """End the connection to `path`, if there is such a thing; it is reported as lost."""
+
     @property
     def paths(self) -> tuple[Path, ...]:
         """Where others can reach this gate."""

@@ -76,5 +76,8 @@ class MemoryGate:
         self._receiver.received(source, packet)
         self._receiver.drained()
 
+    def hang_up(self, path: Path) -> None:
+        """There are no connections here."""
+
     async def close(self) -> None:
         self._network.leave(self._path)

@@ -11,6 +11,7 @@ from collections import Counter
 from functools import partial
 
 from rookery.errors import CongestionError, DecodeError, RookeryError
+from rookery.mesh.quality import StreamMeasure
 from rookery.runtime.gates.address import BACKLOG, advertised_ip, bound_socket, origin
 from rookery.runtime.gates.connection import (
     AcceptedConnection,
@@ -104,6 +105,22 @@ class TcpGate:
             self.counters.dropped += 1
         else:
             connection.send(data)
+
+    def hang_up(self, path: Path) -> None:
+        """End the connection to `path` without waiting for what is unwritten."""
+        connection = self._connections.get(path)
+        if connection is not None:
+            connection.abort()
+
+    def backlog(self, path: Path) -> int:
+        """Bytes for `path` that the system has not taken yet."""
+        connection = self._connections.get(path)
+        return 0 if connection is None else connection.backlog
+
+    def measure(self, path: Path) -> StreamMeasure | None:
+        """What the system knows of the connection to `path`, where it tells."""
+        connection = self._connections.get(path)
+        return None if connection is None else connection.measure()
 
     async def close(self) -> None:
         """End everything; what was sent is still written to peers that read."""

@@ -69,6 +69,9 @@ class UdpGate:
         else:
             self._socket.broadcast(data, target)
 
+    def hang_up(self, path: Path) -> None:
+        """There are no connections here."""
+
     async def close(self) -> None:
         self._socket.close()
 
