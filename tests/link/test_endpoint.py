@@ -13,12 +13,13 @@ from rookery.link import endpoint as endpoint_module
 from rookery.link.admission import BUCKETS_MAX, AdmissionLimits
 from rookery.link.announcement import announcements
 from rookery.link.endpoint import Endpoint
-from rookery.link.events import Discovered, LinkForgotten, Transmit
+from rookery.link.events import Discovered, LinkDown, LinkForgotten, Transmit
 from rookery.link.handshake import Handshake
 from rookery.link.link import LinkState
 from rookery.link.paths import PATHS_MAX
 from rookery.link.stranger import Stranger
 from rookery.sim.network import Conditions
+from rookery.sim.world import EPOCH_UNIX_S, World
 from rookery.wire.lob import Packet
 from rookery.wire.path import NetPath
 from tests.link.worlds import Collector, Pair, Writer, is_up, notices
@@ -419,3 +420,19 @@ def test_the_world_is_the_same_every_time() -> None:
         return pair.world.now, pair.world.deliveries, pair.alice.sent
 
     assert story() == story()
+
+
+def test_the_wall_clock_may_be_set_while_links_are_up() -> None:
+    """A device without a clock of its own learns the time after it started."""
+    world = World(seed=3)
+    alice, bob = world.node("10.0.0.1", clock_error_s=-1e9), world.node("10.0.0.2")
+    bob.accepts_strangers = True
+    link = alice.link(bob)
+    world.run_until(lambda: link.state is LinkState.UP)
+    alice.endpoint.set_clock(EPOCH_UNIX_S + world.now, world.now)
+    assert alice.endpoint.wall(world.now) == int(EPOCH_UNIX_S + world.now)
+    world.run(120)
+    alice.endpoint.set_clock(5.0, world.now)
+    world.run(120)
+    assert link.state is LinkState.UP
+    assert [event for event in alice.notices if isinstance(event, LinkDown)] == []

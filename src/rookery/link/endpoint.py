@@ -275,6 +275,10 @@ class Endpoint:
         events, self._events = self._events, []
         return events
 
+    def set_clock(self, unix_s: float, now: float) -> None:
+        """What the wall clock says; devices often learn the time long after they started."""
+        self._unix_offset = unix_s - now
+
     # --- for the links ---
 
     def wall(self, now: float) -> int:
