@@ -149,6 +149,11 @@ class Neighbour:
             advice = Advice(advice.delta_us, until_s)
         self._advice = advice
 
+    @property
+    def streams(self) -> tuple[Path, ...]:
+        """The connections that are watched."""
+        return tuple(self._streams)
+
     # --- sending ---
 
     def send(

@@ -5,7 +5,7 @@ news since. A choice once made is returned as it is until something it depends o
 best route, or any link of the routes in use. Better *spares* alone are looked for a second later.
 """
 
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Collection, Container, Iterable, Iterator
 from math import inf
 
 from rookery.mesh.explanation import Explanation
@@ -49,6 +49,13 @@ class RouteTable:
     def in_use(self) -> Collection[NodeId]:
         """The destinations for which a choice is kept."""
         return self._entries.keys()
+
+    def used(self) -> Iterator[tuple[NodeId, ...]]:
+        """The routes of all choices that are kept, their spares too."""
+        for entry in self._entries.values():
+            yield entry.choice.route.nodes
+            for spare in entry.choice.alternates:
+                yield spare.nodes
 
     def changed(self, changes: Iterable[EdgeChange]) -> None:
         """The graph has changed in these edges."""

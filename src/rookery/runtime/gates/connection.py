@@ -115,9 +115,9 @@ class Connection(asyncio.Protocol):
 
     def measure(self) -> StreamMeasure | None:
         """What the system knows of the connection, where it tells."""
-        return (
-            None if self._transport is None else measure(self._transport.get_extra_info("socket"))
-        )
+        if self._transport is None:
+            return None
+        return measure(self._transport.get_extra_info("socket"))
 
     def flush(self) -> None:
         """Hand everything that was sent since the last time to the socket at once."""

@@ -1,0 +1,138 @@
+"""The neighbourhood: links with members, and who has proved to be one.
+
+    a direct path is found ──▶ to a member, or to a peer we were told of: show our certificate
+    a certificate is shown ──▶ it holds for that very hashname ──▶ neighbour; show ours in turn
+    a link is gone         ──▶ the neighbour with it, and nobody else (R3)
+
+Nothing but a certificate is taken from a link before that.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from rookery.identity.cipher_set import RandomBytes
+from rookery.link.link import Link
+from rookery.link.timers import Timers
+from rookery.mesh.beats import Condition
+from rookery.mesh.membership import Member, Membership
+from rookery.mesh.neighbour import Neighbour, QueueSize
+from rookery.wire.frames import MEMBER
+from rookery.wire.node_id import NodeId, node_id
+
+_SHOW = bytes([MEMBER])
+_CARRYING = (Condition.UP, Condition.SUSPECT)
+
+
+class Neighbourhood:
+    """All neighbours, their timers and what changed about them."""
+
+    def __init__(
+        self,
+        membership: Membership,
+        random: RandomBytes,
+        *,
+        offsets_us: Mapping[str, int],
+        queue_size: QueueSize | None,
+    ) -> None:
+        self._membership = membership
+        self._random = random
+        self._offsets_us = offsets_us  # by hashname, the operator's
+        self._queue_size = queue_size
+        self._neighbours: dict[NodeId, Neighbour] = {}
+        self._shown: set[str] = set()  # who has our certificate, in the session that is on
+        self._timers = Timers()
+        self._is_changed = False
+
+    def __len__(self) -> int:
+        return len(self._neighbours)
+
+    @property
+    def neighbours(self) -> Mapping[NodeId, Neighbour]:
+        return MappingProxyType(self._neighbours)
+
+    def get(self, hashname: str) -> Neighbour | None:
+        neighbour = self._neighbours.get(node_id(hashname))
+        if neighbour is None or neighbour.member.hashname != hashname:
+            return None
+        return neighbour
+
+    def costs(self, now: float) -> dict[NodeId, int]:
+        """Those that carry packets, and what their links cost."""
+        costs = {
+            node: neighbour.cost_us(now)
+            for node, neighbour in self._neighbours.items()
+            if neighbour.state in _CARRYING
+        }
+        return {node: cost for node, cost in costs.items() if cost is not None}
+
+    def take_changed(self) -> bool:
+        changed, self._is_changed = self._is_changed, False
+        return changed
+
+    # --- what happens to links ---
+
+    def show(self, link: Link) -> None:
+        """Prove our membership to the peer, once in a session."""
+        if link.hashname not in self._shown:
+            self._shown.add(link.hashname)
+            link.send_frame(_SHOW, self._membership.own.certificate)
+
+    def shown(self, link: Link, certificate: bytes, now: float, unix_s: float) -> Member:
+        """The peer proves to be a member; RemoteError when it does not."""
+        member = self._membership.prove(link.hashname, certificate, unix_s)
+        self.show(link)
+        known = self._neighbours.get(member.node)
+        if known is None or known.link is not link:
+            self._neighbours[member.node] = Neighbour(
+                member,
+                link,
+                now=now,
+                random=self._random,
+                offset_us=self._offsets_us.get(member.hashname, 0),
+                queue_size=self._queue_size,
+            )
+        self.touch(self._neighbours[member.node])
+        return member
+
+    def session_over(self, link: Link) -> NodeId | None:
+        """The link fell, or its peer restarted; the neighbour that this ends."""
+        self._shown.discard(link.hashname)
+        return self._drop(link.hashname)
+
+    def expel(self, member: Member) -> None:
+        """No member any more."""
+        self._shown.discard(member.hashname)
+        self._drop(member.hashname)
+
+    def _drop(self, hashname: str) -> NodeId | None:
+        neighbour = self.get(hashname)
+        if neighbour is None:
+            return None
+        del self._neighbours[neighbour.member.node]
+        self._timers.disarm(hashname)
+        self._is_changed = True
+        return neighbour.member.node
+
+    # --- time ---
+
+    @property
+    def deadline(self) -> float | None:
+        return self._timers.deadline
+
+    def tick(self, now: float) -> None:
+        for hashname in self._timers.take_due(now):
+            neighbour = self.get(hashname)
+            if neighbour is not None:
+                neighbour.tick(now)
+                self.touch(neighbour)
+
+    def touch(self, neighbour: Neighbour) -> None:
+        """Something happened to the neighbour: see whether it matters, and when it is due."""
+        self._is_changed |= neighbour.take_changed()
+        if (deadline := neighbour.deadline) is not None:
+            self._timers.arm(neighbour.member.hashname, deadline)
+
+
+def is_direct(link: Link) -> bool:
+    """Whether a link has a path of its own to the peer that works."""
+    return any(state.is_direct and state.is_usable for state in link.paths)

@@ -1,0 +1,433 @@
+"""A node of the mesh: one member, its neighbours, what it knows of the realm, and its routes.
+
+    links ──found, lost──▶ Neighbourhood ──costs──▶ Publisher ──record──▶ Flooding ──▶ neighbours
+                                └──────────costs──▶ Graph ◀──records── Database ◀──────┘
+                                                      └──▶ RouteTable ──▶ Transit ──▶ neighbours
+
+Synchronous and without I/O, like the endpoint it lives on: events, frames and time in; frames go
+out through the endpoint's links, everything else through `take`. It joins the parts and has no
+rules of its own but one: a frame is taken only from a neighbour, over a path of its own.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from rookery.errors import DecodeError, ProtocolError, RemoteError, UnreachableError
+from rookery.identity import signing
+from rookery.identity.signing import Verify
+from rookery.link.endpoint import Endpoint
+from rookery.link.events import (
+    Discovered,
+    Event,
+    LinkDown,
+    LinkForgotten,
+    PathFound,
+    PathLost,
+)
+from rookery.link.link import ROOKERY_CSID, Link
+from rookery.link.stranger import Stranger
+from rookery.mesh.database import Database
+from rookery.mesh.dialling import Dialling
+from rookery.mesh.echo import Outcome
+from rookery.mesh.explanation import Explanation
+from rookery.mesh.flooding import FRAME_TYPES, Flooding, FloodLimits
+from rookery.mesh.graph import Graph
+from rookery.mesh.guests import Guests
+from rookery.mesh.membership import Member, Membership
+from rookery.mesh.neighbour import Neighbour, QueueSize
+from rookery.mesh.neighbourhood import Neighbourhood
+from rookery.mesh.publisher import Publisher
+from rookery.mesh.route import Policy
+from rookery.mesh.route_table import RouteTable
+from rookery.mesh.transit import Transit
+from rookery.wire.datagram_class import DatagramClass
+from rookery.wire.echo import REQUEST_SIZE_MIN
+from rookery.wire.forward import HOP_LIMIT_MAX
+from rookery.wire.frames import BESIDE, DATAGRAM, FORWARD, MEMBER, PING, PONG
+from rookery.wire.lob import Packet
+from rookery.wire.node_id import NodeId, node_id
+from rookery.wire.path import NetPath, Path, RoutePath
+from rookery.wire.record import LOSS_MAX, RecordLink, rate_code
+
+LINKS_MAX = 256
+REFUSED_MAX = 512  # kinds of refusal that are told apart
+
+_MEMBERS_S = 1.0  # how often certificates are looked at
+_COSTS_S = 1.0  # how often costs are, while nothing happens
+_ROUTED = bytes([DATAGRAM])
+_BEATS = (PING, PONG, BESIDE)
+
+
+class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """What an operator decides; the defaults do for most."""
+
+    paths: tuple[NetPath, ...] = ()  # where others can dial us
+    peers: frozenset[str] = frozenset()  # hashnames that may know us for a member at once
+    services: tuple[str, ...] = ()
+    offsets_us: Mapping[str, int] = msgspec.field(default_factory=dict)  # cost of links by hashname
+    links_max: int = LINKS_MAX
+    policy: Policy = msgspec.field(default_factory=Policy)
+    flood: FloodLimits = msgspec.field(default_factory=FloodLimits)
+
+
+class DatagramArrived(msgspec.Struct, frozen=True):
+    """A program's datagram, from a member."""
+
+    hashname: str
+    payload: bytes
+
+
+MeshEvent = Outcome | DatagramArrived
+
+
+class Node:
+    """The core that `runtime` and `sim` both drive, beside the endpoint's."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        membership: Membership,
+        settings: NodeSettings | None = None,
+        *,
+        epoch: int,
+        now: float,
+        verify: Verify = signing.verify,
+        queue_size: QueueSize | None = None,
+    ) -> None:
+        settings = settings or NodeSettings()
+        own, random = membership.own, endpoint.random
+        assert own.hashname == endpoint.hashname
+        self.settings = settings
+        self.membership = membership
+        self.database = Database(membership, verify=verify)
+        self.neighbourhood = Neighbourhood(
+            membership, random, offsets_us=settings.offsets_us, queue_size=queue_size
+        )
+        self.flooding = Flooding(self.database, self._send, random, limits=settings.flood, now=now)
+        self.publisher = Publisher(
+            own, endpoint.identity.pairs[ROOKERY_CSID].secret, epoch=epoch, now=now
+        )
+        self.graph = Graph(self._may_relay, own.node)
+        self.table = RouteTable(self.graph, own.node, settings.policy)
+        self.transit = Transit(
+            own.node,
+            self.neighbourhood.neighbours,
+            self.table,
+            self._deliver,
+            is_relay="relay" in own.roles,
+            random=random,
+        )
+        self.dialling = Dialling(random)
+        self.guests = Guests()
+        self.refused: Counter[tuple[str, str]] = Counter()  # by whose doing, and why
+        self._endpoint = endpoint
+        self._events: list[MeshEvent] = []
+        self._members_at = self._costs_at = now
+        endpoint.frame_reader = self.frame_received
+        endpoint.streams_first = True
+
+    @property
+    def own(self) -> Member:
+        return self.membership.own
+
+    @property
+    def neighbours(self) -> Mapping[NodeId, Neighbour]:
+        return self.neighbourhood.neighbours
+
+    # --- what programs ask for ---
+
+    def reach(self, hashname: str, now: float) -> Link:
+        """The link to a member, direct or through the mesh, made if need be and kept."""
+        member = self._member(hashname)
+        paths: tuple[Path, ...] = (RoutePath(hashname), *self._dialable(member.node))
+        return self._endpoint.link(hashname, {ROOKERY_CSID: member.key}, paths, now)
+
+    def send_over_route(self, hashname: str, packet: bytes, now: float) -> bool:
+        """Carry a sealed packet of our link to a member; False when no route leads there."""
+        return self.transit.start(node_id(hashname), packet, now)
+
+    def send_datagram(
+        self,
+        hashname: str,
+        payload: bytes,
+        now: float,
+        datagram_class: DatagramClass = DatagramClass.FALLBACK,
+        deadline_s: float | None = None,
+    ) -> bool:
+        """A program's datagram for a member, as its class allows; whether it was sent."""
+        neighbour = self.neighbourhood.get(hashname)
+        if neighbour is not None and self.transit.usable(neighbour.member.node):
+            fate = neighbour.send(_ROUTED, payload, now, datagram_class, deadline_s)
+            return fate.is_sent
+        link = self._endpoint.links.get(hashname)
+        if link is None:
+            raise UnreachableError(f"there is no link to {hashname[:8]}")
+        link.send_frame_anyhow(_ROUTED, payload)
+        return True
+
+    def ping(
+        self,
+        hashname: str,
+        now: float,
+        *,
+        size: int = REQUEST_SIZE_MIN,
+        hop_limit: int = HOP_LIMIT_MAX,
+    ) -> bytes:
+        """Ask a member for an echo along the route that packets take now; the echo's token."""
+        return self.transit.ask(self._member(hashname).node, now, size=size, hop_limit=hop_limit)
+
+    def explain(self, hashname: str, now: float) -> Explanation:
+        """Why packets for a member take the way they do."""
+        return self.table.explain(self._member(hashname).node, now)
+
+    def tell(self, statement: bytes, now: float) -> None:
+        """Have the realm hear of a certificate or a revocation."""
+        self.flooding.publish(statement, now, self._endpoint.wall(now))
+        self._members_at = now
+
+    # --- what happens to links ---
+
+    def handle(self, event: Event, now: float) -> None:
+        match event:
+            case PathFound(link, path):
+                self._path_found(link, path, now)
+            case PathLost(link, path):
+                self._path_lost(link, path, now)
+            case LinkDown(link):
+                self._session_over(link, now)
+            case LinkForgotten(link):
+                self._session_over(link, now)
+                self._not_linked(link.hashname, now)
+            case Discovered(stranger):
+                self._discovered(stranger, now)
+            case _:
+                pass
+
+    def _path_found(self, link: Link, path: Path, now: float) -> None:
+        if isinstance(path, RoutePath):
+            return
+        neighbour = self.neighbourhood.get(link.hashname)
+        if neighbour is not None:
+            neighbour.tick(now)
+            self.neighbourhood.touch(neighbour)
+        if self._knows(link.hashname) or link.hashname in self.settings.peers:
+            self.neighbourhood.show(link)
+
+    def _path_lost(self, link: Link, path: Path, now: float) -> None:
+        neighbour = self.neighbourhood.get(link.hashname)
+        if neighbour is not None:
+            neighbour.path_lost(path, now)
+            self.neighbourhood.touch(neighbour)
+
+    def _session_over(self, link: Link, now: float) -> None:
+        gone = self.neighbourhood.session_over(link)
+        if gone is not None:
+            self.transit.forget(gone)
+            self._want(gone, now)
+
+    def _not_linked(self, hashname: str, now: float) -> None:
+        self.guests.leave(hashname)
+        member = self.membership.by_hashname(hashname)
+        if member is not None:
+            self.dialling.failed(member.node, now)
+
+    def _discovered(self, stranger: Stranger, now: float) -> None:
+        if not stranger.is_proven:
+            return
+        if self._knows(stranger.hashname) or self.guests.admit(stranger.hashname, now):
+            self._endpoint.accept(stranger, now)
+
+    # --- what arrives ---
+
+    def frame_received(self, link: Link, path: Path, head: bytes, body: bytes, now: float) -> None:
+        """Take one frame; whatever is wrong with it is counted by whose doing it is."""
+        try:
+            self._take_frame(link, path, head, body, now)
+        except RemoteError as error:
+            self._refuse(link.hashname, str(error))
+
+    def _take_frame(self, link: Link, path: Path, head: bytes, body: bytes, now: float) -> None:
+        frame_type = head[0]
+        if frame_type == DATAGRAM:
+            self._datagram_received(link, path, body, now)
+            return
+        if isinstance(path, RoutePath):
+            raise ProtocolError("a neighbour's frame by way of others")
+        if frame_type == MEMBER:
+            self._shown(link, body, now)
+            return
+        neighbour = self.neighbourhood.get(link.hashname)
+        if neighbour is None:
+            raise ProtocolError("a frame of no member")
+        if frame_type == FORWARD:
+            neighbour.carried(now, size_in=len(body), path=path)
+            self.transit.received(neighbour.member.node, head, body, now)
+        elif frame_type in _BEATS:
+            neighbour.received(frame_type, path, head, body, now)
+            self.neighbourhood.touch(neighbour)
+        elif frame_type in FRAME_TYPES:
+            node, unix_s = neighbour.member.node, self._endpoint.wall(now)
+            if self.transit.usable(node):  # the other end may be ready before us
+                self.flooding.received(node, frame_type, head, body, now, unix_s)
+        else:
+            raise DecodeError("a frame of no known type")
+
+    def _shown(self, link: Link, certificate: bytes, now: float) -> None:
+        is_news = not self._knows(link.hashname)
+        member = self.neighbourhood.shown(link, certificate, now, self._endpoint.wall(now))
+        self.guests.leave(link.hashname)
+        self.dialling.done(member.node)
+        if is_news:
+            self.tell(certificate, now)
+
+    def _datagram_received(self, link: Link, path: Path, body: bytes, now: float) -> None:
+        if not self._knows(link.hashname):
+            raise ProtocolError("a datagram of no member")
+        neighbour = self.neighbourhood.get(link.hashname)
+        if neighbour is not None:
+            neighbour.carried(now, size_in=len(body), path=path)
+        self._events.append(DatagramArrived(link.hashname, body))
+
+    def _deliver(self, origin: NodeId, packet: bytes, now: float) -> None:
+        """A packet that came through the mesh is for the link with whoever sent it."""
+        member = self.membership.member(origin)
+        if member is None:
+            raise ProtocolError("a packet of no member")
+        self._endpoint.received(RoutePath(member.hashname), Packet.parse(packet), now)
+
+    # --- time and output ---
+
+    @property
+    def deadline(self) -> float | None:
+        """When `tick` has something to do."""
+        times = (
+            self.neighbourhood.deadline,
+            self.flooding.deadline,
+            self.database.deadline,
+            self.publisher.deadline,
+            self.transit.deadline,
+            self.dialling.deadline,
+            self.guests.deadline,
+            self._members_at,
+            self._costs_at,
+        )
+        return min(time for time in times if time is not None)
+
+    def tick(self, now: float) -> None:
+        self.neighbourhood.tick(now)
+        self.flooding.tick(now)
+        self.database.tick(now)
+        self.transit.tick(now)
+        for hashname in self.guests.take_overdue(now):
+            link = self._endpoint.links.get(hashname)
+            if link is not None and not self._knows(hashname):
+                self._endpoint.forget(link, now)
+        if now >= self._members_at:
+            self._members_at = now + _MEMBERS_S
+            self._expel(self.membership.refresh(self._endpoint.wall(now)), now)
+        for node in self.dialling.take_due(now):
+            self._dial(node, now)
+
+    def flush(self, now: float) -> None:
+        """Draw conclusions from what has changed, and send what has gathered."""
+        if self.neighbourhood.take_changed() or now >= self._costs_at:
+            self._costs_at = now + _COSTS_S
+            self._links_changed(now)
+        for node in self.database.take_changed():
+            self.table.changed(self.graph.apply(self.database.records.get(node), node))
+            self._want(node, now)
+        self.flooding.flush(now)
+
+    def take(self) -> list[MeshEvent]:
+        """What there is to tell, oldest first."""
+        events = [*self._events, *self.transit.echoes.take()]
+        self._events.clear()
+        return events
+
+    def _links_changed(self, now: float) -> None:
+        unix_s = self._endpoint.wall(now)
+        costs = self.neighbourhood.costs(now)
+        links = self._record_links(costs, now)
+        record = self.publisher.update(links, self.settings.paths, now, unix_s)
+        self.table.changed(self.graph.claim(self.own.node, self.publisher.costs))
+        self.flooding.neighbours_changed(costs, now)
+        if record is not None:
+            self.flooding.publish(record, now, unix_s)
+
+    def _record_links(self, costs: Mapping[NodeId, int], now: float) -> list[RecordLink]:
+        return [
+            RecordLink(
+                node,
+                0,
+                cost_us,
+                round(LOSS_MAX * self.neighbours[node].loss(now)),
+                rate_code(self.neighbours[node].rate(now) or 0.0),
+            )
+            for node, cost_us in costs.items()
+        ]
+
+    def _expel(self, members: Iterable[Member], now: float) -> None:
+        for member in members:
+            self._refuse(member.hashname, "no member any more")
+            self.neighbourhood.expel(member)
+            self.transit.forget(member.node)
+            self.database.forget(member.node)
+            self.dialling.done(member.node)
+            link = self._endpoint.links.get(member.hashname)
+            if link is not None:
+                self._endpoint.forget(link, now)
+
+    # --- who is who ---
+
+    def _knows(self, hashname: str) -> bool:
+        return self.membership.by_hashname(hashname) is not None
+
+    def _member(self, hashname: str) -> Member:
+        member = self.membership.by_hashname(hashname)
+        if member is None:
+            raise UnreachableError(f"{hashname[:8]} is no member of {self.membership.realm.name}")
+        return member
+
+    def _may_relay(self, node: NodeId) -> bool:
+        member = self.membership.member(node)
+        return member is not None and "relay" in member.roles
+
+    # --- dialling ---
+
+    def _want(self, node: NodeId, now: float) -> None:
+        """Have a direct link with a member, if it can be dialled and there is room."""
+        if node == self.own.node or node in self.neighbours or not self._dialable(node):
+            return
+        if node in self.dialling:
+            self.dialling.news(node, now)
+        elif len(self.neighbours) + self.dialling.trying < self.settings.links_max:
+            self.dialling.want(node, now)
+
+    def _dial(self, node: NodeId, now: float) -> None:
+        member, paths = self.membership.member(node), self._dialable(node)
+        if member is None or not paths:
+            self.dialling.done(node)
+            return
+        link = self._endpoint.links.get(member.hashname)
+        if link is None:
+            keys = {ROOKERY_CSID: member.key}
+            self._endpoint.link(member.hashname, keys, paths, now, persistent=False)
+            return
+        for path in paths:
+            link.add_path(path, now, configured=False)
+
+    def _dialable(self, node: NodeId) -> tuple[NetPath, ...]:
+        record = self.database.records.get(node)
+        return () if record is None else tuple(p for p in record.paths if not p.is_datagram)
+
+    def _send(self, neighbour: NodeId, head: bytes, body: bytes) -> None:
+        known = self.neighbours.get(neighbour)
+        if known is not None:
+            known.link.send_frame(head, body)
+
+    def _refuse(self, hashname: str, reason: str) -> None:
+        key = hashname[:8], reason
+        if key in self.refused or len(self.refused) < REFUSED_MAX:
+            self.refused[key] += 1

@@ -1,0 +1,143 @@
+"""Transit: a node's part in carrying packets, those it starts, passes on and takes in.
+
+program ─▶ route chosen ─▶ one or two copies ─┐
+                                              ├─▶ neighbour
+FORWARD ─▶ forwarder ─▶ passed on ────────────┘
+                  └──▶ ours: a packet, an echo, an error about one that we sent
+"""
+
+from collections.abc import Callable, Mapping
+
+from rookery.errors import UnreachableError
+from rookery.identity.cipher_set import RandomBytes
+from rookery.mesh.beats import Condition
+from rookery.mesh.datagrams import Fate
+from rookery.mesh.echo import Echoes
+from rookery.mesh.forwarding import Forwarder, Route
+from rookery.mesh.neighbour import Neighbour
+from rookery.mesh.origin import Origin
+from rookery.mesh.path_errors import AVOID_S, PathErrors
+from rookery.mesh.route_table import RouteTable
+from rookery.wire.datagram_class import DatagramClass
+from rookery.wire.forward import HOP_LIMIT_MAX, Kind, PathError
+from rookery.wire.node_id import NodeId
+
+Deliver = Callable[[NodeId, bytes, float], None]  # origin, packet, now
+
+_CARRYING = (Condition.UP, Condition.SUSPECT)
+_TAKEN = (Fate.SENT_UDP, Fate.SENT_TCP)
+
+
+class Transit:
+    """What forwarding needs of its node, joined with what the node needs of forwarding."""
+
+    def __init__(
+        self,
+        own: NodeId,
+        neighbours: Mapping[NodeId, Neighbour],
+        table: RouteTable,
+        deliver: Deliver,
+        *,
+        is_relay: bool,
+        random: RandomBytes,
+    ) -> None:
+        self.is_relay = is_relay
+        self.forwarder = Forwarder(own, self)
+        self.echoes = Echoes(self.forwarder.send, random)
+        self.errors = PathErrors()
+        self._neighbours = neighbours
+        self._table = table
+        self._deliver = deliver
+        self._origin = Origin(self)
+        self._now = 0.0  # of the packet at hand
+
+    # --- what the node starts ---
+
+    def start(
+        self,
+        destination: NodeId,
+        packet: bytes,
+        now: float,
+        datagram_class: DatagramClass = DatagramClass.FALLBACK,
+    ) -> bool:
+        """Start a packet on the way that is best now; False when there is none."""
+        self._now = now
+        choice = self._table.to(destination, now)
+        if choice is None:
+            return False
+        routes = self._origin.routes(choice)
+        sent = [self.forwarder.send(nodes, packet, Kind.PACKET, datagram_class) for nodes in routes]
+        return any(sent)
+
+    def ask(
+        self, destination: NodeId, now: float, *, hop_limit: int = HOP_LIMIT_MAX, size: int
+    ) -> bytes:
+        """Send an echo request where packets go now; its token."""
+        self._now = now
+        choice = self._table.to(destination, now)
+        if choice is None:
+            raise UnreachableError("no route leads there")
+        return self.echoes.ask(choice.route.nodes, now, hop_limit=hop_limit, size=size)
+
+    # --- what arrives ---
+
+    def received(self, neighbour: NodeId, head: bytes, body: bytes, now: float) -> None:
+        """A FORWARD frame of a neighbour; RemoteError when it is refused."""
+        self._now = now
+        self.forwarder.received(neighbour, head, body, now)
+
+    def deliver(self, kind: Kind, route: Route, payload: bytes, now: float) -> None:
+        if kind is Kind.PACKET:
+            self._deliver(route[0], payload, now)
+        elif kind is Kind.ECHO_REQUEST:
+            self.echoes.requested(route, payload, now)
+        elif kind is Kind.ECHO_REPLY:
+            self.echoes.replied_to(route, payload, now)
+        else:
+            self._failed(route, PathError.parse(payload), now)
+
+    def _failed(self, route: Route, error: PathError, now: float) -> None:
+        self.echoes.gave_up(route, error, now)
+        if self.errors.received(route, error, self._table.used(), now):
+            self._table.avoid(route[0], error.failed, now + AVOID_S)
+
+    # --- what the forwarder and the origin ask ---
+
+    def usable(self, neighbour: NodeId) -> bool:
+        known = self._neighbours.get(neighbour)
+        return known is not None and known.state in _CARRYING
+
+    def suspect(self, neighbour: NodeId) -> bool:
+        known = self._neighbours.get(neighbour)
+        return known is not None and known.state is Condition.SUSPECT
+
+    def avoids(self, nodes: Route) -> bool:
+        return self.errors.avoids(nodes)
+
+    def may_relay(self, previous: NodeId) -> bool:
+        return self.is_relay
+
+    def detour(self, destination: NodeId, avoid: frozenset[NodeId]) -> Route | None:
+        route = self._table.detour(destination, avoid)
+        return None if route is None else route.nodes
+
+    def send(
+        self, neighbour: NodeId, head: bytes, body: bytes, datagram_class: DatagramClass
+    ) -> bool:
+        return self._neighbours[neighbour].send(head, body, self._now, datagram_class) in _TAKEN
+
+    # --- time ---
+
+    @property
+    def deadline(self) -> float | None:
+        times = (self.echoes.deadline, self.errors.deadline, self._table.deadline)
+        return min((time for time in times if time is not None), default=None)
+
+    def tick(self, now: float) -> None:
+        self.echoes.tick(now)
+        self.errors.tick(now)
+        self._table.tick(now)
+
+    def forget(self, neighbour: NodeId) -> None:
+        self.forwarder.forget(neighbour)
+        self.echoes.forget(neighbour)

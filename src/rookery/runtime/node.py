@@ -1,0 +1,242 @@
+"""A mesh node on real sockets: a member of a realm, and whoever reaches it through the mesh.
+
+    async with mesh_node(identity, RealmStore(folder), listen="192.0.2.7:4200") as node:
+        link = await node.link(hashname).up()
+        async with link.stream() as stream: …
+
+It carries time, packets and the realm's folder to the cores and back; the rules are theirs.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
+
+from rookery.errors import RemoteError, UnreachableError, UsageError
+from rookery.identity.identity import Identity
+from rookery.link.events import Event
+from rookery.mesh.echo import TIMEOUT_S, Echoed, EchoFailed, EchoLost, Outcome
+from rookery.mesh.node import DatagramArrived, Node, NodeSettings
+from rookery.runtime.create import parse_address
+from rookery.runtime.gates.gate import Receiver
+from rookery.runtime.gates.tcp_gate import TcpGate
+from rookery.runtime.gates.udp_gate import UdpGate
+from rookery.runtime.join import serve_joins
+from rookery.runtime.link import Link
+from rookery.runtime.mesh import Mesh
+from rookery.runtime.realm_store import RealmStore
+from rookery.runtime.resolve import checked_hashname
+from rookery.wire.datagram_class import DatagramClass
+from rookery.wire.echo import REQUEST_SIZE_MIN
+from rookery.wire.forward import HOP_LIMIT_MAX
+from rookery.wire.path import NetPath, Path, RoutePath
+from rookery.wire.uri import LinkAddress
+
+PORT_TRIES = 16
+POLL_S = 1.0  # how often the folder is looked at
+MEASURE_S = 1.0  # how often the system is asked about connections
+REMEMBER_S = 30.0  # how often what the realm told us is kept for the next start
+
+OnDatagram = Callable[[str, bytes], object]  # hashname, payload
+
+
+class RouteGate:
+    """Packets for `RoutePath`s leave through the mesh instead of a socket."""
+
+    kinds = frozenset({"route"})
+    paths: tuple[Path, ...] = ()
+
+    def __init__(self, node: Node, clock: Callable[[], float]) -> None:
+        self._node = node
+        self._now = clock
+
+    def send(self, path: Path, data: bytes) -> None:
+        assert isinstance(path, RoutePath)
+        self._node.send_over_route(path.hn, data, self._now())
+
+    def hang_up(self, path: Path) -> None:
+        """There are no connections here."""
+
+    async def close(self) -> None:
+        pass
+
+
+class MeshNode:
+    """One member; made by `mesh_node`."""
+
+    def __init__(self, mesh: Mesh, core: Node, store: RealmStore) -> None:
+        self.mesh = mesh
+        self.core = core
+        self.store = store
+        self.started_s = time.time()
+        self.on_datagram: OnDatagram | None = None
+        self._asked: dict[bytes, asyncio.Future[Outcome]] = {}
+        self._remembered_at = mesh.now()
+
+    @property
+    def hashname(self) -> str:
+        return self.mesh.hashname
+
+    # --- what programs do ---
+
+    def link(self, hashname: str) -> Link:
+        """The link to a member, over whatever way there is."""
+        self.core.reach(hashname, self.mesh.now())
+        return self.mesh.link(hashname)
+
+    def send_datagram(
+        self,
+        hashname: str,
+        payload: bytes,
+        datagram_class: DatagramClass = DatagramClass.FALLBACK,
+        deadline_s: float | None = None,
+    ) -> bool:
+        """Send a datagram as its class allows; whether it was sent."""
+        now = self.mesh.now()
+        sent = self.core.send_datagram(hashname, payload, now, datagram_class, deadline_s)
+        self.mesh.stir()
+        return sent
+
+    async def ping(
+        self,
+        hashname: str,
+        *,
+        size: int = REQUEST_SIZE_MIN,
+        hop_limit: int = HOP_LIMIT_MAX,
+        timeout_s: float = TIMEOUT_S,
+    ) -> Echoed | EchoFailed:
+        """One echo along the route that packets take now; UnreachableError when none comes."""
+        token = self.core.ping(hashname, self.mesh.now(), size=size, hop_limit=hop_limit)
+        answered: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._asked[token] = answered
+        self.mesh.stir()
+        try:
+            async with asyncio.timeout(timeout_s):
+                outcome = await answered
+        except TimeoutError as error:
+            raise UnreachableError(f"{hashname[:8]} does not answer") from error
+        finally:
+            del self._asked[token]
+        if isinstance(outcome, EchoLost):
+            raise UnreachableError(f"{hashname[:8]} does not answer")
+        return outcome
+
+    # --- as the pump's resident ---
+
+    @property
+    def deadline(self) -> float | None:
+        return self.core.deadline
+
+    def tick(self, now: float) -> None:
+        self.core.tick(now)
+
+    def handle(self, event: Event, now: float) -> None:
+        self.core.handle(event, now)
+
+    def flush(self, now: float) -> None:
+        self.core.flush(now)
+        for event in self.core.take():
+            if isinstance(event, DatagramArrived):
+                if self.on_datagram is not None:
+                    self.on_datagram(event.hashname, event.payload)
+            elif (asked := self._asked.get(event.token)) is not None and not asked.done():
+                asked.set_result(event)
+
+    async def measure_streams(self, streams: TcpGate) -> None:
+        """Tell the neighbours what the system knows of their connections."""
+        while True:
+            now = self.mesh.now()
+            for neighbour in self.core.neighbours.values():
+                for path in neighbour.streams:
+                    if (measure := streams.measure(path)) is not None:
+                        neighbour.stream_measured(path, measure, now)
+            await asyncio.sleep(MEASURE_S)
+
+    # --- the realm's folder ---
+
+    async def keep_folder(self) -> None:
+        """Look at the clock and the folder; keep there what the realm tells us."""
+        while True:
+            self.mesh.core.set_clock(time.time(), self.mesh.now())
+            self._read_folder()
+            if self.mesh.now() >= self._remembered_at + REMEMBER_S:
+                self._remembered_at = self.mesh.now()
+                self.remember()
+            await asyncio.sleep(POLL_S)
+
+    def _read_folder(self) -> None:
+        for statement in self.store.take_new_statements():
+            with suppress(RemoteError):  # whoever can write here could also stop the node
+                self.core.tell(statement, self.mesh.now())
+        self.mesh.stir()
+
+    def remember(self) -> None:
+        self.store.remember(self.core.membership.statements())
+
+
+@asynccontextmanager
+async def mesh_node(
+    identity: Identity,
+    store: RealmStore,
+    *,
+    listen: str = "127.0.0.1:0",
+    peers: Iterable[LinkAddress] = (),
+    advertise: Iterable[NetPath] = (),
+    offsets_us: Mapping[str, int] | None = None,
+) -> AsyncIterator[MeshNode]:
+    """A member of the realm in `store`, on TCP and UDP at one address and port."""
+    dialled = {checked_hashname(peer): peer for peer in (*store.peers(), *peers)}
+    dialled.pop(identity.hashname, None)
+    async with Mesh(identity) as mesh:
+        streams, datagrams = await _gates(mesh, *parse_address(listen))
+        mesh.add_gate(streams)
+        mesh.add_gate(datagrams)
+        settings = NodeSettings(
+            paths=tuple(advertise) or _dialable(streams.paths),
+            peers=frozenset(dialled),
+            offsets_us=offsets_us or {},
+        )
+        core = Node(
+            mesh.core,
+            await asyncio.to_thread(store.membership, time.time()),
+            settings,
+            epoch=await asyncio.to_thread(store.next_epoch),
+            now=mesh.now(),
+            queue_size=streams.backlog,
+        )
+        node = MeshNode(mesh, core, store)
+        mesh.add_gate(RouteGate(core, mesh.now))
+        mesh.house(node)
+        serve_joins(mesh, store)
+        store.save_link(mesh.address)
+        for peer in dialled.values():
+            mesh.link(peer)
+        async with asyncio.TaskGroup() as tasks:
+            chores = [
+                tasks.create_task(node.keep_folder()),
+                tasks.create_task(node.measure_streams(streams)),
+            ]
+            try:
+                yield node
+            finally:
+                for chore in chores:
+                    chore.cancel()
+                node.remember()
+
+
+async def _gates(mesh: Receiver, host: str, port: int) -> tuple[TcpGate, UdpGate]:
+    """TCP and UDP at one address and port, which another program may have one of."""
+    for _ in range(PORT_TRIES):
+        streams = TcpGate(mesh)
+        bound = await streams.listen(host, port)
+        try:
+            return streams, await UdpGate.bind(mesh, host, bound.port)
+        except UsageError:
+            await streams.close()
+            if port:
+                raise
+    raise UsageError(f"no port of {host} is free for both TCP and UDP; choose one with --listen")
+
+
+def _dialable(paths: Iterable[Path]) -> tuple[NetPath, ...]:
+    return tuple(path for path in paths if isinstance(path, NetPath))
