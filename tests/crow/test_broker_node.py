@@ -193,7 +193,7 @@ class TestLegacy:
 def test_other_packets_are_not_the_brokers(table: Tabletop) -> None:
     packet = Packet(0, False, HERE, 0, 7, 0, 100, b"raw")
     table.tower.received(packet, ALICE[::-1], 0.0)
-    (event,) = table.nodes.take(0.0)
+    (event,) = table.nodes.take_notices(0.0)
     assert not table.node.handle(event, 0.0)
 
 

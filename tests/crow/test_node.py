@@ -11,7 +11,6 @@ from rookery.crow.events import (
     NodeMessage,
     NodeRefused,
     Ticket,
-    Transmit,
     Undelivered,
 )
 from rookery.crow.node import DYNAMIC_MIN, Alarm, NodeLimits, Nodes
@@ -324,13 +323,11 @@ def test_acknowledgements_come_before_what_their_messages_lead_to(station: Stati
         data = NodePacket(7, 5, b"%d" % seqid).serialize()
         packet = Packet(NODE, False, station.hop, 0, seqid, 1, 100, data)
         nodes.tower.received(packet, sender[::-1], 0.0)
-    first = nodes.take(0.0, 3)
-    assert [isinstance(event, Transmit) and event.packet.is_ack for event in first[:4]] == [
-        True
-    ] * 4
-    assert len(first) == 4 + 3
+    assert nodes.take_notices(0.0, 3) == []
+    first = nodes.tower.take_transmissions()
+    assert [each.packet.is_ack for each in first] == [True] * 4 + [False] * 3
     assert nodes.is_behind
-    (last,) = nodes.take(0.0, 3)
-    assert isinstance(last, Transmit)
+    assert nodes.take_notices(0.0, 3) == []
+    (last,) = nodes.tower.take_transmissions()
     assert not last.packet.is_ack
     assert not nodes.is_behind

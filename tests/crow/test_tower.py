@@ -64,8 +64,8 @@ def test_a_route_to_an_unknown_gate_ends_here() -> None:
 def test_an_arrived_packet_has_its_way_back() -> None:
     """C1."""
     end = tower()
-    end.received(packet(WAY_BACK + bytes([LINE]), stage=7), bytes([LINE]), 0.0)
-    arrived = packet(WAY_BACK + bytes([LINE]), stage=8)
+    arrived = packet(WAY_BACK + bytes([LINE]), stage=7)
+    end.received(arrived, bytes([LINE]), 0.0)
     assert end.take() == [Arrived(arrived, bytes([LINE]) + WAY_BACK[::-1])]
 
 

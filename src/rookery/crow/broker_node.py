@@ -10,9 +10,9 @@ from rookery.crow.broker import Broker
 from rookery.crow.events import (
     Arrived,
     Delivered,
-    Event,
     NodeMessage,
     NodeRefused,
+    Notice,
     Ticket,
     Undelivered,
 )
@@ -56,9 +56,9 @@ class BrokerNode:
         if client is not None and failure is not None:
             self.broker.undelivered(client)
 
-    def handle(self, event: Event, now: float) -> bool:
-        """An event that no node has taken; whether it was the broker's."""
-        match event:
+    def handle(self, notice: Notice, now: float) -> bool:
+        """Something that no node has taken; whether it was the broker's."""
+        match notice:
             case Arrived(packet, return_address) if packet.type == LEGACY_PUBSUB:
                 sends = self.broker.received_legacy(return_address, packet.data, now)
                 self._carry_out(sends, now)

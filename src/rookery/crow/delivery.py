@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from rookery.crow.events import Delivered, Ticket, TowerEvent, Undelivered
+from rookery.crow.events import Delivered, Ticket, TowerNotice, Undelivered
 from rookery.crow.lanes import Lanes
 from rookery.crow.seqids import Seqids
 from rookery.errors import CongestionError
@@ -25,7 +25,7 @@ TRANSMISSIONS = 5
 _PATIENT = TRANSMISSIONS - 2  # one repeat may only mean that the way is longer than the timer
 _NARROWEST = 4  # a window never shrinks to less than this part of it
 
-Emit = Callable[[TowerEvent], None]
+Emit = Callable[[TowerNotice], None]
 
 
 class DeliveryLimits(msgspec.Struct, frozen=True):
@@ -186,9 +186,10 @@ class Delivery:
 
     def _proceed(self, flow: _Flow, address: bytes, now: float) -> None:
         """Something has an outcome: the next in the queue may leave."""
-        while flow.queue and len(flow.unacked) + 1 <= flow.window:
-            self._send(flow, address, flow.queue.popleft(), now)
-        if not flow.unacked:
+        queue, unacked = flow.queue, flow.unacked
+        while queue and len(unacked) + 1 <= flow.window:
+            self._send(flow, address, queue.popleft(), now)
+        if not unacked:
             del self._flows[address]
 
     @property

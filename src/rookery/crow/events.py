@@ -25,7 +25,7 @@ class Transmit(msgspec.Struct, frozen=True, gc=False):
 class Arrived(msgspec.Struct, frozen=True, gc=False):
     """A packet came to the end of its route."""
 
-    packet: Packet
+    packet: Packet  # as it came to the last gate
     return_address: bytes
 
 
@@ -87,7 +87,9 @@ class Unanswered(msgspec.Struct, frozen=True):
     reason: str
 
 
-TowerEvent = Transmit | Arrived | Delivered | Undelivered
-Event = (
-    TowerEvent | NodeMessage | NodeRefused | ChannelOpened | ChannelChanged | Answered | Unanswered
+TowerNotice = Arrived | Delivered | Undelivered
+TowerEvent = Transmit | TowerNotice
+Notice = (
+    TowerNotice | NodeMessage | NodeRefused | ChannelOpened | ChannelChanged | Answered | Unanswered
 )
+Event = Transmit | Notice

@@ -23,9 +23,9 @@ from rookery.crow.events import (
     Event,
     NodeMessage,
     NodeRefused,
+    Notice,
     Ticket,
-    TowerEvent,
-    Transmit,
+    TowerNotice,
     Undelivered,
 )
 from rookery.crow.lanes import Lanes
@@ -80,8 +80,8 @@ class Nodes:
         self._chunks = Chunks((limits or NodeLimits()).chunks, tower.dropped)
         self._splitting = Splitting(tower, self._split_outcome)
         self._alarms: Lanes[Alarm] = Lanes()
-        self._events: list[Event] = []
-        self._unhandled: deque[TowerEvent] = deque()
+        self._notices: list[Notice] = []
+        self._unhandled: deque[TowerNotice] = deque()  # those that concern nodes
         # Random, so that nobody's late packets meet whoever gets the same id after a restart.
         self._next_dynamic = int.from_bytes(tower.random(2), "little") % _DYNAMIC_COUNT
 
@@ -143,9 +143,9 @@ class Nodes:
             self._senders[ticket] = resident
         return ticket
 
-    def emit(self, event: Event) -> None:
+    def emit(self, notice: Notice) -> None:
         """For residents: have the shell hear of something."""
-        self._events.append(event)
+        self._notices.append(notice)
 
     def wake(self, alarm: Alarm, wait_s: float, now: float) -> None:
         """For residents: have the alarm ring then, and no longer when it would have before."""
@@ -168,43 +168,54 @@ class Nodes:
         for alarm in self._alarms.take_due(now):
             alarm.ring(now)
 
-    def take(self, now: float, handled_max: int | None = None) -> list[Event]:
-        """What happened since the last call, the tower's events included.
+    def take(self, now: float) -> list[Event]:
+        """What happened since the last call, the tower's events and transmissions included."""
+        notices = self.take_notices(now)
+        return [*self.tower.take_transmissions(), *notices]
 
-        Transmissions come first: an acknowledgement shall not wait for what its message leads to.
-        With `handled_max` no more of the others are handled; call again while `is_behind`.
+    def take_notices(self, now: float, handled_max: int | None = None) -> list[Notice]:
+        """Everything but transmissions, which the tower has.
+
+        With `handled_max` no more of what concerns nodes is handled: an acknowledgement should not
+        wait for what many messages lead to. Call again while `is_behind`.
         """
         left = -1 if handled_max is None else handled_max
         while left and (self._unhandled or self._fetch()):
             self._handle(self._unhandled.popleft(), now)
             left -= 1
-        if not left:
-            self._fetch()  # what residents have answered
-        taken = self._events
-        self._events = []
+        taken = self._notices
+        self._notices = []
         return taken
 
     @property
     def is_behind(self) -> bool:
-        """Whether `take` has left something for the next call."""
+        """Whether something was left for the next call."""
         return bool(self._unhandled)
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether there is nothing to take, from the tower neither."""
+        return not (self._unhandled or self._notices) and self.tower.is_quiet
 
     def _fetch(self) -> bool:
         """Keep what concerns nodes, pass the rest on; whether there is anything to handle."""
-        for event in self.tower.take():
-            if isinstance(event, Transmit):
-                is_ours = False
-            elif isinstance(event, Arrived):
-                is_ours = event.packet.type == NODE
+        keep, pass_on = self._unhandled.append, self._notices.append
+        outcomes, chunks = self._senders, self._splitting.tickets
+        for notice in self.tower.take_notices():
+            if isinstance(notice, Arrived):
+                is_ours = notice.packet.type == NODE
             else:
-                is_ours = event.ticket in self._senders or event.ticket in self._splitting
-            (self._unhandled if is_ours else self._events).append(event)
+                is_ours = notice.ticket in outcomes or notice.ticket in chunks
+            if is_ours:
+                keep(notice)
+            else:
+                pass_on(notice)
         return bool(self._unhandled)
 
-    def _handle(self, event: TowerEvent, now: float) -> None:
-        match event:
+    def _handle(self, notice: TowerNotice, now: float) -> None:
+        match notice:
             case Arrived():
-                self._arrived(event, now)
+                self._arrived(notice, now)
             case Delivered(ticket):
                 if not self._splitting.outcome(ticket, None, now):
                     self._outcome(ticket, None, now)
@@ -236,7 +247,7 @@ class Nodes:
         else:
             resident = self._stand_ins[message.rid]
         if resident is None:
-            self._events.append(message)
+            self._notices.append(message)
         else:
             resident.received(message, now)
 
@@ -252,7 +263,7 @@ class Nodes:
         refusal = NodeRefused(packet.rid, packet.sid, return_address, code)
         resident = self._residents[packet.rid]
         if resident is None:
-            self._events.append(refusal)
+            self._notices.append(refusal)
         else:
             resident.refused(refusal, now)
 
@@ -272,9 +283,9 @@ class Nodes:
         if resident is not None:
             resident.outcome(ticket, failure, now)
         elif failure is None:
-            self._events.append(Delivered(ticket))
+            self._notices.append(Delivered(ticket))
         else:
-            self._events.append(Undelivered(ticket, failure))
+            self._notices.append(Undelivered(ticket, failure))
 
     def _free_dynamic(self) -> int:
         for _ in range(_DYNAMIC_COUNT):

@@ -43,8 +43,10 @@ class Seqids:
 
     def take_free(self, in_use: Container[int]) -> int:
         """The next number that is not in use."""
-        while (seqid := self.take()) in in_use:
-            pass
+        seqid = self._next
+        while seqid in in_use:
+            seqid = (seqid + 1) % SEQID_MODULUS
+        self._next = (seqid + 1) % SEQID_MODULUS
         return seqid
 
     def take_unspent(self, address: bytes, in_use: Container[int], now: float) -> int:

@@ -58,15 +58,12 @@ class Splitting:
         self._tell = tell
         self._pairs: dict[_Pair, deque[_Split]] = {}  # the first of each is under way
         self._splits: dict[Ticket, _Split] = {}  # by the tickets of their chunks
+        self.tickets = self._splits.keys()  # of chunks under way
         self._resting: dict[_Pair, float] = {}  # after a failure, until when; the oldest first
 
     def __len__(self) -> int:
         """Messages under way or waiting."""
         return sum(map(len, self._pairs.values()))
-
-    def __contains__(self, ticket: Ticket) -> bool:
-        """Whether this packet is a chunk."""
-        return ticket in self._splits
 
     def send(
         self, address: bytes, chunks: list[NodePacket], now: float, qos: int, ackquant_ms: int

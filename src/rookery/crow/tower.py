@@ -16,7 +16,15 @@ import msgspec
 
 from rookery.crow.delivery import Delivery, DeliveryLimits
 from rookery.crow.duplicates import DuplicateLimits, Duplicates, Verdict
-from rookery.crow.events import Arrived, Delivered, Ticket, TowerEvent, Transmit, Undelivered
+from rookery.crow.events import (
+    Arrived,
+    Delivered,
+    Ticket,
+    TowerEvent,
+    TowerNotice,
+    Transmit,
+    Undelivered,
+)
 from rookery.crow.recent import Recent
 from rookery.crow.seqids import Seqids
 from rookery.errors import DecodeError, UsageError
@@ -32,8 +40,9 @@ from rookery.wire.crow_packet import (
     Packet,
 )
 
-TYPE_MAX = 7  # a larger one has no room in the header, and the C++ towers cut it off
-ACKQUANT_MAX_MS = 0xFFFF
+_TYPES = range(8)  # a larger one has no room in the header, and the C++ towers cut it off
+_QUALITIES = range(QOS_MAX + 1)
+_ACKQUANTS_MS = range(1 << 16)
 
 
 class TowerLimits(msgspec.Struct, frozen=True):
@@ -54,10 +63,13 @@ class Tower:
         self.gates: set[int] = set()
         self.forwards = forwards  # whether packets of others may pass through
         self.dropped: Counter[str] = Counter()
-        self._events: list[TowerEvent] = []
+        self._transmissions: list[Transmit] = []
+        self._notices: list[TowerNotice] = []
         self._tickets = 0
         self._seqids = Seqids(random)
-        self._delivery = Delivery(limits.delivery, self._seqids, self._emit, self._transmit)
+        self._delivery = Delivery(
+            limits.delivery, self._seqids, self._notices.append, self._transmit
+        )
         self._recent = Recent()
         self._duplicates = Duplicates(limits.duplicates, self._transmit)
 
@@ -77,26 +89,25 @@ class Tower:
         CongestionError when the window of the address and the queue behind it are full. A `seqid`
         is one of those that `reserve` gave, for QoS 1 and 2.
         """
-        if not (
-            0 <= type <= TYPE_MAX and 0 <= qos <= QOS_MAX and 0 <= ackquant_ms <= ACKQUANT_MAX_MS
-        ):
+        if type not in _TYPES or qos not in _QUALITIES or ackquant_ms not in _ACKQUANTS_MS:
             raise UsageError(f"no packet of type {type}, qos {qos} and ackquant {ackquant_ms} ms")
         if len(address) > ADDRESS_SIZE_MAX:
             raise UsageError(f"an address of {len(address)} bytes")
         if HEADER_SIZE + len(address) + len(data) > PACKET_SIZE_MAX:
             raise UsageError(f"{len(data)} bytes are too many for one packet")
-        ticket = self.ticket()
+        self._tickets += 1
+        ticket = Ticket(self._tickets)
         if not address:
             packet = Packet(type, False, b"", 0, self._seqids.take(), qos, ackquant_ms, data)
-            self._events.append(Arrived(packet, b""))
+            self._notices.append(Arrived(packet, b""))
             if qos:
-                self._events.append(Delivered(ticket))
+                self._notices.append(Delivered(ticket))
         elif address[0] not in self.gates:
             self.dropped["unknown gate"] += 1
-            self._events.append(Undelivered(ticket, f"there is no gate {address[0]}"))
+            self._notices.append(Undelivered(ticket, f"there is no gate {address[0]}"))
         elif qos == 0:
             packet = Packet(type, False, address, 0, self._seqids.take(), 0, ackquant_ms, data)
-            self._events.append(Transmit(address[0], packet))
+            self._transmissions.append(Transmit(address[0], packet))
         else:
             self._delivery.submit(
                 ticket, address, data, now, type=type, qos=qos, ackquant_ms=ackquant_ms, seqid=seqid
@@ -119,27 +130,22 @@ class Tower:
     def received(self, packet: Packet, way_back: bytes, now: float) -> None:
         """A packet from a gate, which says how an answer would come back to its sender."""
         assert way_back, "a hop that uses nothing up could be made for ever"
-        if packet.is_ack and packet.stage + len(way_back) == len(packet.address):
-            # Half of all packets: spare them the rewritten one.
-            self._acknowledged(packet, way_back[::-1] + packet.address[: packet.stage][::-1], now)
+        if packet.stage + len(way_back) != len(packet.address):
+            self._forward(packet, way_back)
             return
-        try:
-            packet = packet.hop(way_back)
-        except DecodeError:
-            self.dropped["hop over the address"] += 1
+        # At the end nobody needs the packet with its way back written, but only that way.
+        return_address = (packet.address[: packet.stage] + way_back)[::-1]
+        if packet.is_ack:
+            self._acknowledged(packet, return_address, now)
             return
-        if packet.stage != len(packet.address):
-            self._forward(packet)
-            return
-        return_address = packet.address[::-1]
         if packet.qos == 0:
             if self._recent.is_copy(packet, return_address, now):
                 self.dropped["copy"] += 1
             else:
-                self._events.append(Arrived(packet, return_address))
+                self._notices.append(Arrived(packet, return_address))
         elif packet.qos == 1:
             self._answer(ACK, packet, return_address)
-            self._events.append(Arrived(packet, return_address))
+            self._notices.append(Arrived(packet, return_address))
         elif packet.qos == QOS_MAX:
             self._arrived_once(packet, return_address, now)
         else:
@@ -158,15 +164,24 @@ class Tower:
         self._duplicates.tick(now)
 
     def take(self) -> list[TowerEvent]:
-        """What happened since the last call, in order."""
-        events = self._events
-        self._events = []
-        return events
+        """What to transmit and what happened since the last call, either in order."""
+        return [*self.take_transmissions(), *self.take_notices()]
+
+    def take_transmissions(self) -> list[Transmit]:
+        transmissions = self._transmissions
+        self._transmissions = []
+        return transmissions
+
+    def take_notices(self) -> list[TowerNotice]:
+        """Everything but transmissions."""
+        notices = self._notices.copy()
+        self._notices.clear()
+        return notices
 
     @property
-    def has_events(self) -> bool:
-        """Whether there is something to take."""
-        return bool(self._events)
+    def is_quiet(self) -> bool:
+        """Whether there is nothing to take."""
+        return not self._transmissions and not self._notices
 
     @property
     def unacknowledged(self) -> int:
@@ -178,7 +193,12 @@ class Tower:
         """Packets of QoS 2 known, so that a copy is not handed on."""
         return len(self._duplicates)
 
-    def _forward(self, packet: Packet) -> None:
+    def _forward(self, packet: Packet, way_back: bytes) -> None:
+        try:
+            packet = packet.hop(way_back)
+        except DecodeError:
+            self.dropped["hop over the address"] += 1
+            return
         if self.forwards:
             self._transmit(packet)
         else:
@@ -202,7 +222,7 @@ class Tower:
     def _arrived_once(self, packet: Packet, return_address: bytes, now: float) -> None:
         match self._duplicates.examine(packet, return_address, now):
             case Verdict.NEW:
-                self._events.append(Arrived(packet, return_address))
+                self._notices.append(Arrived(packet, return_address))
             case Verdict.COPY:
                 self.dropped["copy"] += 1
             case Verdict.UNWELCOME:
@@ -216,9 +236,6 @@ class Tower:
     def _transmit(self, packet: Packet) -> None:
         gate = packet.address[packet.stage]
         if gate in self.gates:
-            self._events.append(Transmit(gate, packet))
+            self._transmissions.append(Transmit(gate, packet))
         else:
             self.dropped["unknown gate"] += 1
-
-    def _emit(self, event: TowerEvent) -> None:
-        self._events.append(event)

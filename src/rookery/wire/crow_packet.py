@@ -12,6 +12,7 @@ from v1: whoever sets up a gate must know which one its line speaks.
 """
 
 import struct
+from functools import lru_cache
 from typing import Self
 
 import msgspec
@@ -63,7 +64,7 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
     @property
     def timer_s(self) -> float:
         """How long either end waits before it repeats itself."""
-        return (10 * _time_code(self.ackquant_ms) + 4) / 1000
+        return _timer_s(self.ackquant_ms)
 
     def hop(self, way_back: bytes) -> Self:
         """As the receiving gate sees it: the hop just made replaced by the way back.
@@ -87,13 +88,14 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
     def serialize(self) -> bytes:
         """Under a v1 header; UsageError when a field has no room in it."""
         address, data = self.address, self.data
-        if self.qos > QOS_MAX or self.stage > len(address):
+        address_size = len(address)
+        if self.qos > QOS_MAX or self.stage > address_size:
             raise UsageError(self._complaint())
         try:
             header = _V1.pack(
                 self.type << 5 | self.is_ack,
-                HEADER_SIZE + len(address) + len(data),
-                len(address),
+                HEADER_SIZE + address_size + len(data),
+                address_size,
                 self.stage,
                 self.seqid,
                 _time_code(self.ackquant_ms) << 2 | self.qos,
@@ -169,6 +171,12 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
         return f"no packet has quality {self.qos} and stage {self.stage} of {len(self.address)}"
 
 
+@lru_cache(maxsize=1024)
+def _timer_s(ackquant_ms: int) -> float:
+    return (10 * _time_code(ackquant_ms) + 4) / 1000
+
+
+@lru_cache(maxsize=1024)
 def _time_code(ackquant_ms: int) -> int:
     # The public implementation cuts to 6 bits, and so repeats after 4 ms when asked for 640.
     code = (ackquant_ms + 5) // 10

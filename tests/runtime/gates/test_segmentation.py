@@ -9,13 +9,9 @@ from rookery.runtime.gates.segmentation import (
     SEGMENTS_MAX,
     cut_every,
     enable,
-    first_run,
+    run_length,
     segment_size,
 )
-
-
-def run_of(*sizes: int) -> int:
-    return len(first_run([(bytes(size), "there") for size in sizes]))
 
 
 @pytest.mark.parametrize(
@@ -28,14 +24,12 @@ def run_of(*sizes: int) -> int:
         ((7, 8, 8), 1),
         ((7,) * 200, SEGMENTS_MAX),
         ((1300,) * 64, RUN_SIZE_MAX // 1300),
+        ((0, 0), 2),
+        ((RUN_SIZE_MAX + 1, 1), 1),
     ],
 )
 def test_a_run_is_of_one_size_but_for_a_shorter_last(sizes: tuple[int, ...], length: int) -> None:
-    assert run_of(*sizes) == length
-
-
-def test_a_run_goes_to_one_address() -> None:
-    assert first_run([(b"1", "here"), (b"2", "here"), (b"3", "there")]) == [b"1", b"2"]
+    assert run_length([bytes(size) for size in sizes]) == length
 
 
 def test_a_socket_that_is_not_udp_sends_no_runs() -> None:

@@ -13,7 +13,7 @@ from typing import Self
 
 from rookery.crow.broker import Broker, BrokerLimits
 from rookery.crow.broker_node import BrokerNode
-from rookery.crow.events import Event
+from rookery.crow.events import Notice
 from rookery.runtime.crow.status import CrowStatus
 from rookery.runtime.crow.tower import CrowTower
 from rookery.runtime.http_listener import HttpListener
@@ -64,5 +64,5 @@ class CrowBroker:
     ) -> None:
         await self.close()
 
-    def _handle(self, event: Event, now: float) -> bool:
-        return not self._is_closed and self._node.handle(event, now)
+    def _handle(self, notice: Notice, now: float) -> bool:
+        return not self._is_closed and self._node.handle(notice, now)

@@ -43,7 +43,7 @@ class Subscription:
         self.latest = latest
         self._client = client
         self._full: set[int] = set()
-        self._inbox: Inbox[Consume] = Inbox(lambda message: len(message.data), self._full, 0)
+        self._inbox: Inbox[Consume] = Inbox(self._full, 0)
 
     async def __aenter__(self) -> Self:
         """Subscribed as far as the broker's tower; UnreachableError when that does not answer."""
@@ -76,7 +76,7 @@ class Subscription:
         if self._full:
             self._inbox.drop_oldest()
             self.missed += 1
-        self._inbox.put(message)
+        self._inbox.put(message, len(message.data))
 
     def close(self) -> None:
         self._inbox.close()

@@ -93,15 +93,17 @@ class Threshold:
     def enter_all(self, datagrams: list[bytes], way_back: bytes) -> None:
         """Report every packet of several that came the same way."""
         parse, received, counters = self._parse, self._received, self.counters
+        counters.packets_in += len(datagrams)
+        counters.bytes_in += sum(map(len, datagrams))
         for data in datagrams:
             try:
                 packet = parse(data)
             except DecodeError:
+                counters.packets_in -= 1
+                counters.bytes_in -= len(data)
                 self.drop(Drop.MALFORMED)
-                continue
-            counters.packets_in += 1
-            counters.bytes_in += len(data)
-            received(packet, way_back)
+            else:
+                received(packet, way_back)
 
     def read(self, data: bytes) -> Packet | None:
         """The packet in `data`, for a gate whose way back depends on it."""

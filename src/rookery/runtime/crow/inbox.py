@@ -6,7 +6,6 @@ repeats it while the reader catches up, or learns that it was not delivered.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from typing import Generic, TypeVar
 
 MESSAGES_MAX = 1024
@@ -18,27 +17,25 @@ Item = TypeVar("Item")
 class Inbox(Generic[Item]):
     """One reader's queue, which is in `full` by its key as long as nothing more should come."""
 
-    def __init__(self, size: Callable[[Item], int], full: set[int], key: int) -> None:
-        """`size` says how many bytes an item weighs."""
-        self._size = size
+    def __init__(self, full: set[int], key: int) -> None:
         self._full = full
         self._key = key
-        self._items: deque[Item] = deque()
-        self._bytes = 0
+        self._items: deque[tuple[Item, int]] = deque()  # each with its size
+        self._size = 0
         self._is_closed = False
         self._waiters: list[asyncio.Future[None]] = []
 
-    def put(self, item: Item) -> None:
-        self._items.append(item)
-        self._bytes += self._size(item)
-        if len(self._items) >= MESSAGES_MAX or self._bytes >= SIZE_MAX:
+    def put(self, item: Item, size: int) -> None:
+        self._items.append((item, size))
+        self._size += size
+        if len(self._items) >= MESSAGES_MAX or self._size >= SIZE_MAX:
             self._full.add(self._key)
         if self._waiters:
             self._wake()
 
     def drop_oldest(self) -> None:
         """Make room, for a reader who would rather miss something than hold others up."""
-        self._bytes -= self._size(self._items.popleft())
+        self._size -= self._items.popleft()[1]
 
     async def take(self) -> Item | None:
         """The next item, None once the inbox is closed and empty."""
@@ -48,9 +45,9 @@ class Inbox(Generic[Item]):
             waiter = asyncio.get_running_loop().create_future()
             self._waiters.append(waiter)
             await waiter
-        item = self._items.popleft()
-        self._bytes -= self._size(item)
-        if len(self._items) < MESSAGES_MAX and self._bytes < SIZE_MAX:
+        item, size = self._items.popleft()
+        self._size -= size
+        if self._full and len(self._items) < MESSAGES_MAX and self._size < SIZE_MAX:
             self._full.discard(self._key)
         return item
 

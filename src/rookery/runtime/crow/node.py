@@ -29,7 +29,7 @@ class CrowNode:
         self.id = node
         self.on_refused: OnRefused | None = None  # told when a node that we sent to is missing
         self._tower = tower
-        self._inbox: Inbox[NodeMessage] = Inbox(lambda message: len(message.data), full, node)
+        self._inbox: Inbox[NodeMessage] = Inbox(full, node)
         self._is_closed = False
 
     async def send(
@@ -101,7 +101,7 @@ class CrowNode:
     # --- for the tower ---
 
     def received(self, message: NodeMessage) -> None:
-        self._inbox.put(message)
+        self._inbox.put(message, len(message.data))
 
     def refused(self, refusal: NodeRefused) -> None:
         if self.on_refused is not None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 
-from rookery.crow.events import Event, Transmit
+from rookery.crow.events import Notice
 from rookery.crow.node import Nodes
 from rookery.wire.crow_packet import Packet
 
@@ -21,9 +21,9 @@ class CrowPump:
         nodes: Nodes,
         clock: Callable[[], float],
         senders: Mapping[int, Callable[[Packet], None]],
-        carry_out: Callable[[Event], None],
+        carry_out: Callable[[Notice], None],
     ) -> None:
-        """`senders` are for transmissions, by gate; `carry_out` is for all other events."""
+        """`senders` are for transmissions, by gate; `carry_out` is for everything else."""
         self._nodes = nodes
         self._now = clock
         self._senders = senders
@@ -33,7 +33,6 @@ class CrowPump:
         self._timer_at = 0.0
         self._is_rearm_due = False
         self._is_running = False
-        self._is_more = False  # the core may have decided something since it was asked
         self._is_closed = False
         self._postponed = 0  # times in a row that the core was not woken
         self.is_behind = False  # a gate has more to read
@@ -41,19 +40,16 @@ class CrowPump:
     def run(self) -> None:
         """Carry out what the core has decided."""
         if self._is_running or self._is_closed:  # the outer one will see to it
-            self._is_more = True
             return
-        self._is_running = self._is_more = True
+        self._is_running = True
         nodes, carry_out, senders = self._nodes, self._carry_out, self._senders
         try:
-            while self._is_more or nodes.is_behind:
-                self._is_more = False
-                for event in nodes.take(self._now(), HANDLED_MAX):
-                    if type(event) is Transmit:  # most are
-                        senders[event.gate](event.packet)
-                    else:
-                        self._is_more = True
-                        carry_out(event)
+            while not nodes.is_quiet:
+                notices = nodes.take_notices(self._now(), HANDLED_MAX)
+                for transmission in nodes.tower.take_transmissions():
+                    senders[transmission.gate](transmission.packet)
+                for notice in notices:
+                    carry_out(notice)
         finally:
             self._is_running = False
         if not self._is_rearm_due:

@@ -19,9 +19,9 @@ from rookery.crow.events import (
     ChannelChanged,
     ChannelOpened,
     Delivered,
-    Event,
     NodeMessage,
     NodeRefused,
+    Notice,
     Ticket,
     Unanswered,
     Undelivered,
@@ -41,7 +41,7 @@ from rookery.runtime.crow.pump import CrowPump
 from rookery.runtime.crow.query import CrowQueries
 from rookery.wire.crow_packet import NODE, Packet
 
-EventHandler = Callable[[Event, float], bool]
+NoticeHandler = Callable[[Notice, float], bool]
 
 _RAW = -1  # the inbox of packets that are for no node
 _RID = slice(2, 4)  # where a node packet names the node it is for
@@ -65,13 +65,13 @@ class CrowTower:
         self.nodes = Nodes(self._core, node_limits)
         self._gates: dict[int, CrowGate] = {}
         self._full: set[int] = set()
-        self._inbox: Inbox[Arrived] = Inbox(lambda it: len(it.packet.data), self._full, _RAW)
+        self._inbox: Inbox[Arrived] = Inbox(self._full, _RAW)
         self._open_nodes: dict[int, CrowNode] = {}
         self.outcomes = Outcomes(self._core.room)
         self._channels = Channels(self)
         self._queries = CrowQueries(self)
         self._clients: dict[bytes, CrowClient] = {}
-        self._handlers: list[EventHandler] = []
+        self._handlers: list[NoticeHandler] = []
         self._senders: dict[int, Callable[[Packet], None]] = {}
         self._pump = CrowPump(self.nodes, clock, self._senders, self._carry_out)
         self._is_closed = False
@@ -121,7 +121,7 @@ class CrowTower:
         self._core.send(
             route_of(address), data, self.now(), type=kind, qos=qos, ackquant_ms=ackquant_ms
         )
-        if self._core.has_events:  # it may only have joined a queue
+        if not self._core.is_quiet:  # it may only have joined a queue
             self.pump()
 
     async def receive(self) -> Arrived:
@@ -275,8 +275,8 @@ class CrowTower:
         """Carry out what the core has decided."""
         self._pump.run()
 
-    def add_handler(self, handler: EventHandler) -> None:
-        """Have `handler(event, now)` see first what the core tells; True takes an event away."""
+    def add_handler(self, handler: NoticeHandler) -> None:
+        """Have `handler(notice, now)` see first what the core tells; True takes it away."""
         self._handlers.append(handler)
 
     async def outcome(self, ticket: Ticket, qos: int) -> Outcome:
@@ -289,25 +289,27 @@ class CrowTower:
             if not future.done() or future.cancelled():
                 self.outcomes.forget(ticket)
 
-    def _carry_out(self, event: Event) -> None:
+    def _carry_out(self, notice: Notice) -> None:
         for handler in self._handlers:
-            if handler(event, self.now()):
+            if handler(notice, self.now()):
                 return
-        if type(event) is Arrived:  # these two are nearly all
-            self._inbox.put(event)
-            return
-        if type(event) is Delivered:
-            self.outcomes.tell(event.ticket, None)
-            return
-        match event:
+        if isinstance(notice, Arrived):  # nearly all are one of these two
+            self._inbox.put(notice, len(notice.packet.data))
+        elif isinstance(notice, Delivered):
+            self.outcomes.tell(notice.ticket, None)
+        else:
+            self._carry_out_rare(notice)
+
+    def _carry_out_rare(self, notice: Notice) -> None:
+        match notice:
             case Undelivered(ticket, reason):
                 self.outcomes.tell(ticket, reason)
             case NodeMessage():
-                if (node := self._open_nodes.get(event.rid)) is not None:
-                    node.received(event)
+                if (node := self._open_nodes.get(notice.rid)) is not None:
+                    node.received(notice)
             case NodeRefused():
-                if (node := self._open_nodes.get(event.node)) is not None:
-                    node.refused(event)
+                if (node := self._open_nodes.get(notice.node)) is not None:
+                    node.refused(notice)
             case ChannelOpened(channel):
                 self._channels.opened(channel)
             case ChannelChanged(channel):

@@ -16,7 +16,7 @@ from rookery.runtime.gates.segmentation import (
     ANCILLARY_SPACE,
     cut_every,
     enable,
-    first_run,
+    run_length,
     segment_size,
 )
 
@@ -57,7 +57,10 @@ class BurstSocket:
         self._socket = sock
         self._user = user
         self._loop = asyncio.get_running_loop()
-        self._queue: deque[tuple[bytes, SocketAddress]] = deque()
+        self._queue: deque[tuple[SocketAddress, list[bytes]]] = deque()  # what to one in a row
+        self._queued = 0  # datagrams
+        self._last: list[bytes] = []  # those at the end of the queue
+        self._last_target: SocketAddress | None = None
         self._buffer = memoryview(bytearray(_READ_SIZE))
         self._sends_runs = enable(sock)
         self._answered_max = answered_max
@@ -70,14 +73,16 @@ class BurstSocket:
 
     def send(self, datagram: bytes, target: SocketAddress) -> bool:
         """Send before this turn of the loop ends; False when there is no room."""
-        queue = self._queue
-        if self._is_closed or len(queue) >= QUEUE_MAX:
+        if self._is_closed or self._queued >= QUEUE_MAX:
             return False
-        queue.append((datagram, target))
-        if self._is_blocked:
-            return True
-        if len(queue) >= self._flush_at:
-            self._flush()
+        self._queued += 1
+        if target != self._last_target:
+            self._last, self._last_target = [], target
+            self._queue.append((target, self._last))
+        self._last.append(datagram)
+        if self._queued >= self._flush_at:
+            if not self._is_blocked:
+                self._flush()
         elif not self._flush_due:
             self._flush_due = True
             self._loop.call_soon(self._flush)
@@ -104,14 +109,15 @@ class BurstSocket:
         self._flush()
         self._is_closed = True
         self._queue.clear()
+        self._queued, self._last_target = 0, None
         self._loop.remove_reader(self._socket)
         self._loop.remove_writer(self._socket)
         self._socket.close()
 
     def _readable(self) -> None:
         read, buffer = self._socket.recvmsg_into, [self._buffer]
-        count = answered = 0
-        self._flush_at = self._answered_max
+        count = unanswered = 0
+        self._flush_at, self._flush_due = self._answered_max, True  # at the end
         try:
             while count < BATCH_MAX and not self._is_closed:
                 try:
@@ -121,15 +127,16 @@ class BurstSocket:
                 except OSError:  # an earlier datagram could not be delivered, says ICMP
                     count += 1
                     continue
+                if unanswered >= self._answered_max:
+                    unanswered = 0
+                    self._answer(is_behind=True)
                 datagrams = self._cut(size, segment_size(ancillary, size))
                 self._user.datagrams_received(datagrams, address)
                 count += len(datagrams)
-                if count - answered >= self._answered_max:
-                    answered = count
-                    self._answer(is_behind=True)
+                unanswered += len(datagrams)
         finally:
-            self._answer(is_behind=count >= BATCH_MAX)
             self._flush_at = BATCH_MAX
+            self._answer(is_behind=count >= BATCH_MAX)
 
     def _answer(self, *, is_behind: bool) -> None:
         self.is_behind = is_behind
@@ -150,8 +157,14 @@ class BurstSocket:
             return
         try:
             while self._queue:
-                if not self._send_run():
-                    self._send_one()
+                target, datagrams = self._queue[0]
+                count = self._send_some(datagrams, target)
+                self._queued -= count
+                del datagrams[:count]
+                if not datagrams:
+                    self._queue.popleft()
+                    if not self._queue:
+                        self._last_target = None
         except (BlockingIOError, InterruptedError):
             if not self._is_blocked:
                 self._is_blocked = True
@@ -161,32 +174,28 @@ class BurstSocket:
             self._is_blocked = False
             self._loop.remove_writer(self._socket)
 
-    def _send_run(self) -> bool:
-        """Send several at once, if the system can; BlockingIOError if it could, but not now."""
-        if not self._sends_runs or len(self._queue) == 1:
-            return False
-        run = first_run(self._queue)
-        if len(run) == 1:
-            return False
+    def _send_some(self, datagrams: list[bytes], target: SocketAddress) -> int:
+        """Hand as many as one call takes to the socket; how many are dealt with."""
+        if len(datagrams) > 1 and self._sends_runs:
+            count = run_length(datagrams)
+            if count > 1 and self._send_run(datagrams[:count], target):
+                return count
         try:
-            self._socket.sendmsg(run, cut_every(len(run[0])), 0, self._queue[0][1])
-        except (BlockingIOError, InterruptedError):
-            raise
-        except OSError:  # the device cannot, or its packets are smaller
-            return False
-        for _ in run:
-            self._queue.popleft()
-        self._user.datagrams_sent(len(run), sum(map(len, run)))
-        return True
-
-    def _send_one(self) -> None:
-        datagram, target = self._queue[0]
-        try:
-            self._socket.sendto(datagram, target)
+            self._socket.sendto(datagrams[0], target)
         except (BlockingIOError, InterruptedError):
             raise
         except OSError:
             self._user.datagram_lost()
         else:
-            self._user.datagrams_sent(1, len(datagram))
-        self._queue.popleft()
+            self._user.datagrams_sent(1, len(datagrams[0]))
+        return 1
+
+    def _send_run(self, run: list[bytes], target: SocketAddress) -> bool:
+        try:
+            size = self._socket.sendmsg(run, cut_every(len(run[0])), 0, target)
+        except (BlockingIOError, InterruptedError):
+            raise
+        except OSError:  # the device cannot, or its packets are smaller
+            return False
+        self._user.datagrams_sent(len(run), size)
+        return True

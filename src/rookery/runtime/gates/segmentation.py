@@ -9,8 +9,7 @@ One size goes along with the bytes and says where to cut. On the wire nothing ch
 import contextlib
 import socket
 import sys
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from struct import Struct, error
 
 SEGMENTS_MAX = 64  # what every kernel that knows it accepts
@@ -38,19 +37,15 @@ def enable(sock: socket.socket) -> bool:
     return True
 
 
-def first_run(queue: Iterable[tuple[bytes, object]]) -> list[bytes]:
-    """The datagrams at the head of a queue of (datagram, target) that can go in one call."""
-    entries = iter(queue)
-    first, target = next(entries)
-    run, size, total = [first], len(first), len(first)
-    for datagram, to in islice(entries, SEGMENTS_MAX - 1):
-        total += len(datagram)
-        if len(datagram) > size or total > RUN_SIZE_MAX or to != target:
-            break
-        run.append(datagram)
-        if len(datagram) < size:
-            break
-    return run
+def run_length(datagrams: Sequence[bytes]) -> int:
+    """How many of these datagrams to one address, from the first on, can go in one call."""
+    size = len(datagrams[0])
+    run = datagrams[: min(SEGMENTS_MAX, max(RUN_SIZE_MAX // max(size, 1), 1))]
+    sizes = list(map(len, run))
+    if sizes.count(size) == len(run):  # as good as always
+        return len(run)
+    other = next(index for index, each in enumerate(sizes) if each != size)
+    return other + 1 if sizes[other] < size else other
 
 
 def cut_every(size: int) -> tuple[Ancillary]:
