@@ -109,8 +109,8 @@ COUNTERS = Counters(
     packets={"sent": 12, "forwarded": 7},
     dropped={"no route": 2},
     datagrams={"fallback": {"udp": 5, "dropped": 1}},
-    statements={"new": 9, "known": 30},
     endpoint={"DecodeError": 4},
+    bytes={"relayed": 8400},
     refused=(Refused("stale record", "dave", 3),),
 )
 

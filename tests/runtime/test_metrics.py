@@ -53,7 +53,7 @@ def test_counters_say_what_they_count_and_in_which_unit(metrics: Metrics) -> Non
     for name, kind in names.items():
         assert NAME.fullmatch(name)
         assert (kind == "counter") == name.endswith(
-            ("_bytes_total", "_packets_total", "_messages_total", "_frames_total")
+            ("_bytes_total", "_packets_total", "_frames_total")
         )
 
 
@@ -65,7 +65,9 @@ def test_they_are_what_the_snapshots_say(metrics: Metrics) -> None:
     assert value(metrics, "rookery_peer_in_bytes_total", peer=bob, name="bob") == 2_000_000
     assert value(metrics, "rookery_peer_rtt_seconds", peer=bob) == pytest.approx(0.000412)
     assert value(metrics, "rookery_peer_loss_ratio", peer=bob, direction="in") == 0.01
-    assert value(metrics, "rookery_route_members", reach="route") == 1
+    assert value(metrics, "rookery_route_members", reach="route") == 2
+    assert value(metrics, "rookery_route_members", reach="relay") == 0
+    assert value(metrics, "rookery_mesh_bytes_total", purpose="relayed") == 8400
     assert value(metrics, "rookery_route_packets_total", fate="forwarded") == 7
     assert value(metrics, "rookery_dropped_packets_total", reason="no route") == 2
     assert (

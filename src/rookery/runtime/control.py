@@ -141,6 +141,7 @@ class _Client:
                 case _:
                     for row in self._all(request.do):
                         await self._send(row)
+                        await asyncio.sleep(0)  # the node has other things to do, too
         except RookeryError as error:
             return end_of(error)
         return End()

@@ -72,13 +72,13 @@ class _NodeCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         yield from _of_node(self._node.status())
-        yield from _of_peers(self._node.peers())
+        yield from _of_peers(tuple(self._node.peers()))
         yield _gauge(
             "rookery_route_members",
-            "Other members by how they are reached.",
+            "Members by how they are reached.",
             ("reach",),
-            _count(route.reach.value for route in self._node.routes()),
-            (reach.value for reach in (Reach.DIRECT, Reach.ROUTE, Reach.NONE)),
+            _count(member.reach.value for member in self._node.members()),
+            (reach.value for reach in Reach),
         )
         yield from self._counters()
 
@@ -107,10 +107,10 @@ class _NodeCollector(Collector):
             },
         )
         yield _counter(
-            "rookery_statement_messages",
-            "Certificates, records and revocations by what became of them.",
-            ("fate",),
-            {(fate,): count for fate, count in counters.statements.items()},
+            "rookery_mesh_bytes",
+            "Bytes relayed for others, and sent to keep the realm in step.",
+            ("purpose",),
+            {(purpose,): count for purpose, count in counters.bytes.items()},
         )
         yield _counter(
             "rookery_endpoint_refused_packets",

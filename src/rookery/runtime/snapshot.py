@@ -6,7 +6,7 @@ Each is a row of its own; in JSON, `is` tells which. Times are Unix seconds wher
 `_at`, and lengths of time in the unit that it ends in. None is what is not known (yet).
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from enum import Enum
 from typing import Protocol
 
@@ -175,8 +175,8 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="c
     packets: dict[str, int] = {}  # on routes, by what became of them: sent, delivered, forwarded, …
     dropped: dict[str, int] = {}  # packets on routes, by reason
     datagrams: dict[str, dict[str, int]] = {}  # by class, then by what became of them
-    statements: dict[str, int] = {}  # certificates, records, revocations: new, known, stale, …
     endpoint: dict[str, int] = {}  # packets refused below the mesh, by kind of error
+    bytes: dict[str, int] = {}  # relayed for others, and sent to keep the realm in step
     refused: tuple[Refused, ...] = ()
 
 
@@ -237,9 +237,13 @@ class Controlled(Protocol):
     """A node that can be looked at: what the control socket and the metrics need of it."""
 
     def status(self) -> Status: ...
-    def peers(self) -> tuple[Peer, ...]: ...
-    def routes(self) -> tuple[Route, ...]: ...
-    def members(self) -> tuple[Member, ...]: ...
+    def peers(self) -> Iterable[Peer]: ...
+
+    def routes(self) -> Iterable[Route]:
+        """Each worked out when it is taken, for that may cost something in a large realm."""
+        ...
+
+    def members(self) -> Iterable[Member]: ...
     def counters(self) -> Counters: ...
 
     async def ping(self, hashname: str, timeout_s: float) -> PingReply:
