@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.errors import ProtocolError, UsageError
+from rookery.errors import DeniedError, ProtocolError, UsageError
 from rookery.identity import signing
 from rookery.mesh.invitations import Invited, secret_digest
 from rookery.runtime import realm_files
@@ -240,6 +240,26 @@ def test_only_the_founder_and_issuers_sign(tmp_path: Path, store: RealmStore) ->
     group.admit(own, NOW_S)
     assert not group.admit(made, NOW_S)  # she is the root's already
     assert issuer.membership(NOW_S).admit(made, NOW_S)
+
+
+def test_an_issuer_decides_only_of_those_it_took_in(tmp_path: Path) -> None:
+    own = certify(BOB, "bob", ["issuer"], from_s=NOW_S - 9, until_s=NOW_S + 500)
+    store = RealmStore.create(tmp_path / "issuer", REALM, own)
+    authority = RealmAuthority(store, BOB)
+    carol = identity("carol")
+    taken_in = authority.certify(
+        carol.keys[0x40], {}, hashname=carol.hashname, name="carol", roles=[]
+    )
+    store.add_statements([taken_in, certificate()])
+    alice = store.membership(time.time()).by_hashname(ALICE.hashname)
+    assert alice is not None
+    with pytest.raises(DeniedError, match="and alice is not one of them"):
+        authority.renew(alice)
+    with pytest.raises(DeniedError, match="and alice is not one of them"):
+        authority.revoke(ALICE.hashname)
+    authority.revoke(carol.hashname)
+    names = {member.name for member in store.membership(time.time()).members.values()}
+    assert names == {"alice", "bob"}
 
 
 def test_a_founder_is_the_first_member(tmp_path: Path) -> None:

@@ -138,6 +138,12 @@ VERBS = (
         "",
     ),
     Verb(
+        "realm",
+        "realm:app",
+        "Found a realm of endpoints that trust each other; invite, join, list and revoke members.",
+        "",
+    ),
+    Verb(
         "demo",
         "demo:demo",
         "Show it all on this machine: links, chat, stream, HTTP, sockets, box, router.",

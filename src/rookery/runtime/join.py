@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 
 import msgspec
 
@@ -29,6 +30,7 @@ from rookery.wire.statement import STATEMENT_SIZE_MAX
 from rookery.wire.uri import LinkAddress
 
 ANSWER_S = 30.0
+GOODBYE_S = 5.0
 
 NO_REQUEST = "not a request to join"
 TROUBLE = "the inviter cannot answer now, try again later"
@@ -90,8 +92,11 @@ class JoinDesk:
             self._refuse(hashname, TROUBLE, str(error))
             raise ProtocolError(TROUBLE) from error
         answer = JoinAnswer(redeemed.certificate, self._link())
-        await _send(channel, answer)
-        self._tell(redeemed)
+        try:
+            await _send(channel, answer)
+            await _received(channel)
+        finally:
+            self._tell(redeemed)  # it is a member from now on, whether it knows or not
 
     def _redeem(self, request: JoinRequest, hashname: str) -> Redeemed:
         """It is spent before it is answered; a lost answer can be asked for again."""
@@ -168,6 +173,14 @@ async def _send(channel: Conduit, answer: JoinAnswer) -> None:
         await channel.send(head, data[at : at + channel.fragment_size])
         head = {}
     await channel.end()
+
+
+async def _received(channel: Conduit) -> None:
+    """Until the guest has it all, or has gone."""
+    with suppress(TimeoutError, ChannelError):
+        async with asyncio.timeout(GOODBYE_S):
+            while await channel.receive() is not None:
+                pass
 
 
 async def _receive(channel: Conduit) -> JoinAnswer:

@@ -5,10 +5,10 @@ import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from rookery.errors import DecodeError, UsageError
+from rookery.errors import DecodeError, DeniedError, UsageError
 from rookery.identity import signing
 from rookery.identity.identity import Identity
-from rookery.identity.realm import Authority, Realm
+from rookery.identity.realm import Authority, Realm, issuer_of
 from rookery.mesh.invitation import LIFETIME_S, SECRET_SIZE, Invitation
 from rookery.mesh.invitations import Invited, secret_digest
 from rookery.mesh.membership import Member
@@ -133,6 +133,7 @@ class RealmAuthority:
         self, member: Member, roles: Iterable[str] | None = None, member_s: int = MEMBER_S
     ) -> bytes:
         """A younger certificate for a member, perhaps with other roles, for the realm to learn."""
+        self._check_power(member)
         old = Certificate.parse(Statement.parse(member.certificate).content)
         certificate = self.certify(
             old.key,
@@ -148,10 +149,25 @@ class RealmAuthority:
         return certificate
 
     def revoke(self, hashname: str) -> Revocation:
-        """End a membership, for the realm to learn."""
+        """End a membership, for the realm to learn; also one that is not known here yet."""
+        member = self.store.membership(time.time()).by_hashname(hashname)
+        if member is not None:
+            self._check_power(member)
         data = self._authority.revoke(hashname, int(time.time()))
         self.store.add_statements([data])
         return Revocation.parse(Statement.parse(data).content)
+
+    def _check_power(self, member: Member) -> None:
+        """An issuer's word counts only of those it took in."""
+        if not self._authority.issuer:
+            return
+        own = Certificate.parse(Statement.parse(self._authority.issuer).content)
+        issuer = issuer_of(Certificate.parse(Statement.parse(member.certificate).content))
+        if issuer is None or issuer.hashname != own.hashname:
+            raise DeniedError(
+                f"an issuer decides only of those it took in, and {member.name} is not one of "
+                "them; do this where the realm was founded"
+            )
 
 
 def _trust(key: bytes, message: bytes, signature: bytes) -> None:

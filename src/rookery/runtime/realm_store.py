@@ -86,7 +86,7 @@ class RealmStore:
         if stored is None:
             raise UsageError(
                 f"no realm in {folder}; found one with: rookery realm init {folder}, "
-                f"or join one with: rookery realm join URL {folder}"
+                f"or join one with: rookery realm join URL --realm {folder}"
             )
         if len(stored.root) != signing.KEY_SIZE:
             raise UsageError(f"{folder / _REALM} is damaged: the root key has the wrong size")
