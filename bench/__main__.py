@@ -17,6 +17,7 @@ from bench import (
     packets,
     profile,
     round_trip,
+    routes,
     stream,
     telehash_js,
     world,
@@ -35,6 +36,7 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Effort], list[Figure]]]] = {
     "crow": (crow.TITLE, crow.measure),
     "crow_broker": (crow_broker.TITLE, crow_broker.measure),
     "world": (world.TITLE, world.measure),
+    "routes": (routes.TITLE, routes.measure),
 }
 OTHERS: dict[str, Callable[[], None]] = {
     "profile": profile.write,

@@ -41,6 +41,12 @@ def test_a_choice_stays_the_same_value_until_something_changes() -> None:
     assert list(table.in_use) == [D]
 
 
+def test_the_routes_in_use_and_their_spares_are_listed() -> None:
+    table = RouteTable(graph_of(DIAMOND), A)
+    table.to(D, 0.0)
+    assert list(table.used()) == [(A, B, D), (A, C, D)]
+
+
 def test_news_that_does_not_matter_leaves_the_choice_as_it_was() -> None:
     graph = graph_of([*DIAMOND, (4, 5, 7)])
     table = RouteTable(graph, A)

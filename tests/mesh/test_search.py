@@ -97,6 +97,9 @@ def test_among_equal_ways_onward_the_smaller_id_wins() -> None:
     edges = [(0, 1, 1), (1, 2, 1), (1, 3, 1), (2, 4, 1), (3, 4, 1)]
     for order in (edges, edges[::-1]):
         assert cheapest(ShortestPaths(graph_of(order), A), node(4), 16) == (A, B, C, node(4))
+    later = [(0, 9, 1), (9, 2, 1), (9, 3, 1), (2, 4, 1), (3, 4, 1)]
+    found = cheapest(ShortestPaths(graph_of(later), A), node(4), 16)
+    assert found == (A, node(9), C, node(4))
 
 
 def test_among_equal_ways_onward_the_smaller_id_wins_even_if_it_is_found_later() -> None:

@@ -93,12 +93,14 @@ class RouteTable:
         if entry is not None and entry.generation == self._generation and now < entry.refresh_s:
             return entry.choice
         self._catch_up()
-        if entry is not None and self._stands(entry, now):
-            return entry.choice
-        choice = self.routes.to(destination, None if entry is None else entry.choice, now)
-        if choice is None:
+        previous = None if entry is None else entry.choice
+        decision = self.routes.decide(destination, previous)
+        if decision is None:
             self._entries.pop(destination, None)
             return None
+        if entry is not None and decision.route == entry.choice.route and self._stands(entry, now):
+            return entry.choice
+        choice = self.routes.choice(decision, previous, now)
         if entry is None and len(self._entries) == DESTINATIONS_MAX:
             del self._entries[next(iter(self._entries))]
         if entry is not None and _same_routes(choice, entry.choice):
@@ -129,12 +131,9 @@ class RouteTable:
         return weigh_all(self.routes, destination, choice, now)
 
     def _stands(self, entry: _Entry, now: float) -> bool:
-        """Whether the choice is as good as a new one, but perhaps for its spares."""
-        choice, routes = entry.choice, self.routes
-        decision = routes.decide(choice.route.nodes[-1], choice)
-        if decision is None or decision.route != choice.route:
-            return False
-        if any(routes.priced(spare.nodes) != spare for spare in choice.alternates):
+        """Whether its spares are as they were, and need not be looked for again yet."""
+        spares = entry.choice.alternates
+        if any(self.routes.priced(spare.nodes) != spare for spare in spares):
             return False
         due_s = entry.searched_s + SPARES_REFRESH_S
         if now >= due_s:

@@ -64,19 +64,7 @@ class Routes:
     ) -> Choice | None:
         """The choice to make when `previous` is in use; None when nothing leads there."""
         decision = self.decide(destination, previous)
-        if decision is None:
-            return None
-        spares = self.spares(decision.route)
-        alternates = tuple(spare.route for spare in spares)
-        explanation = Explanation(
-            source=self.source,
-            destination=destination,
-            at_s=now,
-            policy=self.policy,
-            candidates=decision.candidates + spares,
-            previous=None if previous is None else self._before(previous, decision.route),
-        )
-        return Choice(decision.route, alternates, explanation)
+        return None if decision is None else self.choice(decision, previous, now)
 
     def decide(self, destination: NodeId, previous: Choice | None) -> Decision | None:
         """Rules 1 to 4."""
@@ -96,6 +84,19 @@ class Routes:
         if held is None and previous is not None:
             candidates.append(self._gone(previous.route))
         return Decision(chosen, tuple(candidates))
+
+    def choice(self, decision: Decision, previous: Choice | None, now: float) -> Choice:
+        """The decision with its spares, and why."""
+        spares = self.spares(decision.route)
+        explanation = Explanation(
+            source=self.source,
+            destination=decision.route.nodes[-1],
+            at_s=now,
+            policy=self.policy,
+            candidates=decision.candidates + spares,
+            previous=None if previous is None else self._before(previous, decision.route),
+        )
+        return Choice(decision.route, tuple(spare.route for spare in spares), explanation)
 
     def best(self, destination: NodeId) -> Route | None:
         """Rules 1 and 2."""

@@ -15,6 +15,7 @@ from rookery.wire.node_id import NodeId
 
 Nodes = tuple[NodeId, ...]
 _NO_EDGES: frozenset[Edge] = frozenset()
+_NOBODY: frozenset[NodeId] = frozenset()
 
 
 def cheapest(
@@ -35,9 +36,11 @@ def cheapest(
 def _guided(
     paths: ShortestPaths, destination: NodeId, without: Container[NodeId], cut: AbstractSet[Edge]
 ) -> Nodes | None:
-    labels, source, graph = paths.labels, paths.source, paths.graph
+    labels, source = paths.labels, paths.source
+    weights, relays = paths.graph.weights, paths.graph.relays
     if destination not in labels or destination == source:
         return None
+    severed = _severed(cut)
     remaining = {destination: 0}  # the weight from a node on to the destination,
     onward: dict[NodeId, NodeId] = {}  # and the next node there
     heap = [(labels[destination], destination)]
@@ -48,18 +51,28 @@ def _guided(
         weight_on = remaining[node]
         if total > weight_on + labels[node]:
             continue  # a better way from here was found meanwhile
-        for peer, weight in graph.weights[node].items():
-            if peer != source and (peer in without or peer not in graph.relays):
-                continue
-            if peer not in labels or (cut and edge(node, peer) in cut):
-                continue
+        barred = severed.get(node, _NOBODY)
+        for peer, weight in weights[node].items():
             offer, known = weight_on + weight, remaining.get(peer, UNREACHED)
+            if offer > known or peer in barred or peer not in labels:
+                continue
+            if peer != source and (peer in without or peer not in relays):
+                continue
             if offer < known:
                 remaining[peer], onward[peer] = offer, node
                 heappush(heap, (offer + labels[peer], peer))
-            elif offer == known and node < onward[peer]:
+            elif node < onward[peer]:
                 onward[peer] = node
     return None
+
+
+def _severed(cut: AbstractSet[Edge]) -> dict[NodeId, set[NodeId]]:
+    """Whom each node is cut off from."""
+    severed: dict[NodeId, set[NodeId]] = {}
+    for u, v in cut:
+        severed.setdefault(u, set()).add(v)
+        severed.setdefault(v, set()).add(u)
+    return severed
 
 
 def _followed(onward: dict[NodeId, NodeId], source: NodeId, destination: NodeId) -> Nodes:
