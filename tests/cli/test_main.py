@@ -9,6 +9,7 @@ import pytest
 
 from rookery.cli.crow import VERBS as CROW_VERBS
 from rookery.cli.main import VERBS, main
+from rookery.cli.realm import VERBS as REALM_VERBS
 from tests.cli.program import PROGRAM, rookery
 
 
@@ -46,14 +47,15 @@ def test_help_loads_no_verb() -> None:
     "words",
     [[verb.name] for verb in VERBS]
     + [["id", "new"], ["box", "put"]]
-    + [["crow", verb.name] for verb in CROW_VERBS],
+    + [["crow", verb.name] for verb in CROW_VERBS]
+    + [["realm", verb.name] for verb in REALM_VERBS],
     ids=" ".join,
 )
 def test_every_verb_explains_itself(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*words, "--help"]) == 0
     help_text = capsys.readouterr().out
     assert f"rookery {' '.join(words)}" in help_text
-    if words not in (["id"], ["box"], ["crow"]):  # these have verbs of their own
+    if words not in (["id"], ["box"], ["crow"], ["realm"]):  # these have verbs of their own
         assert "Example:" in help_text
         assert "--json" in help_text
 

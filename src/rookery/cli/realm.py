@@ -3,65 +3,85 @@
 Its verbs are imported when they are called, as those of the program itself.
 """
 
+from typing import NamedTuple
+
 from cyclopts import App
 
-app = App(name="realm")
 
-app.command(
-    "rookery.cli.realm_members:init",
-    name="init",
-    help="Found a realm in a new folder, with us as its first member.",
-    help_epilogue="Example:  rookery realm init home --name home --id alice\n\n"
-    "The folder then holds the realm's secret, authority.key: whoever has it decides who is in "
-    "the realm. Keep a copy in a safe place.",
+class Verb(NamedTuple):
+    name: str
+    function: str  # "module:function" below rookery.cli
+    help: str
+    example: str
+    remark: str = ""
+
+
+VERBS = (
+    Verb(
+        "init",
+        "realm_members:init",
+        "Found a realm in a new folder, with us as its first member.",
+        "rookery realm init home --name home --id alice",
+        "The folder then holds the realm's secret, authority.key: whoever has it decides who is "
+        "in the realm. Keep a copy in a safe place.",
+    ),
+    Verb(
+        "invite",
+        "realm_invite:invite",
+        "Print a URL that lets one endpoint join, once, for an hour.",
+        "rookery realm invite --realm home --link alice.link --qr",
+        "Our node must be running with this realm, for that is where the guest joins; where none "
+        "is, --wait does it. The URL is a secret until it is used.",
+    ),
+    Verb(
+        "join",
+        "realm_invite:join",
+        "Redeem an invitation; a new folder then holds our membership.",
+        "rookery realm join rookery:join/aeaaa… --realm home --id bob",
+    ),
+    Verb(
+        "show",
+        "realm_members:show",
+        "Show a realm and what we are in it.",
+        "rookery realm show --realm home",
+    ),
+    Verb(
+        "members",
+        "realm_members:members",
+        "List who is in the realm, and who was, as far as this folder knows.",
+        "rookery realm members --realm home --json",
+    ),
+    Verb(
+        "renew",
+        "realm_members:renew",
+        "Give a member a new certificate: more time, or other roles.",
+        "rookery realm renew bob --realm home --roles relay,exit",
+    ),
+    Verb(
+        "revoke",
+        "realm_members:revoke",
+        "End a membership; a running node tells all others within seconds.",
+        "rookery realm revoke bob --realm home",
+    ),
+    Verb(
+        "invitations",
+        "realm_invite:invitations",
+        "List the invitations given out: open, or used by whom, and who came too late.",
+        "rookery realm invitations --realm home",
+    ),
+    Verb(
+        "withdraw",
+        "realm_invite:withdraw",
+        "Take an open invitation back.",
+        "rookery realm withdraw 1f2e3d4c --realm home",
+    ),
 )
-app.command(
-    "rookery.cli.realm_invite:invite",
-    name="invite",
-    help="Print a URL that lets one endpoint join, once, for an hour.",
-    help_epilogue="Example:  rookery realm invite --realm home --link alice.link --qr\n\n"
-    "Our node must be running with this realm, for that is where the guest joins; where none "
-    "is, --wait does it. The URL is a secret until it is used.",
-)
-app.command(
-    "rookery.cli.realm_invite:join",
-    name="join",
-    help="Redeem an invitation; a new folder then holds our membership.",
-    help_epilogue="Example:  rookery realm join rookery:join/… --realm home --id bob",
-)
-app.command(
-    "rookery.cli.realm_members:show",
-    name="show",
-    help="Show a realm and what we are in it.",
-    help_epilogue="Example:  rookery realm show --realm home",
-)
-app.command(
-    "rookery.cli.realm_members:members",
-    name="members",
-    help="List who is in the realm, and who was, as far as this folder knows.",
-    help_epilogue="Example:  rookery realm members --realm home --json",
-)
-app.command(
-    "rookery.cli.realm_members:renew",
-    name="renew",
-    help="Give a member a new certificate: more time, or other roles.",
-    help_epilogue="Example:  rookery realm renew bob --realm home --roles relay,exit",
-)
-app.command(
-    "rookery.cli.realm_members:revoke",
-    name="revoke",
-    help="End a membership. A running node tells all others within seconds.",
-    help_epilogue="Example:  rookery realm revoke HASHNAME --realm home",
-)
-app.command(
-    "rookery.cli.realm_invite:invitations",
-    name="invitations",
-    help="List the invitations given out: open or used, by whom, and who came too late.",
-    help_epilogue="Example:  rookery realm invitations --realm home",
-)
-app.command(
-    "rookery.cli.realm_invite:withdraw",
-    name="withdraw",
-    help="Take an open invitation back.",
-    help_epilogue="Example:  rookery realm withdraw 1f2e3d4c --realm home",
-)
+
+app = App(name="realm")
+for verb in VERBS:
+    app.command(
+        f"rookery.cli.{verb.function}",
+        name=verb.name,
+        help=verb.help,
+        help_epilogue=f"Example:  {verb.example}\n\n{verb.remark}".strip(),
+    )
