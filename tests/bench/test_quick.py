@@ -1,6 +1,6 @@
 """The benches run: one quick turn of those that use every part of the package."""
 
-from bench import handshakes, memory, stream
+from bench import handshakes, memory, routes, stream
 from bench.ends import Way
 from bench.figure import QUICK, Figure
 from bench.table import document
@@ -21,6 +21,12 @@ def test_handshakes_are_measured_beside_the_bare_cryptography() -> None:
 def test_idle_links_are_counted_and_weighed() -> None:
     figure = memory.idle_links(QUICK.links)
     assert figure.what.startswith(f"{QUICK.links} idle links")
+
+
+def test_disjoint_routes_are_found_faster_than_networkx_finds_them() -> None:
+    figure = routes.disjoint(routes.Mesh(1), QUICK)
+    assert figure.ratio is not None
+    assert figure.ratio < 1
 
 
 def test_a_ratio_needs_a_limit() -> None:

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from rookery.mesh.explanation import Candidate, Explanation, Previous, Verdict
+from rookery.mesh.explanation import Candidate, Explanation, Previous, Verdict, with_spares
 from rookery.mesh.graph import AVOIDED_US
 from rookery.mesh.route import Policy, Route
 from rookery.wire.node_id import NodeId
@@ -70,6 +70,19 @@ def test_every_verdict_has_its_reason(verdict: Verdict, reason: str) -> None:
     assert (told.chosen is not None) == reason.startswith("chosen")
 
 
+def test_a_loser_that_stands_by_is_told_of_once() -> None:
+    loser = Candidate(DIRECT, Verdict.DETOUR_CLEARLY_CHEAPER, 0.678)
+    spare = Candidate(DIRECT, Verdict.SPARE, stands_by=True)
+    other = Candidate(Route((A, C, D), (9000, 9000)), Verdict.SPARE, stands_by=True)
+    told = explanation(*with_spares((Candidate(DETOUR, Verdict.CHEAPEST), loser), (spare, other)))
+    assert told.lines(name)[3:-1] == [
+        "  ada – dot  18.0 ms",
+        "      lost: the detour costs 0.68 × this, below 0.8; stands by as a spare",
+        "  ada – cy – dot  18.0 ms = 9.0 + 9.0",
+        "      spare: shares no node with the routes above",
+    ]
+
+
 def test_without_a_route_it_says_so() -> None:
     assert explanation().lines(name)[0] == "to dot: no route; nothing that counts leads there"
     unknown = msgspec.structs.replace(explanation(), is_known=False)
@@ -109,6 +122,7 @@ def test_programs_read_json() -> None:
                 "cost_us": 18_000,
                 "verdict": "gone",
                 "chosen": False,
+                "spare": False,
                 "ratio": None,
                 "culprits": [["ada", "dot"]],
                 "reason": "gone: was in use, but ada – dot no longer carries it",

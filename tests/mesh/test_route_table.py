@@ -90,8 +90,8 @@ def test_a_choice_tells_what_changed_since_the_one_before() -> None:
     assert [one.verdict for one in choice.explanation.candidates] == [
         Verdict.CHEAPEST,
         Verdict.LET_GO,
-        Verdict.SPARE,
     ]
+    assert choice.explanation.candidates[1].stands_by
 
 
 def test_the_route_in_use_is_held_across_changes() -> None:

@@ -23,8 +23,7 @@ def choose(graph: Graph, previous: Choice | None = None) -> Choice:
 
 
 def verdicts(choice: Choice) -> dict[tuple[bytes, ...], Verdict]:
-    """Of each way the first verdict, which is about the choice itself."""
-    return {one.route.nodes: one.verdict for one in reversed(choice.explanation.candidates)}
+    return {one.route.nodes: one.verdict for one in choice.explanation.candidates}
 
 
 def test_the_cheapest_route_is_taken() -> None:

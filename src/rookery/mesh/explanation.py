@@ -52,6 +52,7 @@ class Candidate(msgspec.Struct, frozen=True):
     verdict: Verdict
     ratio: float | None = None  # to what the verdict compares it with
     culprits: tuple[Culprit, ...] = ()  # what stood in the way
+    stands_by: bool = False  # as a spare
 
 
 class Previous(msgspec.Struct, frozen=True):
@@ -82,7 +83,7 @@ class Explanation(msgspec.Struct, frozen=True):
         for candidate in self.candidates:
             mark = "*" if candidate.verdict in CHOSEN else " "
             lines.append(f"{mark} {_way(candidate.route.nodes, name)}  {_cost(candidate.route)}")
-            lines.append(f"      {_reason(candidate, self.policy, name)}")
+            lines.append(f"      {_account(candidate, self.policy, name)}")
         if self.previous is not None:
             lines.append(_before(self.previous, name))
         policy = self.policy
@@ -111,6 +112,25 @@ class Explanation(msgspec.Struct, frozen=True):
         if self.is_known:
             return f"to {target}: no route; nothing that counts leads there"
         return f"to {target}: no route; it has no link that we know of"
+
+
+def with_spares(
+    weighed: tuple[Candidate, ...], spares: tuple[Candidate, ...]
+) -> tuple[Candidate, ...]:
+    """Both, but a loser that stands by is told of once."""
+    standing_by = {spare.route for spare in spares}
+    losers = {candidate.route for candidate in weighed}
+    marked = [
+        msgspec.structs.replace(candidate, stands_by=candidate.route in standing_by)
+        for candidate in weighed
+    ]
+    return (*marked, *(spare for spare in spares if spare.route not in losers))
+
+
+def _account(candidate: Candidate, policy: Policy, name: Name) -> str:
+    reason = _reason(candidate, policy, name)
+    is_loser = candidate.verdict not in (Verdict.SPARE, Verdict.SPARE_SHARING_NODES)
+    return f"{reason}; stands by as a spare" if candidate.stands_by and is_loser else reason
 
 
 def _reason(candidate: Candidate, policy: Policy, name: Name) -> str:
@@ -190,9 +210,10 @@ def _candidate_json(candidate: Candidate, policy: Policy, name: Name) -> JsonObj
         "cost_us": route.cost_us,
         "verdict": candidate.verdict.value,
         "chosen": candidate.verdict in CHOSEN,
+        "spare": candidate.stands_by,
         "ratio": candidate.ratio,
         "culprits": [[name(node) for node in culprit] for culprit in candidate.culprits],
-        "reason": _reason(candidate, policy, name),
+        "reason": _account(candidate, policy, name),
     }
 
 

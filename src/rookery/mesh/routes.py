@@ -22,7 +22,14 @@ from itertools import pairwise
 
 import msgspec
 
-from rookery.mesh.explanation import Candidate, Culprit, Explanation, Previous, Verdict
+from rookery.mesh.explanation import (
+    Candidate,
+    Culprit,
+    Explanation,
+    Previous,
+    Verdict,
+    with_spares,
+)
 from rookery.mesh.graph import Edge, Graph, edge
 from rookery.mesh.route import Policy, Route
 from rookery.mesh.search import cheapest
@@ -93,7 +100,7 @@ class Routes:
             destination=decision.route.nodes[-1],
             at_s=now,
             policy=self.policy,
-            candidates=decision.candidates + spares,
+            candidates=with_spares(decision.candidates, spares),
             previous=None if previous is None else self._before(previous, decision.route),
         )
         return Choice(decision.route, tuple(spare.route for spare in spares), explanation)
@@ -116,15 +123,14 @@ class Routes:
             nodes = cheapest(self.paths, destination, hop_max, without=used, cut=cut)
             if nodes is None:
                 break
-            spares.append(Candidate(_known(self.priced(nodes)), Verdict.SPARE))
+            spares.append(self._spare(nodes, Verdict.SPARE))
             used.update(nodes[1:-1])
             cut |= _edges(nodes)
         if not spares and self.policy.disjoint_max > 1:
             nodes = cheapest(self.paths, destination, hop_max, cut=cut)
             if nodes is not None:
                 shared = tuple((node,) for node in nodes[1:-1] if node in used)
-                sharing = Verdict.SPARE_SHARING_NODES
-                spares.append(Candidate(_known(self.priced(nodes)), sharing, culprits=shared))
+                spares.append(self._spare(nodes, Verdict.SPARE_SHARING_NODES, shared))
         return tuple(spares)
 
     def priced(self, nodes: tuple[NodeId, ...]) -> Route | None:
@@ -155,6 +161,13 @@ class Routes:
             return Candidate(loser, Verdict.LET_GO, theirs / ours)
         return Candidate(loser, Verdict.DEARER, loser.cost_us / chosen.cost_us)
 
+    def _spare(
+        self, nodes: tuple[NodeId, ...], verdict: Verdict, shared: tuple[Culprit, ...] = ()
+    ) -> Candidate:
+        route = self.priced(nodes)
+        assert route is not None  # it was just found
+        return Candidate(route, verdict, culprits=shared, stands_by=True)
+
     def _gone(self, route: Route) -> Candidate:
         relays = self.graph.relays
         culprits: list[Culprit] = [
@@ -173,8 +186,3 @@ class Routes:
 
 def _edges(nodes: tuple[NodeId, ...]) -> set[Edge]:
     return {edge(u, v) for u, v in pairwise(nodes)}
-
-
-def _known(route: Route | None) -> Route:
-    assert route is not None  # it was just found
-    return route

@@ -9,7 +9,7 @@ people and tests, not for every packet.
 from collections.abc import Iterator
 from itertools import pairwise
 
-from rookery.mesh.explanation import Candidate, Culprit, Explanation, Verdict
+from rookery.mesh.explanation import Candidate, Culprit, Explanation, Verdict, with_spares
 from rookery.mesh.graph import AVOIDED_US, HOP_BITS, Graph
 from rookery.mesh.route import Route
 from rookery.mesh.routes import Choice, Routes
@@ -29,7 +29,7 @@ def weigh_all(
     candidates: list[Candidate] = []
     decision = None if choice is None else routes.decide(destination, choice)
     if decision is not None:
-        candidates += decision.candidates + routes.spares(decision.route)
+        candidates += with_spares(decision.candidates, routes.spares(decision.route))
     chosen = None if decision is None else decision.route
     seen = {candidate.route for candidate in candidates}
     for candidate in _others(routes, destination, chosen):
