@@ -1,10 +1,13 @@
 """The two messages of joining."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.errors import AuthenticationError, DecodeError, ProtocolError, RemoteError
+from rookery.identity.hashname import hashname
+from rookery.identity.realm import Realm
 from rookery.mesh.join import JoinAnswer, JoinRequest
 from rookery.wire.lob import JsonObject
 from rookery.wire.path import NetPath
@@ -12,7 +15,7 @@ from rookery.wire.uri import LinkAddress
 from tests.mesh.realms import NOW_S, REALM, ROOT, certify, identity
 
 ALICE = identity("alice", (0x3A, 0x40))
-REQUEST = JoinRequest(bytes(range(16)), "alice", ALICE.keys[0x40], dict(ALICE.intermediates(0x40)))
+REQUEST = JoinRequest.of(REALM, bytes(range(16)), "alice", ALICE)
 LINK = LinkAddress(ALICE.hashname, dict(ALICE.keys), (NetPath("udp4", "192.0.2.1", 1),))
 ANSWER = JoinAnswer(certify(ALICE, "alice"), LINK)
 
@@ -20,13 +23,34 @@ values = st.none() | st.integers() | st.text(max_size=80) | st.dictionaries(st.t
 
 
 def test_a_request_survives_the_wire() -> None:
-    assert JoinRequest.parse(REQUEST.head(), REQUEST.body(), ALICE.hashname) == REQUEST
+    parsed = JoinRequest.parse(REQUEST.head(), REQUEST.body())
+    assert parsed == REQUEST
+    parsed.check(REALM, ALICE.hashname)
     assert repr(REQUEST) == "JoinRequest('alice')"
 
 
 def test_a_request_is_for_the_keys_of_the_link_it_came_over() -> None:
     with pytest.raises(AuthenticationError, match="other end"):
-        JoinRequest.parse(REQUEST.head(), REQUEST.body(), identity("bob").hashname)
+        REQUEST.check(REALM, identity("bob").hashname)
+
+
+def test_a_signing_key_is_shown_to_be_ones_own() -> None:
+    """The link proves the other half of the key only; somebody else's could be put beside it."""
+    mallory = identity("mallory")
+    key = mallory.keys[0x40][:32] + ALICE.keys[0x40][32:]
+    borrowed = msgspec.structs.replace(
+        JoinRequest.of(REALM, REQUEST.secret, "mallory", mallory), key=key
+    )
+    with pytest.raises(AuthenticationError, match="signature"):
+        borrowed.check(REALM, hashname({0x40: key}))
+
+
+def test_a_proof_is_for_one_realm_and_one_secret() -> None:
+    with pytest.raises(AuthenticationError, match="signature"):
+        REQUEST.check(Realm("other", bytes(32)), ALICE.hashname)
+    other = msgspec.structs.replace(REQUEST, secret=bytes(16))
+    with pytest.raises(AuthenticationError, match="signature"):
+        other.check(REALM, ALICE.hashname)
 
 
 @pytest.mark.parametrize(
@@ -35,18 +59,18 @@ def test_a_request_is_for_the_keys_of_the_link_it_came_over() -> None:
 )
 def test_a_request_needs_a_secret_and_a_name(change: JsonObject) -> None:
     with pytest.raises(DecodeError):
-        JoinRequest.parse({**REQUEST.head(), **change}, REQUEST.body(), ALICE.hashname)
+        JoinRequest.parse({**REQUEST.head(), **change}, REQUEST.body())
 
 
-@pytest.mark.parametrize("body", [b"", bytes(63), bytes(65), bytes(64 + 8 * 33)])
+@pytest.mark.parametrize("body", [b"", bytes(127), bytes(129), bytes(128 + 8 * 33)])
 def test_a_request_needs_keys(body: bytes) -> None:
     with pytest.raises(DecodeError, match="without keys"):
-        JoinRequest.parse(REQUEST.head(), body, ALICE.hashname)
+        JoinRequest.parse(REQUEST.head(), body)
 
 
 def test_another_version_is_refused() -> None:
     with pytest.raises(ProtocolError, match="version 1"):
-        JoinRequest.parse({**REQUEST.head(), "v": 2}, REQUEST.body(), ALICE.hashname)
+        JoinRequest.parse({**REQUEST.head(), "v": 2}, REQUEST.body())
     with pytest.raises(ProtocolError, match="version 1"):
         JoinAnswer.parse({}, b"")
 
@@ -79,6 +103,6 @@ def test_an_answer_needs_a_link_and_a_certificate(link: object, size: int) -> No
 )
 def test_arbitrary_requests_and_answers_are_refused_cleanly(head: JsonObject, body: bytes) -> None:
     with pytest.raises(RemoteError):
-        JoinRequest.parse(head, body, ALICE.hashname)
+        JoinRequest.parse(head, body).check(REALM, ALICE.hashname)
     with pytest.raises(RemoteError):
         JoinAnswer.parse({**head, "link": head.get("name")}, body).check(REALM, "", NOW_S)

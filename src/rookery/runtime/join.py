@@ -81,7 +81,8 @@ class JoinDesk:
         hashname = channel.link.hashname
         try:
             self._attempts.begin(hashname, time.monotonic())
-            request = JoinRequest.parse(*channel.opening, hashname)
+            request = JoinRequest.parse(*channel.opening)
+            request.check(self._store.realm, hashname)
             async with self._turn:
                 redeemed = await asyncio.to_thread(self._redeem, request, hashname)
         except RemoteError as error:
@@ -151,8 +152,7 @@ async def join(mesh: Mesh, invitation: Invitation, name: str, timeout_s: float) 
 
 async def redeem(link: Opener, invitation: Invitation, identity: Identity, name: str) -> JoinAnswer:
     """Ask over a link to the inviter."""
-    key, others = identity.keys[CSID_40], dict(identity.intermediates(CSID_40))
-    request = JoinRequest(invitation.secret, name, key, others)
+    request = JoinRequest.of(invitation.realm, invitation.secret, name, identity)
     channel = link.open(TYPE, request.head(), request.body())
     try:
         async with asyncio.timeout(ANSWER_S):
