@@ -23,6 +23,7 @@ from rookery.wire.flood import (
     Statements,
     Summary,
     Want,
+    key_of,
     parse_digest,
     statement_key,
 )
@@ -179,6 +180,16 @@ def test_records_come_in_the_later_buckets(kind: int, key: bytes) -> None:
 def test_other_statements_go_by_what_they_say() -> None:
     assert statement_key(b"one") != statement_key(b"two")
     assert len(Key(CERTIFICATE, statement_key(b"one")).key) == 8
+
+
+def test_the_key_of_a_statement_is_read_without_parsing_it() -> None:
+    origin = b"origin-0"
+    record = b"\x01\x02" + bytes(8) + origin + bytes(100)
+    assert key_of(record) == Key(RECORD, origin)
+    certificate = b"\x01\x01" + bytes(100)
+    assert key_of(certificate) == Key(CERTIFICATE, statement_key(certificate))
+    with pytest.raises(DecodeError, match="wrong size"):
+        key_of(record[:17])
 
 
 def test_a_crowded_bucket_still_fits_a_frame() -> None:

@@ -21,7 +21,7 @@ from rookery.identity.signing import Verify
 from rookery.mesh.bucket import Bucket
 from rookery.mesh.inventory import Inventory
 from rookery.mesh.membership import Member, Membership
-from rookery.wire.flood import Entry, Key, statement_key
+from rookery.wire.flood import Entry, Key, key_of
 from rookery.wire.node_id import NodeId
 from rookery.wire.record import Record, Version, version_of
 from rookery.wire.statement import (
@@ -121,8 +121,18 @@ class Database:
     def inventory(self, now: float) -> Inventory:
         """What we hold, in step with the membership to the second."""
         if now - self._reconciled_at >= _RECONCILE_S:
-            self._reconcile(now)
+            self.reconcile(now)
         return self._inventory
+
+    def certificate(self, node: NodeId) -> Key | None:
+        """The key of a member's certificate, which others may lack."""
+        member = self.membership.member(node)
+        if member is None:
+            return None
+        key = key_of(member.certificate)
+        if key.key not in self._others:
+            self._put_other(key, member.certificate)
+        return key
 
     def publish(self, data: bytes, now: float) -> None:
         """Hold a record that we made ourselves."""
@@ -139,11 +149,10 @@ class Database:
             raise DecodeError("statement of an unknown version or kind")
         if data[1] == RECORD:
             return self._offer_record(data, now, unix_s)
-        key = Key(data[1], statement_key(data))
+        key = key_of(data)
         if key.key in self._others or not self.membership.admit(data, unix_s):
             return Verdict.KNOWN
-        self._others[key.key] = data
-        self._inventory.put(key)
+        self._put_other(key, data)
         self._reconciled_at = float("-inf")  # it may have replaced or ended others
         return Verdict.NEW
 
@@ -229,7 +238,11 @@ class Database:
             self._inventory.remove(Key(RECORD, node))
             self._changed.add(node)
 
-    def _reconcile(self, now: float) -> None:
+    def _put_other(self, key: Key, data: bytes) -> None:
+        self._others[key.key] = data
+        self._inventory.put(key)
+
+    def reconcile(self, now: float) -> None:
         """The membership also changes by time, and by what links show: catch up with it."""
         self._reconciled_at = now
         held = {data: key for key, data in self._others.items()}
@@ -238,9 +251,7 @@ class Database:
             del self._others[held[data]]
             self._inventory.remove(Key(data[1], held[data]))
         for data in current - held.keys():
-            key = Key(data[1], statement_key(data))
-            self._others[key.key] = data
-            self._inventory.put(key)
+            self._put_other(key_of(data), data)
         for node in self._origins.keys() - self.membership.members.keys():
             self.forget(node)
 

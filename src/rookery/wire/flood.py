@@ -27,13 +27,14 @@ import msgspec
 
 from rookery.errors import DecodeError
 from rookery.wire.frames import DIGEST, STATEMENTS, SUMMARY, WANT
-from rookery.wire.statement import KINDS, RECORD, STATEMENT_SIZE_MAX
+from rookery.wire.statement import KINDS, REALM_ID_SIZE, RECORD, STATEMENT_SIZE_MAX
 
 KEY_SIZE = 8
 BUCKETS = 256
 BODY_SIZE = 1200  # what a sender fills a frame up to
 SUMMARY_SIZE_MAX = 1 << 14
 
+_ORIGIN_AT = 2 + REALM_ID_SIZE  # in a record's statement
 _ROOT_SIZE = 8
 _DIGEST_SIZE = 4
 _SIZE = struct.Struct(">H")
@@ -84,6 +85,15 @@ class Section(NamedTuple):
 def statement_key(data: bytes) -> bytes:
     """The key of a statement that is no record."""
     return blake2b(data, digest_size=KEY_SIZE).digest()
+
+
+def key_of(data: bytes) -> Key:
+    """Which statement these bytes would be, whatever they are worth."""
+    if len(data) < _ORIGIN_AT + KEY_SIZE:
+        raise DecodeError("statement of a wrong size")
+    if data[1] == RECORD:
+        return Key(RECORD, data[_ORIGIN_AT : _ORIGIN_AT + KEY_SIZE])
+    return Key(data[1], statement_key(data))
 
 
 class Statements(msgspec.Struct, frozen=True):

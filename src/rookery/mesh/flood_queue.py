@@ -1,0 +1,68 @@
+"""Flood queue: what one neighbour is still to be sent, as keys and not as bytes."""
+
+from rookery.mesh.database import Database
+from rookery.wire.flood import BODY_SIZE, Key, Section, Statements, Summary
+from rookery.wire.statement import RECORD
+
+WAITING_MAX = 2048  # statements
+
+_LENGTH_SIZE = 2
+
+
+class FloodQueue:
+    """Certificates and revocations leave before the records that need them."""
+
+    __slots__ = ("_others", "_records", "buckets", "has_overflowed")
+
+    def __init__(self) -> None:
+        self._others: dict[Key, None] = {}
+        self._records: dict[Key, None] = {}
+        self.buckets: set[int] = set()  # of which a summary is to be sent
+        self.has_overflowed = False  # something did not fit, and only a comparison brings it
+
+    def __bool__(self) -> bool:
+        return bool(self._others or self._records or self.buckets)
+
+    def add(self, key: Key) -> None:
+        waiting = self._records if key.kind == RECORD else self._others
+        if key not in waiting and len(waiting) >= WAITING_MAX:
+            self.has_overflowed = True
+        else:
+            waiting[key] = None
+
+    def discard(self, key: Key) -> None:
+        """The neighbour has it by now."""
+        (self._records if key.kind == RECORD else self._others).pop(key, None)
+
+    def next_frame(self, database: Database, now: float) -> tuple[bytes, bytes] | None:
+        """Head and body of a full frame, or of as much as there is."""
+        statements = self._statements(database)
+        if statements:
+            return Statements(statements).serialize()
+        return self._summary(database, now)
+
+    def _statements(self, database: Database) -> tuple[bytes, ...]:
+        statements: list[bytes] = []
+        size = 0
+        for waiting in (self._others, self._records):
+            for key in list(waiting):
+                data = database.statement(key)
+                if data is not None:
+                    size += _LENGTH_SIZE + len(data)
+                    if statements and size > BODY_SIZE:
+                        return tuple(statements)
+                    statements.append(data)
+                del waiting[key]
+        return tuple(statements)
+
+    def _summary(self, database: Database, now: float) -> tuple[bytes, bytes] | None:
+        sections: list[Section] = []
+        size = 0
+        for bucket in sorted(self.buckets):
+            section = database.inventory(now).section(bucket)
+            size += section.size
+            if sections and size > BODY_SIZE:
+                break
+            sections.append(section)
+            self.buckets.discard(bucket)
+        return Summary(tuple(sections)).serialize() if sections else None

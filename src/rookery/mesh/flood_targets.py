@@ -1,0 +1,31 @@
+"""Flood targets: the six neighbours that news is passed on to.
+
+Three are the cheapest: news travels fast. Two are next to us, above and below, in the circle of
+all our neighbours' ids: where everybody has links to everybody, that alone reaches everybody,
+while with a choice by chance one node in a few hundred would be chosen by nobody. The last one is
+chosen by hash: a shortcut, which another node does not choose alike.
+"""
+
+from collections.abc import Mapping
+from hashlib import blake2b
+
+from rookery.wire.node_id import NodeId
+
+TARGETS_MAX = 6
+CHEAPEST = 3
+
+
+def flood_targets(own: NodeId, costs: Mapping[NodeId, int]) -> tuple[NodeId, ...]:
+    if len(costs) <= TARGETS_MAX:
+        return tuple(costs)
+    ring = sorted(costs)
+    above = next((node for node in ring if node > own), ring[0])
+    below = next((node for node in reversed(ring) if node < own), ring[-1])
+    cheapest = sorted(costs, key=lambda node: (costs[node], node))
+    by_hash = sorted(costs, key=lambda node: blake2b(own + node, digest_size=8).digest())
+    chosen = dict.fromkeys([*cheapest[:CHEAPEST], above, below])
+    for node in by_hash:
+        if len(chosen) == TARGETS_MAX:
+            break
+        chosen.setdefault(node)
+    return tuple(chosen)
