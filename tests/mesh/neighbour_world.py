@@ -23,6 +23,7 @@ BOBS_STREAM = NetPath("tcp4", ALICE_IP, 50001)
 ALICES_UDP = NetPath("udp4", BOB_IP, PORT)
 
 Passes = Callable[[float, int], bool]  # when it is sent, and its size
+Drop = Callable[[str, Path, bytes, bytes], bool]  # who sends, where to, head and body
 
 
 def everything(_: float, __: int) -> bool:
@@ -101,7 +102,8 @@ class Site:
         self.views[path].is_usable = True
 
     def hang_up(self, path: Path) -> None:
-        self.distrust(path)
+        self.log.append((self._world.now, "hang up", path))
+        self.views[path].is_usable = False
 
     def distrust(self, path: Path) -> None:
         self.log.append((self._world.now, "distrust", path))
@@ -151,7 +153,7 @@ class World:
         }
         self.is_connected = True
         self.queue_size = 0
-        self.drop: Callable[[bytes], bool] = lambda head: False  # frames lost in a full queue
+        self.drop: Drop = lambda name, path, head, body: False  # frames lost in a full queue
         self.attempts: list[int] = []  # that were offered, and when
         self.offer_times: list[float] = []
         self.pongs: list[tuple[bytes, bytes]] = []  # that reached Alice
@@ -183,7 +185,7 @@ class World:
     def carry(self, sender: Site, path: Path, head: bytes, body: bytes) -> None:
         carrier = "udp" if path.kind.startswith("udp") else "tcp"
         wire, size = self.wires[sender.name, carrier], len(head) + len(body)
-        if self.drop(head):
+        if self.drop(sender.name, path, head, body):
             return
         if carrier == "udp":
             assert isinstance(path, NetPath)

@@ -140,6 +140,7 @@ def test_an_idle_path_hurries_after_the_first_miss() -> None:
     path = Path(lambda now, _: now < 20.0)
     path.run(50.0)
     assert path.times(20.0)[:3] == [31.0, 32.0, 33.0]
+    assert [beat.next_s for at, beat in path.sent if 20.0 <= at < 33.5] == [15, 1, 1]
     assert path.when(Condition.DOWN) == pytest.approx(33.5)
 
 

@@ -12,7 +12,7 @@ from rookery.wire.beside import BesideFrame, BesideKind
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.frames import BESIDE, PING, PONG
 from rookery.wire.path import NetPath, UrlPath
-from rookery.wire.ping import Ping, Pong, Report
+from rookery.wire.ping import DATA_SIZE, SMALL_SIZE, Ping, Pong, Report
 from tests.mesh.neighbour_world import (
     ALICE_IP,
     ALICES_STREAM,
@@ -159,10 +159,10 @@ def test_who_wants_none_offers_none() -> None:
 
 def test_an_offer_that_is_not_answered_is_made_again() -> None:
     world = World()
-    world.drop = lambda head: head[:2] == bytes((BESIDE, BesideKind.ACCEPT))
+    world.drop = lambda _, __, head, ___: is_said(head, BesideKind.ACCEPT)
     world.run(6.0)
     assert world.a.beside.reason == "the offer was not answered"
-    world.drop = lambda _: False
+    world.drop = lambda _, __, ___, ____: False
     world.run(15.0)
     assert states(world) == (UP, UP)
 
@@ -171,9 +171,52 @@ def test_lost_words_are_said_again() -> None:
     """A stream's queue may be full: results are repeated until both know."""
     world = World()
     lost = iter([True] * 3)
-    world.drop = lambda head: head[:2] == bytes((BESIDE, BesideKind.HEARD)) and next(lost, False)
+    world.drop = lambda _, __, head, ___: is_said(head, BesideKind.HEARD) and next(lost, False)
     world.run(3.0)
     assert states(world) == (UP, UP)
+
+
+def test_who_is_up_still_tells_who_asks() -> None:
+    """All that Alice heard is lost until she is up and has nothing more to find out."""
+    world = World()
+    world.drop = lambda name, _, head, __: (
+        name == "alice" and is_said(head, BesideKind.HEARD) and world.a.beside.state is PROBING
+    )
+    world.run(3.0)
+    assert states(world) == (UP, UP)
+
+
+def test_without_results_over_the_stream_nobody_is_up() -> None:
+    """M10: beats alone do not do."""
+    world = World()
+    world.drop = lambda _, __, head, ___: is_said(head, BesideKind.HEARD)
+    world.run(6.0)
+    assert states(world) == (DOWN, DOWN)
+
+
+@pytest.mark.parametrize("lost", [(SMALL_SIZE,), (DATA_SIZE,), (SMALL_SIZE, DATA_SIZE)])
+def test_answers_do_not_make_up_for_what_the_peer_itself_sends(lost: tuple[int, ...]) -> None:
+    """M10: both sizes, from both sides."""
+    world = World()
+    world.drop = lambda name, path, head, body: (
+        name == "bob" and path.kind == "udp4" and head[0] == PING and len(head) + len(body) in lost
+    )
+    world.run(4.9)
+    assert states(world) == (PROBING, PROBING)
+
+
+def is_said(head: bytes, kind: BesideKind) -> bool:
+    return head[:2] == bytes((BESIDE, kind))
+
+
+def test_a_datagram_of_another_attempt_does_not_show_where_the_peer_is() -> None:
+    """M10"""
+    world = World()
+    world.block_udp()
+    world.run(1.0)
+    stale = Ping(attempt=1, sequence=1, sent_us=0, next_s=1, report=Report())
+    world.b.received(PING, NetPath("udp4", ALICE_IP, PORT), *stale.serialize(), world.now)
+    assert set(world.bob.views) == {BOBS_STREAM}
 
 
 # --- failing ---

@@ -142,12 +142,12 @@ def test_the_link_leaves_a_path_that_is_down_and_returns_to_it() -> None:
     for name in ("alice", "bob"):
         world.wire(name, "tcp").passes = nothing
     world.chat(24.0)
-    assert [what for _, what, _ in world.alice.log] == ["distrust"]
+    assert [what for _, what, _ in world.alice.log] == ["hang up"]
     for name in ("alice", "bob"):
         world.wire(name, "tcp").passes = everything
     world.release()
     world.chat(30.0)
-    assert [what for _, what, _ in world.alice.log] == ["distrust", "prove"]
+    assert [what for _, what, _ in world.alice.log] == ["hang up", "prove"]
 
 
 def test_a_link_is_a_port() -> None:
@@ -225,10 +225,11 @@ def test_the_operators_offset_and_bounded_advice_are_in_the_cost() -> None:
     world.a.offset_us = 0
     world.a.advise(Advice(10**9, until_s=1e12), 20.0)
     assert world.a.cost_us(20.0) == pytest.approx(plain * 1.5, abs=1)
-    assert world.a.cost_us(20.0 + ADVICE_TTL_MAX_S) != pytest.approx(plain * 1.5, abs=1)
-    world.a.advise(Advice(10**9, until_s=1e12), 20.0)
+    later = 20.0 + ADVICE_TTL_MAX_S
+    advised = world.a.cost_us(later)
     world.a.advise(None, 20.0)
     assert world.a.cost_us(20.0) == plain
+    assert world.a.cost_us(later) == advised, "advice lasts an hour at most"
 
 
 def test_what_the_system_knows_of_a_stream_is_in_the_cost() -> None:
@@ -337,6 +338,9 @@ def test_a_neighbour_over_datagrams_alone_is_served_as_well() -> None:
     world.run(5.0)
     assert world.a.send(*FRAME, world.now, DatagramClass.DROP) is Fate.SENT_UDP
     assert world.a.send(b"\x0a", bytes(2000), world.now) is Fate.DROPPED_NO_PATH
+    world.block_udp()
+    world.chat(10.0)
+    assert [(what, path) for _, what, path in world.alice.log] == [("distrust", udp)]
 
 
 def test_everything_passes_again_after_a_block() -> None:
