@@ -142,14 +142,13 @@ class RealmStore:
             if len(stored.seed) != signing.SEED_SIZE:
                 raise UsageError(f"{self.folder / _AUTHORITY} is damaged: it holds no seed")
             return Authority(self.realm, stored.seed)
-        own = self.certificate()
-        group = self._founded_on(own, signing.verify)
-        if identity is None or ISSUER not in group.own.roles:
+        own = self.membership(time.time()).own
+        if identity is None or ISSUER not in own.roles:
             return None
-        if identity.hashname != group.own.hashname:
+        if identity.hashname != own.hashname:
             raise UsageError(f"{identity.hashname[:8]} is not whom {self.folder} belongs to")
         seed = signing.signing_seed(identity.pairs[CSID_40].secret)
-        return Authority(self.realm, seed, own)
+        return Authority(self.realm, seed, own.certificate)
 
     def next_epoch(self) -> int:
         """A number that no earlier start had; on disk before it is used.
@@ -168,17 +167,14 @@ class RealmStore:
 
     def membership(self, unix_s: float, verify: Verify = signing.verify) -> Membership:
         """Everybody known from the folder; what does not hold any more is left out."""
-        group = self._founded_on(self.certificate(), verify)
+        try:
+            group = Membership(self.realm, self.certificate(), verify=verify)
+        except RemoteError as error:
+            raise UsageError(f"the certificate in {self.folder} is of no use: {error}") from error
         for data in self.statements():
             with suppress(RemoteError):
                 group.admit(data, unix_s)
         return group
-
-    def _founded_on(self, certificate: bytes, verify: Verify) -> Membership:
-        try:
-            return Membership(self.realm, certificate, verify=verify)
-        except RemoteError as error:
-            raise UsageError(f"the certificate in {self.folder} is of no use: {error}") from error
 
     def statements(self) -> list[bytes]:
         """All certificates and revocations, also of those who are no members any more."""
