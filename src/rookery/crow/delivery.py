@@ -19,7 +19,7 @@ from rookery.crow.events import Delivered, Ticket, TowerNotice, Undelivered
 from rookery.crow.lanes import Lanes
 from rookery.crow.seqids import Seqids
 from rookery.errors import CongestionError
-from rookery.wire.crow_packet import Packet
+from rookery.wire.crow_packet import Packet, timer_s
 
 TRANSMISSIONS = 5
 _PATIENT = TRANSMISSIONS - 2  # one repeat may only mean that the way is longer than the timer
@@ -179,10 +179,10 @@ class Delivery:
         packet = Packet(
             unsent.type, False, address, 0, seqid, unsent.qos, unsent.ackquant_ms, unsent.data
         )
-        timer_s = packet.timer_s
-        unacked = flow.unacked[seqid] = _Unacked(packet, unsent.ticket, timer_s)
+        wait_s = timer_s(unsent.ackquant_ms)
+        unacked = flow.unacked[seqid] = _Unacked(packet, unsent.ticket, wait_s)
         self._transmit(packet)
-        self._timers.wait(unacked, timer_s, now)
+        self._timers.wait(unacked, wait_s, now)
 
     def _proceed(self, flow: _Flow, address: bytes, now: float) -> None:
         """Something has an outcome: the next in the queue may leave."""

@@ -63,6 +63,7 @@ class Tower:
         self.gates: set[int] = set()
         self.forwards = forwards  # whether packets of others may pass through
         self.dropped: Counter[str] = Counter()
+        self._answers: list[Transmit] = []  # acknowledgements, ours and those passing through
         self._transmissions: list[Transmit] = []
         self._notices: list[TowerNotice] = []
         self._tickets = 0
@@ -168,8 +169,10 @@ class Tower:
         return [*self.take_transmissions(), *self.take_notices()]
 
     def take_transmissions(self) -> list[Transmit]:
-        transmissions = self._transmissions
-        self._transmissions = []
+        """Acknowledgements first: they end repeats, and packets of one size leave together."""
+        transmissions = self._answers + self._transmissions
+        self._answers.clear()
+        self._transmissions.clear()
         return transmissions
 
     def take_notices(self) -> list[TowerNotice]:
@@ -181,7 +184,7 @@ class Tower:
     @property
     def is_quiet(self) -> bool:
         """Whether there is nothing to take."""
-        return not self._transmissions and not self._notices
+        return not (self._transmissions or self._answers or self._notices)
 
     @property
     def unacknowledged(self) -> int:
@@ -235,7 +238,9 @@ class Tower:
 
     def _transmit(self, packet: Packet) -> None:
         gate = packet.address[packet.stage]
-        if gate in self.gates:
-            self._transmissions.append(Transmit(gate, packet))
-        else:
+        if gate not in self.gates:
             self.dropped["unknown gate"] += 1
+        elif packet.is_ack:
+            self._answers.append(Transmit(gate, packet))
+        else:
+            self._transmissions.append(Transmit(gate, packet))

@@ -40,6 +40,12 @@ HEADER_SIZE_V0 = _V0.size
 _CODE_MAX = 0x3F
 
 
+@lru_cache(maxsize=1024)
+def timer_s(ackquant_ms: int) -> float:
+    """How long either end waits before it repeats itself."""
+    return (10 * _time_code(ackquant_ms) + 4) / 1000
+
+
 class Packet(msgspec.Struct, frozen=True, gc=False):
     """One packet, the same value whichever header it travels under."""
 
@@ -64,7 +70,7 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
     @property
     def timer_s(self) -> float:
         """How long either end waits before it repeats itself."""
-        return _timer_s(self.ackquant_ms)
+        return timer_s(self.ackquant_ms)
 
     def hop(self, way_back: bytes) -> Self:
         """As the receiving gate sees it: the hop just made replaced by the way back.
@@ -169,11 +175,6 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
 
     def _complaint(self) -> str:
         return f"no packet has quality {self.qos} and stage {self.stage} of {len(self.address)}"
-
-
-@lru_cache(maxsize=1024)
-def _timer_s(ackquant_ms: int) -> float:
-    return (10 * _time_code(ackquant_ms) + 4) / 1000
 
 
 @lru_cache(maxsize=1024)
