@@ -1,0 +1,252 @@
+"""Publisher: our own record, made anew when it is worth the realm's while.
+
+    a link is new or gone, an address changed      at once
+    a cost changed by 4 steps of 12.5 % or more    at once
+    a cost changed by 2 or 3 steps                 when that has lasted 3 s
+    nothing                                        at two fifths to half of the lifetime
+
+Never more than a record a second, after a burst of five. Bad news is never held back; good news of
+a link that keeps coming and going is, longer each time (see `damping`). A cost that changed less
+than two steps is told as before, so that routes elsewhere stay as they are. Losing a peer removes
+its link from the next record and nothing else (R3).
+"""
+
+from collections.abc import Mapping, Sequence
+from math import log
+
+from rookery.identity import signing
+from rookery.identity.cipher_set import RandomBytes
+from rookery.mesh.advertised_links import CHOSEN_MAX, advertised_links
+from rookery.mesh.bucket import Bucket
+from rookery.mesh.damping import JUMP, LOSS, Damping
+from rookery.wire.node_id import NodeId
+from rookery.wire.path import NetPath
+from rookery.wire.record import COST_MAX, PATHS_MAX, Record, RecordLink, Version
+from rookery.wire.statement import RECORD, Statement, to_sign
+
+LIFETIME_S = 7200
+RECORDS_PER_S = 1.0
+RECORDS_BURST = 5.0
+STEP = 1.125
+
+_STEPS_HELD = 2
+_STEPS_AT_ONCE = 4
+_HELD_S = 3.0
+_CHOICE_S = 2.0  # how long a choice among many links holds
+_WATCHED_MAX = 1024
+_U32_MAX = 2**32 - 1
+
+
+def steps(cost_us: int) -> int:
+    """A cost in steps of 12.5 %."""
+    return round(log(cost_us) / log(STEP))
+
+
+def quantised(cost_us: int) -> int:
+    """The cost that is told for all costs of one step."""
+    return min(COST_MAX, round(STEP ** steps(cost_us)))
+
+
+class _Watch:
+    """One peer, as long as it matters: while there is a link, and while its losses do."""
+
+    __slots__ = ("damping", "deviates_since", "is_dearer", "is_present", "steps", "worthy_at")
+
+    def __init__(self, now: float) -> None:
+        self.damping = Damping(now)
+        self.is_present = False
+        self.worthy_at = now  # when a link that came up may be told
+        self.steps = 0  # its cost now
+        self.deviates_since: float | None = None  # from what was told, by 2 steps or more
+        self.is_dearer = False
+
+    def seen(self, cost_us: int, told: RecordLink | None, now: float) -> None:
+        self.steps = steps(cost_us)
+        if not self.is_present:
+            self.is_present = True
+            self.worthy_at = now + self.damping.hold_s(now)
+        change = 0 if told is None else self.steps - steps(told.cost_us)
+        if abs(change) < _STEPS_HELD:
+            self.deviates_since = None
+        elif self.deviates_since is None or self.is_dearer is not (change > 0):
+            self.deviates_since = now
+            self.is_dearer = change > 0
+
+    def lost(self, now: float) -> None:
+        if self.is_present:
+            self.is_present = False
+            self.deviates_since = None
+            self.damping.add(LOSS, now)
+
+    def due_at(self, told: RecordLink, now: float) -> float | None:
+        """When a changed cost has to be told."""
+        if self.deviates_since is None:
+            return None
+        held_s = 0.0 if abs(self.steps - steps(told.cost_us)) >= _STEPS_AT_ONCE else _HELD_S
+        if not self.is_dearer:
+            held_s = max(held_s, self.damping.hold_s(now))
+        return self.deviates_since + held_s
+
+
+class Publisher:
+    """Signs for `own`; `roles` and `services` may be set at any time, `update` tells of them."""
+
+    def __init__(
+        self,
+        own: NodeId,
+        realm: bytes,
+        seed: bytes,
+        records: Mapping[NodeId, Record],
+        random: RandomBytes,
+        *,
+        epoch: int,
+        now: float,
+        lifetime_s: int = LIFETIME_S,
+        roles: int = 0,
+        services: tuple[str, ...] = (),
+    ) -> None:
+        """`records`: those of the realm as they are, to choose among many links by."""
+        self._own = own
+        self._realm = realm
+        self._seed = seed
+        self._records = records
+        self._random = random
+        self._lifetime_s = lifetime_s
+        self._pace = Bucket(RECORDS_PER_S, RECORDS_BURST, now)
+        self._watches: dict[NodeId, _Watch] = {}
+        self._chosen: set[NodeId] = set()
+        self._chosen_from: frozenset[NodeId] = frozenset()
+        self._chosen_until = now
+        self._told: Record | None = None
+        self._told_links: dict[NodeId, RecordLink] = {}
+        self._refresh_at = now
+        self.epoch = epoch
+        self.sequence = 0
+        self.roles = roles
+        self.services = services
+        self.deadline: float | None = now  # when to call `update` even if nothing happened
+
+    def __repr__(self) -> str:
+        return f"Publisher({self._own.hex()}, {self.epoch}, {self.sequence})"
+
+    @property
+    def record(self) -> Record | None:
+        """What was told last."""
+        return self._told
+
+    def outdo(self, version: Version, now: float) -> None:
+        """Somebody holds a record of a former life of ours: the next one has to be newer."""
+        if version >= (self.epoch, self.sequence):
+            self.epoch, self.sequence = min(version[0] + 1, _U32_MAX), version[1]
+            self._refresh_at = self.deadline = now
+
+    def update(
+        self,
+        links: Sequence[RecordLink],
+        paths: Sequence[NetPath],
+        now: float,
+        unix_s: float,
+    ) -> bytes | None:
+        """All our links and addresses as they are now; the statement to publish, if any."""
+        current = {link.peer: link for link in links}
+        self._observe(current, now)
+        worthy = {
+            peer: link for peer, link in current.items() if self._watches[peer].worthy_at <= now
+        }
+        chosen = self._choose(worthy, now)
+        addresses = tuple(dict.fromkeys(paths))[:PATHS_MAX]
+        due_at = self._due_at(chosen, current, addresses, now)
+        if due_at <= now and self._pace.take(1.0, now):
+            data = self._make({peer: worthy[peer] for peer in chosen}, addresses, now, unix_s)
+            self.deadline = self._due_at(chosen, current, addresses, now)
+            return data
+        self.deadline = max(due_at, self._pace.ready_at(1.0, now))
+        return None
+
+    def _observe(self, current: Mapping[NodeId, RecordLink], now: float) -> None:
+        for peer, link in current.items():
+            watch = self._watches.get(peer)
+            if watch is None:
+                watch = self._watches[peer] = _Watch(now)
+            watch.seen(link.cost_us, self._told_links.get(peer), now)
+        absent = [peer for peer in self._watches if peer not in current]
+        for peer in absent:
+            self._watches[peer].lost(now)
+            excess = len(self._watches) > max(_WATCHED_MAX, len(current))
+            if excess or self._watches[peer].damping.is_forgotten(now):
+                del self._watches[peer]
+
+    def _choose(self, worthy: Mapping[NodeId, RecordLink], now: float) -> set[NodeId]:
+        peers = frozenset(worthy)
+        if peers != self._chosen_from or now >= self._chosen_until:
+            self._chosen = advertised_links(self._own, worthy, self._told_links, self._records)
+            self._chosen_from = peers
+            self._chosen_until = now + _CHOICE_S
+        return self._chosen
+
+    def _due_at(
+        self,
+        chosen: set[NodeId],
+        current: Mapping[NodeId, RecordLink],
+        addresses: tuple[NetPath, ...],
+        now: float,
+    ) -> float:
+        told = self._told
+        if (
+            told is None
+            or chosen - self._told_links.keys()  # new
+            or self._told_links.keys() - current.keys()  # gone; not merely chosen no more
+            or (told.paths, told.roles, told.services) != (addresses, self.roles, self.services)
+        ):
+            return now
+        times = [self._refresh_at]
+        for peer in current:
+            watch = self._watches[peer]
+            if peer in self._told_links:
+                due_at = watch.due_at(self._told_links[peer], now)
+                times += [] if due_at is None else [due_at]
+            elif watch.worthy_at > now:
+                times.append(watch.worthy_at)
+        if len(current) > CHOSEN_MAX:
+            times.append(max(self._chosen_until, now + _CHOICE_S))
+        return min(times)
+
+    def _make(
+        self,
+        links: Mapping[NodeId, RecordLink],
+        addresses: tuple[NetPath, ...],
+        now: float,
+        unix_s: float,
+    ) -> bytes:
+        self.sequence += 1
+        self._told_links = {peer: self._tell(link, now) for peer, link in sorted(links.items())}
+        self._told = Record(
+            self._own,
+            self.epoch,
+            self.sequence,
+            int(unix_s),
+            self._lifetime_s,
+            self.roles,
+            links=tuple(self._told_links.values()),
+            paths=addresses,
+            services=self.services,
+        )
+        chance = int.from_bytes(self._random(4)) / 2**32
+        self._refresh_at = now + self._lifetime_s * (0.4 + chance / 10)
+        content = self._told.serialize()
+        signature = signing.sign(self._seed, to_sign(RECORD, self._realm, content))
+        return Statement(RECORD, self._realm, content, signature).serialize()
+
+    def _tell(self, link: RecordLink, now: float) -> RecordLink:
+        """As it is; but small changes, and good news that has to last first, as told before."""
+        watch, told = self._watches[link.peer], self._told_links.get(link.peer)
+        cost_us = quantised(link.cost_us)
+        if told is not None:
+            due_at = watch.due_at(told, now)
+            if due_at is None or (due_at > now and not watch.is_dearer):
+                cost_us = told.cost_us
+            else:
+                if abs(watch.steps - steps(told.cost_us)) >= _STEPS_AT_ONCE:
+                    watch.damping.add(JUMP, now)
+                watch.deviates_since = None
+        return RecordLink(link.peer, link.label, cost_us, link.loss, link.rate)
