@@ -55,7 +55,8 @@ class Path:
             self._note()
 
     def carry(self, size_out: int = 0) -> None:
-        self.beats.carried(self.now, size_out=size_out)
+        self.beats.loaded(size_out)
+        self.beats.carried(self.now)
 
     def _note(self) -> None:
         if self.beats.condition is not self.changes[-1][1]:

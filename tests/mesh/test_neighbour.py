@@ -6,6 +6,7 @@ from rookery.errors import ProtocolError
 from rookery.link.link import Link
 from rookery.mesh.beats import Condition
 from rookery.mesh.datagrams import Fate
+from rookery.mesh.neighbour import Neighbour
 from rookery.mesh.port import Port
 from rookery.mesh.quality import ADVICE_TTL_MAX_S, Advice, StreamMeasure
 from rookery.wire.datagram_class import DatagramClass
@@ -18,6 +19,7 @@ from tests.mesh.neighbour_world import (
     View,
     World,
     everything,
+    member,
     nothing,
     small,
 )
@@ -107,6 +109,36 @@ def until(world: World, state: Condition) -> None:
     while world.a.state is not state:
         world.chat(world.now + 0.05, every_s=0.05)
         assert world.now < start + 10.0
+
+
+def test_who_keeps_the_time_hears_of_the_first_traffic_after_a_pause() -> None:
+    """M2: or the next beat would come as late as if the link were idle."""
+    world = stream_world()
+    told: list[float | None] = []
+    neighbour = Neighbour(
+        member("bob"),
+        world.alice,
+        now=0.0,
+        random=bytes,
+        hastened=lambda who: told.append(who.deadline),
+    )
+    world.a = neighbour
+    world.run(20.0)
+    assert told == []
+    for _ in range(100):
+        neighbour.send(*FRAME, 20.0)
+    assert told == [20.0]
+    neighbour.carried(20.5, size_out=10, path=BOBS_STREAM)
+    assert len(told) == 2
+
+
+def test_traffic_over_any_path_is_a_load_on_all() -> None:
+    """R5: where nobody knows which path it took, each has to prove itself."""
+    world = stream_world()
+    world.run(5.0)
+    world.a.carried(5.0, size_out=DATA_SIZE)
+    world.run(5.5)
+    assert world.alice.sent[-1][3] == DATA_SIZE
 
 
 @pytest.mark.parametrize("phase_s", [0.0, 0.35, 0.7])
@@ -241,6 +273,7 @@ def test_what_the_system_knows_of_a_stream_is_in_the_cost() -> None:
     measure = StreamMeasure(0.04, 0.001, 10, 0, 1e5, is_app_limited=False)
     world.a.stream_measured(ALICES_STREAM, measure, 20.0)
     world.a.stream_measured(BOBS_STREAM, measure, 20.0)
+    assert world.a.streams == (ALICES_STREAM,)
     assert world.a.cost_us(20.0) == pytest.approx(plain + 163_840, abs=2)
     assert world.a.rate(20.0) == 1e5
 

@@ -107,10 +107,13 @@ class Beats:
             return min(self._next_s, self._waiting[self._missed].sent_s + self.patience_s)
         return self._next_s
 
-    def carried(self, now: float, *, size_out: int = 0) -> None:
-        """Traffic other than beats passed, either way."""
-        self._busy_until = now + BUSY_S
+    def loaded(self, size_out: int) -> None:
+        """So much went out here that was no beat."""
         self._unproven_size += size_out
+
+    def carried(self, now: float) -> None:
+        """There is traffic, either way."""
+        self._busy_until = now + BUSY_S
         self._hasten(now)
 
     def tick(self, now: float) -> Beat | None:

@@ -10,7 +10,7 @@ not allow that. The session alone decides, for each datagram anew, and every fat
 """
 
 from collections import Counter
-from enum import Enum
+from enum import StrEnum
 
 import msgspec
 
@@ -21,7 +21,7 @@ STREAM_SIZE_MAX = 60 << 10
 QUEUE_SIZE_MAX = 64 << 10  # a stream with more to write than this is not quick
 
 
-class Fate(Enum):
+class Fate(StrEnum):
     """What became of a datagram."""
 
     SENT_UDP = "sent_udp"

@@ -25,9 +25,11 @@ from rookery.wire.beside import BesideFrame
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.frames import BESIDE, PING, PONG
 from rookery.wire.path import Path
-from rookery.wire.ping import Ping, Pong
+from rookery.wire.ping import DATA_SIZE, Ping, Pong
 
 QueueSize = Callable[[Path], int]
+
+_CARRIED_S = 0.25
 
 
 class PathRow(msgspec.Struct, frozen=True):
@@ -54,9 +56,13 @@ class Neighbour:
 
     __slots__ = (
         "_advice",
+        "_carried_s",
+        "_datagram_path",
         "_distrusted",
+        "_hastened",
         "_is_changed",
         "_queue_size",
+        "_stream",
         "_streams",
         "_usable",
         "_was_up",
@@ -80,6 +86,7 @@ class Neighbour:
         is_udp_allowed: bool = True,
         offset_us: int = 0,
         queue_size: QueueSize | None = None,
+        hastened: "Callable[[Neighbour], None] | None" = None,
     ) -> None:
         self.member = member
         self.link = link
@@ -89,6 +96,10 @@ class Neighbour:
         self.beside = Beside(link, random, now, is_allowed=is_udp_allowed)
         self.ignored = 0  # beats over paths that the link does not have
         self._queue_size: QueueSize = queue_size or (lambda _: 0)
+        self._hastened = hastened  # is told when traffic may have made the deadline earlier
+        self._carried_s = now - _CARRIED_S
+        self._datagram_path: Path | None = None  # where data goes, as of the last judgement
+        self._stream: Watch | None = None
         self._advice: Advice | None = None
         self._watches: dict[Path, Watch] = {}
         self._streams: dict[Path, bool] = {}  # whether we dialled it
@@ -116,11 +127,19 @@ class Neighbour:
         self, now: float, *, size_out: int = 0, size_in: int = 0, path: Path | None = None
     ) -> None:
         """Traffic other than these frames passed; without a path it may have been any."""
-        for watch in self._all():
-            is_here = path is None or path == watch.path
-            watch.beats.carried(now, size_out=size_out if is_here else 0)
-            if path == watch.path:
-                watch.quality.received_size += size_in
+        if path is None:
+            for watch in self._all():
+                watch.beats.loaded(size_out)
+        elif (here := self._watch_at(path)) is not None:
+            here.beats.loaded(size_out)
+            here.quality.received_size += size_in
+        # Beats need not know of every packet, only that there are some.
+        if now >= self._carried_s + _CARRIED_S:
+            self._carried_s = now
+            for watch in self._all():
+                watch.beats.carried(now)
+            if self._hastened is not None:
+                self._hastened(self)
 
     def stream_measured(self, path: Path, measure: StreamMeasure, now: float) -> None:
         """What the system knows of a stream."""
@@ -141,6 +160,7 @@ class Neighbour:
         self._watches.clear()
         self._streams.clear()
         self.beside.close()
+        self._datagram_path = self._stream = None
 
     def advise(self, advice: Advice | None, now: float) -> None:
         """Take an outside correction of the cost, for an hour at most; None takes none at all."""
@@ -166,18 +186,15 @@ class Neighbour:
     ) -> Fate:
         """Send a frame as its class allows; it should be there within `deadline_s` from now."""
         size = len(head) + len(body)
-        udp, stream = self._datagram_path(), self._stream(now)
-        way = self._way(stream, now) if stream is not None else None
+        udp, stream = self._datagram_path, self._stream
+        way = None
+        if stream is not None and (udp is None or size > DATA_SIZE):
+            way = self._way(stream, now)
         fate = self.datagrams.decide(
             size, datagram_class, deadline_s, has_udp=udp is not None, stream=way
         )
-        path: Path | None = None
-        if fate is Fate.SENT_UDP:
-            path = udp
-        elif fate is Fate.SENT_TCP:
-            assert stream is not None
-            path = stream.path
-        if path is not None:
+        if fate is Fate.SENT_UDP or fate is Fate.SENT_TCP:
+            path = udp if fate is Fate.SENT_UDP or stream is None else stream.path
             self.link.send_frame(head, body, path)
             self.carried(now, size_out=size, path=path)
         return fate
@@ -244,6 +261,10 @@ class Neighbour:
                 if view.is_stream:
                     self._streams[path] = view.dialled
 
+    def _watch_at(self, path: Path) -> Watch | None:
+        watch = self._watches.get(path)
+        return self.beside.watch if watch is None and path == self.beside.path else watch
+
     def _watch(self, path: Path, now: float) -> Watch | None:
         if path not in self._watches:
             self._look(now)
@@ -293,6 +314,8 @@ class Neighbour:
             state = Condition.DOWN if self._was_up else Condition.JOINING
         self._is_changed |= state is not self.state or usable != self._usable
         self.state, self._usable = state, usable
+        self._datagram_path = self._best_datagram_path()
+        self._stream = self._best_stream(now)
 
     def _tell_link(self, watch: Watch) -> None:
         """The link's own traffic, too, leaves a path that carries none."""
@@ -331,13 +354,13 @@ class Neighbour:
         cost_us = self._cost(watch, now)
         return COST_MAX if cost_us is None else cost_us
 
-    def _datagram_path(self) -> Path | None:
+    def _best_datagram_path(self) -> Path | None:
         if self.beside.state is BesideState.UP:
             return self.beside.path
         plain = (watch for watch in self._in(Condition.UP) if watch.path not in self._streams)
         return next((watch.path for watch in plain), None)
 
-    def _stream(self, now: float) -> Watch | None:
+    def _best_stream(self, now: float) -> Watch | None:
         for condition in (Condition.UP, Condition.SUSPECT):
             streams = [watch for watch in self._in(condition) if watch.path in self._streams]
             if streams:

@@ -90,6 +90,7 @@ class Neighbourhood:
                 random=self._random,
                 offset_us=self._offsets_us.get(member.hashname, 0),
                 queue_size=self._queue_size,
+                hastened=self.touch,
             )
         self.touch(self._neighbours[member.node])
         return member
