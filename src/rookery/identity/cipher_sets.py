@@ -1,12 +1,13 @@
 """The table of cipher sets. The highest that two endpoints share is the one they use."""
 
 from rookery.errors import UsageError
-from rookery.identity import cs2a, cs3a, cs40
+from rookery.identity import cs3a, cs40
 from rookery.identity.cipher_set import CipherSet
 
 DEFAULT_CSIDS = (cs40.CSID, cs3a.CSID)
+RSA_CSID = 0x2A  # by number: few need its module, which takes a megabyte
 LEGACY_CSID = 0x1A  # by number: its module needs an extra
-KNOWN_CSIDS = (cs40.CSID, cs3a.CSID, cs2a.CSID, LEGACY_CSID)
+KNOWN_CSIDS = (cs40.CSID, cs3a.CSID, RSA_CSID, LEGACY_CSID)
 
 
 def cipher_set(csid: int) -> CipherSet:
@@ -16,8 +17,8 @@ def cipher_set(csid: int) -> CipherSet:
             return cs40.CipherSet40()
         case cs3a.CSID:
             return cs3a.CipherSet3a()
-        case cs2a.CSID:
-            return cs2a.CipherSet2a()
+        case _ if csid == RSA_CSID:
+            return _rsa()
         case _ if csid == LEGACY_CSID:
             return _legacy()
         case _:
@@ -27,6 +28,12 @@ def cipher_set(csid: int) -> CipherSet:
 def cipher_set_without_aes(csid: int) -> CipherSet:
     """The same on a CPU without AES instructions: asks peers for ChaCha20-Poly1305."""
     return cs40.CipherSet40(cs40.NO_AES) if csid == cs40.CSID else cipher_set(csid)
+
+
+def _rsa() -> CipherSet:
+    from rookery.identity import cs2a
+
+    return cs2a.CipherSet2a()
 
 
 def _legacy() -> CipherSet:

@@ -5,6 +5,7 @@ Nothing is served until it is asked for here; a peer that opens another type is 
 
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rookery.link.channels.sock import TYPE as SOCK
 from rookery.link.channels.sock_rules import Rules
@@ -15,12 +16,12 @@ from rookery.runtime.channels.box_keeper import BoxKeeper, OnBoxes
 from rookery.runtime.channels.chat import Chats, OnInvite
 from rookery.runtime.channels.sock import Sock
 from rookery.runtime.channels.stream import Stream, stream_handler
-from rookery.runtime.channels.thtp_asgi import AsgiApp, serve_asgi
-from rookery.runtime.channels.thtp_files import serve_files
-from rookery.runtime.channels.thtp_proxy import serve_proxy
 from rookery.runtime.channels.ws import WebSocket, serve_ws
 from rookery.runtime.link import Link
 from rookery.runtime.services import Handler
+
+if TYPE_CHECKING:
+    from rookery.runtime.channels.thtp_asgi import AsgiApp
 
 
 class MeshChannels:
@@ -37,16 +38,24 @@ class MeshChannels:
         """Have every stream that a peer opens served; it is closed when the handler returns."""
         self.serve(STREAM, stream_handler(handler))
 
-    def on_thtp(self, app: AsgiApp) -> None:
+    # Whoever serves no HTTP does without the memory for it.
+
+    def on_thtp(self, app: "AsgiApp") -> None:
         """Answer HTTP requests of peers with an ASGI application."""
+        from rookery.runtime.channels.thtp_asgi import serve_asgi
+
         self.serve(THTP, serve_asgi(app))
 
     def serve_files(self, folder: Path) -> None:
         """Answer HTTP requests of peers with the files of a folder."""
+        from rookery.runtime.channels.thtp_files import serve_files
+
         self.serve(THTP, serve_files(folder))
 
     def proxy_http(self, url: str) -> None:
         """Answer HTTP requests of peers with what a local HTTP server says."""
+        from rookery.runtime.channels.thtp_proxy import serve_proxy
+
         self.serve(THTP, serve_proxy(url))
 
     def on_ws(self, routes: Mapping[str, Callable[[WebSocket], Awaitable[None]]]) -> None:

@@ -8,6 +8,7 @@ import asyncio
 import socket
 import ssl
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 
 from rookery.errors import CongestionError, DecodeError, RookeryError
@@ -23,15 +24,12 @@ from rookery.runtime.gates.framing import Accepted, Framing, dialled
 from rookery.runtime.gates.gate import GateCounters, Receiver
 from rookery.runtime.gates.nonces import nonces
 from rookery.runtime.gates.tls import TlsLayer, client_context
-from rookery.runtime.gates.websocket import (
-    RESOURCE,
-    AcceptedSocket,
-    DialledSocket,
-    LinkJson,
-    split_url,
-)
 from rookery.wire.lob import JsonObject, Packet
 from rookery.wire.path import NetPath, Path, UrlPath, net_path
+
+RESOURCE = "/"  # what a WebSocket asks for
+
+LinkJson = Callable[[], JsonObject | None]
 
 _CLOSE_S = 1.0  # for peers to take what is still to be written
 
@@ -143,6 +141,9 @@ class TcpGate:
             await server.wait_closed()
 
     def _http(self) -> Framing:
+        # Most gates never see one, and it takes memory.
+        from rookery.runtime.gates.websocket import AcceptedSocket
+
         return AcceptedSocket(self._resource, self._link_json)
 
     def _dial(self, path: Path, first_packet: bytes) -> Connection | None:
@@ -173,6 +174,8 @@ class TcpGate:
         framing: Framing
         match path:
             case UrlPath():
+                from rookery.runtime.gates.websocket import DialledSocket, split_url
+
                 url, host, port = split_url(path.url)
                 framing, inside_tls = DialledSocket(url), url.scheme == "https"
             case NetPath() if path.kind[:3] in ("tcp", "tls"):
