@@ -84,6 +84,12 @@ VERBS = (
         "rookery discover --announce 60",
     ),
     Verb(
+        "node",
+        "node:node",
+        "Be a member of a realm until stopped; the first line printed is the node's JSON link.",
+        "rookery node --id alice --realm home --listen 127.0.0.1:7001 > alice.link",
+    ),
+    Verb(
         "status",
         "status:status",
         "Say how the local node is; --check live|ready for supervisors.",

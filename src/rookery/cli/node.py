@@ -1,0 +1,185 @@
+"""`rookery node`: a member of a realm, until stopped. The first line of output is its JSON link."""
+
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from rookery.cli.client import BIND_ADVICE
+from rookery.cli.exits import OK, advice
+from rookery.cli.keys import load_identity
+from rookery.cli.life import run_service, until_stopped
+from rookery.cli.options import OUTPUT, Output
+from rookery.cli.screen import print_link, remark
+from rookery.cli.target import parse_target
+from rookery.errors import DecodeError, UsageError
+from rookery.identity.hashname import is_hashname
+from rookery.identity.identity import Identity
+from rookery.link.link import ROOKERY_CSID
+from rookery.mesh.membership import Member
+from rookery.runtime.control import FILE_NAME, Control
+from rookery.runtime.create import LOOPBACK, parse_address
+from rookery.runtime.node import mesh_node
+from rookery.runtime.node_view import NodeView
+from rookery.runtime.realm_store import RealmStore
+from rookery.wire.path import NetPath, net_path, parse_path
+
+COST_MS_MAX = 60_000.0
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Meeting:
+    """How others and we find each other."""
+
+    listen: Annotated[
+        str,
+        Parameter(name="--listen", help="Take TCP and UDP here, IP:PORT; port 0 for a free one."),
+    ] = LOOPBACK
+    advertise: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--advertise",
+            negative="",
+            show_default=False,
+            help="IP:PORT that leads here from outside, where a NAT forwards it; repeat for more.",
+        ),
+    ] = ()
+    peers: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--peer",
+            negative="",
+            show_default=False,
+            help="LINK of a member to dial first; repeat for more.",
+        ),
+    ] = ()
+    costs: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--cost",
+            negative="",
+            show_default=False,
+            help="NAME=MS makes the link to that member dearer by so many milliseconds, or cheaper "
+            "by a negative number; repeat for more.",
+        ),
+    ] = ()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Watching:
+    """How to look at it."""
+
+    control: Annotated[
+        Path | None,
+        Parameter(
+            name="--control", help=f"The control socket; else {FILE_NAME} in the --id folder."
+        ),
+    ] = None
+    metrics: Annotated[
+        str | None,
+        Parameter(name="--metrics", help="Serve metrics and health over HTTP here, IP:PORT."),
+    ] = None
+
+
+MEETING = Meeting()
+WATCHING = Watching()
+
+
+def node(
+    *,
+    identity: Annotated[Path, Parameter(name="--id", help="Folder with the node's keys.")],
+    realm: Annotated[
+        Path, Parameter(name="--realm", help="Folder of the realm it is a member of.")
+    ],
+    meeting: Meeting = MEETING,
+    watching: Watching = WATCHING,
+    output: Output = OUTPUT,
+) -> int:
+    keys, store, offsets_us = _load(identity, realm, meeting.costs)
+
+    async def work() -> int:
+        running = mesh_node(
+            keys,
+            store,
+            listen=meeting.listen,
+            peers=[parse_target(text) for text in meeting.peers],
+            advertise=[_advertised(text) for text in meeting.advertise],
+            offsets_us=offsets_us,
+        )
+        async with AsyncExitStack() as stack:
+            with advice(BIND_ADVICE):
+                mesh = await stack.enter_async_context(running)
+            view = NodeView(mesh)
+            control = await Control.bind(view, watching.control or identity / FILE_NAME)
+            stack.push_async_callback(control.close)
+            if watching.metrics is not None:
+                await _serve_metrics(stack, view, watching.metrics)
+            print_link(mesh.mesh.address, is_versioned=output.json)
+            await until_stopped()
+        return OK
+
+    return run_service(work())
+
+
+def _load(
+    folder: Path, realm: Path, costs: Iterable[str]
+) -> tuple[Identity, RealmStore, Mapping[str, int]]:
+    identity, store = load_identity(folder), RealmStore(realm)
+    group = store.membership(time.time())
+    if group.own.hashname != identity.hashname:
+        raise UsageError(
+            f"{realm} makes {group.own.hashname[:8]} a member, but the keys in {folder} are "
+            f"{identity.hashname[:8]}'s; give the folders of one and the same node"
+        )
+    assert ROOKERY_CSID in identity.keys  # the certificate names that key
+    return identity, store, parse_costs(costs, group.members.values())
+
+
+def parse_costs(texts: Iterable[str], members: Iterable[Member]) -> dict[str, int]:
+    """`bob=20` as microseconds by hashname."""
+    known = list(members)
+    return dict(_parse_cost(text, known) for text in texts)
+
+
+def _parse_cost(text: str, members: Iterable[Member]) -> tuple[str, int]:
+    name, _, number = text.rpartition("=")
+    try:
+        cost_ms = float(number)
+    except ValueError:
+        cost_ms = float("nan")
+    if not name or not abs(cost_ms) <= COST_MS_MAX:
+        raise UsageError(f"{text!r} is no cost; write it as in --cost bob=20")
+    if is_hashname(name):
+        return name, round(cost_ms * 1000)
+    found = [member for member in members if member.name == name]
+    if not found:
+        found = [member for member in members if member.hashname.startswith(name)]
+    if len(found) != 1:
+        raise UsageError(f"{name!r} in --cost is no single member; give its whole hashname")
+    return found[0].hashname, round(cost_ms * 1000)
+
+
+def _advertised(text: str) -> NetPath:
+    try:
+        path = parse_path(net_path("tcp", *parse_address(text)).json())
+    except DecodeError as error:
+        raise UsageError(f"{text!r} leads nowhere: give --advertise IP:PORT ({error})") from error
+    assert isinstance(path, NetPath)
+    return path
+
+
+async def _serve_metrics(stack: AsyncExitStack, view: NodeView, address: str) -> None:
+    from rookery.runtime.metrics import Metrics  # some megabytes that few nodes need
+
+    host, port = parse_address(address)
+    with advice(BIND_ADVICE):
+        listener = await Metrics(view).listen(host, port)
+    stack.push_async_callback(listener.close)
+    shown = f"[{host}]" if ":" in host else host
+    remark(f"metrics at http://{shown}:{listener.port}/metrics")

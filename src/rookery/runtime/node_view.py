@@ -1,0 +1,156 @@
+"""What a running node says about itself: snapshots for the control socket and the metrics."""
+
+import os
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from functools import cache
+
+from rookery.mesh.beats import Condition
+from rookery.mesh.datagrams import Fate
+from rookery.runtime.netcheck import netcheck
+from rookery.runtime.network_view import net_facts
+from rookery.runtime.node import MeshNode
+from rookery.runtime.peer_log import PeerLog
+from rookery.runtime.peer_view import absent_peer, linked_peer, noted
+from rookery.runtime.probes import Probes
+from rookery.runtime.route_view import RouteView
+from rookery.runtime.snapshot import (
+    Counters,
+    Explained,
+    Member,
+    NetCheckItem,
+    Peer,
+    PingReply,
+    Reach,
+    Refused,
+    Route,
+    Status,
+    TraceHop,
+    Who,
+)
+from rookery.wire.datagram_class import DatagramClass
+
+_DROPPED = ("gave up", "not taken", "no detour", "repairs used up", "detour too long")
+
+
+class NodeView:
+    """One node, looked at."""
+
+    def __init__(self, node: MeshNode) -> None:
+        self._node = node
+        self._core = node.core
+        self._routes = RouteView(node)
+        self._probes = Probes(node, self._routes)
+        self._log = PeerLog(node, node.mesh.now())
+        node.mesh.house(self._log)
+
+    def status(self) -> Status:
+        core, mesh = self._core, self._node.mesh
+        own, now = core.own, mesh.now()
+        states = [neighbour.state for neighbour in core.neighbours.values()]
+        problems = tuple(self._problems())
+        return Status(
+            hashname=own.hashname,
+            name=own.name,
+            realm=core.membership.realm.name,
+            roles=tuple(sorted(own.roles)),
+            version=_version(),
+            pid=os.getpid(),
+            made_at=time.time(),
+            uptime_s=round(time.time() - self._node.started_s, 3),
+            worked_ago_s=round(now - self._log.worked_s, 3),
+            listening=tuple(map(str, mesh.core.own_paths)),
+            members=len(core.membership.members),
+            peers=len(states) + sum(1 for _ in self._absent()),
+            peers_up=states.count(Condition.UP),
+            routes=sum(
+                reach not in (Reach.NONE, Reach.SELF) for _, reach in self._routes.reaches()
+            ),
+            certificate_ends_at=own.not_after_s,
+            is_ready=not problems,
+            problems=problems,
+        )
+
+    def _problems(self) -> Iterator[str]:
+        core = self._core
+        if core.own.node not in core.membership.members:
+            yield "its certificate has ended or was revoked"
+        is_alone = len(core.membership.members) <= 1 and not core.settings.peers
+        states = [neighbour.state for neighbour in core.neighbours.values()]
+        if not is_alone and Condition.UP not in states:
+            yield "no peer is up"
+
+    def peers(self) -> Iterator[Peer]:
+        core, links = self._core, self._node.mesh.core.links
+        for neighbour in sorted(core.neighbours.values(), key=lambda one: one.member.name):
+            link = links.get(neighbour.member.hashname)
+            if link is not None:  # else it went while the rows before were taken
+                yield self._noted(linked_peer(neighbour, link, self._node.mesh.now()))
+        for node in list(self._absent()):
+            yield self._noted(absent_peer(node, links.get(node.hashname)))
+
+    def _absent(self) -> Iterator[Who]:
+        """Members that are being dialled, and peers that have not proved to be members yet."""
+        core = self._core
+        known = {neighbour.member.hashname for neighbour in core.neighbours.values()}
+        for node, member in core.membership.members.items():
+            is_wanted = node in core.dialling or member.hashname in core.settings.peers
+            if is_wanted and member.hashname not in known:
+                yield Who(member.hashname, member.name)
+        for hashname in core.settings.peers:
+            if core.membership.by_hashname(hashname) is None:
+                yield Who(hashname)
+
+    def _noted(self, peer: Peer) -> Peer:
+        entry, now = self._log.entry(peer.node.hashname), self._node.mesh.now()
+        since_s = round(now - entry.changed_s, 3) if entry.changed_s else 0.0
+        return noted(peer, entry.error, entry.error_at, since_s)
+
+    def routes(self) -> Iterator[Route]:
+        return self._routes.routes()
+
+    def members(self) -> Iterator[Member]:
+        return self._routes.members()
+
+    def counters(self) -> Counters:
+        fates = self._core.transit.forwarder.fates
+        datagrams: Counter[tuple[DatagramClass, Fate]] = Counter()
+        for neighbour in self._core.neighbours.values():
+            datagrams.update(neighbour.datagrams.counts)
+        by_class: dict[str, dict[str, int]] = {}
+        for (kind, fate), count in datagrams.items():
+            by_class.setdefault(kind.name.lower(), {})[fate.value] = count
+        return Counters(
+            packets={fate: n for fate, n in fates.items() if not fate.startswith(_DROPPED)},
+            dropped={fate: n for fate, n in fates.items() if fate.startswith(_DROPPED)},
+            datagrams=by_class,
+            endpoint=dict(self._node.mesh.dropped),
+            bytes={
+                "relayed": self._core.transit.forwarder.relayed_bytes,
+                "flooded": self._core.flooding.bytes_sent,
+            },
+            refused=tuple(
+                Refused(reason, source, count)
+                for (source, reason), count in self._core.refused.items()
+            ),
+        )
+
+    async def ping(self, hashname: str, timeout_s: float) -> PingReply:
+        return await self._probes.ping(hashname, timeout_s)
+
+    def trace(self, hashname: str, probes: int, timeout_s: float) -> AsyncIterator[TraceHop]:
+        return self._probes.trace(hashname, probes, timeout_s)
+
+    def explain(self, hashname: str) -> Explained:
+        return self._routes.explain(hashname)
+
+    def netcheck(self) -> tuple[NetCheckItem, ...]:
+        return netcheck(net_facts(self._node, tuple(self.peers())))
+
+
+@cache
+def _version() -> str:
+    from importlib.metadata import version  # takes a while, and memory
+
+    return version("rookery")

@@ -1,0 +1,134 @@
+"""A peer as people see it: its state, what the link is worth, and each of its paths."""
+
+import msgspec
+
+from rookery.link.link import Link
+from rookery.mesh.beats import Condition
+from rookery.mesh.beside import BesideState
+from rookery.mesh.neighbour import Neighbour, PathRow
+from rookery.runtime.snapshot import Peer, PeerState, PeerWay, WayState, Who
+from rookery.wire.path import NetPath, Path, net_path
+
+_STATES = {
+    Condition.JOINING: PeerState.JOINING,
+    Condition.UP: PeerState.UP,
+    Condition.SUSPECT: PeerState.SUSPECT,
+    Condition.DOWN: PeerState.DOWN,
+}
+_WAY_STATES = {
+    Condition.JOINING: WayState.UNPROVEN,
+    Condition.UP: WayState.UP,
+    Condition.SUSPECT: WayState.SUSPECT,
+    Condition.DOWN: WayState.DOWN,
+}
+_BESIDE_STATES = {
+    BesideState.OFF: WayState.UNPROVEN,
+    BesideState.PROBING: WayState.PROBING,
+    BesideState.UP: WayState.UP,
+    BesideState.SUSPECT: WayState.SUSPECT,
+    BesideState.DOWN: WayState.DOWN,
+}
+
+
+def linked_peer(neighbour: Neighbour, link: Link, now: float) -> Peer:
+    """A member that has proved to be one over this link."""
+    member, best = neighbour.member, link.paths.best
+    rows = {row.path: row for row in neighbour.paths(now)}
+    ways = [_way(row, best, neighbour) for row in rows.values()]
+    ways += _other_ways(link, rows, best)
+    beside = _beside_without_path(neighbour)
+    if beside is not None:
+        ways.append(beside)
+    used = next((way for way in ways if way.is_used), None)
+    return Peer(
+        node=Who(member.hashname, member.name),
+        state=_STATES[neighbour.state],
+        roles=tuple(sorted(member.roles)),
+        cost_us=neighbour.cost_us(now),
+        offset_us=neighbour.offset_us,
+        rtt_ms=used.rtt_ms if used else None,
+        jitter_ms=used.jitter_ms if used else None,
+        loss_out=used.loss_out if used else None,
+        loss_in=used.loss_in if used else None,
+        rate_bytes_s=used.rate_bytes_s if used else None,
+        ways=tuple(ways),
+        last_error=link.last_error or "",
+    )
+
+
+def absent_peer(node: Who, link: Link | None) -> Peer:
+    """One that should be a neighbour and is not."""
+    if link is None:
+        return Peer(node=node, state=PeerState.DOWN)
+    ways = _other_ways(link, {}, link.paths.best)
+    return Peer(
+        node=node,
+        state=PeerState.JOINING if any(way.is_used for way in ways) else PeerState.DOWN,
+        ways=tuple(ways),
+        last_error=link.last_error or "",
+    )
+
+
+def noted(peer: Peer, error: str, error_at: float | None, since_s: float) -> Peer:
+    """The same with what was logged of it; the link itself knows a newer error, but not when."""
+    return msgspec.structs.replace(
+        peer,
+        last_error=peer.last_error or error,
+        last_error_at=error_at if peer.last_error in ("", error) else None,
+        state_since_s=since_s,
+    )
+
+
+def _way(row: PathRow, best: Path | None, neighbour: Neighbour) -> PeerWay:
+    beside = row.beside
+    state = _WAY_STATES[row.condition] if beside is None else _BESIDE_STATES[beside]
+    return PeerWay(
+        address=address(row.path),
+        transport=row.path.kind,
+        state=state,
+        is_used=row.path == best,
+        rtt_ms=_ms(row.rtt_s),
+        jitter_ms=_ms(row.jitter_s) if row.rtt_s is not None else None,
+        loss_out=round(row.loss_out, 4),
+        loss_in=round(row.loss_in, 4),
+        rate_bytes_s=None if row.rate is None else round(row.rate),
+        last_error=neighbour.beside.reason if beside is not None else "",
+    )
+
+
+def _other_ways(link: Link, seen: dict[Path, PathRow], best: Path | None) -> list[PeerWay]:
+    """What the link knows and nobody measures: paths not proved yet, relays, routes."""
+    return [
+        PeerWay(
+            address=address(state.path),
+            transport=state.path.kind,
+            state=WayState.UP if state.is_usable else WayState.UNPROVEN,
+            is_used=state.path == best,
+            rtt_ms=_ms(state.rtt),
+        )
+        for state in link.paths
+        if state.path not in seen
+    ]
+
+
+def _beside_without_path(neighbour: Neighbour) -> PeerWay | None:
+    """Why there are no datagrams beside a stream."""
+    beside = neighbour.beside
+    if beside.watch is not None or beside.master is None:
+        return None
+    path = net_path("udp", *beside.master.address)
+    state = _BESIDE_STATES[beside.state]
+    return PeerWay(
+        address=address(path), transport=path.kind, state=state, last_error=beside.reason
+    )
+
+
+def address(path: Path) -> str:
+    """Without the kind, which stands beside it."""
+    if isinstance(path, NetPath):
+        return str(path).partition(":")[2]
+    return str(path)
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds * 1000, 3)
