@@ -12,13 +12,16 @@ its link from the next record and nothing else (R3).
 """
 
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from math import log
+from types import MappingProxyType
 
 from rookery.identity import signing
-from rookery.identity.cipher_set import RandomBytes
 from rookery.mesh.advertised_links import CHOSEN_MAX, advertised_links
 from rookery.mesh.bucket import Bucket
 from rookery.mesh.damping import JUMP, LOSS, Damping
+from rookery.mesh.membership import Member
+from rookery.wire.certificate import role_bits
 from rookery.wire.node_id import NodeId
 from rookery.wire.path import NetPath
 from rookery.wire.record import COST_MAX, PATHS_MAX, Record, RecordLink, Version
@@ -35,6 +38,7 @@ _HELD_S = 3.0
 _CHOICE_S = 2.0  # how long a choice among many links holds
 _WATCHED_MAX = 1024
 _U32_MAX = 2**32 - 1
+_NO_RECORDS: Mapping[NodeId, Record] = MappingProxyType({})
 
 
 def steps(cost_us: int) -> int:
@@ -93,24 +97,20 @@ class Publisher:
 
     def __init__(
         self,
-        own: NodeId,
-        realm: bytes,
-        seed: bytes,
-        records: Mapping[NodeId, Record],
-        random: RandomBytes,
+        own: Member,
+        secret: bytes,
         *,
         epoch: int,
         now: float,
+        records: Mapping[NodeId, Record] = _NO_RECORDS,
         lifetime_s: int = LIFETIME_S,
-        roles: int = 0,
         services: tuple[str, ...] = (),
     ) -> None:
-        """`records`: those of the realm as they are, to choose among many links by."""
-        self._own = own
-        self._realm = realm
-        self._seed = seed
+        """`secret` is of cipher set 40; many links are chosen among by the realm's `records`."""
+        self._own = own.node
+        self._realm = Statement.parse(own.certificate).realm
+        self._seed = signing.signing_seed(secret)
         self._records = records
-        self._random = random
         self._lifetime_s = lifetime_s
         self._pace = Bucket(RECORDS_PER_S, RECORDS_BURST, now)
         self._watches: dict[NodeId, _Watch] = {}
@@ -122,8 +122,9 @@ class Publisher:
         self._refresh_at = now
         self.epoch = epoch
         self.sequence = 0
-        self.roles = roles
+        self.roles = role_bits(own.roles)
         self.services = services
+        self.costs: Mapping[NodeId, int] = {}  # of all our links, as steady as those we tell
         self.deadline: float | None = now  # when to call `update` even if nothing happened
 
     def __repr__(self) -> str:
@@ -156,12 +157,13 @@ class Publisher:
         chosen = self._choose(worthy, now)
         addresses = tuple(dict.fromkeys(paths))[:PATHS_MAX]
         due_at = self._due_at(chosen, current, addresses, now)
+        data = None
         if due_at <= now and self._pace.take(1.0, now):
             data = self._make({peer: worthy[peer] for peer in chosen}, addresses, now, unix_s)
-            self.deadline = self._due_at(chosen, current, addresses, now)
-            return data
+            due_at = self._due_at(chosen, current, addresses, now)
         self.deadline = max(due_at, self._pace.ready_at(1.0, now))
-        return None
+        self.costs = {peer: self._steady(link, now) for peer, link in current.items()}
+        return data
 
     def _observe(self, current: Mapping[NodeId, RecordLink], now: float) -> None:
         for peer, link in current.items():
@@ -231,22 +233,27 @@ class Publisher:
             paths=addresses,
             services=self.services,
         )
-        chance = int.from_bytes(self._random(4)) / 2**32
-        self._refresh_at = now + self._lifetime_s * (0.4 + chance / 10)
         content = self._told.serialize()
+        # Different for each node and record, so that those who started together drift apart.
+        share = blake2b(content, digest_size=1).digest()[0] / 0xFF
+        self._refresh_at = now + self._lifetime_s * (0.4 + share / 10)
         signature = signing.sign(self._seed, to_sign(RECORD, self._realm, content))
         return Statement(RECORD, self._realm, content, signature).serialize()
 
     def _tell(self, link: RecordLink, now: float) -> RecordLink:
-        """As it is; but small changes, and good news that has to last first, as told before."""
         watch, told = self._watches[link.peer], self._told_links.get(link.peer)
-        cost_us = quantised(link.cost_us)
-        if told is not None:
-            due_at = watch.due_at(told, now)
-            if due_at is None or (due_at > now and not watch.is_dearer):
-                cost_us = told.cost_us
-            else:
-                if abs(watch.steps - steps(told.cost_us)) >= _STEPS_AT_ONCE:
-                    watch.damping.add(JUMP, now)
-                watch.deviates_since = None
+        cost_us = self._steady(link, now)
+        if told is not None and cost_us != told.cost_us:
+            watch.deviates_since = None
+            if abs(watch.steps - steps(told.cost_us)) >= _STEPS_AT_ONCE:
+                watch.damping.add(JUMP, now)
         return RecordLink(link.peer, link.label, cost_us, link.loss, link.rate)
+
+    def _steady(self, link: RecordLink, now: float) -> int:
+        """As it is; but small changes, and those that have to last first, as told before."""
+        told = self._told_links.get(link.peer)
+        if told is not None:
+            due_at = self._watches[link.peer].due_at(told, now)
+            if due_at is None or due_at > now:
+                return told.cost_us
+        return quantised(link.cost_us)
