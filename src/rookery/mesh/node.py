@@ -107,7 +107,11 @@ class Node:
         )
         self.flooding = Flooding(self.database, self._send, random, limits=settings.flood, now=now)
         self.publisher = Publisher(
-            own, endpoint.identity.pairs[ROOKERY_CSID].secret, epoch=epoch, now=now
+            own,
+            endpoint.identity.pairs[ROOKERY_CSID].secret,
+            epoch=epoch,
+            now=now,
+            records=self.database.records,
         )
         self.graph = Graph(self._may_relay, own.node)
         self.table = RouteTable(self.graph, own.node, settings.policy)
@@ -332,7 +336,10 @@ class Node:
 
     def flush(self, now: float) -> None:
         """Draw conclusions from what has changed, and send what has gathered."""
-        if self.neighbourhood.take_changed() or now >= self._costs_at:
+        if self.database.outdone is not None:
+            self.publisher.outdo(self.database.outdone, now)
+        due_at = min(self._costs_at, self.publisher.deadline or self._costs_at)
+        if self.neighbourhood.take_changed() or now >= due_at:
             self._costs_at = now + _COSTS_S
             self._links_changed(now)
         for node in self.database.take_changed():
