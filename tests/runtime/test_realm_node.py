@@ -1,0 +1,78 @@
+"""Realms of running nodes: who joins is known to all, and who is revoked is out within seconds."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from rookery.errors import DeniedError
+from rookery.identity.identity import Identity
+from rookery.mesh.invitation import Invitation
+from rookery.runtime.create import create
+from rookery.runtime.join import join
+from rookery.runtime.node import MeshNode, mesh_node
+from rookery.runtime.realm_authority import RealmAuthority, found
+from rookery.runtime.realm_store import RealmStore
+from tests.mesh.realms import identity
+
+ALICE, BOB, CAROL = (identity(name, (0x3A, 0x40)) for name in ("alice", "bob", "carol"))
+WAIT_S = 20.0
+
+
+async def until(is_so: Callable[[], bool]) -> float:
+    """Wait for it; how long that took."""
+    began = time.monotonic()
+    async with asyncio.timeout(WAIT_S):
+        while not is_so():  # noqa: ASYNC110  nodes have no event for each thing they learn
+            await asyncio.sleep(0.02)
+    return time.monotonic() - began
+
+
+async def joined(folder: Path, who: Identity, invitation: Invitation) -> RealmStore:
+    async with create(who) as mesh:
+        answer = await join(mesh, invitation, folder.name, 10)
+    return RealmStore.create(folder, invitation.realm, answer.certificate, peers=[answer.link])
+
+
+def names(node: MeshNode) -> set[str]:
+    return {member.name for member in node.core.membership.members.values()}
+
+
+def neighbours(node: MeshNode) -> set[str]:
+    return {neighbour.member.name for neighbour in node.core.neighbours.values()}
+
+
+async def test_news_of_members_reach_everybody_within_seconds(tmp_path: Path) -> None:
+    store = found(tmp_path / "alice", "home", ALICE, member_name="alice")
+    authority = RealmAuthority(RealmStore(store.folder))  # as another process would
+    async with AsyncExitStack() as stack:
+        alice = await stack.enter_async_context(mesh_node(ALICE, store))
+        nodes = [alice]
+        for name, who in (("bob", BOB), ("carol", CAROL)):
+            link = RealmStore(store.folder).link()
+            assert link is not None
+            _, invitation = authority.invite(link, roles=["relay"])
+            folder = await joined(tmp_path / name, who, invitation)
+            nodes.append(await stack.enter_async_context(mesh_node(who, folder)))
+        everybody = {"alice", "bob", "carol"}
+        await until(lambda: all(names(node) == everybody for node in nodes))
+        await until(lambda: all(len(neighbours(node)) == 2 for node in nodes))
+        carol = nodes[-1]
+
+        authority.revoke(BOB.hashname)
+        took_s = await until(lambda: names(carol) == names(alice) == {"alice", "carol"})
+        assert took_s < 5
+        await until(lambda: not (neighbours(alice) | neighbours(carol)) & {"bob"})
+        assert BOB.hashname in carol.core.membership.revoked
+
+        _, again = authority.invite(alice.mesh.address)
+        with pytest.raises(DeniedError, match="has been used"):
+            await joined(tmp_path / "thief", identity("thief"), invitation)
+        assert again.hashname == ALICE.hashname
+        carol.remember()
+    restarted = RealmStore(tmp_path / "carol").membership(time.time())
+    assert {member.name for member in restarted.members.values()} == {"alice", "carol"}
+    assert BOB.hashname in restarted.revoked
