@@ -10,14 +10,13 @@ shell calls `tick` when `deadline` has passed and after the link's paths have ch
 
 from collections.abc import Callable, Iterator
 
-import msgspec
-
 from rookery.errors import ProtocolError
 from rookery.identity.cipher_set import RandomBytes
 from rookery.mesh.beats import Condition
 from rookery.mesh.beside import Beside, BesideState
 from rookery.mesh.datagrams import Datagrams, Fate, StreamWay
 from rookery.mesh.membership import Member
+from rookery.mesh.path_row import PathRow
 from rookery.mesh.port import PathView, Port
 from rookery.mesh.quality import ADVICE_TTL_MAX_S, COST_MAX, Advice, StreamMeasure
 from rookery.mesh.watch import Watch
@@ -30,25 +29,6 @@ from rookery.wire.ping import DATA_SIZE, Ping, Pong
 QueueSize = Callable[[Path], int]
 
 _CARRIED_S = 0.25
-
-
-class PathRow(msgspec.Struct, frozen=True):
-    """One path, for people to read."""
-
-    path: Path
-    condition: Condition
-    beside: BesideState | None  # of a datagram path beside a stream
-    rtt_s: float | None
-    rtt_min_s: float | None
-    rttvar_s: float
-    jitter_s: float
-    loss_out: float
-    loss_in: float
-    rate: float | None
-    cost_us: int | None
-    missed: int
-    discarded: int
-    proven_s: float | None  # when data-size packets last went both ways
 
 
 class Neighbour:
@@ -220,7 +200,15 @@ class Neighbour:
 
     def paths(self, now: float) -> list[PathRow]:
         """All paths, for people to read."""
-        return [self._row(watch, now) for watch in self._all()]
+        return [
+            PathRow.of(
+                watch,
+                now,
+                self.beside.state if watch is self.beside.watch else None,
+                self._cost(watch, now),
+            )
+            for watch in self._all()
+        ]
 
     def take_changed(self) -> bool:
         """Whether the state, or the set of paths that carry data, changed since last asked."""
@@ -370,25 +358,6 @@ class Neighbour:
     def _way(self, stream: Watch, now: float) -> StreamWay:
         queue_size = self._queue_size(stream.path)
         return StreamWay(queue_size, (stream.quality.srtt_s or 0.0) / 2, stream.quality.rate(now))
-
-    def _row(self, watch: Watch, now: float) -> PathRow:
-        quality, beats = watch.quality, watch.beats
-        return PathRow(
-            path=watch.path,
-            condition=watch.condition,
-            beside=self.beside.state if watch is self.beside.watch else None,
-            rtt_s=quality.srtt_s,
-            rtt_min_s=quality.rtt_min_s(now),
-            rttvar_s=quality.rttvar_s,
-            jitter_s=quality.jitter_s,
-            loss_out=quality.loss_out,
-            loss_in=quality.loss_in(now),
-            rate=quality.rate(now),
-            cost_us=self._cost(watch, now),
-            missed=beats.missed,
-            discarded=quality.discarded,
-            proven_s=beats.proven_s,
-        )
 
 
 def _is_direct(view: PathView) -> bool:

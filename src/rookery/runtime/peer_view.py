@@ -5,7 +5,8 @@ import msgspec
 from rookery.link.link import Link
 from rookery.mesh.beats import Condition
 from rookery.mesh.beside import BesideState
-from rookery.mesh.neighbour import Neighbour, PathRow
+from rookery.mesh.neighbour import Neighbour
+from rookery.mesh.path_row import PathRow
 from rookery.runtime.snapshot import Peer, PeerState, PeerWay, WayState, Who
 from rookery.wire.path import NetPath, Path, net_path
 
