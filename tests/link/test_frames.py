@@ -5,6 +5,7 @@ from rookery.link.events import PathFound, PathLost
 from rookery.link.link import Link, LinkState
 from rookery.sim.world import Node, World
 from rookery.wire.path import NetPath, Path
+from tests.link.worlds import is_up
 
 Frame = tuple[str, str, bytes, bytes]
 
@@ -105,6 +106,20 @@ def test_an_attended_path_sees_no_handshake_and_carries_only_once_proven() -> No
     assert any(state.path == udp for state in link.paths)
     link.unattend(udp)
     assert all(state.path != udp for state in link.paths)
+
+
+def test_an_attended_path_does_not_outlive_the_last_stream() -> None:
+    """M10: when TCP is gone, so is the link, at once and not a round later."""
+    world, _, _, link = pair(("udp4", "tcp4"), streams_first=True)
+    udp, tcp = NetPath("udp4", "10.0.0.2", 42424), link.paths.best
+    assert tcp is not None
+    link.attend(udp, world.now)
+    link.prove(udp, 0.0001)
+    link.path_lost(NetPath("tcp4", "10.0.0.2", 9), world.now)  # one that never was there
+    assert is_up(link)
+    link.path_lost(tcp, world.now)
+    assert not is_up(link)
+    assert link.last_error == "the last path is gone"
 
 
 def test_a_distrusted_path_stays_so_until_it_is_proven_by_who_watches_it() -> None:

@@ -264,9 +264,12 @@ class Link:
 
     def path_lost(self, path: Path, now: float) -> None:
         """A connection ended, or could not be made."""
+        state = self.paths.state(path)
+        was_proven = state is not None and state.proven
         self.paths.lose(path)
         self._site.emit(PathLost(self, path))
-        if self._is_up and self.paths.best is None:
+        # What stands beside a connection is gone with it.
+        if self._is_up and (self.paths.is_orphaned if was_proven else self.paths.best is None):
             self._fall("the last path is gone", now)
         elif not self._is_up and self._rounds.is_running and not self.paths.unanswered():
             self._fall("no path could be opened", now)

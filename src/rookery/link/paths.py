@@ -110,6 +110,11 @@ class Paths:
     def best_state(self) -> PathState | None:
         return self._best
 
+    @property
+    def is_orphaned(self) -> bool:
+        """Whether nothing can be used but, at most, what stands beside something else."""
+        return not any(state.is_usable and not state.attended for state in self._states.values())
+
     def state(self, path: Path) -> PathState | None:
         return self._states.get(path)
 
