@@ -334,6 +334,18 @@ def test_failures_are_retried_ever_more_rarely_and_by_chance() -> None:
     assert len(set(waits[6:])) > 1, "chance spreads them"
 
 
+def test_two_who_give_up_at_once_have_failed_once() -> None:
+    world = up_world()
+    world.block_udp()
+    world.chat(10.0)
+    assert states(world) == (DOWN, DOWN)
+    world.block_udp(everything)
+    gone = BesideFrame(BesideKind.GONE, world.attempts[-1])
+    world.a.received(BESIDE, ALICES_STREAM, *gone.serialize(), world.now)
+    world.chat(10.0 + 1.25 * RETRY_MIN_S)
+    assert states(world) == (UP, UP)
+
+
 def test_a_path_that_worked_for_a_minute_is_retried_soon() -> None:
     world = World()
     world.block_udp()

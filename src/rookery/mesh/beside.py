@@ -142,8 +142,12 @@ class Beside:
         """Something was said over `path`, which must be a stream."""
         if frame.kind is BesideKind.OFFER:
             self._offered(frame.attempt, path, now)
-        elif path != self.master or frame.attempt != self._attempt:
-            self.ignored += 1  # it was overtaken by a later attempt
+        elif (
+            path != self.master
+            or frame.attempt != self._attempt
+            or self.state is BesideState.DOWN  # both gave up at once
+        ):
+            self.ignored += 1
         elif frame.kind is BesideKind.ACCEPT:
             self._accepted(now)
         elif frame.kind is BesideKind.HEARD:
