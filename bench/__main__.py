@@ -11,6 +11,7 @@ from bench import (
     crow,
     crow_broker,
     flood,
+    forwarding,
     fuzz,
     handshakes,
     memory,
@@ -37,6 +38,7 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Effort], list[Figure]]]] = {
     "crow_broker": (crow_broker.TITLE, crow_broker.measure),
     "world": (world.TITLE, world.measure),
     "routes": (routes.TITLE, routes.measure),
+    "forwarding": (forwarding.TITLE, forwarding.measure),
 }
 OTHERS: dict[str, Callable[[], None]] = {
     "profile": profile.write,
