@@ -40,9 +40,17 @@ class Tabletop:
         self.node = BrokerNode(self.nodes, Broker(self.now))
         self._seqids = count()
 
-    def hears(self, source: bytes, data: bytes, *, kind: int = NODE, qos: int = 0) -> list[Packet]:
+    def hears(
+        self,
+        source: bytes,
+        data: bytes,
+        *,
+        kind: int = NODE,
+        qos: int = 0,
+        ackquant_ms: int = 100,
+    ) -> list[Packet]:
         """What the broker's tower sends when it gets this, acknowledgements left out."""
-        packet = Packet(kind, False, HERE, 0, next(self._seqids), qos, 100, data)
+        packet = Packet(kind, False, HERE, 0, next(self._seqids), qos, ackquant_ms, data)
         self.tower.received(packet, source[::-1], self.now)
         return self.settle()
 
@@ -147,15 +155,16 @@ def test_a_silent_client_is_removed_though_nobody_publishes(table: Tabletop) -> 
     assert table.nodes.deadline is None
 
 
-def test_commands_are_answered_with_the_quality_they_came_with(table: Tabletop) -> None:
+def test_commands_are_answered_with_the_quality_and_timer_they_came_with(table: Tabletop) -> None:
     (answer,) = table.says(ALICE, b"theme-names", rid=CONTROL_NODE)
     expected = NodePacket(CONTROL_NODE, 98, b"crowker/control\n")
     assert NodePacket.parse(answer.data) == expected
-    assert (answer.qos, answer.address) == (1, ALICE)
+    assert (answer.qos, answer.ackquant_ms, answer.address) == (1, 100, ALICE)
     assert len(table.passes(5)) == 4  # nobody took the answer: given up without further ado
     request = NodePacket(98, CONTROL_NODE, b"help").serialize()
-    (empty,) = table.hears(ALICE, request)
+    (empty,) = table.hears(ALICE, request, ackquant_ms=200)
     assert NodePacket.parse(empty.data).data == b""
+    assert (empty.qos, empty.ackquant_ms) == (0, 200)
     table.hears(ALICE, NodePacket.error(98, CONTROL_NODE).serialize())
 
 

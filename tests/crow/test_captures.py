@@ -171,7 +171,7 @@ def test_an_unknown_node_is_reported_with_the_same_bytes() -> None:
         if step.dst_port == 7122:
             replay.hear(step)
     assert sorted(replay.sent) == sorted(captured("node", 7122))
-    assert replay.events == [NodeMessage(9, 42, hop(7121), b"to42", 1)]
+    assert replay.events == [NodeMessage(9, 42, hop(7121), b"to42", 1, 104)]
 
 
 def test_the_sending_node_sends_the_same_bytes_and_hears_of_the_missing_one() -> None:

@@ -91,7 +91,7 @@ def test_a_message_reaches_the_node_it_names(pair: Pair, qos: int) -> None:
     """C5."""
     ticket = pair.send(b"to42", qos=qos)
     pair.world.run(1)
-    assert pair.bob.messages == [NodeMessage(9, 42, pair.alice.hop, b"to42", qos)]
+    assert pair.bob.messages == [NodeMessage(9, 42, pair.alice.hop, b"to42", qos, 54)]
     assert pair.alice.notices == ([Delivered(ticket)] if qos else [])
 
 

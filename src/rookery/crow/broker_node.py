@@ -24,8 +24,6 @@ from rookery.wire.crow_node import NodePacket
 from rookery.wire.crow_packet import LEGACY_PUBSUB, NODE
 from rookery.wire.crow_pubsub import BEAM_NODE, BROKER_NODE, CONTROL_NODE
 
-COMMAND_ACKQUANT_MS = 100
-
 _NOTHING = NodePacket(0, 0, b"")
 
 
@@ -128,7 +126,7 @@ class BrokerNode:
 
 
 class _ControlNode:
-    """Commands in plain text, each answered with the quality it came with."""
+    """Commands in plain text, each answered with the quality and the timer it came with."""
 
     def __init__(self, nodes: Nodes, broker: Broker) -> None:
         self._nodes = nodes
@@ -144,7 +142,7 @@ class _ControlNode:
                 answer,
                 now,
                 qos=message.qos,
-                ackquant_ms=COMMAND_ACKQUANT_MS,
+                ackquant_ms=message.ackquant_ms,
                 chunk_size=chunk_size(answer),
             )
         except CongestionError:

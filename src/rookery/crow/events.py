@@ -50,6 +50,7 @@ class NodeMessage(msgspec.Struct, frozen=True, gc=False):
     return_address: bytes
     data: bytes
     qos: int
+    ackquant_ms: int  # of its packet, or of the last one to come
 
 
 class NodeRefused(msgspec.Struct, frozen=True, gc=False):

@@ -238,10 +238,17 @@ class Nodes:
             if packet.chunk_id is not None:
                 data = self._chunks.add(packet, arrived.packet, arrived.return_address, now)
             if data is not None:
-                source, qos = arrived.return_address, arrived.packet.qos
-                self._deliver(NodeMessage(packet.sid, packet.rid, source, data, qos), now)
+                self._deliver(packet, data, arrived, now)
 
-    def _deliver(self, message: NodeMessage, now: float) -> None:
+    def _deliver(self, packet: NodePacket, data: bytes, arrived: Arrived, now: float) -> None:
+        message = NodeMessage(
+            packet.sid,
+            packet.rid,
+            arrived.return_address,
+            data,
+            arrived.packet.qos,
+            arrived.packet.ackquant_ms,
+        )
         if message.rid in self._residents:
             resident = self._residents[message.rid]
         else:
