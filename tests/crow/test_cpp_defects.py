@@ -473,6 +473,42 @@ class TestChannels:
         assert peer.node_packets[-1].data == bytes.fromhex("000003")
 
 
+class TestLongWays:
+    """C++ channels have room for addresses of 128 bytes, and are silent about longer ones."""
+
+    def test_a_channel_opens_over_a_longer_way(self, world: CrowWorld) -> None:
+        """C6."""
+        here = world.station("10.0.0.1", forwards=True)
+        there = world.station("10.0.0.2", forwards=True)
+        way = (there.hop + here.hop) * 9 + there.hop
+        assert len(way) > 128
+        Acceptor(there.nodes, 30)
+        channel = Channel.dial(here.nodes, way, 30, world.now)
+        here.settle()
+        world.run(1)
+        channel.send(b"far away", world.now)
+        here.settle()
+        world.run(1)
+        (opened,) = [each for each in there.notices if isinstance(each, ChannelOpened)]
+        assert opened.channel.receive() == b"far away"
+
+
+class TestNodeLists:
+    """C++ has one list of nodes for all towers of a process."""
+
+    def test_towers_of_one_process_have_their_own_nodes(
+        self, world: CrowWorld, station: Station, peer: CppPeer
+    ) -> None:
+        """C5."""
+        other = world.station("10.0.0.2")
+        for each in (station, other):
+            each.nodes.register(42)
+        peer.send_node(other, NodePacket(9, 42, b"to the other"))
+        world.run(1)
+        assert station.messages == []
+        assert [message.data for message in other.messages] == [b"to the other"]
+
+
 class TestChunks:
     """C++ numbers chunks but not messages, so two of them mix."""
 

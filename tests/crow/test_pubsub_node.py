@@ -208,6 +208,24 @@ def test_nonsense_from_the_broker_is_dropped(town: Town) -> None:
     assert alice.station.tower.dropped == {"no message of a broker": 2, "not subscribed": 1}
 
 
+def test_a_broker_that_ignores_the_end_of_a_subscription_is_acknowledged_and_not_heard(
+    town: Town,
+) -> None:
+    """C7, C8: what we would not acknowledge, it would send five times."""
+    alice, _ = town.people
+    alice.subscribe(b"a")
+    town.run(0.1)
+    alice.unsubscribe(b"a")
+    town.run(0.1)
+    sent = alice.station.sent
+    body = NodePacket(BROKER_NODE, alice.node.node, Consume(b"a", b"still").serialize())
+    packet = Packet(NODE, False, alice.station.hop, 0, 7, 1, 100, body.serialize())
+    alice.station.deliver(packet.serialize(), BROKER[::-1])
+    assert alice.data == []
+    assert alice.station.sent == sent + 1
+    assert alice.station.tower.dropped == {"not subscribed": 1}
+
+
 def test_a_full_queue_is_told_or_made_up_for(town: Town) -> None:
     alice, _ = town.people
     for _ in range(32 + 1024):

@@ -110,6 +110,18 @@ def test_an_escape_of_nothing_is_no_byte() -> None:
     assert Deframer(V1, 512).feed(b"\xa8\xcf\xc5\xb2") == []
 
 
+@pytest.mark.parametrize("check", [b"\xac", b"\xad"])
+def test_a_check_that_was_not_escaped_costs_no_other_frame(check: bytes) -> None:
+    """C8: an older sender escapes the payload only."""
+    escaped = {b"\xac": b"\xad\xae", b"\xad": b"\xad\xaf"}[check]
+    frames = (frame(bytes([byte]), V0) for byte in range(128))
+    ours = next(each for each in frames if each.endswith(escaped + b"\xac"))
+    theirs = ours.replace(escaped, check)
+    deframer = Deframer(V0, 512)
+    assert deframer.feed(theirs + frame(GOOD, V0)) == [GOOD]
+    assert deframer.damaged == 1
+
+
 def test_noise_between_frames_is_skipped() -> None:
     for context in (V0, V1):
         deframer = Deframer(context, 512)

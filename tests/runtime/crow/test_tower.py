@@ -43,6 +43,17 @@ async def test_a_packet_arrives_and_its_sender_learns_what_can_be_known(
         assert arrived.return_address == home
 
 
+@pytest.mark.parametrize("qos", [1, 2])
+async def test_whoever_leaves_at_once_has_acknowledged_what_was_read(qos: int) -> None:
+    """C3, C8: the public tool leaves first, and a broker then sends it everything five times."""
+    async with udp_tower() as (alice, _), udp_tower() as (bob, hop), asyncio.TaskGroup() as tasks:
+        sending = tasks.create_task(alice.send(hop, b"news", qos=qos))
+        async with asyncio.timeout(PATIENCE_S):
+            await bob.receive()
+            await bob.close()
+            assert (await sending).is_delivered
+
+
 async def test_addresses_may_be_text() -> None:
     async with udp_tower() as (alice, _), udp_tower() as (bob, hop):
         assert (await alice.send(text(hop), b"hello", qos=1)).is_delivered
