@@ -45,6 +45,19 @@ def test_a_frame_reaches_whoever_reads_them() -> None:
     ]
 
 
+def test_a_link_counts_what_it_carries() -> None:
+    world, alice, bob, link = pair()
+    back = bob.endpoint.links[alice.hashname]
+    bob.endpoint.frame_reader = reader([])
+    sent, received = link.out_bytes, back.in_bytes
+    link.send_frame(b"\x01", bytes(1000))
+    alice.settle()
+    world.run(1)
+    assert 1000 < link.out_bytes - sent < 1100
+    assert 1000 < back.in_bytes - received < 1100
+    assert back.out_bytes > 0
+
+
 def test_a_frame_that_nobody_reads_is_counted() -> None:
     world, alice, bob, link = pair()
     link.send_frame(b"\x01", b"hello")

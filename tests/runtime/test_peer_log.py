@@ -2,7 +2,7 @@
 
 import pytest
 
-from rookery.link.events import Event, LinkDown, LinkForgotten, LinkUp, Transmit
+from rookery.link.events import Event, LinkDown, LinkForgotten, LinkUp, PathLost, Transmit
 from rookery.link.link import Link
 from rookery.runtime.peer_log import PEERS_MAX, PeerEntry, PeerLog
 from rookery.wire.path import NetPath
@@ -54,6 +54,18 @@ def test_the_last_error_is_kept_with_its_time(link: Link) -> None:
     link.last_error = "closed"
     log.handle(LinkForgotten(link), 3.0)
     assert log.entry(link.hashname) == PeerEntry("closed", 2000.0, 3.0)
+
+
+def test_each_vain_try_counts(link: Link) -> None:
+    wall = iter([1000.0, 2000.0])
+    log = PeerLog(Core(), 0.0, lambda: next(wall))
+    path = NetPath("tcp4", "192.0.2.1", 7)
+    log.handle(PathLost(link, path), 0.5)
+    assert log.entry(link.hashname) == PeerEntry()
+    log.handle(LinkDown(link, "no answer"), 1.0)
+    link.last_error = "no path could be opened"
+    log.handle(PathLost(link, path), 2.0)
+    assert log.entry(link.hashname) == PeerEntry("no path could be opened", 2000.0, 1.0)
 
 
 def test_nothing_is_known_of_strangers() -> None:

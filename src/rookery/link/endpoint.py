@@ -291,6 +291,7 @@ class Endpoint:
         self._events.append(Transmit(path, data))
 
     def send(self, link: Link, path: Path, data: bytes) -> None:
+        link.out_bytes += len(data)
         if isinstance(path, PeerPath):
             router = self._links.get(path.hn)
             if router is not None and router.state is LinkState.UP:

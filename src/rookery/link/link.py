@@ -52,10 +52,12 @@ class Link:
         "_traffic",
         "exchange",
         "hashname",
+        "in_bytes",
         "is_router",
         "keys",
         "last_error",
         "observed",
+        "out_bytes",
         "paths",
         "persistent",
     )
@@ -72,6 +74,7 @@ class Link:
         self.exchange: Exchange | None = None
         self.observed: Path | None = None  # our own address, as the peer sees it
         self.last_error: str | None = None
+        self.in_bytes = self.out_bytes = 0  # sealed, since the link is known
         self._traffic: Traffic | None = None
         self._rounds = Rounds()
         self._is_up = False
@@ -253,6 +256,7 @@ class Link:
         exchange, traffic = self.exchange, self._traffic
         if exchange is None or traffic is None:
             raise ProtocolError("channel packet before the handshake")
+        self.in_bytes += len(body)
         traffic.received(body, path, now)
         state, best = self.paths.state(path), self.paths.best_state
         if state is None:

@@ -4,7 +4,6 @@ import os
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from functools import cache
 
 from rookery.mesh.beats import Condition
 from rookery.mesh.datagrams import Fate
@@ -29,6 +28,7 @@ from rookery.runtime.snapshot import (
     TraceHop,
     Who,
 )
+from rookery.runtime.version import installed_version
 from rookery.wire.datagram_class import DatagramClass
 
 _DROPPED = ("gave up", "not taken", "no detour", "repairs used up", "detour too long")
@@ -55,7 +55,7 @@ class NodeView:
             name=own.name,
             realm=core.membership.realm.name,
             roles=tuple(sorted(own.roles)),
-            version=_version(),
+            version=installed_version(),
             pid=os.getpid(),
             made_at=time.time(),
             uptime_s=round(time.time() - self._node.started_s, 3),
@@ -147,10 +147,3 @@ class NodeView:
 
     def netcheck(self) -> tuple[NetCheckItem, ...]:
         return netcheck(net_facts(self._node, tuple(self.peers())))
-
-
-@cache
-def _version() -> str:
-    from importlib.metadata import version  # takes a while, and memory
-
-    return version("rookery")

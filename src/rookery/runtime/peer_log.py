@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from rookery.link.events import Event, LinkDown, LinkForgotten, LinkUp
-from rookery.link.link import Link
+from rookery.link.events import Event, LinkDown, LinkForgotten, LinkUp, PathLost
+from rookery.link.link import Link, LinkState
 from rookery.runtime.pump import Resident
 
 PEERS_MAX = 1024
@@ -56,12 +56,20 @@ class PeerLog:
                 self._note(link, reason, now)
             case LinkForgotten(link):
                 self._note(link, link.last_error or "", now)
+            case PathLost(link) if link.state is not LinkState.UP:
+                self._failed(link)
             case _:
                 pass
         self._resident.handle(event, now)
 
     def flush(self, now: float) -> None:
         self._resident.flush(now)
+
+    def _failed(self, link: Link) -> None:
+        """It was dialled once more, in vain."""
+        entry = self._entries.get(link.hashname)
+        if entry is not None and link.last_error:
+            entry.error, entry.error_at = link.last_error, self._wall()
 
     def _note(self, link: Link, error: str, now: float) -> None:
         entry = self._entries.pop(link.hashname, None) or PeerEntry()

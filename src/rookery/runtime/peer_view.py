@@ -52,6 +52,8 @@ def linked_peer(neighbour: Neighbour, link: Link, now: float) -> Peer:
         loss_out=used.loss_out if used else None,
         loss_in=used.loss_in if used else None,
         rate_bytes_s=used.rate_bytes_s if used else None,
+        in_bytes=link.in_bytes,
+        out_bytes=link.out_bytes,
         ways=tuple(ways),
         last_error=link.last_error or "",
     )
@@ -65,6 +67,8 @@ def absent_peer(node: Who, link: Link | None) -> Peer:
     return Peer(
         node=node,
         state=PeerState.JOINING if any(way.is_used for way in ways) else PeerState.DOWN,
+        in_bytes=link.in_bytes,
+        out_bytes=link.out_bytes,
         ways=tuple(ways),
         last_error=link.last_error or "",
     )
