@@ -211,17 +211,23 @@ async def mesh_node(
         store.save_link(mesh.address)
         for peer in dialled.values():
             mesh.link(peer)
-        async with asyncio.TaskGroup() as tasks:
-            chores = [
-                tasks.create_task(node.keep_folder()),
-                tasks.create_task(node.measure_streams(streams)),
-            ]
-            try:
-                yield node
-            finally:
-                for chore in chores:
-                    chore.cancel()
-                node.remember()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                chores = [
+                    tasks.create_task(node.keep_folder()),
+                    tasks.create_task(node.measure_streams(streams)),
+                ]
+                try:
+                    yield node
+                finally:
+                    for chore in chores:
+                        chore.cancel()
+                    node.remember()
+        except BaseExceptionGroup as group:
+            # What the caller's own block raises is the caller's to catch as it is.
+            if len(group.exceptions) == 1:
+                raise group.exceptions[0] from None
+            raise
 
 
 async def _gates(mesh: Receiver, host: str, port: int) -> tuple[TcpGate, UdpGate]:
