@@ -4,32 +4,30 @@
                                      ▲                                    │
                                      └──── a round unanswered for 30 s ◀──┘
 
-A *round* is a new `at` sent over every path, repeated after 1, 3, 7 and 15 seconds where nothing
-came back. The first round makes the link, one every 25 s or so keeps all its paths alive and
+The first round of handshakes makes the link, one every 25 s or so keeps all its paths alive and
 measured, and one follows at once when traffic stalls or the peer speaks from a new address.
 """
 
 from collections.abc import Mapping
 from enum import Enum
 
-from rookery.errors import DecodeError, ProtocolError, UnreachableError
-from rookery.identity.cipher_set import Opened, routing_token
+from rookery.errors import ProtocolError, UnreachableError
+from rookery.identity.cipher_set import Opened
+from rookery.link.agreement import Agreement
 from rookery.link.channel import Channel
-from rookery.link.events import HangUp, LinkDown, LinkUp, PathFound, PathLost
+from rookery.link.events import HangUp, LinkDown, LinkUp, PathLost
 from rookery.link.exchange import Exchange, Verdict
 from rookery.link.handshake import Handshake
 from rookery.link.paths import Paths
-from rookery.link.rounds import SPACING_S, Rounds, Step
 from rookery.link.site import Site
 from rookery.link.traffic import Traffic
 from rookery.wire.lob import JsonObject
-from rookery.wire.path import Path, PeerPath
+from rookery.wire.path import Path
 
 FRAGMENT_SIZE_DATAGRAM = 1200
 FRAGMENT_SIZE_STREAM = 60 << 10  # fits a datagram still, should the stream be lost
 ROOKERY_CSID = 0x40
 QUIET_S = 2.0  # a path that brings nothing for so long, while others do, is in doubt
-_STALE_BURST = 3
 
 
 class LinkState(Enum):
@@ -44,13 +42,10 @@ class Link:
     """One peer, as seen from here."""
 
     __slots__ = (
-        "_challenge",
+        "_agreement",
         "_is_up",
-        "_rounds",
         "_site",
-        "_stale_answer_from",
         "_traffic",
-        "exchange",
         "hashname",
         "in_bytes",
         "is_router",
@@ -71,15 +66,12 @@ class Link:
         self.paths = Paths(self._path_forgotten)
         self.persistent = persistent  # asked for by the user: dialled again and again
         self.is_router = False
-        self.exchange: Exchange | None = None
         self.observed: Path | None = None  # our own address, as the peer sees it
         self.last_error: str | None = None
         self.in_bytes = self.out_bytes = 0  # sealed, since the link is known
         self._traffic: Traffic | None = None
-        self._rounds = Rounds()
+        self._agreement = Agreement(self, site)
         self._is_up = False
-        self._stale_answer_from = 0.0
-        self._challenge: tuple[Path, int] | None = None  # a fresh `at` sent to one place only
 
     # --- what it is ---
 
@@ -90,6 +82,10 @@ class Link:
         if self.exchange is None or not len(self.paths):
             return LinkState.UNRESOLVED
         return LinkState.DOWN
+
+    @property
+    def exchange(self) -> Exchange | None:
+        return self._agreement.exchange
 
     @property
     def csid(self) -> int | None:
@@ -120,12 +116,12 @@ class Link:
     def dial(self, now: float) -> None:
         """Begin to make the link, unless it is up or being made under the best cipher set."""
         csid = self.exchange.csid if self.exchange is not None else None
-        if self._is_up or (self._rounds.is_running and csid == self.csid):
+        if self._is_up or (self._agreement.rounds.is_running and csid == self.csid):
             return
         self._site.touch(self)
-        self._ensure_exchange(now)
+        self._agreement.ensure_exchange(now)
         if self.exchange is not None and len(self.paths):
-            self._begin_round(now)
+            self._agreement.begin_round(now)
         else:
             self._site.unresolved(self)
             self._fall("nobody knows where it is", now)
@@ -140,11 +136,11 @@ class Link:
             return
         state.dialled = True
         self._site.touch(self)
-        if self._rounds.is_running and self.exchange is not None:
+        if self._agreement.rounds.is_running and self.exchange is not None:
             state.sent_s = now
-            self._send_handshake([path])
+            self._agreement.send([path])
         else:
-            self._rounds.hasten(now)
+            self._agreement.rounds.hasten(now)
 
     def learn(self, keys: Mapping[int, bytes], path: Path, now: float) -> None:
         """An introduction: keys that make up the hashname, and the router that brought them."""
@@ -152,7 +148,7 @@ class Link:
             self.keys.setdefault(csid, key)
         self.add_path(path, now, configured=False)
         if self._is_up:
-            self._rounds.hasten(now)  # who asks by name has lost what we share
+            self._agreement.rounds.hasten(now)  # who asks by name has lost what we share
             self._site.touch(self)
         self.dial(now)
 
@@ -217,7 +213,7 @@ class Link:
 
     def doubt_paths(self, now: float) -> None:
         """Repetitions go unanswered: find out which paths still work."""
-        self._rounds.hasten(now)
+        self._agreement.rounds.hasten(now)
 
     def close(self, now: float) -> None:
         """End the session; the peer hears of it through its channels."""
@@ -233,21 +229,21 @@ class Link:
     ) -> None:
         """Apply a handshake that decrypted and names this link's hashname."""
         self.keys.setdefault(handshake.csid, handshake.key)
-        self._ensure_exchange(now)
+        self._agreement.ensure_exchange(now)
         exchange = self.exchange
         if exchange is None or handshake.csid != exchange.csid:
             raise ProtocolError("handshake under a lesser cipher set than we share")
         before = exchange.peer_token
         verdict = exchange.receive(opened, handshake)
         if verdict is Verdict.STALE:
-            self._answer_stale(exchange, opened, path, now)
+            self._agreement.answer_stale(exchange, opened, path, now)
             return
         if exchange.peer_token != before:
             if before is not None:
                 self.paths.silence()  # they led to the peer as it was before it restarted
             self._begin_session(exchange)
         assert handshake.at is not None
-        self._handshake_heard(exchange, handshake.at, verdict, path, now)
+        self._agreement.heard(exchange, handshake.at, verdict, path, now)
         if not self._is_up:
             self._rise(now)
 
@@ -264,7 +260,9 @@ class Link:
             return
         state.heard_s = now
         if best is not None and now - best.heard_s > QUIET_S:
-            self._rounds.hasten(now)  # the peer prefers another path: does ours still work?
+            self._agreement.rounds.hasten(
+                now
+            )  # the peer prefers another path: does ours still work?
 
     def path_lost(self, path: Path, now: float) -> None:
         """A connection ended, or could not be made."""
@@ -275,7 +273,7 @@ class Link:
         # What stands beside a connection is gone with it.
         if self._is_up and (self.paths.is_orphaned if was_proven else self.paths.best is None):
             self._fall("the last path is gone", now)
-        elif not self._is_up and self._rounds.is_running and not self.paths.unanswered():
+        elif not self._is_up and self._agreement.rounds.is_running and not self.paths.unanswered():
             self._fall("no path could be opened", now)
 
     # --- time ---
@@ -283,7 +281,7 @@ class Link:
     @property
     def deadline(self) -> float | None:
         """When `tick` has something to do."""
-        rounds = self._rounds.deadline
+        rounds = self._agreement.rounds.deadline
         traffic = self._traffic.deadline if self._traffic is not None else None
         if rounds is None or traffic is None:
             return traffic if rounds is None else rounds
@@ -291,12 +289,13 @@ class Link:
 
     def tick(self, now: float) -> None:
         """Repeat, give up, keep alive or dial again, whatever is due."""
-        self._round_goes_on(now)
+        if not self._agreement.goes_on(now):
+            self._fall("no answer", now)
         if self._traffic is not None:
             self._traffic.expire(now)
-        if self._is_up and self._rounds.is_keepalive_due(now):
-            self._begin_round(now)
-        if self._rounds.is_redial_due(now):
+        if self._is_up and self._agreement.rounds.is_keepalive_due(now):
+            self._agreement.begin_round(now)
+        if self._agreement.rounds.is_redial_due(now):
             self.dial(now)
 
     def flush(self, now: float) -> None:
@@ -305,100 +304,6 @@ class Link:
             self._traffic.flush(now)
 
     # --- inside ---
-
-    def _ensure_exchange(self, now: float) -> None:
-        """An exchange under the best cipher set that both have."""
-        while (csid := self.csid) is not None:
-            if self.exchange is not None and self.exchange.csid == csid:
-                return
-            try:
-                self._renew_exchange(csid, now)
-            except DecodeError as error:
-                # Some keys show only in use that they are none; the next best may do.
-                self.last_error = str(error)
-                del self.keys[csid]
-
-    def _renew_exchange(self, csid: int, now: float) -> None:
-        identity, previous = self._site.identity, self.exchange
-        self.exchange = Exchange(
-            identity.local[csid],
-            identity.intermediates(csid),
-            self.keys[csid],
-            at=max(self._site.wall(now), previous.at + 1 if previous is not None else 0),
-            random=self._site.random,
-            confirmed=previous.confirmed if previous is not None else 0,
-        )
-        self._site.exchange_began(self, previous)
-
-    def _begin_round(self, now: float) -> None:
-        """A new `at` over every path."""
-        assert self.exchange is not None
-        self.exchange.originate(self._site.wall(now))
-        if self.exchange.session is not None:
-            self.exchange.session.rest()  # most links are idle most of the time
-        self.paths.begin_round(now)
-        self._rounds.begin(now, self._jitter())
-        self._send_handshake(self.paths.unanswered())
-
-    def _round_goes_on(self, now: float) -> None:
-        is_answered = self.exchange is not None and self.exchange.is_synchronised
-        match self._rounds.step(now, is_answered=is_answered):
-            case Step.REPEAT:
-                self.paths.repeat_round()
-                if self.is_lax and not is_answered and self.exchange is not None:
-                    # A peer that has this `at` already says nothing, though its answer was lost.
-                    self.exchange.originate(self._site.wall(now))
-                self._send_handshake(self.paths.unanswered())
-            case Step.SETTLE:
-                self.paths.end_round()
-            case Step.GIVE_UP:
-                self._fall("no answer", now)
-
-    def _send_handshake(self, paths: list[Path]) -> None:
-        exchange = self.exchange
-        assert exchange is not None
-        for path in paths:
-            if isinstance(path, PeerPath):  # a JavaScript router passes the same bytes on just once
-                exchange.seal_anew()
-            self._site.send(self, path, exchange.handshake())
-
-    def _handshake_heard(
-        self, exchange: Exchange, at: int, verdict: Verdict, path: Path, now: float
-    ) -> None:
-        """Learn what a handshake proves about the path it came by, and answer it there once."""
-        state = self.paths.add(path, configured=False)
-        if state is None:
-            return
-        is_echo = at & 1 == exchange.parity
-        is_answer = state.sent_s is not None and (is_echo or state.proven)
-        is_answer |= self._challenge == (path, at)
-        if verdict is Verdict.NEWER or is_answer:
-            if not state.proven:
-                self._site.emit(PathFound(self, path))
-            self.paths.answered(state, now, is_echo=is_echo)
-            if exchange.is_synchronised and not self.paths.unanswered():
-                self._rounds.end()
-        elif not state.proven:
-            self._rounds.hasten(now)
-        # Once for each `at`, and again when it is repeated: then our answer was lost.
-        if not is_echo and (state.answered_at != at or now >= state.answered_s + SPACING_S / 2):
-            state.answered_at, state.answered_s = at, now
-            self._send_handshake([path])
-
-    def _answer_stale(self, exchange: Exchange, opened: Opened, path: Path, now: float) -> None:
-        """Show the peer our `at`; one that restarted with a slow clock needs a fresh one."""
-        # One a second, and a few at once: a peer that sends just one handshake must get its answer.
-        if now + _STALE_BURST * SPACING_S <= self._stale_answer_from:
-            return
-        self._stale_answer_from = max(now, self._stale_answer_from) + SPACING_S
-        state, token = self.paths.state(path), exchange.peer_token
-        is_asked = state is not None and state.sent_s is not None
-        # The JavaScript peer's first answer through a router goes astray, and a second it has not.
-        is_asked &= not (self.is_lax and isinstance(path, PeerPath))
-        if not is_asked if token is None else token != routing_token(opened.body):
-            exchange.originate(self._site.wall(now))
-            self._challenge = (path, exchange.at)
-        self._send_handshake([path])
 
     def _moved(self, exchange: Exchange, path: Path, now: float) -> None:
         """The peer speaks from a new address: try it, when the packet cannot be a replay."""
@@ -419,10 +324,10 @@ class Link:
     def _rise(self, now: float) -> None:
         self._is_up = True
         self.last_error = None
-        self._rounds.up()
-        if not self._rounds.is_running:
-            self._rounds.begin(now, self._jitter())
-            self._rounds.end()
+        self._agreement.rounds.up()
+        if not self._agreement.rounds.is_running:
+            self._agreement.rounds.begin(now, self._agreement.jitter())
+            self._agreement.rounds.end()
         self._site.emit(LinkUp(self))
         self._site.link_rose(self, now)
 
@@ -433,15 +338,11 @@ class Link:
             self._traffic.abandon(f"link down: {reason}")
             self._traffic = None
         self.paths.silence()
-        self._rounds.down(now, self._jitter(), redial=self.persistent)
+        self._agreement.rounds.down(now, self._agreement.jitter(), redial=self.persistent)
         exchange = self.exchange
         if self.persistent and exchange is not None and exchange.session is not None:
             # Its ephemeral is spent: with a new one the peer, too, begins anew.
-            self._renew_exchange(exchange.csid, now)
+            self._agreement.renew_exchange(exchange.csid, now)
         if was_up:
             self._site.emit(LinkDown(self, reason))
         self._site.link_fell(self, now)
-
-    def _jitter(self) -> float:
-        """Between 0 and 1."""
-        return self._site.random(1)[0] / 255
