@@ -309,3 +309,16 @@ def test_it_holds_as_many_records_as_there_are_members(world: World) -> None:
     for sequence in range(5):
         world.offer(ALICE.says(sequence))
     assert len(world.database.records) == 1
+
+
+def test_the_certificate_of_nobody_is_none(world: World) -> None:
+    assert world.database.certificate(STRANGER.node) is None
+    key = world.database.certificate(ALICE.node)
+    assert key is not None
+    assert world.database.statement(key) == ALICE.certificate
+    assert world.database.certificate(ALICE.node) == key
+
+
+def test_forgetting_somebody_without_a_record_changes_nothing(world: World) -> None:
+    world.database.forget(ALICE.node)
+    assert world.database.take_changed() == set()

@@ -350,3 +350,14 @@ def test_frames_of_others_and_of_other_types_are_refused() -> None:
     assert PING not in FRAME_TYPES
     with pytest.raises(RemoteError, match=r"^no flood frame$"):
         desk.receive(ALICE, (bytes((PING,)), b""))
+
+
+def test_what_did_not_fit_a_queue_is_made_good_by_a_comparison() -> None:
+    """What waits is bounded; who did not get it all is asked soon what it lacks."""
+    desk = Desk(ALICE, BOB, limits=FloodLimits(waiting_max=3), members=10)
+    for member in desk.crowd:
+        desk.told(ALICE, member.says())
+    sent = desk.take()
+    assert 3 <= sum(data[1] == RECORD for _, data in sent) < 10
+    desk.tick(1.0)
+    assert [(node, head[0]) for node, head, _ in desk.outbox] == [(BOB.node, DIGEST)]

@@ -20,7 +20,6 @@ from rookery.wire.record import LINKS_MAX, Record, RecordLink
 CHOSEN_MAX = 24
 
 _CHEAPEST = 18
-_NEXT = 2
 _TOLD_FACTOR = 0.8
 
 
@@ -41,10 +40,8 @@ def advertised_links(
     ring = sorted(links, key=lambda node: (node < own, node))
     by_hash = sorted(links, key=lambda node: blake2b(own + node, digest_size=8).digest())
     chosen = dict.fromkeys([*cheapest[:_CHEAPEST], ring[0], ring[-1]])
-    for node in by_hash:
-        if len(chosen) >= CHOSEN_MAX:
-            break
-        chosen.setdefault(node)
+    others = [node for node in by_hash if node not in chosen]
+    chosen |= dict.fromkeys(others[: CHOSEN_MAX - len(chosen)])
     parts = _parts(own, records)
     reached = {parts[node] for node in chosen if node in parts}
     for node in cheapest:

@@ -4,7 +4,7 @@ from rookery.mesh.database import Database
 from rookery.wire.flood import BODY_SIZE, Key, Section, Statements, Summary
 from rookery.wire.statement import RECORD
 
-WAITING_MAX = 2048  # statements
+WAITING_MAX = 2048  # records, and as many other statements
 
 _LENGTH_SIZE = 2
 
@@ -12,9 +12,10 @@ _LENGTH_SIZE = 2
 class FloodQueue:
     """Certificates and revocations leave before the records that need them."""
 
-    __slots__ = ("_others", "_records", "buckets", "has_overflowed")
+    __slots__ = ("_others", "_records", "_waiting_max", "buckets", "has_overflowed")
 
-    def __init__(self) -> None:
+    def __init__(self, waiting_max: int = WAITING_MAX) -> None:
+        self._waiting_max = waiting_max
         self._others: dict[Key, None] = {}
         self._records: dict[Key, None] = {}
         self.buckets: set[int] = set()  # of which a summary is to be sent
@@ -25,7 +26,7 @@ class FloodQueue:
 
     def add(self, key: Key) -> None:
         waiting = self._records if key.kind == RECORD else self._others
-        if key not in waiting and len(waiting) >= WAITING_MAX:
+        if key not in waiting and len(waiting) >= self._waiting_max:
             self.has_overflowed = True
         else:
             waiting[key] = None

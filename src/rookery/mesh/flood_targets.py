@@ -23,9 +23,6 @@ def flood_targets(own: NodeId, costs: Mapping[NodeId, int]) -> tuple[NodeId, ...
     below = next((node for node in reversed(ring) if node < own), ring[-1])
     cheapest = sorted(costs, key=lambda node: (costs[node], node))
     by_hash = sorted(costs, key=lambda node: blake2b(own + node, digest_size=8).digest())
-    chosen = dict.fromkeys([*cheapest[:CHEAPEST], above, below])
-    for node in by_hash:
-        if len(chosen) == TARGETS_MAX:
-            break
-        chosen.setdefault(node)
-    return tuple(chosen)
+    chosen = tuple(dict.fromkeys([*cheapest[:CHEAPEST], above, below]))
+    others = [node for node in by_hash if node not in chosen]
+    return chosen + tuple(others[: TARGETS_MAX - len(chosen)])

@@ -23,7 +23,7 @@ from rookery.errors import AuthenticationError, DecodeError, ProtocolError, Remo
 from rookery.identity.cipher_set import RandomBytes
 from rookery.mesh.bucket import Bucket
 from rookery.mesh.database import Database, Verdict
-from rookery.mesh.flood_queue import FloodQueue
+from rookery.mesh.flood_queue import WAITING_MAX, FloodQueue
 from rookery.mesh.flood_targets import flood_targets
 from rookery.wire.flood import (
     WANTED_MAX,
@@ -65,6 +65,7 @@ class FloodLimits(msgspec.Struct, frozen=True):
     send_burst_bytes: float = 512 * 1024.0
     accept_per_s: float = 500.0  # statements from one neighbour
     accept_burst: float = 4000.0
+    waiting_max: int = WAITING_MAX  # for one neighbour
     sync_interval_s: float = 10.0
 
 
@@ -72,7 +73,7 @@ class _Neighbour:
     __slots__ = ("accept", "queue", "returns")
 
     def __init__(self, limits: FloodLimits, now: float) -> None:
-        self.queue = FloodQueue()
+        self.queue = FloodQueue(limits.waiting_max)
         self.accept = Bucket(limits.accept_per_s, limits.accept_burst, now)
         self.returns = Bucket(_RETURNS_PER_S, _RETURNS_BURST, now)
 
