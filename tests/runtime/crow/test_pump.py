@@ -3,7 +3,7 @@
 import asyncio
 import os
 
-from rookery.crow.events import Event
+from rookery.crow.events import Notice
 from rookery.crow.node import Nodes
 from rookery.crow.tower import Tower
 from rookery.runtime.crow.pump import POSTPONED_MAX, CrowPump
@@ -17,12 +17,12 @@ class Bench:
     def __init__(self) -> None:
         self.now = 0.0
         self.sent: list[Packet] = []
-        self.told: list[Event] = []
+        self.told: list[Notice] = []
         self.repeated = asyncio.Event()
         tower = Tower(random=os.urandom)
         tower.gates.add(12)
         self.nodes = Nodes(tower)
-        self.pump = CrowPump(self.nodes, lambda: self.now, {12: self._send}, self.told.append)
+        self.pump = CrowPump(self.nodes, lambda: self.now, {12: self._send}, self.told.extend)
 
     def _send(self, packet: Packet) -> None:
         self.sent.append(packet)

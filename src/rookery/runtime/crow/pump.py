@@ -21,7 +21,7 @@ class CrowPump:
         nodes: Nodes,
         clock: Callable[[], float],
         senders: Mapping[int, Callable[[Packet], None]],
-        carry_out: Callable[[Notice], None],
+        carry_out: Callable[[list[Notice]], None],
     ) -> None:
         """`senders` are for transmissions, by gate; `carry_out` is for everything else."""
         self._nodes = nodes
@@ -48,8 +48,7 @@ class CrowPump:
                 notices = nodes.take_notices(self._now(), HANDLED_MAX)
                 for transmission in nodes.tower.take_transmissions():
                     senders[transmission.gate](transmission.packet)
-                for notice in notices:
-                    carry_out(notice)
+                carry_out(notices)
         finally:
             self._is_running = False
         if not self._is_rearm_due:

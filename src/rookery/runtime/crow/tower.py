@@ -289,18 +289,23 @@ class CrowTower:
             if not future.done() or future.cancelled():
                 self.outcomes.forget(ticket)
 
-    def _carry_out(self, notice: Notice) -> None:
-        for handler in self._handlers:
-            if handler(notice, self.now()):
-                return
-        if isinstance(notice, Arrived):  # nearly all are one of these two
-            self._inbox.put(notice, len(notice.packet.data))
-        elif isinstance(notice, Delivered):
-            self.outcomes.tell(notice.ticket, None)
-        else:
-            self._carry_out_rare(notice)
+    def _carry_out(self, notices: list[Notice]) -> None:
+        handlers, arrived, outcome = self._handlers, self._inbox.put, self.outcomes.tell
+        for notice in notices:
+            if handlers and self._is_handled(notice):
+                continue
+            if isinstance(notice, Arrived):  # nearly all are one of these two
+                arrived(notice, len(notice.packet.data))
+            elif isinstance(notice, Delivered):
+                outcome(notice.ticket, None)
+            else:
+                self._carry_out_other(notice)
 
-    def _carry_out_rare(self, notice: Notice) -> None:
+    def _is_handled(self, notice: Notice) -> bool:
+        now = self.now()
+        return any(handler(notice, now) for handler in self._handlers)
+
+    def _carry_out_other(self, notice: Notice) -> None:
         match notice:
             case Undelivered(ticket, reason):
                 self.outcomes.tell(ticket, reason)
