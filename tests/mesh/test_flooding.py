@@ -12,7 +12,7 @@ from rookery.wire.flood import Key, RootDigest, Statements, Want
 from rookery.wire.frames import DIGEST, PING, STATEMENTS, SUMMARY
 from rookery.wire.node_id import NodeId
 from rookery.wire.statement import RECORD
-from tests.mesh.realms import NOW_S, ROOT
+from tests.mesh.realms import NOW_S, ROOT, certify
 from tests.mesh.records import Scribe, membership, scribe
 
 OWN, ALICE, BOB, CAROL, STRANGER = map(scribe, ("own", "alice", "bob", "carol", "stranger"))
@@ -181,6 +181,14 @@ def test_one_bad_statement_does_not_spoil_those_beside_it() -> None:
     assert CAROL.node in desk.database.records
 
 
+@pytest.mark.parametrize("size", [1, 2, 17, 18, 73, 4096])
+def test_junk_of_any_size_is_refused(size: int) -> None:
+    desk = Desk(ALICE)
+    for filling in (b"\x00", b"\x01", b"\x02", b"\xff"):
+        with pytest.raises(RemoteError):
+            desk.told(ALICE, filling * size)
+
+
 def refusals(count: int, act: Callable[[int], None]) -> list[str]:
     refused = []
     for number in range(count):
@@ -202,6 +210,14 @@ def test_a_flood_of_forgeries_costs_little() -> None:
     assert set(refused) == {"record with a forged signature", "too many statements"}
     desk.told(BOB, CAROL.says(1))
     assert CAROL.node in desk.database.records
+
+
+def test_a_flood_of_certificates_that_have_run_out_costs_little() -> None:
+    """R4: they are genuine, but nobody has a reason to send many."""
+    desk = Desk(ALICE, BOB)
+    old = certify(STRANGER.identity, from_s=NOW_S - 100, until_s=NOW_S - 50)
+    refused = refusals(1000, lambda _: desk.told(ALICE, old))
+    assert refused.count("too many statements") >= 800
 
 
 def test_a_flood_of_junk_costs_no_signature_and_ends() -> None:

@@ -37,7 +37,8 @@ from rookery.wire.statement import (
 RECORDS_PER_S = 2.0  # of one origin; an honest one makes half as many
 RECORDS_BURST = 10.0
 
-_STATEMENT_SIZE_MIN = 2 + REALM_ID_SIZE + SIGNATURE_SIZE
+_CONTENT_AT = 2 + REALM_ID_SIZE
+_STATEMENT_SIZE_MIN = _CONTENT_AT + SIGNATURE_SIZE
 _RECONCILE_S = 1.0
 _NEVER: Version = (-1, -1)
 
@@ -51,7 +52,6 @@ class Verdict(Enum):
 
 class _Held(msgspec.Struct, frozen=True):
     record: Record
-    statement: Statement
     data: bytes
     expires_at: float
 
@@ -136,10 +136,9 @@ class Database:
 
     def publish(self, data: bytes, now: float) -> None:
         """Hold a record that we made ourselves."""
-        statement = Statement.parse(data)
-        record = Record.parse(statement.content)
+        record = Record.parse(Statement.parse(data).content)
         assert record.origin == self.membership.own.node
-        self._hold(_Held(record, statement, data, now + record.lifetime_s), now)
+        self._hold(_Held(record, data, now + record.lifetime_s), now)
 
     def offer(self, data: bytes, now: float, unix_s: float) -> Verdict:
         """Look at a statement that somebody sent; RemoteError with a stable reason: refused."""
@@ -184,14 +183,14 @@ class Database:
         origin.pace.charge(1.0, now)
         self._origins[node] = origin
         expires_at = now + min(remaining_s, float(record.lifetime_s))
-        self._hold(_Held(record, statement, data, expires_at), now)
+        self._hold(_Held(record, data, expires_at), now)
         return Verdict.NEW
 
     def _same_version(self, statement: Statement, member: Member, origin: _Origin) -> Verdict:
         held = self._held.get(member.node)
         if held is None:
             return Verdict.STALE
-        if held.statement.content == statement.content:
+        if held.data[_CONTENT_AT:-SIGNATURE_SIZE] == statement.content:
             return Verdict.KNOWN
         if origin.contradicted != origin.floor:
             # Only the origin's own signature convicts it.

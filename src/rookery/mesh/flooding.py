@@ -54,6 +54,7 @@ _DIGEST_COST = 20.0  # statements; the answer to one is long
 _SUMMARY_COST = 1 / 16  # for each entry
 _WANT_COST = 1 / 8  # for each key
 _FORGERY_COST = 100.0  # neighbours verify what they pass on, so an honest one sends none
+_WASTE_COST = 20.0  # for a certificate that was verified and is of no use
 _RETURNS_PER_S = 20.0
 _RETURNS_BURST = 100.0
 
@@ -220,6 +221,8 @@ class Flooding:
             except RemoteError as error:
                 if isinstance(error, AuthenticationError):
                     state.accept.charge(_FORGERY_COST, now)
+                elif data[1:2] != bytes((RECORD,)):
+                    state.accept.charge(_WASTE_COST, now)
                 refused = refused or error
         if refused is not None:
             raise refused
