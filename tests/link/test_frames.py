@@ -71,7 +71,7 @@ def test_nothing_is_sent_before_the_link_is_up() -> None:
     alice, bob = world.node("10.0.0.1"), world.node("10.0.0.2")
     link = alice.link(bob)
     link.send_frame(b"\x01", b"")
-    link.send_frame_anyhow(b"\x01", b"")
+    assert link.sealed_frame(b"\x01", b"") is None
     alice.settle()
     assert alice.sent == 1  # the handshake
 

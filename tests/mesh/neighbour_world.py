@@ -66,6 +66,7 @@ class Site:
         self.name = name
         self.views: dict[Path, View] = {stream: View(stream, dialled=dialled)}
         self.stream = stream
+        self.channel_packets = 0
         self.is_frozen = False
         self.refused: list[RemoteError] = []
         self.measures: list[tuple[Path, float]] = []

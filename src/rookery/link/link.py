@@ -46,6 +46,7 @@ class Link:
         "_is_up",
         "_site",
         "_traffic",
+        "channel_packets",
         "hashname",
         "in_bytes",
         "is_router",
@@ -68,6 +69,7 @@ class Link:
         self.is_router = False
         self.observed: Path | None = None  # our own address, as the peer sees it
         self.last_error: str | None = None
+        self.channel_packets = 0  # both ways
         self.in_bytes = self.out_bytes = 0  # sealed, since the link is known
         self._traffic: Traffic | None = None
         self._agreement = Agreement(self, site)
@@ -175,10 +177,11 @@ class Link:
         if self._is_up and self._traffic is not None:
             self._traffic.send_frame(head, body, path)
 
-    def send_frame_anyhow(self, head: bytes, body: bytes) -> None:
-        """A frame for the peer, also by way of others."""
-        if self._is_up and self._traffic is not None:
-            self._traffic.send_frame_anyhow(head, body)
+    def sealed_frame(self, head: bytes, body: bytes) -> bytes | None:
+        """A frame for the peer as a packet that somebody else will carry; None while down."""
+        if not self._is_up or self._traffic is None:
+            return None
+        return self._traffic.sealed(head, body)
 
     def attend(self, path: Path, now: float) -> None:
         """Know a path that no handshake goes over: the caller proves it, and distrusts it."""

@@ -58,15 +58,11 @@ class Traffic:
 
     def send_frame(self, head: bytes, body: bytes, path: Path | None) -> None:
         """A frame for the peer itself, over this very path or the best direct one."""
-        data = self._sealed(head, body)
+        data = self.sealed(head, body)
         if path is None:
             path = self._link.paths.direct_for_size(len(data), DATAGRAM_SIZE_MAX)
         if path is not None:
             self._site.send(self._link, path, data)
-
-    def send_frame_anyhow(self, head: bytes, body: bytes) -> None:
-        """A frame for the peer, also by way of others."""
-        self._transmit(self._sealed(head, body))
 
     def received(self, body: bytes, path: Path, now: float) -> None:
         """Open a packet and give it to its channel, or to whoever reads frames."""
@@ -83,6 +79,7 @@ class Traffic:
             json = _decode(inner[_LENGTH_SIZE:body_at])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ProtocolError("a channel packet needs a JSON head") from error
+        self._link.channel_packets += 1
         self._channels.received(json, inner[body_at:], now)
 
     def touch(self, channel: Channel) -> None:
@@ -115,11 +112,15 @@ class Traffic:
         return self._link.rtt
 
     def transmit(self, head: JsonObject, body: bytes) -> None:
-        self._transmit(self._sealed(_encode(head), body))
+        self._link.channel_packets += 1
+        data = self.sealed(_encode(head), body)
+        path = self._link.paths.for_size(len(data), DATAGRAM_SIZE_MAX)
+        if path is not None:
+            self._site.send(self._link, path, data)
 
     def transmit_over(self, path: Path, head: JsonObject) -> None:
         """A packet that must take this very path."""
-        self._site.send(self._link, path, self._sealed(_encode(head), b""))
+        self._site.send(self._link, path, self.sealed(_encode(head), b""))
 
     def serves(self, channel_type: str) -> bool:
         return self._site.serves(channel_type)
@@ -139,10 +140,5 @@ class Traffic:
     def answered(self, message: Message) -> None:
         self._site.answered(self._link, message)
 
-    def _transmit(self, data: bytes) -> None:
-        path = self._link.paths.for_size(len(data), DATAGRAM_SIZE_MAX)
-        if path is not None:
-            self._site.send(self._link, path, data)
-
-    def _sealed(self, head: bytes, body: bytes) -> bytes:
+    def sealed(self, head: bytes, body: bytes) -> bytes:
         return self._exchange.seal(len(head).to_bytes(_LENGTH_SIZE, "big") + head + body)

@@ -42,6 +42,7 @@ class Neighbourhood:
         self._shown: set[str] = set()  # who has our certificate, in the session that is on
         self._timers = Timers()
         self._is_changed = False
+        self._channel_packets: dict[NodeId, int] = {}  # that each link had when last looked at
 
     def __len__(self) -> int:
         return len(self._neighbours)
@@ -64,6 +65,14 @@ class Neighbourhood:
             if neighbour.state in _CARRYING
         }
         return {node: cost for node, cost in costs.items() if cost is not None}
+
+    def notice_traffic(self, now: float) -> None:
+        """Links whose channels are in use are watched as closely as those that relay."""
+        for node, neighbour in self._neighbours.items():
+            packets = neighbour.link.channel_packets
+            if packets != self._channel_packets.get(node):
+                self._channel_packets[node] = packets
+                neighbour.carried(now)
 
     def take_changed(self) -> bool:
         changed, self._is_changed = self._is_changed, False
@@ -110,6 +119,8 @@ class Neighbourhood:
         if neighbour is None:
             return None
         del self._neighbours[neighbour.member.node]
+        self._channel_packets.pop(neighbour.member.node, None)
+        neighbour.close()
         self._timers.disarm(hashname)
         self._is_changed = True
         return neighbour.member.node
@@ -132,8 +143,3 @@ class Neighbourhood:
         self._is_changed |= neighbour.take_changed()
         if (deadline := neighbour.deadline) is not None:
             self._timers.arm(neighbour.member.hashname, deadline)
-
-
-def is_direct(link: Link) -> bool:
-    """Whether a link has a path of its own to the peer that works."""
-    return any(state.is_direct and state.is_usable for state in link.paths)

@@ -10,7 +10,7 @@ rules of its own but one: a frame is taken only from a neighbour, over a path of
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 import msgspec
 
@@ -27,14 +27,12 @@ from rookery.link.events import (
     PathLost,
 )
 from rookery.link.link import ROOKERY_CSID, Link
-from rookery.link.stranger import Stranger
 from rookery.mesh.database import Database
-from rookery.mesh.dialling import Dialling
 from rookery.mesh.echo import Outcome
 from rookery.mesh.explanation import Explanation
 from rookery.mesh.flooding import FRAME_TYPES, Flooding, FloodLimits
 from rookery.mesh.graph import Graph
-from rookery.mesh.guests import Guests
+from rookery.mesh.linking import Linking
 from rookery.mesh.membership import Member, Membership
 from rookery.mesh.neighbour import Neighbour, QueueSize
 from rookery.mesh.neighbourhood import Neighbourhood
@@ -56,7 +54,7 @@ REFUSED_MAX = 512  # kinds of refusal that are told apart
 
 _MEMBERS_S = 1.0  # how often certificates are looked at
 _COSTS_S = 1.0  # how often costs are, while nothing happens
-_ROUTED = bytes([DATAGRAM])
+_DATAGRAM = bytes([DATAGRAM])
 _BEATS = (PING, PONG, BESIDE)
 
 
@@ -123,8 +121,14 @@ class Node:
             is_relay="relay" in own.roles,
             random=random,
         )
-        self.dialling = Dialling(random)
-        self.guests = Guests()
+        self.linking = Linking(
+            endpoint,
+            membership,
+            self.database.records,
+            self.neighbourhood.neighbours,
+            settings.links_max,
+        )
+        self.routed: Counter[tuple[DatagramClass, bool]] = Counter()  # datagrams; whether they went
         self.refused: Counter[tuple[str, str]] = Counter()  # by whose doing, and why
         self._endpoint = endpoint
         self._events: list[MeshEvent] = []
@@ -144,9 +148,7 @@ class Node:
 
     def reach(self, hashname: str, now: float) -> Link:
         """The link to a member, direct or through the mesh, made if need be and kept."""
-        member = self._member(hashname)
-        paths: tuple[Path, ...] = (RoutePath(hashname), *self._dialable(member.node))
-        return self._endpoint.link(hashname, {ROOKERY_CSID: member.key}, paths, now)
+        return self.linking.reach(self._member(hashname), now)
 
     def send_over_route(self, hashname: str, packet: bytes, now: float) -> bool:
         """Carry a sealed packet of our link to a member; False when no route leads there."""
@@ -163,13 +165,15 @@ class Node:
         """A program's datagram for a member, as its class allows; whether it was sent."""
         neighbour = self.neighbourhood.get(hashname)
         if neighbour is not None and self.transit.usable(neighbour.member.node):
-            fate = neighbour.send(_ROUTED, payload, now, datagram_class, deadline_s)
+            fate = neighbour.send(_DATAGRAM, payload, now, datagram_class, deadline_s)
             return fate.is_sent
         link = self._endpoint.links.get(hashname)
-        if link is None:
+        packet = None if link is None else link.sealed_frame(_DATAGRAM, payload)
+        if packet is None:
             raise UnreachableError(f"there is no link to {hashname[:8]}")
-        link.send_frame_anyhow(_ROUTED, payload)
-        return True
+        sent = self.transit.start(node_id(hashname), packet, now, datagram_class)
+        self.routed[datagram_class, sent] += 1
+        return sent
 
     def ping(
         self,
@@ -203,9 +207,9 @@ class Node:
                 self._session_over(link, now)
             case LinkForgotten(link):
                 self._session_over(link, now)
-                self._not_linked(link.hashname, now)
+                self.linking.unlinked(link.hashname, now)
             case Discovered(stranger):
-                self._discovered(stranger, now)
+                self.linking.discovered(stranger, now)
             case _:
                 pass
 
@@ -229,19 +233,7 @@ class Node:
         gone = self.neighbourhood.session_over(link)
         if gone is not None:
             self.transit.forget(gone)
-            self._want(gone, now)
-
-    def _not_linked(self, hashname: str, now: float) -> None:
-        self.guests.leave(hashname)
-        member = self.membership.by_hashname(hashname)
-        if member is not None:
-            self.dialling.failed(member.node, now)
-
-    def _discovered(self, stranger: Stranger, now: float) -> None:
-        if not stranger.is_proven:
-            return
-        if self._knows(stranger.hashname) or self.guests.admit(stranger.hashname, now):
-            self._endpoint.accept(stranger, now)
+            self.linking.want(gone, now)
 
     # --- what arrives ---
 
@@ -281,8 +273,7 @@ class Node:
     def _shown(self, link: Link, certificate: bytes, now: float) -> None:
         is_news = not self._knows(link.hashname)
         member = self.neighbourhood.shown(link, certificate, now, self._endpoint.wall(now))
-        self.guests.leave(link.hashname)
-        self.dialling.done(member.node)
+        self.linking.linked(member)
         if is_news:
             self.tell(certificate, now)
 
@@ -312,8 +303,7 @@ class Node:
             self.database.deadline,
             self.publisher.deadline,
             self.transit.deadline,
-            self.dialling.deadline,
-            self.guests.deadline,
+            self.linking.deadline,
             self._members_at,
             self._costs_at,
         )
@@ -324,15 +314,10 @@ class Node:
         self.flooding.tick(now)
         self.database.tick(now)
         self.transit.tick(now)
-        for hashname in self.guests.take_overdue(now):
-            link = self._endpoint.links.get(hashname)
-            if link is not None and not self._knows(hashname):
-                self._endpoint.forget(link, now)
         if now >= self._members_at:
             self._members_at = now + _MEMBERS_S
-            self._expel(self.membership.refresh(self._endpoint.wall(now)), now)
-        for node in self.dialling.take_due(now):
-            self._dial(node, now)
+            self._members_changed(now)
+        self.linking.tick(now)
 
     def flush(self, now: float) -> None:
         """Draw conclusions from what has changed, and send what has gathered."""
@@ -341,10 +326,11 @@ class Node:
         due_at = min(self._costs_at, self.publisher.deadline or self._costs_at)
         if self.neighbourhood.take_changed() or now >= due_at:
             self._costs_at = now + _COSTS_S
+            self.neighbourhood.notice_traffic(now)
             self._links_changed(now)
         for node in self.database.take_changed():
             self.table.changed(self.graph.apply(self.database.records.get(node), node))
-            self._want(node, now)
+            self.linking.want(node, now)
         self.flooding.flush(now)
 
     def take(self) -> list[MeshEvent]:
@@ -375,16 +361,16 @@ class Node:
             for node, cost_us in costs.items()
         ]
 
-    def _expel(self, members: Iterable[Member], now: float) -> None:
-        for member in members:
+    def _members_changed(self, now: float) -> None:
+        """Let go of those who are members no more, and see who may relay now."""
+        for node in self.membership.members:
+            self.table.changed(self.graph.reconsider(node))
+        for member in self.membership.refresh(self._endpoint.wall(now)):
             self._refuse(member.hashname, "no member any more")
             self.neighbourhood.expel(member)
             self.transit.forget(member.node)
             self.database.forget(member.node)
-            self.dialling.done(member.node)
-            link = self._endpoint.links.get(member.hashname)
-            if link is not None:
-                self._endpoint.forget(link, now)
+            self.linking.expel(member, now)
 
     # --- who is who ---
 
@@ -400,34 +386,6 @@ class Node:
     def _may_relay(self, node: NodeId) -> bool:
         member = self.membership.member(node)
         return member is not None and "relay" in member.roles
-
-    # --- dialling ---
-
-    def _want(self, node: NodeId, now: float) -> None:
-        """Have a direct link with a member, if it can be dialled and there is room."""
-        if node == self.own.node or node in self.neighbours or not self._dialable(node):
-            return
-        if node in self.dialling:
-            self.dialling.news(node, now)
-        elif len(self.neighbours) + self.dialling.trying < self.settings.links_max:
-            self.dialling.want(node, now)
-
-    def _dial(self, node: NodeId, now: float) -> None:
-        member, paths = self.membership.member(node), self._dialable(node)
-        if member is None or not paths:
-            self.dialling.done(node)
-            return
-        link = self._endpoint.links.get(member.hashname)
-        if link is None:
-            keys = {ROOKERY_CSID: member.key}
-            self._endpoint.link(member.hashname, keys, paths, now, persistent=False)
-            return
-        for path in paths:
-            link.add_path(path, now, configured=False)
-
-    def _dialable(self, node: NodeId) -> tuple[NetPath, ...]:
-        record = self.database.records.get(node)
-        return () if record is None else tuple(p for p in record.paths if not p.is_datagram)
 
     def _send(self, neighbour: NodeId, head: bytes, body: bytes) -> None:
         known = self.neighbours.get(neighbour)

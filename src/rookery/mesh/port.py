@@ -37,6 +37,8 @@ class PathView(Protocol):
 class Port(Protocol):
     """A link, as far as its neighbour goes."""
 
+    channel_packets: int  # both ways
+
     @property
     def paths(self) -> Iterable[PathView]: ...
 

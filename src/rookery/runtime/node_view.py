@@ -95,7 +95,7 @@ class NodeView:
         core = self._core
         known = {neighbour.member.hashname for neighbour in core.neighbours.values()}
         for node, member in core.membership.members.items():
-            is_wanted = node in core.dialling or member.hashname in core.settings.peers
+            is_wanted = node in core.linking.dialling or member.hashname in core.settings.peers
             if is_wanted and member.hashname not in known:
                 yield Who(member.hashname, member.name)
         for hashname in core.settings.peers:

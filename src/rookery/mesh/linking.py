@@ -1,0 +1,117 @@
+"""Linking: whom a node makes links with, and whose links it takes.
+
+    a member's record tells where it can be dialled ──▶ dialled, a few at a time
+    a stranger's handshake ──▶ a member's: taken
+                           └─▶ anybody else's: taken for a few seconds, to show a certificate
+
+A member that several others lead to is still worth a link of its own: every direct link there can
+be is made, up to `links_max` (M1).
+"""
+
+from collections.abc import Mapping
+
+from rookery.link.endpoint import Endpoint
+from rookery.link.link import ROOKERY_CSID, Link
+from rookery.link.stranger import Stranger
+from rookery.mesh.dialling import Dialling
+from rookery.mesh.guests import Guests
+from rookery.mesh.membership import Member, Membership
+from rookery.mesh.neighbour import Neighbour
+from rookery.wire.node_id import NodeId
+from rookery.wire.path import NetPath, Path, RoutePath
+from rookery.wire.record import Record
+
+
+class Linking:
+    """Makes links and ends them; what they are worth is the neighbourhood's business."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        membership: Membership,
+        records: Mapping[NodeId, Record],
+        neighbours: Mapping[NodeId, Neighbour],
+        links_max: int,
+    ) -> None:
+        self.dialling = Dialling(endpoint.random)
+        self.guests = Guests()
+        self._endpoint = endpoint
+        self._membership = membership
+        self._records = records
+        self._neighbours = neighbours
+        self._links_max = links_max
+
+    def reach(self, member: Member, now: float) -> Link:
+        """The link to a member, direct or through the mesh, made if need be and kept."""
+        paths: tuple[Path, ...] = (RoutePath(member.hashname), *self._dialable(member.node))
+        return self._endpoint.link(member.hashname, {ROOKERY_CSID: member.key}, paths, now)
+
+    def want(self, node: NodeId, now: float) -> None:
+        """Have a direct link with a member, if it can be dialled and there is room."""
+        if node == self._membership.own.node or node in self._neighbours:
+            return
+        if not self._dialable(node):
+            return
+        if node in self.dialling:
+            self.dialling.news(node, now)
+        elif len(self._neighbours) + self.dialling.trying < self._links_max:
+            self.dialling.want(node, now)
+
+    def linked(self, member: Member) -> None:
+        """It has shown its certificate over a link of ours."""
+        self.guests.leave(member.hashname)
+        self.dialling.done(member.node)
+
+    def unlinked(self, hashname: str, now: float) -> None:
+        """The endpoint has forgotten the link."""
+        self.guests.leave(hashname)
+        member = self._membership.by_hashname(hashname)
+        if member is not None:
+            self.dialling.failed(member.node, now)
+
+    def discovered(self, stranger: Stranger, now: float) -> None:
+        """Somebody without a link speaks to us."""
+        if not stranger.is_proven:
+            return
+        is_known = self._membership.by_hashname(stranger.hashname) is not None
+        if is_known or self.guests.admit(stranger.hashname, now):
+            self._endpoint.accept(stranger, now)
+
+    def expel(self, member: Member, now: float) -> None:
+        """No member any more."""
+        self.dialling.done(member.node)
+        self._forget(member.hashname, now)
+
+    @property
+    def deadline(self) -> float | None:
+        times = (self.dialling.deadline, self.guests.deadline)
+        return min((time for time in times if time is not None), default=None)
+
+    def tick(self, now: float) -> None:
+        for hashname in self.guests.take_overdue(now):
+            if self._membership.by_hashname(hashname) is None:
+                self._forget(hashname, now)
+        for node in self.dialling.take_due(now):
+            self._dial(node, now)
+
+    def _dial(self, node: NodeId, now: float) -> None:
+        member, paths = self._membership.member(node), self._dialable(node)
+        if member is None or not paths:
+            self.dialling.done(node)
+            return
+        link = self._endpoint.links.get(member.hashname)
+        if link is None:
+            keys = {ROOKERY_CSID: member.key}
+            self._endpoint.link(member.hashname, keys, paths, now, persistent=False)
+            return
+        for path in paths:
+            link.add_path(path, now, configured=False)
+
+    def _dialable(self, node: NodeId) -> tuple[NetPath, ...]:
+        record = self._records.get(node)
+        return () if record is None else tuple(p for p in record.paths if not p.is_datagram)
+
+    def _forget(self, hashname: str, now: float) -> None:
+        link = self._endpoint.links.get(hashname)
+        if link is not None:
+            self._endpoint.forget(link, now)
