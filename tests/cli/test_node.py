@@ -76,8 +76,9 @@ def test_the_socket_may_be_elsewhere(alice: Home, tmp_path: Path) -> None:
         assert rookery("status", "--id", alice.keys).code == 3
 
 
-def test_metrics_and_health_are_served_when_asked_for(alice: Home) -> None:
-    with running("node", *alice.options, "--metrics", "127.0.0.1:0") as node:
+@pytest.mark.parametrize("address", ["127.0.0.1:0", "0"])
+def test_metrics_and_health_are_served_when_asked_for(address: str, alice: Home) -> None:
+    with running("node", *alice.options, "--metrics", address) as node:
         url = node.error_line().split()[-1]
         assert url.startswith("http://127.0.0.1:")
         node.line()
@@ -128,7 +129,7 @@ def test_costs_name_members(two: list[Home]) -> None:
         (["--advertise", "nowhere:7"], "--advertise"),
         (["--peer", "nobody"], "no link and no file"),
         (["--cost", "bob=fast"], "--cost"),
-        (["--metrics", "9100"], "IP:PORT"),
+        (["--metrics", "here"], "IP:PORT"),
         (["--control", "missing/control.sock"], "--control"),
     ],
 )

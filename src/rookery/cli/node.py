@@ -83,7 +83,10 @@ class Watching:
     ] = None
     metrics: Annotated[
         str | None,
-        Parameter(name="--metrics", help="Serve metrics and health over HTTP here, IP:PORT."),
+        Parameter(
+            name="--metrics",
+            help="Serve metrics and health over HTTP here, IP:PORT, or PORT for this machine only.",
+        ),
     ] = None
 
 
@@ -177,7 +180,7 @@ def _advertised(text: str) -> NetPath:
 async def _serve_metrics(stack: AsyncExitStack, view: NodeView, address: str) -> None:
     from rookery.runtime.metrics import Metrics  # some megabytes that few nodes need
 
-    host, port = parse_address(address)
+    host, port = parse_address(f"127.0.0.1:{address}" if address.isdecimal() else address)
     with advice(BIND_ADVICE):
         listener = await Metrics(view).listen(host, port)
     stack.push_async_callback(listener.close)
