@@ -2,13 +2,14 @@
 
             older: refused      window: one bit each, 1 = not yet seen      newest
     ──────────────────────────┬────────────────────────────────────────────┬──────▶
-                          newest - 2047                                   newest
+                          newest - 16383                                  newest
 
 Keeping the *missing* counters makes the usual case, everything in order, a comparison and an
 addition on small integers.
 """
 
-WINDOW_SIZE = 2048
+# A link may use two connections at once, and one of them may lag by a full queue of packets.
+WINDOW_SIZE = 1 << 14
 
 _MASK = (1 << WINDOW_SIZE) - 1
 

@@ -26,6 +26,8 @@ from rookery.wire.frames import BESIDE, PING, PONG
 from rookery.wire.path import Path
 from rookery.wire.ping import DATA_SIZE, Ping, Pong
 
+_SWITCH_FACTOR = 0.7  # another stream must be this much better, before traffic moves
+
 QueueSize = Callable[[Path], int]
 
 _CARRIED_S = 0.25
@@ -352,7 +354,11 @@ class Neighbour:
         for condition in (Condition.UP, Condition.SUSPECT):
             streams = [watch for watch in self._in(condition) if watch.path in self._streams]
             if streams:
-                return min(streams, key=lambda watch: self._rank(watch, now))
+                best = min(streams, key=lambda watch: self._rank(watch, now))
+                held = self._stream if self._stream in streams else best
+                # Two connections in turn would only bring packets out of order.
+                is_better = self._rank(best, now) < _SWITCH_FACTOR * self._rank(held, now)
+                return best if is_better else held
         return None
 
     def _way(self, stream: Watch, now: float) -> StreamWay:
