@@ -3,6 +3,7 @@
 from rookery.link.channel import Channel
 from rookery.link.reliable import Message
 from rookery.wire.lob import JsonObject
+from rookery.wire.path import Path
 
 
 class RecordingOwner:
@@ -11,6 +12,7 @@ class RecordingOwner:
     def __init__(self, *, is_lax: bool = False) -> None:
         self.is_lax = is_lax
         self.rtt: float | None = 0.05
+        self.path: Path | None = None  # that packets take
         self.types = {"stream", "sock"}
         self.sent: list[Message] = []
         self.changed: list[Channel] = []
@@ -25,8 +27,9 @@ class RecordingOwner:
         self.sent.clear()
         return heads
 
-    def transmit(self, head: JsonObject, body: bytes) -> None:
+    def transmit(self, head: JsonObject, body: bytes) -> Path | None:
         self.sent.append(Message(head, body))
+        return self.path
 
     def channel_changed(self, channel: Channel) -> None:
         self.changed.append(channel)

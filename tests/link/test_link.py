@@ -214,6 +214,30 @@ def test_traffic_moves_when_one_of_two_paths_is_cut() -> None:
     assert notices(pair.alice, LinkDown) == []
 
 
+@pytest.mark.parametrize("is_told", [True, False], ids=["distrusted", "lost"])
+def test_what_a_dead_path_has_not_delivered_leaves_over_another_at_once(is_told: bool) -> None:
+    """R9: not after a timeout, which is longer than the test."""
+    pair = Pair(3, Conditions(delay_s=0.25), kinds=("tcp4", "udp4")).up()
+    collector = Collector(pair.bob)
+    pair.world.run(5)
+    dead = NetPath("tcp4", "10.0.0.2", 42424)
+    for _ in range(8):
+        pair.link.measured(dead, 0.2)
+    assert best(pair.link) == dead
+    pair.world.cut("tcp4")
+    writer = Writer(pair.alice, pair.link, b"x" * 9000)
+    pair.world.run(0.1)
+    if is_told:
+        pair.link.distrust(dead)
+    else:
+        pair.alice.lost(dead)
+    pair.alice.settle()
+    pair.world.run(0.3)
+    assert collector.data == b"x" * 9000
+    pair.world.run_until(lambda: writer.channel.is_closed, 60)
+    assert writer.channel.failure is None
+
+
 def test_the_link_follows_a_peer_whose_address_changes() -> None:
     """T2: as behind a NAT that forgot it."""
     pair = Pair(3, Conditions(delay_s=0.02)).up()

@@ -5,6 +5,7 @@ import pytest
 from rookery.errors import CongestionError, ProtocolError
 from rookery.link.multiplexer import CHANNELS_MAX, ID_MAX, Multiplexer
 from rookery.wire.lob import JsonObject
+from rookery.wire.path import NetPath
 from tests.link.recording_owner import RecordingOwner
 
 
@@ -54,6 +55,26 @@ def test_only_the_number_one_opens_a_reliable_channel(seq: object) -> None:
     owner, channels = served()
     channels.received({"c": 2, "type": "stream", "seq": seq}, b"", 0.0)
     assert not owner.opened[0].reliable
+
+
+def test_every_channel_sends_again_what_a_failed_path_took() -> None:
+    """R9: with the next flush, over the path that is the best by then."""
+    owner, channels = served()
+    owner.path, other = NetPath("tcp4", "10.0.0.1", 1), NetPath("udp4", "10.0.0.1", 1)
+    failed = owner.path
+    for reliable in (True, True, False):
+        channels.open("stream", {}, b"", reliable=reliable, now=0.0)
+    channels.flush(0.0)
+    owner.path = other
+    third = channels.open("stream", {}, b"", reliable=True, now=0.0)
+    channels.flush(0.0)
+    owner.take()
+    channels.path_failed(failed)
+    channels.flush(0.001)
+    assert sorted(str(head["c"]) for head in owner.take()) == ["1", "3"]
+    channels.path_failed(other)
+    channels.flush(0.002)
+    assert sorted(str(head["c"]) for head in owner.take()) == ["1", "3", str(third.id)]
 
 
 def test_an_unknown_type_is_answered_with_an_error() -> None:

@@ -14,11 +14,12 @@ ROUTE = RoutePath("p" * 52)
 
 
 class Set(Paths):
-    """Paths that remember which of them went."""
+    """Paths that remember which of them went, and which failed."""
 
     def __init__(self) -> None:
         self.gone: list[Path] = []
-        super().__init__(self.gone.append)
+        self.failed: list[Path] = []
+        super().__init__(self.gone.append, self.failed.append)
 
     def proven(self, path: Path, rtt: float, *, configured: bool = False) -> PathState:
         state = self.add(path, configured=configured)
@@ -176,6 +177,39 @@ def test_a_lost_connection_moves_the_traffic() -> None:
     paths.lose(STREAM)
     assert paths.best == FAR
     assert paths.gone == [STREAM]
+
+
+def test_a_path_is_told_to_have_failed_once_and_only_if_it_carried_traffic() -> None:
+    """R9: whatever ends it, somebody has to send again what it took."""
+    paths = Set()
+    paths.proven(NEAR, 0.01)
+    paths.proven(FAR, 0.05)
+    paths.add(STREAM, configured=False)
+    paths.lose(STREAM)
+    assert paths.failed == []
+    paths.distrust(NEAR)
+    paths.distrust(NEAR)
+    assert paths.failed == [NEAR]
+    assert paths.best == FAR
+    paths.prove(NEAR, 0.01)
+    paths.discard(NEAR)
+    paths.lose(FAR)
+    assert paths.failed == [NEAR, NEAR, FAR]
+
+
+def test_missed_rounds_are_a_failure_and_the_fall_of_the_link_is_not() -> None:
+    paths = Set()
+    paths.proven(NEAR, 0.01)
+    paths.proven(FAR, 0.05)
+    for now in range(ROUNDS_MISSED_MAX + 1):
+        paths.begin_round(now)
+        state = paths.state(FAR)
+        assert state is not None
+        paths.answered(state, now + 0.05, is_echo=True)
+    assert paths.failed == [NEAR]
+    paths.silence()
+    paths.proven(FAR, 0.05)
+    assert paths.failed == [NEAR]
 
 
 def test_a_configured_connection_that_is_lost_may_be_dialled_again() -> None:

@@ -20,6 +20,9 @@ from rookery.link.reliable import (
     Receiver,
     Sender,
 )
+from rookery.wire.path import NetPath
+
+NEAR, FAR = NetPath("tcp4", "10.0.0.1", 1), NetPath("tcp4", "10.0.0.2", 1)
 
 
 def message(number: int, size: int = 0) -> Message:
@@ -240,6 +243,36 @@ def test_silence_repeats_everything_then_gives_up() -> None:
     assert repeated[:3] == [1, 2, 3]
     assert UNACKNOWLEDGED_S_MAX <= now < UNACKNOWLEDGED_S_MAX + 6
     assert sender.is_unheard(now)
+
+
+def test_what_took_a_path_that_failed_is_due_at_once() -> None:
+    """R9: and nothing else is, nor does anybody slow down for it."""
+    sender = Sender(is_lax=False, rtt=0.1)
+    for number in range(6):
+        sender.push(message(number))
+    for numbered in sender.due(0.0):
+        numbered.path = NEAR if numbered.seq % 2 else FAR
+    sender.acknowledged(1, None, 0.01)
+    sender.path_failed(NEAR)
+    assert seqs(sender, 0.01) == [3, 5]
+    assert seqs(sender, 0.01) == []
+    assert sender.deadline == 0.0 + sender.round_trip.timeout  # of what took the other path
+
+
+def test_the_silence_of_a_failed_path_is_forgotten_with_it() -> None:
+    """R9: the next path starts with its own patience, not with what the dead one had run up."""
+    sender = sent(1)
+    patience_s = sender.round_trip.timeout
+    now = 0.0
+    for _ in range(3):
+        now = sender.deadline or now
+        assert sender.expire(now)
+        for numbered in sender.due(now):
+            numbered.path = NEAR
+    assert sender.round_trip.timeout > patience_s
+    sender.path_failed(NEAR)
+    assert seqs(sender, now) == [1]
+    assert sender.round_trip.timeout == patience_s
 
 
 def test_a_lax_peer_with_a_slow_reader_is_knocked_at_and_not_given_up() -> None:

@@ -10,6 +10,7 @@ from typing import Protocol
 from rookery.errors import CongestionError, DecodeError
 from rookery.link.reliable import Message, Receiver, Sender
 from rookery.wire.lob import JsonObject, integer
+from rookery.wire.path import Path
 
 OPENING_S_MAX = 30.0
 UNRELIABLE_QUEUE_MAX = 2048  # packets: one read of a busy stream brings more than a thousand
@@ -35,7 +36,9 @@ class Host(Protocol):
         """The round trip of the path in use, where it is known."""
         ...
 
-    def transmit(self, head: JsonObject, body: bytes) -> None: ...
+    def transmit(self, head: JsonObject, body: bytes) -> Path | None:
+        """Put a packet on the wire; the path it took."""
+        ...
 
     def channel_changed(self, channel: "Channel") -> None:
         """There is something to read, room to write, or the channel is closed."""
@@ -140,6 +143,9 @@ class Channel:
 
     def flush(self, now: float) -> None:
         """Put on the wire what is due."""
+
+    def path_failed(self, path: Path) -> None:
+        """What went there and was not acknowledged is due again."""
 
     def repeat_acknowledgement(self) -> None:
         """A closed channel still answers the peer's repetitions."""
@@ -284,9 +290,12 @@ class ReliableChannel(Channel):
             if ack:
                 head["ack"] = ack
                 self._ack_due &= has_news
-            self._host.transmit(head, numbered.message.body)
+            numbered.path = self._host.transmit(head, numbered.message.body)
         if self._ack_due:
             self._acknowledge()
+
+    def path_failed(self, path: Path) -> None:
+        self._sender.path_failed(path)
 
     def repeat_acknowledgement(self) -> None:
         if self.failure is None:

@@ -64,7 +64,7 @@ class Link:
         self._site = site
         self.hashname = hashname
         self.keys = dict(keys)
-        self.paths = Paths(self._path_forgotten)
+        self.paths = Paths(self._path_forgotten, self._path_failed)
         self.persistent = persistent  # asked for by the user: dialled again and again
         self.is_router = False
         self.observed: Path | None = None  # our own address, as the peer sees it
@@ -315,6 +315,11 @@ class Link:
 
     def _path_forgotten(self, path: Path) -> None:
         self._site.path_forgotten(self, path)
+
+    def _path_failed(self, path: Path) -> None:
+        if self._traffic is not None:
+            self._traffic.path_failed(path)
+            self._site.touch(self)
 
     def _begin_session(self, exchange: Exchange) -> None:
         if self._traffic is not None:

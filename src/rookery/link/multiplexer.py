@@ -12,6 +12,7 @@ from rookery.errors import CongestionError, ProtocolError
 from rookery.link.channel import Channel, Host, ReliableChannel, UnreliableChannel
 from rookery.link.reliable import Message
 from rookery.wire.lob import JsonObject, integer
+from rookery.wire.path import Path
 
 CHANNELS_MAX = 1024
 HELD_BYTES_MAX = 64 << 20  # unread on all channels of a link; beyond it each may hold one packet
@@ -118,6 +119,12 @@ class Multiplexer:
         """The application used the channel: something may be due."""
         if channel.id in self._channels:
             self._dirty[channel.id] = channel
+
+    def path_failed(self, path: Path) -> None:
+        """What is unacknowledged there leaves over another path with the next `flush`."""
+        for channel in self._channels.values():
+            channel.path_failed(path)
+        self._dirty.update(self._channels)
 
     def flush(self, now: float) -> None:
         """Send what the touched channels have due."""

@@ -86,11 +86,13 @@ class PathState:
 class Paths:
     """A bounded set of paths and the choice among them."""
 
-    __slots__ = ("_best", "_forgotten", "_states")
+    __slots__ = ("_best", "_failed", "_forgotten", "_states", "_usable")
 
-    def __init__(self, forgotten: Callable[[Path], None]) -> None:
+    def __init__(self, forgotten: Callable[[Path], None], failed: Callable[[Path], None]) -> None:
         self._states: dict[Path, PathState] = {}
+        self._usable: tuple[Path, ...] = ()
         self._forgotten = forgotten  # is told of every path that goes
+        self._failed = failed  # is told of every path that carried traffic and does no more
         self._best: PathState | None = None
 
     def __iter__(self) -> Iterator[PathState]:
@@ -213,6 +215,7 @@ class Paths:
             if not state.configured:
                 self._forget(state)
         self._best = None
+        self._usable = ()
 
     def unanswered(self) -> list[Path]:
         """Where the current round is still without an answer."""
@@ -247,9 +250,15 @@ class Paths:
 
     def _choose(self) -> None:
         usable = [state for state in self._states.values() if state.is_usable]
+        before, self._usable = self._usable, tuple(state.path for state in usable)
+        self._best = self._chosen(usable)
+        for path in before:
+            if path not in self._usable:
+                self._failed(path)
+
+    def _chosen(self, usable: list[PathState]) -> PathState | None:
         if not usable:
-            self._best = None
-            return
+            return None
         candidate = min(usable, key=lambda state: state.cost)
         current = self._best
         if (
@@ -258,7 +267,8 @@ class Paths:
             or (candidate.is_direct and not current.is_direct)
             or candidate.cost < min(current.cost * _SWITCH_FACTOR, current.cost - _SWITCH_GAIN_S)
         ):
-            self._best = candidate
+            return candidate
+        return current
 
     def _evict(self, *, configured: bool) -> bool:
         """Make room: an unproven told path goes first, a usable one only for the user's own."""

@@ -21,6 +21,7 @@ from typing import NamedTuple
 from rookery.errors import ProtocolError
 from rookery.link.pace import Pace, RoundTrip
 from rookery.wire.lob import JsonObject
+from rookery.wire.path import Path
 
 WINDOW_DEFAULT = 50  # what the JavaScript peer buffers, and never says
 WINDOW_PACKETS = 2048  # the JavaScript peer sends a megabyte at once
@@ -44,13 +45,14 @@ class Message(NamedTuple):
 class Numbered:
     """A packet of ours that the peer has not acknowledged."""
 
-    __slots__ = ("arrived", "lost", "message", "sent_s", "seq", "times")
+    __slots__ = ("arrived", "lost", "message", "path", "sent_s", "seq", "times")
 
     def __init__(self, seq: int, message: Message) -> None:
         self.seq = seq
         self.message = message
         self.sent_s = 0.0
         self.times = 0
+        self.path: Path | None = None  # that it took last
         self.arrived = False  # ahead of a gap
         self.lost = False  # waits to be repeated
 
@@ -173,6 +175,11 @@ class Sender:
         if self._is_lax and self.round_trip.backed_off == _PROBE_AFTER_TIMEOUTS:
             self._probe()
         return True
+
+    def path_failed(self, path: Path) -> None:
+        """Nothing more comes from there: what took that path is due at once on another (R9)."""
+        self._repeat([n for n in self._flight.values() if n.path == path], is_noise=True)
+        self.round_trip.backed_off = 0  # its silence says nothing about the next path
 
     def _probe(self) -> None:
         """An empty packet: a lax peer answers a new number, never a repeated one."""

@@ -98,6 +98,9 @@ class Traffic:
     def fail(self, reason: str) -> None:
         self._channels.fail(reason)
 
+    def path_failed(self, path: Path) -> None:
+        self._channels.path_failed(path)
+
     def abandon(self, reason: str) -> None:
         self._channels.abandon(reason)
 
@@ -111,12 +114,13 @@ class Traffic:
     def rtt(self) -> float | None:
         return self._link.rtt
 
-    def transmit(self, head: JsonObject, body: bytes) -> None:
+    def transmit(self, head: JsonObject, body: bytes) -> Path | None:
         self._link.channel_packets += 1
         data = self.sealed(_encode(head), body)
         path = self._link.paths.for_size(len(data), DATAGRAM_SIZE_MAX)
         if path is not None:
             self._site.send(self._link, path, data)
+        return path
 
     def transmit_over(self, path: Path, head: JsonObject) -> None:
         """A packet that must take this very path."""
