@@ -30,6 +30,7 @@ def settled(size: int = SIZE, degree: int = 6, seed: int = 1) -> FloodWorld:
 
 @pytest.mark.parametrize("degree", [3, 6, SIZE - 1])
 def test_one_publication_reaches_everybody_within_a_few_messages_each(degree: int) -> None:
+    """M3: what a node tells its neighbours, all come to know."""
     world = settled(degree=degree)
     data = world.node(0).publish()
     assert world.converges_within(1.0) <= 0.2

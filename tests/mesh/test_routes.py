@@ -27,6 +27,7 @@ def verdicts(choice: Choice) -> dict[tuple[bytes, ...], Verdict]:
 
 
 def test_the_cheapest_route_is_taken() -> None:
+    """M3."""
     choice = choose(graph_of([(1, 2, 5), (2, 4, 5), (1, 3, 6), (3, 4, 6)]))
     assert choice.route == Route((A, B, D), (5, 5))
     assert choice.route.cost_us == 10
