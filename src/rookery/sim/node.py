@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 from rookery.errors import DecodeError
 from rookery.link.channel import Channel
 from rookery.link.endpoint import Endpoint
-from rookery.link.events import ChannelChanged, ChannelOpened, Discovered, Event, Transmit
+from rookery.link.events import (
+    ChannelChanged,
+    ChannelOpened,
+    Discovered,
+    Event,
+    HangUp,
+    Transmit,
+)
 from rookery.link.link import Link
 from rookery.sim.connections import End
 from rookery.wire.lob import Packet
@@ -39,7 +46,7 @@ class Node:
         self._handlers: dict[str, Handler] = {}
         self._watchers: dict[Channel, Callable[[], None]] = {}
         self._tick_at: float | None = None
-        self._is_due = False
+        self.is_due = False
         self._held: list[tuple[NetPath, bytes | None]] = []  # None is the loss of the path
         endpoint.own_paths = paths
 
@@ -109,7 +116,7 @@ class Node:
             self.endpoint.dropped["DecodeError"] += 1
             return
         self.endpoint.received(source, packet, self._world.now)
-        if not self._is_due:
+        if not self.is_due:
             self.due()
 
     def lost(self, path: NetPath) -> None:
@@ -136,17 +143,24 @@ class Node:
         self._tick_at = self._world.now
         self._tick()
 
+    def hang_up(self, path: Path) -> None:
+        """End a connection of its own; the peer hears of it if it can."""
+        end = self.connections.get(path) if isinstance(path, NetPath) else None
+        if end is not None:
+            self._world.connections.hang_up(end)
+            self.lost(end.path)
+
     # --- what it does ---
 
     def due(self) -> None:
         """Let it act once everything of this moment has reached it."""
-        if not self._is_due:
-            self._is_due = True
+        if not self.is_due:
+            self.is_due = True
             self._world.last(self.settle)
 
     def settle(self) -> None:
         """Carry out what the endpoint has decided, and wake it in time for its timers."""
-        self._is_due = False
+        self.is_due = False
         if self.is_frozen or not self.is_running:
             return
         now, endpoint = self._world.now, self.endpoint
@@ -177,6 +191,8 @@ class Node:
 
     def _carry_out(self, event: Event, now: float) -> None:
         match event:
+            case HangUp(path):
+                self.hang_up(path)
             case Discovered(stranger) if self.accepts_strangers:
                 self.endpoint.accept(stranger, now)
             case ChannelOpened(link, channel):

@@ -8,13 +8,14 @@
 A check raises InvariantError; the last events are then told with it.
 """
 
+import itertools
 from collections.abc import Callable
 from heapq import heappop, heappush
 
 from rookery.errors import UnreachableError
 from rookery.sim.journal import Journal
 
-EVENTS_MAX = 20_000_000  # no scenario needs more; a livelock should end
+EVENTS_MAX = 1 << 16  # at one and the same moment: more is a livelock
 _TOLD = 40  # events, with a failure
 
 Action = Callable[..., None]  # called with the arguments given to `at`
@@ -34,7 +35,13 @@ class Timeline:
         self.invariants: list[Check] = []
         self._queue: list[tuple[float, int, Action, tuple[object, ...]]] = []
         self._count = 0
+        self._checked_s = -1.0
         self._closing: list[Callable[[], None]] = []
+
+    @property
+    def pending(self) -> int:
+        """How many events are to come."""
+        return len(self._queue)
 
     def at(self, time: float, action: Action, *arguments: object) -> None:
         self._count = count = self._count + 1
@@ -72,7 +79,9 @@ class Timeline:
         """Let everything happen, one thing after the other; whether the condition came true."""
         queue = self._queue
         try:
-            for _ in range(EVENTS_MAX):
+            for count in itertools.count(1):
+                if count % EVENTS_MAX == 0:
+                    self._check_progress()
                 if condition is not None and not self._closing and condition():
                     return True
                 if queue and queue[0][0] <= until:
@@ -84,10 +93,15 @@ class Timeline:
                     self._close()
                 for check in self.invariants:
                     check()
-            raise InvariantError(f"{EVENTS_MAX} events, and no end")
         except InvariantError as error:
             error.add_note("\n".join(["what happened last:", *self.journal.lines(_TOLD)]))
             raise
+        raise AssertionError("unreachable")
+
+    def _check_progress(self) -> None:
+        if self.now == self._checked_s:
+            raise InvariantError(f"{EVENTS_MAX} events, and time stands still")
+        self._checked_s = self.now
 
     def _close(self) -> None:
         closing, self._closing = self._closing, []

@@ -1,0 +1,119 @@
+"""Everything that can happen to a mesh, one after the other, and what it did to it."""
+
+from collections.abc import Callable, Iterator
+from random import Random
+
+import msgspec
+
+from rookery.sim.mesh_world import MeshWorld
+from tests.mesh_sim.oracle import STRETCH_MAX, stretches
+from tests.mesh_sim.probes import REPAIRED_WITHIN_S, Repair, repair, route
+
+HOPS_MIN = 3  # of the routes that are harmed
+_SOURCES = 8  # members whose routes networkx looks at
+
+
+class Figures(msgspec.Struct):
+    """Seconds of virtual time, but for the stretch."""
+
+    repairs: dict[str, Repair] = {}
+    converged_s: dict[str, float] = {}
+    stretch: float = 1.0
+
+    def lines(self) -> Iterator[str]:
+        for what, done in self.repairs.items():
+            known, passed = f"{done.detected_s:.3f}", f"{done.repaired_s:.3f}"
+            yield f"{what}: known after {known} s, packets pass after {passed}, {done.lost} lost"
+        for what, seconds in self.converged_s.items():
+            yield f"{what}: settled after {seconds:.2f} s"
+        yield f"stretch {self.stretch:.4f}"
+
+
+class Ordeal:
+    """What is done to one world; every step ends when it has settled."""
+
+    def __init__(self, world: MeshWorld, seed: int) -> None:
+        self.world = world
+        self.figures = Figures()
+        self._random = Random(seed)
+
+    def begin(self) -> None:
+        self._settled("start")
+
+    def cut(self) -> None:
+        """A link is cut without a word while packets pass over it."""
+        self._harm(
+            "link cut", lambda before, after: self.world.sever(before, after), is_death=False
+        )
+
+    def death(self) -> None:
+        """A relay's process dies, and its machine says so."""
+        self._harm("relay dies", lambda _, after: self.world.kill(after), is_death=True)
+
+    def disappearance(self) -> None:
+        """A relay's machine is gone without a word."""
+        self._harm("relay vanishes", lambda _, after: self.world.vanish(after), is_death=True)
+
+    def flap(self, times: int = 6, every_s: float = 2.0) -> None:
+        """A link comes and goes."""
+        pair = self._random.choice(sorted(self.world.links()))
+        for _ in range(times):
+            self.world.sever(*pair)
+            self.world.run(every_s)
+            self.world.mend(*pair)
+            self.world.run(every_s)
+        self._settled("link flaps")
+
+    def partition(self, seconds: float = 20.0) -> None:
+        """Two halves that do not hear of each other, and of whom one loses somebody meanwhile."""
+        everybody = sorted(self.world.members)
+        self._random.shuffle(everybody)
+        half = len(everybody) // 2
+        self.world.divide(everybody[:half], everybody[half:])
+        self.world.run(seconds)
+        self._settled("divided")
+        self.world.kill(everybody[0])
+        self.world.run(1.0)
+        self.world.divide()
+        self._settled("healed")
+        self.world.revive(everybody[0])
+        self._settled("back again")
+
+    def restart(self) -> None:
+        """Everybody at the same moment."""
+        self.world.restart_all()
+        self._settled("all restarted")
+
+    def mend(self) -> None:
+        for pair in sorted(self.world.severed):
+            self.world.mend(*pair)
+        for number in range(self.world.topology.size):
+            if number not in self.world.members:
+                self.world.revive(number)
+        self._settled("mended")
+
+    def _harm(self, what: str, harm: Callable[[int, int], None], *, is_death: bool) -> None:
+        way = self._long_way()
+        before, after = way[1], way[2]
+        links = [(before, after), (after, before)]
+        if is_death:
+            links += [(near, after) for near in self.world.topology.neighbours(after)]
+        done = repair(self.world, way, links, lambda: harm(before, after))
+        self.figures.repairs[what] = done
+        assert done.late_s <= REPAIRED_WITHIN_S, what
+        self._settled(what)
+
+    def _long_way(self) -> list[int]:
+        """A route with relays, whose every step can be harmed."""
+        members = sorted(self.world.members)
+        for _ in range(1000):
+            way = route(self.world, *self._random.sample(members, 2))
+            if len(way) > HOPS_MIN:
+                return way
+        raise AssertionError("no route is long enough")
+
+    def _settled(self, what: str) -> None:
+        self.figures.converged_s[what] = self.world.converge()
+        stretch = max(stretches(self.world, _SOURCES))
+        self.figures.stretch = max(self.figures.stretch, stretch)
+        assert stretch <= STRETCH_MAX, what
