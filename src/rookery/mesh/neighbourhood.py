@@ -1,6 +1,7 @@
 """The neighbourhood: links with members, and who has proved to be one.
 
-    a direct path is found ──▶ to a member, or to a peer we were told of: show our certificate
+    a direct path is found ──▶ to a member, or to a peer we were told of: show our certificate,
+                               again and again until the peer's beats say that it has seen it
     a certificate is shown ──▶ it holds for that very hashname ──▶ neighbour; show ours in turn
     a link is gone         ──▶ the neighbour with it, and nobody else (R3)
 
@@ -19,8 +20,21 @@ from rookery.mesh.neighbour import Neighbour, QueueSize
 from rookery.wire.frames import MEMBER
 from rookery.wire.node_id import NodeId, node_id
 
+REPEAT_S_MIN = 1.0
+REPEAT_S_MAX = 64.0
+
 _SHOW = bytes([MEMBER])
 _CARRYING = (Condition.UP, Condition.SUSPECT)
+
+
+class _Shown:
+    """Where our certificate was shown, and when again unless something comes of it."""
+
+    __slots__ = ("link", "wait_s")
+
+    def __init__(self, link: Link) -> None:
+        self.link = link
+        self.wait_s = REPEAT_S_MIN
 
 
 class Neighbourhood:
@@ -39,8 +53,9 @@ class Neighbourhood:
         self._offsets_us = offsets_us  # by hashname, the operator's
         self._queue_size = queue_size
         self._neighbours: dict[NodeId, Neighbour] = {}
-        self._shown: set[str] = set()  # who has our certificate, in the session that is on
+        self._shown: dict[str, _Shown] = {}  # who has our certificate, in the session that is on
         self._timers = Timers()
+        self._repeats = Timers()
         self._is_changed = False
         self._channel_packets: dict[NodeId, int] = {}  # that each link had when last looked at
 
@@ -80,16 +95,23 @@ class Neighbourhood:
 
     # --- what happens to links ---
 
-    def show(self, link: Link) -> None:
-        """Prove our membership to the peer, once in a session."""
+    def show(self, link: Link, now: float) -> None:
+        """Prove our membership to the peer, in every session anew."""
         if link.hashname not in self._shown:
-            self._shown.add(link.hashname)
-            link.send_frame(_SHOW, self._membership.own.certificate)
+            self._shown[link.hashname] = _Shown(link)
+            self._show(link, now)
+
+    def _show(self, link: Link, now: float) -> None:
+        # Over two connections it may overtake the handshake that the peer needs to read it.
+        link.send_frame(_SHOW, self._membership.own.certificate)
+        shown = self._shown[link.hashname]
+        self._repeats.arm(link.hashname, now + shown.wait_s)
+        shown.wait_s = min(2 * shown.wait_s, REPEAT_S_MAX)
 
     def shown(self, link: Link, certificate: bytes, now: float, unix_s: float) -> Member:
         """The peer proves to be a member; RemoteError when it does not."""
         member = self._membership.prove(link.hashname, certificate, unix_s)
-        self.show(link)
+        self.show(link, now)
         known = self._neighbours.get(member.node)
         if known is None or known.link is not link:
             self._neighbours[member.node] = Neighbour(
@@ -106,13 +128,17 @@ class Neighbourhood:
 
     def session_over(self, link: Link) -> NodeId | None:
         """The link fell, or its peer restarted; the neighbour that this ends."""
-        self._shown.discard(link.hashname)
+        self._not_shown(link.hashname)
         return self._drop(link.hashname)
 
     def expel(self, member: Member) -> None:
         """No member any more."""
-        self._shown.discard(member.hashname)
+        self._not_shown(member.hashname)
         self._drop(member.hashname)
+
+    def _not_shown(self, hashname: str) -> None:
+        self._shown.pop(hashname, None)
+        self._repeats.disarm(hashname)
 
     def _drop(self, hashname: str) -> NodeId | None:
         neighbour = self.get(hashname)
@@ -129,9 +155,14 @@ class Neighbourhood:
 
     @property
     def deadline(self) -> float | None:
-        return self._timers.deadline
+        times = self._timers.deadline, self._repeats.deadline
+        return min((time for time in times if time is not None), default=None)
 
     def tick(self, now: float) -> None:
+        for hashname in self._repeats.take_due(now):
+            neighbour = self.get(hashname)
+            if neighbour is None or neighbour.state is Condition.JOINING:
+                self._show(self._shown[hashname].link, now)
         for hashname in self._timers.take_due(now):
             neighbour = self.get(hashname)
             if neighbour is not None:

@@ -221,7 +221,7 @@ class Node:
             neighbour.tick(now)
             self.neighbourhood.touch(neighbour)
         if self._knows(link.hashname) or link.hashname in self.settings.peers:
-            self.neighbourhood.show(link)
+            self.neighbourhood.show(link, now)
 
     def _path_lost(self, link: Link, path: Path, now: float) -> None:
         neighbour = self.neighbourhood.get(link.hashname)
