@@ -238,6 +238,9 @@ class _Anywhere:
     def usable(self, neighbour: NodeId) -> bool:
         return True
 
+    def sound(self, neighbour: NodeId) -> bool:
+        return True
+
     def send(
         self, neighbour: NodeId, head: bytes, body: bytes, datagram_class: DatagramClass
     ) -> bool:

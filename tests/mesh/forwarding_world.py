@@ -91,12 +91,16 @@ class Site:
         self.node = node
         self.relays = True
         self.takes = True
+        self.doubted: set[NodeId] = set()  # links with beats missing
         self.strange_detour: Route | None = None
         self._world = world
         self.forwarder = Forwarder(node, self)
 
     def usable(self, neighbour: NodeId) -> bool:
         return bool(self._world.real.has_edge(self.node, neighbour))
+
+    def sound(self, neighbour: NodeId) -> bool:
+        return self.usable(neighbour) and neighbour not in self.doubted
 
     def send(
         self, neighbour: NodeId, head: bytes, body: bytes, datagram_class: DatagramClass

@@ -187,6 +187,25 @@ def test_the_origin_repairs_as_a_relay_does() -> None:
     assert not world.forwarder(1).send(route(1, 2, 3), PAYLOAD)
 
 
+def test_a_relay_goes_around_a_link_in_doubt_where_it_can() -> None:
+    """R8: two beats are missing, which may be all that is ever heard of a cut."""
+    world = World([(1, 2), (2, 3), (2, 4), (4, 3)])
+    world.sites[node_id(2)].doubted.add(node_id(3))
+    world.forwarder(1).send(route(1, 2, 3), PAYLOAD)
+    world.settle()
+    assert [arrival.route for arrival in world.arrivals] == [route(1, 2, 4, 3)]
+    assert world.forwarder(2).fates == {"relayed": 1, "repaired": 1}
+
+
+def test_a_link_in_doubt_is_better_than_none() -> None:
+    world = line(3)
+    world.sites[node_id(2)].doubted.add(node_id(3))
+    world.forwarder(1).send(route(1, 2, 3), PAYLOAD)
+    world.settle()
+    assert [arrival.route for arrival in world.arrivals] == [route(1, 2, 3)]
+    assert world.forwarder(2).fates == {"relayed": 1}
+
+
 def test_a_detour_over_a_neighbour_that_is_down_counts_as_none() -> None:
     world = line(3)
     world.cut(2, 3)

@@ -69,6 +69,9 @@ class Site:
     def usable(self, neighbour: NodeId) -> bool:
         return neighbour.hex() in self._step.usable
 
+    def sound(self, neighbour: NodeId) -> bool:
+        return self.usable(neighbour)
+
     def send(
         self, neighbour: NodeId, head: bytes, body: bytes, datagram_class: DatagramClass
     ) -> bool:

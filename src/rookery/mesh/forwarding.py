@@ -1,7 +1,7 @@
 """Forwarding: one node's step of every packet that travels along a source route (R2).
 
     received ─▶ known step? ── yes ─▶ destination ─▶ deliver
-                    │no                relay       ─▶ next node usable ─▶ send, body untouched
+                    │no                relay       ─▶ next node sound  ─▶ send, body untouched
                     ▼                                  │no
               check the frame                          ▼
                                       detour around it ─▶ send, else a path error to the origin
@@ -49,6 +49,10 @@ class ForwardingSite(Protocol):
 
     def usable(self, neighbour: NodeId) -> bool:
         """Whether there is a link to this node that works, as far as is known now."""
+        ...
+
+    def sound(self, neighbour: NodeId) -> bool:
+        """Whether that link is usable, and nothing speaks against it."""
         ...
 
     def send(
@@ -122,7 +126,7 @@ class Forwarder:
             self._give_up(Forward.parse(head, body), Reason.HOP_LIMIT, now)
         elif not site.may_relay(neighbour):
             self._give_up(Forward.parse(head, body), Reason.REFUSED, now)
-        elif not site.usable(following):
+        elif not site.sound(following):
             self._relay_around(Forward.parse(head, body), now)
         elif site.send(following, onward, body, datagram_class):
             self.relayed += 1
@@ -146,8 +150,10 @@ class Forwarder:
         frame = Forward(route, payload, kind, datagram_class, hop_limit)
         if not self._site.usable(route[1]):
             detoured = self._detoured(frame, at=0)
-            if detoured is None:
+            if isinstance(detoured, str):
+                self._fates[detoured] += 1
                 return False
+            self._fates["repaired"] += 1
             frame = detoured
         return self._sent(frame)
 
@@ -174,35 +180,40 @@ class Forwarder:
         return step
 
     def _relay_around(self, frame: Forward, now: float) -> None:
-        detoured = self._detoured(frame, frame.cursor)
-        if detoured is None:
-            self._give_up(frame, Reason.NO_WAY, now)
-        elif self._sent(_onward(detoured)):
-            self.relayed += 1
-            self.relayed_bytes += len(frame.payload) + len(detoured.route) * NODE_ID_SIZE
+        """The next node cannot be passed, or perhaps not (R8): then only if there is another way.
 
-    def _detoured(self, frame: Forward, at: int) -> Forward | None:
+        Whether there is one is found out at once, not when the link is known to be dead.
+        """
+        detoured = self._detoured(frame, frame.cursor)
+        if not isinstance(detoured, str):
+            self._fates["repaired"] += 1
+            frame = detoured
+        elif not self._site.usable(frame.route[frame.cursor + 1]):
+            self._fates[detoured] += 1
+            self._give_up(frame, Reason.NO_WAY, now)
+            return
+        if self._sent(_onward(frame)):
+            self.relayed += 1
+            self.relayed_bytes += len(frame.payload) + len(frame.route) * NODE_ID_SIZE
+
+    def _detoured(self, frame: Forward, at: int) -> Forward | str:
         """The same packet on a way around the node after `at`, our own place in its route.
 
         That node may be dead, not only the link to it, so the detour touches it only if it is the
-        destination itself.
+        destination itself. Without a detour: why there is none.
         """
-        if frame.kind is Kind.PATH_ERROR:  # would grow beyond what caused it
-            return None
+        if frame.kind is Kind.PATH_ERROR:
+            return "error not repaired"  # it would grow beyond what caused it
         if frame.repairs == REPAIRS_MAX:
-            self._fates["repairs used up"] += 1
-            return None
+            return "repairs used up"
         route, destination = frame.route, frame.route[-1]
         avoid = frozenset(route[:at] + route[at + 1 : at + 2])
         detour = self._site.detour(destination, avoid)
         if detour is None or not self._site.usable(detour[1]):
-            self._fates["no detour"] += 1
-            return None
+            return "no detour"
         assert avoid.isdisjoint(detour[:-1])
         if at + len(detour) > ROUTE_MAX:
-            self._fates["detour too long"] += 1
-            return None
-        self._fates["repaired"] += 1
+            return "detour too long"
         return msgspec.structs.replace(frame, route=route[:at] + detour, repairs=frame.repairs + 1)
 
     def _give_up(self, frame: Forward, reason: Reason, now: float) -> None:

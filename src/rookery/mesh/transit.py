@@ -77,7 +77,8 @@ class Transit:
         choice = self._table.to(destination, now)
         if choice is None:
             raise UnreachableError("no route leads there")
-        return self.echoes.ask(choice.route.nodes, now, hop_limit=hop_limit, size=size)
+        *_, nodes = self._origin.routes(choice)  # of two, the one that is not in doubt
+        return self.echoes.ask(nodes, now, hop_limit=hop_limit, size=size)
 
     # --- what arrives ---
 
@@ -106,6 +107,10 @@ class Transit:
     def usable(self, neighbour: NodeId) -> bool:
         known = self._neighbours.get(neighbour)
         return known is not None and known.state in _CARRYING
+
+    def sound(self, neighbour: NodeId) -> bool:
+        known = self._neighbours.get(neighbour)
+        return known is not None and known.state is Condition.UP
 
     def suspect(self, neighbour: NodeId) -> bool:
         known = self._neighbours.get(neighbour)
