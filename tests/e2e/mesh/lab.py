@@ -18,7 +18,7 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -31,6 +31,8 @@ _SET_INTERFACE = 0x400454CA
 _TUN_NO_INFO = 0x0001 | 0x1000
 _PACKET_SIZE_MAX = 65536
 _IDLE_S = 0.2
+_PROTOCOL_AT = 9
+_UDP = 17
 
 
 def is_possible() -> bool:
@@ -45,6 +47,7 @@ class Weather:
     delay_s: float = 0.0
     loss: float = 0.0
     blocked: bool = False
+    udp_blocked: bool = False
 
 
 class Host:
@@ -61,8 +64,8 @@ class Host:
         run(IP, "netns", "add", self.namespace)
         run(IP, "link", "set", self._interface, "netns", self.namespace)
         self._ip("link", "set", "lo", "up")
-        self._ip("addr", "add", f"{self.ip}/24", "dev", self._interface)
         self._ip("link", "set", self._interface, "mtu", "1400", "up")
+        self._take(self.ip)
 
     def command(self, *words: str) -> list[str]:
         """The words that run a command in this host."""
@@ -71,13 +74,17 @@ class Host:
     def move(self, ip: str) -> None:
         """Take another address, as a laptop does that changes networks."""
         self._ip("addr", "del", f"{self.ip}/24", "dev", self._interface)
-        self._ip("addr", "add", f"{ip}/24", "dev", self._interface)
         self._lab.renamed(self, ip)
+        self._take(ip)
         self.ip = ip
 
     def close(self) -> None:
         os.close(self.tunnel)
         run(IP, "netns", "del", self.namespace)
+
+    def _take(self, ip: str) -> None:
+        self._ip("addr", "add", f"{ip}/24", "dev", self._interface)
+        self._ip("route", "replace", "default", "dev", self._interface)
 
     def _ip(self, *words: str) -> None:
         run(IP, "-n", self.namespace, *words)
@@ -88,7 +95,7 @@ class Lab:
 
     def __init__(self, count: int, *, seed: int = 0) -> None:
         self._random = random.Random(seed)
-        self._weather: dict[tuple[str, str], Weather] = {}
+        self._weather: dict[tuple[int, int], Weather] = {}  # by tunnel: hosts may move
         self._default = Weather()
         self._selector = selectors.DefaultSelector()
         self._pending: list[tuple[float, int, int, bytes]] = []
@@ -127,7 +134,7 @@ class Lab:
         self.from_to(other, one, weather)
 
     def from_to(self, source: Host, target: Host, weather: Weather) -> None:
-        self._weather[source.ip, target.ip] = weather
+        self._weather[source.tunnel, target.tunnel] = weather
 
     def everywhere(self, weather: Weather) -> None:
         self._weather, self._default = {}, weather
@@ -143,18 +150,19 @@ class Lab:
                 timeout = max(0.0, min(timeout, self._pending[0][0] - time.monotonic()))
             for key, _ in self._selector.select(timeout):
                 for packet in _packets(key.fd):
-                    self._carry(packet)
+                    self._carry(key.fd, packet)
             self._deliver_due()
 
-    def _carry(self, packet: bytes) -> None:
+    def _carry(self, source: int, packet: bytes) -> None:
         if packet[0] >> 4 != 4:
             return
         target = self._tunnels.get(packet[16:20])
         if target is None:
             return
-        pair = _text(packet[12:16]), _text(packet[16:20])
-        weather = self._weather.get(pair, self._default)
+        weather = self._weather.get((source, target), self._default)
         if weather.blocked or self._random.random() < weather.loss:
+            return
+        if weather.udp_blocked and packet[_PROTOCOL_AT] == _UDP:
             return
         self._count += 1
         due = time.monotonic() + weather.delay_s
@@ -181,7 +189,3 @@ def _packets(tunnel: int) -> Iterator[bytes]:
 
 def _packed(ip: str) -> bytes:
     return bytes(map(int, ip.split(".")))
-
-
-def _text(address: Sequence[int]) -> str:
-    return ".".join(map(str, address))

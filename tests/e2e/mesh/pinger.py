@@ -1,0 +1,186 @@
+"""Pings between all pairs of a flock, again and again, and what trouble did to them.
+
+    pair ──lane: a connection to the first one's control socket──▶ ping the second, twice a second
+                                                       unanswered: again at once
+
+An *outage* of a pair lasts from the trouble, or from its last answer if that came later, to its
+first answer after its last lost ping. Witnesses have more lanes, for a finer measure.
+"""
+
+import asyncio
+import contextlib
+import statistics
+import time
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from rookery.errors import RookeryError
+from rookery.runtime.control_client import ControlClient, connected
+from rookery.runtime.control_lines import Do, Request
+from rookery.runtime.snapshot import PingReply, Reach
+from tests.e2e.mesh.flock import Bird, Edge, Flock
+
+PERIOD_S = 0.5
+PATIENCE_S = 0.25
+WITNESS_PERIOD_S = 0.2
+WITNESS_PATIENCE_S = 0.15
+WITNESS_LANES = 3
+STEADY_S = 1.0  # without a lost ping: it is over
+_PAUSE_S = 0.01
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """One ping; an unanswered one says why."""
+
+    sent_s: float
+    ended_s: float
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outages:
+    """What a trouble did."""
+
+    trouble: str
+    pairs: int  # that should answer
+    seconds: dict[Edge, float] = field(default_factory=dict)  # of those that did not at some time
+
+    @property
+    def longest_s(self) -> float:
+        return max(self.seconds.values(), default=0.0)
+
+    def __str__(self) -> str:
+        if not self.seconds:
+            return f"{self.trouble}: no ping of {self.pairs} pairs was lost"
+        middle = statistics.median(self.seconds.values())
+        return (
+            f"{self.trouble}: {len(self.seconds)} of {self.pairs} pairs were cut off, "
+            f"median {_ms(middle)}, longest {_ms(self.longest_s)}"
+        )
+
+
+class Pinger:
+    """Pings for as long as `pinging` lasts."""
+
+    def __init__(self, flock: Flock, tasks: asyncio.TaskGroup) -> None:
+        self._flock = flock
+        self._tasks = tasks
+        self._history: dict[Edge, list[Ping]] = {}
+        self._lanes: set[asyncio.Task[None]] = set()
+        self._witnessing: set[asyncio.Task[None]] = set()
+
+    def begin(self, pairs: Iterable[Edge]) -> None:
+        for number, pair in enumerate(pairs):
+            phase_s = PERIOD_S * (number * 0.618 % 1)  # not all at once
+            self._lanes.add(self._lane(pair, phase_s, PERIOD_S, PATIENCE_S))
+
+    def witness(self, pairs: Sequence[Edge]) -> None:
+        """Look at these more closely, and no longer at those before."""
+        for lane in self._witnessing:
+            lane.cancel()
+        self._witnessing = {
+            self._lane(
+                pair,
+                WITNESS_PERIOD_S * number / WITNESS_LANES,
+                WITNESS_PERIOD_S,
+                WITNESS_PATIENCE_S,
+            )
+            for pair in pairs
+            for number in range(WITNESS_LANES)
+        }
+
+    def end(self) -> None:
+        for lane in self._lanes | self._witnessing:
+            lane.cancel()
+
+    async def steady(self, pairs: Collection[Edge], since_s: float, limit_s: float) -> None:
+        """Wait until all these pairs answer, and go on doing so; TimeoutError names those not."""
+        until_s = since_s + limit_s
+        while waiting := [pair for pair in pairs if not self._is_steady(pair, since_s)]:
+            if time.monotonic() > until_s:
+                raise TimeoutError(f"after {limit_s} s: {self._complaints(waiting)}")
+            await asyncio.sleep(_POLL_S)
+
+    def outages(self, trouble: str, pairs: Collection[Edge], since_s: float) -> Outages:
+        found = Outages(trouble, len(pairs))
+        for pair in pairs:
+            seconds = _outage(self._history[pair], since_s)
+            if seconds is not None:
+                found.seconds[pair] = seconds
+        return found
+
+    def _lane(
+        self, pair: Edge, phase_s: float, period_s: float, patience_s: float
+    ) -> asyncio.Task[None]:
+        return self._tasks.create_task(self._ping(pair, phase_s, period_s, patience_s))
+
+    async def _ping(self, pair: Edge, phase_s: float, period_s: float, patience_s: float) -> None:
+        source, target = (self._flock.birds[number] for number in pair)
+        history = self._history.setdefault(pair, [])
+        await asyncio.sleep(phase_s)
+        with contextlib.suppress(RookeryError):  # the source itself is gone
+            async with connected(source.control, timeout_s=60.0) as client:
+                while True:
+                    ping = await _one(client, target, patience_s)
+                    history.append(ping)
+                    elapsed_s = ping.ended_s - ping.sent_s
+                    await asyncio.sleep(
+                        _PAUSE_S if ping.problem else max(_PAUSE_S, period_s - elapsed_s)
+                    )
+
+    def _is_steady(self, pair: Edge, since_s: float) -> bool:
+        recent = [ping for ping in self._history.get(pair, ()) if ping.sent_s >= since_s]
+        lost_s = max((ping.sent_s for ping in recent if ping.problem), default=since_s)
+        answered = [ping.sent_s for ping in recent if not ping.problem and ping.sent_s >= lost_s]
+        return bool(answered) and answered[-1] >= lost_s + STEADY_S
+
+    def _complaints(self, pairs: Iterable[Edge]) -> str:
+        last = {pair: self._history.get(pair, [])[-1:] for pair in pairs}
+        return "; ".join(
+            f"{one} to {other}: {pings[0].problem if pings else 'never asked'}"
+            for (one, other), pings in last.items()
+        )
+
+
+@contextlib.asynccontextmanager
+async def pinging(flock: Flock) -> AsyncIterator[Pinger]:
+    """Ping from here to the end of the block."""
+    async with asyncio.TaskGroup() as tasks:
+        pinger = Pinger(flock, tasks)
+        pinger.begin(flock.pairs())
+        try:
+            yield pinger
+        finally:
+            pinger.end()
+
+
+async def _one(client: ControlClient, target: Bird, patience_s: float) -> Ping:
+    request = Request(do=Do.PING, node=target.home.hashname, timeout_s=patience_s)
+    sent_s = time.monotonic()
+    try:
+        reply = await client.one(request, PingReply, patience_s=patience_s)
+    except RookeryError as error:
+        if isinstance(error.__cause__, OSError):
+            raise
+        return Ping(sent_s, time.monotonic(), str(error))
+    is_answered = reply.rtt_ms is not None and reply.reach in (Reach.DIRECT, Reach.ROUTE)
+    problem = "" if is_answered else reply.problem or "answered another way"
+    return Ping(sent_s, time.monotonic(), problem)
+
+
+def _outage(history: Iterable[Ping], since_s: float) -> float | None:
+    pings = [ping for ping in history if ping.ended_s >= since_s]
+    lost = [ping for ping in pings if ping.problem]
+    if not lost:
+        return None
+    first_s, last_s = min(ping.sent_s for ping in lost), max(ping.sent_s for ping in lost)
+    answers = [ping for ping in pings if not ping.problem]
+    before = [ping.ended_s for ping in answers if ping.ended_s <= first_s]
+    after = [ping.ended_s for ping in answers if ping.ended_s > last_s]
+    return min(after, default=float("inf")) - max([since_s, *before])
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1000:,.0f} ms"
