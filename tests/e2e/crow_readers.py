@@ -12,6 +12,7 @@ from rookery.runtime.crow.client import Subscription
 from rookery.runtime.crow.tower import CrowTower
 from rookery.runtime.crow.udp_gate import CrowUdpGate
 from rookery.runtime.loop import run
+from tests.e2e.crow_writer import ACKQUANT_MS
 
 
 async def main(broker: str, theme: str, count: int, qos: int, messages: int) -> None:
@@ -20,7 +21,8 @@ async def main(broker: str, theme: str, count: int, qos: int, messages: int) -> 
         for _ in range(count):
             tower = await stack.enter_async_context(CrowTower())
             tower.add_gate(await CrowUdpGate.bind(tower))
-            subscription = tower.client(broker).subscribe(theme, qos=qos)
+            client = tower.client(broker)
+            subscription = client.subscribe(theme, qos=qos, ackquant_ms=ACKQUANT_MS)
             readers.append(await stack.enter_async_context(subscription))
         print("subscribed", flush=True)
         copies = await asyncio.gather(*(_read(reader, messages) for reader in readers))

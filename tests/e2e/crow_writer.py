@@ -10,13 +10,19 @@ from rookery.runtime.crow.tower import CrowTower
 from rookery.runtime.crow.udp_gate import CrowUdpGate
 from rookery.runtime.loop import run
 
+ACKQUANT_MS = 600  # a hundred subscribers on a busy machine let an answer wait
+
 
 async def main(broker: str, theme: str, qos: int, messages: int) -> None:
     async with CrowTower() as tower:
         tower.add_gate(await CrowUdpGate.bind(tower))
         client = tower.client(broker)
-        publishing = (client.publish(theme, b"%d" % number, qos=qos) for number in range(messages))
-        outcomes = await asyncio.gather(*publishing)
+        outcomes = await asyncio.gather(
+            *(
+                client.publish(theme, b"%d" % number, qos=qos, ackquant_ms=ACKQUANT_MS)
+                for number in range(messages)
+            )
+        )
         print(sum(outcome.is_delivered for outcome in outcomes), flush=True)
 
 
