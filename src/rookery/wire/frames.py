@@ -14,5 +14,6 @@ WANT = 7  # and what I lack
 MEMBER = 8  # the sender's certificate
 BESIDE = 9  # about the datagram path beside a stream
 DATAGRAM = 10  # a program's datagram, end to end
+TUNNEL = 11  # streams and datagrams between two members, over several ways
 
 HEAD_SIZE_MAX = 6

@@ -1,0 +1,70 @@
+"""Packet of a tunnel: frames under the number that the way it went by gave it.
+
+    head  | type = 11 | flags | way |        body  | tunnel | number | frames |
+          |     1     |   1   |  4  |              |   8    |   8    |  ...   |
+
+Sizes in bytes, integers big-endian. `way`: the sender's name for the way. `number`: from 1, rising
+on each way, never used twice; 0: not to be acknowledged. Bit 0 of `flags`: the sender has heard
+nothing from the receiver yet, so this may be the first packet of a tunnel.
+"""
+
+from struct import Struct
+from typing import Self
+
+import msgspec
+
+from rookery.errors import DecodeError
+from rookery.wire.frames import TUNNEL
+from rookery.wire.tunnel_frames import Frame, parse_frames
+
+FIRST = 1  # flag
+HEAD_SIZE = 6
+PREFIX_SIZE = 16
+PACKET_SIZE_MAX = 61440  # head and body
+WAY_MAX = 2**32 - 1
+
+_HEAD = Struct(">BBI")
+_PREFIX = Struct(">QQ")
+_NUMBER_MAX = 2**63
+
+
+class TunnelPacket(msgspec.Struct, frozen=True, gc=False):
+    """One packet as it came."""
+
+    tunnel: int
+    way: int
+    number: int
+    frames: list[Frame]
+    is_first: bool = False
+
+    @classmethod
+    def parse(cls, head: bytes, body: bytes) -> Self:
+        """Read one packet, or raise DecodeError."""
+        if len(head) != HEAD_SIZE or len(body) < PREFIX_SIZE:
+            raise DecodeError("too short for a packet of a tunnel")
+        kind, flags, way = _HEAD.unpack(head)
+        tunnel, number = _PREFIX.unpack_from(body)
+        if kind != TUNNEL or flags > FIRST or number > _NUMBER_MAX:
+            raise DecodeError("not a packet of a tunnel")
+        return cls(tunnel, way, number, parse_frames(memoryview(body), PREFIX_SIZE), flags == FIRST)
+
+    def serialize(self) -> tuple[bytes, bytes]:
+        """Head and body."""
+        parts = [prefix(self.tunnel, self.number), *(frame.serialize() for frame in self.frames)]
+        return head(self.way, is_first=self.is_first), b"".join(parts)
+
+
+def head(way: int, *, is_first: bool) -> bytes:
+    return _HEAD.pack(TUNNEL, FIRST if is_first else 0, way)
+
+
+def prefix(tunnel: int, number: int) -> bytes:
+    """What stands before the frames."""
+    return _PREFIX.pack(tunnel, number)
+
+
+def tunnel_id(body: bytes) -> int:
+    """Which tunnel a packet belongs to."""
+    if len(body) < PREFIX_SIZE:
+        raise DecodeError("too short for a packet of a tunnel")
+    return int.from_bytes(body[:8], "big")

@@ -1,0 +1,162 @@
+"""M4: the codec of tunnels' packets."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rookery.errors import DecodeError
+from rookery.wire.frames import TUNNEL
+from rookery.wire.tunnel import TunnelPacket, head, prefix, tunnel_id
+from rookery.wire.tunnel_frames import (
+    Ack,
+    Close,
+    Credit,
+    Data,
+    Datagram,
+    Frame,
+    Open,
+    Opens,
+    Probe,
+    Reset,
+    Stop,
+)
+
+U32 = st.integers(0, 2**32 - 1)
+U64 = st.integers(0, 2**64 - 1)
+STREAMS = st.integers(1, 2**32 - 1)
+OFFSETS = st.integers(0, 2**63)
+
+
+@st.composite
+def acks(draw: st.DrawFn) -> Ack:
+    """Runs of at least one packet, each after a gap of at least one."""
+    steps = draw(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=32))
+    top = draw(st.integers(1, 2**40)) + sum(gap + run for gap, run in steps)
+    ranges, below = [], top
+    for index, (gap, run) in enumerate(steps):
+        last = below - (gap if index else 0)
+        ranges.append((last - run + 1, last))
+        below = last - run
+    return Ack(draw(U32), tuple(ranges), draw(U32), draw(U32))
+
+
+FRAMES: st.SearchStrategy[Frame] = st.one_of(
+    st.builds(
+        Open,
+        STREAMS,
+        st.text(max_size=60),
+        st.binary(max_size=300),
+        st.integers(0, 7),
+    ),
+    st.builds(Data, STREAMS, OFFSETS, st.binary(max_size=300), st.booleans()),
+    acks(),
+    st.builds(Credit, U32, U64),
+    st.builds(Opens, U32),
+    st.builds(Reset, STREAMS, U32, OFFSETS),
+    st.builds(Stop, STREAMS, U32),
+    st.builds(Datagram, st.binary(max_size=300)),
+    st.just(Probe()),
+    st.builds(Close, st.integers(0, 2**16 - 1), st.text(max_size=60)),
+)
+
+PACKETS = st.builds(
+    TunnelPacket, U64, U32, st.integers(0, 2**63), st.lists(FRAMES, max_size=6), st.booleans()
+)
+
+
+@given(PACKETS)
+def test_a_packet_survives_the_wire(packet: TunnelPacket) -> None:
+    """M4"""
+    told = packet.serialize()
+    assert TunnelPacket.parse(*told) == packet
+    assert tunnel_id(told[1]) == packet.tunnel
+
+
+@given(st.binary(max_size=8), st.binary(max_size=200))
+def test_arbitrary_bytes_parse_or_raise_decode_error(tail: bytes, body: bytes) -> None:
+    try:
+        packet = TunnelPacket.parse(bytes((TUNNEL,)) + tail, body)
+    except DecodeError:
+        return
+    assert packet.serialize() == (bytes((TUNNEL,)) + tail, body)
+
+
+@given(PACKETS, st.data())
+def test_a_packet_that_was_cut_or_bent_parses_or_raises_decode_error(
+    packet: TunnelPacket, data: st.DataObject
+) -> None:
+    top, body = packet.serialize()
+    at = data.draw(st.integers(0, len(body) - 1))
+    bent = body[:at] + data.draw(st.binary(max_size=2)) + body[at + 1 :]
+    try:
+        parsed = TunnelPacket.parse(top, bent)
+    except DecodeError:
+        return
+    assert parsed.serialize() == (top, bent)
+
+
+HEAD = head(1, is_first=False)
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
+        pytest.param(b"\x00", id="no such type"),
+        pytest.param(b"\x0c", id="a type of the future"),
+        pytest.param(bytes.fromhex("02 00000001 0000000000000000 0005 aabb"), id="too little data"),
+        pytest.param(bytes.fromhex("02 00000000 0000000000000000 0000"), id="data of stream 0"),
+        pytest.param(bytes.fromhex("02 00000001 ffffffffffffffff 0000"), id="beyond all offsets"),
+        pytest.param(bytes.fromhex("01 00000001 08 00 0000"), id="priority 8"),
+        pytest.param(bytes.fromhex("01 00000001 03 00 1001") + bytes(4097), id="too much meta"),
+        pytest.param(bytes.fromhex("01 00000001 03 01 0000 ff"), id="not UTF-8"),
+        pytest.param(
+            bytes.fromhex("04 00000001 0000000000000005 00000000 00000000 00"), id="no run"
+        ),
+        pytest.param(
+            bytes.fromhex("04 00000001 0000000000000005 00000000 00000000 01 00000000 00000006"),
+            id="packet 0 acknowledged",
+        ),
+        pytest.param(
+            bytes.fromhex("04 00000001 0000000000000005 00000000 00000000 01 00000001 00000001"),
+            id="the largest did not come",
+        ),
+        pytest.param(
+            bytes.fromhex("04 00000001 0000000000000005 00000000 00000000 02")
+            + bytes.fromhex("00000000 00000001 00000000 00000001"),
+            id="two runs without a gap",
+        ),
+        pytest.param(
+            bytes.fromhex("07 00000000 00000001 0000000000000000"), id="reset of stream 0"
+        ),
+        pytest.param(bytes.fromhex("08 00000000 00000001"), id="stop of stream 0"),
+        pytest.param(bytes.fromhex("0b 0001 05 61"), id="a reason cut short"),
+    ],
+)
+def test_nonsense_is_refused(frames: bytes) -> None:
+    with pytest.raises(DecodeError):
+        TunnelPacket.parse(HEAD, prefix(1, 1) + frames)
+
+
+@pytest.mark.parametrize(
+    ("top", "body"),
+    [
+        pytest.param(HEAD[:-1], bytes(16), id="a short head"),
+        pytest.param(HEAD, bytes(15), id="a short body"),
+        pytest.param(b"\x0a" + HEAD[1:], bytes(16), id="another frame"),
+        pytest.param(b"\x0b\x02" + HEAD[2:], bytes(16), id="unknown flags"),
+        pytest.param(HEAD, prefix(1, 2**63 + 1), id="a number beyond all"),
+    ],
+)
+def test_what_is_no_packet_of_a_tunnel_is_refused(top: bytes, body: bytes) -> None:
+    with pytest.raises(DecodeError):
+        TunnelPacket.parse(top, body)
+
+
+def test_a_short_body_names_no_tunnel() -> None:
+    with pytest.raises(DecodeError):
+        tunnel_id(b"1234567")
+
+
+def test_a_long_reason_is_cut_between_letters() -> None:
+    told = TunnelPacket(1, 1, 0, [Close(1, "é" * 200)]).serialize()
+    assert TunnelPacket.parse(*told).frames == [Close(1, "é" * 127)]
