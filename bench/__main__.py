@@ -14,6 +14,7 @@ from bench import (
     forwarding,
     fuzz,
     handshakes,
+    idle_node,
     memory,
     packets,
     profile,
@@ -39,6 +40,7 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Effort], list[Figure]]]] = {
     "world": (world.TITLE, world.measure),
     "routes": (routes.TITLE, routes.measure),
     "forwarding": (forwarding.TITLE, forwarding.measure),
+    "idle_node": (idle_node.TITLE, idle_node.measure),
 }
 OTHERS: dict[str, Callable[[], None]] = {
     "profile": profile.write,
