@@ -1,0 +1,74 @@
+"""Why a proxied connection came to nothing, or to an end: one word, and one number.
+
+The word stands in an answer, before anything was connected. The number is the code with which a
+stream is aborted later, when there is no answer any more.
+"""
+
+from enum import StrEnum
+
+from rookery.errors import CongestionError, DeniedError, LocalError, UnreachableError, UsageError
+
+
+class Fault(StrEnum):
+    REFUSED = "refused"
+    UNREACHABLE = "unreachable"
+    DNS = "dns"
+    POLICY = "policy"  # also for whatever a rule would have hidden: no reasons to strangers
+    TIMEOUT = "timeout"
+    GONE = "gone"  # was there, and broke off or was unplugged
+    BUSY = "busy"
+    INVALID = "invalid"
+    IN_USE = "in use"
+
+    @property
+    def code(self) -> int:
+        return _CODES[self]
+
+    @classmethod
+    def of_code(cls, code: int) -> "Fault":
+        """The fault of an aborted stream; what nobody gave a meaning to is just gone."""
+        return _FAULTS.get(code, Fault.GONE)
+
+    @property
+    def is_the_exits(self) -> bool:
+        """Whether another target would fare no better at the same exit."""
+        return self is Fault.BUSY
+
+    def error(self, wanted: object) -> LocalError:
+        """The same as the caller of a connector hears it."""
+        match self:
+            case Fault.POLICY:
+                return DeniedError(f"{wanted}: no rule allows it")
+            case Fault.BUSY:
+                return CongestionError(f"{wanted}: too many connections are open")
+            case Fault.INVALID:
+                return UsageError(f"{wanted}: nobody can connect to that")
+            case _:
+                return ConnectError(self, wanted)
+
+
+_CODES = {fault: number for number, fault in enumerate(Fault, 1)}
+_FAULTS = {number: fault for fault, number in _CODES.items()}
+
+
+class ConnectError(UnreachableError):
+    """Allowed and tried, in vain; says what it was that failed."""
+
+    def __init__(self, fault: Fault, wanted: object) -> None:
+        super().__init__(f"{wanted}: {fault}")
+        self.fault = fault
+
+
+def fault_of(error: LocalError) -> Fault:
+    """What to tell another about an error of ours."""
+    match error:
+        case ConnectError(fault=fault):
+            return fault
+        case DeniedError():
+            return Fault.POLICY
+        case CongestionError():
+            return Fault.BUSY
+        case UsageError():
+            return Fault.INVALID
+        case _:
+            return Fault.UNREACHABLE

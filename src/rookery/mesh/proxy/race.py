@@ -1,0 +1,152 @@
+"""The race of one connection over several exits; who answers first has won.
+
+    asked at    0 ms   250 ms   500 ms          a failure calls the next one in at once
+                A ───────────────────────?      at most three are under way
+                       B ──────────✗ C ──✓      the others are called off
+
+Events and the time go in, orders come out: `Begin` an attempt, `CallOff` one. The race is over with
+the first success, or when everybody has failed.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+
+import msgspec
+
+from rookery.mesh.proxy.exit_memory import ExitMemory
+from rookery.mesh.proxy.fault import Fault
+from rookery.mesh.proxy.opening import Target
+
+
+class RaceSettings(msgspec.Struct, frozen=True):
+    stagger_s: float = 0.25
+    width: int = 3
+    exits_max: int = 16
+    attempt_s: float = 10.0  # for one exit
+    whole_s: float = 30.0  # for all of them
+
+
+class Begin(msgspec.Struct, frozen=True):
+    exit: str
+
+
+class CallOff(msgspec.Struct, frozen=True):
+    exit: str
+
+
+Order = Begin | CallOff
+
+# What tells most about the target first; an exit's own troubles say little about it.
+_TELLING = (
+    Fault.REFUSED,
+    Fault.GONE,
+    Fault.IN_USE,
+    Fault.UNREACHABLE,
+    Fault.TIMEOUT,
+    Fault.DNS,
+    Fault.INVALID,
+    Fault.POLICY,
+    Fault.BUSY,
+)
+
+
+class Race:
+    """One connection's search; `exits` best first."""
+
+    def __init__(
+        self,
+        target: Target,
+        exits: Sequence[str],
+        memory: ExitMemory,
+        now: float,
+        settings: RaceSettings | None = None,
+    ) -> None:
+        self._settings = settings or RaceSettings()
+        self._target = target
+        self._memory = memory
+        self._waiting = deque(exits[: self._settings.exits_max])
+        self._begun: dict[str, float] = {}
+        self._faults: list[Fault] = []
+        self._next_at = now
+        self._over_at = now + self._settings.whole_s
+        self.winner: str | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.winner is not None or not (self._waiting or self._begun)
+
+    @property
+    def fault(self) -> Fault:
+        """Of a lost race, the failure that says most; without any exit, there was no way."""
+        return min(self._faults, key=_TELLING.index, default=Fault.UNREACHABLE)
+
+    @property
+    def deadline(self) -> float | None:
+        if self.is_over:
+            return None
+        times = [begun + self._settings.attempt_s for begun in self._begun.values()]
+        if self._waiting and len(self._begun) < self._settings.width:
+            times.append(self._next_at)
+        return min(*times, self._over_at)
+
+    def tick(self, now: float) -> list[Order]:
+        """Whatever is due; the first call begins the race."""
+        if self.is_over:
+            return []
+        orders: list[Order] = []
+        if now >= self._over_at:
+            self._waiting.clear()
+        for exit_, begun in list(self._begun.items()):
+            if now >= min(begun + self._settings.attempt_s, self._over_at):
+                orders.append(self._timed_out(exit_, now))
+        return orders + self._begin_due(now)
+
+    def succeeded(self, exit_: str, load: int, now: float) -> list[Order]:
+        """The first one wins; of those asked earlier it is remembered that they were slower."""
+        begun = self._begun.pop(exit_, None)
+        if begun is None or self.winner is not None:
+            return [CallOff(exit_)]
+        self.winner = exit_
+        self._memory.loaded(exit_, load, now)
+        self._memory.succeeded(self._target, exit_, now)
+        for other, since in self._begun.items():
+            if since < begun:
+                self._memory.silent(self._target, other, now)
+        self._waiting.clear()
+        others, self._begun = self._begun, {}
+        return [CallOff(other) for other in others]
+
+    def failed(self, exit_: str, fault: Fault, load: int, now: float) -> list[Order]:
+        """An answer that says no."""
+        if self._begun.pop(exit_, None) is None:
+            return []
+        self._memory.loaded(exit_, load, now)
+        self._memory.failed(self._target, exit_, fault, now)
+        return self._lost_one(fault, now)
+
+    def unreached(self, exit_: str, now: float) -> list[Order]:
+        """No answer, and none will come: the exit itself is gone."""
+        if self._begun.pop(exit_, None) is None:
+            return []
+        self._memory.silent(self._target, exit_, now)
+        return self._lost_one(Fault.UNREACHABLE, now)
+
+    def _timed_out(self, exit_: str, now: float) -> Order:
+        del self._begun[exit_]
+        self._memory.silent(self._target, exit_, now)
+        self._faults.append(Fault.TIMEOUT)
+        self._next_at = now
+        return CallOff(exit_)
+
+    def _lost_one(self, fault: Fault, now: float) -> list[Order]:
+        self._faults.append(fault)
+        self._next_at = now
+        return self._begin_due(now)
+
+    def _begin_due(self, now: float) -> list[Order]:
+        if not self._waiting or len(self._begun) >= self._settings.width or now < self._next_at:
+            return []
+        exit_ = self._waiting.popleft()
+        self._begun[exit_] = now
+        self._next_at = now + self._settings.stagger_s
+        return [Begin(exit_)]
