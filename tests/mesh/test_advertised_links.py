@@ -7,7 +7,7 @@ from random import Random
 
 import networkx as nx  # type: ignore[import-untyped]
 
-from rookery.mesh.advertised_links import CHOSEN_MAX, advertised_links
+from rookery.mesh.advertised_links import CHOSEN_MAX, advertised_links, only_ways
 from rookery.wire.node_id import NodeId
 from rookery.wire.record import LINKS_MAX, Record, RecordLink
 
@@ -119,3 +119,16 @@ def test_a_full_mesh_of_which_little_is_told_keeps_short_ways() -> None:
         told_best = nx.single_source_dijkstra_path_length(kept, start)
         stretch += [told_best[end] / best[end] for end in nodes if end != start]
     assert sum(stretch) / len(stretch) < 1.05
+
+
+def test_there_is_one_only_way_into_each_part_that_is_not_reached_otherwise() -> None:
+    a, b, c, d, e = sorted(node(number) for number in range(1, 6))
+    records = {
+        a: record(a, {b, OWN}),
+        b: record(b, {a, OWN}),
+        c: record(c, {d, OWN}),
+        d: record(d, {c, OWN}),
+    }
+    assert only_ways(OWN, {a}, {b, c, d, e}, records) == {c}
+    assert only_ways(OWN, {a, d}, {b, c, e}, records) == set()
+    assert only_ways(OWN, (), {a, b, c, d}, records) == {a, c}

@@ -41,6 +41,12 @@ def publisher(
     )
 
 
+def record(origin: NodeId, *peers: NodeId) -> Record:
+    return Record(
+        origin, 1, 1, 0, 60, links=tuple(RecordLink(peer, 0, 1) for peer in sorted(peers))
+    )
+
+
 class Office:
     """A publisher that is asked ten times a second, and whenever it wants to be."""
 
@@ -252,6 +258,24 @@ def test_a_link_that_goes_again_while_held_down_is_never_told() -> None:
         office.run(3.0, {A: 1000, B: 1000})
         office.run(1.0, {B: 1000})
     assert office.made == []
+
+
+def test_the_only_way_to_a_peer_is_told_at_once_however_often_it_flapped() -> None:
+    office = Office({A: 1000, B: 1000})
+    office.records |= {A: record(A, OWN.node), B: record(B, OWN.node)}
+    office.run(10)
+    assert max(flap(office, 5, 2.0)) < 1.5  # the pace of records is all that holds it back
+    office.records |= {A: record(A, OWN.node, B), B: record(B, OWN.node, A)}
+    assert flap(office, 1, 2.0)[0] > 3.0
+
+
+def test_the_first_return_of_a_link_that_became_dear_before_its_loss_is_told_at_once() -> None:
+    """A silent cut makes a link suspect first, and a suspect link is dear."""
+    office = Office({A: 1000, B: 1000})
+    office.run(10)
+    for cost_us in (3000, 9000):
+        office.run(1.0, {A: cost_us, B: 1000})
+    assert flap(office, 1, 2.0)[0] < 0.15
 
 
 def test_a_quiet_link_is_forgiven() -> None:

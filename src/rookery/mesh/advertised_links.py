@@ -54,6 +54,22 @@ def advertised_links(
     return set(chosen)
 
 
+def only_ways(
+    own: NodeId,
+    told: Collection[NodeId],
+    held: Collection[NodeId],
+    records: Mapping[NodeId, Record],
+) -> set[NodeId]:
+    """Of the peers in `held`, one for each part of the realm that those in `told` do not reach."""
+    parts = _parts(own, records)
+    reached = {parts[node] for node in told if node in parts}
+    ways: dict[NodeId, NodeId] = {}
+    for node in sorted(held):
+        if node in parts and parts[node] not in reached:
+            ways.setdefault(parts[node], node)
+    return set(ways.values())
+
+
 def _tells_of(record: Record | None, node: NodeId) -> bool:
     return record is not None and any(link.peer == node for link in record.links)
 

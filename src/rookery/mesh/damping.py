@@ -5,7 +5,7 @@ the second loss within a minute on, a return has to last longer and longer befor
 """
 
 LOSS = 1.0
-JUMP = 0.5  # a cost that changed so much that it was told at once
+JUMP = 1.0  # a cost that fell so much that it was told at once
 PENALTY_MAX = 6.0
 HOLD_MAX_S = 2.0**PENALTY_MAX
 

@@ -6,7 +6,8 @@
     nothing                                        at two fifths to half of the lifetime
 
 Never more than a record a second, after a burst of five. Bad news is never held back; good news of
-a link that keeps coming and going is, longer each time (see `damping`). A cost that changed less
+a link that keeps coming and going is, longer each time (see `damping`), unless nothing else that
+we tell of leads there. A cost that changed less
 than two steps is told as before, so that routes elsewhere stay as they are. Losing a peer removes
 its link from the next record and nothing else (R3).
 """
@@ -17,7 +18,7 @@ from math import log
 from types import MappingProxyType
 
 from rookery.identity import signing
-from rookery.mesh.advertised_links import CHOSEN_MAX, advertised_links
+from rookery.mesh.advertised_links import CHOSEN_MAX, advertised_links, only_ways
 from rookery.mesh.bucket import Bucket
 from rookery.mesh.damping import JUMP, LOSS, Damping
 from rookery.mesh.membership import Member
@@ -151,9 +152,7 @@ class Publisher:
         """All our links and addresses as they are now; the statement to publish, if any."""
         current = {link.peer: link for link in links}
         self._observe(current, now)
-        worthy = {
-            peer: link for peer, link in current.items() if self._watches[peer].worthy_at <= now
-        }
+        worthy = self._worthy(current, now)
         chosen = self._choose(worthy, now)
         addresses = tuple(dict.fromkeys(paths))[:PATHS_MAX]
         due_at = self._due_at(chosen, current, addresses, now)
@@ -177,6 +176,19 @@ class Publisher:
             excess = len(self._watches) > max(_WATCHED_MAX, len(current))
             if excess or self._watches[peer].damping.is_forgotten(now):
                 del self._watches[peer]
+
+    def _worthy(
+        self, current: Mapping[NodeId, RecordLink], now: float
+    ) -> Mapping[NodeId, RecordLink]:
+        """The links that may be told of: those believed, and of others the only ones somewhere."""
+        held = {peer for peer in current if self._watches[peer].worthy_at > now}
+        if not held:
+            return current
+        believed = {peer: link for peer, link in current.items() if peer not in held}
+        for peer in only_ways(self._own, believed, held, self._records):
+            self._watches[peer].worthy_at = now
+            believed[peer] = current[peer]
+        return believed
 
     def _choose(self, worthy: Mapping[NodeId, RecordLink], now: float) -> set[NodeId]:
         peers = frozenset(worthy)
@@ -245,7 +257,8 @@ class Publisher:
         cost_us = self._steady(link, now)
         if told is not None and cost_us != told.cost_us:
             watch.deviates_since = None
-            if abs(watch.steps - steps(told.cost_us)) >= _STEPS_AT_ONCE:
+            # The way up is often the beginning of a loss, which counts itself.
+            if steps(told.cost_us) - watch.steps >= _STEPS_AT_ONCE:
                 watch.damping.add(JUMP, now)
         return RecordLink(link.peer, link.label, cost_us, link.loss, link.rate)
 
