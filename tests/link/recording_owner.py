@@ -13,6 +13,7 @@ class RecordingOwner:
         self.is_lax = is_lax
         self.rtt: float | None = 0.05
         self.path: Path | None = None  # that packets take
+        self.answers_apart = False
         self.types = {"stream", "sock"}
         self.sent: list[Message] = []
         self.changed: list[Channel] = []
@@ -30,6 +31,9 @@ class RecordingOwner:
     def transmit(self, head: JsonObject, body: bytes) -> Path | None:
         self.sent.append(Message(head, body))
         return self.path
+
+    def answer(self, head: JsonObject) -> None:
+        self.transmit(head, b"")
 
     def channel_changed(self, channel: Channel) -> None:
         self.changed.append(channel)

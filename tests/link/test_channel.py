@@ -80,6 +80,24 @@ def test_gaps_are_told_beside_data() -> None:
     assert ack == {"c": 2, "ack": 1, "miss": [1, 2, WINDOW_PACKETS - 3]}
 
 
+@pytest.mark.parametrize(("is_apart", "answers"), [(False, 0), (True, 1)])
+def test_what_answers_another_path_does_not_ride_on_data_alone(
+    is_apart: bool, answers: int
+) -> None:
+    """R9: the data may leave by a path that is dead."""
+    owner = RecordingOwner()
+    channel = served(owner)
+    channel.flush(0.0)
+    owner.take()
+    owner.answers_apart = is_apart
+    channel.received({"c": 2, "seq": 2}, b"x", 0.1)
+    channel.send({}, b"y")
+    channel.flush(0.1)
+    heads = owner.take()
+    assert heads[0] == {"c": 2, "seq": 1, "ack": 2}
+    assert heads[1:] == [{"c": 2, "ack": 2}] * answers
+
+
 def test_an_opening_is_repeated_with_its_type_until_something_comes_back() -> None:
     """T7: a second opening would replace the JavaScript peer's channel."""
     owner = RecordingOwner(is_lax=True)

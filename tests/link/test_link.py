@@ -238,6 +238,28 @@ def test_what_a_dead_path_has_not_delivered_leaves_over_another_at_once(is_told:
     assert writer.channel.failure is None
 
 
+def test_acknowledgements_return_by_the_path_that_the_data_came_by() -> None:
+    """R9: Bob goes on believing in a path that Alice knows to be dead."""
+    pair = Pair(3, Conditions(delay_s=0.02), kinds=("tcp4", "udp4")).up()
+    collector = Collector(pair.bob)
+    pair.world.run(5)
+    assert pair.back is not None
+    for link in (pair.link, pair.back):
+        for state in link.paths:
+            for _ in range(30):
+                link.measured(state.path, 0.04 if state.is_stream else 0.4)
+        assert best(link).kind == "tcp4"
+    pair.world.cut("tcp4")
+    pair.link.distrust(best(pair.link))
+    start = pair.world.now
+    writer = Writer(pair.alice, pair.link, bytes(600_000))
+    pair.world.run_until(lambda: len(collector.data) == 600_000, 60)
+    assert best(pair.back).kind == "tcp4"
+    assert pair.world.now - start < 1.0
+    pair.world.run_until(lambda: writer.channel.is_closed, 60)
+    assert writer.channel.failure is None
+
+
 def test_the_link_follows_a_peer_whose_address_changes() -> None:
     """T2: as behind a NAT that forgot it."""
     pair = Pair(3, Conditions(delay_s=0.02)).up()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from rookery.errors import ProtocolError
+from rookery.link.pace import PACKETS_START
 from rookery.link.reliable import (
     GAPS_LISTED_MAX,
     UNACKNOWLEDGED_S_MAX,
@@ -253,7 +254,7 @@ def test_what_took_a_path_that_failed_is_due_at_once() -> None:
     for numbered in sender.due(0.0):
         numbered.path = NEAR if numbered.seq % 2 else FAR
     sender.acknowledged(1, None, 0.01)
-    sender.path_failed(NEAR)
+    sender.path_failed(NEAR, 0.1)
     assert seqs(sender, 0.01) == [3, 5]
     assert seqs(sender, 0.01) == []
     assert sender.deadline == 0.0 + sender.round_trip.timeout  # of what took the other path
@@ -270,9 +271,40 @@ def test_the_silence_of_a_failed_path_is_forgotten_with_it() -> None:
         for numbered in sender.due(now):
             numbered.path = NEAR
     assert sender.round_trip.timeout > patience_s
-    sender.path_failed(NEAR)
+    sender.path_failed(NEAR, 0.1)
     assert seqs(sender, now) == [1]
     assert sender.round_trip.timeout == patience_s
+
+
+def test_a_path_that_took_nothing_of_ours_changes_nothing() -> None:
+    sender = sent(3)
+    before = sender.round_trip
+    sender.path_failed(FAR, 0.7)
+    assert seqs(sender, 0.0) == []
+    assert sender.round_trip is before
+
+
+def test_the_next_path_is_felt_out_like_any_new_one() -> None:
+    """R10: a thousand packets for a quick path would drown a slow one."""
+    sender = Sender(is_lax=False, rtt=0.01)
+    for number in range(1000):
+        sender.push(message(number))
+    flights = []
+    for now in (0.0, 0.01, 0.02, 0.03):
+        taken = list(sender.due(now))
+        for numbered in taken:
+            numbered.path = NEAR
+        flights.append(len(taken))
+        sender.acknowledged(taken[-2].seq, [2048], now + 0.01)
+    assert flights[-1] > 4 * PACKETS_START
+    under_way = list(sender.due(0.04))
+    for numbered in under_way:
+        numbered.path = NEAR
+    sender.path_failed(NEAR, 0.5)
+    again = seqs(sender, 0.05)
+    assert len(again) == PACKETS_START
+    assert set(again) <= {taken[-1].seq, *(numbered.seq for numbered in under_way)}
+    assert sender.round_trip.timeout > 0.5
 
 
 def test_a_lax_peer_with_a_slow_reader_is_knocked_at_and_not_given_up() -> None:

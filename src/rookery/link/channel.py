@@ -40,6 +40,15 @@ class Host(Protocol):
         """Put a packet on the wire; the path it took."""
         ...
 
+    @property
+    def answers_apart(self) -> bool:
+        """Whether the peer's packets come by another path than ours leave by."""
+        ...
+
+    def answer(self, head: JsonObject) -> None:
+        """Put an acknowledgement on the wire, back by the path that brought the last packet."""
+        ...
+
     def channel_changed(self, channel: "Channel") -> None:
         """There is something to read, room to write, or the channel is closed."""
         ...
@@ -240,7 +249,7 @@ class ReliableChannel(Channel):
 
     def _begin(self) -> None:
         is_lax = self._host.is_lax
-        self._sender = Sender(is_lax=is_lax, rtt=None if is_lax else self._host.rtt)
+        self._sender = Sender(is_lax=is_lax, rtt=self._rtt)
         self._incoming = Receiver(is_lax=is_lax)
         self._ack_due = False
         if not self.outbound:
@@ -289,13 +298,18 @@ class ReliableChannel(Channel):
                 head.pop("type", None)  # to a lax peer it would open the channel anew
             if ack:
                 head["ack"] = ack
-                self._ack_due &= has_news
+                # Our path may be dead while the peer's, on which it waits for this, is not.
+                self._ack_due &= has_news or self._host.answers_apart
             numbered.path = self._host.transmit(head, numbered.message.body)
         if self._ack_due:
             self._acknowledge()
 
+    @property
+    def _rtt(self) -> float | None:
+        return None if self._host.is_lax else self._host.rtt
+
     def path_failed(self, path: Path) -> None:
-        self._sender.path_failed(path)
+        self._sender.path_failed(path, self._rtt)
 
     def repeat_acknowledgement(self) -> None:
         if self.failure is None:
@@ -366,7 +380,7 @@ class ReliableChannel(Channel):
         head: JsonObject = {"c": self.id, "ack": self._incoming.ack}
         if self._incoming.has_news:
             head["miss"] = self._incoming.miss()
-        self._host.transmit(head, b"")
+        self._host.answer(head)
 
 
 def _is_end(message: Message) -> bool:

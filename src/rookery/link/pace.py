@@ -123,7 +123,8 @@ class Pace:
 
     def silent(self) -> None:
         """Nothing has come back for a whole timeout: feel the way anew."""
-        self._slow_down(self.packets * _BACK_OFF)
+        if self.packets > PACKETS_MIN:  # else it goes on, and says nothing more
+            self._slow_down(self.packets * _BACK_OFF)
         self.packets = float(PACKETS_MIN)
 
     def _slow_down(self, packets: float) -> None:

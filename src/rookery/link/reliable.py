@@ -176,10 +176,13 @@ class Sender:
             self._probe()
         return True
 
-    def path_failed(self, path: Path) -> None:
-        """Nothing more comes from there: what took that path is due at once on another (R9)."""
-        self._repeat([n for n in self._flight.values() if n.path == path], is_noise=True)
-        self.round_trip.backed_off = 0  # its silence says nothing about the next path
+    def path_failed(self, path: Path, rtt: float | None) -> None:
+        """What took that path is due at once on another, whose round trip this is (R9)."""
+        taken = [n for n in self._flight.values() if n.path == path]
+        if taken:
+            self._repeat(taken, is_noise=True)
+            # What was learnt on the old path, its silence above all, says nothing about the next.
+            self._pace, self.round_trip = Pace(WINDOW_PACKETS), RoundTrip(rtt)
 
     def _probe(self) -> None:
         """An empty packet: a lax peer answers a new number, never a repeated one."""

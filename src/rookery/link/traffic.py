@@ -37,12 +37,13 @@ _decode = msgspec.json.Decoder(JsonObject).decode
 class Traffic:
     """What channels need of their link, for as long as one session lasts."""
 
-    __slots__ = ("_channels", "_exchange", "_link", "_site")
+    __slots__ = ("_came_by", "_channels", "_exchange", "_link", "_site")
 
     def __init__(self, link: "Link", site: Site, exchange: Exchange) -> None:
         self._link = link
         self._site = site
         self._exchange = exchange
+        self._came_by: Path | None = None  # the path of the last channel packet
         self._channels = Multiplexer(self, is_odd=exchange.parity == 1)
 
     # --- for the link ---
@@ -80,6 +81,7 @@ class Traffic:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ProtocolError("a channel packet needs a JSON head") from error
         self._link.channel_packets += 1
+        self._came_by = path
         self._channels.received(json, inner[body_at:], now)
 
     def touch(self, channel: Channel) -> None:
@@ -121,6 +123,25 @@ class Traffic:
         if path is not None:
             self._site.send(self._link, path, data)
         return path
+
+    @property
+    def answers_apart(self) -> bool:
+        return self._came_by != self._link.paths.best and self._way_back is not None
+
+    def answer(self, head: JsonObject) -> None:
+        path = self._way_back
+        if path is None:
+            self.transmit(head, b"")
+        else:
+            self._link.channel_packets += 1
+            self.transmit_over(path, head)
+
+    @property
+    def _way_back(self) -> Path | None:
+        """Where the peer's last packet came from, if we trust that path as well."""
+        path = self._came_by
+        state = self._link.paths.state(path) if path is not None else None
+        return path if state is not None and state.is_usable else None
 
     def transmit_over(self, path: Path, head: JsonObject) -> None:
         """A packet that must take this very path."""
