@@ -1,0 +1,182 @@
+"""The half of a stream that this side receives: reassembly in bounded memory."""
+
+from bisect import bisect_right, insort
+from collections import deque
+
+from rookery.errors import ProtocolError
+
+_GATHER_BELOW = 512  # smaller pieces share a chunk
+_GATHER_MAX = 16384
+_COPY_BELOW = 32768  # a smaller view would keep a packet in memory that is much larger
+
+Chunk = bytes | bytearray | memoryview
+
+
+class ReceiveHalf:
+    """Bytes in order for the reader; what is ahead of them waits, the first to come counts."""
+
+    __slots__ = (
+        "_chunks",
+        "_pieces",
+        "_starts",
+        "arrived",
+        "code",
+        "highest",
+        "is_stopped",
+        "overlapping",
+        "read_to",
+        "size",
+    )
+
+    def __init__(self) -> None:
+        self.arrived = 0  # all before it came
+        self.highest = 0  # nothing behind it came
+        self.read_to = 0
+        self.size: int | None = None
+        self.code: int | None = None  # the sender gave up
+        self.is_stopped = False  # nobody will read
+        self.overlapping = 0  # bytes that came more than once
+        self._chunks: deque[Chunk] = deque()
+        self._pieces: dict[int, Chunk] = {}
+        self._starts: list[int] = []
+
+    @property
+    def pieces(self) -> int:
+        return len(self._starts)
+
+    @property
+    def is_complete(self) -> bool:
+        return self.arrived == self.size
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing more will come that anybody would read."""
+        return self.code is not None or (self.arrived == self.size == self.read_to)
+
+    def accept(self, offset: int, data: bytes | memoryview, *, fin: bool) -> None:
+        """Bytes came; ProtocolError where they contradict what was said before."""
+        end = offset + len(data)
+        self.check_size(end, fin=fin)
+        if end > self.highest:
+            self.highest = end
+        if self.code is not None:
+            return
+        if offset == self.arrived and not self._starts:
+            if end > offset:
+                self._append(data)
+        else:
+            self._insert(offset, end, data)
+        if self.is_stopped:
+            self._discard()
+
+    def check_size(self, end: int, *, fin: bool) -> None:
+        """A stream has one end, and nothing behind it."""
+        if self.size is None:
+            if not fin:
+                return
+            if end < self.highest:
+                raise ProtocolError("a stream ends before what came of it")
+            self.size = end
+        elif end > self.size or (fin and end != self.size):
+            raise ProtocolError("a stream with two ends")
+
+    def needs_piece(self, offset: int) -> bool:
+        """Bytes from there would have to wait for others."""
+        return offset > self.arrived
+
+    def read(self, size: int) -> bytes:
+        """At most so many bytes; none when none are there."""
+        chunks, parts = self._chunks, []
+        while chunks and size:
+            chunk = chunks.popleft()
+            if len(chunk) > size:
+                view = memoryview(chunk)
+                chunks.appendleft(view[size:])
+                chunk = view[:size]
+            size -= len(chunk)
+            parts.append(chunk)
+        data = bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
+        self.read_to += len(data)
+        return data
+
+    def reset(self, code: int, size: int) -> None:
+        self.check_size(size, fin=True)
+        self.highest = size
+        self.code = code
+        self._discard()
+
+    def stop(self) -> None:
+        """Whatever comes is counted as read."""
+        self.is_stopped = True
+        self._discard()
+
+    def _discard(self) -> None:
+        self._chunks.clear()
+        if self.code is not None:
+            self._pieces.clear()
+            self._starts.clear()
+            self.arrived = self.highest
+        self.read_to = self.arrived
+
+    def _append(self, data: bytes | bytearray | memoryview) -> None:
+        size = len(data)
+        self.arrived += size
+        if size < _GATHER_BELOW:
+            last = self._chunks[-1] if self._chunks else None
+            if isinstance(last, bytearray) and len(last) < _GATHER_MAX:
+                last += data
+                return
+        self._chunks.append(_kept(data))
+
+    def _insert(self, offset: int, end: int, data: bytes | memoryview) -> None:
+        """Keep the parts that are new; then move to the reader what is in order."""
+        first, stored = offset, 0
+        offset = max(offset, self.arrived)
+        at = bisect_right(self._starts, offset)
+        if at and offset < end:
+            before = self._starts[at - 1]
+            offset = max(offset, before + len(self._pieces[before]))
+        while offset < end:
+            following = self._starts[at] if at < len(self._starts) else end
+            stop = min(end, following)
+            if stop > offset:
+                stored += stop - offset
+                at += self._store(offset, data[offset - first : stop - first])
+            if at < len(self._starts):
+                offset = max(stop, self._starts[at] + len(self._pieces[self._starts[at]]))
+                at += 1
+            else:
+                offset = stop
+        self.overlapping += len(data) - stored
+        self._move()
+
+    def _store(self, offset: int, data: bytes | memoryview) -> int:
+        """How many pieces were added: 0 where the one before has taken it in."""
+        at = bisect_right(self._starts, offset)
+        if at and len(data) < _GATHER_BELOW:
+            before = self._starts[at - 1]
+            piece = self._pieces[before]
+            touches = before + len(piece) == offset
+            if touches and isinstance(piece, bytearray) and len(piece) < _GATHER_MAX:
+                piece += data
+                return 0
+        insort(self._starts, offset)
+        self._pieces[offset] = _kept(data)
+        return 1
+
+    def _move(self) -> None:
+        count = 0
+        for start in self._starts:
+            if start != self.arrived:
+                break
+            self._append(self._pieces.pop(start))
+            count += 1
+        del self._starts[:count]
+
+
+def _kept(data: bytes | bytearray | memoryview) -> Chunk:
+    if len(data) < _GATHER_BELOW:
+        return bytearray(data)
+    if len(data) < _COPY_BELOW and isinstance(data, memoryview):
+        return bytes(data)
+    return data

@@ -1,0 +1,143 @@
+"""The half of a stream that this side sends: what waits, what is out, what has arrived."""
+
+from rookery.mesh.tunnel.limits import WINDOW_START
+from rookery.mesh.tunnel.ranges import Ranges
+from rookery.mesh.tunnel.send_buffer import SendBuffer
+
+Part = tuple[int, int, bool]  # from, to, and whether the stream ends there
+
+
+class SendHalf:
+    """Every byte is sent until it is acknowledged, however often that may be."""
+
+    __slots__ = (
+        "_acked",
+        "_buffer",
+        "_fin_due",
+        "_lost",
+        "base",
+        "code",
+        "credit",
+        "is_fin_known",
+        "is_reset_known",
+        "sent",
+        "size",
+        "wants_room",
+    )
+
+    def __init__(self) -> None:
+        self.base = 0  # all before it has arrived
+        self.sent = 0  # all before it has been sent at least once
+        self.credit = WINDOW_START
+        self.size: int | None = None  # once the program has finished
+        self.code: int | None = None  # once it is given up
+        self.wants_room = False  # a write was cut short
+        self.is_fin_known = False
+        self.is_reset_known = False
+        self._fin_due = False
+        self._buffer = SendBuffer()
+        self._acked = Ranges()
+        self._lost = Ranges()
+
+    @property
+    def unsent(self) -> int:
+        return self._buffer.end - self.sent
+
+    @property
+    def is_over(self) -> bool:
+        """The other side knows all there is to know."""
+        if self.code is not None:
+            return self.is_reset_known
+        return self.is_fin_known and self.base == self.size
+
+    @property
+    def has_lost(self) -> bool:
+        return len(self._lost) > 0
+
+    @property
+    def is_ready(self) -> bool:
+        """Something could be sent, as far as this stream is concerned."""
+        if self.code is not None:
+            return False
+        return (
+            self._fin_due or len(self._lost) > 0 or self.sent < min(self._buffer.end, self.credit)
+        )
+
+    def write(self, data: bytes, room: int) -> int:
+        """How much was taken."""
+        size = len(data)
+        if size > room:
+            self.wants_room = True
+            if room <= 0:
+                return 0
+            self._buffer.append(memoryview(data)[:room])
+            return room
+        if size:
+            self._buffer.append(data)
+        return size
+
+    def finish(self) -> None:
+        if self.size is None and self.code is None:
+            self.size = self._buffer.end
+            self._fin_due = True
+
+    def reset(self, code: int) -> None:
+        """Nothing more will be sent, nor repeated."""
+        if self.code is None:
+            self.code = code
+            self.wants_room = False
+            self._buffer.clear()
+
+    def next_part(self, room: int, fresh_max: int) -> Part | None:
+        """What to send now: what was lost, else at most so much that never was sent."""
+        if self._lost:
+            start, end = self._lost.first
+            end = min(end, start + room)
+            self._lost.remove(start, end)
+            return start, end, self._ends_at(end)
+        start = self.sent
+        end = min(self._buffer.end, start + min(room, fresh_max), max(self.credit, start))
+        fin = self._ends_at(end)
+        if end == start and not fin:
+            return None
+        self.sent = end
+        return start, end, fin
+
+    def views(self, start: int, end: int, parts: list[bytes | memoryview]) -> None:
+        self._buffer.views(start, end, parts)
+
+    def acknowledged(self, start: int, end: int, *, fin: bool) -> None:
+        if fin:
+            self.is_fin_known = True
+            self._fin_due = False
+        if self.code is not None or end <= self.base:
+            return
+        if start <= self.base and not self._acked:
+            self.base = end
+        else:
+            self._acked.add(start, end)
+            if self._acked.first[0] <= self.base:
+                self.base = max(self.base, self._acked.drop_first())
+        if self._lost:
+            self._lost.remove(start, end)
+        self._buffer.drop(self.base)
+
+    def lost(self, start: int, end: int, *, fin: bool) -> None:
+        """To be sent again, as far as no other copy has arrived."""
+        for part in self.missing(start, end):
+            self._lost.add(*part)
+        if fin and not self.is_fin_known and self.code is None:
+            self._fin_due = True
+
+    def missing(self, start: int, end: int) -> list[tuple[int, int]]:
+        """The parts that nobody acknowledged."""
+        start = max(start, self.base)
+        if self.code is not None or start >= end:
+            return []
+        return self._acked.missing(start, end)
+
+    def _ends_at(self, end: int) -> bool:
+        if end != self.size or self.is_fin_known:
+            return False
+        self._fin_due = False
+        return True
