@@ -11,6 +11,9 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
+from ipaddress import ip_address
+
+import msgspec
 
 from rookery.errors import RemoteError, UnreachableError, UsageError
 from rookery.identity.identity import Identity
@@ -18,6 +21,7 @@ from rookery.link.events import Event
 from rookery.mesh.echo import TIMEOUT_S, Echoed, EchoFailed, EchoLost, Outcome
 from rookery.mesh.node import DatagramArrived, Node, NodeSettings
 from rookery.runtime.create import parse_address
+from rookery.runtime.gates.address import has_address
 from rookery.runtime.gates.gate import Receiver
 from rookery.runtime.gates.tcp_gate import TcpGate
 from rookery.runtime.gates.udp_gate import UdpGate
@@ -35,6 +39,7 @@ from rookery.wire.uri import LinkAddress
 PORT_TRIES = 16
 POLL_S = 1.0  # how often the folder is looked at
 MEASURE_S = 1.0  # how often the system is asked about connections
+ADDRESSES_S = 0.5  # how often it is asked about addresses
 REMEMBER_S = 30.0  # how often what the realm told us is kept for the next start
 
 OnDatagram = Callable[[str, bytes], object]  # hashname, payload
@@ -152,6 +157,24 @@ class MeshNode:
                         neighbour.stream_measured(path, measure, now)
             await asyncio.sleep(MEASURE_S)
 
+    async def follow_addresses(self, streams: TcpGate, *, is_advertised: bool) -> None:
+        """A machine that moved need not wait for its connections to fall silent.
+
+        `is_advertised` where the operator says what leads here.
+        """
+        known = streams.paths
+        while True:
+            streams.hang_up_from(lambda address: not has_address(address))
+            paths = streams.paths
+            if paths != known and not _is_offline(paths):
+                known = paths
+                self.mesh.gates_changed()
+                self.store.save_link(self.mesh.address)
+                if not is_advertised:
+                    settings, dialable = self.core.settings, _dialable(paths)
+                    self.core.settings = msgspec.structs.replace(settings, paths=dialable)
+            await asyncio.sleep(ADDRESSES_S)
+
     # --- the realm's folder ---
 
     async def keep_folder(self) -> None:
@@ -187,12 +210,13 @@ async def mesh_node(
     """A member of the realm in `store`, on TCP and UDP at one address and port."""
     dialled = {checked_hashname(peer): peer for peer in (*store.peers(), *peers)}
     dialled.pop(identity.hashname, None)
+    advertised = tuple(advertise)
     async with Mesh(identity) as mesh:
         streams, datagrams = await _gates(mesh, *parse_address(listen))
         mesh.add_gate(streams)
         mesh.add_gate(datagrams)
         settings = NodeSettings(
-            paths=tuple(advertise) or _dialable(streams.paths),
+            paths=advertised or _dialable(streams.paths),
             peers=frozenset(dialled),
             offsets_us=offsets_us or {},
         )
@@ -216,6 +240,9 @@ async def mesh_node(
                 chores = [
                     tasks.create_task(node.keep_folder()),
                     tasks.create_task(node.measure_streams(streams)),
+                    tasks.create_task(
+                        node.follow_addresses(streams, is_advertised=bool(advertised))
+                    ),
                 ]
                 try:
                     yield node
@@ -246,3 +273,8 @@ async def _gates(mesh: Receiver, host: str, port: int) -> tuple[TcpGate, UdpGate
 
 def _dialable(paths: Iterable[Path]) -> tuple[NetPath, ...]:
     return tuple(path for path in paths if isinstance(path, NetPath))
+
+
+def _is_offline(paths: Iterable[Path]) -> bool:
+    """Whether a listener on all addresses has none just now but that of the machine itself."""
+    return any(isinstance(path, NetPath) and ip_address(path.ip).is_loopback for path in paths)

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from rookery.runtime.gates.address import advertised_ip, datagram_address, origin
+from rookery.runtime.gates.address import advertised_ip, datagram_address, has_address, origin
 
 LOOPBACK_INDEX = socket.if_nameindex()[0][0]
 LOOPBACK_NAME = socket.if_nameindex()[0][1]
@@ -40,6 +40,12 @@ def test_an_ipv6_host_is_one_origin_whatever_its_lower_half() -> None:
 def test_a_wildcard_is_never_advertised(wildcard: str) -> None:
     assert advertised_ip(wildcard) != wildcard
     assert (":" in advertised_ip(wildcard)) == (":" in wildcard)
+
+
+def test_a_machine_has_its_loopback_address_but_not_one_for_documentation() -> None:
+    assert has_address(("127.0.0.1", 7))
+    assert not has_address(("192.0.2.1", 7))
+    assert not has_address(("2001:db8::1", 7, 0, 0))
 
 
 def test_any_other_address_is_advertised_as_it_is() -> None:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import pytest
 
 from rookery.errors import UsageError
+from rookery.runtime.gates.address import SocketAddress
 from rookery.runtime.gates.connection import ConnectionLimits
 from rookery.runtime.gates.gate import Gate
 from rookery.runtime.gates.tcp_gate import TcpGate
@@ -511,4 +512,27 @@ async def test_close_ends_a_dial_under_way(recorder: Recorder, listener: Listene
     gate = TcpGate(recorder)
     gate.send(listener.path, HELLO)
     await gate.close()
+    assert recorder.lost_paths == [listener.path]
+
+
+async def test_connections_from_an_address_that_is_gone_are_ended(
+    gate: TcpGate, recorder: Recorder, listener: Listener
+) -> None:
+    """A machine that moved: its system would go on sending into the void for minutes."""
+    gate.send(listener.path, HELLO)
+    async with await listener.accept() as peer:
+        await peer.send(chunk(HELLO))
+        await recorder.packet()
+        asked: list[str] = []
+
+        def is_gone(address: SocketAddress) -> bool:
+            asked.append(address[0])
+            return len(asked) > 1
+
+        gate.hang_up_from(is_gone)
+        gate.send(listener.path, HELLO)
+        assert recorder.lost_paths == []
+        gate.hang_up_from(is_gone)
+        await recorder.until(lambda: bool(recorder.lost_paths))
+    assert asked == ["127.0.0.1"] * 2
     assert recorder.lost_paths == [listener.path]

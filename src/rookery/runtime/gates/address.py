@@ -77,6 +77,18 @@ def advertised_ip(ip: str) -> str:
         return found
 
 
+def has_address(address: SocketAddress) -> bool:
+    """Whether this machine (still) has it; the port is not looked at."""
+    ip, _, *rest = address
+    family = socket.AF_INET6 if ":" in ip else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.bind((ip, 0, *rest))
+        except OSError as error:
+            return error.errno != errno.EADDRNOTAVAIL
+    return True
+
+
 def datagram_address(ip: str, port: int, scope: int = 0) -> SocketAddress | None:
     """Where to send; None unless `ip` is numeric, as a name would make `sendto` ask the DNS.
 

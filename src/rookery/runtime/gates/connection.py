@@ -16,7 +16,7 @@ from typing import Protocol, cast
 
 from rookery.errors import DecodeError
 from rookery.mesh.quality import StreamMeasure
-from rookery.runtime.gates.address import acknowledge_at_once, keep_alive
+from rookery.runtime.gates.address import SocketAddress, acknowledge_at_once, keep_alive
 from rookery.runtime.gates.framing import PACKET_SIZE_MAX, Accepted, Dialect, Framing
 from rookery.runtime.gates.gate import GateCounters
 from rookery.runtime.gates.tcp_info import measure
@@ -107,6 +107,14 @@ class Connection(asyncio.Protocol):
         else:
             self._waiting.append(data)
             self._waiting_size += len(data)
+
+    @property
+    def local(self) -> SocketAddress | None:
+        """Our own end, once there is one."""
+        address: SocketAddress | None = None
+        if self._transport is not None:
+            address = self._transport.get_extra_info("sockname")
+        return address
 
     @property
     def backlog(self) -> int:

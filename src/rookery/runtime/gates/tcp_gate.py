@@ -13,7 +13,13 @@ from functools import partial
 
 from rookery.errors import CongestionError, DecodeError, RookeryError
 from rookery.mesh.quality import StreamMeasure
-from rookery.runtime.gates.address import BACKLOG, advertised_ip, bound_socket, origin
+from rookery.runtime.gates.address import (
+    BACKLOG,
+    SocketAddress,
+    advertised_ip,
+    bound_socket,
+    origin,
+)
 from rookery.runtime.gates.connection import (
     AcceptedConnection,
     Connection,
@@ -65,7 +71,7 @@ class TcpGate:
         self._tls = tls
         self._resource = resource
         self._link_json = link_json
-        self._paths: list[Path] = []
+        self._listening: list[tuple[str, str, int]] = []  # carrier, address, port
         self._servers: list[asyncio.Server] = []
         self._connections: dict[Path, Connection] = {}
         self._inbound: set[AcceptedConnection] = set()
@@ -88,13 +94,15 @@ class TcpGate:
             return AcceptedConnection(self, carrier, Accepted(self._http), layer)
 
         self._servers.append(await self._loop.create_server(accept, sock=sock, backlog=BACKLOG))
-        path = net_path(carrier, advertised_ip(ip), bound_port)
-        self._paths.append(path)
-        return path
+        self._listening.append((carrier, ip, bound_port))
+        return net_path(carrier, advertised_ip(ip), bound_port)
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        return tuple(self._paths)
+        """Others as soon as the machine has another address, where we listen on all of them."""
+        return tuple(
+            net_path(carrier, advertised_ip(ip), port) for carrier, ip, port in self._listening
+        )
 
     def send(self, path: Path, data: bytes) -> None:
         """Send one packet over the connection to `path`, dialling if there is none."""
@@ -109,6 +117,16 @@ class TcpGate:
         connection = self._connections.get(path)
         if connection is not None:
             connection.abort()
+
+    def hang_up_from(self, is_gone: Callable[[SocketAddress], bool]) -> None:
+        """End the connections that came from, or led to, an address which is no longer ours."""
+        known: dict[str, bool] = {}
+        for connection in list(self._connections.values()):
+            if (local := connection.local) is not None:
+                if local[0] not in known:
+                    known[local[0]] = is_gone(local)
+                if known[local[0]]:
+                    connection.abort()
 
     def backlog(self, path: Path) -> int:
         """Bytes for `path` that the system has not taken yet."""

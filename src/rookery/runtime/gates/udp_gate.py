@@ -28,8 +28,8 @@ class UdpGate:
         self._receiver = receiver
         ip, port, *rest = sock.getsockname()
         self._scope: int = rest[1] if rest else 0
-        self._path = net_path("udp", advertised_ip(ip), port)
-        self.kinds = frozenset({self._path.kind})
+        self._bound = ip, port
+        self.kinds = frozenset({net_path("udp", ip, port).kind})
         self._senders: dict[SocketAddress, NetPath] = {}
         self._targets: dict[Path, SocketAddress | None] = {}
         self._nonces = nonces()
@@ -45,7 +45,8 @@ class UdpGate:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        return (self._path,)
+        ip, port = self._bound
+        return (net_path("udp", advertised_ip(ip), port),)
 
     def send(self, path: Path, data: bytes) -> None:
         """Send one packet, cloaked, before this turn of the loop ends."""
