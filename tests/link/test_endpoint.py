@@ -21,7 +21,7 @@ from rookery.link.stranger import Stranger
 from rookery.sim.network import Conditions
 from rookery.sim.world import EPOCH_UNIX_S, World
 from rookery.wire.lob import Packet
-from rookery.wire.path import NetPath
+from rookery.wire.path import NetPath, RoutePath
 from tests.link.worlds import Collector, Pair, Writer, is_up, notices
 
 RANDOM = Random(7)
@@ -267,6 +267,29 @@ def test_a_hostile_peer_raises_nothing_either() -> None:
     pair.world.run(60)
     assert pair.back is not None
     assert len(pair.back.paths) <= PATHS_MAX
+
+
+def test_nobody_speaks_over_the_route_of_somebody_else() -> None:
+    """Answers would go to whoever is named there, who never asked for any."""
+    pair = Pair().up()
+    bob, link = pair.bob.endpoint, pair.back
+    assert link is not None
+    pair.link.say("path", {"paths": []})
+    pair.alice.endpoint.flush(pair.world.now)
+    (said,) = [e.data for e in pair.alice.endpoint.take() if isinstance(e, Transmit)]
+    victim = RoutePath(alone().hashname)
+    before = [state.path for state in link.paths]
+    bob.received(victim, Packet.parse(said), pair.world.now)
+    bob.received(victim, handshake_for(bob, pair.alice.endpoint.identity), pair.world.now)
+    stranger = Identity.generate((0x40,), RANDOM.randbytes)
+    bob.received(victim, handshake_for(bob, stranger), pair.world.now)
+    for announcement in announcements(stranger):
+        bob.received(victim, Packet.parse(announcement), pair.world.now)
+    assert [state.path for state in link.paths] == before
+    assert [event for event in bob.take() if isinstance(event, Transmit | Discovered)] == []
+    assert bob.dropped["ProtocolError"] == 5
+    bob.received(RoutePath(pair.alice.hashname), Packet.parse(said), pair.world.now)
+    assert RoutePath(pair.alice.hashname) in link.paths
 
 
 def test_a_flood_of_handshakes_is_bounded_in_work() -> None:

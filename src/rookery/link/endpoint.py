@@ -30,7 +30,7 @@ from rookery.link.reliable import Message
 from rookery.link.stranger import Stranger
 from rookery.link.timers import Timers
 from rookery.wire.lob import Packet
-from rookery.wire.path import NetPath, Path, PeerPath
+from rookery.wire.path import NetPath, Path, PeerPath, RoutePath
 
 FrameReader = Callable[[Link, Path, bytes, bytes, float], None]  # link, path, head, body, now
 
@@ -154,6 +154,8 @@ class Endpoint:
                 self._channel_packet(packet, path, now)
             elif size == 1:
                 self.admit_handshake(packet, path, now)
+            elif isinstance(path, RoutePath):
+                raise ProtocolError("an announcement from afar")
             elif self._admission.admits_announcement(now):
                 self._announced(packet, path, now)
         except RemoteError as error:
@@ -200,6 +202,8 @@ class Endpoint:
         if csid != max(handshake.csids & self.identity.keys.keys()):
             raise ProtocolError("handshake under a lesser cipher set than we share")
         hashname = handshake.hashname
+        if isinstance(path, RoutePath):
+            expected = path.hn
         if hashname == self.hashname or expected not in (None, hashname):
             raise ProtocolError("not the handshake it is said to be")
         link = self._links.get(hashname)
@@ -236,6 +240,9 @@ class Endpoint:
 
     def _arrival(self, link: Link, path: Path) -> Path:
         """A packet that a router bridged has come by the router, not from the router's address."""
+        if isinstance(path, RoutePath) and path.hn != link.hashname:
+            # Answers would go to whoever is named there, who never asked for any.
+            raise ProtocolError("a packet over the route of somebody else")
         neighbour = self._neighbours.get(path)
         if neighbour is None or neighbour is link:
             return path
