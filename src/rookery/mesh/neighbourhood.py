@@ -8,6 +8,7 @@
 Nothing but a certificate is taken from a link before that.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -15,8 +16,10 @@ from rookery.identity.cipher_set import RandomBytes
 from rookery.link.link import Link
 from rookery.link.timers import Timers
 from rookery.mesh.beats import Condition
+from rookery.mesh.datagrams import Fate
 from rookery.mesh.membership import Member, Membership
 from rookery.mesh.neighbour import Neighbour, QueueSize
+from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.frames import MEMBER
 from rookery.wire.node_id import NodeId, node_id
 
@@ -54,6 +57,7 @@ class Neighbourhood:
         self._queue_size = queue_size
         self._neighbours: dict[NodeId, Neighbour] = {}
         self._shown: dict[str, _Shown] = {}  # who has our certificate, in the session that is on
+        self._past: Counter[tuple[DatagramClass, Fate]] = Counter()  # of neighbours that are gone
         self._timers = Timers()
         self._repeats = Timers()
         self._is_changed = False
@@ -88,6 +92,13 @@ class Neighbourhood:
             if packets != self._channel_packets.get(node):
                 self._channel_packets[node] = packets
                 neighbour.carried(now)
+
+    def datagrams(self) -> Counter[tuple[DatagramClass, Fate]]:
+        """What became of all datagrams since the start, whoever they were for."""
+        total = self._past.copy()
+        for neighbour in self._neighbours.values():
+            total.update(neighbour.datagrams.counts)
+        return total
 
     def take_changed(self) -> bool:
         changed, self._is_changed = self._is_changed, False
@@ -147,6 +158,7 @@ class Neighbourhood:
         del self._neighbours[neighbour.member.node]
         self._channel_packets.pop(neighbour.member.node, None)
         neighbour.close()
+        self._past.update(neighbour.datagrams.counts)
         self._timers.disarm(hashname)
         self._is_changed = True
         return neighbour.member.node

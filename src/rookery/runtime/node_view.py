@@ -2,11 +2,9 @@
 
 import os
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 
 from rookery.mesh.beats import Condition
-from rookery.mesh.datagrams import Fate
 from rookery.runtime.netcheck import netcheck
 from rookery.runtime.network_view import net_facts
 from rookery.runtime.node import MeshNode
@@ -29,7 +27,6 @@ from rookery.runtime.snapshot import (
     Who,
 )
 from rookery.runtime.version import installed_version
-from rookery.wire.datagram_class import DatagramClass
 
 _DROPPED = ("gave up", "not taken", "no detour", "repairs used up", "detour too long")
 
@@ -115,11 +112,8 @@ class NodeView:
 
     def counters(self) -> Counters:
         fates = self._core.transit.forwarder.fates
-        datagrams: Counter[tuple[DatagramClass, Fate]] = Counter()
-        for neighbour in self._core.neighbours.values():
-            datagrams.update(neighbour.datagrams.counts)
         by_class: dict[str, dict[str, int]] = {}
-        for (kind, fate), count in datagrams.items():
+        for (kind, fate), count in self._core.neighbourhood.datagrams().items():
             by_class.setdefault(kind.name.lower(), {})[fate.value] = count
         return Counters(
             packets={fate: n for fate, n in fates.items() if not fate.startswith(_DROPPED)},

@@ -1,0 +1,29 @@
+"""What became of datagrams is told of all of them, also of those for neighbours that are gone."""
+
+from rookery.mesh.datagrams import Fate
+from rookery.sim.mesh_world import MeshWorld
+from rookery.sim.topology import Topology
+from rookery.wire.datagram_class import DatagramClass
+
+PAIR = Topology(2, {(0, 1): 0.01})
+
+
+def test_counts_outlive_the_neighbour() -> None:
+    """M11."""
+    world = MeshWorld(seed=3, topology=PAIR)
+    world.converge()
+    here, there = world.members[0], world.members[1]
+    for datagram_class in DatagramClass:
+        here.core.send_datagram(there.hashname, b"hello", world.now, datagram_class)
+    before = here.core.neighbourhood.datagrams()
+    assert {kind for kind, _ in before} == set(DatagramClass)
+    assert before.total() == 3
+    world.kill(1)
+    world.run_until(lambda: not here.core.neighbours)
+    assert here.core.neighbourhood.datagrams() == before
+    world.revive(1)
+    world.converge()
+    assert here.core.send_datagram(there.hashname, b"hello", world.now)
+    after = here.core.neighbourhood.datagrams() - before
+    assert after.total() == 1
+    assert all(fate.is_sent and isinstance(fate, Fate) for _, fate in after)
