@@ -54,7 +54,7 @@ class Ordeal:
         """A relay's machine is gone without a word."""
         self._harm("relay vanishes", lambda _, after: self.world.vanish(after), is_death=True)
 
-    def flap(self, times: int = 6, every_s: float = 2.0) -> None:
+    def flap(self, times: int = 4, every_s: float = 2.0) -> None:
         """A link comes and goes."""
         pair = self._random.choice(sorted(self.world.links()))
         for _ in range(times):
@@ -64,7 +64,7 @@ class Ordeal:
             self.world.run(every_s)
         self._settled("link flaps")
 
-    def partition(self, seconds: float = 20.0) -> None:
+    def partition(self, seconds: float = 5.0) -> None:
         """Two halves that do not hear of each other, and of whom one loses somebody meanwhile."""
         everybody = sorted(self.world.members)
         self._random.shuffle(everybody)
@@ -91,6 +91,18 @@ class Ordeal:
             if number not in self.world.members:
                 self.world.revive(number)
         self._settled("mended")
+
+    def everything(self) -> Figures:
+        """All of it, one after the other."""
+        self.begin()
+        self.cut()
+        self.death()
+        self.disappearance()
+        self.mend()
+        self.flap()
+        self.partition()
+        self.restart()
+        return self.figures
 
     def _harm(self, what: str, harm: Callable[[int, int], None], *, is_death: bool) -> None:
         way = self._long_way()

@@ -110,7 +110,8 @@ def repair(
     probes.stop()
     world.run(_LONGEST_WAY_S)
     lost = probes.losses()
-    known_s = detection.known_s
-    late_s = max((sent_s - known_s.get(last, world.now) for sent_s, last in lost), default=0.0)
+    # Whoever has no harmed link has no excuse; whoever has one may not know of it yet.
+    known_s = dict.fromkeys((one for one, _ in links), world.now) | detection.known_s
+    late_s = max((sent_s - known_s.get(last, harmed_s) for sent_s, last in lost), default=0.0)
     repaired_s = max((sent_s for sent_s, _ in lost), default=harmed_s - EVERY_S) + EVERY_S
     return Repair(known_s[before] - harmed_s, repaired_s - harmed_s, max(late_s, 0.0), len(lost))

@@ -1,0 +1,87 @@
+"""Whole meshes in the deterministic world: how soon they settle, how they mend, what they cost.
+
+Times are virtual, so they say what nodes do, not how fast this machine is; a seed gives the same
+figures everywhere. Links take 2 to 60 ms one way, and each node has six of them.
+"""
+
+import gc
+
+from bench.figure import Effort, Figure
+from rookery.sim.mesh_world import MeshWorld
+from tests.mesh_sim.ordeal import Figures, Ordeal
+
+TITLE = "Meshes"
+
+SEED = 7
+SIZES = (50, 100, 300)
+QUIET_SIZES = (100, 400)
+QUICK_SIZE = 20
+_KINDS = ("tcp4",)
+_UNTIL_QUIET_S = 60.0
+_QUIET_S = 60.0
+
+
+def measure(effort: Effort) -> list[Figure]:
+    is_quick = effort.runs == 1
+    sizes = (QUICK_SIZE,) if is_quick else SIZES
+    quiet_sizes = (QUICK_SIZE,) if is_quick else QUIET_SIZES
+    figures = [row for size in sizes for row in ordeal_rows(size)]
+    return figures + [control_row(size) for size in quiet_sizes]
+
+
+def ordeal_rows(size: int) -> list[Figure]:
+    """Cut links, dead relays, a flapping link, a partition, and all restarted at once."""
+    world = MeshWorld(SEED, size, kinds=_KINDS)
+    figures = Ordeal(world, SEED).everything()
+    rows = [*_repair_rows(size, figures), *_settling_rows(size, figures)]
+    del world
+    gc.collect()
+    return rows
+
+
+def _repair_rows(size: int, figures: Figures) -> list[Figure]:
+    return [
+        Figure(
+            what=f"{what}, {size} nodes: packets pass again",
+            value=repair.repaired_s * 1000,
+            unit="ms",
+            limit=repair.detected_s * 1000,
+            against="until the node before it knew",
+            remark=f"{repair.lost} of 200 a second lost",
+        )
+        for what, repair in figures.repairs.items()
+    ]
+
+
+def _settling_rows(size: int, figures: Figures) -> list[Figure]:
+    rows = [
+        Figure(what=f"{what}, {size} nodes: everybody knows all", value=seconds, unit="s")
+        for what, seconds in figures.converged_s.items()
+        if what in ("start", "healed", "all restarted")
+    ]
+    stretch = figures.stretch
+    rows.append(Figure(what=f"routes, {size} nodes, worst", value=stretch, unit="× Dijkstra"))
+    return rows
+
+
+def control_row(size: int) -> Figure:
+    """All bytes that a node sends while no program does anything."""
+    world = MeshWorld(SEED, size, kinds=_KINDS)
+    world.converge()
+    world.run(_UNTIL_QUIET_S)
+    sent = 0
+
+    def count(*packet: object) -> None:
+        nonlocal sent
+        data = packet[-1]
+        assert isinstance(data, bytes)
+        sent += len(data)
+
+    world.overhear(count)
+    world.run(_QUIET_S)
+    return Figure(
+        what=f"control traffic of a quiet node among {size}",
+        value=sent / size / _QUIET_S,
+        unit="bytes/s",
+        remark=f"{2 * len(world.topology.delays_s) / size:.0f} links each",
+    )
