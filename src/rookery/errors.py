@@ -21,6 +21,8 @@ class RookeryError(Exception):
 class RemoteError(RookeryError):
     """Caused by what a peer sent."""
 
+    culprit: str | None = None  # the hashname, where it is proved not to be the peer's own doing
+
 
 class DecodeError(RemoteError):
     """Bytes that cannot be what they claim to be."""

@@ -197,7 +197,9 @@ class Database:
             self._check_signature(statement, member)
             origin.contradicted = origin.floor
         origin.contradictions += 1
-        raise ProtocolError("records contradict each other")
+        error = ProtocolError("records contradict each other")
+        error.culprit = member.hashname  # whoever passed it on held it for the only one
+        raise error
 
     def _check_signature(self, statement: Statement, member: Member) -> None:
         try:

@@ -118,6 +118,10 @@ class Flooding:
         times = [min(syncs, self._sync_at)] if self._neighbours else []
         return min(times if self._flush_at is None else [*times, self._flush_at], default=None)
 
+    def knows(self, neighbour: NodeId) -> bool:
+        """Whether frames of this neighbour are taken yet."""
+        return neighbour in self._neighbours
+
     def neighbours_changed(self, costs: Mapping[NodeId, int], now: float) -> None:
         """Who our neighbours are, and what the links to them cost."""
         for node in self._neighbours.keys() - costs.keys():

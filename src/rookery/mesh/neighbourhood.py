@@ -12,9 +12,11 @@ from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from rookery.errors import ProtocolError
 from rookery.identity.cipher_set import RandomBytes
 from rookery.link.link import Link
 from rookery.link.timers import Timers
+from rookery.mesh.answers import Answers
 from rookery.mesh.beats import Condition
 from rookery.mesh.datagrams import Fate
 from rookery.mesh.membership import Member, Membership
@@ -27,6 +29,8 @@ REPEAT_S_MIN = 1.0
 REPEAT_S_MAX = 64.0
 
 _SHOW = bytes([MEMBER])
+_PROOFS_PER_S = 0.5  # unknown certificates over one link; each costs a signature
+_PROOFS_BURST = 8.0
 _CARRYING = (Condition.UP, Condition.SUSPECT)
 
 
@@ -58,6 +62,7 @@ class Neighbourhood:
         self._neighbours: dict[NodeId, Neighbour] = {}
         self._shown: dict[str, _Shown] = {}  # who has our certificate, in the session that is on
         self._past: Counter[tuple[DatagramClass, Fate]] = Counter()  # of neighbours that are gone
+        self._proofs = Answers(_PROOFS_PER_S, _PROOFS_BURST)
         self._timers = Timers()
         self._repeats = Timers()
         self._is_changed = False
@@ -121,10 +126,14 @@ class Neighbourhood:
 
     def shown(self, link: Link, certificate: bytes, now: float, unix_s: float) -> Member:
         """The peer proves to be a member; RemoteError when it does not."""
+        known = self._membership.by_hashname(link.hashname)
+        is_news = known is None or known.certificate != certificate
+        if is_news and not self._proofs.allow(node_id(link.hashname), now):
+            raise ProtocolError("too many certificates")
         member = self._membership.prove(link.hashname, certificate, unix_s)
         self.show(link, now)
-        known = self._neighbours.get(member.node)
-        if known is None or known.link is not link:
+        neighbour = self._neighbours.get(member.node)
+        if neighbour is None or neighbour.link is not link:
             self._neighbours[member.node] = Neighbour(
                 member,
                 link,

@@ -37,6 +37,7 @@ from rookery.mesh.membership import Member, Membership
 from rookery.mesh.neighbour import Neighbour, QueueSize
 from rookery.mesh.neighbourhood import Neighbourhood
 from rookery.mesh.publisher import Publisher
+from rookery.mesh.refusals import Refusals
 from rookery.mesh.route import Policy
 from rookery.mesh.route_table import RouteTable
 from rookery.mesh.transit import Transit
@@ -50,7 +51,6 @@ from rookery.wire.path import NetPath, Path, RoutePath
 from rookery.wire.record import LOSS_MAX, RecordLink, rate_code
 
 LINKS_MAX = 256
-REFUSED_MAX = 512  # kinds of refusal that are told apart
 
 _MEMBERS_S = 1.0  # how often certificates are looked at
 _COSTS_S = 1.0  # how often costs are, while nothing happens
@@ -129,7 +129,7 @@ class Node:
             settings.links_max,
         )
         self.routed: Counter[tuple[DatagramClass, bool]] = Counter()  # datagrams; whether they went
-        self.refused: Counter[tuple[str, str]] = Counter()  # by whose doing, and why
+        self.refused = Refusals()
         self._endpoint = endpoint
         self._events: list[MeshEvent] = []
         self._members_at = self._costs_at = now
@@ -242,7 +242,7 @@ class Node:
         try:
             self._take_frame(link, path, head, body, now)
         except RemoteError as error:
-            self._refuse(link.hashname, str(error))
+            self._refuse(error.culprit or link.hashname, str(error))
 
     def _take_frame(self, link: Link, path: Path, head: bytes, body: bytes, now: float) -> None:
         frame_type = head[0]
@@ -265,7 +265,7 @@ class Node:
             self.neighbourhood.touch(neighbour)
         elif frame_type in FRAME_TYPES:
             node, unix_s = neighbour.member.node, self._endpoint.wall(now)
-            if self.transit.usable(node):  # the other end may be ready before us
+            if self.flooding.knows(node):  # the other end may be ready before us
                 self.flooding.received(node, frame_type, head, body, now, unix_s)
         else:
             raise DecodeError("a frame of no known type")
@@ -366,7 +366,7 @@ class Node:
         for node in self.membership.members:
             self.table.changed(self.graph.reconsider(node))
         for member in self.membership.refresh(self._endpoint.wall(now)):
-            self._refuse(member.hashname, "no member any more")
+            self.refused.note(member.hashname, "no member any more", is_member=True)
             self.neighbourhood.expel(member)
             self.transit.forget(member.node)
             self.database.forget(member.node)
@@ -380,7 +380,8 @@ class Node:
     def _member(self, hashname: str) -> Member:
         member = self.membership.by_hashname(hashname)
         if member is None:
-            raise UnreachableError(f"{hashname[:8]} is no member of {self.membership.realm.name}")
+            was = "was revoked from" if hashname in self.membership.revoked else "is no member of"
+            raise UnreachableError(f"{hashname[:8]} {was} {self.membership.realm.name}")
         return member
 
     def _may_relay(self, node: NodeId) -> bool:
@@ -393,6 +394,4 @@ class Node:
             known.link.send_frame(head, body)
 
     def _refuse(self, hashname: str, reason: str) -> None:
-        key = hashname[:8], reason
-        if key in self.refused or len(self.refused) < REFUSED_MAX:
-            self.refused[key] += 1
+        self.refused.note(hashname, reason, is_member=self._knows(hashname))

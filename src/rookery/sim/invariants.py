@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from rookery.mesh.echo import OUTSTANDING_MAX
-from rookery.mesh.node import REFUSED_MAX
+from rookery.mesh.refusals import REFUSED_MAX
 from rookery.sim.mesh_node import MeshNode
 from rookery.sim.timeline import InvariantError, Timeline
 from rookery.wire.forward import HEAD_SIZE, ROUTE_MAX, Kind
