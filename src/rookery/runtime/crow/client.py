@@ -66,11 +66,7 @@ class Subscription:
         return message
 
     def __aiter__(self) -> AsyncIterator[Consume]:
-        return self._messages()
-
-    async def _messages(self) -> AsyncIterator[Consume]:
-        while (message := await self._inbox.take()) is not None:
-            yield message
+        return aiter(self._inbox)
 
     def put(self, message: Consume) -> None:
         if self._full:

@@ -6,6 +6,7 @@ repeats it while the reader catches up, or learns that it was not delivered.
 
 import asyncio
 from collections import deque
+from collections.abc import AsyncIterator
 from typing import Generic, TypeVar
 
 MESSAGES_MAX = 1024
@@ -39,22 +40,34 @@ class Inbox(Generic[Item]):
 
     async def take(self) -> Item | None:
         """The next item, None once the inbox is closed and empty."""
-        while not self._items:
-            if self._is_closed:
-                return None
-            waiter = asyncio.get_running_loop().create_future()
-            self._waiters.append(waiter)
-            await waiter
-        item, size = self._items.popleft()
-        self._size -= size
-        if self._full and len(self._items) < MESSAGES_MAX and self._size < SIZE_MAX:
-            self._full.discard(self._key)
-        return item
+        return self._pop() if self._items or await self._is_filled() else None
+
+    async def __aiter__(self) -> AsyncIterator[Item]:
+        """Every item until the inbox is closed and empty."""
+        while self._items or await self._is_filled():
+            yield self._pop()
 
     def close(self) -> None:
         self._is_closed = True
         self._full.discard(self._key)
         self._wake()
+
+    async def _is_filled(self) -> bool:
+        """Wait for an item; False once none will come."""
+        while not self._items:
+            if self._is_closed:
+                return False
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiters.append(waiter)
+            await waiter
+        return True
+
+    def _pop(self) -> Item:
+        item, size = self._items.popleft()
+        self._size -= size
+        if self._full and len(self._items) < MESSAGES_MAX and self._size < SIZE_MAX:
+            self._full.discard(self._key)
+        return item
 
     def _wake(self) -> None:
         waiters, self._waiters = self._waiters, []

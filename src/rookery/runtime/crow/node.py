@@ -74,11 +74,7 @@ class CrowNode:
         return message
 
     def __aiter__(self) -> AsyncIterator[NodeMessage]:
-        return self._messages()
-
-    async def _messages(self) -> AsyncIterator[NodeMessage]:
-        while (message := await self._inbox.take()) is not None:
-            yield message
+        return aiter(self._inbox)
 
     def close(self) -> None:
         """Give the id back; what still comes for it is answered with an error."""

@@ -132,11 +132,7 @@ class CrowTower:
         return arrived
 
     def __aiter__(self) -> AsyncIterator[Arrived]:
-        return self._arrivals()
-
-    async def _arrivals(self) -> AsyncIterator[Arrived]:
-        while (arrived := await self._inbox.take()) is not None:
-            yield arrived
+        return aiter(self._inbox)
 
     # --- nodes, channels, requests ---
 
