@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from tests.e2e.mesh.lab import Host, Lab, Weather
 from tests.runtime.realms import Home, realm
 
 PORT = 7000
+NOWHERE = "127.0.0.1:9"
 REACH = 2  # so far around the ring each node's links go
 END_S = 10.0
 
@@ -46,9 +48,9 @@ class Place(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Loopback:
-    """An address of this machine's own."""
+    """This machine itself."""
 
-    ip: str
+    ip: str = "127.0.0.1"
 
     def command(self, *words: str) -> list[str]:
         return list(words)
@@ -157,31 +159,43 @@ def laboratory(count: int) -> Iterator[Lab]:
 @contextlib.asynccontextmanager
 async def flock(folder: Path, hosts: Sequence[Host] | int) -> AsyncIterator[Flock]:
     """Start a node in every host, or so many on loopback; end those that are still there."""
-    places: Sequence[Place]
-    if isinstance(hosts, int):
-        block = os.getpid() % 62_500
-        prefix = f"127.{block // 250 + 1}.{block % 250 + 1}"
-        places = [Loopback(f"{prefix}.{number + 1}") for number in range(hosts)]
-    else:
-        places = hosts
+    places: Sequence[Place] = hosts if not isinstance(hosts, int) else [Loopback()] * hosts
     count = len(places)
+    ports = [PORT] * count if not isinstance(hosts, int) else free_ports(count)
     homes = realm(folder, *(f"n{number}" for number in range(count)))
-    links = [_write_link(home, place) for home, place in zip(homes, places, strict=True)]
+    links = [_write_link(*each) for each in zip(homes, places, ports, strict=True)]
     with contextlib.ExitStack() as stack:
         birds = []
-        for number, (home, place) in enumerate(zip(homes, places, strict=True)):
-            options = ["--listen", f"0.0.0.0:{PORT}", "--peer", str(links[(number + 1) % count])]
+        for number, (home, place, port) in enumerate(zip(homes, places, ports, strict=True)):
+            peers = [links[(number + 1) % count]]
+            options = ["--listen", f"0.0.0.0:{port}"]
             if isinstance(place, Loopback):
-                options[1] = f"{place.ip}:{PORT}"
-                options += ["--peer", str(links[(number + 2) % count])]
-                options += ["--advertise", f"{place.ip}:9"]
+                options = ["--listen", f"{place.ip}:{port}", "--advertise", NOWHERE]
+                peers.append(links[(number + 2) % count])
+            for link in peers:
+                options += ["--peer", str(link)]
             birds.append(Bird(number, home, place, _started(stack, home, place, options)))
         await asyncio.gather(*(asyncio.to_thread(_ready, bird) for bird in birds))
         yield Flock(birds)
 
 
-def _write_link(home: Home, place: Place) -> Path:
-    path = net_path("tcp", place.ip, PORT)
+def free_ports(count: int) -> list[int]:
+    """Ports of loopback that nobody has right now, neither with TCP nor with UDP."""
+    found: list[int] = []
+    with contextlib.ExitStack() as stack:
+        while len(found) < count:
+            stream = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+            stream.bind(("127.0.0.1", 0))
+            port: int = stream.getsockname()[1]
+            datagram = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            with contextlib.suppress(OSError):
+                datagram.bind(("127.0.0.1", port))
+                found.append(port)
+    return found
+
+
+def _write_link(home: Home, place: Place, port: int) -> Path:
+    path = net_path("tcp", place.ip, port)
     link = LinkAddress(home.hashname, dict(home.identity.keys), (path,))
     file = home.keys / "own.link"
     file.write_bytes(msgspec.json.encode(link.json()))
