@@ -1,0 +1,45 @@
+"""Both sides of an answer: the exit gives it, who asked reads it."""
+
+import asyncio
+from collections.abc import Mapping
+
+from rookery.errors import RookeryError
+from rookery.mesh.proxy.answer import PREFIX_SIZE, Answer, answer_size
+from rookery.mesh.proxy.fault import Fault
+from rookery.mesh.proxy.opening import SERVICE
+from rookery.runtime.proxy.byte_stream import READ_SIZE, ByteStream, Open, read_exactly
+
+REFUSED_S = 5.0  # how long one who heard no may go on
+
+
+async def ask(
+    open_stream: Open, hashname: str, meta: Mapping[str, object]
+) -> tuple[ByteStream, Answer]:
+    """Open a `proxy` stream and wait for the answer; RookeryError when none comes."""
+    stream = await open_stream(hashname, SERVICE, meta)
+    try:
+        size = answer_size(await read_exactly(stream, PREFIX_SIZE))
+        answer = Answer.parse(await read_exactly(stream, size))
+    except BaseException:
+        stream.abort(Fault.GONE.code)
+        raise
+    if answer.fault is not None:
+        stream.abort(Fault.GONE.code)
+    return stream, answer
+
+
+async def refuse(stream: ByteStream, fault: Fault, load: int = 0) -> None:
+    """Say no, and let the other side hear it before the stream is gone."""
+    try:
+        async with asyncio.timeout(REFUSED_S):
+            await stream.write(Answer(fault, None, load).serialize())
+            await stream.finish()
+            while await stream.read(READ_SIZE):
+                pass
+    except TimeoutError:
+        stream.abort(fault.code)
+    except RookeryError:
+        return  # heard it and hung up, as it should
+    except BaseException:
+        stream.abort(fault.code)
+        raise

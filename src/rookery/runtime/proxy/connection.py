@@ -1,0 +1,92 @@
+"""A connection to a host or a line: the same object whether it was made here or by an exit."""
+
+import asyncio
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Protocol, Self
+
+from rookery.errors import RookeryError
+from rookery.link.channels.sock import Address
+from rookery.mesh.proxy.fault import Fault
+from rookery.runtime.proxy.byte_stream import READ_SIZE, ByteStream
+
+CLOSE_S = 5.0  # for the other side to end, too
+
+
+class Closable(ByteStream, Protocol):
+    """A stream over a descriptor of our own."""
+
+    async def close(self) -> None: ...
+
+
+class Connection:
+    """A byte stream that says where it leads: `reached`, by way of `exit` (None: directly)."""
+
+    def __init__(
+        self,
+        stream: ByteStream,
+        reached: Address | None = None,
+        exit_: str | None = None,
+        owned: Closable | None = None,
+    ) -> None:
+        self.reached = reached
+        self.exit = exit_
+        self._stream = stream
+        self._owned = owned
+
+    @property
+    def meta(self) -> Mapping[str, object]:
+        return self._stream.meta
+
+    @property
+    def peer(self) -> str:
+        return self._stream.peer
+
+    async def read(self, size: int = READ_SIZE) -> bytes:
+        return await self._stream.read(size)
+
+    async def write(self, data: bytes) -> None:
+        await self._stream.write(data)
+
+    async def finish(self) -> None:
+        await self._stream.finish()
+
+    def abort(self, code: int = Fault.GONE.code) -> None:
+        self._stream.abort(code)
+
+    async def close(self) -> None:
+        """What was written still arrives, if the other side ends soon, too."""
+        if self._owned is not None:
+            await self._owned.close()
+        else:
+            await leave(self)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            await self.close()
+        else:
+            self.abort()
+
+
+async def leave(stream: ByteStream) -> None:
+    """End a stream in order if the other side does so soon, else break it off."""
+    try:
+        async with asyncio.timeout(CLOSE_S):
+            await stream.finish()
+            while await stream.read(READ_SIZE):
+                pass
+    except TimeoutError:
+        stream.abort(Fault.GONE.code)
+    except RookeryError:
+        return  # it was lost already
+    except BaseException:
+        stream.abort(Fault.GONE.code)
+        raise

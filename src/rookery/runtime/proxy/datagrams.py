@@ -1,0 +1,82 @@
+"""Datagrams to one address: the same object whether a socket is here or at an exit."""
+
+from collections import deque
+from typing import Protocol
+
+from rookery.errors import ChannelError
+from rookery.link.channels.sock import Address
+from rookery.mesh.proxy.datagram_frame import DATAGRAM_SIZE_MAX, Deframer, frame
+from rookery.mesh.proxy.fault import Fault
+from rookery.runtime.channels.datagrams import DatagramSocket
+from rookery.runtime.proxy.byte_stream import READ_SIZE, ByteStream
+from rookery.runtime.proxy.connection import leave
+
+
+class Datagrams(Protocol):
+    """As with UDP, any of them may get lost."""
+
+    @property
+    def reached(self) -> Address | None:
+        """Whom they go to."""
+
+    @property
+    def exit(self) -> str | None:
+        """The member whose socket it is; None for our own."""
+
+    async def send(self, data: bytes) -> None: ...
+
+    async def receive(self) -> bytes | None:
+        """The next one; None once the exit has closed the socket."""
+
+    async def close(self) -> None: ...
+
+
+class SocketDatagrams:
+    """Through a socket of our own."""
+
+    exit: str | None = None
+
+    def __init__(self, socket: DatagramSocket, reached: Address) -> None:
+        self.reached: Address | None = reached
+        self._socket = socket
+
+    async def send(self, data: bytes) -> None:
+        frame(data)  # the same bound for all
+        self._socket.send(data)
+
+    async def receive(self) -> bytes | None:
+        return (await self._socket.receive()).data
+
+    async def close(self) -> None:
+        self._socket.close()
+
+
+class StreamDatagrams:
+    """Framed within a stream."""
+
+    def __init__(
+        self, stream: ByteStream, reached: Address | None = None, exit_: str | None = None
+    ) -> None:
+        self.reached = reached
+        self.exit = exit_
+        self._stream = stream
+        self._deframer = Deframer()
+        self._ready: deque[bytes] = deque()
+
+    async def send(self, data: bytes) -> None:
+        await self._stream.write(frame(data))
+
+    async def receive(self) -> bytes | None:
+        while not self._ready:
+            data = await self._stream.read(READ_SIZE)
+            if not data:
+                return None
+            self._ready.extend(self._deframer.feed(data))
+        data = self._ready.popleft()
+        if len(data) > DATAGRAM_SIZE_MAX:
+            self._stream.abort(Fault.INVALID.code)
+            raise ChannelError("a datagram larger than any")
+        return data
+
+    async def close(self) -> None:
+        await leave(self._stream)

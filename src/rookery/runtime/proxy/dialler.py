@@ -1,0 +1,119 @@
+"""Makes the physical connections that the rules allow: the last step of every way out.
+
+A name is resolved first, each address it stands for is held against the rules, and those very
+addresses are dialled, so a name cannot change its mind in between. Who may not ask hears `policy`
+and nothing of what lies behind.
+"""
+
+import asyncio
+import errno
+from collections.abc import Sequence
+
+from rookery.errors import DeniedError, LocalError, UnreachableError
+from rookery.link.channels.sock import Address, Protocol
+from rookery.link.channels.sock_rules import Listener, plain_address
+from rookery.mesh.proxy.fault import Fault
+from rookery.mesh.proxy.opening import Net, Serial
+from rookery.mesh.proxy.rules import ProxyRules
+from rookery.runtime.channels.datagrams import DatagramSocket
+from rookery.runtime.channels.sock_server import Resolve, resolve
+from rookery.runtime.proxy.devices import Devices
+from rookery.runtime.proxy.serial_stream import SerialStream
+from rookery.runtime.proxy.socket_stream import SocketStream
+
+ADDRESSES_MAX = 4
+DIAL_S = 10.0
+
+_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+
+class Dialler:
+    """For members whose hashname the tunnel has proven."""
+
+    def __init__(
+        self,
+        rules: ProxyRules,
+        devices: Devices | None = None,
+        *,
+        dial_s: float = DIAL_S,
+        resolve: Resolve = resolve,
+    ) -> None:
+        self.rules = rules
+        self.devices = devices or Devices()
+        self._dial_s = dial_s
+        self._resolve = resolve
+
+    async def tcp(self, target: Net, who: str) -> SocketStream:
+        """LocalError with a fault when there is none."""
+        return await dial(target, await self._admitted(target, who), self._dial_s)
+
+    async def udp(self, target: Net, who: str) -> tuple[DatagramSocket, Address]:
+        address, *_ = await self._admitted(target, who)
+        return await open_datagrams(target, address), Address(address, target.port)
+
+    def serial(self, line: Serial, who: str) -> SerialStream:
+        self.rules.check_serial(line.name, who)
+        return self.devices.open(line)
+
+    def listener(self, port: int, who: str) -> Listener:
+        """Where we may listen for them."""
+        return self.rules.net.listener(Protocol.TCP, port, who)
+
+    async def _admitted(self, target: Net, who: str) -> list[str]:
+        """The addresses to dial, decided after resolving; nothing is resolved for strangers."""
+        rules, host, port = self.rules.net, target.host, target.port
+        if not rules.admits_question(target.protocol, port, who):
+            raise Fault.POLICY.error(target)
+        addresses = [host]
+        if plain_address(host) is None:
+            addresses = await resolved(target, self._dial_s, self._resolve)
+            if not addresses and rules.admits_name(target.protocol, host, port, who):
+                raise Fault.DNS.error(target)
+        allowed = [address for address in addresses if self._is_allowed(target, address, who)]
+        if not allowed:
+            raise Fault.POLICY.error(target)
+        return allowed
+
+    def _is_allowed(self, target: Net, address: str, who: str) -> bool:
+        try:
+            self.rules.net.choose(target.protocol, target.host, [address], target.port, who)
+        except DeniedError:
+            return False
+        return True
+
+
+async def resolved(target: Net, limit_s: float = DIAL_S, resolve: Resolve = resolve) -> list[str]:
+    """All addresses of a name; none when it has none, or nobody says in time."""
+    try:
+        async with asyncio.timeout(limit_s):
+            return await resolve(target.host, target.port, target.protocol)
+    except TimeoutError:
+        return []
+
+
+async def dial(target: Net, addresses: Sequence[str], limit_s: float = DIAL_S) -> SocketStream:
+    """The first of these addresses that answers, each with its share of the time."""
+    addresses = addresses[:ADDRESSES_MAX]
+    failure: LocalError = Fault.UNREACHABLE.error(target)
+    for address in addresses:
+        try:
+            async with asyncio.timeout(limit_s / len(addresses)):
+                return await SocketStream.connect(address, target.port)
+        except TimeoutError:
+            failure = Fault.TIMEOUT.error(target)
+        except OSError as error:
+            failure = _fault(error).error(target)
+    raise failure
+
+
+async def open_datagrams(target: Net, address: str) -> DatagramSocket:
+    try:
+        return await DatagramSocket.connect(address, target.port)
+    except UnreachableError as error:
+        raise Fault.UNREACHABLE.error(target) from error
+
+
+def _fault(error: OSError) -> Fault:
+    if isinstance(error, ConnectionRefusedError):
+        return Fault.REFUSED
+    return Fault.BUSY if error.errno in _EXHAUSTED else Fault.UNREACHABLE

@@ -1,0 +1,238 @@
+"""The service `proxy`: makes connections for members as far as the rules go.
+
+    node.serve(SERVICE, ProxyService(ProxyRules.parse(["tcp *:443"])).handle)
+
+Each stream is one connection: the answer first, then bytes both ways until both are done.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from errno import EADDRINUSE
+
+import msgspec
+
+from rookery.errors import CongestionError, DecodeError, LocalError, RookeryError
+from rookery.link.channels.sock import Address, Protocol
+from rookery.link.channels.sock_rules import Listener
+from rookery.mesh.proxy.answer import Answer
+from rookery.mesh.proxy.datagram_frame import DATAGRAM_SIZE_MAX
+from rookery.mesh.proxy.fault import Fault, fault_of
+from rookery.mesh.proxy.opening import Accepted, Listen, Net, Opening, Serial, parse_opening
+from rookery.mesh.proxy.rules import ProxyRules
+from rookery.runtime.channels.datagrams import DatagramSocket
+from rookery.runtime.channels.sock_server import Resolve, resolve
+from rookery.runtime.proxy.answering import ask, refuse
+from rookery.runtime.proxy.arrivals import Arrivals
+from rookery.runtime.proxy.byte_stream import READ_SIZE, ByteStream, Open, Serve
+from rookery.runtime.proxy.connection import Closable
+from rookery.runtime.proxy.datagrams import StreamDatagrams
+from rookery.runtime.proxy.devices import Devices
+from rookery.runtime.proxy.dialler import DIAL_S, Dialler
+from rookery.runtime.proxy.seats import Seats
+from rookery.runtime.proxy.socket_stream import SocketStream
+from rookery.runtime.proxy.splice import Idle, IdleLimits, splice
+
+PORTS_TRIED_MAX = 64
+
+OnConnection = Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
+
+
+class ProxyLimits(msgspec.Struct, frozen=True):
+    """How much one member, and all together, may have of us."""
+
+    member_connections_max: int = 256
+    connections_max: int = 1024
+    refusals_max: int = 256  # that are being told at the same time
+    dial_s: float = DIAL_S
+    idle: IdleLimits = msgspec.field(default_factory=IdleLimits)
+
+
+class ProxyService:
+    """`open_stream` is needed for listeners only: what reaches them is carried back with it."""
+
+    def __init__(
+        self,
+        rules: ProxyRules | None = None,
+        *,
+        open_stream: Open | None = None,
+        devices: Devices | None = None,
+        arrivals: Arrivals | None = None,
+        limits: ProxyLimits | None = None,
+        resolve: Resolve = resolve,
+    ) -> None:
+        self.limits = limits or ProxyLimits()
+        self.seats = Seats(self.limits.member_connections_max, self.limits.connections_max)
+        self.refused: Counter[Fault] = Counter()
+        self._dialler = Dialler(
+            rules or ProxyRules(), devices, dial_s=self.limits.dial_s, resolve=resolve
+        )
+        self._open = open_stream
+        self._arrivals = arrivals or Arrivals()
+        self._refusing = 0
+
+    @property
+    def rules(self) -> ProxyRules:
+        return self._dialler.rules
+
+    def services(self) -> tuple[str, ...]:
+        """What our record should say that we offer now; changes as lines come and go."""
+        return self.rules.services(self._dialler.devices.plugged())
+
+    async def handle(self, stream: ByteStream) -> None:
+        """Serve one stream that a member opened, to its end."""
+        try:
+            opening = parse_opening(stream.meta)
+            if isinstance(opening, Accepted):
+                await self._hand_over(stream, self._arrivals.server(stream.peer, opening))
+                return
+            with self.seats.take(stream.peer):
+                await self._carry_out(stream, opening)
+        except DecodeError:
+            await self._refuse(stream, Fault.INVALID)
+        except LocalError as error:
+            await self._refuse(stream, fault_of(error))
+        except RookeryError:
+            return  # the stream was lost
+        except BaseException:
+            stream.abort(Fault.GONE.code)
+            raise
+
+    async def _hand_over(self, stream: ByteStream, serve: Serve) -> None:
+        try:
+            await stream.write(Answer().serialize())
+            await serve(stream)
+        except RookeryError:  # there was an answer, so there is nothing more to say
+            stream.abort(Fault.GONE.code)
+
+    async def _carry_out(self, stream: ByteStream, opening: Opening) -> None:
+        match opening:
+            case Net(protocol=Protocol.TCP):
+                physical = await self._dialler.tcp(opening, stream.peer)
+                await self._join(stream, physical, physical.remote)
+            case Net():
+                socket, reached = await self._dialler.udp(opening, stream.peer)
+                await self._exchange(stream, socket, reached)
+            case Serial():
+                await self._join(stream, self._dialler.serial(opening, stream.peer), None)
+            case Listen():
+                await self._listen(stream, opening)
+            case _:
+                raise AssertionError(opening)
+
+    async def _refuse(self, stream: ByteStream, fault: Fault) -> None:
+        self.refused[fault] += 1
+        if self._refusing >= self.limits.refusals_max:
+            stream.abort(fault.code)
+            return
+        self._refusing += 1
+        try:
+            await refuse(stream, fault, self.seats.load)
+        finally:
+            self._refusing -= 1
+
+    async def _connected(self, stream: ByteStream, reached: Address | None) -> None:
+        await stream.write(Answer(None, reached, self.seats.load).serialize())
+
+    async def _join(self, stream: ByteStream, physical: Closable, reached: Address | None) -> None:
+        try:
+            await self._connected(stream, reached)
+            await splice(stream, physical, self.limits.idle)
+        except BaseException:
+            physical.abort(Fault.GONE.code)
+            raise
+        finally:
+            await physical.close()
+
+    # --- datagrams ---
+
+    async def _exchange(self, stream: ByteStream, socket: DatagramSocket, reached: Address) -> None:
+        """Until the member ends, or nothing moved for long."""
+        datagrams, limit_s = StreamDatagrams(stream), self.limits.idle.udp_s
+        try:
+            await self._connected(stream, reached)
+            async with asyncio.timeout(limit_s) as timeout, asyncio.TaskGroup() as ways:
+                idle = Idle(timeout, limit_s)
+                inward = ways.create_task(_inward(datagrams, socket, idle))
+                while (data := await datagrams.receive()) is not None:
+                    idle.moved()
+                    socket.send(data)
+                inward.cancel()
+            await stream.finish()
+        except TimeoutError:
+            stream.abort(Fault.TIMEOUT.code)
+        except ExceptionGroup as group:
+            if group.split(RookeryError)[1] is not None:
+                raise
+            stream.abort(Fault.GONE.code)
+        finally:
+            socket.close()
+
+    # --- listeners ---
+
+    async def _listen(self, stream: ByteStream, opening: Listen) -> None:
+        """Until the member ends the stream; connections that were let in may finish."""
+        if self._open is None:
+            raise Fault.POLICY.error(opening)
+        listener = self._dialler.listener(opening.port, stream.peer)
+        loop, connections = asyncio.get_running_loop(), set[asyncio.Task[None]]()
+
+        def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            arrival = self._arrived(stream.peer, opening.token, SocketStream(reader, writer))
+            connection = loop.create_task(arrival)
+            connections.add(connection)
+            connection.add_done_callback(connections.discard)
+
+        server = await _first_free(listener, opening, accepted)
+        try:
+            ip, port = server.sockets[0].getsockname()[:2]
+            await self._connected(stream, Address(ip, port))
+            while await stream.read(READ_SIZE):
+                pass
+            server.close()
+            await stream.finish()
+            while connections:
+                await asyncio.wait(connections)
+        finally:
+            server.close()
+            for connection in connections:
+                connection.cancel()
+            await asyncio.gather(*connections, return_exceptions=True)
+
+    async def _arrived(self, hashname: str, token: str, physical: SocketStream) -> None:
+        assert self._open is not None
+        source = physical.remote
+        try:
+            with self.seats.take(hashname):
+                meta = Accepted(token, source.host, source.port).meta()
+                async with asyncio.timeout(self.limits.dial_s):
+                    stream, answer = await ask(self._open, hashname, meta)
+                if answer.fault is not None:
+                    raise answer.fault.error(source)
+                await splice(stream, physical, self.limits.idle)
+        except (RookeryError, TimeoutError) as error:
+            if isinstance(error, CongestionError):
+                self.refused[Fault.BUSY] += 1
+            physical.abort(Fault.GONE.code)
+        finally:
+            await physical.close()
+
+
+async def _inward(datagrams: StreamDatagrams, socket: DatagramSocket, idle: Idle) -> None:
+    while True:
+        data, _, _ = await socket.receive()
+        idle.moved()
+        if len(data) <= DATAGRAM_SIZE_MAX:  # IPv6 could carry a few bytes more
+            await datagrams.send(data)
+
+
+async def _first_free(
+    listener: Listener, opening: Listen, accepted: OnConnection
+) -> asyncio.Server:
+    for port in listener.ports[:PORTS_TRIED_MAX]:
+        try:
+            return await asyncio.start_server(accepted, listener.ip, port)
+        except OSError as error:
+            if error.errno != EADDRINUSE:
+                raise Fault.UNREACHABLE.error(opening) from error
+    raise Fault.IN_USE.error(opening)

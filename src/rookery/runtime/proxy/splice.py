@@ -1,0 +1,75 @@
+"""Two byte streams joined: whatever comes out of one goes into the other, both ways.
+
+Neither side is read faster than the other takes it, the end of one direction is passed on alone,
+and a side that breaks breaks the other. What stands still for too long is broken off.
+"""
+
+import asyncio
+
+import msgspec
+
+from rookery.errors import RookeryError
+from rookery.mesh.proxy.fault import Fault
+from rookery.runtime.proxy.byte_stream import READ_SIZE, ByteStream
+
+_STEPS = 8  # an idle limit is kept to within this part of it, for less work with each read
+
+
+class IdleLimits(msgspec.Struct, frozen=True):
+    """How long nothing may move: TCP's keepalive sees to those that have vanished."""
+
+    open_s: float = 7200.0
+    half_closed_s: float = 300.0
+    udp_s: float = 120.0
+
+
+class Idle:
+    """Moves a timeout on as long as something moves."""
+
+    def __init__(self, timeout: asyncio.Timeout, limit_s: float) -> None:
+        self._timeout = timeout
+        self._limit_s = limit_s
+        self._loop = asyncio.get_running_loop()
+        self._next_at = 0.0
+
+    def moved(self) -> None:
+        now = self._loop.time()
+        if now >= self._next_at:
+            self._timeout.reschedule(now + self._limit_s)
+            self._next_at = now + self._limit_s / _STEPS
+
+    def shorten(self, limit_s: float) -> None:
+        self._limit_s = min(limit_s, self._limit_s)
+        self._next_at = 0.0
+        self.moved()
+
+
+async def splice(one: ByteStream, other: ByteStream, limits: IdleLimits | None = None) -> None:
+    """Until both directions are done with; raises nothing of theirs."""
+    limits = limits or IdleLimits()
+    fault = Fault.GONE
+    is_done = False
+    try:
+        async with asyncio.timeout(limits.open_s) as timeout, asyncio.TaskGroup() as pumps:
+            idle = Idle(timeout, limits.open_s)
+            pumps.create_task(_pump(one, other, idle, limits))
+            await _pump(other, one, idle, limits)
+        is_done = True
+    except TimeoutError:
+        fault = Fault.TIMEOUT
+    except ExceptionGroup as group:
+        if group.split(RookeryError)[1] is not None:
+            raise
+    finally:
+        if not is_done:
+            one.abort(fault.code)
+            other.abort(fault.code)
+
+
+async def _pump(source: ByteStream, sink: ByteStream, idle: Idle, limits: IdleLimits) -> None:
+    while data := await source.read(READ_SIZE):
+        idle.moved()
+        await sink.write(data)
+        idle.moved()
+    await sink.finish()
+    idle.shorten(limits.half_closed_s)
