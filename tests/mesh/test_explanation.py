@@ -3,7 +3,16 @@
 import msgspec
 import pytest
 
-from rookery.mesh.explanation import Candidate, Explanation, Previous, Verdict, with_spares
+from rookery.mesh.explanation import (
+    CONTRADICTED,
+    SILENT,
+    Candidate,
+    Explanation,
+    Previous,
+    Remark,
+    Verdict,
+    with_spares,
+)
 from rookery.mesh.graph import AVOIDED_US
 from rookery.mesh.route import Policy, Route
 from rookery.wire.node_id import NodeId
@@ -134,5 +143,19 @@ def test_programs_read_json() -> None:
             "costs_now_us": [None],
             "at_s": 3.0,
         },
+        "remarks": [],
     }
     assert explanation().json()["destination"] == D.hex()
+
+
+def test_what_else_is_known_is_told_of_those_it_concerns() -> None:
+    """R13: a candidate's nodes and the destination, nobody else."""
+    about = explanation(Candidate(DETOUR, Verdict.CHEAPEST))
+    assert [about.concerns(node) for node in (A, B, D, b"somebody")] == [True, True, True, False]
+    told = about.with_remarks([Remark((B,), CONTRADICTED), Remark(DETOUR.nodes, SILENT)])
+    assert f"note: bob {CONTRADICTED}" in told.lines(name)
+    assert told.json(name)["remarks"] == [
+        {"nodes": ["bob"], "text": CONTRADICTED},
+        {"nodes": ["ada", "bob", "dot"], "text": SILENT},
+    ]
+    assert explanation().concerns(D)

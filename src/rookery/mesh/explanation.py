@@ -6,7 +6,7 @@ stays as it is when the mesh moves on, and it can be shown to people (`lines`) a
 (`json`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from itertools import pairwise
 from typing import assert_never
@@ -42,6 +42,9 @@ class Verdict(StrEnum):
     AVOIDED = "avoided"
 
 
+SILENT = "is passed over for a while: handshakes along it had no answer"
+CONTRADICTED = "signed records that contradict each other"
+
 CHOSEN = frozenset({Verdict.CHEAPEST, Verdict.DIRECT, Verdict.HELD})
 
 
@@ -63,6 +66,13 @@ class Previous(msgspec.Struct, frozen=True):
     costs_now_us: tuple[int | None, ...]
 
 
+class Remark(msgspec.Struct, frozen=True):
+    """What else is to be known about a node, or a way."""
+
+    nodes: Culprit
+    text: str
+
+
 class Explanation(msgspec.Struct, frozen=True):
     source: NodeId
     destination: NodeId
@@ -71,11 +81,21 @@ class Explanation(msgspec.Struct, frozen=True):
     candidates: tuple[Candidate, ...]  # the chosen one first, if there is one
     previous: Previous | None = None
     is_known: bool = True  # whether anybody says anything about the destination
+    remarks: tuple[Remark, ...] = ()
 
     @property
     def chosen(self) -> Candidate | None:
         first = self.candidates[0] if self.candidates else None
         return first if first is not None and first.verdict in CHOSEN else None
+
+    def concerns(self, node: NodeId) -> bool:
+        """Whether a node is on any of the ways that were weighed."""
+        return node == self.destination or any(
+            node in candidate.route.nodes for candidate in self.candidates
+        )
+
+    def with_remarks(self, remarks: Iterable[Remark]) -> "Explanation":
+        return msgspec.structs.replace(self, remarks=tuple(remarks))
 
     def lines(self, name: Name) -> list[str]:
         """For people."""
@@ -86,6 +106,7 @@ class Explanation(msgspec.Struct, frozen=True):
             lines.append(f"      {_account(candidate, self.policy, name)}")
         if self.previous is not None:
             lines.append(_before(self.previous, name))
+        lines += [f"note: {_way(remark.nodes, name)} {remark.text}" for remark in self.remarks]
         policy = self.policy
         lines.append(
             f"rules: a direct link counts {policy.detour_factor:g} of its cost; the route in use "
@@ -103,6 +124,10 @@ class Explanation(msgspec.Struct, frozen=True):
             "policy": msgspec.to_builtins(self.policy),
             "candidates": [_candidate_json(one, self.policy, name) for one in self.candidates],
             "previous": None if self.previous is None else _previous_json(self.previous, name),
+            "remarks": [
+                {"nodes": [name(node) for node in remark.nodes], "text": remark.text}
+                for remark in self.remarks
+            ],
         }
 
     def _headline(self, name: Name) -> str:

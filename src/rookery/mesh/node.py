@@ -29,7 +29,7 @@ from rookery.link.events import (
 from rookery.link.link import ROOKERY_CSID, Link
 from rookery.mesh.database import Database
 from rookery.mesh.echo import Outcome
-from rookery.mesh.explanation import Explanation
+from rookery.mesh.explanation import CONTRADICTED, SILENT, Explanation, Remark
 from rookery.mesh.flooding import FRAME_TYPES, Flooding, FloodLimits
 from rookery.mesh.graph import Graph
 from rookery.mesh.linking import Linking
@@ -152,7 +152,11 @@ class Node:
 
     def send_over_route(self, hashname: str, packet: bytes, now: float) -> bool:
         """Carry a sealed packet of our link to a member; False when no route leads there."""
-        return self.transit.start(node_id(hashname), packet, now)
+        link, node = self._endpoint.links.get(hashname), node_id(hashname)
+        state = None if link is None else link.paths.state(RoutePath(hashname))
+        if state is not None and state.overdue:
+            self.transit.doubt(node, now)
+        return self.transit.start(node, packet, now)
 
     def send_datagram(
         self,
@@ -188,7 +192,13 @@ class Node:
 
     def explain(self, hashname: str, now: float) -> Explanation:
         """Why packets for a member take the way they do."""
-        return self.table.explain(self._member(hashname).node, now)
+        node = self._member(hashname).node
+        explanation = self.table.explain(node, now)
+        remarks = [Remark(way, SILENT) for way in self.transit.silence.towards(node)]
+        for culprit, times in self.database.contradictions.items():
+            if explanation.concerns(culprit):
+                remarks.append(Remark((culprit,), f"{CONTRADICTED}, {times} ×"))
+        return explanation.with_remarks(remarks)
 
     def tell(self, statement: bytes, now: float) -> None:
         """Have the realm hear of a certificate or a revocation."""

@@ -18,6 +18,7 @@ from rookery.mesh.neighbour import Neighbour
 from rookery.mesh.origin import Origin
 from rookery.mesh.path_errors import AVOID_S, PathErrors
 from rookery.mesh.route_table import RouteTable
+from rookery.mesh.silence import Silence
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.forward import HOP_LIMIT_MAX, Kind, PathError
 from rookery.wire.node_id import NodeId
@@ -45,6 +46,7 @@ class Transit:
         self.forwarder = Forwarder(own, self)
         self.echoes = Echoes(self.forwarder.send, random)
         self.errors = PathErrors()
+        self.silence = Silence()
         self._neighbours = neighbours
         self._table = table
         self._deliver = deliver
@@ -79,6 +81,12 @@ class Transit:
             raise UnreachableError("no route leads there")
         *_, nodes = self._origin.routes(choice)  # of two, the one that is not in doubt
         return self.echoes.ask(nodes, now, hop_limit=hop_limit, size=size)
+
+    def doubt(self, destination: NodeId, now: float) -> None:
+        """Nothing comes back from there, as its link tells: take another way, if there is one."""
+        choice = self._table.to(destination, now)
+        if choice is not None:
+            self.silence.unanswered(self._origin.routes(choice)[0], now)
 
     # --- what arrives ---
 
@@ -117,7 +125,7 @@ class Transit:
         return known is not None and known.state is Condition.SUSPECT
 
     def avoids(self, nodes: Route) -> bool:
-        return self.errors.avoids(nodes)
+        return self.errors.avoids(nodes) or self.silence.avoids(nodes)
 
     def may_relay(self, previous: NodeId) -> bool:
         return self.is_relay
@@ -135,12 +143,14 @@ class Transit:
 
     @property
     def deadline(self) -> float | None:
-        times = (self.echoes.deadline, self.errors.deadline, self._table.deadline)
+        silence = self.silence.deadline
+        times = (self.echoes.deadline, self.errors.deadline, silence, self._table.deadline)
         return min((time for time in times if time is not None), default=None)
 
     def tick(self, now: float) -> None:
         self.echoes.tick(now)
         self.errors.tick(now)
+        self.silence.tick(now)
         self._table.tick(now)
 
     def forget(self, neighbour: NodeId) -> None:
