@@ -1,10 +1,14 @@
 """What became of datagrams is told of all of them, also of those for neighbours that are gone."""
 
+import pytest
+
+from rookery.errors import UsageError
 from rookery.mesh.datagrams import Fate
 from rookery.sim.mesh_world import MeshWorld
 from rookery.sim.topology import Topology
 from rookery.wire.datagram_class import DatagramClass
 
+SIZES = {DatagramClass.DROP: 1200, DatagramClass.FALLBACK: 61440, DatagramClass.RELIABLE_OK: 61440}
 PAIR = Topology(2, {(0, 1): 0.01})
 
 
@@ -27,3 +31,15 @@ def test_counts_outlive_the_neighbour() -> None:
     after = here.core.neighbourhood.datagrams() - before
     assert after.total() == 1
     assert all(fate.is_sent and isinstance(fate, Fate) for _, fate in after)
+
+
+@pytest.mark.parametrize("datagram_class", DatagramClass)
+def test_what_no_path_carries_is_an_error_to_the_sender(datagram_class: DatagramClass) -> None:
+    """M11: the size is that of the frame, whose head is a byte."""
+    world = MeshWorld(seed=3, topology=PAIR)
+    world.converge()
+    here, there, size = world.members[0], world.members[1], SIZES[datagram_class]
+    here.core.send_datagram(there.hashname, bytes(size - 1), world.now, datagram_class)
+    with pytest.raises(UsageError, match=f"of {size} bytes is too large for class"):
+        here.core.send_datagram(there.hashname, bytes(size), world.now, datagram_class)
+    assert here.core.neighbourhood.datagrams()[datagram_class, Fate.TOO_LARGE] == 1

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from rookery.errors import DecodeError, ProtocolError, RemoteError, UnreachableError
+from rookery.errors import DecodeError, ProtocolError, RemoteError, UnreachableError, UsageError
 from rookery.identity import signing
 from rookery.identity.signing import Verify
 from rookery.link.endpoint import Endpoint
@@ -28,6 +28,7 @@ from rookery.link.events import (
 )
 from rookery.link.link import ROOKERY_CSID, Link
 from rookery.mesh.database import Database
+from rookery.mesh.datagrams import Fate
 from rookery.mesh.echo import Outcome
 from rookery.mesh.explanation import CONTRADICTED, SILENT, Explanation, Remark
 from rookery.mesh.flooding import FRAME_TYPES, Flooding, FloodLimits
@@ -166,10 +167,16 @@ class Node:
         datagram_class: DatagramClass = DatagramClass.FALLBACK,
         deadline_s: float | None = None,
     ) -> bool:
-        """A program's datagram for a member, as its class allows; whether it was sent."""
+        """A program's datagram for a member, as its class allows; whether it was sent.
+
+        UsageError when it is larger than its class allows anywhere.
+        """
         neighbour = self.neighbourhood.get(hashname)
         if neighbour is not None and self.transit.usable(neighbour.member.node):
             fate = neighbour.send(_DATAGRAM, payload, now, datagram_class, deadline_s)
+            if fate is Fate.TOO_LARGE:
+                text = f"a datagram of {len(payload)} bytes is too large"
+                raise UsageError(f"{text} for class {datagram_class.name.lower()}")
             return fate.is_sent
         link = self._endpoint.links.get(hashname)
         packet = None if link is None else link.sealed_frame(_DATAGRAM, payload)
