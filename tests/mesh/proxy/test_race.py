@@ -143,6 +143,14 @@ def test_the_most_telling_failure_is_told() -> None:
     assert run.race.fault is Fault.REFUSED
 
 
+def test_an_exit_that_never_answered_says_less_than_one_that_did() -> None:
+    race = Race(WEB, ["a", "b"], ExitMemory(), 0.0)
+    race.tick(0.0)
+    race.unreached("a", 0.0)
+    race.failed("b", Fault.DNS, 0, 0.0)
+    assert race.fault is Fault.DNS
+
+
 def test_a_race_without_exits_is_lost_at_once() -> None:
     run = track({})
     assert run.run() == 0

@@ -36,7 +36,7 @@ class CallOff(msgspec.Struct, frozen=True):
 
 Order = Begin | CallOff
 
-# What tells most about the target first; an exit's own troubles say little about it.
+# What tells most about the target first.
 _TELLING = (
     Fault.REFUSED,
     Fault.GONE,
@@ -66,7 +66,8 @@ class Race:
         self._memory = memory
         self._waiting = deque(exits[: self._settings.exits_max])
         self._begun: dict[str, float] = {}
-        self._faults: list[Fault] = []
+        self._answers: list[Fault] = []
+        self._silences: list[Fault] = []
         self._next_at = now
         self._over_at = now + self._settings.whole_s
         self.winner: str | None = None
@@ -77,8 +78,9 @@ class Race:
 
     @property
     def fault(self) -> Fault:
-        """Of a lost race, the failure that says most; without any exit, there was no way."""
-        return min(self._faults, key=_TELLING.index, default=Fault.UNREACHABLE)
+        """Of a lost race, the answer that says most; exits that gave none say little."""
+        faults = self._answers or self._silences
+        return min(faults, key=_TELLING.index, default=Fault.UNREACHABLE)
 
     @property
     def deadline(self) -> float | None:
@@ -122,24 +124,25 @@ class Race:
             return []
         self._memory.loaded(exit_, load, now)
         self._memory.failed(self._target, exit_, fault, now)
-        return self._lost_one(fault, now)
+        self._answers.append(fault)
+        return self._lost_one(now)
 
     def unreached(self, exit_: str, now: float) -> list[Order]:
         """No answer, and none will come: the exit itself is gone."""
         if self._begun.pop(exit_, None) is None:
             return []
         self._memory.silent(self._target, exit_, now)
-        return self._lost_one(Fault.UNREACHABLE, now)
+        self._silences.append(Fault.UNREACHABLE)
+        return self._lost_one(now)
 
     def _timed_out(self, exit_: str, now: float) -> Order:
         del self._begun[exit_]
         self._memory.silent(self._target, exit_, now)
-        self._faults.append(Fault.TIMEOUT)
+        self._silences.append(Fault.TIMEOUT)
         self._next_at = now
         return CallOff(exit_)
 
-    def _lost_one(self, fault: Fault, now: float) -> list[Order]:
-        self._faults.append(fault)
+    def _lost_one(self, now: float) -> list[Order]:
         self._next_at = now
         return self._begin_due(now)
 

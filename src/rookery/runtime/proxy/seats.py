@@ -21,7 +21,8 @@ class Seats:
     @property
     def load(self) -> int:
         """In 255ths."""
-        return min(LOAD_MAX, LOAD_MAX * self.taken // self._all_max)
+        taken = self.taken
+        return LOAD_MAX if taken >= self._all_max else LOAD_MAX * taken // self._all_max
 
     @contextmanager
     def take(self, who: str) -> Iterator[None]:
