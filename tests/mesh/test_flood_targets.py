@@ -50,3 +50,13 @@ def test_where_everybody_is_linked_everybody_is_reached() -> None:
         assert hops <= 6
     chosen = [target for each in targets.values() for target in each]
     assert min(chosen.count(node) for node in everybody) >= 2
+
+
+def test_whoever_has_few_links_is_always_told() -> None:
+    """A leaf of a star hears of a revocation at once, whoever else there is."""
+    own, *others = crowd(40)
+    costs = {node: 1000 + number for number, node in enumerate(others)}
+    lonely = set(others[10:20])
+    targets = flood_targets(own, costs, lonely)
+    assert lonely <= set(targets)
+    assert len(set(targets)) == len(targets) <= TARGETS_MAX + len(lonely)

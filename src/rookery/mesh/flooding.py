@@ -24,7 +24,7 @@ from rookery.identity.cipher_set import RandomBytes
 from rookery.mesh.bucket import Bucket
 from rookery.mesh.database import Database, Verdict
 from rookery.mesh.flood_queue import WAITING_MAX, FloodQueue
-from rookery.mesh.flood_targets import flood_targets
+from rookery.mesh.flood_targets import FEW, flood_targets
 from rookery.wire.flood import (
     WANTED_MAX,
     BucketDigests,
@@ -136,7 +136,9 @@ class Flooding:
             self._neighbours[node] = _Neighbour(self._limits, now)
             self._first_syncs[node] = at
             at += _FIRST_SYNC_GAP_S
-        self._targets = flood_targets(self._database.membership.own.node, costs)
+        records = self._database.records
+        lonely = {n for n in costs if n in records and 0 < len(records[n].links) <= FEW}
+        self._targets = flood_targets(self._database.membership.own.node, costs, lonely)
 
     def publish(self, data: bytes, now: float, unix_s: float) -> None:
         """Tell the realm something new: our own record, or what we learnt outside of floods."""

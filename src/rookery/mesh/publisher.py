@@ -5,11 +5,12 @@
     a cost changed by 2 or 3 steps                 when that has lasted 3 s
     nothing                                        at two fifths to half of the lifetime
 
-Never more than a record a second, after a burst of five. Bad news is never held back; good news of
-a link that keeps coming and going is, longer each time (see `damping`), unless nothing else that
-we tell of leads there. A cost that changed less
-than two steps is told as before, so that routes elsewhere stay as they are. Losing a peer removes
-its link from the next record and nothing else (R3).
+Never more than a record a second, after a burst of five; and changed costs alone, which a node with
+many links always has some of, make one every ten seconds, after a burst of five. Bad news is never
+held back; good news of a link that keeps coming and going is, longer each time (see `damping`),
+unless nothing else that we tell of leads there. A cost that changed less than two steps is told as
+before, so that routes elsewhere stay as they are. Losing a peer removes its link from the next
+record and nothing else (R3).
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +32,11 @@ from rookery.wire.statement import RECORD, Statement, to_sign
 LIFETIME_S = 7200
 RECORDS_PER_S = 1.0
 RECORDS_BURST = 5.0
+COSTS_PER_S = 0.1
+COSTS_BURST = 5.0
 STEP = 1.125
+# On a fast path a busy machine doubles the round trip, and nobody would notice but the realm.
+NOISE_US = 10_000
 
 _STEPS_HELD = 2
 _STEPS_AT_ONCE = 4
@@ -43,13 +48,13 @@ _NO_RECORDS: Mapping[NodeId, Record] = MappingProxyType({})
 
 
 def steps(cost_us: int) -> int:
-    """A cost in steps of 12.5 %."""
-    return round(log(cost_us) / log(STEP))
+    """A cost in steps of 12.5 %, what any path may cost by chance included."""
+    return round(log(cost_us + NOISE_US) / log(STEP))
 
 
 def quantised(cost_us: int) -> int:
     """The cost that is told for all costs of one step."""
-    return min(COST_MAX, round(STEP ** steps(cost_us)))
+    return min(COST_MAX, max(1, round(STEP ** steps(cost_us)) - NOISE_US))
 
 
 class _Watch:
@@ -114,6 +119,7 @@ class Publisher:
         self._records = records
         self._lifetime_s = lifetime_s
         self._pace = Bucket(RECORDS_PER_S, RECORDS_BURST, now)
+        self._cost_pace = Bucket(COSTS_PER_S, COSTS_BURST, now)
         self._watches: dict[NodeId, _Watch] = {}
         self._chosen: set[NodeId] = set()
         self._chosen_from: frozenset[NodeId] = frozenset()
@@ -218,7 +224,8 @@ class Publisher:
             watch = self._watches[peer]
             if peer in self._told_links:
                 due_at = watch.due_at(self._told_links[peer], now)
-                times += [] if due_at is None else [due_at]
+                if due_at is not None:
+                    times.append(max(due_at, self._cost_pace.ready_at(1.0, now)))
             elif watch.worthy_at > now:
                 times.append(watch.worthy_at)
         if len(current) > CHOSEN_MAX:
@@ -233,6 +240,7 @@ class Publisher:
         unix_s: float,
     ) -> bytes:
         self.sequence += 1
+        self._cost_pace.charge(1.0, now)  # any record tells of costs, too
         self._told_links = {peer: self._tell(link, now) for peer, link in sorted(links.items())}
         self._told = Record(
             self._own,
