@@ -10,6 +10,7 @@ from collections.abc import Callable
 from bench import (
     crow,
     crow_broker,
+    failover,
     flood,
     forwarding,
     fuzz,
@@ -42,6 +43,7 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Effort], list[Figure]]]] = {
     "mesh": (mesh.TITLE, mesh.measure),
     "routes": (routes.TITLE, routes.measure),
     "forwarding": (forwarding.TITLE, forwarding.measure),
+    "failover": (failover.TITLE, failover.measure),
     "idle_node": (idle_node.TITLE, idle_node.measure),
 }
 OTHERS: dict[str, Callable[[], None]] = {

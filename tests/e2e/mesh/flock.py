@@ -12,8 +12,9 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Protocol
@@ -35,6 +36,7 @@ REACH = 2  # so far around the ring each node's links go
 END_S = 10.0
 
 Edge = tuple[int, int]
+Start = Callable[[], "subprocess.Popen[bytes]"]
 
 
 class Place(Protocol):
@@ -62,7 +64,7 @@ class Bird:
 
     number: int
     home: Home
-    place: Place
+    start: Start
     process: "subprocess.Popen[bytes]"
     is_alive: bool = True
 
@@ -86,6 +88,18 @@ class Bird:
         self.is_alive = False
         self.process.kill()
         self.process.wait(END_S)
+
+    def revive(self) -> None:
+        """The same node once more."""
+        self.process = self.start()
+        self.await_link()
+        self.is_alive = True
+
+    def await_link(self) -> None:
+        """Its link is the first thing that it prints, when it listens."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line.startswith(b"{"), (self.home.keys / "stderr").read_text()
 
 
 class Flock:
@@ -174,8 +188,10 @@ async def flock(folder: Path, hosts: Sequence[Host] | int) -> AsyncIterator[Floc
                 peers.append(links[(number + 2) % count])
             for link in peers:
                 options += ["--peer", str(link)]
-            birds.append(Bird(number, home, place, _started(stack, home, place, options)))
-        await asyncio.gather(*(asyncio.to_thread(_ready, bird) for bird in birds))
+            command = place.command(str(PROGRAM), "node", *home.options, *options)
+            start = partial(_started, stack, home, command)
+            birds.append(Bird(number, home, start, start()))
+        await asyncio.gather(*(asyncio.to_thread(bird.await_link) for bird in birds))
         yield Flock(birds)
 
 
@@ -203,11 +219,11 @@ def _write_link(home: Home, place: Place, port: int) -> Path:
 
 
 def _started(
-    stack: contextlib.ExitStack, home: Home, place: Place, options: Sequence[str]
+    stack: contextlib.ExitStack, home: Home, command: Sequence[str]
 ) -> "subprocess.Popen[bytes]":
     complaints = stack.enter_context((home.keys / "stderr").open("wb"))
     process = subprocess.Popen(
-        place.command(str(PROGRAM), "node", *home.options, *options),
+        command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=complaints,
@@ -216,9 +232,3 @@ def _started(
     stack.enter_context(process)
     stack.callback(process.kill)  # also one that is stopped
     return process
-
-
-def _ready(bird: Bird) -> None:
-    assert bird.process.stdout is not None
-    line = bird.process.stdout.readline()
-    assert line.startswith(b"{"), (bird.home.keys / "stderr").read_text()

@@ -22,7 +22,7 @@ from tests.e2e.mesh.flock import Edge, Flock, edges, weather
 from tests.e2e.mesh.lab import Lab, Weather
 from tests.e2e.mesh.pinger import Outages, Pinger
 
-START_S = 60.0
+READY_S = 120.0
 OVER_S = 30.0  # from here on a ping that is not answered is lost for good
 FROZEN_S = 10.0
 WITNESSES = 2
@@ -50,6 +50,14 @@ class Trouble:
             await asyncio.to_thread(self._flock.birds[victim].kill)
 
         return await self._after("kill -9 of a relay (a reset tells)", work, pairs)
+
+    async def revive(self) -> None:
+        """Whoever was killed comes back, and the links that were cut."""
+        for bird in self._flock.birds:
+            if not bird.is_alive:
+                await asyncio.to_thread(bird.revive)
+        await ready(self._flock)
+        self._pinger.begin()
 
     async def block(self) -> Outages:
         """One direction of the link that most packets pass; it is free again afterwards."""
@@ -165,7 +173,7 @@ async def ready(flock: Flock) -> None:
         links, routes = await flock.links(), await flock.routes()
         if len(links) == wanted and len(routes) == count * (count - 1):
             return
-        if time.monotonic() > begun_s + START_S:
+        if time.monotonic() > begun_s + READY_S:
             states = [await bird.rows(Do.STATUS, Status) for bird in flock.alive]
             missing = set(edges(count)) - links.keys()
             raise TimeoutError(f"links {sorted(missing)}, {len(routes)} routes: {states}")
