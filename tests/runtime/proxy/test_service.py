@@ -331,6 +331,7 @@ async def test_a_host_that_says_nothing_is_a_timeout() -> None:
 # --- bounds ---
 
 
+@pytest.mark.slow
 async def test_a_thousand_idle_connections_are_held_and_the_next_one_refused() -> None:
     """M7: each has a seat; who wants more than there are hears `busy`, and the seats come back."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

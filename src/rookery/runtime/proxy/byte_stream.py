@@ -26,7 +26,7 @@ class ByteStream(Protocol):
         """Returns when there is room for more."""
 
     async def finish(self) -> None:
-        """Write no more; what the other side writes can still be read."""
+        """Write no more; what the other side writes can still be read. Again: nothing."""
 
     def abort(self, code: int) -> None:
         """Drop everything, both ways."""

@@ -1,0 +1,106 @@
+"""Datagram flows: from one local socket to many places, each with a socket of its own at an exit.
+
+A flow begins with its first datagram and ends when nothing moved for a while. What comes while it
+is being connected waits, but not much of it.
+"""
+
+import asyncio
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+from rookery.errors import ChannelError, RookeryError
+from rookery.link.channels.sock import Address
+from rookery.runtime.proxy.connector import Connector, Proxy
+from rookery.runtime.proxy.datagrams import Datagrams
+from rookery.runtime.proxy.splice import Idle
+
+FLOWS_MAX = 256
+WAITING_MAX = 32
+IDLE_S = 60.0
+FAILED_S = 1.0  # what is sent where nobody gets through is dropped, and not tried at once again
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+class Flows(Generic[Key]):
+    """`deliver` gets what comes back: whose it is, where it came from, and the data."""
+
+    def __init__(
+        self,
+        connector: Connector,
+        proxy: Proxy,
+        deliver: Callable[[Key, Address, bytes], None],
+        *,
+        flows_max: int = FLOWS_MAX,
+        idle_s: float = IDLE_S,
+    ) -> None:
+        self.dropped = 0
+        self._connector = connector
+        self._proxy = proxy
+        self._deliver = deliver
+        self._flows_max = flows_max
+        self._idle_s = idle_s
+        self._loop = asyncio.get_running_loop()
+        self._waiting: dict[Key, asyncio.Queue[bytes]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def send(self, key: Key, target: Address, data: bytes) -> None:
+        """Send, or drop and count, as UDP may."""
+        waiting = self._waiting.get(key)
+        if waiting is None:
+            if len(self._waiting) >= self._flows_max:
+                self.dropped += 1
+                return
+            waiting = self._waiting[key] = asyncio.Queue(WAITING_MAX)
+            task = self._loop.create_task(self._run(key, target, waiting))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        try:
+            waiting.put_nowait(data)
+        except asyncio.QueueFull:
+            self.dropped += 1
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _run(self, key: Key, target: Address, waiting: asyncio.Queue[bytes]) -> None:
+        try:
+            datagrams = await self._connector.udp_connect(target.host, target.port, self._proxy)
+        except RookeryError:
+            await asyncio.sleep(FAILED_S)
+        else:
+            try:
+                await self._carry(key, datagrams, datagrams.reached or target, waiting)
+            finally:
+                await datagrams.close()
+        finally:
+            del self._waiting[key]
+            self.dropped += waiting.qsize()
+
+    async def _carry(
+        self, key: Key, datagrams: Datagrams, source: Address, waiting: asyncio.Queue[bytes]
+    ) -> None:
+        async def inward(idle: Idle) -> None:
+            while (data := await datagrams.receive()) is not None:
+                idle.moved()
+                self._deliver(key, source, data)
+            raise ChannelError("the exit has closed the socket")
+
+        try:
+            async with asyncio.timeout(self._idle_s) as timeout, asyncio.TaskGroup() as ways:
+                idle = Idle(timeout, self._idle_s)
+                ways.create_task(inward(idle))
+                while True:
+                    data = await waiting.get()
+                    idle.moved()
+                    await datagrams.send(data)
+        except TimeoutError:
+            return
+        except ExceptionGroup as group:
+            if group.split(RookeryError)[1] is not None:
+                raise

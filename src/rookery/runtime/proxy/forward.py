@@ -1,0 +1,137 @@
+"""Forwards: a local port that always leads to the same place, and a far port that leads here."""
+
+import asyncio
+from types import TracebackType
+from typing import Self
+
+from rookery.errors import UsageError
+from rookery.link.channels.sock import Address
+from rookery.runtime.channels.datagrams import DatagramSocket
+from rookery.runtime.proxy.byte_stream import ByteStream
+from rookery.runtime.proxy.connector import AUTO, Connector, Proxy
+from rookery.runtime.proxy.door import CONNECTIONS_MAX, LOOPBACK, Door
+from rookery.runtime.proxy.flows import FLOWS_MAX, IDLE_S, Flows
+from rookery.runtime.proxy.remote_listener import RemoteListener
+from rookery.runtime.proxy.socket_stream import SocketStream
+from rookery.runtime.proxy.splice import IdleLimits, splice
+
+
+async def tcp_forward(
+    connector: Connector,
+    target: Address,
+    proxy: Proxy = AUTO,
+    *,
+    host: str = LOOPBACK,
+    port: int = 0,
+    connections_max: int = CONNECTIONS_MAX,
+    idle: IdleLimits | None = None,
+) -> Door:
+    """Every connection to here goes on to `target`; one that cannot is reset."""
+
+    async def serve(stream: SocketStream) -> None:
+        async with await connector.tcp_connect(target.host, target.port, proxy) as connection:
+            await splice(stream, connection, idle)
+
+    return await Door.bind(serve, host, port, connections_max)
+
+
+async def serial_forward(
+    connector: Connector,
+    name: str,
+    proxy: Proxy = AUTO,
+    *,
+    host: str = LOOPBACK,
+    port: int = 0,
+    idle: IdleLimits | None = None,
+) -> Door:
+    """A serial line as a TCP port; one client at a time has it."""
+
+    async def serve(stream: SocketStream) -> None:
+        async with await connector.serial_open(name, proxy) as line:
+            await splice(stream, line, idle)
+
+    return await Door.bind(serve, host, port, 1)
+
+
+async def reverse_forward(
+    connector: Connector,
+    exit_: str,
+    port: int,
+    target: Address,
+    *,
+    idle: IdleLimits | None = None,
+) -> RemoteListener:
+    """Connections to a port of `exit_` (0: any) come to `target` as seen from here."""
+
+    async def serve(stream: ByteStream) -> None:
+        async with await connector.tcp_connect(target.host, target.port) as connection:
+            await splice(stream, connection, idle)
+
+    return await connector.listen(exit_, port, serve)
+
+
+class UdpForward:
+    """Made by `udp_forward`: each local sender has a socket of its own at the other end."""
+
+    def __init__(
+        self,
+        socket: DatagramSocket,
+        connector: Connector,
+        target: Address,
+        proxy: Proxy,
+        flows_max: int,
+        idle_s: float,
+    ) -> None:
+        self.flows: Flows[tuple[str, int]] = Flows(
+            connector, proxy, self._deliver, flows_max=flows_max, idle_s=idle_s
+        )
+        self._socket = socket
+        self._target = target
+        self._carrying = asyncio.get_running_loop().create_task(self._carry())
+
+    @property
+    def address(self) -> Address:
+        return Address(*self._socket.address)
+
+    async def close(self) -> None:
+        self._carrying.cancel()
+        await asyncio.gather(self._carrying, return_exceptions=True)
+        await self.flows.close()
+        self._socket.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def _carry(self) -> None:
+        while True:
+            data, ip, port = await self._socket.receive()
+            self.flows.send((ip, port), self._target, data)
+
+    def _deliver(self, sender: tuple[str, int], source: Address, data: bytes) -> None:
+        self._socket.send(data, sender)
+
+
+async def udp_forward(
+    connector: Connector,
+    target: Address,
+    proxy: Proxy = AUTO,
+    *,
+    host: str = LOOPBACK,
+    port: int = 0,
+    flows_max: int = FLOWS_MAX,
+    idle_s: float = IDLE_S,
+) -> UdpForward:
+    """Every datagram to here goes on to `target`, and the answers back."""
+    try:
+        socket = await DatagramSocket.bind(host, port)
+    except (OSError, OverflowError) as error:
+        raise UsageError(f"cannot listen on {Address(host, port)}: {error}") from error
+    return UdpForward(socket, connector, target, proxy, flows_max, idle_s)

@@ -1,0 +1,53 @@
+"""What programs say at a door, byte by byte."""
+
+import asyncio
+from contextlib import suppress
+from types import TracebackType
+from typing import Self
+
+from rookery.link.channels.sock import Address
+
+
+class Client:
+    """A plain TCP client of a door."""
+
+    def __init__(self, door: Address) -> None:
+        self._door = door
+        self.reader: asyncio.StreamReader
+        self.writer: asyncio.StreamWriter
+
+    async def __aenter__(self) -> Self:
+        self.reader, self.writer = await asyncio.open_connection(self._door.host, self._door.port)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.writer.close()
+        with suppress(OSError):
+            await self.writer.wait_closed()
+
+    @property
+    def port(self) -> int:
+        port: int = self.writer.get_extra_info("sockname")[1]
+        return port
+
+    def send(self, data: bytes) -> None:
+        self.writer.write(data)
+
+    async def exactly(self, size: int) -> bytes:
+        async with asyncio.timeout(5):
+            return await self.reader.readexactly(size)
+
+    async def rest(self) -> bytes:
+        async with asyncio.timeout(5):
+            return await self.reader.read()
+
+    async def ask(self, data: bytes) -> bytes:
+        """Say all of it, and hear all of the answer."""
+        self.send(data)
+        self.writer.write_eof()
+        return await self.rest()

@@ -1,0 +1,143 @@
+"""M7, M8: fixed forwards both ways, over real sockets."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from rookery.errors import DeniedError, UsageError
+from rookery.link.channels.sock import Address
+from rookery.runtime.channels.datagrams import DatagramSocket
+from rookery.runtime.proxy.connector import Connector
+from rookery.runtime.proxy.devices import Devices
+from rookery.runtime.proxy.forward import (
+    reverse_forward,
+    serial_forward,
+    tcp_forward,
+    udp_forward,
+)
+from tests.runtime.message_channel_pair import until
+from tests.runtime.proxy.clients import Client
+from tests.runtime.proxy.doors_world import doors_world
+from tests.runtime.proxy.servers import echo_server, gadget, udp_echo
+from tests.runtime.proxy.town import BOB
+
+
+async def test_a_local_port_leads_to_a_far_one_for_many_clients() -> None:
+    async with doors_world() as world, echo_server() as port:
+        target = Address("here.example", port)
+        async with await tcp_forward(world.alice, target) as door:
+            assert door.address.host == "127.0.0.1"
+
+            async def client(text: bytes) -> bytes:
+                async with Client(door.address) as one:
+                    return await one.ask(text)
+
+            texts = [b"a%d " % number * 20_000 for number in range(5)]
+            assert await asyncio.gather(*map(client, texts)) == [text.upper() for text in texts]
+
+
+async def test_a_forward_that_is_denied_resets_its_clients_and_says_why() -> None:
+    async with (
+        doors_world([]) as world,
+        await tcp_forward(world.alice, Address("127.0.0.1", 9), BOB) as door,
+    ):
+        async with Client(door.address) as client:
+            with pytest.raises(ConnectionResetError):
+                await client.rest()
+        assert isinstance(door.last_error, DeniedError)
+
+
+async def test_a_busy_local_port_is_a_usage_error() -> None:
+    async with doors_world() as world, echo_server() as port, udp_echo() as udp_port:
+        with pytest.raises(UsageError):
+            await tcp_forward(world.alice, Address("a", 1), port=port)
+        with pytest.raises(UsageError):
+            await udp_forward(world.alice, Address("a", 1), port=udp_port)
+
+
+async def test_every_local_sender_of_datagrams_gets_its_own_answers() -> None:
+    async with doors_world() as world, udp_echo() as port:
+        target = Address("127.0.0.1", port)
+        async with await udp_forward(world.alice, target, BOB) as forward:
+            here = forward.address
+            senders = [await DatagramSocket.connect(here.host, here.port) for _ in range(3)]
+            for number, sender in enumerate(senders):
+                sender.send(b"from %d" % number)
+            for number, sender in enumerate(senders):
+                async with asyncio.timeout(5):
+                    assert (await sender.receive()).data == b"FROM %d" % number
+                sender.close()
+            assert len(forward.flows) == 3
+        await world.town.quiet()
+
+
+async def test_datagram_flows_are_bounded_and_end_by_themselves() -> None:
+    async with doors_world() as world, udp_echo() as port:
+        target = Address("127.0.0.1", port)
+        async with await udp_forward(world.alice, target, BOB, flows_max=1, idle_s=0.2) as forward:
+            here = forward.address
+            first, second = [await DatagramSocket.connect(here.host, here.port) for _ in range(2)]
+            first.send(b"one")
+            async with asyncio.timeout(5):
+                assert (await first.receive()).data == b"ONE"
+                second.send(b"two")
+                await until(lambda: forward.flows.dropped == 1)
+                await until(lambda: not len(forward.flows))
+                second.send(b"three")
+                assert (await second.receive()).data == b"THREE"
+            first.close()
+            second.close()
+
+
+async def test_datagrams_to_where_nobody_gets_through_are_dropped() -> None:
+    async with (
+        doors_world([]) as world,
+        await udp_forward(world.alice, Address("127.0.0.1", 9), BOB) as forward,
+    ):
+        here = forward.address
+        sender = await DatagramSocket.connect(here.host, here.port)
+        for _ in range(100):
+            sender.send(b"x")
+        await until(lambda: forward.flows.dropped > 0)
+        assert len(world.town.opened) == 1
+        sender.close()
+
+
+async def test_a_far_port_leads_to_a_local_one() -> None:
+    async with doors_world() as world, echo_server() as port:
+        target = Address("127.0.0.1", port)
+        async with await reverse_forward(world.alice, BOB, 0, target) as listener:
+            for text in (b"one", b"two" * 50_000):
+                async with Client(listener.address) as client:
+                    assert await client.ask(text) == text.upper()
+        await world.town.quiet()
+
+
+async def test_a_far_client_is_reset_when_nobody_is_at_home() -> None:
+    async with (
+        doors_world() as world,
+        await reverse_forward(world.alice, BOB, 0, Address("127.0.0.1", 9)) as listener,
+        Client(listener.address) as client,
+    ):
+        with pytest.raises(ConnectionResetError):
+            await client.rest()
+
+
+async def test_a_serial_line_is_a_port_for_one_client(tmp_path: Path) -> None:
+    with gadget(tmp_path / "meter") as meter:
+        connector = Connector(devices=Devices(folder=str(tmp_path)))
+        async with (
+            await serial_forward(connector, "meter") as door,
+            Client(door.address) as client,
+        ):
+            client.send(b"?")
+            assert await meter.read(1) == b"?"
+            meter.write(b"42")
+            assert await client.exactly(2) == b"42"
+            async with Client(door.address) as second:
+                with pytest.raises(ConnectionResetError):
+                    await second.rest()
+            meter.unplug()
+            with pytest.raises(ConnectionResetError):
+                await client.rest()
