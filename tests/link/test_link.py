@@ -260,6 +260,25 @@ def test_acknowledgements_return_by_the_path_that_the_data_came_by() -> None:
     assert writer.channel.failure is None
 
 
+def test_both_ends_notice_that_handshakes_pass_in_one_direction_only() -> None:
+    """The one by waiting in vain, the other by hearing the same again."""
+    pair = Pair(1, Conditions(delay_s=0.02)).up()
+    pair.world.run(5)
+    assert pair.back is not None
+    states = [link.paths.best_state for link in (pair.link, pair.back)]
+    pair.world.network.block("10.0.0.2", "10.0.0.1")
+    pair.link.doubt_paths(pair.world.now)
+    pair.alice.endpoint.touch(pair.link)
+    pair.alice.settle()
+    pair.world.run(0.5)
+    assert [state is not None and state.is_unanswered for state in states] == [False, False]
+    pair.world.run(4)
+    assert [state is not None and state.is_unanswered for state in states] == [True, True]
+    pair.world.reunite()
+    pair.world.run(30)
+    assert [state is not None and state.is_unanswered for state in states] == [False, False]
+
+
 def test_the_link_follows_a_peer_whose_address_changes() -> None:
     """T2: as behind a NAT that forgot it."""
     pair = Pair(3, Conditions(delay_s=0.02)).up()

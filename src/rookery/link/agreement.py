@@ -110,6 +110,7 @@ class Agreement:
             self.rounds.hasten(now)
         # Once for each `at`, and again when it is repeated: then our answer was lost.
         if not is_echo and (state.answered_at != at or now >= state.answered_s + SPACING_S / 2):
+            state.is_repeated = state.answered_at == at
             state.answered_at, state.answered_s = at, now
             self.send([path])
 

@@ -34,6 +34,7 @@ class PathState:
         "dialled",
         "distrusted",
         "heard_s",
+        "is_repeated",
         "is_stream",
         "missed",
         "overdue",
@@ -58,10 +59,16 @@ class PathState:
         self.overdue = False  # the round had to be repeated
         self.answered_at = 0  # the `at` we last answered here,
         self.answered_s = 0.0  # and when
+        self.is_repeated = False  # the peer had to repeat it, as if our answers got lost
 
     @property
     def is_usable(self) -> bool:
         return self.proven and self.missed < ROUNDS_MISSED_MAX and not self.distrusted
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether handshakes pass in one direction at most, as far as we can tell."""
+        return self.overdue or self.is_repeated
 
     @property
     def is_direct(self) -> bool:

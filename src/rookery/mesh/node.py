@@ -155,7 +155,7 @@ class Node:
         """Carry a sealed packet of our link to a member; False when no route leads there."""
         link, node = self._endpoint.links.get(hashname), node_id(hashname)
         state = None if link is None else link.paths.state(RoutePath(hashname))
-        if state is not None and state.overdue:
+        if state is not None and state.is_unanswered:
             self.transit.doubt(node, now)
         return self.transit.start(node, packet, now)
 

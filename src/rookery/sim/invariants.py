@@ -44,6 +44,7 @@ class Travels:
 
     def __init__(self, timeline: Timeline) -> None:
         self.hops = 0
+        self.hostile: set[NodeId] = set()  # members whose packets prove nothing
         self._timeline = timeline
         self.arrived: dict[bytes, float] = {}  # payloads of packets, and when they came to the end
         self._travels: dict[bytes, _Travel] = {}
@@ -51,6 +52,8 @@ class Travels:
     def seen(self, node: MeshNode, neighbour: NodeId, head: bytes, body: bytes) -> None:
         """A packet has come to a node."""
         self.hops += 1
+        if self.hostile and any(who == neighbour or who in body for who in self.hostile):
+            return
         if len(head) != HEAD_SIZE:
             raise InvariantError("a packet without a whole head")
         _, flags, hop_limit, cursor, count, _ = head

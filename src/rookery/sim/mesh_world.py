@@ -122,6 +122,13 @@ class MeshWorld(World):
         self.remove(node)
         node.is_running = False
 
+    def revoke(self, number: int, told: int) -> None:
+        """The root takes a certificate back, and tells one member."""
+        hashname = self._identities[number].hashname
+        revocation = self._root.revoke(hashname, int(EPOCH_UNIX_S + self.now))
+        self.members[told].core.tell(revocation, self.now)
+        self.members[told].due()
+
     def restart_all(self) -> None:
         """Every process, at the same moment."""
         for number in range(self.topology.size):
