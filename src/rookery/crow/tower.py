@@ -11,6 +11,7 @@ not carry is counted in `dropped`, by reason.
 """
 
 from collections import Counter
+from collections.abc import Iterable
 
 import msgspec
 
@@ -130,27 +131,26 @@ class Tower:
 
     def received(self, packet: Packet, way_back: bytes, now: float) -> None:
         """A packet from a gate, which says how an answer would come back to its sender."""
+        self.received_all((packet,), way_back, now)
+
+    def received_all(self, packets: Iterable[Packet], way_back: bytes, now: float) -> None:
+        """Packets that came the same way at the same time."""
         assert way_back, "a hop that uses nothing up could be made for ever"
-        if packet.stage + len(way_back) != len(packet.address):
-            self._forward(packet, way_back)
-            return
-        # At the end nobody needs the packet with its way back written, but only that way.
-        return_address = (packet.address[: packet.stage] + way_back)[::-1]
-        if packet.is_ack:
-            self._acknowledged(packet, return_address, now)
-            return
-        if packet.qos == 0:
-            if self._recent.is_copy(packet, return_address, now):
-                self.dropped["copy"] += 1
+        hop_size, neighbour = len(way_back), way_back[::-1]
+        for packet in packets:
+            stage = packet.stage
+            if stage + hop_size != len(packet.address):
+                self._forward(packet, way_back)
+                continue
+            # At the end nobody needs the packet with its way back written, but only that way.
+            source = neighbour + packet.address[:stage][::-1] if stage else neighbour
+            if packet.is_ack:
+                self._acknowledged(packet, source, now)
+            elif packet.qos == 1:
+                self._answer(ACK, packet, source)
+                self._notices.append(Arrived(packet, source))
             else:
-                self._notices.append(Arrived(packet, return_address))
-        elif packet.qos == 1:
-            self._answer(ACK, packet, return_address)
-            self._notices.append(Arrived(packet, return_address))
-        elif packet.qos == QOS_MAX:
-            self._arrived_once(packet, return_address, now)
-        else:
-            self.dropped["qos"] += 1
+                self._arrived(packet, source, now)
 
     @property
     def deadline(self) -> float | None:
@@ -222,10 +222,19 @@ class Tower:
         if not known:
             self.dropped["late acknowledgement"] += 1
 
-    def _arrived_once(self, packet: Packet, return_address: bytes, now: float) -> None:
-        match self._duplicates.examine(packet, return_address, now):
+    def _arrived(self, packet: Packet, source: bytes, now: float) -> None:
+        """One that must not be handed on twice."""
+        if packet.qos == 0:
+            is_copy = self._recent.is_copy(packet, source, now)
+            verdict = Verdict.COPY if is_copy else Verdict.NEW
+        elif packet.qos == QOS_MAX:
+            verdict = self._duplicates.examine(packet, source, now)
+        else:
+            self.dropped["qos"] += 1
+            return
+        match verdict:
             case Verdict.NEW:
-                self._notices.append(Arrived(packet, return_address))
+                self._notices.append(Arrived(packet, source))
             case Verdict.COPY:
                 self.dropped["copy"] += 1
             case Verdict.UNWELCOME:

@@ -13,8 +13,8 @@ class CrowRecorder:
         self.drains = 0
         self._happened = asyncio.Event()
 
-    def received(self, packet: Packet, way_back: bytes) -> None:
-        self.arrivals.append((packet, way_back))
+    def received(self, packets: list[Packet], way_back: bytes) -> None:
+        self.arrivals += [(packet, way_back) for packet in packets]
         self._happened.set()
 
     def drained(self, *, is_more: bool = False) -> None:

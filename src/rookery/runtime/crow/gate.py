@@ -27,8 +27,8 @@ _REMEMBERED_MAX = 4096  # decisions kept; anybody can ask for many with forged a
 class CrowReceiver(Protocol):
     """What a gate reports to."""
 
-    def received(self, packet: Packet, way_back: bytes) -> None:
-        """One packet came in, as it was sent; `way_back` belongs over the hop it made."""
+    def received(self, packets: list[Packet], way_back: bytes) -> None:
+        """Packets came in, as they were sent; `way_back` belongs over the hop they made."""
 
     def drained(self, *, is_more: bool = False) -> None:
         """A batch of reads is over: a good moment to send what they led to.
@@ -87,23 +87,19 @@ class Threshold:
         packet = self.read(data)
         if packet is None:
             return False
-        self._received(packet, way_back)
+        self._received([packet], way_back)
         return True
 
     def enter_all(self, datagrams: list[bytes], way_back: bytes) -> None:
         """Report every packet of several that came the same way."""
-        parse, received, counters = self._parse, self._received, self.counters
-        counters.packets_in += len(datagrams)
-        counters.bytes_in += sum(map(len, datagrams))
-        for data in datagrams:
-            try:
-                packet = parse(data)
-            except DecodeError:
-                counters.packets_in -= 1
-                counters.bytes_in -= len(data)
-                self.drop(Drop.MALFORMED)
-            else:
-                received(packet, way_back)
+        try:
+            packets = list(map(self._parse, datagrams))
+        except DecodeError:
+            packets = [packet for packet in map(self.read, datagrams) if packet is not None]
+        else:
+            self.counters.packets_in += len(packets)
+            self.counters.bytes_in += sum(map(len, datagrams))
+        self._received(packets, way_back)
 
     def read(self, data: bytes) -> Packet | None:
         """The packet in `data`, for a gate whose way back depends on it."""

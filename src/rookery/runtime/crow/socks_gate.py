@@ -151,7 +151,7 @@ class CrowSocksGate:
         if way is None:
             self.threshold.drop(Drop.MALFORMED)
             return False
-        self._receiver.received(arrived, way[::-1] + bytes([self.id]))
+        self._receiver.received([arrived], way[::-1] + bytes([self.id]))
         return True
 
     def drained(self) -> None:

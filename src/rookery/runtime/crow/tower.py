@@ -217,11 +217,12 @@ class CrowTower:
         self._senders[gate.id] = gate.send
         self._core.gates.add(gate.id)
 
-    def received(self, packet: Packet, way_back: bytes) -> None:
-        if self._full and self._is_unwelcome(packet, way_back):
-            self._core.dropped["inbox full"] += 1
-            return
-        self._core.received(packet, way_back, self.now())
+    def received(self, packets: list[Packet], way_back: bytes) -> None:
+        if self._full:
+            welcome = [each for each in packets if not self._is_unwelcome(each, way_back)]
+            self._core.dropped["inbox full"] += len(packets) - len(welcome)
+            packets = welcome
+        self._core.received_all(packets, way_back, self.now())
 
     def drained(self, *, is_more: bool = False) -> None:
         self._pump.is_behind = is_more

@@ -47,7 +47,7 @@ class CrowUdpGate:
         ip, self.port = sock.getsockname()
         self.address = udp_hop(advertised_ip(ip), self.port, gate_id)
         self._ways_back: dict[SocketAddress, bytes] = {}
-        self._targets: dict[bytes, SocketAddress | None] = {}
+        self._targets: dict[bytes, SocketAddress] = {}
         self._socket = BurstSocket(sock, self, answered_max=_ANSWERED_MAX)
 
     @classmethod
@@ -80,10 +80,7 @@ class CrowUdpGate:
     def send(self, packet: Packet) -> None:
         start = packet.stage + 1
         argument = packet.address[start : start + _ARGUMENT_SIZE]
-        try:
-            target = self._targets[argument]
-        except KeyError:
-            target = self._target(argument)
+        target = self._targets.get(argument) or self._target(argument)
         if target is None:
             self._threshold.drop(Drop.DENIED if len(argument) == _ARGUMENT_SIZE else Drop.UNFIT)
             return
@@ -129,12 +126,12 @@ class CrowUdpGate:
         return way_back
 
     def _target(self, argument: bytes) -> SocketAddress | None:
+        if len(argument) != _ARGUMENT_SIZE:
+            return None
+        ip, port = socket.inet_ntoa(argument[:4]), int.from_bytes(argument[4:], "big")
+        if not port or not self._allow.allows(ip):
+            return None
         if len(self._targets) >= ADDRESSES_MAX:
             self._targets.clear()
-        target = None
-        if len(argument) == _ARGUMENT_SIZE:
-            ip, port = socket.inet_ntoa(argument[:4]), int.from_bytes(argument[4:], "big")
-            if port and self._allow.allows(ip):
-                target = (ip, port)
-        self._targets[argument] = target
-        return target
+        self._targets[argument] = (ip, port)
+        return ip, port
