@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from rookery.mesh.echo import OUTSTANDING_MAX
+from rookery.mesh.guests import GUESTS_MAX
 from rookery.mesh.refusals import REFUSED_MAX
 from rookery.sim.mesh_node import MeshNode
 from rookery.sim.timeline import InvariantError, Timeline
@@ -155,8 +156,8 @@ class Bounds:
                 "records": (len(core.database.records), size),
                 "members": (len(core.membership.members), size),
                 "neighbours": (len(core.neighbours), size),
-                "links": (len(node.endpoint.links), 2 * size),
-                "connections": (len(node.connections), 4 * size),
+                "links": (len(node.endpoint.links), 2 * size + GUESTS_MAX),
+                "connections": (len(node.connections), 4 * len(world.hosts)),
                 "reasons": (len(core.refused), REFUSED_MAX),
                 "wishes": (len(core.linking.dialling), size),
                 "outcomes": (len(node.outcomes), OUTSTANDING_MAX * 100),
