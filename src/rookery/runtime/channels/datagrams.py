@@ -6,6 +6,7 @@ from typing import NamedTuple
 from rookery.errors import UnreachableError
 
 QUEUE_MAX = 64
+QUEUE_SIZE_MAX = 1 << 18  # bytes; a few of the largest datagrams would otherwise be megabytes
 
 
 class Datagram(NamedTuple):
@@ -20,6 +21,7 @@ class DatagramSocket(asyncio.DatagramProtocol):
     def __init__(self) -> None:
         self.dropped = 0
         self._queue: asyncio.Queue[Datagram] = asyncio.Queue(QUEUE_MAX)
+        self._queue_size = 0
         self._transport: asyncio.DatagramTransport | None = None
 
     @classmethod
@@ -52,7 +54,9 @@ class DatagramSocket(asyncio.DatagramProtocol):
             self._transport.sendto(data, to)
 
     async def receive(self) -> Datagram:
-        return await self._queue.get()
+        datagram = await self._queue.get()
+        self._queue_size -= len(datagram.data)
+        return datagram
 
     def close(self) -> None:
         if self._transport is not None:
@@ -62,10 +66,11 @@ class DatagramSocket(asyncio.DatagramProtocol):
         self._transport = transport
 
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
-        try:
-            self._queue.put_nowait(Datagram(data, str(addr[0]), int(addr[1])))
-        except asyncio.QueueFull:
+        if self._queue.full() or self._queue_size + len(data) > QUEUE_SIZE_MAX:
             self.dropped += 1
+            return
+        self._queue_size += len(data)
+        self._queue.put_nowait(Datagram(data, str(addr[0]), int(addr[1])))
 
     def error_received(self, exc: Exception) -> None:
         """Somebody is not there: for UDP that is a lost datagram and no more."""

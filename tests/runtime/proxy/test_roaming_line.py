@@ -1,0 +1,99 @@
+"""M8: a device that moves from one host to another is followed."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from rookery.errors import DeniedError, UnreachableError
+from rookery.mesh.proxy.exit_memory import Exit
+from rookery.mesh.proxy.opening import Serial
+from rookery.mesh.proxy.rules import ProxyRules
+from rookery.runtime.proxy.connector import Connector
+from rookery.runtime.proxy.devices import Devices
+from rookery.runtime.proxy.roaming_line import RoamingLine
+from rookery.runtime.proxy.service import ProxyService
+from tests.runtime.proxy.servers import Gadget
+from tests.runtime.proxy.town import ALICE, BOB, CAROL, Town
+
+
+class Hosts(Town):
+    """Bob and Carol, each with a place to plug a line in."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folders = {BOB: folder / "bob", CAROL: folder / "carol"}
+        self.services = {}
+        for hashname, place in self.folders.items():
+            place.mkdir()
+            devices = Devices(folder=str(place))
+            self.services[hashname] = ProxyService(ProxyRules.parse(["serial *"]), devices=devices)
+            self.serve(hashname, self.services[hashname].handle)
+        self.alice = Connector(self.opener(ALICE), self.exits)
+
+    def exits(self) -> list[Exit]:
+        return [Exit(name, service.services(), 1) for name, service in self.services.items()]
+
+    def plug(self, hashname: str) -> Gadget:
+        return Gadget(self.folders[hashname] / "meter")
+
+
+async def test_a_reader_follows_the_line_from_host_to_host(tmp_path: Path) -> None:
+    async with Hosts(tmp_path) as hosts:
+        meter = hosts.plug(BOB)
+        async with RoamingLine(hosts.alice, Serial("meter")) as line, asyncio.timeout(10):
+            for hashname in (CAROL, BOB, BOB, CAROL):
+                await line.write(b"?")
+                assert await meter.read(1) == b"?"
+                reading = asyncio.get_running_loop().create_task(line.read())
+                meter.write(b"4")
+                assert await reading == b"4"
+                reading = asyncio.get_running_loop().create_task(line.read())
+                await asyncio.sleep(0)
+                meter.unplug()
+                meter = hosts.plug(hashname)
+                meter.write(b"2")
+                assert await reading == b"2"
+                assert line.exit == hashname
+            assert line.found == 5
+        meter.unplug()
+
+
+async def test_what_is_written_while_it_is_away_waits(tmp_path: Path) -> None:
+    async with (
+        Hosts(tmp_path) as hosts,
+        RoamingLine(hosts.alice, Serial("meter")) as line,
+        asyncio.timeout(10),
+    ):
+        writing = asyncio.get_running_loop().create_task(line.write(b"hello"))
+        await asyncio.sleep(0.05)
+        meter = hosts.plug(CAROL)
+        await writing
+        assert await meter.read(5) == b"hello"
+        meter.unplug()
+
+
+async def test_a_line_that_stays_away_is_an_error_at_last(tmp_path: Path) -> None:
+    async with (
+        Hosts(tmp_path) as hosts,
+        RoamingLine(hosts.alice, Serial("meter"), patience_s=0.2) as line,
+    ):
+        with pytest.raises(UnreachableError, match="nowhere"):
+            await line.read()
+
+
+async def test_a_line_that_is_forbidden_is_not_waited_for(tmp_path: Path) -> None:
+    async with Hosts(tmp_path) as hosts:
+        hosts.services[BOB] = ProxyService()
+        hosts.serve(BOB, hosts.services[BOB].handle)
+        async with RoamingLine(hosts.alice, Serial("meter"), BOB) as line:
+            with pytest.raises(DeniedError):
+                await line.read()
+
+
+async def test_a_closed_line_is_looked_for_no_more(tmp_path: Path) -> None:
+    async with Hosts(tmp_path) as hosts:
+        line = RoamingLine(hosts.alice, Serial("meter"))
+        await line.close()
+        with pytest.raises(UnreachableError, match="closed"):
+            await line.read()
