@@ -14,7 +14,6 @@ from rookery.wire.tunnel_frames import (
     Data,
     Datagram,
     Frame,
-    Open,
     Opens,
     Probe,
     Reset,
@@ -41,13 +40,6 @@ def acks(draw: st.DrawFn) -> Ack:
 
 
 FRAMES: st.SearchStrategy[Frame] = st.one_of(
-    st.builds(
-        Open,
-        STREAMS,
-        st.text(max_size=60),
-        st.binary(max_size=300),
-        st.integers(0, 7),
-    ),
     st.builds(Data, STREAMS, OFFSETS, st.binary(max_size=300), st.booleans()),
     acks(),
     st.builds(Credit, U32, U64),
@@ -103,12 +95,10 @@ HEAD = head(1, is_first=False)
     [
         pytest.param(b"\x00", id="no such type"),
         pytest.param(b"\x0c", id="a type of the future"),
+        pytest.param(b"\x0b\x00\x01\x01\xff", id="not UTF-8"),
         pytest.param(bytes.fromhex("02 00000001 0000000000000000 0005 aabb"), id="too little data"),
         pytest.param(bytes.fromhex("02 00000000 0000000000000000 0000"), id="data of stream 0"),
         pytest.param(bytes.fromhex("02 00000001 ffffffffffffffff 0000"), id="beyond all offsets"),
-        pytest.param(bytes.fromhex("01 00000001 08 00 0000"), id="priority 8"),
-        pytest.param(bytes.fromhex("01 00000001 03 00 1001") + bytes(4097), id="too much meta"),
-        pytest.param(bytes.fromhex("01 00000001 03 01 0000 ff"), id="not UTF-8"),
         pytest.param(
             bytes.fromhex("04 00000001 0000000000000005 00000000 00000000 00"), id="no run"
         ),

@@ -1,6 +1,5 @@
 """Frames of a tunnel: what one packet between two ends says, one after the other.
 
-    OPEN      | 1 | stream 4 | priority 1 | service n 1 | meta n 2 | service | meta |
     DATA      | 2 | stream 4 | offset 8 | n 2 | bytes |       3 instead of 2: and then the end
     ACK       | 4 | way 4 | largest 8 | delay 4 | marks 4 | n 1 | n × (gap 4, run 4) |
     CREDIT    | 5 | stream 4 | maximum 8 |                    stream 0: all streams together
@@ -23,18 +22,16 @@ import msgspec
 from rookery.errors import DecodeError
 
 RANGES_MAX = 32
-META_SIZE_MAX = 4096
-SERVICE_SIZE_MAX = 255
 REASON_SIZE_MAX = 255
 STREAM_MAX = 2**32 - 1
 DATA_HEADER_SIZE = 15
 DATAGRAM_HEADER_SIZE = 3
-PRIORITY_MAX = 7
+ACK_HEADER_SIZE = 22
+RANGE_SIZE = 8
 
-_OPEN_TYPE, _DATA_TYPE, _FIN_TYPE, _ACK_TYPE, _CREDIT_TYPE, _OPENS_TYPE = 1, 2, 3, 4, 5, 6
+_DATA_TYPE, _FIN_TYPE, _ACK_TYPE, _CREDIT_TYPE, _OPENS_TYPE = 2, 3, 4, 5, 6
 _RESET_TYPE, _STOP_TYPE, _DATAGRAM_TYPE, _PROBE_TYPE, _CLOSE_TYPE = 7, 8, 9, 10, 11
 
-_OPEN = Struct(">BIBBH")
 _DATA = Struct(">BIQH")
 _ACK = Struct(">BIQIIB")
 _RANGE = Struct(">II")
@@ -45,22 +42,7 @@ _STOP = Struct(">BII")
 _DATAGRAM = Struct(">BH")
 _CLOSE = Struct(">BHB")
 
-_UNSIGNED_32_MAX = 2**32 - 1
 _OFFSET_MAX = 2**63
-
-
-class Open(msgspec.Struct, frozen=True, gc=False):
-    """A stream begins: whom it is for, and what its opener says about it."""
-
-    stream: int
-    service: str
-    meta: bytes = b""
-    priority: int = 3
-
-    def serialize(self) -> bytes:
-        service = self.service.encode()
-        head = _OPEN.pack(_OPEN_TYPE, self.stream, self.priority, len(service), len(self.meta))
-        return head + service + self.meta
 
 
 class Data(msgspec.Struct, frozen=True, gc=False):
@@ -171,7 +153,7 @@ class Close(msgspec.Struct, frozen=True, gc=False):
         return _CLOSE.pack(_CLOSE_TYPE, self.code, len(reason)) + reason
 
 
-Frame = Open | Data | Ack | Credit | Opens | Reset | Stop | Datagram | Probe | Close
+Frame = Data | Ack | Credit | Opens | Reset | Stop | Datagram | Probe | Close
 
 _PROBE = Probe()
 
@@ -196,17 +178,6 @@ def parse_frames(body: memoryview, at: int) -> list[Frame]:
     except (StructError, KeyError):
         raise DecodeError("not a frame of a tunnel") from None
     return frames
-
-
-def _open(body: memoryview, at: int, frames: list[Frame]) -> int:
-    _, stream, priority, service_size, meta_size = _OPEN.unpack_from(body, at)
-    at += _OPEN.size
-    service, at = _text(body, at, service_size)
-    if meta_size > META_SIZE_MAX or priority > PRIORITY_MAX or not stream:
-        raise DecodeError("an opening beyond its bounds")
-    meta, at = _taken(body, at, meta_size)
-    frames.append(Open(stream, service, bytes(meta), priority))
-    return at
 
 
 def _ack(body: memoryview, at: int, frames: list[Frame]) -> int:
@@ -289,7 +260,6 @@ def _text(body: memoryview, at: int, size: int) -> tuple[str, int]:
 
 
 _PARSERS: dict[int, Callable[[memoryview, int, list[Frame]], int]] = {
-    _OPEN_TYPE: _open,
     _ACK_TYPE: _ack,
     _CREDIT_TYPE: _credit,
     _OPENS_TYPE: _opens,

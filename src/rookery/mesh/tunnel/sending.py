@@ -44,6 +44,11 @@ class SendHalf:
         return self._buffer.end - self.sent
 
     @property
+    def held(self) -> int:
+        """Bytes that have not arrived, sent or not."""
+        return self._buffer.end - self.base
+
+    @property
     def is_over(self) -> bool:
         """The other side knows all there is to know."""
         if self.code is not None:
@@ -52,16 +57,15 @@ class SendHalf:
 
     @property
     def has_lost(self) -> bool:
-        return len(self._lost) > 0
+        """Something has to be repeated, the end perhaps."""
+        return self._fin_due or len(self._lost) > 0
 
     @property
     def is_ready(self) -> bool:
         """Something could be sent, as far as this stream is concerned."""
         if self.code is not None:
             return False
-        return (
-            self._fin_due or len(self._lost) > 0 or self.sent < min(self._buffer.end, self.credit)
-        )
+        return self.has_lost or self.sent < min(self._buffer.end, self.credit)
 
     def write(self, data: bytes, room: int) -> int:
         """How much was taken."""
@@ -90,6 +94,8 @@ class SendHalf:
 
     def next_part(self, room: int, fresh_max: int) -> Part | None:
         """What to send now: what was lost, else at most so much that never was sent."""
+        if self.code is not None:
+            return None
         if self._lost:
             start, end = self._lost.first
             end = min(end, start + room)

@@ -1,9 +1,8 @@
-"""One stream of a tunnel: two halves, and what was said when it was opened."""
+"""One stream of a tunnel: two halves and their credit."""
 
 from rookery.mesh.tunnel.credit import Window
 from rookery.mesh.tunnel.receiving import ReceiveHalf
 from rookery.mesh.tunnel.sending import SendHalf
-from rookery.wire.lob import JsonObject
 
 
 class Stream:
@@ -16,33 +15,31 @@ class Stream:
         "is_failed",
         "is_ours",
         "is_queued",
-        "meta",
-        "meta_bytes",
+        "opening",
         "priority",
         "receiving",
         "sending",
-        "service",
+        "stop_code",
         "window",
     )
 
     def __init__(self, number: int, window: Window, *, is_ours: bool) -> None:
         self.id = number
         self.is_ours = is_ours
-        self.service = ""
-        self.meta: JsonObject = {}
-        self.meta_bytes = b""
+        self.opening = b""  # as far as it came
         self.priority = 0
         self.is_announced = is_ours  # the program knows of it
         self.is_failed = False  # the program knows that, too
         self.sending = SendHalf()
         self.receiving = ReceiveHalf()
         self.window = window
+        self.stop_code = 0
         self.deficit = 0  # bytes it may send before it is another's turn
         self.is_queued = False
 
     @property
     def is_over(self) -> bool:
-        return self.is_announced and self.sending.is_over and self.receiving.is_over
+        return self.sending.is_over and self.receiving.is_over
 
     @property
     def held(self) -> int:

@@ -1,0 +1,197 @@
+"""Congestion of a way: how much may be under way on it, and how fast it may leave.
+
+    startup ── the rate stopped growing ──▶ drain ── the queue is empty ──▶ steady
+    steady ── the least round trip is old ──▶ ebb ── 0.2 s later ──▶ steady
+
+Rate based, after the idea of BBR: bandwidth is the greatest delivery rate of the last rounds,
+the round trip without queues is the least of the last seconds, and their product is what the way
+holds. A steady way tries a quarter more in one round of eight, and lets that drain in the next.
+"""
+
+from enum import Enum
+
+from rookery.mesh.tunnel.delivery import Delivery
+from rookery.mesh.tunnel.round_trip import MIN_WINDOW_S, RoundTrip
+from rookery.mesh.tunnel.way import WayKind
+
+_STARTUP_GAIN = 2.77
+_DRAIN_GAIN = 1 / _STARTUP_GAIN
+_STEADY_GAINS = (1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+_WINDOW_GAIN = 2.0
+_GROWTH = 1.25  # less than this in three rounds: the way is full
+_FULL_ROUNDS = 3
+_EBB_S = 0.2
+_WINDOW_START = {WayKind.STREAM: 262144, WayKind.DATAGRAM: 16384}
+_WINDOW_MIN_PACKETS = 4
+_QUEUE_MAX = 262144  # below a stream: enough to keep it busy,
+_QUEUE_S = 0.02  # and no more than this takes to pass
+_PACKET_S = 0.005
+_PACKET_MIN = 1100
+_PACKET_UNKNOWN = 16384
+_MARK_FACTOR = 0.85
+_LOSS_WEIGHT = 1 / 8
+_LOSS_MAX = 0.5
+_QUEUED_RTT = 1.25  # longer round trips than this many of the least show a queue
+_QUEUED_S = 0.003
+
+
+class Phase(Enum):
+    """What the way is being asked."""
+
+    STARTUP = "startup"
+    DRAIN = "drain"
+    STEADY = "steady"
+    EBB = "ebb"
+
+
+class Congestion:
+    """Window and rate of one way."""
+
+    __slots__ = (
+        "_cycle",
+        "_cycle_at",
+        "_delivered_mark",
+        "_ebb_until",
+        "_full_rate",
+        "_full_rounds",
+        "_kind",
+        "_loss",
+        "_lost_mark",
+        "_packet_max",
+        "delivery",
+        "phase",
+        "round_trip",
+        "window",
+    )
+
+    def __init__(
+        self, kind: WayKind, packet_max: int, round_trip: RoundTrip, delivery: Delivery
+    ) -> None:
+        self.phase = Phase.STARTUP
+        self.round_trip = round_trip
+        self.delivery = delivery
+        self.window = _WINDOW_START[kind]
+        self._kind = kind
+        self._packet_max = packet_max
+        self._full_rate = 0.0
+        self._full_rounds = 0
+        self._cycle = 2
+        self._cycle_at = 0.0
+        self._ebb_until = 0.0
+        self._loss = 0.0
+        self._delivered_mark = 0
+        self._lost_mark = 0
+
+    @property
+    def pacing_rate(self) -> float:
+        """Bytes per second; 0: as fast as the window allows."""
+        rate = self.delivery.rate
+        if rate == 0 or not self.round_trip.is_measured or self._kind is WayKind.STREAM:
+            return 0.0
+        return rate * self._gain / (1 - self._random_loss)
+
+    @property
+    def packet_size(self) -> int:
+        """Of head and body: what leaves so quickly that small ones need not wait long for it."""
+        rate = self.delivery.rate
+        wanted = rate * _PACKET_S if rate else _PACKET_UNKNOWN
+        return int(min(self._packet_max, max(wanted, _PACKET_MIN)))
+
+    @property
+    def _gain(self) -> float:
+        if self.phase is Phase.STARTUP:
+            return _STARTUP_GAIN
+        if self.phase is Phase.DRAIN:
+            return _DRAIN_GAIN
+        return _STEADY_GAINS[self._cycle] if self.phase is Phase.STEADY else 1.0
+
+    @property
+    def _is_queued(self) -> bool:
+        trip = self.round_trip
+        return trip.smoothed_s > trip.min_s * _QUEUED_RTT + _QUEUED_S
+
+    @property
+    def _random_loss(self) -> float:
+        """Losses without a queue are not its doing: to send less would not help."""
+        return 0.0 if self._is_queued else self._loss
+
+    def acknowledged(self, in_flight: int, now: float, *, is_new_round: bool) -> None:
+        """After each acknowledgement."""
+        if is_new_round:
+            self._count_losses()
+            if self.phase is Phase.STARTUP:
+                self._check_full(now)
+        if self.phase is Phase.DRAIN and in_flight <= self._product:
+            self._begin_steady(now)
+        self._pass_cycle(in_flight, now)
+        self._check_min(now)
+        self._set_window()
+
+    def marked(self, now: float) -> None:
+        """A relay's queue is long: send less, and let it drain."""
+        self.delivery.lower(_MARK_FACTOR)
+        if self.phase in (Phase.STARTUP, Phase.DRAIN):
+            self.phase = Phase.STEADY
+        self._cycle, self._cycle_at = 1, now
+
+    @property
+    def _product(self) -> float:
+        return self.delivery.rate * self.round_trip.min_s
+
+    def _count_losses(self) -> None:
+        delivered = self.delivery.delivered - self._delivered_mark
+        lost = self.delivery.lost - self._lost_mark
+        self._delivered_mark, self._lost_mark = self.delivery.delivered, self.delivery.lost
+        share = lost / (lost + delivered) if lost + delivered else 0.0
+        self._loss += (min(share, _LOSS_MAX) - self._loss) * _LOSS_WEIGHT
+
+    def _check_full(self, now: float) -> None:
+        # Who has little to send learns nothing of the way, unless a queue has built up even so.
+        if self.delivery.was_limited and not self._is_queued:
+            return
+        if self.delivery.rate >= self._full_rate * _GROWTH:
+            self._full_rate, self._full_rounds = self.delivery.rate, 0
+            return
+        self._full_rounds += 1
+        if self._full_rounds == _FULL_ROUNDS:
+            self.phase = Phase.DRAIN
+            if self._kind is WayKind.STREAM:  # its window alone keeps the queue short
+                self._begin_steady(now)
+
+    def _begin_steady(self, now: float) -> None:
+        self.phase = Phase.STEADY
+        self._cycle, self._cycle_at = 2, now
+
+    def _pass_cycle(self, in_flight: int, now: float) -> None:
+        if self.phase is not Phase.STEADY:
+            return
+        is_drained = self._cycle == 1 and in_flight <= self._product
+        if now - self._cycle_at > self.round_trip.min_s or is_drained:
+            self._cycle = (self._cycle + 1) % len(_STEADY_GAINS)
+            self._cycle_at = now
+
+    def _check_min(self, now: float) -> None:
+        """Now and then the queue must be let run empty, to see how short the trip is."""
+        trip = self.round_trip
+        if self.phase is Phase.EBB:
+            if now >= self._ebb_until:
+                trip.forget_min(now)
+                self._begin_steady(now)
+        elif self.phase is Phase.STEADY and now - trip.min_at > MIN_WINDOW_S:
+            self.phase = Phase.EBB
+            self._ebb_until = now + max(_EBB_S, trip.smoothed_s)
+
+    def _set_window(self) -> None:
+        product = self._product
+        least = _WINDOW_MIN_PACKETS * self.packet_size
+        if self.phase is Phase.EBB:
+            self.window = int(max(product / 2, least))
+        elif self._kind is WayKind.STREAM:
+            gain = _STARTUP_GAIN if self.phase is Phase.STARTUP else 1.0
+            queue = max(min(self.delivery.rate * _QUEUE_S, _QUEUE_MAX), least)
+            self.window = int(product * gain + queue)
+        else:
+            gain = _STARTUP_GAIN if self.phase is Phase.STARTUP else _WINDOW_GAIN
+            self.window = int(max(product * gain / (1 - self._random_loss), least))
+            if self.phase is Phase.STARTUP:
+                self.window = max(self.window, _WINDOW_START[self._kind])

@@ -1,0 +1,130 @@
+"""Outflow: what the streams of a tunnel have to send, within the credit for all of them."""
+
+from rookery.mesh.tunnel.limits import WINDOW_START, Limits
+from rookery.mesh.tunnel.sent_packet import Segment
+from rookery.mesh.tunnel.stream import Stream
+from rookery.mesh.tunnel.turns import Turns
+from rookery.wire.tunnel_frames import DATA_HEADER_SIZE, data_header
+
+Parts = list[bytes | memoryview]
+
+
+class Outflow:
+    """Bytes of many streams, turn by turn."""
+
+    __slots__ = ("_blocked", "_limits", "_spent", "_turns", "_waiting", "credit", "unsent")
+
+    def __init__(self, limits: Limits) -> None:
+        self.credit = WINDOW_START
+        self.unsent = 0  # bytes of all streams
+        self._limits = limits
+        self._spent = 0
+        self._turns = Turns()
+        self._blocked: dict[int, Stream] = {}  # wait for the tunnel's credit
+        self._waiting: dict[int, Stream] = {}  # whose programs wait for room
+
+    @property
+    def is_ready(self) -> bool:
+        return len(self._turns) > 0
+
+    @property
+    def backlog(self) -> float:
+        """Bytes that wait; endless where a program waits to write more."""
+        return float("inf") if self._waiting else self.unsent
+
+    @property
+    def credit_left(self) -> int:
+        """How much may be sent before somebody has read; of the stream whose turn it is."""
+        left = self.credit - self._spent
+        stream = self._turns.first
+        if stream is None:
+            return left
+        return min(left, stream.sending.credit - stream.sending.sent)
+
+    def write(self, stream: Stream, data: bytes) -> int:
+        """How much was taken."""
+        sending = stream.sending
+        room = min(
+            self._limits.backlog_max - sending.unsent,
+            self._limits.backlogs_max - self.unsent,
+            self._limits.window_max + self._limits.backlog_max - sending.held,
+        )
+        taken = sending.write(data, room)
+        self.unsent += taken
+        if sending.wants_room:
+            self._waiting[stream.id] = stream
+        self.changed(stream)
+        return taken
+
+    def opened(self, stream: Stream) -> None:
+        """Its opening waits."""
+        self.unsent += stream.sending.unsent
+        self.changed(stream)
+
+    def changed(self, stream: Stream) -> None:
+        """It may have something to send, or credit for it."""
+        if not stream.sending.is_ready:
+            return
+        if stream.id in self._blocked:
+            if not stream.sending.has_lost:
+                return
+            del self._blocked[stream.id]  # what is repeated needs no credit
+        self._turns.add(stream)
+
+    def granted(self, maximum: int) -> None:
+        """The tunnel's credit grew."""
+        if maximum <= self.credit:
+            return
+        self.credit = maximum
+        blocked, self._blocked = self._blocked, {}
+        for stream in blocked.values():
+            self.changed(stream)
+
+    def gave_up(self, stream: Stream, unsent: int) -> None:
+        """So much of it will never be sent."""
+        self.unsent -= unsent
+        self._blocked.pop(stream.id, None)
+        self._waiting.pop(stream.id, None)
+
+    def take_writable(self) -> list[Stream]:
+        """Streams with room again, for those who waited."""
+        if not self._waiting or self.unsent * 2 > self._limits.backlogs_max:
+            return []
+        ready = []
+        for stream in self._waiting.values():
+            sending = stream.sending
+            is_short = sending.unsent * 2 <= self._limits.backlog_max
+            if is_short and sending.held <= self._limits.window_max:
+                ready.append(stream)
+        for stream in ready:
+            del self._waiting[stream.id]
+            stream.sending.wants_room = False
+        return ready
+
+    def fill(self, room: int, parts: Parts, segments: list[Segment]) -> int:
+        """Bytes for one packet; how much of the room they take."""
+        turns, free = self._turns, room
+        while free > DATA_HEADER_SIZE:
+            stream = turns.first
+            if stream is None:
+                break
+            sending = stream.sending
+            before = sending.sent
+            size = min(free - DATA_HEADER_SIZE, turns.allowance(stream))
+            part = sending.next_part(size, self.credit - self._spent)
+            if part is None:
+                turns.drop_first()
+                if sending.is_ready:
+                    self._blocked[stream.id] = stream
+                continue
+            start, end, fin = part
+            fresh = sending.sent - before
+            self._spent += fresh
+            self.unsent -= fresh
+            parts.append(data_header(stream.id, start, end - start, fin=fin))
+            sending.views(start, end, parts)
+            segments.append((stream, start, end, fin))
+            used = end - start + DATA_HEADER_SIZE
+            free -= used
+            turns.spent(stream, used)
+        return room - free

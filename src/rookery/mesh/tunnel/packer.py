@@ -1,0 +1,133 @@
+"""Packer: writes packets for a way, with everything that has to go and fits."""
+
+from rookery.mesh.tunnel.inflow import Inflow
+from rookery.mesh.tunnel.notes import Notes
+from rookery.mesh.tunnel.outbound import Outbound
+from rookery.mesh.tunnel.outflow import Outflow, Parts
+from rookery.mesh.tunnel.sent_packet import Note, Segment, SentPacket
+from rookery.mesh.tunnel.ways import Ways
+from rookery.wire.tunnel import HEAD_SIZE, PREFIX_SIZE, prefix
+from rookery.wire.tunnel_frames import DATA_HEADER_SIZE, Probe, data_header, datagram_header
+
+Parcel = tuple[int, bytes, bytes]  # way, head, body
+
+_PROBE = Probe().serialize()
+
+
+class Packer:
+    """Acknowledgements, notes, a datagram, copies and streams, in this order, in one join."""
+
+    __slots__ = ("_inflow", "_notes", "_outflow", "_ways", "id", "is_heard")
+
+    def __init__(
+        self, number: int, ways: Ways, notes: Notes, outflow: Outflow, inflow: Inflow
+    ) -> None:
+        self.id = number
+        self.is_heard = False  # anything came from the other side
+        self._ways = ways
+        self._notes = notes
+        self._outflow = outflow
+        self._inflow = inflow
+
+    def streams(self, way: Outbound, now: float) -> tuple[Parcel | None, list[Segment]]:
+        """A packet with bytes of streams, and which; there may be none."""
+        parts, notes, free = self._begin(way, now)
+        segments: list[Segment] = []
+        if way.copies:
+            free -= _copy(way, free, parts, segments)
+        if not way.copies:
+            fresh: list[Segment] = []
+            self._outflow.fill(free, parts, fresh)
+            segments += fresh
+            return self._numbered(way, parts, notes, segments, now), fresh
+        return self._numbered(way, parts, notes, segments, now), []
+
+    def notes(self, way: Outbound, now: float) -> Parcel | None:
+        """A packet that must not wait for room."""
+        parts, notes, _ = self._begin(way, now)
+        return self._numbered(way, parts, notes, [], now)
+
+    def datagram(self, way: Outbound, data: bytes, now: float) -> Parcel | None:
+        parts: Parts = [b"", datagram_header(len(data)), data]
+        return self._numbered(way, parts, [], [], now)
+
+    def acknowledgements(self, way: Outbound, now: float) -> Parcel | None:
+        """A packet without a number, with nothing else."""
+        parts: Parts = [prefix(self.id, 0)]
+        self._acknowledge(way, parts, way.packet_size - HEAD_SIZE - PREFIX_SIZE, now)
+        return None if len(parts) == 1 else self._parcel(way, parts)
+
+    def unnumbered(self, way: Outbound, frame: bytes) -> Parcel:
+        return self._parcel(way, [prefix(self.id, 0), frame])
+
+    def _begin(self, way: Outbound, now: float) -> tuple[Parts, list[Note], int]:
+        """What every packet takes along: parts, notes among them, and the room that is left."""
+        parts: Parts = [b""]
+        free = way.packet_size - HEAD_SIZE - PREFIX_SIZE
+        free -= self._acknowledge(way, parts, free, now)
+        notes: list[Note] = []
+        if self._notes:
+            rtt_s, held = self._ways.rtt_max_s, self._inflow.held
+            for note, frame in self._notes.take(free, rtt_s, held, now):
+                notes.append(note)
+                parts.append(frame)
+                free -= len(frame)
+        if way.is_probe_due:
+            way.is_probe_due = False
+            parts.append(_PROBE)
+            free -= len(_PROBE)
+        return parts, notes, free
+
+    def _acknowledge(self, way: Outbound, parts: Parts, room: int, now: float) -> int:
+        size = 0
+        for inbound in self._ways.inbound:
+            if inbound.due_at is None:
+                continue
+            if inbound.reply_way != way.way.id and self._ways.get(inbound.reply_way) is not None:
+                continue
+            ack = inbound.ack(now, room - size)
+            if ack is not None:
+                parts.append(ack)
+                size += len(ack)
+        return size
+
+    def _numbered(
+        self, way: Outbound, parts: Parts, notes: list[Note], segments: list[Segment], now: float
+    ) -> Parcel | None:
+        if len(parts) == 1:
+            return None
+        number = way.number()
+        parts[0] = prefix(self.id, number)
+        parcel = self._parcel(way, parts)
+        way.left(SentPacket(number, len(parcel[2]) + HEAD_SIZE, now, segments, notes))
+        return parcel
+
+    def _parcel(self, way: Outbound, parts: Parts) -> Parcel:
+        head = way.head if self.is_heard else way.first_head
+        return way.way.id, head, b"".join(parts)
+
+
+def _copy(way: Outbound, room: int, parts: Parts, segments: list[Segment]) -> int:
+    """What other ways carry and has not arrived, once more; how much of the room it takes."""
+    free = room
+    while way.copies and free > DATA_HEADER_SIZE:
+        stream, start, end, fin = way.copies.popleft()
+        gaps = stream.sending.missing(start, end)
+        if not gaps:
+            if not fin or stream.sending.is_fin_known or stream.sending.code is not None:
+                continue
+            gaps = [(end, end)]
+        for index, (first, last) in enumerate(gaps):
+            stop = min(last, first + free - DATA_HEADER_SIZE)
+            if stop < last or free <= DATA_HEADER_SIZE:
+                way.copies.appendleft((stream, max(stop, first), end, fin))
+                stop = max(stop, first)
+            is_end = fin and stop == end and index == len(gaps) - 1
+            if stop > first or is_end:
+                parts.append(data_header(stream.id, first, stop - first, fin=is_end))
+                stream.sending.views(first, stop, parts)
+                segments.append((stream, first, stop, is_end))
+                free -= stop - first + DATA_HEADER_SIZE
+            if stop < last:
+                return room - free
+    return room - free

@@ -1,0 +1,26 @@
+"""Way: one of the roads between the two ends of a tunnel, as its owner describes it."""
+
+from enum import Enum
+
+import msgspec
+
+STREAM_MTU = 61440
+DATAGRAM_MTU = 1100
+
+
+class WayKind(Enum):
+    """What may happen to packets under way."""
+
+    STREAM = "stream"  # nothing while it lives: TCP from end to end
+    DATAGRAM = "datagram"  # lost, overtaken, repeated: UDP, or relays
+
+
+class Way(msgspec.Struct, frozen=True, kw_only=True):
+    """`id` names it to the other side; a number may come back after the way was down."""
+
+    id: int
+    kind: WayKind
+    mtu: int = DATAGRAM_MTU  # head and body
+    rtt_s: float = 0.1  # a guess, until it is measured
+    weight: float = 1.0  # its share when shares are prescribed
+    label: str = ""  # for those who watch
