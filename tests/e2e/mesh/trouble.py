@@ -17,8 +17,8 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from itertools import pairwise
 
 from rookery.runtime.control_lines import Do
-from rookery.runtime.snapshot import Status
-from tests.e2e.mesh.flock import Edge, Flock, edges, weather
+from rookery.runtime.snapshot import Peer
+from tests.e2e.mesh.flock import Edge, Flock, are_near, edges, weather
 from tests.e2e.mesh.lab import Lab, Weather
 from tests.e2e.mesh.pinger import Outages, Pinger
 
@@ -174,10 +174,24 @@ async def ready(flock: Flock) -> None:
         if len(links) == wanted and len(routes) == count * (count - 1):
             return
         if time.monotonic() > begun_s + READY_S:
-            states = [await bird.rows(Do.STATUS, Status) for bird in flock.alive]
-            missing = set(edges(count)) - links.keys()
-            raise TimeoutError(f"links {sorted(missing)}, {len(routes)} routes: {states}")
+            raise TimeoutError(f"{len(routes)} routes; {await _missing(flock, links)}")
         await asyncio.sleep(_POLL_S)
+
+
+async def _missing(flock: Flock, links: Collection[Edge]) -> str:
+    """What is wrong with the links that should be there and are not, from both sides."""
+    lines = []
+    for bird in flock.alive:
+        for peer in await bird.rows(Do.PEERS, Peer):
+            other = int(peer.node.name[1:])
+            is_edge = are_near(bird.number, other, len(flock.birds))
+            if is_edge and (bird.number, other) not in links:
+                ways = ", ".join(
+                    f"{way.transport} {way.address} {way.state.value} {way.last_error}"
+                    for way in peer.ways
+                )
+                lines.append(f"{bird.number} to {other} {peer.state.value}: {ways}")
+    return "; ".join(lines)
 
 
 def _is_connected(nodes: Collection[int], links: Iterable[Edge]) -> bool:
