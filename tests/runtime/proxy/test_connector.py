@@ -14,6 +14,7 @@ from rookery.errors import (
     UsageError,
 )
 from rookery.link.channels.sock import Address, Protocol
+from rookery.mesh.proxy.answer import Answer
 from rookery.mesh.proxy.exit_memory import Exit
 from rookery.mesh.proxy.fault import ConnectError, Fault
 from rookery.mesh.proxy.opening import Parity
@@ -25,6 +26,7 @@ from rookery.runtime.proxy.connection import Connection
 from rookery.runtime.proxy.connector import Connector, Proxy
 from rookery.runtime.proxy.devices import Devices
 from rookery.runtime.proxy.service import ProxyLimits, ProxyService
+from tests.runtime.message_channel_pair import until
 from tests.runtime.proxy.servers import Gadget, closed_port, echo_server, gadget, udp_echo
 from tests.runtime.proxy.town import ALICE, BOB, CAROL, DAVE, EVE, Town
 
@@ -268,6 +270,32 @@ async def test_the_loser_of_a_race_is_hung_up_on() -> None:
         async with asyncio.timeout(5):
             await held.wait()
         assert world.services[BOB].seats.taken == 0
+        connection.abort()
+
+
+async def test_of_two_that_answer_at_the_same_time_one_is_hung_up_on() -> None:
+    gate = asyncio.Event()
+
+    async def ready(stream: ByteStream) -> None:
+        await gate.wait()
+        await stream.write(Answer().serialize())
+
+    settings = RaceSettings(stagger_s=0.0)
+    async with World() as world:
+        for hashname in (BOB, CAROL):
+            world.add(hashname)
+            world.serve(hashname, ready)
+        alice = Connector(world.opener(ALICE), world.exits, settings=settings)
+        connecting = asyncio.get_running_loop().create_task(
+            alice.tcp_connect("127.0.0.1", 9, [BOB, CAROL])
+        )
+        await until(lambda: len(world.opened) == 2)
+        gate.set()
+        connection = await connecting
+        streams = dict(world.opened)
+        assert connection.exit is not None
+        assert streams.pop(connection.exit).aborted is None
+        assert [stream.aborted for stream in streams.values()] == [Fault.GONE.code]
         connection.abort()
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import shutil
 import socket
 
 import pytest
@@ -20,7 +19,6 @@ from tests.runtime.proxy.servers import closed_port, echo_server, udp_echo
 from tests.runtime.proxy.town import BOB
 
 HELLO = b"\x05\x01\x00"
-CURL = shutil.which("curl")
 
 
 def connect(host: bytes, port: int, command: int = 1) -> bytes:
@@ -319,31 +317,3 @@ async def test_a_bind_that_cannot_be_is_refused(
     ):
         heard = await client.ask(HELLO + command(2, "0.0.0.0", 0))
         assert heard == b"\x05\x00" + reply(expected)
-
-
-# --- a program that others wrote ---
-
-
-@pytest.mark.skipif(CURL is None, reason="needs curl")
-async def test_curl_gets_a_page_through_the_door() -> None:
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 6\r\nconnection: close\r\n\r\nrooks\n")
-        await writer.drain()
-        writer.close()
-
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    async with doors_world() as world, server, await socks_door(world.alice) as door:
-        page = f"http://here.example:{server.sockets[0].getsockname()[1]}/"
-        assert CURL is not None
-        process = await asyncio.create_subprocess_exec(
-            CURL,
-            "-sS",
-            "--socks5-hostname",
-            str(door.address),
-            page,
-            stdout=asyncio.subprocess.PIPE,
-        )
-        async with asyncio.timeout(20):
-            out, _ = await process.communicate()
-        assert out == b"rooks\n"

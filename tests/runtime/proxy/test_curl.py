@@ -1,0 +1,58 @@
+"""M7: a program that others wrote gets out through every door, plain and encrypted."""
+
+import asyncio
+import shutil
+import ssl
+from pathlib import Path
+
+import pytest
+
+from rookery.runtime.proxy.connect_door import connect_door
+from rookery.runtime.proxy.socks_door import socks_door
+from tests.runtime.certificate import self_signed
+from tests.runtime.proxy.doors_world import doors_world
+
+CURL = shutil.which("curl")
+PAGE = b"rooks\n" * 200_000
+
+pytestmark = pytest.mark.skipif(CURL is None, reason="needs curl")
+
+
+async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.readuntil(b"\r\n\r\n")
+    head = f"HTTP/1.1 200 OK\r\ncontent-length: {len(PAGE)}\r\nconnection: close\r\n\r\n"
+    writer.write(head.encode() + PAGE)
+    await writer.drain()
+    writer.close()
+
+
+async def curl(*arguments: str) -> bytes:
+    assert CURL is not None
+    process = await asyncio.create_subprocess_exec(
+        CURL, "-sS", "--noproxy", "", *arguments, stdout=asyncio.subprocess.PIPE
+    )
+    async with asyncio.timeout(30):
+        out, _ = await process.communicate()
+    return out
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("door_kind", ["socks", "connect"])
+async def test_curl_gets_a_page(door_kind: str, scheme: str, tmp_path: Path) -> None:
+    certificate, key = self_signed(tmp_path)
+    context = None
+    if scheme == "https":
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+    server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context)
+    port = server.sockets[0].getsockname()[1]
+    page = f"{scheme}://127.0.0.1:{port}/"
+    async with doors_world() as world, server:
+        if door_kind == "socks":
+            door, option = await socks_door(world.alice), "socks5h://"
+        else:
+            door, option = await connect_door(world.alice), "http://"
+        async with door:
+            proxy = ["--proxytunnel", "--proxy", f"{option}{door.address}"]
+            assert await curl(*proxy, "--cacert", str(certificate), page) == PAGE
+        assert len(world.town.opened) == 1
