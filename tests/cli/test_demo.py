@@ -4,7 +4,7 @@ import signal
 
 from tests.cli.program import rookery, running
 
-STEPS = ["link", "chat", "stream", "thtp", "sock", "box", "router"]
+STEPS = ["link", "chat", "stream", "thtp", "sock", "box", "router", "mesh"]
 
 
 def test_the_demo_keeps_its_promises() -> None:

@@ -4,20 +4,23 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import NamedTuple
 
+from rookery.cli.demo_gateways import gateways
 from rookery.cli.demo_world import World
-from rookery.errors import ProtocolError
+from rookery.errors import ProtocolError, UnreachableError
 from rookery.link.channels.chat_events import Said
 from rookery.link.channels.sock_rules import Rules
+from rookery.mesh.echo import Echoed
 from rookery.runtime.channels.chat import Invitation
 from rookery.runtime.channels.chat_room import ChatRoom
 from rookery.runtime.channels.stream import Stream
 from rookery.runtime.link import Link
+from rookery.runtime.node import MeshNode
 from rookery.wire.uri import LinkAddress
 
 STREAM_SIZE = 10 << 20
@@ -26,6 +29,8 @@ PAGE = b"<h1>only on 127.0.0.1</h1>"
 GREETING = "is your gateway still up?"
 REPLY = "up for 41 days"
 LETTER = b"call me when you are back"
+
+_LOOK_S = 0.005
 
 
 class Step(NamedTuple):
@@ -120,6 +125,43 @@ async def introduction(world: World) -> str:
     return f"alice knows only carol's name; the router introduces them: {_described(to_carol)}"
 
 
+async def mesh(world: World) -> str:
+    async with gateways() as (north, relays, south):
+        await _acquainted(north, south)
+        to_south = await north.link(south.hashname).up()
+        echoed = await _reaches(north, south)
+        _check(len(echoed.route) == 3, "no way over a relay")
+        used = next(each for each in relays if each.node.core.own.node == echoed.route[1])
+        began = time.perf_counter()
+        await used.stop()
+        await _reaches(north, south)
+        gap_ms = (time.perf_counter() - began) * 1000
+        spare = next(each for each in relays if each is not used)
+        _check(to_south.is_up, "the link did not survive its relay")
+    return (
+        f"north and south, whom nobody can dial, meet over {used.name}; it stops, and "
+        f"{gap_ms:.0f} ms later they meet over {spare.name}, on the same link"
+    )
+
+
+async def _acquainted(one: MeshNode, other: MeshNode) -> None:
+    """Wait until news of the one has reached the other."""
+    while True:
+        await asyncio.sleep(_LOOK_S)
+        if one.core.membership.by_hashname(other.hashname) is not None:
+            return
+
+
+async def _reaches(one: MeshNode, other: MeshNode) -> Echoed:
+    """Ping until an answer comes; the step's own time limit ends it."""
+    while True:
+        with suppress(UnreachableError):
+            echoed = await one.ping(other.hashname, timeout_s=0.2)
+            if isinstance(echoed, Echoed):
+                return echoed
+        await asyncio.sleep(_LOOK_S)
+
+
 STEPS = (
     Step("link", link),
     Step("chat", chat),
@@ -128,6 +170,7 @@ STEPS = (
     Step("sock", sock),
     Step("box", box),
     Step("router", introduction),
+    Step("mesh", mesh),
 )
 
 

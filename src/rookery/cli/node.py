@@ -46,7 +46,8 @@ class Meeting:
             name="--advertise",
             negative="",
             show_default=False,
-            help="IP:PORT that leads here from outside, where a NAT forwards it; repeat for more.",
+            help="IP:PORT that leads here from outside, where a NAT forwards it; repeat for more. "
+            "`none` where nothing does.",
         ),
     ] = ()
     peers: Annotated[
@@ -112,7 +113,7 @@ def node(
             store,
             listen=meeting.listen,
             peers=[parse_target(text) for text in meeting.peers],
-            advertise=[_advertised(text) for text in meeting.advertise],
+            advertise=_advertised(meeting.advertise),
             offsets_us=offsets_us,
         )
         async with AsyncExitStack() as stack:
@@ -168,7 +169,15 @@ def _parse_cost(text: str, members: Iterable[Member]) -> tuple[str, int]:
     return found[0].hashname, round(cost_ms * 1000)
 
 
-def _advertised(text: str) -> NetPath:
+def _advertised(texts: tuple[str, ...]) -> list[NetPath] | None:
+    if "none" not in texts:
+        return [_path(text) for text in texts]
+    if len(texts) > 1:
+        raise UsageError("either --advertise none, or addresses")
+    return None
+
+
+def _path(text: str) -> NetPath:
     try:
         path = parse_path(net_path("tcp", *parse_address(text)).json())
     except DecodeError as error:

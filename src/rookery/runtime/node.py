@@ -157,22 +157,21 @@ class MeshNode:
                         neighbour.stream_measured(path, measure, now)
             await asyncio.sleep(MEASURE_S)
 
-    async def follow_addresses(self, streams: TcpGate, *, is_advertised: bool) -> None:
+    async def follow_addresses(self, streams: TcpGate, *, is_told: bool) -> None:
         """A machine that moved need not wait for its connections to fall silent.
 
-        `is_advertised` where the operator says what leads here.
+        `is_told` unless the operator says what leads here.
         """
         known = streams.paths
         while True:
             streams.hang_up_from(lambda address: not has_address(address))
             paths = streams.paths
-            if paths != known and not _is_offline(paths):
+            if is_told and paths != known and not _is_offline(paths):
                 known = paths
                 self.mesh.gates_changed()
                 self.store.save_link(self.mesh.address)
-                if not is_advertised:
-                    settings, dialable = self.core.settings, _dialable(paths)
-                    self.core.settings = msgspec.structs.replace(settings, paths=dialable)
+                settings, dialable = self.core.settings, _dialable(paths)
+                self.core.settings = msgspec.structs.replace(settings, paths=dialable)
             await asyncio.sleep(ADDRESSES_S)
 
     # --- the realm's folder ---
@@ -204,19 +203,24 @@ async def mesh_node(
     *,
     listen: str = "127.0.0.1:0",
     peers: Iterable[LinkAddress] = (),
-    advertise: Iterable[NetPath] = (),
+    advertise: Iterable[NetPath] | None = (),
     offsets_us: Mapping[str, int] | None = None,
 ) -> AsyncIterator[MeshNode]:
-    """A member of the realm in `store`, on TCP and UDP at one address and port."""
+    """A member of the realm in `store`, on TCP and UDP at one address and port.
+
+    `advertise` is what leads here from outside, if not that address; None: nothing does, as behind
+    a NAT, so that nobody needs to try.
+    """
     dialled = {checked_hashname(peer): peer for peer in (*store.peers(), *peers)}
     dialled.pop(identity.hashname, None)
-    advertised = tuple(advertise)
+    is_hidden = advertise is None
+    advertised = tuple(advertise or ())
     async with Mesh(identity) as mesh:
         streams, datagrams = await _gates(mesh, *parse_address(listen))
         mesh.add_gate(streams)
         mesh.add_gate(datagrams)
         settings = NodeSettings(
-            paths=advertised or _dialable(streams.paths),
+            paths=advertised or (() if is_hidden else _dialable(streams.paths)),
             peers=frozenset(dialled),
             offsets_us=offsets_us or {},
         )
@@ -231,6 +235,8 @@ async def mesh_node(
         node = MeshNode(mesh, core, store)
         mesh.add_gate(RouteGate(core, mesh.now))
         mesh.house(node)
+        if is_hidden:
+            mesh.core.own_paths = ()
         serve_joins(mesh, store)
         store.save_link(mesh.address)
         for peer in dialled.values():
@@ -241,7 +247,7 @@ async def mesh_node(
                     tasks.create_task(node.keep_folder()),
                     tasks.create_task(node.measure_streams(streams)),
                     tasks.create_task(
-                        node.follow_addresses(streams, is_advertised=bool(advertised))
+                        node.follow_addresses(streams, is_told=not (advertised or is_hidden))
                     ),
                 ]
                 try:
