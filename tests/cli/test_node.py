@@ -121,12 +121,20 @@ def test_costs_name_members(two: list[Home]) -> None:
             parse_costs([wrong], members)
 
 
+def test_where_nothing_leads_no_address_is_told(alice: Home) -> None:
+    with running("node", *alice.options, "--advertise", "none") as node:
+        assert json.loads(node.line())["paths"] == []
+        node.signal(signal.SIGTERM)
+        assert node.wait(10) == 0
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (["--listen", "nonsense"], "IP:PORT"),
         (["--listen", "192.0.2.1:0"], "does not have that address"),
         (["--advertise", "nowhere:7"], "--advertise"),
+        (["--advertise", "none", "--advertise", "192.0.2.1:7"], "either --advertise none"),
         (["--peer", "nobody"], "no link and no file"),
         (["--cost", "bob=fast"], "--cost"),
         (["--metrics", "here"], "IP:PORT"),
