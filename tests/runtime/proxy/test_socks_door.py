@@ -13,6 +13,7 @@ from rookery.runtime.channels.datagrams import DatagramSocket
 from rookery.runtime.crow import socks5
 from rookery.runtime.proxy import door as door_module
 from rookery.runtime.proxy.socks_door import socks_door
+from tests.runtime.message_channel_pair import until
 from tests.runtime.proxy.clients import Client
 from tests.runtime.proxy.doors_world import doors_world
 from tests.runtime.proxy.servers import closed_port, echo_server, udp_echo
@@ -91,7 +92,7 @@ async def test_a_failure_is_told_in_the_words_of_socks(host: bytes, expected: Re
         Client(door.address) as client,
     ):
         assert await client.ask(HELLO + connect(host, port)) == b"\x05\x00" + reply(expected)
-        assert door.failed == 1
+        await until(lambda: door.failed == 1)
         assert door.last_error is not None
 
 

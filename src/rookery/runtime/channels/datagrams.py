@@ -1,6 +1,7 @@
 """A UDP socket as a queue: bounded, dropping what nobody takes in time, as UDP may."""
 
 import asyncio
+import socket
 from typing import NamedTuple
 
 from rookery.errors import UnreachableError
@@ -29,17 +30,24 @@ class DatagramSocket(asyncio.DatagramProtocol):
         """A socket that talks to one address only."""
         loop = asyncio.get_running_loop()
         try:
-            _, socket = await loop.create_datagram_endpoint(cls, remote_addr=(ip, port))
+            _, connected = await loop.create_datagram_endpoint(cls, remote_addr=(ip, port))
         except OSError as error:
             raise UnreachableError(f"udp {ip}:{port}: {error.strerror}") from error
-        return socket
+        return connected
 
     @classmethod
     async def bind(cls, ip: str, port: int) -> "DatagramSocket":
         """A socket on a local port; OSError when it is taken."""
         loop = asyncio.get_running_loop()
-        _, socket = await loop.create_datagram_endpoint(cls, local_addr=(ip, port))
-        return socket
+        _, bound = await loop.create_datagram_endpoint(cls, local_addr=(ip, port))
+        return bound
+
+    @classmethod
+    async def adopt(cls, sock: socket.socket) -> "DatagramSocket":
+        """One that is bound already, and ours from now on."""
+        loop = asyncio.get_running_loop()
+        _, adopted = await loop.create_datagram_endpoint(cls, sock=sock)
+        return adopted
 
     @property
     def address(self) -> tuple[str, int]:

@@ -1,12 +1,13 @@
 """Forwards: a local port that always leads to the same place, and a far port that leads here."""
 
 import asyncio
+import socket
 from types import TracebackType
 from typing import Self
 
-from rookery.errors import UsageError
 from rookery.link.channels.sock import Address
 from rookery.runtime.channels.datagrams import DatagramSocket
+from rookery.runtime.gates.address import bound_socket
 from rookery.runtime.proxy.byte_stream import ByteStream
 from rookery.runtime.proxy.connector import AUTO, Connector, Proxy
 from rookery.runtime.proxy.door import CONNECTIONS_MAX, LOOPBACK, Door
@@ -75,7 +76,7 @@ class UdpForward:
 
     def __init__(
         self,
-        socket: DatagramSocket,
+        local: DatagramSocket,
         connector: Connector,
         target: Address,
         proxy: Proxy,
@@ -85,7 +86,7 @@ class UdpForward:
         self.flows: Flows[tuple[str, int]] = Flows(
             connector, proxy, self._deliver, flows_max=flows_max, idle_s=idle_s
         )
-        self._socket = socket
+        self._socket = local
         self._target = target
         self._carrying = asyncio.get_running_loop().create_task(self._carry())
 
@@ -130,8 +131,5 @@ async def udp_forward(
     idle_s: float = IDLE_S,
 ) -> UdpForward:
     """Every datagram to here goes on to `target`, and the answers back."""
-    try:
-        socket = await DatagramSocket.bind(host, port)
-    except (OSError, OverflowError) as error:
-        raise UsageError(f"cannot listen on {Address(host, port)}: {error}") from error
-    return UdpForward(socket, connector, target, proxy, flows_max, idle_s)
+    sock = await bound_socket(socket.SOCK_DGRAM, host, port)
+    return UdpForward(await DatagramSocket.adopt(sock), connector, target, proxy, flows_max, idle_s)
