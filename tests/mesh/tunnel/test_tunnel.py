@@ -16,7 +16,7 @@ def test_a_stream_arrives_byte_for_byte() -> None:
     assert bytes(world.far.read[stream]) == data
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 2**16),
     loss=st.floats(0.0, 0.3),

@@ -83,12 +83,18 @@ class Congestion:
         self._lost_mark = 0
 
     @property
+    def rate(self) -> float:
+        """Bytes per second; what was measured on little traffic says little before steady."""
+        if self.phase is Phase.STARTUP:
+            return max(self.delivery.rate, _WINDOW_START[self._kind] / self.round_trip.smoothed_s)
+        return self.delivery.rate
+
+    @property
     def pacing_rate(self) -> float:
         """Bytes per second; 0: as fast as the window allows."""
-        rate = self.delivery.rate
-        if rate == 0 or not self.round_trip.is_measured or self._kind is WayKind.STREAM:
+        if not self.round_trip.is_measured or self._kind is WayKind.STREAM:
             return 0.0
-        return rate * self._gain / (1 - self._random_loss)
+        return self.rate * self._gain / (1 - self._random_loss)
 
     @property
     def packet_size(self) -> int:
@@ -136,7 +142,7 @@ class Congestion:
 
     @property
     def _product(self) -> float:
-        return self.delivery.rate * self.round_trip.min_s
+        return self.rate * self.round_trip.min_s
 
     def _count_losses(self) -> None:
         delivered = self.delivery.delivered - self._delivered_mark

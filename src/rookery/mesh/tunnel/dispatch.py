@@ -23,9 +23,9 @@ class Dispatch:
         "_outflow",
         "_packer",
         "_reinjection",
-        "_scheduler",
         "_ways",
         "has_more",
+        "scheduler",
     )
 
     def __init__(
@@ -44,7 +44,7 @@ class Dispatch:
         self._datagrams = datagrams
         self._outflow = outflow
         self._packer = packer
-        self._scheduler = scheduler
+        self.scheduler = scheduler
         self._reinjection = reinjection
 
     def flush(self, now: float) -> list[Parcel]:
@@ -58,7 +58,7 @@ class Dispatch:
             _add(batch, self._packer.datagram(*pair, now))
         self._send_streams(usable, batch, now)
         while self._notes and len(batch) < BATCH_PACKETS:
-            way = self._scheduler.nearest(usable)
+            way = self.scheduler.nearest(usable)
             if way is None:
                 break
             _add(batch, self._packer.notes(way, now))
@@ -80,7 +80,7 @@ class Dispatch:
             if way is None:
                 if not outflow.is_ready:
                     break
-                way = self._scheduler.choose(usable, outflow.backlog, outflow.credit_left, now)
+                way = self.scheduler.choose(usable, outflow.backlog, outflow.credit_left, now)
                 if way is None:
                     return
             parcel, fresh = self._packer.streams(way, now)
@@ -94,7 +94,7 @@ class Dispatch:
                 way.delivery.limited(way.in_flight)
 
     def _send_lagging(self, idle: Outbound, batch: list[Parcel], now: float) -> None:
-        if self._scheduler.mode in (Mode.REDUNDANT, Mode.SINGLE):
+        if self.scheduler.mode in (Mode.REDUNDANT, Mode.SINGLE):
             return
         if self._reinjection.of_lagging(idle, self._ways.out, now):
             while idle.copies and idle.has_room(now) and len(batch) < BATCH_PACKETS:
@@ -110,18 +110,18 @@ class Dispatch:
         """Copies for other ways: all, when every way is to carry all; else the end of a stream."""
         if not fresh:
             return
-        if self._scheduler.mode is Mode.REDUNDANT:
+        if self.scheduler.mode is Mode.REDUNDANT:
             for other in usable:
                 if other is not way:
                     other.copies.extend(fresh)
-        elif self._scheduler.mode is Mode.AUTO:
+        elif self.scheduler.mode is Mode.AUTO:
             tail = [segment for segment in fresh if _is_tail(segment)]
             if tail:
                 others = [other for other in usable if other is not way]
-                nearest = self._scheduler.nearest(others)
+                nearest = self.scheduler.nearest(others)
                 if nearest is not None:
                     nearest.copies.extend(tail)
-                    self._scheduler.decisions["the end of a stream by two ways"] += 1
+                    self.scheduler.decisions["the end of a stream by two ways"] += 1
 
     def _send_rest(self, usable: list[Outbound], batch: list[Parcel], now: float) -> None:
         """Probes and acknowledgements that found no packet to go with; they never wait."""
@@ -130,7 +130,7 @@ class Dispatch:
                 _add(batch, self._packer.notes(way, now))
         for inbound in self._ways.inbound:
             if inbound.due_at is not None and inbound.due_at <= now:
-                reply = self._ways.get(inbound.reply_way) or self._scheduler.nearest(usable)
+                reply = self._ways.get(inbound.reply_way) or self.scheduler.nearest(usable)
                 if reply is not None:
                     _add(batch, self._packer.acknowledgements(reply, now))
 

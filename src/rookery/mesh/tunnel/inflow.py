@@ -190,9 +190,7 @@ class Inflow:
     def _stopped(self, stream: Stream, code: int) -> None:
         sending = stream.sending
         if sending.code is None and not sending.is_over:
-            unsent = sending.unsent
-            sending.reset(code)
-            self._outflow.gave_up(stream, unsent)
+            self._outflow.give_up(stream, code)
             self._notes.add(NoteKind.RESET, stream.id)
             self._fail(stream, code)
 

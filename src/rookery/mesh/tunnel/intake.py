@@ -6,7 +6,6 @@ from rookery.errors import ProtocolError
 from rookery.mesh.tunnel.events import DatagramArrived, Event
 from rookery.mesh.tunnel.inflow import Inflow, OverloadError
 from rookery.mesh.tunnel.notes import Notes
-from rookery.mesh.tunnel.outflow import Outflow
 from rookery.mesh.tunnel.reinjection import Reinjection
 from rookery.mesh.tunnel.sent_packet import SentPacket
 from rookery.mesh.tunnel.ways import Ways
@@ -23,7 +22,6 @@ class Intake:
         "_events",
         "_inflow",
         "_notes",
-        "_outflow",
         "_reinjection",
         "_ways",
         "counts",
@@ -33,7 +31,6 @@ class Intake:
         self,
         ways: Ways,
         inflow: Inflow,
-        outflow: Outflow,
         notes: Notes,
         reinjection: Reinjection,
         events: list[Event],
@@ -42,7 +39,6 @@ class Intake:
         self.counts: Counter[str] = Counter()
         self._ways = ways
         self._inflow = inflow
-        self._outflow = outflow
         self._notes = notes
         self._reinjection = reinjection
         self._events = events

@@ -93,7 +93,7 @@ class Outbound:
     @property
     def rate(self) -> float:
         """Bytes per second; a guess until it is measured."""
-        return self.delivery.rate or self.congestion.window / self.round_trip.smoothed_s
+        return self.congestion.rate
 
     @property
     def packet_size(self) -> int:

@@ -56,9 +56,9 @@ class Outflow:
         self.changed(stream)
         return taken
 
-    def opened(self, stream: Stream) -> None:
-        """Its opening waits."""
-        self.unsent += stream.sending.unsent
+    def opened(self, stream: Stream, opening: bytes) -> None:
+        """What is said of it comes first, and always has room."""
+        self.unsent += stream.sending.write(opening, len(opening))
         self.changed(stream)
 
     def changed(self, stream: Stream) -> None:
@@ -80,9 +80,10 @@ class Outflow:
         for stream in blocked.values():
             self.changed(stream)
 
-    def gave_up(self, stream: Stream, unsent: int) -> None:
-        """So much of it will never be sent."""
-        self.unsent -= unsent
+    def give_up(self, stream: Stream, code: int) -> None:
+        """What waits of it will never be sent."""
+        self.unsent -= stream.sending.unsent
+        stream.sending.reset(code)
         self._blocked.pop(stream.id, None)
         self._waiting.pop(stream.id, None)
 

@@ -29,12 +29,13 @@ class Mode(Enum):
 class Scheduler:
     """Chooses, and counts its reasons."""
 
-    __slots__ = ("_single", "decisions", "mode")
+    __slots__ = ("_single", "_used", "decisions", "mode")
 
     def __init__(self, mode: Mode) -> None:
         self.mode = mode
         self.decisions: Counter[str] = Counter()
         self._single: Outbound | None = None
+        self._used: dict[int, float] = {}  # by way: bytes over its weight
 
     def nearest(self, ways: Sequence[Outbound]) -> Outbound | None:
         """For what is small and must arrive soon, whatever the windows say."""
@@ -100,11 +101,15 @@ class Scheduler:
         return min(free, key=_first)[1]
 
     def _least_used(self, ways: Sequence[Outbound], now: float) -> Outbound | None:
-        free = [way for way in ways if way.has_room(now)]
-        if not free:
+        """Who has had least of its share is waited for."""
+        newcomer = max(self._used.values(), default=0.0)
+        self._used = {way.way.id: self._used.get(way.way.id, newcomer) for way in ways}
+        way = min(ways, key=lambda way: self._used[way.way.id])
+        if not way.has_room(now):
             return None
+        self._used[way.way.id] += way.packet_size / way.way.weight
         self.decisions["by shares"] += 1
-        return min(free, key=_share)
+        return way
 
 
 def _first(pair: tuple[float, Outbound]) -> float:
@@ -113,7 +118,3 @@ def _first(pair: tuple[float, Outbound]) -> float:
 
 def _round_trip_s(way: Outbound) -> float:
     return way.round_trip.smoothed_s
-
-
-def _share(way: Outbound) -> float:
-    return way.sent_size / way.way.weight
