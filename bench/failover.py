@@ -3,7 +3,8 @@
 In network namespaces behind a relay of IP packets where that is possible; on loopback elsewhere,
 where nothing can be blocked and nobody moves. The trouble falls on what most packets pass, and its
 gap is that of the pair that waited longest; where a reset tells, of two pairs that are pinged 23
-times a second, so that all gaps are shorter by up to 45 ms. Smaller is better.
+times a second, from the last ping to the first one that was answered, so that true gaps are shorter
+by some 45 ms. Smaller is better.
 """
 
 import asyncio

@@ -4,12 +4,13 @@
                                                        unanswered: again at once
 
 An *outage* of a pair lasts from the trouble, or from its last answer if that came later, to its
-first answer after its last lost ping. Witnesses have more lanes: the longest time between two of
-their answers is never less than the true gap, and no more than 45 ms longer.
+first answer after its last lost ping. Witnesses have more lanes: the longest time in which none
+of their pings that were answered was sent is never less than the true gap, and about 45 ms longer.
 """
 
 import asyncio
 import contextlib
+import math
 import statistics
 import time
 from collections.abc import AsyncIterator, Collection, Iterable, Sequence
@@ -65,7 +66,7 @@ class Outages:
         return (
             f"{self.trouble}: {len(self.seconds)} of {self.pairs} pairs lost pings, "
             f"for {_ms(middle)} in the middle, {_ms(self.longest_s)} at most; "
-            f"witnesses were without an answer for {_ms(self.silence_s)}"
+            f"witnesses for {_ms(self.silence_s)}"
         )
 
 
@@ -134,16 +135,15 @@ class Pinger:
     async def _ping(self, pair: Edge, phase_s: float, period_s: float, patience_s: float) -> None:
         source, target = (self._flock.birds[number] for number in pair)
         history = self._history.setdefault(pair, [])
-        await asyncio.sleep(phase_s)
+        due_s = time.monotonic() // period_s * period_s + phase_s
         with contextlib.suppress(RookeryError):  # the source itself is gone
             async with connected(source.control, timeout_s=60.0) as client:
                 while target.is_alive:
+                    await asyncio.sleep(max(_PAUSE_S, due_s - time.monotonic()))
                     ping = await _one(client, target, patience_s)
                     history.append(ping)
-                    elapsed_s = ping.ended_s - ping.sent_s
-                    await asyncio.sleep(
-                        _PAUSE_S if ping.problem else max(_PAUSE_S, period_s - elapsed_s)
-                    )
+                    if not ping.problem:  # lanes keep their distance
+                        due_s += period_s * max(1, math.ceil((ping.ended_s - due_s) / period_s))
 
     def _is_steady(self, pair: Edge, since_s: float) -> bool:
         recent = [ping for ping in self._history.get(pair, ()) if ping.sent_s >= since_s]
@@ -198,10 +198,10 @@ def _outage(history: Iterable[Ping], since_s: float) -> float | None:
 
 
 def _silence(history: Iterable[Ping], since_s: float) -> float:
-    """The longest time without an answer that ended after the trouble began."""
-    answers = sorted(ping.ended_s for ping in history if not ping.problem)
+    """The longest time in which no ping was sent that was answered, and that saw the trouble."""
+    sent = sorted(ping.sent_s for ping in history if not ping.problem)
     return max(
-        (after - before for before, after in pairwise(answers) if after >= since_s), default=0.0
+        (after - before for before, after in pairwise(sent) if after >= since_s), default=0.0
     )
 
 
