@@ -20,7 +20,7 @@ from rookery.runtime.proxy.devices import Devices
 from rookery.runtime.proxy.service import ProxyLimits, ProxyService
 from rookery.runtime.proxy.splice import IdleLimits
 from tests.runtime.proxy.servers import closed_port, echo_server, gadget, udp_echo
-from tests.runtime.proxy.town import ALICE, BOB, WINDOW, Town
+from tests.runtime.proxy.town import ALICE, BOB, WINDOW, Town, pair
 
 LOCAL = ["tcp 127.0.0.0/8:*", "udp 127.0.0.0/8:*", "serial *", "bind tcp 127.0.0.1:*"]
 
@@ -360,6 +360,18 @@ async def test_all_members_together_have_a_bound_too() -> None:
         _, answer = await ask(bob.town.opener(BOB), BOB, meta)
         assert answer.fault is Fault.BUSY
         assert answer.load == 255
+
+
+@pytest.mark.parametrize("kind", ["tcp", "udp"])
+async def test_a_member_without_room_for_the_answer_loses_its_seat(kind: str) -> None:
+    service = ProxyService(ProxyRules.parse(LOCAL), limits=ProxyLimits(dial_s=0.1))
+    async with echo_server() as port:
+        near, far = pair(ALICE, BOB, {"type": kind, "host": "127.0.0.1", "port": port})
+        near.inbox += bytes(WINDOW)
+        async with asyncio.timeout(5):
+            await service.handle(far)
+        assert near.aborted == Fault.TIMEOUT.code
+        assert service.seats.taken == 0
 
 
 async def test_refusals_themselves_are_bounded() -> None:

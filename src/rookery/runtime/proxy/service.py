@@ -12,7 +12,7 @@ from errno import EADDRINUSE
 
 import msgspec
 
-from rookery.errors import CongestionError, DecodeError, LocalError, RookeryError
+from rookery.errors import ChannelError, CongestionError, DecodeError, LocalError, RookeryError
 from rookery.link.channels.sock import Address, Protocol
 from rookery.link.channels.sock_rules import Listener
 from rookery.mesh.proxy.answer import Answer
@@ -100,7 +100,7 @@ class ProxyService:
 
     async def _hand_over(self, stream: ByteStream, serve: Serve) -> None:
         try:
-            await stream.write(Answer().serialize())
+            await self._connected(stream, None)
             await serve(stream)
         except RookeryError:  # there was an answer, so there is nothing more to say
             stream.abort(Fault.GONE.code)
@@ -132,7 +132,13 @@ class ProxyService:
             self._refusing -= 1
 
     async def _connected(self, stream: ByteStream, reached: Address | None) -> None:
-        await stream.write(Answer(None, reached, self.seats.load).serialize())
+        """A member that leaves no room even for the answer does not keep its seat."""
+        try:
+            async with asyncio.timeout(self.limits.dial_s):
+                await stream.write(Answer(None, reached, self.seats.load).serialize())
+        except TimeoutError as error:
+            stream.abort(Fault.TIMEOUT.code)
+            raise ChannelError("nobody takes the answer") from error
 
     async def _join(self, stream: ByteStream, physical: Closable, reached: Address | None) -> None:
         try:
