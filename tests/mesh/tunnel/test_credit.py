@@ -9,11 +9,11 @@ CAP = 16 * WINDOW_START
 def test_nothing_is_told_until_a_quarter_of_the_window_was_read() -> None:
     window = Window(CAP, 0.0)
     window.consumed = WINDOW_START // 4 - 1
-    assert not window.is_due
+    assert not window.is_due()
     window.consumed += 1
-    assert window.is_due
+    assert window.is_due()
     assert window.tell(1.0, 0.1) == WINDOW_START + WINDOW_START // 4
-    assert not window.is_due
+    assert not window.is_due()
 
 
 def test_a_quick_reader_gets_twice_what_it_reads_in_a_round_trip() -> None:
@@ -44,6 +44,7 @@ def test_a_slow_reader_gets_no_more() -> None:
 
 def test_what_is_held_for_one_stream_is_granted_to_the_others_up_to_the_cap() -> None:
     window = Window(CAP, 0.0)
+    assert window.is_due(held=WINDOW_START // 4)
     assert window.tell(0.0, 0.1, held=500) == WINDOW_START + 500
     assert window.tell(0.0, 0.1, held=CAP) == CAP
     assert window.tell(0.0, 0.1) == CAP

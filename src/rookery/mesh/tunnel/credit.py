@@ -18,9 +18,10 @@ class Window:
         self._mark_at = now
         self._mark_read = 0
 
-    @property
-    def is_due(self) -> bool:
-        return (self.consumed + self.size - self.maximum) * _TELL_SHARE >= self.size
+    def is_due(self, held: int = 0) -> bool:
+        """There is much more to grant than was told."""
+        window = min(self.size + held, self._cap)
+        return (self.consumed + window - self.maximum) * _TELL_SHARE >= self.size
 
     def tell(self, now: float, rtt_s: float, held: int = 0) -> int:
         """The maximum to tell; `held`: bytes that wait for readers who may never come."""

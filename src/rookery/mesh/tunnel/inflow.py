@@ -87,9 +87,9 @@ class Inflow:
         window = stream.window
         self.window.consumed += stream.receiving.read_to - window.consumed
         window.consumed = stream.receiving.read_to
-        if window.is_due:
+        if window.is_due():
             self._notes.add(NoteKind.CREDIT, stream.id)
-        if self.window.is_due:
+        if self.window.is_due(self.held):
             self._notes.add(NoteKind.CREDIT)
 
     def forget_if_over(self, stream: Stream) -> None:
@@ -149,6 +149,8 @@ class Inflow:
         if self._received + grown > self.window.maximum:
             raise ProtocolError("more of all streams than was granted")
         self._received += grown
+        if self.window.is_due(self.held):
+            self._notes.add(NoteKind.CREDIT)
 
     def _read_opening(self, stream: Stream) -> None:
         """The first bytes are not for the program; it hears of the stream once they are there."""
