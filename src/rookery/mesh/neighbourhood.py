@@ -24,6 +24,7 @@ from rookery.mesh.neighbour import Neighbour, QueueSize
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.frames import MEMBER
 from rookery.wire.node_id import NodeId, node_id
+from rookery.wire.record import LOSS_MAX, RecordLink, rate_code
 
 REPEAT_S_MIN = 1.0
 REPEAT_S_MAX = 64.0
@@ -81,14 +82,14 @@ class Neighbourhood:
             return None
         return neighbour
 
-    def costs(self, now: float) -> dict[NodeId, int]:
-        """Those that carry packets, and what their links cost."""
-        costs = {
-            node: neighbour.cost_us(now)
-            for node, neighbour in self._neighbours.items()
-            if neighbour.state in _CARRYING
-        }
-        return {node: cost for node, cost in costs.items() if cost is not None}
+    def record_links(self, now: float) -> list[RecordLink]:
+        """Those that carry packets, and what their links are worth."""
+        links = []
+        for node, neighbour in self._neighbours.items():
+            if neighbour.state in _CARRYING and (cost_us := neighbour.cost_us(now)) is not None:
+                loss, rate = neighbour.loss(now), neighbour.rate(now) or 0.0
+                links.append(RecordLink(node, 0, cost_us, round(LOSS_MAX * loss), rate_code(rate)))
+        return links
 
     def notice_traffic(self, now: float) -> None:
         """Links whose channels are in use are watched as closely as those that relay."""

@@ -9,12 +9,11 @@ out through the endpoint's links, everything else through `take`. It joins the p
 rules of its own but one: a frame is taken only from a neighbour, over a path of its own.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 
 import msgspec
 
-from rookery.errors import DecodeError, ProtocolError, RemoteError, UnreachableError, UsageError
+from rookery.errors import DecodeError, ProtocolError, RemoteError, UnreachableError
 from rookery.identity import signing
 from rookery.identity.signing import Verify
 from rookery.link.endpoint import Endpoint
@@ -28,7 +27,6 @@ from rookery.link.events import (
 )
 from rookery.link.link import ROOKERY_CSID, Link
 from rookery.mesh.database import Database
-from rookery.mesh.datagrams import Fate
 from rookery.mesh.echo import Outcome
 from rookery.mesh.explanation import CONTRADICTED, SILENT, Explanation, Remark
 from rookery.mesh.flooding import FRAME_TYPES, Flooding, FloodLimits
@@ -37,6 +35,7 @@ from rookery.mesh.linking import Linking
 from rookery.mesh.membership import Member, Membership
 from rookery.mesh.neighbour import Neighbour, QueueSize
 from rookery.mesh.neighbourhood import Neighbourhood
+from rookery.mesh.post import DatagramArrived, Post
 from rookery.mesh.publisher import Publisher
 from rookery.mesh.refusals import Refusals
 from rookery.mesh.route import Policy
@@ -49,7 +48,6 @@ from rookery.wire.frames import BESIDE, DATAGRAM, FORWARD, MEMBER, PING, PONG
 from rookery.wire.lob import Packet
 from rookery.wire.node_id import NodeId, node_id
 from rookery.wire.path import NetPath, Path, RoutePath
-from rookery.wire.record import LOSS_MAX, RecordLink, rate_code
 
 LINKS_MAX = 256
 
@@ -69,13 +67,6 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     links_max: int = LINKS_MAX
     policy: Policy = msgspec.field(default_factory=Policy)
     flood: FloodLimits = msgspec.field(default_factory=FloodLimits)
-
-
-class DatagramArrived(msgspec.Struct, frozen=True):
-    """A program's datagram, from a member."""
-
-    hashname: str
-    payload: bytes
 
 
 MeshEvent = Outcome | DatagramArrived
@@ -111,6 +102,7 @@ class Node:
             epoch=epoch,
             now=now,
             records=self.database.records,
+            services=settings.services,
         )
         self.graph = Graph(self._may_relay, own.node)
         self.table = RouteTable(self.graph, own.node, settings.policy)
@@ -129,10 +121,9 @@ class Node:
             self.neighbourhood.neighbours,
             settings.links_max,
         )
-        self.routed: Counter[tuple[DatagramClass, bool]] = Counter()  # datagrams; whether they went
+        self.post = Post(endpoint.links, membership, self.neighbourhood, self.transit)
         self.refused = Refusals()
         self._endpoint = endpoint
-        self._events: list[MeshEvent] = []
         self._members_at = self._costs_at = now
         endpoint.frame_reader = self.frame_received
         endpoint.streams_first = True
@@ -167,24 +158,8 @@ class Node:
         datagram_class: DatagramClass = DatagramClass.FALLBACK,
         deadline_s: float | None = None,
     ) -> bool:
-        """A program's datagram for a member, as its class allows; whether it was sent.
-
-        UsageError when it is larger than its class allows anywhere.
-        """
-        neighbour = self.neighbourhood.get(hashname)
-        if neighbour is not None and self.transit.usable(neighbour.member.node):
-            fate = neighbour.send(_DATAGRAM, payload, now, datagram_class, deadline_s)
-            if fate is Fate.TOO_LARGE:
-                text = f"a datagram of {len(payload)} bytes is too large"
-                raise UsageError(f"{text} for class {datagram_class.name.lower()}")
-            return fate.is_sent
-        link = self._endpoint.links.get(hashname)
-        packet = None if link is None else link.sealed_frame(_DATAGRAM, payload)
-        if packet is None:
-            raise UnreachableError(f"there is no link to {hashname[:8]}")
-        sent = self.transit.start(node_id(hashname), packet, now, datagram_class)
-        self.routed[datagram_class, sent] += 1
-        return sent
+        """A program's datagram for a member, as its class allows; whether it was sent."""
+        return self.post.send(hashname, payload, now, datagram_class, deadline_s)
 
     def ping(
         self,
@@ -264,7 +239,7 @@ class Node:
     def _take_frame(self, link: Link, path: Path, head: bytes, body: bytes, now: float) -> None:
         frame_type = head[0]
         if frame_type == DATAGRAM:
-            self._datagram_received(link, path, body, now)
+            self.post.received(link, path, body, now)
             return
         if isinstance(path, RoutePath):
             raise ProtocolError("a neighbour's frame by way of others")
@@ -293,14 +268,6 @@ class Node:
         self.linking.linked(member)
         if is_news:
             self.tell(certificate, now)
-
-    def _datagram_received(self, link: Link, path: Path, body: bytes, now: float) -> None:
-        if not self._knows(link.hashname):
-            raise ProtocolError("a datagram of no member")
-        neighbour = self.neighbourhood.get(link.hashname)
-        if neighbour is not None:
-            neighbour.carried(now, size_in=len(body), path=path)
-        self._events.append(DatagramArrived(link.hashname, body))
 
     def _deliver(self, origin: NodeId, packet: bytes, now: float) -> None:
         """A packet that came through the mesh is for the link with whoever sent it."""
@@ -352,31 +319,16 @@ class Node:
 
     def take(self) -> list[MeshEvent]:
         """What there is to tell, oldest first."""
-        events = [*self._events, *self.transit.echoes.take()]
-        self._events.clear()
-        return events
+        return [*self.post.take(), *self.transit.echoes.take()]
 
     def _links_changed(self, now: float) -> None:
         unix_s = self._endpoint.wall(now)
-        costs = self.neighbourhood.costs(now)
-        links = self._record_links(costs, now)
+        links = self.neighbourhood.record_links(now)
         record = self.publisher.update(links, self.settings.paths, now, unix_s)
         self.table.changed(self.graph.claim(self.own.node, self.publisher.costs))
-        self.flooding.neighbours_changed(costs, now)
+        self.flooding.neighbours_changed({link.peer: link.cost_us for link in links}, now)
         if record is not None:
             self.flooding.publish(record, now, unix_s)
-
-    def _record_links(self, costs: Mapping[NodeId, int], now: float) -> list[RecordLink]:
-        return [
-            RecordLink(
-                node,
-                0,
-                cost_us,
-                round(LOSS_MAX * self.neighbours[node].loss(now)),
-                rate_code(self.neighbours[node].rate(now) or 0.0),
-            )
-            for node, cost_us in costs.items()
-        ]
 
     def _members_changed(self, now: float) -> None:
         """Let go of those who are members no more, and see who may relay now."""

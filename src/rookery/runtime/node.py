@@ -19,7 +19,8 @@ from rookery.errors import RemoteError, UnreachableError, UsageError
 from rookery.identity.identity import Identity
 from rookery.link.events import Event
 from rookery.mesh.echo import TIMEOUT_S, Echoed, EchoFailed, EchoLost, Outcome
-from rookery.mesh.node import DatagramArrived, Node, NodeSettings
+from rookery.mesh.node import Node, NodeSettings
+from rookery.mesh.post import DatagramArrived
 from rookery.runtime.create import parse_address
 from rookery.runtime.gates.address import has_address
 from rookery.runtime.gates.gate import Receiver

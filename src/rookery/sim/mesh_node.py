@@ -9,8 +9,9 @@ from rookery.link.events import ChannelChanged, ChannelOpened, Event, HangUp, Tr
 from rookery.link.link import Link
 from rookery.mesh.echo import Outcome
 from rookery.mesh.membership import Membership
-from rookery.mesh.node import DatagramArrived, NodeSettings
 from rookery.mesh.node import Node as MeshCore
+from rookery.mesh.node import NodeSettings
+from rookery.mesh.post import DatagramArrived
 from rookery.sim.node import Node
 from rookery.wire.frames import FORWARD
 from rookery.wire.node_id import NodeId

@@ -1,0 +1,84 @@
+"""Post: datagrams of programs, from member to member, as their class allows (M11).
+
+To a neighbour the session decides for each of them: UDP, TCP, or neither. To anybody else it is
+sealed for the member at the far end and carried along a route; there each hop decides alike.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import msgspec
+
+from rookery.errors import ProtocolError, UnreachableError, UsageError
+from rookery.link.link import Link
+from rookery.mesh.datagrams import Fate
+from rookery.mesh.membership import Membership
+from rookery.mesh.neighbourhood import Neighbourhood
+from rookery.mesh.transit import Transit
+from rookery.wire.datagram_class import DatagramClass
+from rookery.wire.frames import DATAGRAM
+from rookery.wire.node_id import node_id
+from rookery.wire.path import Path
+
+_HEAD = bytes([DATAGRAM])
+
+
+class DatagramArrived(msgspec.Struct, frozen=True):
+    """A program's datagram, from a member."""
+
+    hashname: str
+    payload: bytes
+
+
+class Post:
+    """What programs send, and what came for them."""
+
+    def __init__(
+        self,
+        links: Mapping[str, Link],
+        membership: Membership,
+        neighbourhood: Neighbourhood,
+        transit: Transit,
+    ) -> None:
+        self.routed: Counter[tuple[DatagramClass, bool]] = Counter()  # and whether they went
+        self._links = links
+        self._membership = membership
+        self._neighbourhood = neighbourhood
+        self._transit = transit
+        self._arrived: list[DatagramArrived] = []
+
+    def send(
+        self,
+        hashname: str,
+        payload: bytes,
+        now: float,
+        datagram_class: DatagramClass,
+        deadline_s: float | None,
+    ) -> bool:
+        """Whether it was sent; UsageError when it is larger than its class allows anywhere."""
+        neighbour = self._neighbourhood.get(hashname)
+        if neighbour is not None and self._transit.usable(neighbour.member.node):
+            fate = neighbour.send(_HEAD, payload, now, datagram_class, deadline_s)
+            if fate is Fate.TOO_LARGE:
+                text = f"a datagram of {len(payload)} bytes is too large"
+                raise UsageError(f"{text} for class {datagram_class.name.lower()}")
+            return fate.is_sent
+        link = self._links.get(hashname)
+        packet = None if link is None else link.sealed_frame(_HEAD, payload)
+        if packet is None:
+            raise UnreachableError(f"there is no link to {hashname[:8]}")
+        sent = self._transit.start(node_id(hashname), packet, now, datagram_class)
+        self.routed[datagram_class, sent] += 1
+        return sent
+
+    def received(self, link: Link, path: Path, payload: bytes, now: float) -> None:
+        if self._membership.by_hashname(link.hashname) is None:
+            raise ProtocolError("a datagram of no member")
+        neighbour = self._neighbourhood.get(link.hashname)
+        if neighbour is not None:
+            neighbour.carried(now, size_in=len(payload), path=path)
+        self._arrived.append(DatagramArrived(link.hashname, payload))
+
+    def take(self) -> list[DatagramArrived]:
+        arrived, self._arrived = self._arrived, []
+        return arrived
