@@ -59,7 +59,10 @@ class Congestion:
         "_lost_mark",
         "_packet_max",
         "delivery",
+        "pacing_rate",  # bytes per second; 0: as fast as the window allows
+        "packet_size",  # of head and body: so quickly gone that small ones need not wait long
         "phase",
+        "rate",  # bytes per second, a guess at first
         "round_trip",
         "window",
     )
@@ -81,27 +84,7 @@ class Congestion:
         self._loss = 0.0
         self._delivered_mark = 0
         self._lost_mark = 0
-
-    @property
-    def rate(self) -> float:
-        """Bytes per second; what was measured on little traffic says little before steady."""
-        if self.phase is Phase.STARTUP:
-            return max(self.delivery.rate, _WINDOW_START[self._kind] / self.round_trip.smoothed_s)
-        return self.delivery.rate
-
-    @property
-    def pacing_rate(self) -> float:
-        """Bytes per second; 0: as fast as the window allows."""
-        if not self.round_trip.is_measured or self._kind is WayKind.STREAM:
-            return 0.0
-        return self.rate * self._gain / (1 - self._random_loss)
-
-    @property
-    def packet_size(self) -> int:
-        """Of head and body: what leaves so quickly that small ones need not wait long for it."""
-        rate = self.delivery.rate
-        wanted = rate * _PACKET_S if rate else _PACKET_UNKNOWN
-        return int(min(self._packet_max, max(wanted, _PACKET_MIN)))
+        self._renew()
 
     @property
     def _gain(self) -> float:
@@ -131,7 +114,7 @@ class Congestion:
             self._begin_steady(now)
         self._pass_cycle(in_flight, now)
         self._check_min(now)
-        self._set_window()
+        self._renew()
 
     def marked(self, now: float) -> None:
         """A relay's queue is long: send less, and let it drain."""
@@ -139,6 +122,7 @@ class Congestion:
         if self.phase in (Phase.STARTUP, Phase.DRAIN):
             self.phase = Phase.STEADY
         self._cycle, self._cycle_at = 1, now
+        self._renew()
 
     @property
     def _product(self) -> float:
@@ -186,6 +170,21 @@ class Congestion:
         elif self.phase is Phase.STEADY and now - trip.min_at > MIN_WINDOW_S:
             self.phase = Phase.EBB
             self._ebb_until = now + max(_EBB_S, trip.smoothed_s)
+
+    def _renew(self) -> None:
+        """The numbers that every packet asks for."""
+        measured = self.delivery.rate
+        self.rate = measured
+        if self.phase is Phase.STARTUP:
+            # What was measured on little traffic says little.
+            self.rate = max(measured, _WINDOW_START[self._kind] / self.round_trip.smoothed_s)
+        size = measured * _PACKET_S if measured else _PACKET_UNKNOWN
+        self.packet_size = int(min(self._packet_max, max(size, _PACKET_MIN)))
+        self.pacing_rate = 0.0
+        if self.round_trip.is_measured and self._kind is WayKind.DATAGRAM:
+            self.pacing_rate = self.rate * self._gain / (1 - self._random_loss)
+        if self.round_trip.is_measured:
+            self._set_window()
 
     def _set_window(self) -> None:
         product = self._product

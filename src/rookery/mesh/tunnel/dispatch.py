@@ -10,8 +10,30 @@ from rookery.mesh.tunnel.scheduler import Mode, Scheduler
 from rookery.mesh.tunnel.sent_packet import Segment
 from rookery.mesh.tunnel.ways import Ways
 
-BATCH_PACKETS = 64  # then others get a turn
+BATCH_PACKETS = 64  # then others get a turn,
+BATCH_SIZE = 262144  # and what was written is still in the processor's cache
 TAIL_SIZE = 32768  # of a stream that ends: sent by two ways
+
+_BURST_S = 0.002
+
+
+class Batch:
+    """Packets of one flush, as long as it is not full."""
+
+    __slots__ = ("parcels", "size")
+
+    def __init__(self) -> None:
+        self.parcels: list[Parcel] = []
+        self.size = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self.size >= BATCH_SIZE or len(self.parcels) >= BATCH_PACKETS
+
+    def add(self, parcel: Parcel | None) -> None:
+        if parcel is not None:
+            self.parcels.append(parcel)
+            self.size += len(parcel[2])
 
 
 class Dispatch:
@@ -49,22 +71,22 @@ class Dispatch:
 
     def flush(self, now: float) -> list[Parcel]:
         """A bounded batch."""
-        batch: list[Parcel] = []
+        batch = Batch()
         usable = self._ways.usable
-        while self._datagrams and len(batch) < BATCH_PACKETS:
+        while self._datagrams and not batch.is_full:
             pair = self._datagrams.next_for(usable, now)
             if pair is None:
                 break
-            _add(batch, self._packer.datagram(*pair, now))
+            batch.add(self._packer.datagram(*pair, now))
         self._send_streams(usable, batch, now)
-        while self._notes and len(batch) < BATCH_PACKETS:
+        while self._notes and not batch.is_full:
             way = self.scheduler.nearest(usable)
             if way is None:
                 break
-            _add(batch, self._packer.notes(way, now))
-        self.has_more = len(batch) >= BATCH_PACKETS
+            batch.add(self._packer.notes(way, now))
+        self.has_more = batch.is_full
         self._send_rest(usable, batch, now)
-        return batch
+        return batch.parcels
 
     def wake_at(self, now: float) -> float | None:
         """When the pace allows what waits now."""
@@ -73,9 +95,12 @@ class Dispatch:
         later = [way.paced_at for way in self._ways.usable if way.has_window]
         return min((at for at in later if at > now), default=None)
 
-    def _send_streams(self, usable: list[Outbound], batch: list[Parcel], now: float) -> None:
+    def _send_streams(self, usable: list[Outbound], batch: Batch, now: float) -> None:
         outflow = self._outflow
-        while len(batch) < BATCH_PACKETS:
+        if len(usable) == 1:
+            self._send_all(usable[0], batch, now)
+            return
+        while not batch.is_full:
             way = self._with_copies(usable, now)
             if way is None:
                 if not outflow.is_ready:
@@ -83,22 +108,39 @@ class Dispatch:
                 way = self.scheduler.choose(usable, outflow.backlog, outflow.credit_left, now)
                 if way is None:
                     return
-            parcel, fresh = self._packer.streams(way, now)
-            _add(batch, parcel)
-            if len(usable) > 1:
-                self._double(way, usable, fresh)
+            self._send_burst(way, usable, batch, now)
         for way in usable:
-            if len(usable) > 1 and way.has_room(now) and len(batch) < BATCH_PACKETS:
+            if way.has_room(now) and not batch.is_full:
                 self._send_lagging(way, batch, now)
             if way.has_room(now):
                 way.delivery.limited(way.in_flight)
 
-    def _send_lagging(self, idle: Outbound, batch: list[Parcel], now: float) -> None:
+    def _send_burst(self, way: Outbound, usable: list[Outbound], batch: Batch, now: float) -> None:
+        """One choice is good for what leaves within a moment."""
+        end = batch.size
+        if self.scheduler.mode is Mode.AUTO:
+            end += int(way.rate * _BURST_S)
+        while not batch.is_full:
+            parcel, fresh = self._packer.streams(way, now)
+            batch.add(parcel)
+            self._double(way, usable, fresh)
+            if batch.size >= end or not self._outflow.is_ready or not way.has_room(now):
+                break
+
+    def _send_all(self, way: Outbound, batch: Batch, now: float) -> None:
+        """Where there is no choice."""
+        while way.has_room(now) and not batch.is_full:
+            if not way.copies and not self._outflow.is_ready:
+                way.delivery.limited(way.in_flight)
+                return
+            batch.add(self._packer.streams(way, now)[0])
+
+    def _send_lagging(self, idle: Outbound, batch: Batch, now: float) -> None:
         if self.scheduler.mode in (Mode.REDUNDANT, Mode.SINGLE):
             return
         if self._reinjection.of_lagging(idle, self._ways.out, now):
-            while idle.copies and idle.has_room(now) and len(batch) < BATCH_PACKETS:
-                _add(batch, self._packer.streams(idle, now)[0])
+            while idle.copies and idle.has_room(now) and not batch.is_full:
+                batch.add(self._packer.streams(idle, now)[0])
 
     def _with_copies(self, usable: list[Outbound], now: float) -> Outbound | None:
         for way in usable:
@@ -123,21 +165,16 @@ class Dispatch:
                     nearest.copies.extend(tail)
                     self.scheduler.decisions["the end of a stream by two ways"] += 1
 
-    def _send_rest(self, usable: list[Outbound], batch: list[Parcel], now: float) -> None:
+    def _send_rest(self, usable: list[Outbound], batch: Batch, now: float) -> None:
         """Probes and acknowledgements that found no packet to go with; they never wait."""
         for way in self._ways.out:
             if way.is_probe_due:
-                _add(batch, self._packer.notes(way, now))
+                batch.add(self._packer.notes(way, now))
         for inbound in self._ways.inbound:
             if inbound.due_at is not None and inbound.due_at <= now:
                 reply = self._ways.get(inbound.reply_way) or self.scheduler.nearest(usable)
                 if reply is not None:
-                    _add(batch, self._packer.acknowledgements(reply, now))
-
-
-def _add(batch: list[Parcel], parcel: Parcel | None) -> None:
-    if parcel is not None:
-        batch.append(parcel)
+                    batch.add(self._packer.acknowledgements(reply, now))
 
 
 def _is_tail(segment: Segment) -> bool:

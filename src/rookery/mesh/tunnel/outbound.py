@@ -103,7 +103,7 @@ class Outbound:
     # --- sending ---
 
     def has_room(self, now: float) -> bool:
-        return self.in_flight < self.congestion.window and self._next_at <= now + _BURST_S
+        return self._next_at <= now + _BURST_S and self.in_flight < self.congestion.window
 
     @property
     def has_window(self) -> bool:
@@ -146,7 +146,8 @@ class Outbound:
         self.last_sent_at = now
         rate = self.congestion.pacing_rate
         if rate:
-            self._next_at = max(self._next_at, now) + packet.size / rate
+            began = self._next_at if self._next_at > now else now
+            self._next_at = began + packet.size / rate
         if self._probe_at is None:
             self._probe_at = now + self.patience_s
 

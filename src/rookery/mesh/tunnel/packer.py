@@ -32,15 +32,15 @@ class Packer:
     def streams(self, way: Outbound, now: float) -> tuple[Parcel | None, list[Segment]]:
         """A packet with bytes of streams, and which; there may be none."""
         parts, notes, free = self._begin(way, now)
-        segments: list[Segment] = []
-        if way.copies:
-            free -= _copy(way, free, parts, segments)
+        fresh: list[Segment] = []
         if not way.copies:
-            fresh: list[Segment] = []
             self._outflow.fill(free, parts, fresh)
-            segments += fresh
-            return self._numbered(way, parts, notes, segments, now), fresh
-        return self._numbered(way, parts, notes, segments, now), []
+            return self._numbered(way, parts, notes, fresh, now), fresh
+        segments: list[Segment] = []
+        free -= _copy(way, free, parts, segments)
+        if not way.copies:
+            self._outflow.fill(free, parts, fresh)
+        return self._numbered(way, parts, notes, segments + fresh, now), fresh
 
     def notes(self, way: Outbound, now: float) -> Parcel | None:
         """A packet that must not wait for room."""
@@ -63,7 +63,7 @@ class Packer:
     def _begin(self, way: Outbound, now: float) -> tuple[Parts, list[Note], int]:
         """What every packet takes along: parts, notes among them, and the room that is left."""
         parts: Parts = [b""]
-        free = way.packet_size - HEAD_SIZE - PREFIX_SIZE
+        free = way.congestion.packet_size - HEAD_SIZE - PREFIX_SIZE
         free -= self._acknowledge(way, parts, free, now)
         notes: list[Note] = []
         if self._notes:

@@ -47,8 +47,6 @@ class Scheduler:
         self, ways: Sequence[Outbound], backlog: float, credit: int, now: float
     ) -> Outbound | None:
         """The way for the next packet of streams; None: it is better to wait."""
-        if len(ways) == 1:
-            return ways[0] if ways[0].has_room(now) else None
         if not ways:
             return None
         match self.mode:

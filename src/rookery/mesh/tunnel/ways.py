@@ -1,5 +1,7 @@
 """Ways of a tunnel: those out that are up, those in that were heard, and what fits which."""
 
+from collections.abc import ValuesView
+
 from rookery.errors import CongestionError
 from rookery.identity.cipher_set import RandomBytes
 from rookery.mesh.tunnel.inbound import Inbound
@@ -38,8 +40,8 @@ class Ways:
         return [way for way in ways if not way.is_silent] or ways
 
     @property
-    def inbound(self) -> list[Inbound]:
-        return list(self._in.values())
+    def inbound(self) -> ValuesView[Inbound]:
+        return self._in.values()
 
     @property
     def rtt_max_s(self) -> float:
