@@ -1,0 +1,96 @@
+"""A few whole nodes in virtual time, each as its test wants it; `sim.mesh_world` has the many."""
+
+from collections.abc import Iterable
+
+from rookery.identity import signing
+from rookery.link.endpoint import Endpoint
+from rookery.link.link import Link
+from rookery.mesh.beats import Condition
+from rookery.mesh.membership import Membership
+from rookery.mesh.node import NodeSettings
+from rookery.sim.mesh_node import MeshNode
+from rookery.sim.node import EPOCH_UNIX_S
+from rookery.sim.world import PORT, World
+from rookery.wire.node_id import NodeId
+from rookery.wire.path import NetPath
+from tests.mesh.realms import REALM, YEAR_S, certify, identity
+
+
+class NodeWorld(World):
+    """Members by name; the first one is at 10.0.0.1, and so on."""
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__(seed)
+        self.members: dict[str, MeshNode] = {}
+
+    def member(
+        self,
+        name: str,
+        *,
+        roles: Iterable[str] = ("relay",),
+        peers: Iterable[str] = (),
+        settings: NodeSettings | None = None,
+        epoch: int = 1,
+        until_s: float = YEAR_S,
+        kinds: tuple[str, ...] = ("tcp4", "udp4"),
+        is_dialable: bool = False,
+    ) -> MeshNode:
+        """Start a member; `peers` are names of those that may know it for one at once."""
+        who, ip = identity(name), f"10.0.0.{len(self.members) + 1}"
+        if name in self.members:
+            ip = self.members[name].paths[0].ip
+        endpoint = Endpoint(
+            who, random=self.random.randbytes, unix_s=EPOCH_UNIX_S + self.now, now=self.now
+        )
+        paths = tuple(NetPath(kind, ip, PORT) for kind in kinds)
+        told = NodeSettings(
+            paths=paths if is_dialable else (),
+            peers=frozenset(identity(peer).hashname for peer in peers),
+        )
+        certificate = certify(who, name, roles, until_s=int(EPOCH_UNIX_S + until_s))
+        node = self.members[name] = MeshNode(
+            self,
+            endpoint,
+            paths,
+            Membership(REALM, certificate),
+            settings or told,
+            epoch=epoch,
+            verify=signing.verify,
+            watcher=lambda *_: None,
+        )
+        self.place(node)
+        node.due()
+        return node
+
+    def link(self, one: MeshNode, other: MeshNode) -> Link:
+        """Have one dial the other, at its first address."""
+        keys = other.endpoint.identity.keys
+        link = one.endpoint.link(other.hashname, keys, other.paths[:1], self.now)
+        one.due()
+        return link
+
+    def line(self, *names: str) -> list[MeshNode]:
+        """Members in a row, each linked with the next."""
+        nodes = []
+        for at, name in enumerate(names):
+            nodes.append(
+                self.member(name, peers=(*names[max(0, at - 1) : at], *names[at + 1 : at + 2]))
+            )
+            if at:
+                self.link(nodes[-1], nodes[-2])
+        self.run_until(lambda: all(self.reaches(nodes[0], node) for node in nodes[1:]), 30)
+        self.run_until(lambda: all(self.reaches(nodes[-1], node) for node in nodes[:-1]), 30)
+        return nodes
+
+    def reaches(self, one: MeshNode, other: MeshNode) -> bool:
+        return one.core.table.to(other.id, self.now) is not None
+
+    def is_up(self, one: MeshNode, other: MeshNode) -> bool:
+        neighbour = one.core.neighbours.get(other.id)
+        return neighbour is not None and neighbour.state is Condition.UP
+
+
+def peers_in(node: MeshNode, origin: NodeId) -> set[NodeId]:
+    """Whom the record of `origin` has links to, as a node knows it."""
+    record = node.core.database.records.get(origin)
+    return set() if record is None else {link.peer for link in record.links}
