@@ -1,0 +1,215 @@
+"""Tunnels of a node: one with each peer that wants one, two where both opened one at once.
+
+The owner tells which ways there are to each peer, hands over TUNNEL frames, and carries what
+`flush` gives it. Programs use a tunnel itself and tell that they did: `touched`.
+"""
+
+from collections import deque
+
+import msgspec
+
+from rookery.errors import CongestionError
+from rookery.identity.cipher_set import RandomBytes
+from rookery.mesh.tunnel.close_code import CloseCode
+from rookery.mesh.tunnel.events import Event
+from rookery.mesh.tunnel.limits import Limits
+from rookery.mesh.tunnel.packer import Parcel
+from rookery.mesh.tunnel.scheduler import Mode
+from rookery.mesh.tunnel.tunnel import Role, Tunnel, TunnelState
+from rookery.mesh.tunnel.way import Way
+from rookery.wire.tunnel import TunnelPacket, tunnel_id
+from rookery.wire.tunnel_frames import Close
+
+PEERS_MAX = 1024
+
+_REFUSE_S = 1.0  # to each peer no more often
+_OVER_MAX = 16  # numbers remembered, of each peer
+
+_LIMITS = Limits()
+
+
+class PeerParcel(msgspec.Struct, frozen=True, gc=False):
+    """A packet to carry."""
+
+    peer: str
+    way: int
+    head: bytes
+    body: bytes
+
+
+class TunnelEvent(msgspec.Struct, frozen=True):
+    """What happened, and where."""
+
+    peer: str
+    tunnel: Tunnel
+    event: Event
+
+
+class _Peer:
+    """Ways to one peer, and the tunnels over them."""
+
+    __slots__ = ("over", "refuse_from", "tunnels", "ways")
+
+    def __init__(self) -> None:
+        self.ways: dict[int, Way] = {}
+        self.tunnels: dict[Role, Tunnel] = {}
+        self.over: deque[int] = deque(maxlen=_OVER_MAX)
+        self.refuse_from = float("-inf")
+
+    def find(self, number: int) -> Tunnel | None:
+        for tunnel in self.tunnels.values():
+            if tunnel.id == number:
+                return tunnel
+        return None
+
+
+class Tunnels:
+    """By the hashnames of peers."""
+
+    def __init__(
+        self, *, random: RandomBytes, limits: Limits = _LIMITS, mode: Mode = Mode.AUTO
+    ) -> None:
+        self._random = random
+        self._limits = limits
+        self._mode = mode
+        self._peers: dict[str, _Peer] = {}
+        self._touched: dict[int, tuple[str, Tunnel]] = {}
+        self._deadlines: dict[int, tuple[float, str, Tunnel]] = {}
+        self._answers: list[PeerParcel] = []
+        self._events: list[TunnelEvent] = []
+
+    def to(self, peer: str, now: float) -> Tunnel:
+        """The tunnel with this peer; a new one where there is none."""
+        known = self._peer(peer)
+        for role in (Role.OPENER, Role.ACCEPTOR):
+            tunnel = known.tunnels.get(role)
+            if tunnel is not None and tunnel.state not in _NOT_TO_BE_USED:
+                return tunnel
+        return self._begin(peer, known, Role.OPENER, None, now)
+
+    def of(self, peer: str) -> list[Tunnel]:
+        known = self._peers.get(peer)
+        return [] if known is None else list(known.tunnels.values())
+
+    def touched(self, peer: str, tunnel: Tunnel) -> None:
+        """Somebody read, wrote or opened."""
+        self._touched[id(tunnel)] = (peer, tunnel)
+
+    def way_up(self, peer: str, way: Way, now: float) -> None:
+        known = self._peer(peer)
+        if way.id not in known.ways and len(known.ways) == self._limits.ways_max:
+            raise CongestionError(f"a tunnel has {self._limits.ways_max} ways at most")
+        known.ways[way.id] = way
+        for tunnel in known.tunnels.values():
+            tunnel.way_up(way, now)
+            self.touched(peer, tunnel)
+
+    def way_down(self, peer: str, way: int, now: float) -> None:
+        known = self._peers.get(peer)
+        if known is None:
+            return
+        known.ways.pop(way, None)
+        for tunnel in known.tunnels.values():
+            tunnel.way_down(way, now)
+            self.touched(peer, tunnel)
+        if not known.ways and not known.tunnels:
+            del self._peers[peer]
+
+    def received(
+        self, peer: str, way: int, head: bytes, body: bytes, now: float, *, is_marked: bool = False
+    ) -> None:
+        """A TUNNEL frame came; DecodeError for what is none, CongestionError beyond all bounds."""
+        number = tunnel_id(body)
+        known = self._peer(peer)
+        tunnel = known.find(number)
+        if tunnel is None:
+            packet = TunnelPacket.parse(head, body)
+            if not packet.is_first or number in known.over:
+                self._refuse(peer, known, way, packet, now)
+                return
+            tunnel = self._begin(peer, known, Role.ACCEPTOR, number, now)
+        tunnel.received(way, head, body, now, is_marked=is_marked)
+        self.touched(peer, tunnel)
+
+    def flush(self, now: float) -> list[PeerParcel]:
+        """A batch of each tunnel where something happened."""
+        parcels, self._answers = self._answers, []
+        touched, self._touched = self._touched, {}
+        for peer, tunnel in touched.values():
+            batch: list[Parcel] = tunnel.flush(now)
+            parcels += [PeerParcel(peer, *parcel) for parcel in batch]
+            self._events += [TunnelEvent(peer, tunnel, event) for event in tunnel.take()]
+            deadline = tunnel.deadline
+            if deadline is None:
+                self._deadlines.pop(id(tunnel), None)
+            else:
+                self._deadlines[id(tunnel)] = (deadline, peer, tunnel)
+            if tunnel.state in _OVER:
+                self._forget(peer, tunnel)
+        return parcels
+
+    def tick(self, now: float) -> None:
+        for deadline, peer, tunnel in list(self._deadlines.values()):
+            if deadline <= now:
+                tunnel.tick(now)
+                self.touched(peer, tunnel)
+
+    @property
+    def deadline(self) -> float | None:
+        """When to call `tick` and `flush` at the latest."""
+        return min((entry[0] for entry in self._deadlines.values()), default=None)
+
+    def take(self) -> list[TunnelEvent]:
+        """What happened since the last time, as of the last `flush`."""
+        events, self._events = self._events, []
+        return events
+
+    def _peer(self, peer: str) -> _Peer:
+        known = self._peers.get(peer)
+        if known is None:
+            if len(self._peers) == PEERS_MAX:
+                raise CongestionError(f"there are tunnels with {PEERS_MAX} peers")
+            known = self._peers[peer] = _Peer()
+        return known
+
+    def _begin(self, peer: str, known: _Peer, role: Role, number: int | None, now: float) -> Tunnel:
+        tunnel = Tunnel(
+            role,
+            random=self._random,
+            now=now,
+            number=number,
+            limits=self._limits,
+            mode=self._mode,
+        )
+        former = known.tunnels.get(role)
+        if former is not None:
+            former.abort(CloseCode.REPLACED, "there is a newer one")
+            self._events += [TunnelEvent(peer, former, event) for event in former.take()]
+            self._forget(peer, former)
+        for way in known.ways.values():
+            tunnel.way_up(way, now)
+        known.tunnels[role] = tunnel
+        self.touched(peer, tunnel)
+        return tunnel
+
+    def _forget(self, peer: str, tunnel: Tunnel) -> None:
+        known = self._peers[peer]
+        if known.tunnels.get(tunnel.role) is tunnel:
+            del known.tunnels[tunnel.role]
+        known.over.append(tunnel.id)
+        self._deadlines.pop(id(tunnel), None)
+        if not known.tunnels and not known.ways:
+            del self._peers[peer]
+
+    def _refuse(self, peer: str, known: _Peer, way: int, packet: TunnelPacket, now: float) -> None:
+        """Tell who remembers a tunnel that this node does not, as after a restart."""
+        if now < known.refuse_from or any(isinstance(frame, Close) for frame in packet.frames):
+            return
+        known.refuse_from = now + _REFUSE_S
+        frame = Close(CloseCode.UNKNOWN, "nobody here knows this tunnel")
+        head, body = TunnelPacket(packet.tunnel, way, 0, [frame]).serialize()
+        self._answers.append(PeerParcel(peer, way, head, body))
+
+
+_OVER = (TunnelState.CLOSED, TunnelState.RESET)
+_NOT_TO_BE_USED = (*_OVER, TunnelState.HALF_CLOSED)
