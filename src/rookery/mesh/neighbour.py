@@ -156,6 +156,11 @@ class Neighbour:
         """The connections that are watched."""
         return tuple(self._streams)
 
+    @property
+    def stream(self) -> Path | None:
+        """The connection that is best now."""
+        return None if self._stream is None else self._stream.path
+
     # --- sending ---
 
     def send(

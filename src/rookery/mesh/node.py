@@ -41,10 +41,11 @@ from rookery.mesh.refusals import Refusals
 from rookery.mesh.route import Policy
 from rookery.mesh.route_table import RouteTable
 from rookery.mesh.transit import Transit
+from rookery.mesh.tunnelling import Tunnelling
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.echo import REQUEST_SIZE_MIN
 from rookery.wire.forward import HOP_LIMIT_MAX
-from rookery.wire.frames import BESIDE, DATAGRAM, FORWARD, MEMBER, PING, PONG
+from rookery.wire.frames import BESIDE, DATAGRAM, FORWARD, MEMBER, PING, PONG, TUNNEL
 from rookery.wire.lob import Packet
 from rookery.wire.node_id import NodeId, node_id
 from rookery.wire.path import NetPath, Path, RoutePath
@@ -122,6 +123,14 @@ class Node:
             settings.links_max,
         )
         self.post = Post(endpoint.links, membership, self.neighbourhood, self.transit)
+        self.tunnelling = Tunnelling(
+            endpoint.links,
+            membership,
+            self.neighbourhood.neighbours,
+            self.table,
+            self.transit,
+            random,
+        )
         self.refused = Refusals()
         self._endpoint = endpoint
         self._members_at = self._costs_at = now
@@ -241,6 +250,9 @@ class Node:
         if frame_type == DATAGRAM:
             self.post.received(link, path, body, now)
             return
+        if frame_type == TUNNEL:
+            self.tunnelling.received(link, path, head, body, now)
+            return
         if isinstance(path, RoutePath):
             raise ProtocolError("a neighbour's frame by way of others")
         if frame_type == MEMBER:
@@ -288,6 +300,7 @@ class Node:
             self.publisher.deadline,
             self.transit.deadline,
             self.linking.deadline,
+            self.tunnelling.deadline,
             self._members_at,
             self._costs_at,
         )
@@ -302,6 +315,7 @@ class Node:
             self._members_at = now + _MEMBERS_S
             self._members_changed(now)
         self.linking.tick(now)
+        self.tunnelling.tick(now)
 
     def flush(self, now: float) -> None:
         """Draw conclusions from what has changed, and send what has gathered."""
@@ -310,12 +324,14 @@ class Node:
         due_at = min(self._costs_at, self.publisher.deadline or self._costs_at)
         if self.neighbourhood.take_changed() or now >= due_at:
             self._costs_at = now + _COSTS_S
+            self.tunnelling.changed()
             self.neighbourhood.notice_traffic(now)
             self._links_changed(now)
         for node in self.database.take_changed():
             self.table.changed(self.graph.apply(self.database.records.get(node), node))
             self.linking.want(node, now)
         self.flooding.flush(now)
+        self.tunnelling.flush(now)
 
     def take(self) -> list[MeshEvent]:
         """What there is to tell, oldest first."""

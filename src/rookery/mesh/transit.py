@@ -52,6 +52,7 @@ class Transit:
         self._deliver = deliver
         self._origin = Origin(self)
         self._now = 0.0  # of the packet at hand
+        self.arrived_by: Route = ()  # the way that the packet at hand took to us
 
     # --- what the node starts ---
 
@@ -70,6 +71,11 @@ class Transit:
         routes = self._origin.routes(choice)
         sent = [self.forwarder.send(nodes, packet, Kind.PACKET, datagram_class) for nodes in routes]
         return any(sent)
+
+    def follow(self, route: Route, packet: bytes, now: float) -> bool:
+        """Start a packet along this very route, whatever carries it."""
+        self._now = now
+        return self.forwarder.send(route, packet, Kind.PACKET, DatagramClass.RELIABLE_OK)
 
     def ask(
         self, destination: NodeId, now: float, *, hop_limit: int = HOP_LIMIT_MAX, size: int
@@ -97,6 +103,7 @@ class Transit:
 
     def deliver(self, kind: Kind, route: Route, payload: bytes, now: float) -> None:
         if kind is Kind.PACKET:
+            self.arrived_by = route
             self._deliver(route[0], payload, now)
         elif kind is Kind.ECHO_REQUEST:
             self.echoes.requested(route, payload, now)
