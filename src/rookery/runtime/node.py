@@ -31,6 +31,7 @@ from rookery.runtime.link import Link
 from rookery.runtime.mesh import Mesh
 from rookery.runtime.realm_store import RealmStore
 from rookery.runtime.resolve import checked_hashname
+from rookery.runtime.tunnels import Tunnels
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.echo import REQUEST_SIZE_MIN
 from rookery.wire.forward import HOP_LIMIT_MAX
@@ -76,6 +77,7 @@ class MeshNode:
         self.store = store
         self.started_s = time.time()
         self.on_datagram: OnDatagram | None = None
+        self.tunnels = Tunnels(core, mesh.stir, mesh.now)
         self._asked: dict[bytes, asyncio.Future[Outcome]] = {}
         self._remembered_at = mesh.now()
 
@@ -141,6 +143,7 @@ class MeshNode:
 
     def flush(self, now: float) -> None:
         self.core.flush(now)
+        self.tunnels.happened()
         for event in self.core.take():
             if isinstance(event, DatagramArrived):
                 if self.on_datagram is not None:
@@ -256,6 +259,7 @@ async def mesh_node(
                 finally:
                     for chore in chores:
                         chore.cancel()
+                    await node.tunnels.close()
                     node.remember()
         except BaseExceptionGroup as group:
             # What the caller's own block raises is the caller's to catch as it is.

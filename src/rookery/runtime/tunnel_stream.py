@@ -1,0 +1,103 @@
+"""A stream of a tunnel, as programs use it: bytes both ways, whatever carries them just now."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from rookery.errors import ChannelError
+from rookery.mesh.tunnel.tunnel import Tunnel
+
+READ_SIZE = 1 << 16
+WRITE_SIZE = 1 << 18  # handed over at a time, so that a large write does not hold up the loop
+
+
+class TunnelStream:
+    """One stream; made by `Tunnels.open`, or given to whoever serves it."""
+
+    def __init__(
+        self,
+        tunnel: Tunnel,
+        number: int,
+        peer: str,
+        meta: Mapping[str, object],
+        *,
+        used: Callable[[], None],
+        over: Callable[[], object],
+        now: Callable[[], float],
+    ) -> None:
+        self.peer = peer  # the hashname of the other end, whoever carries the bytes
+        self.meta = meta
+        self._tunnel = tunnel
+        self._number = number
+        self._used = used
+        self._over = over  # to be called when neither side has anything to say any more
+        self._now = now
+        self._is_readable = asyncio.Event()
+        self._is_writable = asyncio.Event()
+        self._failure: str | None = None
+        self._is_finished = False
+        self._is_read = False
+
+    async def read(self, size: int = READ_SIZE) -> bytes:
+        """Up to so many bytes; none at the end. ChannelError when the stream has failed."""
+        while True:
+            self._is_readable.clear()
+            data = self._tunnel.read(self._number, size)
+            if data:
+                self._used()
+                return data
+            self._check()
+            if self._tunnel.at_end(self._number):
+                self._is_read = True
+                self._look_whether_over()
+                return b""
+            await self._is_readable.wait()
+
+    async def write(self, data: bytes) -> None:
+        """Returns when there is room for more; ChannelError when the stream has failed."""
+        view = memoryview(data)
+        while view:
+            self._check()
+            self._is_writable.clear()
+            piece = bytes(view[:WRITE_SIZE])
+            taken = self._tunnel.write(self._number, piece, self._now())
+            self._used()
+            view = view[taken:]
+            if taken < len(piece):
+                await self._is_writable.wait()
+
+    async def finish(self) -> None:
+        """Write no more; what the other side writes can still be read."""
+        if not self._is_finished and self._failure is None:
+            self._is_finished = True
+            self._tunnel.finish(self._number)
+            self._used()
+            self._look_whether_over()
+
+    def abort(self, code: int = 0) -> None:
+        """Drop everything, both ways."""
+        if self._failure is None:
+            self.failed("the stream was given up here")
+            self._tunnel.reset(self._number, code)
+            self._used()
+            self._over()
+
+    # --- what the tunnel tells ---
+
+    def readable(self) -> None:
+        self._is_readable.set()
+
+    def writable(self) -> None:
+        self._is_writable.set()
+
+    def failed(self, reason: str) -> None:
+        self._failure = self._failure or reason
+        self._is_readable.set()
+        self._is_writable.set()
+
+    def _look_whether_over(self) -> None:
+        if self._is_read and self._is_finished:
+            self._over()
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise ChannelError(self._failure)

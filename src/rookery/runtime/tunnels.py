@@ -1,0 +1,147 @@
+"""The tunnels of a node, as programs use them: open a service of a member, or serve one.
+
+stream = await node.tunnels.open(hashname, "echo")
+node.tunnels.serve("echo", handler)            handler(stream), in a task of its own
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from functools import partial
+
+from rookery.errors import DeniedError, RookeryError
+from rookery.mesh.node import Node
+from rookery.mesh.tunnel.events import (
+    Closed,
+    Readable,
+    Resumed,
+    Stalled,
+    StreamFinished,
+    StreamOpened,
+    StreamReset,
+    Writable,
+)
+from rookery.mesh.tunnel.tunnel import Tunnel
+from rookery.mesh.tunnelling import TunnelEvent
+from rookery.runtime.tunnel_stream import TunnelStream
+
+TunnelHandler = Callable[[TunnelStream], Awaitable[None]]
+
+# Codes of streams that were given up, for the other side to tell apart.
+NO_SUCH_SERVICE = 1
+HANDLER_FAILED = 2
+CLOSED = 3
+
+_REASONS = {
+    NO_SUCH_SERVICE: "nobody serves that there",
+    HANDLER_FAILED: "the other side failed",
+    CLOSED: "the other side has closed it",
+}
+
+
+class Tunnels:
+    """Streams by tunnel and number; every handler's task ends with `close`."""
+
+    def __init__(self, core: Node, stir: Callable[[], None], now: Callable[[], float]) -> None:
+        self._core = core
+        self._stir = stir
+        self._now = now
+        self._loop = asyncio.get_running_loop()
+        self._handlers: dict[str, TunnelHandler] = {}
+        self._streams: dict[tuple[Tunnel, int], TunnelStream] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def serve(self, service: str, handler: TunnelHandler) -> None:
+        """Have `handler(stream)` run for every stream that a member opens to this service."""
+        self._handlers[service] = handler
+
+    async def open(
+        self, hashname: str, service: str, meta: Mapping[str, object] | None = None
+    ) -> TunnelStream:
+        """A stream to a service of a member; it may be written to before anything is there."""
+        now = self._now()
+        self._core.reach(hashname, now)
+        tunnel = self._core.tunnelling.tunnel(hashname, now)
+        number = tunnel.open(service, dict(meta or {}))
+        return self._stream(tunnel, number, hashname, meta or {})
+
+    def happened(self) -> None:
+        """Pass on what the core has to tell."""
+        for told in self._core.tunnelling.take():
+            self._happened(told)
+
+    async def close(self) -> None:
+        self._core.tunnelling.close(self._now())
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _happened(self, told: TunnelEvent) -> None:
+        tunnel = told.tunnel
+        match told.event:
+            case StreamOpened(number, service, meta):
+                opened = self._stream(tunnel, number, told.hashname, meta)
+                self._spawn(self._handle(opened, service))
+            case Readable(number) | StreamFinished(number):
+                if (stream := self._streams.get((tunnel, number))) is not None:
+                    stream.readable()
+            case Writable(number):
+                if (stream := self._streams.get((tunnel, number))) is not None:
+                    stream.writable()
+            case StreamReset(number, code):
+                if (stream := self._streams.pop((tunnel, number), None)) is not None:
+                    stream.failed(_REASONS.get(code, f"given up by the other side, code {code}"))
+            case Closed(_, reason):
+                self._closed(tunnel, reason or "the tunnel is closed")
+            case Stalled() | Resumed():
+                pass  # programs just wait
+            case _:
+                pass
+
+    def _stream(
+        self, tunnel: Tunnel, number: int, hashname: str, meta: Mapping[str, object]
+    ) -> TunnelStream:
+        stream = self._streams[tunnel, number] = TunnelStream(
+            tunnel,
+            number,
+            hashname,
+            meta,
+            used=self._stir,
+            over=partial(self._streams.pop, (tunnel, number), None),
+            now=self._now,
+        )
+        self._stir()
+        return stream
+
+    def _closed(self, tunnel: Tunnel, reason: str) -> None:
+        for key in [key for key in self._streams if key[0] is tunnel]:
+            self._streams.pop(key).failed(reason)
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+
+    async def _handle(self, stream: TunnelStream, service: str) -> None:
+        """When the handler is done, so is our half; what it raises, the other side hears of."""
+        handler = self._handlers.get(service)
+        try:
+            if handler is None:
+                raise DeniedError(f"nobody serves {service!r}")
+            await handler(stream)
+            await stream.finish()
+        except DeniedError:
+            stream.abort(NO_SUCH_SERVICE)
+        except RookeryError:
+            stream.abort(HANDLER_FAILED)
+        except asyncio.CancelledError:
+            stream.abort(CLOSED)
+            raise
+        except Exception:  # the edge between us and the handler's author
+            stream.abort(HANDLER_FAILED)
+            raise
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            context = {"message": "a handler of a tunnel failed", "exception": error}
+            self._loop.call_exception_handler(context)
