@@ -3,7 +3,8 @@
 from hashlib import sha256
 from random import Random
 
-from rookery.mesh.tunnel.events import Readable, StreamFinished, StreamOpened
+from rookery.mesh.tunnel.close_code import CloseCode
+from rookery.mesh.tunnel.events import Closed, Readable, StreamFinished, StreamOpened
 from rookery.sim.mesh_node import MeshNode
 from rookery.sim.mesh_world import MeshWorld
 from rookery.sim.topology import Topology
@@ -33,6 +34,7 @@ class Transfer:
             self.written += self.tunnel.write(self.stream, rest, self.world.now)
             if self.written == len(self.data):
                 self.tunnel.finish(self.stream)
+        self.north.core.tunnelling.touched(self.south.hashname, self.tunnel)
         self.north.due()
         for told in self.south.core.tunnelling.take():
             match told.event:
@@ -42,6 +44,7 @@ class Transfer:
                     self.is_finished |= isinstance(told.event, StreamFinished)
                     while data := told.tunnel.read(stream, 1 << 16):
                         self.received += data
+                    self.south.core.tunnelling.touched(told.peer, told.tunnel)
         self.south.due()
         return self.is_finished and len(self.received) == len(self.data)
 
@@ -103,3 +106,25 @@ def test_a_tunnel_waits_while_there_is_no_way_at_all() -> None:
     world.revive(1)
     run(transfer, 60)
     assert sha256(transfer.received).digest() == sha256(data).digest()
+
+
+def test_a_tunnel_that_the_other_end_forgot_is_over() -> None:
+    """A restarted member cannot go on with bytes it never saw."""
+    world = MeshWorld(8, topology=DIAMOND)
+    world.converge()
+    transfer = Transfer(world, Random(4).randbytes(SIZE))
+    while len(transfer.received) < SIZE // 8:
+        transfer.step()
+        world.run(0.002)
+    world.revive(3)
+    ends: list[Closed] = []
+    for _ in range(2000):
+        world.run(0.02)
+        ends += [
+            told.event
+            for told in transfer.north.core.tunnelling.take()
+            if isinstance(told.event, Closed)
+        ]
+        if ends:
+            break
+    assert [(end.code, end.is_remote) for end in ends] == [(CloseCode.UNKNOWN, True)]

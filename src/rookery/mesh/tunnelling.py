@@ -1,4 +1,4 @@
-"""Tunnelling: a node's tunnels, and the ways that lead to the members at their far ends.
+"""Tunnelling: the ways that the packets of a node's tunnels take to the members at their far ends.
 
     program ─▶ tunnel ─▶ packet ─▶ the link seals it ─┬─▶ its best stream, if we are neighbours
                                                       └─▶ a route over others, up to three in all
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from rookery.errors import ProtocolError
+from rookery.errors import CongestionError, ProtocolError
 from rookery.identity.cipher_set import RandomBytes
 from rookery.link.link import Link, LinkState
 from rookery.mesh.membership import Membership
@@ -19,47 +19,35 @@ from rookery.mesh.neighbour import Neighbour
 from rookery.mesh.route_table import RouteTable
 from rookery.mesh.transit import Transit
 from rookery.mesh.tunnel.close_code import CloseCode
-from rookery.mesh.tunnel.events import Closed, Event
-from rookery.mesh.tunnel.tunnel import Role, Tunnel
+from rookery.mesh.tunnel.tunnel import Tunnel
+from rookery.mesh.tunnel.tunnels import PeerParcel, TunnelEvent, Tunnels
 from rookery.mesh.tunnel.way import STREAM_MTU, Way, WayKind
 from rookery.wire.node_id import NodeId, node_id
 from rookery.wire.path import Path, RoutePath
-from rookery.wire.tunnel import TunnelPacket, tunnel_id
-from rookery.wire.tunnel_frames import Close
 
-TUNNELS_MAX = 4096
 WAYS_MAX = 3
 ROUTE_MTU = 32 << 10  # relays have streams, and a smaller packet waits less behind it
 
 _LOOK_S = 0.05  # how often ways are looked at while nothing is known to have changed
-_DIRECT: tuple[NodeId, ...] = ()  # as a route
+_RTT_UNKNOWN_S = 0.1
 
 Route = tuple[NodeId, ...]
 
-
-class TunnelEvent(msgspec.Struct, frozen=True):
-    """What happened in which tunnel."""
-
-    tunnel: Tunnel
-    hashname: str
-    event: Event
+_DIRECT: Route = ()
 
 
-class _Trunk:
-    """One tunnel and how its packets go."""
+class _Ways:
+    """The ways to one member: numbers on the one hand, routes on the other."""
 
-    __slots__ = ("hashname", "node", "numbers", "routes", "taken", "tunnel")
+    __slots__ = ("last", "numbers", "routes")
 
-    def __init__(self, hashname: str, tunnel: Tunnel) -> None:
-        self.hashname = hashname
-        self.node = node_id(hashname)
-        self.tunnel = tunnel
-        self.routes: dict[int, Route] = {}  # by the way's number
+    def __init__(self) -> None:
+        self.last = 0
+        self.routes: dict[int, Route] = {}
         self.numbers: dict[Route, int] = {}
-        self.taken = 0  # numbers so far
 
-    def way_by(self, route: Route) -> int:
-        """Our way along this route, or any other, when a packet came by one we do not use."""
+    def number(self, route: Route) -> int:
+        """The way along this route, or any other, when a packet came by one we do not use."""
         return self.numbers.get(route, next(iter(self.routes), 0))
 
 
@@ -80,37 +68,32 @@ class Tunnelling:
         self._neighbours = neighbours
         self._table = table
         self._transit = transit
-        self._random = random
-        self._opened: dict[str, _Trunk] = {}  # by us, the one with each member that is in use
-        self._accepted: dict[str, _Trunk] = {}
-        self._events: list[TunnelEvent] = []
+        self._tunnels = Tunnels(random=random)
+        self._ways: dict[str, _Ways] = {}  # of every member that we have a tunnel with
         self._looked_at = float("-inf")
 
-    def __len__(self) -> int:
-        return len(self._opened) + len(self._accepted)
-
     def tunnel(self, hashname: str, now: float) -> Tunnel:
-        """Our tunnel to a member, made if need be."""
-        trunk = self._opened.get(hashname)
-        if trunk is None:
-            tunnel = Tunnel(Role.OPENER, random=self._random, now=now)
-            trunk = self._opened[hashname] = _Trunk(hashname, tunnel)
-            self._find_ways(trunk, now)
-        return trunk.tunnel
+        """Our tunnel with a member, made if need be."""
+        tunnel = self._tunnels.to(hashname, now)
+        self._find_ways(hashname, now)
+        return tunnel
+
+    def touched(self, hashname: str, tunnel: Tunnel) -> None:
+        """A program read, wrote or opened."""
+        self._tunnels.touched(hashname, tunnel)
 
     def received(self, link: Link, path: Path, head: bytes, body: bytes, now: float) -> None:
         """A packet of a tunnel with the peer of this link; RemoteError when it is refused."""
-        if self._membership.by_hashname(link.hashname) is None:
+        hashname = link.hashname
+        if self._membership.by_hashname(hashname) is None:
             raise ProtocolError("a tunnel of no member")
-        trunk = self._trunk(link.hashname, tunnel_id(body))
-        if trunk is None:
-            packet = TunnelPacket.parse(head, body)
-            if not packet.is_first or len(self) >= TUNNELS_MAX:
-                self._refuse(link, packet, path, now)
-                return
-            trunk = self._accept(link.hashname, packet.tunnel, now)
+        if hashname not in self._ways:
+            self._find_ways(hashname, now)
         route = self._transit.arrived_by[::-1] if isinstance(path, RoutePath) else _DIRECT
-        trunk.tunnel.received(trunk.way_by(route), head, body, now)
+        try:
+            self._tunnels.received(hashname, self._ways[hashname].number(route), head, body, now)
+        except CongestionError as error:
+            raise ProtocolError(str(error)) from error
 
     def changed(self) -> None:
         """Links or routes are others now."""
@@ -118,107 +101,69 @@ class Tunnelling:
 
     def close(self, now: float) -> None:
         """The node ends, and its peers need not find out by themselves."""
-        for trunk in self._trunks():
-            trunk.tunnel.abort(CloseCode.SHUTDOWN, "the node ends")
+        for hashname in self._ways:
+            for tunnel in self._tunnels.of(hashname):
+                tunnel.abort(CloseCode.SHUTDOWN, "the node ends")
+                self.touched(hashname, tunnel)
         self.flush(now)
 
     # --- time and output ---
 
     @property
     def deadline(self) -> float | None:
-        times = [trunk.tunnel.deadline for trunk in self._trunks()]
-        known = [time for time in times if time is not None]
-        return min([*known, self._looked_at + _LOOK_S]) if len(self) else None
+        if not self._ways:
+            return None
+        deadline, look_at = self._tunnels.deadline, self._looked_at + _LOOK_S
+        return look_at if deadline is None else min(deadline, look_at)
 
     def tick(self, now: float) -> None:
-        for trunk in self._trunks():
-            deadline = trunk.tunnel.deadline
-            if deadline is not None and deadline <= now:
-                trunk.tunnel.tick(now)
+        self._tunnels.tick(now)
 
     def flush(self, now: float) -> None:
         """Send what is due, over the ways there are now."""
         if now >= self._looked_at + _LOOK_S:
             self._looked_at = now
-            for trunk in self._trunks():
-                self._find_ways(trunk, now)
-        for trunk in list(self._trunks()):
-            self._send(trunk, now)
-            for event in trunk.tunnel.take():
-                self._events.append(TunnelEvent(trunk.tunnel, trunk.hashname, event))
-                if isinstance(event, Closed):
-                    self._send(trunk, now)  # a last word
-                    self._forget(trunk)
+            for hashname in list(self._ways):
+                self._find_ways(hashname, now)
+                if not self._tunnels.of(hashname):
+                    self._forget_ways(hashname, now)
+        for parcel in self._tunnels.flush(now):
+            self._send(parcel, now)
 
     def take(self) -> list[TunnelEvent]:
         """What there is to tell, oldest first."""
-        events, self._events = self._events, []
-        return events
+        return self._tunnels.take()
 
     # --- inside ---
 
-    def _trunks(self) -> Iterator[_Trunk]:
-        yield from self._opened.values()
-        yield from self._accepted.values()
-
-    def _trunk(self, hashname: str, number: int) -> _Trunk | None:
-        for trunk in (self._opened.get(hashname), self._accepted.get(hashname)):
-            if trunk is not None and trunk.tunnel.id == number:
-                return trunk
-        return None
-
-    def _accept(self, hashname: str, number: int, now: float) -> _Trunk:
-        """A member has one tunnel to us; that it begins another means that it forgot the first."""
-        former = self._accepted.get(hashname)
-        if former is not None:
-            former.tunnel.abort(CloseCode.REPLACED, "the other side began anew")
-            for event in former.tunnel.take():
-                self._events.append(TunnelEvent(former.tunnel, hashname, event))
-        tunnel = Tunnel(Role.ACCEPTOR, random=self._random, now=now, number=number)
-        trunk = self._accepted[hashname] = _Trunk(hashname, tunnel)
-        self._find_ways(trunk, now)
-        return trunk
-
-    def _refuse(self, link: Link, packet: TunnelPacket, path: Path, now: float) -> None:
-        if any(isinstance(frame, Close) for frame in packet.frames):
-            return  # it knows already
-        close = Close(CloseCode.UNKNOWN, "nobody here knows this tunnel")
-        head, body = TunnelPacket(packet.tunnel, packet.way, 0, [close]).serialize()
-        if not isinstance(path, RoutePath):
-            link.send_frame(head, body, path)
-            return
-        sealed = link.sealed_frame(head, body)
-        if sealed is not None:
-            self._transit.follow(self._transit.arrived_by[::-1], sealed, now)
-
-    def _forget(self, trunk: _Trunk) -> None:
-        for trunks in (self._opened, self._accepted):
-            if trunks.get(trunk.hashname) is trunk:
-                del trunks[trunk.hashname]
-
-    def _find_ways(self, trunk: _Trunk, now: float) -> None:
-        wanted = dict(self._routes_to(trunk, now))
-        for route, number in list(trunk.numbers.items()):
+    def _find_ways(self, hashname: str, now: float) -> None:
+        ways = self._ways.setdefault(hashname, _Ways())
+        wanted = dict(self._routes_to(hashname, now))
+        for route, number in list(ways.numbers.items()):
             if route not in wanted:
-                trunk.tunnel.way_down(number, now)
-                del trunk.numbers[route], trunk.routes[number]
+                del ways.numbers[route], ways.routes[number]
+                self._tunnels.way_down(hashname, number, now)
         for route, way in wanted.items():
-            if route not in trunk.numbers:
-                trunk.taken += 1
-                trunk.numbers[route], trunk.routes[trunk.taken] = trunk.taken, route
-                trunk.tunnel.way_up(msgspec.structs.replace(way, id=trunk.taken), now)
+            if route not in ways.numbers:
+                ways.last += 1
+                ways.numbers[route], ways.routes[ways.last] = ways.last, route
+                self._tunnels.way_up(hashname, msgspec.structs.replace(way, id=ways.last), now)
 
-    def _routes_to(self, trunk: _Trunk, now: float) -> Iterator[tuple[Route, Way]]:
-        """Where packets for the far end can go now, as far as its link can seal them."""
-        link = self._links.get(trunk.hashname)
+    def _forget_ways(self, hashname: str, now: float) -> None:
+        for number in self._ways.pop(hashname).routes:
+            self._tunnels.way_down(hashname, number, now)
+
+    def _routes_to(self, hashname: str, now: float) -> Iterator[tuple[Route, Way]]:
+        """Where packets for a member can go now, as far as its link can seal them."""
+        link, node = self._links.get(hashname), node_id(hashname)
         if link is None or link.state is not LinkState.UP:
             return
-        neighbour, count = self._neighbours.get(trunk.node), 0
+        neighbour, count = self._neighbours.get(node), 0
         if neighbour is not None and neighbour.stream is not None:
             count = 1
-            rtt_s = link.rtt or 0.1
+            rtt_s = link.rtt or _RTT_UNKNOWN_S
             yield _DIRECT, Way(id=0, kind=WayKind.STREAM, mtu=STREAM_MTU, rtt_s=rtt_s)
-        choice = self._table.to(trunk.node, now)
+        choice = self._table.to(node, now)
         if choice is None:
             return
         for route in (choice.route, *choice.alternates):
@@ -227,18 +172,17 @@ class Tunnelling:
                 rtt_s = 2 * route.cost_us / 1e6
                 yield route.nodes, Way(id=0, kind=WayKind.DATAGRAM, mtu=ROUTE_MTU, rtt_s=rtt_s)
 
-    def _send(self, trunk: _Trunk, now: float) -> None:
-        link = self._links.get(trunk.hashname)
-        for number, head, body in trunk.tunnel.flush(now):
-            route = trunk.routes.get(number)
-            if link is None or route is None:
-                continue
-            if route:
-                sealed = link.sealed_frame(head, body)
-                if sealed is not None:
-                    self._transit.follow(route, sealed, now)
-                continue
-            neighbour = self._neighbours.get(trunk.node)
-            if neighbour is not None and neighbour.stream is not None:
-                link.send_frame(head, body, neighbour.stream)
-                neighbour.carried(now, size_out=len(body), path=neighbour.stream)
+    def _send(self, parcel: PeerParcel, now: float) -> None:
+        link, ways = self._links.get(parcel.peer), self._ways.get(parcel.peer)
+        route = None if ways is None else ways.routes.get(parcel.way)
+        if link is None or route is None:
+            return
+        if route:
+            sealed = link.sealed_frame(parcel.head, parcel.body)
+            if sealed is not None:
+                self._transit.follow(route, sealed, now)
+            return
+        neighbour = self._neighbours.get(node_id(parcel.peer))
+        if neighbour is not None and neighbour.stream is not None:
+            link.send_frame(parcel.head, parcel.body, neighbour.stream)
+            neighbour.carried(now, size_out=len(parcel.body), path=neighbour.stream)

@@ -21,7 +21,7 @@ from rookery.mesh.tunnel.events import (
     Writable,
 )
 from rookery.mesh.tunnel.tunnel import Tunnel
-from rookery.mesh.tunnelling import TunnelEvent
+from rookery.mesh.tunnel.tunnels import TunnelEvent
 from rookery.runtime.tunnel_stream import TunnelStream
 
 TunnelHandler = Callable[[TunnelStream], Awaitable[None]]
@@ -79,7 +79,7 @@ class Tunnels:
         tunnel = told.tunnel
         match told.event:
             case StreamOpened(number, service, meta):
-                opened = self._stream(tunnel, number, told.hashname, meta)
+                opened = self._stream(tunnel, number, told.peer, meta)
                 self._spawn(self._handle(opened, service))
             case Readable(number) | StreamFinished(number):
                 if (stream := self._streams.get((tunnel, number))) is not None:
@@ -105,12 +105,16 @@ class Tunnels:
             number,
             hashname,
             meta,
-            used=self._stir,
+            used=partial(self._used, hashname, tunnel),
             over=partial(self._streams.pop, (tunnel, number), None),
             now=self._now,
         )
-        self._stir()
+        self._used(hashname, tunnel)
         return stream
+
+    def _used(self, hashname: str, tunnel: Tunnel) -> None:
+        self._core.tunnelling.touched(hashname, tunnel)
+        self._stir()
 
     def _closed(self, tunnel: Tunnel, reason: str) -> None:
         for key in [key for key in self._streams if key[0] is tunnel]:
