@@ -238,6 +238,28 @@ def test_what_a_dead_path_has_not_delivered_leaves_over_another_at_once(is_told:
     assert writer.channel.failure is None
 
 
+def test_a_slow_path_beside_a_quick_one_costs_nothing() -> None:
+    """R10: a link is as fast as its best path alone."""
+    slow, took_s = "10.0.0.3", []
+    for addresses in (["10.0.0.2"], ["10.0.0.2", slow]):
+        world = World(2, Conditions(delay_s=0.02))
+        for one, other in (("10.0.0.1", slow), (slow, "10.0.0.1")):
+            world.network.change(Conditions(delay_s=0.3, rate=20e3), one, other)
+        alice, bob = world.node("10.0.0.1", kinds=["tcp4"]), world.node("10.0.0.2")
+        bob.paths = tuple(NetPath("tcp4", address, 42424) for address in addresses)
+        world.place(bob)
+        bob.accepts_strangers = True
+        link, collector = alice.link(bob), Collector(bob)
+        world.run(10)
+        usable = {str(state.path) for state in link.paths if state.is_usable}
+        assert {f"tcp4:{address}:42424" for address in addresses} <= usable
+        start = world.now
+        Writer(alice, link, bytes(600_000))
+        world.run_until(lambda: len(collector.data) == 600_000, 60)  # noqa: B023 - run at once
+        took_s.append(world.now - start)
+    assert took_s[1] <= took_s[0] * 1.05
+
+
 def test_acknowledgements_return_by_the_path_that_the_data_came_by() -> None:
     """R9: Bob goes on believing in a path that Alice knows to be dead."""
     pair = Pair(3, Conditions(delay_s=0.02), kinds=("tcp4", "udp4")).up()
