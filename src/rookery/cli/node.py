@@ -21,10 +21,12 @@ from rookery.identity.hashname import is_hashname
 from rookery.identity.identity import Identity
 from rookery.link.link import ROOKERY_CSID
 from rookery.mesh.membership import Member
+from rookery.mesh.proxy.rules import ProxyRules
 from rookery.runtime.control import FILE_NAME, Control
 from rookery.runtime.create import LOOPBACK, parse_address
 from rookery.runtime.node import mesh_node
 from rookery.runtime.node_view import NodeView
+from rookery.runtime.proxy.devices import Devices
 from rookery.runtime.realm_store import RealmStore
 from rookery.wire.path import NetPath, net_path, parse_path
 
@@ -91,7 +93,35 @@ class Watching:
     ] = None
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Leaving:
+    """What other members may reach from here; nothing unless a rule says so."""
+
+    rules: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--exit",
+            negative="",
+            show_default=False,
+            help='RULE such as "tcp *:443", "udp 192.0.2.1:53", "bind tcp 127.0.0.1:8000-8099" or '
+            '"serial meter", each perhaps with "from HASHNAME"; repeat for more.',
+        ),
+    ] = ()
+    devices: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--device",
+            negative="",
+            show_default=False,
+            help="NAME=PATH of a serial line, for rules and members to call it by; repeat for "
+            "more.",
+        ),
+    ] = ()
+
+
 MEETING = Meeting()
+LEAVING = Leaving()
 WATCHING = Watching()
 
 
@@ -102,10 +132,13 @@ def node(
         Path, Parameter(name="--realm", help="Folder of the realm it is a member of.")
     ],
     meeting: Meeting = MEETING,
+    leaving: Leaving = LEAVING,
     watching: Watching = WATCHING,
     output: Output = OUTPUT,
 ) -> int:
     keys, store, offsets_us = _load(identity, realm, meeting.costs)
+
+    rules, devices = ProxyRules.parse(leaving.rules), Devices(parse_devices(leaving.devices))
 
     async def work() -> int:
         running = mesh_node(
@@ -115,6 +148,8 @@ def node(
             peers=[parse_target(text) for text in meeting.peers],
             advertise=_advertised(meeting.advertise),
             offsets_us=offsets_us,
+            rules=rules,
+            devices=devices,
         )
         async with AsyncExitStack() as stack:
             with advice(BIND_ADVICE):
@@ -167,6 +202,19 @@ def _parse_cost(text: str, members: Iterable[Member]) -> tuple[str, int]:
     if len(found) != 1:
         raise UsageError(f"{name!r} in --cost is no single member; give its whole hashname")
     return found[0].hashname, round(cost_ms * 1000)
+
+
+def parse_devices(texts: Iterable[str]) -> dict[str, str]:
+    """`meter=/dev/ttyUSB0` as paths by name."""
+    devices = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not (name and equals and path):
+            raise UsageError(f"{text!r} is no device; write it as in --device meter=/dev/ttyUSB0")
+        if name in devices:
+            raise UsageError(f"two devices are called {name!r}; give each a name of its own")
+        devices[name] = path
+    return devices
 
 
 def _advertised(texts: tuple[str, ...]) -> list[NetPath] | None:

@@ -15,12 +15,16 @@ from ipaddress import ip_address
 
 import msgspec
 
-from rookery.errors import RemoteError, UnreachableError, UsageError
+from rookery.errors import DeniedError, RemoteError, UnreachableError, UsageError
 from rookery.identity.identity import Identity
+from rookery.link.channels.sock import TYPE as SOCK
 from rookery.link.events import Event
 from rookery.mesh.echo import TIMEOUT_S, Echoed, EchoFailed, EchoLost, Outcome
 from rookery.mesh.node import Node, NodeSettings
 from rookery.mesh.post import DatagramArrived
+from rookery.mesh.proxy.opening import SERVICE as PROXY
+from rookery.mesh.proxy.rules import ProxyRules
+from rookery.runtime.channel import Channel
 from rookery.runtime.create import parse_address
 from rookery.runtime.gates.address import has_address
 from rookery.runtime.gates.gate import Receiver
@@ -29,6 +33,8 @@ from rookery.runtime.gates.udp_gate import UdpGate
 from rookery.runtime.join import serve_joins
 from rookery.runtime.link import Link
 from rookery.runtime.mesh import Mesh
+from rookery.runtime.proxy.devices import Devices
+from rookery.runtime.proxy.proxy import Proxy, exits_of
 from rookery.runtime.realm_store import RealmStore
 from rookery.runtime.resolve import checked_hashname
 from rookery.runtime.tunnels import Tunnels
@@ -71,13 +77,25 @@ class RouteGate:
 class MeshNode:
     """One member; made by `mesh_node`."""
 
-    def __init__(self, mesh: Mesh, core: Node, store: RealmStore) -> None:
+    def __init__(
+        self,
+        mesh: Mesh,
+        core: Node,
+        store: RealmStore,
+        rules: ProxyRules | None = None,
+        devices: Devices | None = None,
+    ) -> None:
         self.mesh = mesh
         self.core = core
         self.store = store
         self.started_s = time.time()
         self.on_datagram: OnDatagram | None = None
         self.tunnels = Tunnels(core, mesh.stir, mesh.now)
+        exits = exits_of(core, mesh.now)
+        self.proxy = Proxy(self.tunnels.open, exits, rules=rules, devices=devices)
+        # Also without rules: who asks in vain hears why, and listeners at exits answer through it.
+        self.tunnels.serve(PROXY, self.proxy.handle)
+        mesh.serve(SOCK, self._serve_sock)
         self._asked: dict[bytes, asyncio.Future[Outcome]] = {}
         self._remembered_at = mesh.now()
 
@@ -128,6 +146,12 @@ class MeshNode:
         if isinstance(outcome, EchoLost):
             raise UnreachableError(f"{hashname[:8]} does not answer")
         return outcome
+
+    async def _serve_sock(self, channel: Channel) -> None:
+        """Strangers may link to join the realm, but the rules speak of members."""
+        if self.core.membership.by_hashname(channel.link.hashname) is None:
+            raise DeniedError("only members may")
+        await self.proxy.sock.handle(channel)
 
     # --- as the pump's resident ---
 
@@ -185,6 +209,7 @@ class MeshNode:
         while True:
             self.mesh.core.set_clock(time.time(), self.mesh.now())
             self._read_folder()
+            self.core.publisher.services = self.proxy.services()  # serial lines come and go
             if self.mesh.now() >= self._remembered_at + REMEMBER_S:
                 self._remembered_at = self.mesh.now()
                 self.remember()
@@ -209,11 +234,14 @@ async def mesh_node(
     peers: Iterable[LinkAddress] = (),
     advertise: Iterable[NetPath] | None = (),
     offsets_us: Mapping[str, int] | None = None,
+    rules: ProxyRules | None = None,
+    devices: Devices | None = None,
 ) -> AsyncIterator[MeshNode]:
     """A member of the realm in `store`, on TCP and UDP at one address and port.
 
     `advertise` is what leads here from outside, if not that address; None: nothing does, as behind
-    a NAT, so that nobody needs to try.
+    a NAT, so that nobody needs to try. `rules` say what other members may reach from here, and
+    `devices` which serial lines there are.
     """
     dialled = {checked_hashname(peer): peer for peer in (*store.peers(), *peers)}
     dialled.pop(identity.hashname, None)
@@ -236,7 +264,7 @@ async def mesh_node(
             now=mesh.now(),
             queue_size=streams.backlog,
         )
-        node = MeshNode(mesh, core, store)
+        node = MeshNode(mesh, core, store, rules, devices)
         mesh.add_gate(RouteGate(core, mesh.now))
         mesh.house(node)
         if is_hidden:
