@@ -69,3 +69,14 @@ def test_an_outsider_that_was_forgotten_makes_room_for_another() -> None:
     assert ("00000000", "once") not in refused
     refused.note("another…", "once", is_member=False)
     assert refused["another…", "once"] == 1
+
+
+def test_a_culprit_may_lose_one_reason_and_keep_another() -> None:
+    refused = Refusals()
+    refused.note(MALLORY, "once", is_member=True)
+    for _ in range(2):
+        refused.note(MALLORY, "twice", is_member=True)
+    for number in range(REFUSED_MAX - 1):
+        refused.note(f"{number:08}…", "once", is_member=True)
+    assert (HER_NAME, "once") not in refused
+    assert refused[HER_NAME, "twice"] == 2
