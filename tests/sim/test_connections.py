@@ -223,3 +223,15 @@ def test_nodes_that_dial_each_other_have_two_connections() -> None:
     world.run(2)
     assert there.state is back.state is LinkState.UP
     assert len(alice.connections) == len(bob.connections) == 2
+
+
+def test_an_endpoint_that_hangs_up_loses_the_path_and_so_does_its_peer() -> None:
+    line = Line()
+    line.link.hang_up(line.bob.paths[0])
+    line.alice.settle()
+    assert line.alice.connections == {}
+    assert line.link.state is not LinkState.UP
+    line.world.run(0.1)
+    assert line.bob.connections == {}
+    line.alice.hang_up(line.bob.paths[0])  # there is nothing to end any more
+    line.world.run_until(lambda: line.link.state is LinkState.UP, 10)
