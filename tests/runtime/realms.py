@@ -1,5 +1,6 @@
 """A realm of several members in one folder, founded without invitations."""
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,8 +32,8 @@ class Home(NamedTuple):
         return RealmStore(self.realm)
 
 
-def realm(folder: Path, *names: str) -> list[Home]:
-    """The first founds it; all may relay."""
+def realm(folder: Path, *names: str, exits: Collection[str] = ()) -> list[Home]:
+    """The first founds it; all may relay, and some of the others be exits."""
     homes = [
         Home(
             name,
@@ -51,7 +52,7 @@ def realm(folder: Path, *names: str) -> list[Home]:
             home.identity.intermediates(CSID_40),
             hashname=home.hashname,
             name=home.name,
-            roles=["relay"],
+            roles=["relay", "exit"] if home.name in exits else ["relay"],
         )
         RealmStore.create(home.realm, store.realm, certificate)
     return homes

@@ -15,9 +15,12 @@ from rookery.errors import (
     UnreachableError,
     UsageError,
 )
+from rookery.link.channels.sock import Address
+from rookery.mesh.proxy.socks import Credentials
 from rookery.runtime.control_lines import (
     Code,
     Do,
+    DoorWanted,
     End,
     Request,
     answer_line,
@@ -27,13 +30,20 @@ from rookery.runtime.control_lines import (
     parse_request,
     request_line,
 )
-from rookery.runtime.snapshot import Row
+from rookery.runtime.snapshot import DoorKind, Row
 from tests.runtime.colony import BOB_PEER, CHECKS, COUNTERS, ROUTES, STATUS
+
+DOOR = DoorWanted(
+    kind=DoorKind.SOCKS,
+    exit="auto",
+    listen=Address("127.0.0.1", 1080),
+    credentials=Credentials("user", "secret"),
+)
 
 
 @pytest.mark.parametrize("do", Do)
 def test_a_request_is_read_as_it_was_written(do: Do) -> None:
-    request = Request(do=do, node="bob", timeout_s=1.5, probes=2)
+    request = Request(do=do, node="bob", timeout_s=1.5, probes=2, doors=(DOOR,))
     line = request_line(request)
     assert line.count(b"\n") == 1
     assert json.loads(line)["v"] == 1
@@ -58,6 +68,8 @@ def test_a_request_needs_no_more_than_its_version_and_kind() -> None:
         (b'{"v":1,"do":"ping","timeout_s":0}', Code.BAD_REQUEST),
         (b'{"v":1,"do":"ping","timeout_s":1e9}', Code.BAD_REQUEST),
         (b'{"v":1,"do":"trace","probes":1000}', Code.BAD_REQUEST),
+        (b'{"v":1,"do":"doors"}', Code.BAD_REQUEST),
+        (b'{"v":1,"do":"doors","doors":[{"kind":"trap"}]}', Code.BAD_REQUEST),
         (b'{"v":1,"do":"ping","node":"' + b"x" * 65 + b'"}', Code.BAD_REQUEST),
         (b'{"v":1,"do":"\xff"}', Code.BAD_REQUEST),
         (b"[" * 5000, Code.BAD_REQUEST),
@@ -116,3 +128,8 @@ def test_an_error_keeps_its_kind_on_the_way(
 @pytest.mark.parametrize("code", [Code.UNKNOWN_NODE, Code.AMBIGUOUS_NODE, Code.UNKNOWN_VERSION])
 def test_what_was_asked_wrongly_is_the_users_to_mend(code: Code) -> None:
     assert isinstance(error_of(End(False, code, "x")), UsageError)
+
+
+def test_a_password_does_not_show() -> None:
+    assert "secret" not in repr(Request(do=Do.DOORS, doors=(DOOR,)))
+    assert "secret" in request_line(Request(do=Do.DOORS, doors=(DOOR,))).decode()

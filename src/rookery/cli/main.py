@@ -138,6 +138,18 @@ VERBS = (
         "rookery top --id alice --sort rtt",
     ),
     Verb(
+        "socks",
+        "socks:socks",
+        "Let programs out at another node, by SOCKS5 and HTTP CONNECT, until stopped.",
+        "rookery socks --exit bob --id alice",
+    ),
+    Verb(
+        "forward",
+        "forward:forward",
+        "Forward a local port to a place that another node reaches, or back, until stopped.",
+        "rookery forward 8000:127.0.0.1:80@bob --id alice",
+    ),
+    Verb(
         "crow",
         "crow:app",
         "Send source-routed packets between towers; publish, subscribe, request, serve.",

@@ -24,6 +24,7 @@ from rookery.mesh.membership import Member
 from rookery.mesh.proxy.rules import ProxyRules
 from rookery.runtime.control import FILE_NAME, Control
 from rookery.runtime.create import LOOPBACK, parse_address
+from rookery.runtime.doors import Doors
 from rookery.runtime.node import mesh_node
 from rookery.runtime.node_view import NodeView
 from rookery.runtime.proxy.devices import Devices
@@ -155,7 +156,8 @@ def node(
             with advice(BIND_ADVICE):
                 mesh = await stack.enter_async_context(running)
             view = NodeView(mesh)
-            control = await Control.bind(view, watching.control or identity / FILE_NAME)
+            socket, doors = watching.control or identity / FILE_NAME, Doors(mesh.proxy.connector)
+            control = await Control.bind(view, socket, doors)
             stack.push_async_callback(control.close)
             if watching.metrics is not None:
                 await _serve_metrics(stack, view, watching.metrics)

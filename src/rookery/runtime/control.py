@@ -1,10 +1,10 @@
-"""The control socket: lets whoever may open it look at a running node.
+"""The control socket: lets whoever may open it look at a running node, and hold doors open.
 
     rookery status ─ Unix socket, one JSON request a line ─▶ Control ─▶ Controlled (the node)
                    ◀─ rows, one JSON object a line, and an end ─┘
 
-The socket is its owner's alone (0600). It changes nothing in the node; ping and trace send packets
-for those who ask. What the lines say is in docs/protocol/control.md.
+The socket is its owner's alone (0600). It changes nothing in the node that outlasts a connection;
+ping and trace send packets for those who ask. What the lines say is in docs/protocol/control.md.
 """
 
 import asyncio
@@ -12,12 +12,14 @@ import contextlib
 import os
 import socket
 import stat
-from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from pathlib import Path
 from typing import Self, assert_never
 
 from rookery.errors import DecodeError, RookeryError, UsageError
+from rookery.runtime.control_doors import WATCH_S, DoorKeeper, Wanted
 from rookery.runtime.control_lines import (
+    AUTO,
     REQUEST_SIZE_MAX,
     Code,
     Do,
@@ -43,20 +45,22 @@ _SHOWN_MAX = 5
 class Control:
     """One listening socket; make it with `bind`."""
 
-    def __init__(self, node: Controlled, path: Path) -> None:
+    def __init__(self, node: Controlled, path: Path, doors: DoorKeeper | None) -> None:
         self._node = node
+        self._doors = doors
         self._path = path
         self._sock = _listening(path)
         self._inode = path.stat().st_ino
         self._loop = asyncio.get_running_loop()
         self._clients: set[asyncio.Task[None]] = set()
+        self._holding: set[asyncio.Task[None]] = set()  # doors, which have a bound of their own
         self._refused: set[asyncio.Task[None]] = set()  # hear so, and are gone
         self._server: asyncio.Server | None = None
 
     @classmethod
-    async def bind(cls, node: Controlled, path: Path) -> Self:
+    async def bind(cls, node: Controlled, path: Path, doors: DoorKeeper | None = None) -> Self:
         """Listen there, in place of a node that is gone; UsageError when that cannot be."""
-        control = cls(node, path)
+        control = cls(node, path, doors)
         control._server = await asyncio.start_unix_server(
             control._accepted, sock=control._sock, limit=REQUEST_SIZE_MAX
         )
@@ -65,7 +69,7 @@ class Control:
     async def close(self) -> None:
         assert self._server is not None
         self._server.close()
-        tasks = self._clients | self._refused
+        tasks = self._clients | self._holding | self._refused
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -77,13 +81,21 @@ class Control:
                 self._path.unlink()
 
     def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        client = _Client(self._node, reader, writer)
+        client = _Client(self._node, reader, writer, self._doors, self._set_aside)
         if len(self._clients) < CLIENTS_MAX:
             self._own(self._clients, client.serve())
         elif len(self._refused) < CLIENTS_MAX:
             self._own(self._refused, client.refuse())
         else:
             writer.close()
+
+    def _set_aside(self) -> None:
+        """The client that runs holds doors from now on: others may still look at the node."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._clients.discard(task)
+        self._holding.add(task)
+        task.add_done_callback(self._holding.discard)
 
     def _own(self, tasks: set[asyncio.Task[None]], work: Coroutine[object, object, None]) -> None:
         task = self._loop.create_task(work)
@@ -95,9 +107,16 @@ class _Client:
     """The questions of one connection, one after the other."""
 
     def __init__(
-        self, node: Controlled, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+        self,
+        node: Controlled,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        doors: DoorKeeper | None,
+        set_aside: Callable[[], None],
     ) -> None:
         self._node = node
+        self._doors = doors
+        self._set_aside = set_aside
         self._reader = reader
         self._writer = writer
         writer.transport.set_write_buffer_limits(high=_BUFFER_SIZE)
@@ -138,6 +157,8 @@ class _Client:
             match request.do:
                 case Do.PING | Do.TRACE | Do.EXPLAIN:
                     return await self._about(request)
+                case Do.DOORS:
+                    return await self._hold_doors(request)
                 case _:
                     for row in self._all(request.do):
                         await self._send(row)
@@ -160,8 +181,8 @@ class _Client:
                 return (self._node.counters(),)
             case Do.NETCHECK:
                 return self._node.netcheck()
-            case Do.PING | Do.TRACE | Do.EXPLAIN:
-                raise AssertionError("these are about one node")
+            case Do.PING | Do.TRACE | Do.EXPLAIN | Do.DOORS:
+                raise AssertionError("these are more than a look")
         assert_never(do)
 
     async def _about(self, request: Request) -> End:
@@ -181,6 +202,28 @@ class _Client:
                     yield hop
             case _:
                 yield self._node.explain(hashname)
+
+    async def _hold_doors(self, request: Request) -> End:
+        """Until the client goes; whatever else it sends is dropped."""
+        if self._doors is None:
+            return End(False, Code.DENIED, "this node opens no doors")
+        wanted = []
+        for door in request.doors:
+            found = None if door.exit == AUTO else matching(self._node.members(), door.exit)
+            if isinstance(found, End):
+                return found
+            wanted.append(Wanted(door, None if found is None else found.node))
+        async with self._doors.open(wanted) as held:
+            self._set_aside()
+            for row in held.opened:
+                await self._send(row)
+            while not self._reader.at_eof():
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(WATCH_S):
+                        await self._reader.read(REQUEST_SIZE_MAX)
+                for trouble in held.troubles():
+                    await self._send(trouble)
+        return End()
 
     async def _send(self, row: Row | End) -> None:
         self._writer.write(answer_line(row))

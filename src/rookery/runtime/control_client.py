@@ -18,7 +18,7 @@ from rookery.runtime.control_lines import (
     parse_answer,
     request_line,
 )
-from rookery.runtime.snapshot import Row
+from rookery.runtime.snapshot import DoorOpened, DoorTrouble, Row
 
 RowType = TypeVar("RowType", bound=Row)
 
@@ -45,16 +45,11 @@ class ControlClient:
 
         `patience_s` is how long the node itself may wait for others before each of them.
         """
-        try:
-            self._writer.write(request_line(request))
-            while not isinstance(row := await self._row(patience_s), End):
-                if not isinstance(row, kind):
-                    raise ProtocolError(f"the node answers with a {type(row).__name__}")
-                yield row
-        except OSError as error:
-            raise UnreachableError(f"the node at {self._path} has just ended") from error
-        if not row.ok:
-            raise error_of(row)
+        limit_s = self._timeout_s + patience_s
+        async for row in self._answer(request, limit_s, limit_s):
+            if not isinstance(row, kind):
+                raise ProtocolError(f"the node answers with a {type(row).__name__}")
+            yield row
 
     async def all(self, request: Request, kind: type[RowType]) -> list[RowType]:
         return [row async for row in self.ask(request, kind)]
@@ -68,12 +63,38 @@ class ControlClient:
             raise ProtocolError(f"the node answers with {len(rows)} rows instead of one")
         return rows[0]
 
+    async def hold(
+        self, request: Request, *, patience_s: float
+    ) -> AsyncIterator[DoorOpened | DoorTrouble]:
+        """The doors that were asked for, then what trouble there is with them, without end.
+
+        They stand open until the connection ends, this one's or the node's.
+        """
+        async for row in self._answer(request, self._timeout_s + patience_s, None):
+            if not isinstance(row, DoorOpened | DoorTrouble):
+                raise ProtocolError(f"the node answers with a {type(row).__name__}")
+            yield row
+
     def close(self) -> None:
         self._writer.close()
 
-    async def _row(self, patience_s: float) -> Row | End:
+    async def _answer(
+        self, request: Request, first_s: float, later_s: float | None
+    ) -> AsyncIterator[Row]:
+        limit_s: float | None = first_s
         try:
-            async with asyncio.timeout(self._timeout_s + patience_s):
+            self._writer.write(request_line(request))
+            while not isinstance(row := await self._row(limit_s), End):
+                limit_s = later_s
+                yield row
+        except OSError as error:
+            raise UnreachableError(f"the node at {self._path} has just ended") from error
+        if not row.ok:
+            raise error_of(row)
+
+    async def _row(self, limit_s: float | None) -> Row | End:
+        try:
+            async with asyncio.timeout(limit_s):
                 line = await self._reader.readline()
         except TimeoutError as error:
             text = f"the node at {self._path} does not answer; is it stopped or very busy?"

@@ -19,7 +19,9 @@ from rookery.errors import (
     UnreachableError,
     UsageError,
 )
-from rookery.runtime.snapshot import VERSION, Row, Snapshot
+from rookery.link.channels.sock import Address
+from rookery.mesh.proxy.socks import Credentials
+from rookery.runtime.snapshot import VERSION, DoorKind, Row, Snapshot
 
 REQUEST_SIZE_MAX = 1 << 12
 ROW_SIZE_MAX = 1 << 20
@@ -29,6 +31,8 @@ TIMEOUT_S_MAX = 60.0
 PROBES_DEFAULT = 3
 PROBES_MAX = 10
 NODE_SIZE_MAX = 64
+DOORS_MAX = 8
+AUTO = "auto"
 
 
 class Do(Enum):
@@ -43,6 +47,7 @@ class Do(Enum):
     TRACE = "trace"
     EXPLAIN = "explain"
     NETCHECK = "netcheck"
+    DOORS = "doors"
 
 
 class Code(Enum):
@@ -58,6 +63,17 @@ class Code(Enum):
     FAILED = "failed"
 
 
+class DoorWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """A door to be opened; what its kind has no use for is not looked at."""
+
+    kind: DoorKind
+    exit: str  # as `node` of a request, or "auto"
+    listen: Address  # of a reverse one only the port counts: its exit's rules say the address
+    to: Address | None = None  # tcp, udp, reverse
+    line: str = ""  # serial
+    credentials: Credentials | None = None  # socks, http
+
+
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """One question; what its kind has no use for is not looked at."""
 
@@ -66,6 +82,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     node: str = ""  # hashname, the beginning of one, or a name: ping, trace, explain
     timeout_s: float = TIMEOUT_S_DEFAULT  # ping, trace
     probes: int = PROBES_DEFAULT  # trace
+    doors: tuple[DoorWanted, ...] = ()  # doors
 
 
 class End(msgspec.Struct, frozen=True, tag_field="is", tag="end"):
@@ -115,6 +132,8 @@ def _checked(request: Request) -> Request | End:
         wrong = f"probes must be 1 to {PROBES_MAX}"
     elif len(request.node) > NODE_SIZE_MAX:
         wrong = f"node must have at most {NODE_SIZE_MAX} characters"
+    elif request.do is Do.DOORS and not 0 < len(request.doors) <= DOORS_MAX:
+        wrong = f"doors must be 1 to {DOORS_MAX}"
     return End(False, Code.BAD_REQUEST, wrong) if wrong else request
 
 

@@ -12,6 +12,8 @@ from typing import Protocol
 
 import msgspec
 
+from rookery.link.channels.sock import Address
+
 VERSION = 1  # of all that is below; a new field is no new version
 
 STALE_S = 10.0  # a node that has done nothing for so long tells of the past
@@ -221,7 +223,46 @@ class NetCheckItem(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", ta
     advice: str = ""
 
 
-Row = Status | Peer | Route | Member | Counters | PingReply | TraceHop | Explained | NetCheckItem
+class DoorKind(Enum):
+    """What a door lets in, and where it leads."""
+
+    SOCKS = "socks"  # SOCKS5: the program says where to
+    HTTP = "http"  # HTTP CONNECT: likewise
+    TCP = "tcp"  # always to the same place
+    UDP = "udp"
+    SERIAL = "serial"  # a line at the exit, as a TCP port here
+    REVERSE = "reverse"  # a TCP port of the exit that leads here
+
+
+class DoorOpened(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="door"):
+    """A door that stands open as long as its asker stays."""
+
+    kind: DoorKind
+    listening: Address  # at the exit, for a reverse one
+    exit: Who | None = None  # None: whoever gets through
+    to: str = ""  # where it always leads, if anywhere
+
+
+class DoorTrouble(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="door-trouble"):
+    """Somebody could not get through a door."""
+
+    listening: Address
+    problem: str
+
+
+Row = (
+    Status
+    | Peer
+    | Route
+    | Member
+    | Counters
+    | PingReply
+    | TraceHop
+    | Explained
+    | NetCheckItem
+    | DoorOpened
+    | DoorTrouble
+)
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="snapshot"):

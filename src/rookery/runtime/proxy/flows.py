@@ -35,6 +35,7 @@ class Flows(Generic[Key]):
         idle_s: float = IDLE_S,
     ) -> None:
         self.dropped = 0
+        self.last_error: RookeryError | None = None
         self._connector = connector
         self._proxy = proxy
         self._deliver = deliver
@@ -71,7 +72,8 @@ class Flows(Generic[Key]):
     async def _run(self, key: Key, target: Address, waiting: asyncio.Queue[bytes]) -> None:
         try:
             datagrams = await self._connector.udp_connect(target.host, target.port, self._proxy)
-        except RookeryError:
+        except RookeryError as error:
+            self.last_error = error
             await asyncio.sleep(FAILED_S)
         else:
             try:
