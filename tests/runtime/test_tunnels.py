@@ -138,3 +138,58 @@ async def test_what_nobody_serves_is_refused(mesh: Diamond) -> None:
 async def test_who_is_no_member_cannot_be_reached(mesh: Diamond) -> None:
     with pytest.raises(UnreachableError, match="no member"):
         await mesh.north.tunnels.open("a" * 52, "echo")
+
+
+async def test_any_asyncio_protocol_runs_over_a_tunnel_unchanged(mesh: Diamond) -> None:
+    """M4: like a socket."""
+
+    async def shout(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async for line in reader:
+            writer.write(line.upper())
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+    def server() -> asyncio.Protocol:
+        return asyncio.StreamReaderProtocol(asyncio.StreamReader(), shout)
+
+    mesh.south.tunnels.serve_protocol("shout", server)
+    reader = asyncio.StreamReader()
+    transport, protocol = await mesh.north.tunnels.create_connection(
+        lambda: asyncio.StreamReaderProtocol(reader), mesh.south.hashname, "shout"
+    )
+    assert transport.get_extra_info("peername")[0] == mesh.south.hashname
+    assert isinstance(protocol, asyncio.StreamReaderProtocol)
+    writer = asyncio.StreamWriter(transport, protocol, reader, asyncio.get_running_loop())
+    lines = [b"line %d of many\n" % number for number in range(20_000)]
+    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+
+        async def ask() -> None:
+            for line in lines:
+                writer.write(line)
+                await writer.drain()
+            writer.write_eof()
+
+        tasks.create_task(ask())
+        answer = await reader.read()
+    assert answer == b"".join(lines).upper()
+    writer.close()
+    await writer.wait_closed()
+
+
+async def test_a_protocol_hears_that_its_stream_was_given_up(mesh: Diamond) -> None:
+    async def refuse(stream: TunnelStream) -> None:
+        stream.abort(9)
+
+    class Client(asyncio.Protocol):
+        def __init__(self) -> None:
+            self.lost: asyncio.Future[Exception | None] = asyncio.Future()
+
+        def connection_lost(self, error: Exception | None) -> None:
+            self.lost.set_result(error)
+
+    mesh.south.tunnels.serve("refuse", refuse)
+    client = Client()
+    await mesh.north.tunnels.create_connection(lambda: client, mesh.south.hashname, "refuse")
+    async with asyncio.timeout(20):
+        assert isinstance(await client.lost, ConnectionResetError)

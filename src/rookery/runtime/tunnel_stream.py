@@ -34,6 +34,7 @@ class TunnelStream:
         self._is_readable = asyncio.Event()
         self._is_writable = asyncio.Event()
         self._failure: str | None = None
+        self._unread: str | None = None  # why it is no use to write
         self._is_finished = False
         self._is_read = False
 
@@ -57,6 +58,8 @@ class TunnelStream:
         view = memoryview(data)
         while view:
             self._check()
+            if self._unread is not None:
+                raise ChannelError(self._unread)
             self._is_writable.clear()
             piece = bytes(view[:WRITE_SIZE])
             taken = self._tunnel.write(self._number, piece, self._now())
@@ -70,6 +73,14 @@ class TunnelStream:
         if not self._is_finished and self._failure is None:
             self._is_finished = True
             self._tunnel.finish(self._number)
+            self._used()
+            self._look_whether_over()
+
+    def stop(self, code: int = 0) -> None:
+        """Read no more, and tell the other side that it need not write; what we wrote arrives."""
+        if not self._is_read and self._failure is None:
+            self._is_read = True
+            self._tunnel.stop(self._number, code)
             self._used()
             self._look_whether_over()
 
@@ -87,6 +98,11 @@ class TunnelStream:
         self._is_readable.set()
 
     def writable(self) -> None:
+        self._is_writable.set()
+
+    def stopped(self, reason: str) -> None:
+        """Nobody reads what we write; what is written to us still comes."""
+        self._unread = self._unread or reason
         self._is_writable.set()
 
     def failed(self, reason: str) -> None:

@@ -18,11 +18,13 @@ from rookery.mesh.tunnel.events import (
     StreamFinished,
     StreamOpened,
     StreamReset,
+    StreamStopped,
     Writable,
 )
 from rookery.mesh.tunnel.tunnel import Tunnel
 from rookery.mesh.tunnel.tunnels import TunnelEvent
 from rookery.runtime.tunnel_stream import TunnelStream
+from rookery.runtime.tunnel_transport import attach
 
 TunnelHandler = Callable[[TunnelStream], Awaitable[None]]
 
@@ -64,6 +66,25 @@ class Tunnels:
         number = tunnel.open(service, dict(meta or {}))
         return self._stream(tunnel, number, hashname, meta or {})
 
+    async def create_connection(
+        self,
+        factory: Callable[[], asyncio.Protocol],
+        hashname: str,
+        service: str,
+        meta: Mapping[str, object] | None = None,
+    ) -> tuple[asyncio.Transport, asyncio.Protocol]:
+        """As the event loop's own, with a member's service in place of host and port."""
+        return attach(await self.open(hashname, service, meta), factory)
+
+    def serve_protocol(self, service: str, factory: Callable[[], asyncio.Protocol]) -> None:
+        """Have a protocol of its own run over every stream to this service."""
+
+        async def run(stream: TunnelStream) -> None:
+            transport, _ = attach(stream, factory)
+            await transport.closed
+
+        self.serve(service, run)
+
     def happened(self) -> None:
         """Pass on what the core has to tell."""
         for told in self._core.tunnelling.take():
@@ -87,6 +108,9 @@ class Tunnels:
             case Writable(number):
                 if (stream := self._streams.get((tunnel, number))) is not None:
                     stream.writable()
+            case StreamStopped(number, code):
+                if (stream := self._streams.get((tunnel, number))) is not None:
+                    stream.stopped(_REASONS.get(code, f"the other side reads no more, code {code}"))
             case StreamReset(number, code):
                 if (stream := self._streams.pop((tunnel, number), None)) is not None:
                     stream.failed(_REASONS.get(code, f"given up by the other side, code {code}"))
@@ -133,6 +157,7 @@ class Tunnels:
                 raise DeniedError(f"nobody serves {service!r}")
             await handler(stream)
             await stream.finish()
+            stream.stop(CLOSED)
         except DeniedError:
             stream.abort(NO_SUCH_SERVICE)
         except RookeryError:

@@ -32,8 +32,15 @@ class StreamFinished(msgspec.Struct, frozen=True):
     stream: int
 
 
+class StreamStopped(msgspec.Struct, frozen=True):
+    """The other side reads no more of it; what it writes still comes."""
+
+    stream: int
+    code: int
+
+
 class StreamReset(msgspec.Struct, frozen=True):
-    """The other side gave the stream up, or wants no more of it."""
+    """The other side gave up what it was writing; the rest of it will never come."""
 
     stream: int
     code: int
@@ -64,6 +71,7 @@ Event = (
     | Readable
     | Writable
     | StreamFinished
+    | StreamStopped
     | StreamReset
     | DatagramArrived
     | Stalled

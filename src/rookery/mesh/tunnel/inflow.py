@@ -2,7 +2,14 @@
 
 from rookery.errors import DecodeError, ProtocolError, RemoteError
 from rookery.mesh.tunnel.credit import Window
-from rookery.mesh.tunnel.events import Event, Readable, StreamFinished, StreamOpened, StreamReset
+from rookery.mesh.tunnel.events import (
+    Event,
+    Readable,
+    StreamFinished,
+    StreamOpened,
+    StreamReset,
+    StreamStopped,
+)
 from rookery.mesh.tunnel.limits import Limits
 from rookery.mesh.tunnel.notes import ALL_STREAMS, NoteKind, Notes
 from rookery.mesh.tunnel.outflow import Outflow
@@ -155,14 +162,11 @@ class Inflow:
     def _read_opening(self, stream: Stream) -> None:
         """The first bytes are not for the program; it hears of the stream once they are there."""
         receiving = stream.receiving
+        stream.opening += receiving.read(max(HEADER_SIZE - len(stream.opening), 0))
         size = HEADER_SIZE
-        while len(stream.opening) < size:
-            data = receiving.read(size - len(stream.opening))
-            stream.opening += data
-            if len(stream.opening) >= HEADER_SIZE:
-                size = _opening_size(stream.opening[:HEADER_SIZE])
-            if not data:
-                break
+        if len(stream.opening) >= HEADER_SIZE:
+            size = _opening_size(stream.opening[:HEADER_SIZE])
+            stream.opening += receiving.read(size - len(stream.opening))
         self.consumed(stream)
         if len(stream.opening) < size:
             if receiving.is_complete:
@@ -194,7 +198,8 @@ class Inflow:
         if sending.code is None and not sending.is_over:
             self._outflow.give_up(stream, code)
             self._notes.add(NoteKind.RESET, stream.id)
-            self._fail(stream, code)
+            if stream.is_announced:
+                self._events.append(StreamStopped(stream.id, code))
 
     def _fail(self, stream: Stream, code: int) -> None:
         if stream.is_announced and not stream.is_failed:
