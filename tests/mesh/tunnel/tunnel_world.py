@@ -13,6 +13,7 @@ from rookery.mesh.tunnel.events import (
     StreamFinished,
     StreamOpened,
     StreamReset,
+    StreamStopped,
     Writable,
 )
 from rookery.mesh.tunnel.limits import Limits
@@ -87,6 +88,7 @@ class End:
         self.read: dict[int, bytearray] = {}
         self.finished: set[int] = set()
         self.resets: dict[int, int] = {}
+        self.stopped: dict[int, int] = {}
         self.datagrams: list[bytes] = []
         self.closed: Closed | None = None
         self.sent_packets = 0
@@ -143,6 +145,9 @@ class End:
                 self.finished.add(event.stream)
             case StreamReset():
                 self.resets[event.stream] = event.code
+            case StreamStopped():
+                self.stopped[event.stream] = event.code
+                self.pending.pop(event.stream, None)
             case DatagramArrived():
                 self.datagrams.append(event.data)
             case Closed():
