@@ -59,9 +59,9 @@ class Running:
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self._process = process
 
-    def line(self) -> str:
+    def line(self, timeout_s: float = TIMEOUT_S) -> str:
         """The next line of stdout."""
-        return self._line(self._process.stdout)
+        return self._line(self._process.stdout, timeout_s)
 
     def error_line(self) -> str:
         """The next line of stderr."""
@@ -86,9 +86,9 @@ class Running:
     def wait(self, timeout_s: float = TIMEOUT_S) -> int:
         return self._process.wait(timeout_s)
 
-    def _line(self, stream: IO[bytes] | None) -> str:
+    def _line(self, stream: IO[bytes] | None, timeout_s: float = TIMEOUT_S) -> str:
         assert stream is not None
-        ready, _, _ = select.select([stream], [], [], TIMEOUT_S)
+        ready, _, _ = select.select([stream], [], [], timeout_s)
         assert ready, "nothing was printed"
         return stream.readline().decode()
 

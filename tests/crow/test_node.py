@@ -314,6 +314,22 @@ def test_the_outcome_of_a_plain_message_is_told_to_the_shell(pair: Pair) -> None
     assert pair.alice.notices == [Undelivered(ticket, "no acknowledgement")]
 
 
+def test_there_is_something_to_take_until_all_is_taken(station: Station) -> None:
+    nodes, sender = station.nodes, udp_hop("10.0.0.9", 9)
+    nodes.register(5)
+    assert nodes.is_quiet
+    for seqid in range(2):
+        data = NodePacket(7, 5, b"%d" % seqid).serialize()
+        packet = Packet(NODE, False, station.hop, 0, seqid, 1, 100, data)
+        nodes.tower.received(packet, sender[::-1], 0.0)
+    assert not nodes.is_quiet
+    assert len(nodes.take_notices(0.0, 1)) == 1
+    nodes.tower.take_transmissions()
+    assert not nodes.is_quiet
+    assert len(nodes.take_notices(0.0)) == 1
+    assert nodes.is_quiet
+
+
 def test_acknowledgements_come_before_what_their_messages_lead_to(station: Station) -> None:
     """C3: or a sender would repeat itself while its messages are worked on."""
     nodes, sender = station.nodes, udp_hop("10.0.0.9", 9)

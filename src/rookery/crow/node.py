@@ -213,15 +213,12 @@ class Nodes:
         return bool(self._unhandled)
 
     def _handle(self, notice: TowerNotice, now: float) -> None:
-        match notice:
-            case Arrived():
-                self._arrived(notice, now)
-            case Delivered(ticket):
-                if not self._splitting.outcome(ticket, None, now):
-                    self._outcome(ticket, None, now)
-            case Undelivered(ticket, reason):
-                if not self._splitting.outcome(ticket, reason, now):
-                    self._outcome(ticket, reason, now)
+        if isinstance(notice, Arrived):
+            self._arrived(notice, now)
+            return
+        failure = notice.reason if isinstance(notice, Undelivered) else None
+        if not self._splitting.outcome(notice.ticket, failure, now):
+            self._outcome(notice.ticket, failure, now)
 
     def _arrived(self, arrived: Arrived, now: float) -> None:
         try:

@@ -232,13 +232,10 @@ class Tower:
         else:
             self.dropped["qos"] += 1
             return
-        match verdict:
-            case Verdict.NEW:
-                self._notices.append(Arrived(packet, source))
-            case Verdict.COPY:
-                self.dropped["copy"] += 1
-            case Verdict.UNWELCOME:
-                self.dropped["memory full"] += 1
+        if verdict is Verdict.NEW:
+            self._notices.append(Arrived(packet, source))
+        else:
+            self.dropped["copy" if verdict is Verdict.COPY else "memory full"] += 1
 
     def _answer(self, ack_type: int, packet: Packet, return_address: bytes) -> None:
         self._transmit(
