@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from ipaddress import ip_address
 from types import TracebackType
 from typing import Self
@@ -35,6 +36,7 @@ class Door:
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
+        self._is_closed = False
 
     @classmethod
     async def bind(
@@ -63,6 +65,7 @@ class Door:
     async def close(self) -> None:
         """Stop listening and break off what is still carried."""
         assert self._server is not None
+        self._is_closed = True
         self._server.close()
         for task in self._tasks:
             task.cancel()
@@ -81,12 +84,18 @@ class Door:
 
     def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         stream = SocketStream(reader, writer)
-        if len(self._tasks) >= self._connections_max:
+        # One that was let in just before the end may come up after it.
+        if self._is_closed or len(self._tasks) >= self._connections_max:
             stream.abort(Fault.BUSY.code)
             return
         task = self._loop.create_task(self._run(stream))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(partial(self._finished, stream))
+
+    def _finished(self, stream: SocketStream, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if task.cancelled():  # perhaps before it began
+            stream.abort(Fault.GONE.code)
 
     async def _run(self, stream: SocketStream) -> None:
         try:
