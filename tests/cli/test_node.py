@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rookery.cli.main import main
-from rookery.cli.node import parse_costs
+from rookery.cli.node import parse_costs, parse_devices
 from rookery.errors import UsageError
 from tests.cli.program import rookery, running
 from tests.runtime.realms import Home, realm
@@ -159,3 +159,21 @@ def test_keys_and_realm_must_be_of_one_node(two: list[Home], tmp_path: Path) -> 
     outcome = rookery("node", "--id", alice.keys, "--realm", tmp_path)
     assert outcome.code == 2
     assert "rookery realm init" in outcome.complaint()
+
+
+def test_devices_have_names() -> None:
+    assert parse_devices(["meter=/dev/a=b", "scale=/dev/c"]) == {
+        "meter": "/dev/a=b",
+        "scale": "/dev/c",
+    }
+
+
+@pytest.mark.parametrize("texts", [["meter"], ["=/dev/a"], ["meter="], ["m=/dev/a", "m=/dev/b"]])
+def test_what_is_no_device_is_wrong_usage(texts: list[str]) -> None:
+    with pytest.raises(UsageError):
+        parse_devices(texts)
+
+
+@pytest.mark.parametrize("wrong", [["--exit", "tcp anywhere"], ["--device", "a b=/dev/c"]])
+def test_a_wrong_rule_or_device_is_said_before_the_start(wrong: list[str], alice: Home) -> None:
+    assert main(["node", *alice.options, *wrong]) == 2

@@ -18,6 +18,7 @@ import msgspec
 from rookery.errors import DeniedError, RemoteError, UnreachableError, UsageError
 from rookery.identity.identity import Identity
 from rookery.link.channels.sock import TYPE as SOCK
+from rookery.link.channels.sock import Fault
 from rookery.link.events import Event
 from rookery.mesh.echo import TIMEOUT_S, Echoed, EchoFailed, EchoLost, Outcome
 from rookery.mesh.node import Node, NodeSettings
@@ -95,6 +96,7 @@ class MeshNode:
         self.proxy = Proxy(self.tunnels.open, exits, rules=rules, devices=devices)
         # Also without rules: who asks in vain hears why, and listeners at exits answer through it.
         self.tunnels.serve(PROXY, self.proxy.handle)
+        mesh.sock = self.proxy.sock
         mesh.serve(SOCK, self._serve_sock)
         self._asked: dict[bytes, asyncio.Future[Outcome]] = {}
         self._remembered_at = mesh.now()
@@ -150,7 +152,7 @@ class MeshNode:
     async def _serve_sock(self, channel: Channel) -> None:
         """Strangers may link to join the realm, but the rules speak of members."""
         if self.core.membership.by_hashname(channel.link.hashname) is None:
-            raise DeniedError("only members may")
+            raise DeniedError(Fault.DENIED)
         await self.proxy.sock.handle(channel)
 
     # --- as the pump's resident ---
