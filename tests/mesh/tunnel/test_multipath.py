@@ -122,6 +122,18 @@ def test_a_silent_way_is_used_again_once_it_answers() -> None:
     assert rows[1].sent_packets > 500
 
 
+@pytest.mark.parametrize("is_near", [True, False])
+def test_a_way_that_is_cut_in_one_direction_only_is_left_too(is_near: bool) -> None:
+    """R9"""
+    world = TunnelWorld([Road(1, Lane(0.02, rate=1e6)), Road(2, Lane(0.03, rate=1e6))])
+    stream = world.near.send(pattern(1_500_000))
+    world.run(limit_s=0.3)
+    world.roads[1].lane(is_near=is_near).is_blocked = True
+    took = world.run(lambda: stream in world.far.finished)
+    assert took < 2.5
+    assert bytes(world.far.read[stream]) == pattern(1_500_000)
+
+
 def test_small_writes_take_the_quickest_way_only() -> None:
     """M6: while little waits there is no reason for the other."""
     world = TunnelWorld([Road(1, Lane(0.01)), Road(2, Lane(0.05))])

@@ -1,6 +1,6 @@
 """M4: the sending half of a stream."""
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rookery.mesh.tunnel.limits import WINDOW_START
@@ -15,6 +15,7 @@ def content(half: SendHalf, part: Part) -> bytes:
     return b"".join(parts)
 
 
+@settings(max_examples=40)
 @given(st.data())
 def test_whatever_is_lost_is_sent_until_all_has_arrived(data: st.DataObject) -> None:
     """M4: bytes and end, in any order of fates."""

@@ -9,7 +9,7 @@ from rookery.mesh.tunnel.way import STREAM_MTU, WayKind
 from tests.mesh.tunnel.tunnel_world import Lane, Road, TunnelWorld
 
 RATE = 1_000_000.0
-SIZE = 4_000_000
+SIZE = 2_500_000
 
 
 def datagrams(number: int, rtt_s: float, rate: float = RATE, loss: float = 0.0) -> Road:

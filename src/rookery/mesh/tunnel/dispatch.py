@@ -90,9 +90,10 @@ class Dispatch:
 
     def wake_at(self, now: float) -> float | None:
         """When the pace allows what waits now."""
-        if not self._outflow.is_ready and not self._datagrams:
+        usable = self._ways.usable
+        if not (self._outflow.is_ready or self._datagrams or any(way.copies for way in usable)):
             return None
-        later = [way.paced_at for way in self._ways.usable if way.has_window]
+        later = [way.paced_at for way in usable if way.has_window]
         return min((at for at in later if at > now), default=None)
 
     def _send_streams(self, usable: list[Outbound], batch: Batch, now: float) -> None:
@@ -172,7 +173,7 @@ class Dispatch:
                 batch.add(self._packer.notes(way, now))
         for inbound in self._ways.inbound:
             if inbound.due_at is not None and inbound.due_at <= now:
-                reply = self._ways.get(inbound.reply_way) or self.scheduler.nearest(usable)
+                reply = self._ways.reply_to(inbound) or self.scheduler.nearest(usable)
                 if reply is not None:
                     batch.add(self._packer.acknowledgements(reply, now))
 

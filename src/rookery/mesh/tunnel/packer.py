@@ -83,7 +83,8 @@ class Packer:
         for inbound in self._ways.inbound:
             if inbound.due_at is None:
                 continue
-            if inbound.reply_way != way.way.id and self._ways.get(inbound.reply_way) is not None:
+            reply = self._ways.reply_to(inbound)
+            if reply is not way and reply is not None:
                 continue
             ack = inbound.ack(now, room - size)
             if ack is not None:

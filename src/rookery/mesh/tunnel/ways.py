@@ -50,6 +50,11 @@ class Ways:
     def get(self, number: int) -> Outbound | None:
         return self._out.get(number)
 
+    def reply_to(self, inbound: Inbound) -> Outbound | None:
+        """The way back that is most like the way in; None where any other is as good."""
+        way = self._out.get(inbound.reply_way)
+        return None if way is None or way.is_silent else way
+
     def up(self, way: Way, now: float) -> None:
         if way.id not in self._out and len(self._out) == self._max:
             raise CongestionError(f"a tunnel has {self._max} ways at most")
