@@ -129,10 +129,10 @@ class Trouble:
     ) -> Outages:
         """What the work did to `pairs`, when those in `before` (or all) were well."""
         well = self._flock.pairs() if before is None else before
-        await self._pinger.steady(well, time.monotonic(), OVER_S)
+        await self._pinger.resumed(well, time.monotonic(), OVER_S)
         begun_s = time.monotonic()
         await work()
-        await self._pinger.steady(pairs, begun_s, OVER_S)
+        await self._pinger.resumed(pairs, begun_s, OVER_S)
         return self._pinger.outages(what, pairs, begun_s)
 
     async def _over(self, relay: int) -> list[Edge]:
