@@ -59,3 +59,20 @@ def test_a_program_that_writes_little_does_not_look_like_a_slow_way() -> None:
     world.near.write_on(stream, bytes(1_000_000), finish=True)
     took = world.run(lambda: stream in world.far.finished)
     assert took < 1.5
+
+
+def test_marks_keep_the_way_emptier_than_it_could_be() -> None:
+    """M5: what a relay asks for lasts as long as it asks."""
+    world = TunnelWorld([Road(1, Lane(0.02, rate=500_000))])
+    stream = world.near.send(pattern(2_000_000))
+    world.run(limit_s=1.0)
+    world.roads[1].there.mark_s = 0.0
+    world.run(limit_s=0.3)
+    read = len(world.far.read[stream])
+    world.run(limit_s=0.5)
+    assert len(world.far.read[stream]) - read < 0.9 * 250_000
+    world.roads[1].there.mark_s = None
+    world.run(limit_s=1.0)
+    read = len(world.far.read[stream])
+    world.run(limit_s=0.2)
+    assert len(world.far.read[stream]) - read > 0.9 * 100_000 * 0.9

@@ -62,7 +62,10 @@ def test_an_empty_stream_ends_too() -> None:
     assert not half.is_ready
     half.finish()
     assert half.next_part(100, 0) == (0, 0, True)
+    assert not half.is_ready
+    assert half.next_part(100, 0) is None
     half.lost(0, 0, fin=True)
+    assert half.is_ready
     assert half.next_part(100, 0) == (0, 0, True)
     half.acknowledged(0, 0, fin=True)
     assert half.is_over

@@ -29,6 +29,7 @@ _PACKET_S = 0.005
 _PACKET_MIN = 1100
 _PACKET_UNKNOWN = 8192
 _MARK_FACTOR = 0.85
+_RELIEF = 1.05  # in each round trip after a mark
 _LOSS_WEIGHT = 1 / 8
 _LOSS_MAX = 0.5
 _QUEUED_RTT = 1.25  # longer round trips than this many of the least show a queue
@@ -48,6 +49,7 @@ class Congestion:
     """Window and rate of one way."""
 
     __slots__ = (
+        "_ceiling",
         "_cycle",
         "_cycle_at",
         "_delivered_mark",
@@ -78,6 +80,7 @@ class Congestion:
         self._packet_max = packet_max
         self._full_rate = 0.0
         self._full_rounds = 0
+        self._ceiling = float("inf")  # bytes per second, after a mark
         self._cycle = 2
         self._cycle_at = 0.0
         self._ebb_until = 0.0
@@ -107,6 +110,7 @@ class Congestion:
     def acknowledged(self, in_flight: int, now: float, *, is_new_round: bool) -> None:
         """After each acknowledgement."""
         if is_new_round:
+            self._ceiling *= _RELIEF
             self._count_losses()
             if self.phase is Phase.STARTUP:
                 self._check_full(now)
@@ -118,7 +122,7 @@ class Congestion:
 
     def marked(self, now: float) -> None:
         """A relay's queue is long: send less, and let it drain."""
-        self.delivery.lower(_MARK_FACTOR)
+        self._ceiling = min(self._ceiling, self.delivery.rate) * _MARK_FACTOR
         if self.phase in (Phase.STARTUP, Phase.DRAIN):
             self.phase = Phase.STEADY
         self._cycle, self._cycle_at = 1, now
@@ -178,6 +182,9 @@ class Congestion:
         if self.phase is Phase.STARTUP:
             # What was measured on little traffic says little.
             self.rate = max(measured, _WINDOW_START[self._kind] / self.round_trip.smoothed_s)
+        if self._ceiling > measured:
+            self._ceiling = float("inf")
+        self.rate = min(self.rate, self._ceiling)
         size = measured * _PACKET_S if measured else _PACKET_UNKNOWN
         self.packet_size = int(min(self._packet_max, max(size, _PACKET_MIN)))
         self.pacing_rate = 0.0

@@ -38,10 +38,6 @@ class Delivery:
         """Bytes per second; 0 before anything arrived."""
         return self._maxima[0][1] if self._maxima else 0.0
 
-    def lower(self, factor: float) -> None:
-        """Somebody on the way asked for less."""
-        self._maxima = deque((at, rate * factor) for at, rate in self._maxima)
-
     def sending(self, packet: SentPacket, in_flight: int, now: float) -> None:
         """Note where things stand as it leaves."""
         if in_flight == 0:

@@ -137,7 +137,7 @@ class Dispatch:
             batch.add(self._packer.streams(way, now)[0])
 
     def _send_lagging(self, idle: Outbound, batch: Batch, now: float) -> None:
-        if self.scheduler.mode in (Mode.REDUNDANT, Mode.SINGLE):
+        if self.scheduler.mode is not Mode.AUTO:
             return
         if self._reinjection.of_lagging(idle, self._ways.out, now):
             while idle.copies and idle.has_room(now) and not batch.is_full:

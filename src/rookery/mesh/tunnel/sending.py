@@ -103,7 +103,7 @@ class SendHalf:
             return start, end, self._ends_at(end)
         start = self.sent
         end = min(self._buffer.end, start + min(room, fresh_max), max(self.credit, start))
-        fin = self._ends_at(end)
+        fin = self._fin_due and self._ends_at(end)
         if end == start and not fin:
             return None
         self.sent = end
