@@ -228,7 +228,7 @@ def test_only_the_founder_and_issuers_sign(tmp_path: Path, store: RealmStore) ->
     assert plain.authority(ALICE) is None
     with pytest.raises(UsageError, match="where it was founded"):
         RealmAuthority(plain, ALICE)
-    own = certify(BOB, "bob", ["issuer"], from_s=NOW_S, until_s=NOW_S + 500)
+    own = certify(BOB, "bob", ["issuer"], from_s=NOW_S, until_s=NOW_S + 500_000)
     issuer = RealmStore.create(tmp_path / "issuer", REALM, own)
     assert issuer.authority() is None
     with pytest.raises(UsageError, match="belongs to"):
@@ -243,7 +243,7 @@ def test_only_the_founder_and_issuers_sign(tmp_path: Path, store: RealmStore) ->
 
 
 def test_an_issuer_decides_only_of_those_it_took_in(tmp_path: Path) -> None:
-    own = certify(BOB, "bob", ["issuer"], from_s=NOW_S - 9, until_s=NOW_S + 500)
+    own = certify(BOB, "bob", ["issuer"], from_s=NOW_S - 9, until_s=NOW_S + 500_000)
     store = RealmStore.create(tmp_path / "issuer", REALM, own)
     authority = RealmAuthority(store, BOB)
     carol = identity("carol")
