@@ -130,7 +130,7 @@ async def mesh(world: World) -> str:
         await _acquainted(north, south)
         to_south = await north.link(south.hashname).up()
         echoed = await _reaches(north, south)
-        _check(len(echoed.route) == 3, "no way over a relay")
+        _check(len(echoed.route) > 2, "no way over a relay")  # at first perhaps over both
         used = next(each for each in relays if each.node.core.own.node == echoed.route[1])
         began = time.perf_counter()
         await used.stop()
