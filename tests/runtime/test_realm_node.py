@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.errors import DeniedError
+from rookery.errors import ChannelError, DeniedError
 from rookery.identity.identity import Identity
 from rookery.mesh.invitation import Invitation
 from rookery.runtime.create import create
@@ -17,6 +17,7 @@ from rookery.runtime.node import MeshNode, mesh_node
 from rookery.runtime.realm_authority import RealmAuthority, found
 from rookery.runtime.realm_store import RealmStore
 from tests.mesh.realms import identity
+from tests.runtime.realms import realm
 
 ALICE, BOB, CAROL = (identity(name, (0x3A, 0x40)) for name in ("alice", "bob", "carol"))
 WAIT_S = 20.0
@@ -76,3 +77,15 @@ async def test_news_of_members_reach_everybody_within_seconds(tmp_path: Path) ->
     restarted = RealmStore(tmp_path / "carol").membership(time.time())
     assert {member.name for member in restarted.members.values()} == {"alice", "carol"}
     assert BOB.hashname in restarted.revoked
+
+
+async def test_a_guest_may_join_and_open_nothing_else(tmp_path: Path) -> None:
+    """Strangers are heard so that they can become members; no service is theirs before."""
+    (alice,) = realm(tmp_path, "alice")
+    async with mesh_node(alice.identity, alice.store) as node, create() as stranger:
+        link = await stranger.link(node.mesh.address).up()
+        for kind in ("chat", "profile", "sock"):
+            channel = link.open(kind)
+            async with asyncio.timeout(10):
+                with pytest.raises(ChannelError, match="unknown type"):
+                    await channel.receive()

@@ -34,6 +34,14 @@ from rookery.wire.path import NetPath, Path, PeerPath, RoutePath
 
 FrameReader = Callable[[Link, Path, bytes, bytes, float], None]  # link, path, head, body, now
 
+ChannelPolicy = Callable[[str, str], bool]  # (hashname, channel type) -> may it open one
+
+
+def open_to_links(hashname: str, channel_type: str) -> bool:
+    """The usual policy: what is served is served to whoever has a link."""
+    return True
+
+
 LINKS_MAX = 65536  # beyond it only the user's own wishes make new ones
 
 _DEFAULT_LIMITS = AdmissionLimits()
@@ -57,6 +65,7 @@ class Endpoint:
         self.types: set[str] = set()  # channel types that somebody serves
         self.dropped: Counter[str] = Counter()  # packets refused, by kind of error
         self.frame_reader: FrameReader | None = None
+        self.may_open: ChannelPolicy = open_to_links
         self.streams_first = False  # datagrams only beside a stream, which makes the link
         self._unix_offset = unix_s - now
         self._admission = Admission(limits, now)
@@ -317,8 +326,8 @@ class Endpoint:
             raise ProtocolError("nobody reads frames here")
         self.frame_reader(link, path, head, body, now)
 
-    def serves(self, channel_type: str) -> bool:
-        return channel_type in self.types
+    def serves(self, link: Link, channel_type: str) -> bool:
+        return channel_type in self.types and self.may_open(link.hashname, channel_type)
 
     def control(self, link: Link, channel_id: int, message: Message, now: float) -> None:
         match message.head["type"]:

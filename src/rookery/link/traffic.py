@@ -148,7 +148,7 @@ class Traffic:
         self._site.send(self._link, path, self.sealed(_encode(head), b""))
 
     def serves(self, channel_type: str) -> bool:
-        return self._site.serves(channel_type)
+        return self._site.serves(self._link, channel_type)
 
     def channel_opened(self, channel: Channel) -> None:
         self._site.emit(ChannelOpened(self._link, channel))

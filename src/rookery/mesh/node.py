@@ -31,6 +31,7 @@ from rookery.mesh.echo import Outcome
 from rookery.mesh.explanation import CONTRADICTED, SILENT, Explanation, Remark
 from rookery.mesh.flooding import FRAME_TYPES, Flooding, FloodLimits
 from rookery.mesh.graph import Graph
+from rookery.mesh.join import TYPE as JOIN
 from rookery.mesh.linking import Linking
 from rookery.mesh.membership import Member, Membership
 from rookery.mesh.neighbour import Neighbour, QueueSize
@@ -135,6 +136,7 @@ class Node:
         self._endpoint = endpoint
         self._members_at = self._costs_at = now
         endpoint.frame_reader = self.frame_received
+        endpoint.may_open = self._may_open
         endpoint.streams_first = True
 
     @property
@@ -361,6 +363,10 @@ class Node:
 
     def _knows(self, hashname: str) -> bool:
         return self.membership.by_hashname(hashname) is not None
+
+    def _may_open(self, hashname: str, channel_type: str) -> bool:
+        """Guests may become members, and nothing else."""
+        return channel_type == JOIN or self._knows(hashname)
 
     def _member(self, hashname: str) -> Member:
         member = self.membership.by_hashname(hashname)

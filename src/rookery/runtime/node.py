@@ -15,17 +15,15 @@ from ipaddress import ip_address
 
 import msgspec
 
-from rookery.errors import DeniedError, RemoteError, UnreachableError, UsageError
+from rookery.errors import RemoteError, UnreachableError, UsageError
 from rookery.identity.identity import Identity
 from rookery.link.channels.sock import TYPE as SOCK
-from rookery.link.channels.sock import Fault
 from rookery.link.events import Event
 from rookery.mesh.echo import TIMEOUT_S, Echoed, EchoFailed, EchoLost, Outcome
 from rookery.mesh.node import Node, NodeSettings
 from rookery.mesh.post import DatagramArrived
 from rookery.mesh.proxy.opening import SERVICE as PROXY
 from rookery.mesh.proxy.rules import ProxyRules
-from rookery.runtime.channel import Channel
 from rookery.runtime.create import parse_address
 from rookery.runtime.gates.address import has_address
 from rookery.runtime.gates.gate import Receiver
@@ -97,7 +95,7 @@ class MeshNode:
         # Also without rules: who asks in vain hears why, and listeners at exits answer through it.
         self.tunnels.serve(PROXY, self.proxy.handle)
         mesh.sock = self.proxy.sock
-        mesh.serve(SOCK, self._serve_sock)
+        mesh.serve(SOCK, self.proxy.sock.handle)
         self._asked: dict[bytes, asyncio.Future[Outcome]] = {}
         self._remembered_at = mesh.now()
 
@@ -148,12 +146,6 @@ class MeshNode:
         if isinstance(outcome, EchoLost):
             raise UnreachableError(f"{hashname[:8]} does not answer")
         return outcome
-
-    async def _serve_sock(self, channel: Channel) -> None:
-        """Strangers may link to join the realm, but the rules speak of members."""
-        if self.core.membership.by_hashname(channel.link.hashname) is None:
-            raise DeniedError(Fault.DENIED)
-        await self.proxy.sock.handle(channel)
 
     # --- as the pump's resident ---
 
