@@ -14,6 +14,7 @@ import msgspec
 from rookery.errors import DecodeError, UsageError
 from rookery.identity.cipher_set import KeyPair
 from rookery.identity.identity import Identity
+from rookery.runtime.whole_file import replace
 from rookery.wire import base32
 
 FILE_NAME = "identity.json"
@@ -49,7 +50,7 @@ def save(folder: Path, identity: Identity) -> None:
     data = msgspec.json.format(msgspec.json.encode(stored)) + b"\n"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _write_atomically(folder / FILE_NAME, data)
+        replace(folder / FILE_NAME, data)
     except OSError as error:
         raise UsageError(f"cannot write keys to {folder}: {error.strerror}") from error
 
@@ -96,22 +97,3 @@ def _csid(name: str) -> int:
         return int(name, 16)
     except ValueError as error:
         raise DecodeError("a cipher set id is two hex digits") from error
-
-
-def _write_atomically(file: Path, data: bytes) -> None:
-    aside = file.with_name(f".{file.name}.{os.getpid()}")
-    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        aside.replace(file)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
-    folder = os.open(file.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

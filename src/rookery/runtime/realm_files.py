@@ -13,6 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from rookery.errors import UsageError
+from rookery.runtime.whole_file import replace
 
 try:
     import fcntl
@@ -44,7 +45,7 @@ def write(file: Path, value: object) -> None:
     data = msgspec.json.format(msgspec.json.encode(value)) + b"\n"
     try:
         file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _replace(file, data)
+        replace(file, data)
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror}") from error
 
@@ -62,23 +63,3 @@ def locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
-
-
-def _replace(file: Path, data: bytes) -> None:
-    aside = file.with_name(f".{file.name}.{os.getpid()}")
-    aside.unlink(missing_ok=True)  # left by a crash
-    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        aside.replace(file)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
-    folder = os.open(file.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
