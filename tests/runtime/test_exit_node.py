@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.errors import DeniedError, UnreachableError
+from rookery.errors import ChannelError, DeniedError, UnreachableError
 from rookery.identity.identity import Identity
 from rookery.mesh.proxy.rules import ProxyRules
 from rookery.runtime.create import create
@@ -85,9 +85,9 @@ async def test_a_telehash_member_gets_sockets_by_the_same_rules(
 
 
 async def test_strangers_get_none(nodes: tuple[MeshNode, MeshNode], port: int) -> None:
-    """They may link, to join; a rule without `from` does not mean them."""
+    """They may link, to join, and open nothing else: for them there is no `sock` here."""
     _, bob = nodes
     async with create(STRANGER) as mesh, asyncio.timeout(30):
         link = await mesh.link(bob.mesh.address).up()
-        with pytest.raises(DeniedError):
+        with pytest.raises(ChannelError, match="unknown type"):
             await link.connect("127.0.0.1", port)
