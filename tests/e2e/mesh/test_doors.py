@@ -1,199 +1,168 @@
-"""M7, M8: doors of a running node, whose exit nobody can dial and only relays lead to.
+"""M7, M8, M9: doors of a running node, whose exit nobody can dial and only relays lead to.
 
-    alice ── east, west ── bob ── pages, echoes, a serial line
+    alice ── east, west ── north, south ── bob ── pages, echoes, names, a serial line
 
-Every verb is a process; what is behind the exit listens in this one.
+Three links and two relays lie between a door and its exit. Every verb is a process; what is behind
+the exit listens in this one.
 """
 
 import os
 import pty
-import shutil
 import signal
 import socket
 import socketserver
-import subprocess
-import threading
-import time
 import tty
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from rookery.link.channels.sock import Address
+from rookery.mesh.proxy.socks import Command, datagram, parse_datagram
 from rookery.wire.lob import JsonObject
 from tests.cli.program import Outcome, Running, rookery, running
-from tests.runtime.realms import Home, realm
+from tests.e2e.mesh.colony import Colony, exits, port_in, two_relays_apart, until
+from tests.e2e.mesh.destinations import (
+    LOCAL,
+    PAGE,
+    DatagramEchoes,
+    Echoes,
+    Names,
+    Pages,
+    SecurePages,
+    ThreadingEchoServer,
+    connected,
+    curl,
+    free_port,
+    query,
+    received,
+    refuses,
+    serving,
+)
+from tests.runtime.certificate import self_signed
 
-CURL = shutil.which("curl")
-PAGE = b"rooks\n" * 50_000
-PATIENCE_S = 30.0
+pytestmark = pytest.mark.xdist_group("doors")  # one world for all
 
-
-class Pages(BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("content-length", str(len(PAGE)))
-        self.end_headers()
-        self.wfile.write(PAGE)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-class Echoes(socketserver.BaseRequestHandler):
-    def handle(self) -> None:
-        while data := self.request.recv(4096):
-            self.request.sendall(data)
-
-
-class DatagramEchoes(socketserver.BaseRequestHandler):
-    def handle(self) -> None:
-        data, sock = self.request
-        sock.sendto(data, self.client_address)
-
-
-class ThreadingEchoServer(socketserver.ThreadingTCPServer):
-    daemon_threads = True
+BOTH = ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"]
 
 
 class World(NamedTuple):
-    alice: Home
-    bob: Home
-    nodes: dict[str, Running]
+    colony: Colony
+    certificate: Path  # of the secure pages
     pages: int  # ports of what is behind bob
+    secure: int
     echoes: int
     datagrams: int
+    names: int
     forbidden: int  # listens, but no rule of bob's knows it
     bound: int  # where bob may listen for others
     line: int  # the other end of bob's serial line
 
     def ask(self, verb: str, *arguments: str) -> Outcome:
-        return rookery(verb, *arguments, "--id", self.alice.keys)
+        return self.colony.ask("alice", verb, *arguments)
 
-    @contextmanager
-    def door(self, verb: str, *arguments: str) -> Iterator[tuple[Running, int]]:
+    def door(self, verb: str, *arguments: str) -> AbstractContextManager[tuple[Running, int]]:
         """A door of alice's, and the port it listens on."""
-        options = [*arguments, "--id", str(self.alice.keys)]
-        with running(verb, *options) as door:
-            where = next(word for word in door.line().split() if word.startswith("127.0.0.1:"))
-            yield door, int(where.rstrip(",").rpartition(":")[2])
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.1)
-
-
-def serving(stack: ExitStack, server: socketserver.BaseServer) -> int:
-    stack.enter_context(server)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    stack.callback(thread.join)
-    stack.callback(server.shutdown)
-    assert isinstance(server.server_address, tuple)
-    return int(server.server_address[1])
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
+        return self.colony.door("alice", verb, *arguments)
 
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     folder = tmp_path_factory.mktemp("doors")
-    names = ("east", "west", "alice", "bob")
-    homes = {home.name: home for home in realm(folder, *names, exits=["bob"])}
-    local = ("127.0.0.1", 0)
+    certificate, key = self_signed(folder)
     with ExitStack() as stack:
-        pages = serving(stack, ThreadingHTTPServer(local, Pages))
-        echoes = serving(stack, ThreadingEchoServer(local, Echoes))
-        datagrams = serving(stack, socketserver.UDPServer(local, DatagramEchoes))
-        forbidden = serving(stack, ThreadingHTTPServer(local, Pages))
-        bound = free_port()
         line, far = pty.openpty()
         tty.setraw(far)
         stack.callback(os.close, line)
         stack.callback(os.close, far)
-        nodes = {}
-
-        def start(name: str, *options: str) -> str:
-            nodes[name] = stack.enter_context(running("node", *homes[name].options, *options))
-            link = folder / f"{name}.link"
-            link.write_text(nodes[name].line())
-            return str(link)
-
-        relays = [option for name in names[:2] for option in ("--peer", start(name))]
-        start("alice", *relays, "--advertise", "none")
-        rules = [
-            f"tcp 127.0.0.1:{pages}",
-            f"tcp 127.0.0.1:{echoes}",
-            f"udp 127.0.0.1:{datagrams}",
+        pages = serving(stack, ThreadingHTTPServer(LOCAL, Pages))
+        secure = serving(stack, SecurePages(certificate, key))
+        echoes = serving(stack, ThreadingEchoServer(LOCAL, Echoes))
+        datagrams = serving(stack, socketserver.UDPServer(LOCAL, DatagramEchoes))
+        names = serving(stack, socketserver.UDPServer(LOCAL, Names))
+        forbidden = serving(stack, ThreadingHTTPServer(LOCAL, Pages))
+        bound = free_port()
+        rules = exits(
+            *(f"tcp 127.0.0.1:{port}" for port in (pages, secure, echoes)),
+            *(f"udp 127.0.0.1:{port}" for port in (datagrams, names)),
             f"bind tcp 127.0.0.1:{bound}",
             "serial meter",
-        ]
-        exits = [option for rule in rules for option in ("--exit", rule)]
+        )
         device = f"meter={os.ttyname(far)}"
-        start("bob", *relays, "--advertise", "none", *exits, "--device", device)
-        made = World(
-            homes["alice"],
-            homes["bob"],
+        nodes = stack.enter_context(two_relays_apart(folder, *rules, "--device", device))
+        yield World(
             nodes,
+            certificate,
             pages,
+            secure,
             echoes,
             datagrams,
+            names,
             forbidden,
             bound,
             line,
         )
-        until(lambda: len(ways(made)) == 2)
-        yield made
+        assert {len(relays) for relays in nodes.relays("alice", "bob")} == {2}  # to the last
 
 
-def ways(world: World) -> list[str]:
-    """The relays to bob, the one in use first."""
-    rows = world.ask("routes", "--json").json_lines()
-    route = next((row for row in rows if name_of(row["to"]) == "bob"), None)
-    if route is None or not isinstance(route["way"], dict):
-        return []
-    assert isinstance(route["alternates"], list)
-    return [name_of(way["nodes"][1]) for way in (route["way"], *route["alternates"])]
+def test_https_through_both_doors(world: World) -> None:
+    """The certificate is checked by curl: the session is the program's own, end to end."""
+    page, trusted = f"https://127.0.0.1:{world.secure}/", str(world.certificate)
+    with world.door("socks", *BOTH, "--exit", "bob") as (door, socks):
+        http = port_in(door.line())
+        for proxy in (f"socks5h://127.0.0.1:{socks}", f"http://127.0.0.1:{http}"):
+            assert curl("--cacert", trusted, "--proxy", proxy, page).stdout == PAGE
+            untrusted = curl("--proxy", proxy, page)
+            assert (untrusted.returncode, untrusted.stdout) == (60, b"")
 
 
-def name_of(who: object) -> str:
-    assert isinstance(who, dict)
-    return str(who["name"])
+def test_a_name_is_looked_up_by_datagrams_through_socks(world: World) -> None:
+    """DNS over UDP ASSOCIATE; what no rule allows gets no answer."""
+    server = Address("127.0.0.1", world.names)
+    with world.door("socks", "--listen", "127.0.0.1:0", "--exit", "bob") as (_, port):
+        session, relay = associated(port)
+        with session, relay:
+            relay.send(datagram(Address("127.0.0.1", world.forbidden), query(1, b"rook.example")))
+            for number, name in ((2, b"rook.example"), (3, b"nobody.example")):
+                relay.send(datagram(server, query(number, name)))
+                source, answer = parse_datagram(relay.recv(1000))
+                assert (source, answer[:2]) == (server, number.to_bytes(2, "big"))
+                is_known = number == 2
+                assert answer.endswith(bytes([192, 0, 2, 42])) is is_known
+                assert answer[3] & 15 == (0 if is_known else 3)
 
 
-def curl(*arguments: str) -> "subprocess.CompletedProcess[bytes]":
-    if CURL is None:
-        pytest.skip("needs curl")
-    command = [CURL, "-sS", "--noproxy", "", "--max-time", "20", *arguments]
-    return subprocess.run(command, capture_output=True, check=False, timeout=30)
+def associated(port: int) -> tuple[socket.socket, socket.socket]:
+    """A SOCKS session for datagrams, and the socket to send them by."""
+    session = connected(port)
+    session.sendall(b"\5\1\0" + bytes([5, Command.UDP_ASSOCIATE, 0, 1, 0, 0, 0, 0, 0, 0]))
+    answer = received(session, 12)
+    assert answer[:6] == b"\5\0\5\0\0\1"
+    relay = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    relay.settimeout(20)
+    relay.connect((socket.inet_ntoa(answer[6:10]), int.from_bytes(answer[10:], "big")))
+    return session, relay
 
 
-def connected(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port), 20)
-
-
-def received(sock: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size and (more := sock.recv(size - len(data))):
-        data += more
-    return data
-
-
-def refuses(port: int) -> bool:
-    try:
-        connected(port).close()
-    except ConnectionRefusedError:
-        return True
-    return False
+def test_a_program_waits_for_a_connection_at_the_exit(world: World) -> None:
+    """BIND: who connects over there is handed to the client here."""
+    with (
+        world.door("socks", "--listen", "127.0.0.1:0", "--exit", "bob") as (_, port),
+        connected(port) as session,
+    ):
+        session.sendall(b"\5\1\0" + bytes([5, Command.BIND, 0, 1, 0, 0, 0, 0, 0, 0]))
+        answer = received(session, 12)
+        assert answer[2:4] == b"\5\0"
+        assert int.from_bytes(answer[10:], "big") == world.bound
+        with connected(world.bound) as visitor:
+            assert received(session, 10)[:2] == b"\5\0"
+            visitor.sendall(b"knock")
+            assert received(session, 5) == b"knock"
+            session.sendall(b"come in")
+            assert received(visitor, 7) == b"come in"
 
 
 def test_curl_gets_out_by_socks(world: World) -> None:
@@ -204,8 +173,7 @@ def test_curl_gets_out_by_socks(world: World) -> None:
 
 def test_curl_gets_out_by_http_connect_and_any_exit(world: World) -> None:
     """The exits tell the realm what they offer."""
-    places = ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"]
-    with world.door("socks", *places, "--exit", "auto") as (door, _):
+    with world.door("socks", *BOTH, "--exit", "auto") as (door, _):
         http = door.line()
         assert http.startswith("HTTP CONNECT on 127.0.0.1:")
         proxy = f"http://{http.split()[3].rstrip(',')}"
@@ -218,9 +186,8 @@ def test_curl_gets_out_by_http_connect_and_any_exit(world: World) -> None:
 
 
 def test_what_no_rule_allows_is_refused_and_said(world: World) -> None:
-    places = ["--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"]
     page = f"http://127.0.0.1:{world.forbidden}/"
-    with world.door("socks", *places, "--exit", "bob") as (door, port):
+    with world.door("socks", *BOTH, "--exit", "bob") as (door, port):
         http = door.line().split()[3].rstrip(",")
         by_socks = curl("--proxy", f"socks5h://127.0.0.1:{port}", page)
         assert (by_socks.returncode, by_socks.stdout) == (97, b"")
@@ -232,11 +199,11 @@ def test_what_no_rule_allows_is_refused_and_said(world: World) -> None:
 
 
 def test_programs_read_json(world: World) -> None:
-    options = ["--json", "--id", str(world.alice.keys)]
+    options = ["--json", "--id", str(world.colony.homes["alice"].keys)]
     with running("forward", f"0:127.0.0.1:{world.echoes}@bob", *options) as forward:
         row: JsonObject = Outcome(0, forward.line(), "").json()
     assert (row["is"], row["kind"], row["to"]) == ("door", "tcp", f"127.0.0.1:{world.echoes}")
-    assert row["exit"] == {"hashname": world.bob.hashname, "name": "bob"}
+    assert row["exit"] == {"hashname": world.colony.hashname("bob"), "name": "bob"}
     assert isinstance(row["listening"], dict)
     assert row["listening"]["host"] == "127.0.0.1"
 
@@ -308,21 +275,3 @@ def test_wrong_wishes_end_with_a_word_about_them(world: World, tmp_path: Path) -
     assert (anywhere.code, "name it" in anywhere.complaint()) == (2, True)
     alone = rookery("socks", "--exit", "bob", "--id", tmp_path)
     assert (alone.code, "no node is running" in alone.complaint()) == (3, True)
-
-
-def test_a_long_session_outlives_the_relay_that_carries_it(world: World) -> None:
-    """M5, M6. The last test: one relay is gone after it."""
-    with (
-        world.door("forward", f"0:127.0.0.1:{world.echoes}@bob") as (_, port),
-        connected(port) as session,
-    ):
-        until(lambda: len(ways(world)) == 2)
-        for number in range(50):
-            if number == 10:
-                node = world.nodes[ways(world)[0]]
-                node.signal(signal.SIGKILL)
-                node.wait()
-            line = b"%06d\n" % number * 1000
-            session.sendall(line)
-            assert received(session, len(line)) == line
-    assert len(ways(world)) == 1

@@ -1,0 +1,129 @@
+"""What is behind an exit: servers of this process, and what programs say to them."""
+
+import contextlib
+import shutil
+import socket
+import socketserver
+import ssl
+import subprocess
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+CURL = shutil.which("curl")
+LOCAL = ("127.0.0.1", 0)
+PAGE = b"rooks\n" * 50_000
+ZONE = {b"rook.example": b"\xc0\x00\x02\x2a"}  # 192.0.2.42
+
+
+class Pages(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("content-length", str(len(PAGE)))
+        self.end_headers()
+        self.wfile.write(PAGE)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class Echoes(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        while data := self.request.recv(4096):
+            self.request.sendall(data)
+
+
+class DatagramEchoes(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        data, sock = self.request
+        sock.sendto(data, self.client_address)
+
+
+class Names(socketserver.BaseRequestHandler):
+    """A name server for IPv4 addresses, as RFC 1035 has it."""
+
+    def handle(self) -> None:
+        query, sock = self.request
+        question = query[12:]
+        address = ZONE.get(_question_name(question))
+        flags = b"\x84\x00" if address else b"\x84\x03"
+        head = query[:2] + flags + b"\0\1" + (b"\0\1" if address else b"\0\0") + bytes(4)
+        answer = b"\xc0\x0c\0\1\0\1" + bytes(4) + b"\0\4" + address if address else b""
+        sock.sendto(head + question + answer, self.client_address)
+
+
+class ThreadingEchoServer(socketserver.ThreadingTCPServer):
+    daemon_threads = True
+
+
+def serving(stack: contextlib.ExitStack, server: socketserver.BaseServer) -> int:
+    """Have it serve until the stack is left; its port."""
+    stack.enter_context(server)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    stack.callback(thread.join)
+    stack.callback(server.shutdown)
+    assert isinstance(server.server_address, tuple)
+    return int(server.server_address[1])
+
+
+class SecurePages(ThreadingHTTPServer):
+    """Pages over HTTPS; who does not finish the handshake holds up nobody else."""
+
+    def __init__(self, certificate: Path, key: Path) -> None:
+        super().__init__(LOCAL, Pages)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        self.socket = context.wrap_socket(
+            self.socket, server_side=True, do_handshake_on_connect=False
+        )
+
+    def handle_error(self, *_: object) -> None:
+        """A client that does not trust us leaves with an alert."""
+
+
+def query(number: int, name: bytes) -> bytes:
+    """A question for the address of a name."""
+    labels = b"".join(bytes([len(label)]) + label for label in name.split(b"."))
+    return number.to_bytes(2, "big") + b"\1\0\0\1" + bytes(6) + labels + b"\0\0\1\0\1"
+
+
+def _question_name(question: bytes) -> bytes:
+    labels = []
+    while size := question[0]:
+        labels.append(question[1 : 1 + size])
+        question = question[1 + size :]
+    return b".".join(labels)
+
+
+def free_port() -> int:
+    with socket.create_server(LOCAL) as probe:
+        return int(probe.getsockname()[1])
+
+
+def curl(*arguments: str) -> "subprocess.CompletedProcess[bytes]":
+    if CURL is None:
+        pytest.skip("needs curl")
+    command = [CURL, "-sS", "--noproxy", "", "--max-time", "20", *arguments]
+    return subprocess.run(command, capture_output=True, check=False, timeout=30)
+
+
+def connected(port: int) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", port), 20)
+
+
+def received(sock: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size and (more := sock.recv(size - len(data))):
+        data += more
+    return data
+
+
+def refuses(port: int) -> bool:
+    try:
+        connected(port).close()
+    except ConnectionRefusedError:
+        return True
+    return False
