@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rookery.errors import ChannelError, UnreachableError
+from rookery.mesh.tunnel.scheduler import Mode
 from rookery.runtime.node import MeshNode, mesh_node
 from rookery.runtime.tunnel_stream import TunnelStream
 from tests.runtime.realms import realm
@@ -84,6 +85,27 @@ async def test_a_service_of_a_member_two_hops_away(mesh: Diamond) -> None:
         assert await stream.read() == b"there and back"
         await stream.finish()
         assert await stream.read() == b""
+
+
+async def test_redundant_streams_go_by_every_way_and_it_can_be_seen(mesh: Diamond) -> None:
+    """M6."""
+    mesh.south.tunnels.serve("echo", echo)
+    hashname = mesh.south.hashname
+    assert mesh.north.tunnels.explain(hashname) == []
+    stream = await mesh.north.tunnels.open(hashname, "echo", mode=Mode.REDUNDANT)
+    async with asyncio.timeout(20):
+        while True:
+            await stream.write(b"there and back")
+            assert await stream.read() == b"there and back"
+            (explained,) = mesh.north.tunnels.explain(hashname)
+            assert explained.mode == "redundant"
+            if {way.label for way in explained.ways} == {"over east", "over west"} and all(
+                way.sent_packets > 5 for way in explained.ways
+            ):
+                break
+    mesh.north.tunnels.set_mode(hashname, Mode.SINGLE)
+    (explained,) = mesh.north.tunnels.explain(hashname)
+    assert explained.mode == "single"
 
 
 async def test_who_is_at_the_other_end_and_what_it_wants_is_known(mesh: Diamond) -> None:

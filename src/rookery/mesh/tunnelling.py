@@ -19,6 +19,8 @@ from rookery.mesh.neighbour import Neighbour
 from rookery.mesh.route_table import RouteTable
 from rookery.mesh.transit import Transit
 from rookery.mesh.tunnel.close_code import CloseCode
+from rookery.mesh.tunnel.explanation import Explanation
+from rookery.mesh.tunnel.scheduler import Mode
 from rookery.mesh.tunnel.tunnel import Tunnel
 from rookery.mesh.tunnel.tunnels import PeerParcel, TunnelEvent, Tunnels
 from rookery.mesh.tunnel.way import STREAM_MTU, Way, WayKind
@@ -77,6 +79,14 @@ class Tunnelling:
         tunnel = self._tunnels.to(hashname, now)
         self._find_ways(hashname, now)
         return tunnel
+
+    def set_mode(self, hashname: str, mode: Mode) -> None:
+        """How what we send to a member uses the ways there are; it decides for itself."""
+        self._tunnels.set_mode(hashname, mode)
+
+    def explain(self, hashname: str) -> list[Explanation]:
+        """Each tunnel with a member: its ways, and why they are used as they are."""
+        return [tunnel.explain() for tunnel in self._tunnels.of(hashname)]
 
     def touched(self, hashname: str, tunnel: Tunnel) -> None:
         """A program read, wrote or opened."""
@@ -162,7 +172,10 @@ class Tunnelling:
         if neighbour is not None and neighbour.stream is not None:
             count = 1
             rtt_s = link.rtt or _RTT_UNKNOWN_S
-            yield _DIRECT, Way(id=0, kind=WayKind.STREAM, mtu=STREAM_MTU, rtt_s=rtt_s)
+            yield (
+                _DIRECT,
+                Way(id=0, kind=WayKind.STREAM, mtu=STREAM_MTU, rtt_s=rtt_s, label="direct"),
+            )
         choice = self._table.to(node, now)
         if choice is None:
             return
@@ -170,7 +183,21 @@ class Tunnelling:
             if not route.is_direct and count < WAYS_MAX:
                 count += 1
                 rtt_s = 2 * route.cost_us / 1e6
-                yield route.nodes, Way(id=0, kind=WayKind.DATAGRAM, mtu=ROUTE_MTU, rtt_s=rtt_s)
+                yield (
+                    route.nodes,
+                    Way(
+                        id=0,
+                        kind=WayKind.DATAGRAM,
+                        mtu=ROUTE_MTU,
+                        rtt_s=rtt_s,
+                        label=self._label(route.nodes),
+                    ),
+                )
+
+    def _label(self, nodes: Route) -> str:
+        """The relays, as people call them."""
+        members = map(self._membership.member, nodes[1:-1])
+        return "over " + ", ".join("?" if member is None else member.name for member in members)
 
     def _send(self, parcel: PeerParcel, now: float) -> None:
         link, ways = self._links.get(parcel.peer), self._ways.get(parcel.peer)

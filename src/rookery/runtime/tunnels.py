@@ -21,6 +21,8 @@ from rookery.mesh.tunnel.events import (
     StreamStopped,
     Writable,
 )
+from rookery.mesh.tunnel.explanation import Explanation
+from rookery.mesh.tunnel.scheduler import Mode
 from rookery.mesh.tunnel.tunnel import Tunnel
 from rookery.mesh.tunnel.tunnels import TunnelEvent
 from rookery.runtime.tunnel_stream import TunnelStream
@@ -57,14 +59,35 @@ class Tunnels:
         self._handlers[service] = handler
 
     async def open(
-        self, hashname: str, service: str, meta: Mapping[str, object] | None = None
+        self,
+        hashname: str,
+        service: str,
+        meta: Mapping[str, object] | None = None,
+        mode: Mode | None = None,
     ) -> TunnelStream:
-        """A stream to a service of a member; it may be written to before anything is there."""
+        """A stream to a service of a member; it may be written to before anything is there.
+
+        `mode` as for `set_mode`; None leaves it as it is.
+        """
         now = self._now()
         self._core.reach(hashname, now)
         tunnel = self._core.tunnelling.tunnel(hashname, now)
+        if mode is not None:
+            self.set_mode(hashname, mode)
         number = tunnel.open(service, dict(meta or {}))
         return self._stream(tunnel, number, hashname, meta or {})
+
+    def set_mode(self, hashname: str, mode: Mode) -> None:
+        """How what we send to a member uses the ways there: its streams share one tunnel.
+
+        What it sends to us is its own decision.
+        """
+        self._core.tunnelling.set_mode(hashname, mode)
+        self._stir()
+
+    def explain(self, hashname: str) -> list[Explanation]:
+        """Our tunnel with a member, two where both sides opened one: ways, counts, reasons."""
+        return self._core.tunnelling.explain(hashname)
 
     async def create_connection(
         self,

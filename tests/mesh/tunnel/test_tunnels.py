@@ -8,6 +8,7 @@ from rookery.errors import CongestionError, DecodeError
 from rookery.mesh.tunnel.close_code import CloseCode
 from rookery.mesh.tunnel.events import Closed, Event, Readable, Stalled, StreamOpened
 from rookery.mesh.tunnel.limits import Limits
+from rookery.mesh.tunnel.scheduler import Mode
 from rookery.mesh.tunnel.tunnel import Role, Tunnel, TunnelState
 from rookery.mesh.tunnel.tunnels import PEERS_MAX, Tunnels
 from rookery.mesh.tunnel.way import Way, WayKind
@@ -67,6 +68,21 @@ def test_one_tunnel_with_each_peer_serves_both_sides() -> None:
     assert pair.nodes["a"].to("z", 0.0) is tunnel
     assert pair.nodes["a"].of("z") == [tunnel]
     assert pair.nodes["a"].of("nobody") == []
+
+
+def test_all_streams_with_a_peer_use_the_ways_in_one_mode() -> None:
+    """M6: also in tunnels that are yet to come; what the peer sends is its own decision."""
+    pair = Pair()
+    ours = pair.nodes["a"].to("z", 0.0)
+    assert ours.explain().mode == "auto"
+    pair.nodes["a"].set_mode("z", Mode.REDUNDANT)
+    assert ours.explain().mode == "redundant"
+    theirs = pair.nodes["z"].to("a", 0.0)
+    theirs.open("test")
+    pair.nodes["z"].touched("a", theirs)
+    pair.settle()
+    assert [tunnel.mode for tunnel in pair.nodes["a"].of("z")] == [Mode.REDUNDANT] * 2
+    assert theirs.mode is Mode.AUTO
 
 
 def test_both_may_open_one_at_once() -> None:

@@ -153,6 +153,15 @@ class Tunnel:
         self._engine.intake.taken()
         return events
 
+    @property
+    def mode(self) -> Mode:
+        """How what we send uses the ways; the other side decides for itself."""
+        return self._engine.dispatch.scheduler.mode
+
+    @mode.setter
+    def mode(self, mode: Mode) -> None:
+        self._engine.dispatch.scheduler.mode = mode
+
     def explain(self) -> Explanation:
         return self._engine.explain(self.state.value)
 

@@ -48,9 +48,10 @@ class TunnelEvent(msgspec.Struct, frozen=True):
 class _Peer:
     """Ways to one peer, and the tunnels over them."""
 
-    __slots__ = ("over", "refuse_from", "tunnels", "ways")
+    __slots__ = ("mode", "over", "refuse_from", "tunnels", "ways")
 
-    def __init__(self) -> None:
+    def __init__(self, mode: Mode) -> None:
+        self.mode = mode
         self.ways: dict[int, Way] = {}
         self.tunnels: dict[Role, Tunnel] = {}
         self.over: deque[int] = deque(maxlen=_OVER_MAX)
@@ -90,6 +91,14 @@ class Tunnels:
     def of(self, peer: str) -> list[Tunnel]:
         known = self._peers.get(peer)
         return [] if known is None else list(known.tunnels.values())
+
+    def set_mode(self, peer: str, mode: Mode) -> None:
+        """How what we send to this peer uses the ways, of all its streams and from now on."""
+        known = self._peer(peer)
+        known.mode = mode
+        for tunnel in known.tunnels.values():
+            tunnel.mode = mode
+            self.touched(peer, tunnel)
 
     def touched(self, peer: str, tunnel: Tunnel) -> None:
         """Somebody read, wrote or opened."""
@@ -169,7 +178,7 @@ class Tunnels:
         if known is None:
             if len(self._peers) == PEERS_MAX:
                 raise CongestionError(f"there are tunnels with {PEERS_MAX} peers")
-            known = self._peers[peer] = _Peer()
+            known = self._peers[peer] = _Peer(self._mode)
         return known
 
     def _begin(self, peer: str, known: _Peer, role: Role, number: int | None, now: float) -> Tunnel:
@@ -179,7 +188,7 @@ class Tunnels:
             now=now,
             number=number,
             limits=self._limits,
-            mode=self._mode,
+            mode=known.mode,
         )
         former = known.tunnels.get(role)
         if former is not None:
