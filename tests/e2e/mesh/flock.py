@@ -177,7 +177,7 @@ async def flock(folder: Path, hosts: Sequence[Host] | int) -> AsyncIterator[Floc
     count = len(places)
     ports = [PORT] * count if not isinstance(hosts, int) else free_ports(count)
     homes = realm(folder, *(f"n{number}" for number in range(count)))
-    links = [_write_link(*each) for each in zip(homes, places, ports, strict=True)]
+    links = [write_link(*each) for each in zip(homes, places, ports, strict=True)]
     with contextlib.ExitStack() as stack:
         birds = []
         for number, (home, place, port) in enumerate(zip(homes, places, ports, strict=True)):
@@ -189,7 +189,7 @@ async def flock(folder: Path, hosts: Sequence[Host] | int) -> AsyncIterator[Floc
             for link in peers:
                 options += ["--peer", str(link)]
             command = place.command(str(PROGRAM), "node", *home.options, *options)
-            start = partial(_started, stack, home, command)
+            start = partial(started, stack, home, command)
             birds.append(Bird(number, home, start, start()))
         await asyncio.gather(*(asyncio.to_thread(bird.await_link) for bird in birds))
         yield Flock(birds)
@@ -210,7 +210,7 @@ def free_ports(count: int) -> list[int]:
     return found
 
 
-def _write_link(home: Home, place: Place, port: int) -> Path:
+def write_link(home: Home, place: Place, port: int) -> Path:
     path = net_path("tcp", place.ip, port)
     link = LinkAddress(home.hashname, dict(home.identity.keys), (path,))
     file = home.keys / "own.link"
@@ -218,7 +218,7 @@ def _write_link(home: Home, place: Place, port: int) -> Path:
     return file
 
 
-def _started(
+def started(
     stack: contextlib.ExitStack, home: Home, command: Sequence[str]
 ) -> "subprocess.Popen[bytes]":
     complaints = stack.enter_context((home.keys / "stderr").open("wb"))

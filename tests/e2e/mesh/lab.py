@@ -4,8 +4,9 @@
                     ├── Relay (here) ──┤
     host 3 ── tun ──┘                  └── tun ── host 4
 
-Kernels, sockets and processes are real; what a wide area does to packets (delay, loss, a blocked
-direction) is done by the relay, because not every kernel has netem. Needs root and /dev/net/tun.
+Kernels, sockets and processes are real; what a wide area does to packets (delay, loss, a narrow or
+blocked direction) is done by the relay, because not every kernel has netem. Needs root and
+/dev/net/tun.
 """
 
 import contextlib
@@ -31,6 +32,8 @@ _SET_INTERFACE = 0x400454CA
 _TUN_NO_INFO = 0x0001 | 0x1000
 _PACKET_SIZE_MAX = 65536
 _IDLE_S = 0.2
+_MTU = 1400
+_BATCH = 64  # packets of one host, before others have their turn
 _PROTOCOL_AT = 9
 _UDP = 17
 
@@ -48,12 +51,14 @@ class Weather:
     loss: float = 0.0
     blocked: bool = False
     udp_blocked: bool = False
+    rate: float | None = None  # bytes per second; None: as fast as the relay itself
+    queue_s: float = 0.1  # what would wait longer before a narrow direction is dropped
 
 
 class Host:
     """One namespace with one address."""
 
-    def __init__(self, lab: "Lab", number: int) -> None:
+    def __init__(self, lab: "Lab", number: int, mtu: int) -> None:
         self.namespace = f"rook{os.getpid() % 100_000}-{number}"
         self.ip = f"10.77.0.{number}"
         self._lab = lab
@@ -64,7 +69,7 @@ class Host:
         run(IP, "netns", "add", self.namespace)
         run(IP, "link", "set", self._interface, "netns", self.namespace)
         self._ip("link", "set", "lo", "up")
-        self._ip("link", "set", self._interface, "mtu", "1400", "up")
+        self._ip("link", "set", self._interface, "mtu", str(mtu), "up")
         self._take(self.ip)
 
     def command(self, *words: str) -> list[str]:
@@ -91,12 +96,16 @@ class Host:
 
 
 class Lab:
-    """Hosts and the relay between them."""
+    """Hosts and the relay between them.
 
-    def __init__(self, count: int, *, seed: int = 0) -> None:
+    It copes with some ten thousand packets a second: who has much to carry chooses a large `mtu`.
+    """
+
+    def __init__(self, count: int, *, seed: int = 0, mtu: int = _MTU) -> None:
         self._random = random.Random(seed)
         self._weather: dict[tuple[int, int], Weather] = {}  # by tunnel: hosts may move
         self._default = Weather()
+        self._free_at: dict[tuple[int, int], float] = {}  # when a narrow direction is
         self._selector = selectors.DefaultSelector()
         self._pending: list[tuple[float, int, int, bytes]] = []
         self._count = 0
@@ -105,7 +114,7 @@ class Lab:
         self.hosts: list[Host] = []
         with contextlib.ExitStack() as stack:
             for number in range(1, count + 1):
-                host = Host(self, number)
+                host = Host(self, number, mtu)
                 stack.callback(host.close)
                 self.hosts.append(host)
                 self.renamed(host, host.ip)
@@ -160,19 +169,27 @@ class Lab:
         if target is None:
             return
         weather = self._weather.get((source, target), self._default)
-        if weather.blocked or self._random.random() < weather.loss:
+        if weather.blocked or (weather.loss and self._random.random() < weather.loss):
             return
         if weather.udp_blocked and packet[_PROTOCOL_AT] == _UDP:
             return
+        if weather.rate is None and not weather.delay_s:
+            _write(target, packet)
+            return
+        due = now = time.monotonic()
+        if weather.rate is not None:
+            due = max(now, self._free_at.get((source, target), 0.0))
+            if due - now > weather.queue_s:
+                return
+            due += len(packet) / weather.rate
+            self._free_at[source, target] = due
         self._count += 1
-        due = time.monotonic() + weather.delay_s
-        heapq.heappush(self._pending, (due, self._count, target, packet))
+        heapq.heappush(self._pending, (due + weather.delay_s, self._count, target, packet))
 
     def _deliver_due(self) -> None:
         while self._pending and self._pending[0][0] <= time.monotonic():
             _, _, target, packet = heapq.heappop(self._pending)
-            with contextlib.suppress(OSError):  # a host's queue is full, or it is just closing
-                os.write(target, packet)
+            _write(target, packet)
 
 
 def run(*words: str) -> None:
@@ -180,11 +197,16 @@ def run(*words: str) -> None:
 
 
 def _packets(tunnel: int) -> Iterator[bytes]:
-    for _ in range(64):
+    for _ in range(_BATCH):
         try:
             yield os.read(tunnel, _PACKET_SIZE_MAX)
         except OSError:
             return
+
+
+def _write(tunnel: int, packet: bytes) -> None:
+    with contextlib.suppress(OSError):  # a host's queue is full, or it is just closing
+        os.write(tunnel, packet)
 
 
 def _packed(ip: str) -> bytes:

@@ -61,3 +61,44 @@ def test_hosts_meet_over_the_relay_with_the_delay_it_was_told() -> None:
         finally:
             server.kill()
             server.communicate()
+
+
+POUR = """
+import socket, sys, time
+with socket.create_connection((sys.argv[1], 7000), 5) as stream:
+    begun = time.monotonic()
+    stream.sendall(bytes(1_000_000))
+    stream.shutdown(socket.SHUT_WR)
+    stream.recv(1)
+    print(time.monotonic() - begun)
+"""
+DRINK = """
+import socket
+server = socket.create_server(("0.0.0.0", 7000))
+print("ready", flush=True)
+while True:
+    stream = server.accept()[0]
+    while stream.recv(65536):
+        pass
+    stream.close()
+"""
+
+
+def test_a_narrow_direction_lets_no_more_pass_than_its_rate_and_drops_what_waits() -> None:
+    with Lab(3, mtu=4000) as lab:
+        one, two, three = lab.hosts
+        lab.from_to(two, one, Weather(rate=1_000_000, queue_s=0.05))
+        lab.from_to(three, one, Weather(rate=1_000_000, queue_s=0.0))
+        server = python(one, DRINK)
+        try:
+            assert server.stdout is not None
+            assert server.stdout.readline() == "ready\n"
+            code, seconds = output(python(two, POUR, one.ip))
+            assert code == 0
+            assert 0.95 < float(seconds) < 10
+            code, slower = output(python(three, POUR, one.ip))
+            assert code == 0
+            assert float(slower) > float(seconds)
+        finally:
+            server.kill()
+            server.communicate()
