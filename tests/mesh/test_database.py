@@ -322,3 +322,27 @@ def test_the_certificate_of_nobody_is_none(world: World) -> None:
 def test_forgetting_somebody_without_a_record_changes_nothing(world: World) -> None:
     world.database.forget(ALICE.node)
     assert world.database.take_changed() == set()
+
+
+def test_links_that_a_member_has_lost_are_told_once(world: World) -> None:
+    more = RecordLink(OWN.node, 0, 500)
+    world.offer(ALICE.says(1, A_LINK, more))
+    assert world.database.take_withdrawn() == set()
+    world.offer(ALICE.says(2, more))
+    world.offer(ALICE.says(3, A_LINK))
+    lost = {(ALICE.node, BOB.node), (ALICE.node, OWN.node)}
+    assert world.database.take_withdrawn() == lost
+    assert world.database.take_withdrawn() == set()
+
+
+def test_whoever_restarts_says_nothing_about_others(world: World) -> None:
+    """It has no links yet, and they may well be there."""
+    world.offer(ALICE.says(1, A_LINK))
+    world.offer(ALICE.says(1, epoch=2))
+    assert world.database.take_withdrawn() == set()
+
+
+def test_our_own_lost_links_are_no_news_to_us(world: World) -> None:
+    world.database.publish(OWN.says(1, A_LINK), world.now)
+    world.database.publish(OWN.says(2), world.now)
+    assert world.database.take_withdrawn() == set()

@@ -6,7 +6,7 @@ from rookery.errors import ProtocolError
 from rookery.link.link import Link
 from rookery.mesh.beats import Condition
 from rookery.mesh.datagrams import Fate
-from rookery.mesh.neighbour import Neighbour
+from rookery.mesh.neighbour import DOUBTS_BURST, DOUBTS_PER_S, Neighbour
 from rookery.mesh.port import Port
 from rookery.mesh.quality import ADVICE_TTL_MAX_S, Advice, StreamMeasure
 from rookery.wire.datagram_class import DatagramClass
@@ -385,3 +385,80 @@ def test_everything_passes_again_after_a_block() -> None:
     world.release()
     world.chat(40.0)
     assert (world.a.state, world.b.state) == (Condition.UP, Condition.UP)
+
+
+def state(world: World) -> Condition:
+    """Of Bob, as Alice sees him."""
+    return world.a.state
+
+
+def beats_of_alice(world: World) -> int:
+    return sum(head[0] == PING for _, _, head, _ in world.alice.sent)
+
+
+def test_who_is_said_to_be_lost_is_asked_at_once_and_suspect_until_it_answers() -> None:
+    """M2"""
+    world = stream_world()
+    world.run(60.0)
+    beats = beats_of_alice(world)
+    world.a.doubt(world.now)
+    assert state(world) is Condition.SUSPECT
+    assert world.a.take_changed()
+    assert beats_of_alice(world) == beats + 1
+    assert world.a.send(*FRAME, world.now) is Fate.SENT_TCP  # it may well work
+    world.run(world.now + 0.039)
+    assert state(world) is Condition.SUSPECT
+    world.run(world.now + 0.002)
+    assert state(world) is Condition.UP
+
+
+def test_who_is_said_to_be_lost_and_is_goes_down_by_its_own_silence() -> None:
+    """M2"""
+    world = stream_world()
+    world.run(60.0)
+    world.wire("bob", "tcp").passes = nothing
+    world.a.doubt(world.now)
+    world.run(62.0)
+    assert state(world) is Condition.SUSPECT
+    world.run(62.6)
+    assert state(world) is Condition.DOWN
+    world.a.doubt(world.now)  # as is known
+    assert state(world) is Condition.DOWN
+    world.wire("bob", "tcp").passes = everything
+    world.release()
+    world.run(75.0)
+    assert state(world) is Condition.UP
+
+
+def test_nobody_has_a_neighbour_asked_more_than_now_and_then() -> None:
+    """R4: whatever they say, and only while it is up."""
+    world = stream_world()
+    world.a.doubt(world.now)
+    assert state(world) is Condition.JOINING
+    world.run(60.0)
+    doubts = 0
+    for _ in range(1000):
+        world.run(world.now + 0.1)
+        before = beats_of_alice(world)
+        world.a.doubt(world.now)
+        world.a.doubt(world.now)
+        doubts += beats_of_alice(world) - before
+    assert 100 * DOUBTS_PER_S <= doubts <= DOUBTS_BURST + 100 * DOUBTS_PER_S
+
+
+def test_an_answer_over_any_path_ends_the_doubt() -> None:
+    """M10: as the datagram path may be the one that is lost."""
+    world = World()
+    world.run(60.0)
+    assert world.alice.udp_usable
+    world.block_udp()
+    world.a.doubt(world.now)
+    assert state(world) is Condition.SUSPECT
+    world.run(60.05)
+    assert state(world) is Condition.UP
+    world.wire("bob", "tcp").passes = nothing
+    world.block_udp(everything)
+    world.a.doubt(world.now)
+    assert state(world) is Condition.SUSPECT
+    world.run(world.now + 0.05)
+    assert state(world) is Condition.UP

@@ -1,15 +1,19 @@
 """Everything that can happen to a mesh, one after the other, and what it did to it."""
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from random import Random
 
 import msgspec
 
 from rookery.sim.mesh_world import MeshWorld
+from rookery.sim.topology import Pair
 from tests.mesh_sim.oracle import STRETCH_MAX, stretches
 from tests.mesh_sim.probes import REPAIRED_WITHIN_S, Repair, repair, route
 
 HOPS_MIN = 3  # of the routes that are harmed
+PAIRS_MAX = 24  # that send packets over what is harmed
+_PAIRS_TRIED = 400
 _SOURCES = 8  # members whose routes networkx looks at
 
 
@@ -22,8 +26,12 @@ class Figures(msgspec.Struct):
 
     def lines(self) -> Iterator[str]:
         for what, done in self.repairs.items():
-            known, passed = f"{done.detected_s:.3f}", f"{done.repaired_s:.3f}"
-            yield f"{what}: known after {known} s, packets pass after {passed}, {done.lost} lost"
+            known, passed = f"{done.detected_s:.3f}", f"{1000 * done.repaired_s:.0f}"
+            word = f"{1000 * done.word_s:.0f}"
+            yield (
+                f"{what}: known to one after {known} s, packets of {done.pairs} pairs pass "
+                f"{passed} ms later, {done.lost} lost; word takes {word} ms to all concerned"
+            )
         for what, seconds in self.converged_s.items():
             yield f"{what}: settled after {seconds:.2f} s"
         yield f"stretch {self.stretch:.4f}"
@@ -116,10 +124,12 @@ class Ordeal:
     def _harm(self, what: str, harm: Callable[[int, int], None], *, is_death: bool) -> None:
         way = self._long_way()
         before, after = way[1], way[2]
-        links = [(before, after), (after, before)]
         if is_death:
-            links += [(near, after) for near in self.world.topology.neighbours(after)]
-        done = repair(self.world, way, links, lambda: harm(before, after))
+            links = [(near, after) for near in self.world.topology.neighbours(after)]
+        else:
+            links = [(before, after), (after, before)]
+        pairs = self._pairs(way, lambda nodes: _passes(nodes, before, after, is_death=is_death))
+        done = repair(self.world, pairs, links, lambda: harm(before, after))
         self.figures.repairs[what] = done
         assert done.late_s <= REPAIRED_WITHIN_S, what
         self._settled(what)
@@ -133,8 +143,24 @@ class Ordeal:
                 return way
         raise AssertionError("no route is long enough")
 
+    def _pairs(self, way: list[int], is_harmed: Callable[[list[int]], bool]) -> list[Pair]:
+        """Many of those whose packets pass what is harmed, both ways."""
+        members = sorted(self.world.members)
+        pairs = {(way[0], way[-1]): None, (way[-1], way[0]): None}
+        for _ in range(_PAIRS_TRIED):
+            source, target = self._random.sample(members, 2)
+            if len(pairs) < PAIRS_MAX and is_harmed(route(self.world, source, target)):
+                pairs |= dict.fromkeys([(source, target), (target, source)])
+        return list(pairs)
+
     def _settled(self, what: str) -> None:
         self.figures.converged_s[what] = self.world.converge()
         stretch = max(stretches(self.world, _SOURCES))
         self.figures.stretch = max(self.figures.stretch, stretch)
         assert stretch <= STRETCH_MAX, what
+
+
+def _passes(nodes: list[int], before: int, after: int, *, is_death: bool) -> bool:
+    if is_death:
+        return after in nodes[1:-1]
+    return any({before, after} == set(step) for step in pairwise(nodes))

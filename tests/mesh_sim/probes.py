@@ -1,14 +1,25 @@
-"""Packets sent all the time from one member to another, and how long they fail to arrive."""
+"""Packets sent all the time between members, and how long they fail to arrive after a blow.
 
-from collections.abc import Callable, Iterable
+    harm ──▶ first detection: a neighbour of the harmed gives its link up ──▶ all packets pass
+    one pair ┴ all pairs, 200 a second each for a while
+
+Before the detection one pair alone keeps its links busy, so that those which are idle, and find
+out about the harm last by themselves, are also asked to carry packets.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import msgspec
+import networkx  # type: ignore[import-untyped]
 
 from rookery.sim.mesh_world import MeshWorld
+from rookery.sim.topology import Pair
 from rookery.wire.node_id import NodeId
 
 EVERY_S = 0.005
-REPAIRED_WITHIN_S = 0.03  # of the detection
+REPAIRED_WITHIN_S = 0.03  # of the detection, and of the time that word of it needs
+_SELDOM_S = 0.1
+_CLOSELY_S = 0.5
 _LOOK_S = 0.001
 _BEFORE_S = 1.0
 _AFTER_S = 4.0
@@ -17,71 +28,77 @@ _LONGEST_WAY_S = 1.0
 
 
 class Repair(msgspec.Struct, frozen=True):
-    """Seconds since the harm was done, and how many packets it cost."""
+    """What a blow did to the pairs whose packets passed there; seconds."""
 
-    detected_s: float  # until the node before it knew
-    repaired_s: float  # until the first of those packets was sent that all arrived
-    late_s: float  # of the packets that were lost, how long after whoever lost them knew
-    lost: int
+    detected_s: float  # from the harm to the first who knew
+    repaired_s: float  # from there until all packets pass
+    word_s: float  # how long word takes from the first who knew to all whose links are harmed
+    pairs: int
+    lost: int  # packets sent after the first detection
+
+    @property
+    def late_s(self) -> float:
+        """Beyond what light takes."""
+        return self.repaired_s - self.word_s
 
 
 class Probes:
     """From `source` to `target`, until stopped."""
 
-    def __init__(self, world: MeshWorld, source: int, target: int) -> None:
+    def __init__(self, world: MeshWorld, source: int, target: int, phase_s: float = 0.0) -> None:
+        self.every_s = EVERY_S
         self.sent: dict[bytes, float] = {}
         self._world = world
         self._source, self._target = source, target
         self._is_stopped = False
-        self._send()
+        self._turn = 0
+        world.at(world.now + phase_s, lambda: self._send(self._turn))
+
+    def change(self, every_s: float, phase_s: float = 0.0) -> None:
+        """Send so often from now on."""
+        self.every_s = every_s
+        self._turn += 1
+        turn = self._turn
+        self._world.at(self._world.now + phase_s, lambda: self._send(turn))
 
     def stop(self) -> None:
         self._is_stopped = True
 
     def lost(self) -> list[float]:
         """When those were sent that never came."""
-        return [sent_s for sent_s, _ in self.losses()]
+        arrived = self._world.travels.arrived
+        return [sent_s for token, sent_s in self.sent.items() if token not in arrived]
 
-    def losses(self) -> list[tuple[float, int]]:
-        """Those that never came: when they were sent, and who had them last."""
-        travels, numbers = self._world.travels, self._world.numbers
-        losses = []
-        for token, sent_s in self.sent.items():
-            if token not in travels.arrived:
-                last = travels.last_seen(token)
-                losses.append((sent_s, self._source if last is None else numbers[last]))
-        return losses
-
-    def _send(self) -> None:
+    def _send(self, turn: int) -> None:
         world = self._world
-        if self._is_stopped:
+        if self._is_stopped or turn != self._turn:
             return
         node, target = world.members[self._source], world.identifier(self._target)
-        token = b"\x00\x00probe %d %d %.3f" % (self._source, self._target, world.now)
+        token = b"\x00\x00probe %d %d %.6f" % (self._source, self._target, world.now)
         self.sent[token] = world.now
         node.core.transit.start(target, token, world.now)
         node.due()
-        world.at(world.now + EVERY_S, self._send)
+        world.at(world.now + self.every_s, lambda: self._send(turn))
 
 
 class Detection:
-    """Watches when each member learns that its link to one of the harmed is gone."""
+    """Watches for the first member to learn that its link to one of the harmed is gone."""
 
     def __init__(self, world: MeshWorld, links: Iterable[tuple[int, NodeId]]) -> None:
-        self.known_s: dict[int, float] = {}
+        self.first: int | None = None
+        self.first_s = 0.0
         self._world = world
-        self._open = list(links)
+        self._links = list(links)
         self._look()
 
     def _look(self) -> None:
         world = self._world
-        for number, peer in list(self._open):
+        for number, peer in self._links:
             node = world.members.get(number)
-            if node is None or not node.core.transit.usable(peer):
-                self.known_s[number] = world.now
-                self._open.remove((number, peer))
-        if self._open:
-            world.at(world.now + _LOOK_S, self._look)
+            if node is not None and not node.core.transit.usable(peer):
+                self.first, self.first_s = number, world.now
+                return
+        world.at(world.now + _LOOK_S, self._look)
 
 
 def route(world: MeshWorld, source: int, target: int) -> list[int]:
@@ -93,25 +110,51 @@ def route(world: MeshWorld, source: int, target: int) -> list[int]:
 
 def repair(
     world: MeshWorld,
-    way: list[int],
-    links: Iterable[tuple[int, int]],
+    pairs: Sequence[Pair],
+    links: Collection[tuple[int, int]],
     harm: Callable[[], None],
 ) -> Repair:
-    """Do harm to `links`, the first of which is on a busy way; when packets pass again."""
-    probes = Probes(world, way[0], way[-1])
+    """Do harm to `links`, which packets of `pairs` pass; when all of these pass again.
+
+    Of each link the first is the end that may learn of it. The first pair sends all the time.
+    """
+    probes = [Probes(world, *pairs[0])]
+    probes[0].change(_SELDOM_S)
     world.run(_BEFORE_S)
     harmed_s = world.now
-    links = list(links)
     harm()
     detection = Detection(world, [(one, world.identifier(other)) for one, other in links])
-    before = links[0][0]
-    world.run_until(lambda: before in detection.known_s, _DETECTION_S_MAX)
+    world.run_until(lambda: detection.first is not None, _DETECTION_S_MAX)
+    assert detection.first is not None
+    probes += [Probes(world, *pair) for pair in pairs[1:]]
+    _pace(probes, EVERY_S)
+    world.run(_CLOSELY_S)
+    _pace(probes, _SELDOM_S)
     world.run(_AFTER_S)
-    probes.stop()
+    for each in probes:
+        each.stop()
     world.run(_LONGEST_WAY_S)
-    lost = probes.losses()
-    # Whoever has no harmed link has no excuse; whoever has one may not know of it yet.
-    known_s = dict.fromkeys((one for one, _ in links), world.now) | detection.known_s
-    late_s = max((sent_s - known_s.get(last, harmed_s) for sent_s, last in lost), default=0.0)
-    repaired_s = max((sent_s for sent_s, _ in lost), default=harmed_s - EVERY_S) + EVERY_S
-    return Repair(known_s[before] - harmed_s, repaired_s - harmed_s, max(late_s, 0.0), len(lost))
+    first_s = detection.first_s
+    lost = [sent_s for each in probes for sent_s in each.lost() if sent_s >= first_s]
+    return Repair(
+        detected_s=first_s - harmed_s,
+        repaired_s=max(lost) + EVERY_S - first_s if lost else 0.0,
+        word_s=_word_s(world, detection.first, {one for one, _ in links}),
+        pairs=len(pairs),
+        lost=len(lost),
+    )
+
+
+def _pace(probes: Sequence[Probes], every_s: float) -> None:
+    """All as often, but none at the same moment."""
+    for number, each in enumerate(probes):
+        each.change(every_s, phase_s=every_s * number / len(probes))
+
+
+def _word_s(world: MeshWorld, first: int, ends: set[int]) -> float:
+    """How long packets take from one member to the farthest of others, along what is left."""
+    graph = networkx.Graph()
+    for pair in world.links():
+        graph.add_edge(*pair, weight=world.topology.delays_s[pair])
+    delays_s = networkx.single_source_dijkstra_path_length(graph, first)
+    return float(max(delays_s[end] for end in ends if end in delays_s))

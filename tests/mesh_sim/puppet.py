@@ -24,6 +24,7 @@ class Liar(Publisher):
     """Publishes what somebody makes of the truth."""
 
     lie: Lie
+    sign: Callable[[Record], bytes]
 
     def update(
         self,
@@ -91,17 +92,17 @@ class Puppet:
 
     # --- what it becomes ---
 
-    def claim(self, lie: Lie) -> None:
+    def claim(self, lie: Lie, kind: type[Liar] = Liar) -> None:
         """Publish lies about its links from now on."""
         core = self.node.core
-        liar = Liar(
+        liar = kind(
             core.own,
             self._secret,
-            epoch=self.node.epoch + 1,
+            epoch=core.publisher.epoch + 1,
             now=self.world.now,
             records=core.database.records,
         )
-        liar.lie = lie
+        liar.lie, liar.sign = lie, self.sign
         core.publisher = liar
         self.node.due()
 

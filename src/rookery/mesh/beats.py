@@ -92,6 +92,11 @@ class Beats:
         self._unproven_size = 0  # bytes that went out since the last proof
 
     @property
+    def sequence(self) -> int:
+        """Of the last beat that was sent."""
+        return self._sequence
+
+    @property
     def missed(self) -> int:
         return self._missed
 
@@ -115,6 +120,12 @@ class Beats:
         """There is traffic, either way."""
         self._busy_until = now + BUSY_S
         self._hasten(now)
+
+    def ask(self, now: float) -> None:
+        """There is reason to doubt the path: the next beat is due, those after it come quickly."""
+        self._busy_until = now + BUSY_S
+        if self.condition is not Condition.DOWN:
+            self._next_s = now
 
     def tick(self, now: float) -> Beat | None:
         """Count what is missed; the beat to send, when one is due."""

@@ -82,6 +82,7 @@ class Database:
         self._inventory = Inventory()
         self._reconciled_at = float("-inf")
         self._changed: set[NodeId] = set()
+        self._withdrawn: set[tuple[NodeId, NodeId]] = set()
         self.deadline: float | None = None  # when to call `tick`
         # The newest version under our name that is not of this life: ours must be newer.
         self.outdone: Version | None = None
@@ -103,6 +104,11 @@ class Database:
         """Origins whose record is new, changed or gone since this was last asked."""
         changed, self._changed = self._changed, set()
         return changed
+
+    def take_withdrawn(self) -> set[tuple[NodeId, NodeId]]:
+        """Origins, and the peers that they have lost their links with since this was last asked."""
+        withdrawn, self._withdrawn = self._withdrawn, set()
+        return withdrawn
 
     def statement(self, key: Key) -> bytes | None:
         """The whole statement, if we hold it."""
@@ -209,6 +215,8 @@ class Database:
 
     def _hold(self, held: _Held, now: float) -> None:
         node = held.record.origin
+        if node in self._held and node != self.membership.own.node:
+            self._note_withdrawn(self._held[node].record, held.record)
         self._held[node] = held
         self._records[node] = held.record
         origin = self._origins.get(node)
@@ -219,6 +227,12 @@ class Database:
         self._changed.add(node)
         if self.deadline is None or held.expires_at < self.deadline:
             self.deadline = held.expires_at
+
+    def _note_withdrawn(self, before: Record, after: Record) -> None:
+        if before.epoch == after.epoch:  # one who restarted has lost all its links by itself
+            kept = {link.peer for link in after.links}
+            gone = (link.peer for link in before.links if link.peer not in kept)
+            self._withdrawn.update((after.origin, peer) for peer in gone)
 
     def tick(self, now: float) -> None:
         """Let go of records whose time is over."""

@@ -4,7 +4,8 @@
                   └ beside: the datagram path that stands beside a stream
     datagram ──class──▶ datagram path │ stream │ dropped and counted
 
-Every path of the link that leads straight there is watched; those through others are not. The
+Every path of the link that leads straight there is watched; those through others are not. When
+others say that they have lost it, it is asked at once, and suspect until it answers. The
 shell calls `tick` when `deadline` has passed and after the link's paths have changed.
 """
 
@@ -14,6 +15,7 @@ from rookery.errors import ProtocolError
 from rookery.identity.cipher_set import RandomBytes
 from rookery.mesh.beats import Condition
 from rookery.mesh.beside import Beside, BesideState
+from rookery.mesh.bucket import Bucket
 from rookery.mesh.datagrams import Datagrams, Fate, StreamWay
 from rookery.mesh.membership import Member
 from rookery.mesh.path_row import PathRow
@@ -31,6 +33,8 @@ _SWITCH_FACTOR = 0.7  # another stream must be this much better, before traffic 
 QueueSize = Callable[[Path], int]
 
 _CARRIED_S = 0.25
+DOUBTS_PER_S = 0.2  # whatever others say
+DOUBTS_BURST = 3.0
 
 
 class Neighbour:
@@ -41,6 +45,8 @@ class Neighbour:
         "_carried_s",
         "_datagram_path",
         "_distrusted",
+        "_doubted",
+        "_doubts",
         "_hastened",
         "_is_changed",
         "_queue_size",
@@ -86,6 +92,8 @@ class Neighbour:
         self._watches: dict[Path, Watch] = {}
         self._streams: dict[Path, bool] = {}  # whether we dialled it
         self._distrusted: set[Path] = set()
+        self._doubts = Bucket(DOUBTS_PER_S, DOUBTS_BURST, now)
+        self._doubted: dict[Path, int] = {}  # and the beats that one has to answer of
         self._was_up = False
         self._usable: set[Path] = set()
         self._is_changed = False
@@ -122,6 +130,21 @@ class Neighbour:
                 watch.beats.carried(now)
             if self._hastened is not None:
                 self._hastened(self)
+
+    def doubt(self, now: float) -> None:
+        """Others have lost it, so ask it at once: it is suspect until a beat is answered.
+
+        Only now and then, and only its own silence brings it down: they may be lying.
+        """
+        up = [watch.path for watch in self._in(Condition.UP)]
+        if not up or self._doubted or not self._doubts.take(1.0, now):
+            return
+        for watch in self._all():
+            watch.beats.ask(now)
+        self.tick(now)
+        watches = [watch for watch in self._all() if watch.path in up]
+        self._doubted = {watch.path: watch.beats.sequence for watch in watches}
+        self._judge(now)
 
     def stream_measured(self, path: Path, measure: StreamMeasure, now: float) -> None:
         """What the system knows of a stream."""
@@ -278,6 +301,8 @@ class Neighbour:
             self.link.send_frame(*answer, path)
 
     def _pong_received(self, pong: Pong, path: Path, now: float) -> None:
+        if pong.sequence >= self._doubted.get(path, pong.sequence + 1):
+            self._doubted.clear()
         if pong.attempt:
             self.beside.pong_received(pong, path, now)
             return
@@ -301,8 +326,12 @@ class Neighbour:
                 self.beside.stream_up(path, now)
         up, suspect = self._in(Condition.UP), self._in(Condition.SUSPECT)
         usable = {watch.path for watch in up}
+        for path in self._doubted.keys() - usable:
+            del self._doubted[path]  # its beats have said more than that
         if up:
             state, self._was_up = Condition.UP, True
+            if self._doubted:
+                state = Condition.SUSPECT
         elif suspect:
             state = Condition.SUSPECT
         else:

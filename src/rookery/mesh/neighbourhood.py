@@ -99,6 +99,14 @@ class Neighbourhood:
                 self._channel_packets[node] = packets
                 neighbour.carried(now)
 
+    def withdrawn(self, origin: NodeId, peer: NodeId, now: float) -> None:
+        """A member has lost its link with another: either may be one of ours, or gone for good."""
+        lost = origin if peer == self._membership.own.node else peer
+        neighbour = self._neighbours.get(lost)
+        if neighbour is not None:
+            neighbour.doubt(now)
+            self.touch(neighbour)
+
     def datagrams(self) -> Counter[tuple[DatagramClass, Fate]]:
         """What became of all datagrams since the start, whoever they were for."""
         total = self._past.copy()

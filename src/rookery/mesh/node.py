@@ -324,6 +324,8 @@ class Node:
         if self.database.outdone is not None:
             self.publisher.outdo(self.database.outdone, now)
         due_at = min(self._costs_at, self.publisher.deadline or self._costs_at)
+        for origin, peer in self.database.take_withdrawn():
+            self.neighbourhood.withdrawn(origin, peer, now)
         if self.neighbourhood.take_changed() or now >= due_at:
             self._costs_at = now + _COSTS_S
             self.tunnelling.changed()
