@@ -33,7 +33,9 @@ class Colony:
         peers = [option for peer in near for option in ("--peer", str(self.link(peer)))]
         words = ("node", *self.homes[name].options, "--advertise", advertise, *peers, *options)
         self.nodes[name] = self._stack.enter_context(running(*words))
-        self.link(name).write_text(self.nodes[name].line())
+        link = self.nodes[name].line()
+        assert link.startswith("{"), self.nodes[name].error_line()
+        self.link(name).write_text(link)
 
     def link(self, name: str) -> Path:
         return self._folder / f"{name}.link"

@@ -16,6 +16,7 @@ from rookery.runtime.proxy.forward import (
     tcp_forward,
     udp_forward,
 )
+from rookery.runtime.proxy.splice import IdleLimits
 from tests.runtime.message_channel_pair import until
 from tests.runtime.proxy.clients import Client
 from tests.runtime.proxy.doors_world import doors_world
@@ -141,3 +142,19 @@ async def test_a_serial_line_is_a_port_for_one_client(tmp_path: Path) -> None:
             meter.unplug()
             with pytest.raises(ConnectionResetError):
                 await client.rest()
+
+
+async def test_a_client_that_hung_up_leaves_the_line_to_the_next(tmp_path: Path) -> None:
+    """It may still wait for an answer, but not for long."""
+    with gadget(tmp_path / "meter") as meter:
+        connector = Connector(devices=Devices(folder=str(tmp_path)))
+        idle = IdleLimits(half_closed_s=0.2)
+        async with await serial_forward(connector, "meter", idle=idle) as door:
+            for _ in range(2):
+                async with Client(door.address) as client:
+                    client.send(b"?")
+                    client.writer.write_eof()
+                    assert await meter.read(1) == b"?"
+                    meter.write(b"42")
+                    assert await client.exactly(2) == b"42"
+                await until(lambda: door.connections == 0)

@@ -11,8 +11,10 @@ from rookery.mesh.proxy.opening import Serial
 from rookery.mesh.proxy.rules import ProxyRules
 from rookery.runtime.proxy.connector import Connector
 from rookery.runtime.proxy.devices import Devices
+from rookery.runtime.proxy.forward import serial_forward
 from rookery.runtime.proxy.roaming_line import RoamingLine
 from rookery.runtime.proxy.service import ProxyService
+from tests.runtime.proxy.clients import Client
 from tests.runtime.proxy.servers import Gadget
 from tests.runtime.proxy.town import ALICE, BOB, CAROL, Town
 
@@ -97,3 +99,31 @@ async def test_a_closed_line_is_looked_for_no_more(tmp_path: Path) -> None:
         await line.close()
         with pytest.raises(UnreachableError, match="closed"):
             await line.read()
+
+
+async def test_a_client_of_a_forward_notices_no_move(tmp_path: Path) -> None:
+    async with Hosts(tmp_path) as hosts:
+        meter = hosts.plug(BOB)
+        async with (
+            await serial_forward(hosts.alice, "meter") as door,
+            Client(door.address) as client,
+        ):
+            for hashname in (CAROL, CAROL, BOB):
+                client.send(b"?")
+                assert await meter.read(1) == b"?"
+                meter.unplug()
+                meter = hosts.plug(hashname)
+                meter.write(b"42")
+                assert await client.exactly(2) == b"42"
+        meter.unplug()
+
+
+async def test_a_forward_does_not_wait_for_a_line_that_was_never_there(tmp_path: Path) -> None:
+    async with (
+        Hosts(tmp_path) as hosts,
+        await serial_forward(hosts.alice, "meter", CAROL) as door,
+        Client(door.address) as client,
+    ):
+        with pytest.raises(ConnectionResetError):
+            await client.rest()
+        assert str(door.last_error) == "serial meter: gone"

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from rookery.link.channels.sock import Address
+from rookery.mesh.proxy.opening import Serial
 from rookery.runtime.channels.datagrams import DatagramSocket
 from rookery.runtime.gates.address import bound_socket
 from rookery.runtime.proxy.byte_stream import ByteStream
@@ -13,8 +14,11 @@ from rookery.runtime.proxy.connector import AUTO, Connector, Proxy
 from rookery.runtime.proxy.door import CONNECTIONS_MAX, LOOPBACK, Door
 from rookery.runtime.proxy.flows import FLOWS_MAX, IDLE_S, Flows
 from rookery.runtime.proxy.remote_listener import RemoteListener
+from rookery.runtime.proxy.roaming_line import RoamingLine
 from rookery.runtime.proxy.socket_stream import SocketStream
 from rookery.runtime.proxy.splice import IdleLimits, splice
+
+HUNG_UP_S = 5.0  # a client that writes no more may still wait for an answer; then the line is free
 
 
 async def tcp_forward(
@@ -45,11 +49,12 @@ async def serial_forward(
     port: int = 0,
     idle: IdleLimits | None = None,
 ) -> Door:
-    """A serial line as a TCP port; one client at a time has it."""
+    """A serial line as a TCP port; one client at a time has it, and keeps it wherever it moves."""
+    limits = idle or IdleLimits(half_closed_s=HUNG_UP_S)
 
     async def serve(stream: SocketStream) -> None:
-        async with await connector.serial_open(name, proxy) as line:
-            await splice(stream, line, idle)
+        async with await RoamingLine.found_now(connector, Serial(name), proxy) as line:
+            await splice(stream, line, limits)
 
     return await Door.bind(serve, host, port, 1)
 

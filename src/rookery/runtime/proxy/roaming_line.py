@@ -5,10 +5,12 @@ line; what is written while it is away waits.
 """
 
 import asyncio
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
 
 from rookery.errors import RookeryError, UnreachableError
+from rookery.mesh.proxy.fault import Fault
 from rookery.mesh.proxy.opening import Serial
 from rookery.runtime.proxy.byte_stream import READ_SIZE
 from rookery.runtime.proxy.connection import Connection
@@ -17,6 +19,8 @@ from rookery.runtime.proxy.connector import AUTO, Connector, Proxy
 PATIENCE_S = 60.0
 RETRY_S_MIN = 0.1
 RETRY_S_MAX = 2.0
+
+_NO_META: dict[str, object] = {}
 
 
 class RoamingLine:
@@ -38,6 +42,22 @@ class RoamingLine:
         self._connection: Connection | None = None
         self._is_closed = False
         self._looking = asyncio.Lock()
+
+    @classmethod
+    async def found_now(cls, connector: Connector, line: Serial, proxy: Proxy = AUTO) -> Self:
+        """One that is plugged in somewhere to begin with; LocalError when it is not."""
+        roaming = cls(connector, line, proxy)
+        roaming._connection = await roaming._open()
+        roaming.found = 1
+        return roaming
+
+    @property
+    def meta(self) -> Mapping[str, object]:
+        return _NO_META
+
+    @property
+    def peer(self) -> str:
+        return self.exit or ""
 
     @property
     def exit(self) -> str | None:
@@ -63,10 +83,17 @@ class RoamingLine:
         except RookeryError:
             self._lost(connection)
 
-    async def close(self) -> None:
+    async def finish(self) -> None:
+        """A line has no end of one direction."""
+
+    def abort(self, code: int = Fault.GONE.code) -> None:
         self._is_closed = True
         if self._connection is not None:
-            self._connection.abort()
+            self._connection.abort(code)
+
+    async def close(self) -> None:
+        self.abort()
+        if self._connection is not None:
             await self._connection.close()
 
     async def __aenter__(self) -> Self:
@@ -95,23 +122,27 @@ class RoamingLine:
             return self._connection
 
     async def _find(self) -> Connection:
-        line, retry_s = self._line, RETRY_S_MIN
+        retry_s = RETRY_S_MIN
         failure: RookeryError | None = None
         try:
             async with asyncio.timeout(self._patience_s):
                 while True:
                     try:
-                        return await self._connector.serial_open(
-                            line.name,
-                            self._proxy,
-                            baudrate=line.baudrate,
-                            bits=line.bits,
-                            parity=line.parity,
-                            stop=line.stop,
-                        )
+                        return await self._open()
                     except UnreachableError as error:
                         failure = error
                     await asyncio.sleep(retry_s)
                     retry_s = min(retry_s * 2, RETRY_S_MAX)
         except TimeoutError as error:
-            raise UnreachableError(f"{line} is nowhere to be found") from (failure or error)
+            raise UnreachableError(f"{self._line} is nowhere to be found") from (failure or error)
+
+    async def _open(self) -> Connection:
+        line = self._line
+        return await self._connector.serial_open(
+            line.name,
+            self._proxy,
+            baudrate=line.baudrate,
+            bits=line.bits,
+            parity=line.parity,
+            stop=line.stop,
+        )
