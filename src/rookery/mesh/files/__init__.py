@@ -1,0 +1,6 @@
+"""Files between members: which folders are for whom, what a path may be, and how a transfer goes.
+
+`folder` is what an operator allows, `path` what a member may name, `request` the opening of a
+stream, `receiving` what a receiver takes and `fault` why it came to nothing. No file is touched
+here; `rookery.runtime.files` does that.
+"""

@@ -1,0 +1,203 @@
+"""Copying: the member that asks for a file, or brings one, and what it hears when that fails.
+
+    copied = await put(opener, Path("a.txt"), Place("bob", FilePath.parse("inbox/a.txt")), told)
+
+`opener` opens a stream to the service `files` of that member.
+"""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from rookery.errors import ChannelError, DecodeError, ProtocolError, UnreachableError
+from rookery.mesh.files.fault import CopyError, FileFault, RefusedError
+from rookery.mesh.files.path import FilePath, is_name
+from rookery.mesh.files.receiving import Receiving
+from rookery.mesh.files.request import Get, Put
+from rookery.runtime.files.opened import check_plain, faults, open_folder
+from rookery.runtime.files.part_file import PartFile
+from rookery.runtime.files.room import Room
+from rookery.runtime.files.service import BROKEN_CODE, close_soon, file_mode
+from rookery.runtime.files.source_file import SourceFile
+from rookery.runtime.files.transfer import (
+    FrameStream,
+    Told,
+    hash_part,
+    patience_s,
+    receive_file,
+    send_file,
+)
+from rookery.runtime.proxy.byte_stream import ByteStream
+from rookery.wire.file_frames import Have, Stored
+
+Opener = Callable[[Mapping[str, object]], Awaitable[ByteStream]]  # with this metadata
+
+
+class Place(NamedTuple):
+    """A file of another member, and what people call that."""
+
+    node: str
+    path: FilePath
+
+    def __str__(self) -> str:
+        return f"{self.node}:{self.path}"
+
+
+class Copied(NamedTuple):
+    """What came of it; `kept` bytes were there before."""
+
+    size: int
+    kept: int
+    digest: str
+
+
+class _Watched:
+    """Remembers how far it got, for what there is to say at the end."""
+
+    def __init__(self, told: Told) -> None:
+        self._told = told
+        self.kept: int | None = None
+        self.done = self.size = 0
+
+    def __call__(self, done: int, size: int) -> None:
+        if self.kept is None:
+            self.kept = done
+        self.done, self.size = done, size
+        self._told(done, size)
+
+
+async def put(opener: Opener, local: Path, remote: Place, told: Told) -> Copied:
+    """Bring a file of ours to a folder of the member."""
+    watched = _Watched(told)
+    with _sentences(local, remote, watched):
+        source = await asyncio.to_thread(_source, local)
+        try:
+            stream = await opener(Put(remote.path, source.size).meta())
+            with _given_up(stream):
+                digest = await _put(stream, source, watched)
+        finally:
+            close_soon(source)
+    return Copied(watched.size, watched.kept or 0, digest)
+
+
+async def _put(stream: ByteStream, source: SourceFile, told: Told) -> str:
+    frames = FrameStream(stream)
+    have = await frames.message(patience_s(source.size))
+    if not isinstance(have, Have):
+        raise DecodeError("it does not say what it has")
+    loop = asyncio.get_running_loop()
+    sending = loop.create_task(send_file(frames, source, have, told))
+    answering = loop.create_task(frames.message(None))
+    try:
+        # Whoever refuses says so while we still send; nobody reads on then.
+        await asyncio.wait([sending, answering], return_when=asyncio.FIRST_COMPLETED)
+        if not sending.done():
+            await answering
+            raise DecodeError("it has what we have not sent")
+        digest = await _sent(sending, answering)
+        async with asyncio.timeout(patience_s(0)):
+            stored = await answering
+    except TimeoutError as error:
+        raise CopyError(FileFault.TIMEOUT) from error
+    finally:
+        sending.cancel()
+        answering.cancel()
+        await asyncio.gather(sending, answering, return_exceptions=True)
+    if not isinstance(stored, Stored):
+        raise DecodeError("it does not say that it has the file")
+    await stream.finish()
+    return digest
+
+
+async def _sent(sending: "asyncio.Task[str]", answering: "asyncio.Task[object]") -> str:
+    """A stream that broke may have said why before."""
+    try:
+        return await sending
+    except ChannelError:
+        if answering.done():
+            await answering
+        raise
+
+
+async def get(opener: Opener, remote: Place, local: Path, told: Told) -> Copied:
+    """Fetch a file of the member, to this very place."""
+    watched, mode = _Watched(told), file_mode()
+    with _sentences(local, remote, watched):
+        part = await asyncio.to_thread(_part, local, mode)
+        try:
+            have = await hash_part(part)
+            stream = await opener(Get(remote.path, have).meta())
+            with _given_up(stream):
+                digest = await receive_file(
+                    FrameStream(stream),
+                    part,
+                    Receiving(have.size),
+                    Room(reserve_size=0),  # it is the user's own disk
+                    watched,
+                    patience_s(have.size),
+                )
+                await stream.finish()
+        finally:
+            close_soon(part)
+    return Copied(watched.size, watched.kept or 0, digest)
+
+
+@contextmanager
+def _given_up(stream: ByteStream) -> Iterator[None]:
+    try:
+        yield
+    except BaseException:
+        stream.abort(BROKEN_CODE)
+        raise
+
+
+@contextmanager
+def _sentences(local: Path, remote: Place, watched: _Watched) -> Iterator[None]:
+    """Errors as the user understands them: whose file, what is wrong, what to do."""
+    try:
+        yield
+    except RefusedError as error:
+        raise error.fault.error(remote) from error
+    except CopyError as error:
+        if error.fault is FileFault.TIMEOUT:
+            raise UnreachableError(_broken_off(remote, "no answer", watched)) from error
+        raise error.fault.error(local) from error
+    except DecodeError as error:
+        raise ProtocolError(f"{remote}: the other side makes no sense: {error}") from error
+    except ChannelError as error:
+        raise UnreachableError(_broken_off(remote, str(error), watched)) from error
+
+
+def _broken_off(remote: Place, why: str, watched: _Watched) -> str:
+    if watched.kept is None:
+        return f"{remote}: {why}"
+    return (
+        f"{remote}: {why} after {watched.done} of {watched.size} bytes; "
+        "copy once more to go on from there"
+    )
+
+
+def _source(local: Path) -> SourceFile:
+    with faults():
+        check_plain(os.stat(local))
+        file = os.open(local, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        check_plain(os.fstat(file))
+        return SourceFile(file)
+    except BaseException:
+        os.close(file)
+        raise
+
+
+def _part(local: Path, mode: int) -> PartFile:
+    if not is_name(local.name):
+        raise CopyError(FileFault.PATH)
+    folder = open_folder(os.fspath(local.parent))
+    try:
+        return PartFile(folder, local.name, mode)
+    except BaseException:
+        os.close(folder)
+        raise

@@ -1,0 +1,151 @@
+"""The service `files`: lets members copy from and to the folders that the rules name.
+
+node.serve(SERVICE, FileService(FolderRules.parse(["inbox=/srv/inbox:rw"])).handle)
+"""
+
+import asyncio
+import os
+from collections import Counter
+from contextlib import suppress
+
+import msgspec
+
+from rookery.errors import CongestionError, DecodeError, RookeryError
+from rookery.mesh.files.fault import CopyError, FileFault, RefusedError
+from rookery.mesh.files.folder import FolderRules
+from rookery.mesh.files.receiving import Receiving
+from rookery.mesh.files.request import Get, Put, parse_request
+from rookery.runtime.files.opened import open_file, open_folder
+from rookery.runtime.files.part_file import PartFile
+from rookery.runtime.files.room import RESERVE_SIZE, Room
+from rookery.runtime.files.source_file import SourceFile
+from rookery.runtime.files.transfer import (
+    FrameStream,
+    hash_part,
+    patience_s,
+    receive_file,
+    send_file,
+)
+from rookery.runtime.proxy.byte_stream import READ_SIZE, ByteStream
+from rookery.runtime.proxy.seats import Seats
+from rookery.wire.file_frames import Failed, Stored
+
+REFUSED_S = 5.0  # how long one who heard no may go on
+BROKEN_CODE = 1
+
+
+class FileLimits(msgspec.Struct, frozen=True):
+    """How much one member, and all together, may have of us."""
+
+    member_copies_max: int = 4
+    copies_max: int = 16
+    reserve_size: int = RESERVE_SIZE
+
+
+class FileService:
+    """Without rules it serves nothing, and says so to those who ask."""
+
+    def __init__(self, rules: FolderRules | None = None, limits: FileLimits | None = None) -> None:
+        limits = limits or FileLimits()
+        self.rules = rules or FolderRules()
+        self.refused: Counter[FileFault] = Counter()
+        self._seats = Seats(limits.member_copies_max, limits.copies_max)
+        self._room = Room(limits.reserve_size)
+        self._mode = file_mode()
+
+    async def handle(self, stream: ByteStream) -> None:
+        """Serve one stream that a member opened, to its end."""
+        frames = FrameStream(stream)
+        try:
+            await self._serve(stream, frames)
+        except RefusedError:
+            stream.abort(BROKEN_CODE)
+        except CopyError as error:
+            await self._refuse(stream, frames, error.fault)
+        except CongestionError:
+            await self._refuse(stream, frames, FileFault.BUSY)
+        except DecodeError:
+            await self._refuse(stream, frames, FileFault.INVALID)
+        except RookeryError:
+            stream.abort(BROKEN_CODE)  # it was lost; what has arrived is kept
+
+    async def _serve(self, stream: ByteStream, frames: FrameStream) -> None:
+        request = parse_request(stream.meta)
+        with self._seats.take(stream.peer):
+            match request:
+                case Get():
+                    await self._give(frames, request, stream.peer)
+                case Put():
+                    await self._take(frames, request, stream.peer)
+        await stream.finish()
+
+    async def _give(self, frames: FrameStream, request: Get, who: str) -> None:
+        path = request.path
+        directory = self.rules.directory(path.folder, who, to_write=False)
+        source = await asyncio.to_thread(_source, directory, path.parts)
+        try:
+            await send_file(frames, source, request.have, _nobody)
+        finally:
+            close_soon(source)
+
+    async def _take(self, frames: FrameStream, request: Put, who: str) -> None:
+        path = request.path
+        directory = self.rules.directory(path.folder, who, to_write=True)
+        part = await asyncio.to_thread(_part, directory, path.parts, self._mode)
+        try:
+            have = await hash_part(part)
+            await frames.send(have)
+            receiving, limit_s = Receiving(have.size, request.size), patience_s(have.size)
+            await receive_file(frames, part, receiving, self._room, _nobody, limit_s)
+        finally:
+            close_soon(part)
+        await frames.send(Stored())
+
+    async def _refuse(self, stream: ByteStream, frames: FrameStream, fault: FileFault) -> None:
+        """Say why, and let the other side hear it before the stream is gone."""
+        self.refused[fault] += 1
+        try:
+            async with asyncio.timeout(REFUSED_S):
+                await frames.send(Failed(fault.value))
+                await stream.finish()
+                while await stream.read(READ_SIZE):
+                    pass
+        except TimeoutError:
+            stream.abort(BROKEN_CODE)
+        except RookeryError:
+            return  # heard it and hung up, as it should
+
+
+def _nobody(done: int, size: int) -> None:
+    """Nobody watches."""
+
+
+def close_soon(file: SourceFile | PartFile) -> None:
+    """Whatever a thread still does with it comes to its end first."""
+    with suppress(RuntimeError):  # the loop ends, and the process with it
+        asyncio.get_running_loop().run_in_executor(None, file.close)
+
+
+def file_mode() -> int:
+    """The permissions of a new file, as this process gives them; to be called where nobody else
+    makes files at the same time."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _source(directory: str, parts: tuple[str, ...]) -> SourceFile:
+    folder = open_folder(directory, parts[:-1])
+    try:
+        return SourceFile(open_file(folder, parts[-1]))
+    finally:
+        os.close(folder)
+
+
+def _part(directory: str, parts: tuple[str, ...], mode: int) -> PartFile:
+    folder = open_folder(directory, parts[:-1])
+    try:
+        return PartFile(folder, parts[-1], mode)
+    except BaseException:
+        os.close(folder)
+        raise

@@ -1,0 +1,138 @@
+"""A transfer over a stream, from either end of it: frames of the stream, calls of the disk.
+
+Whatever waits for the disk does so in a thread, and whatever waits for the other end has a limit.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from contextlib import ExitStack
+
+from rookery.errors import ChannelError, DecodeError
+from rookery.mesh.files.fault import CopyError, FileFault, RefusedError
+from rookery.mesh.files.receiving import Finish, Receiving, Store
+from rookery.runtime.files.part_file import PartFile
+from rookery.runtime.files.room import Promise, Room
+from rookery.runtime.files.source_file import SourceFile
+from rookery.runtime.proxy.byte_stream import ByteStream
+from rookery.wire.file_frames import (
+    Failed,
+    Frame,
+    FrameReader,
+    Have,
+    Message,
+    Start,
+    Whole,
+    data_header,
+    message_frame,
+)
+
+IDLE_S = 30.0  # without anything from the other end
+HASH_RATE = 100e6  # bytes a second that the slowest of us hashes
+BLOCK_SIZE = 1 << 18  # read and written at a time
+
+Told = Callable[[int, int], None]  # bytes that are there, of how many
+
+
+def patience_s(size: int) -> float:
+    """How long it may take until the other end has hashed so much."""
+    return IDLE_S + size / HASH_RATE
+
+
+class FrameStream:
+    """A stream as frames; CopyError for one that stands still, ChannelError for one that broke."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        self._stream = stream
+        self._reader = FrameReader()
+        self._frames: deque[Frame] = deque()
+
+    async def next(self, limit_s: float | None = IDLE_S) -> Frame:
+        while not self._frames:
+            try:
+                async with asyncio.timeout(limit_s):
+                    data = await self._stream.read(BLOCK_SIZE)
+            except TimeoutError as error:
+                raise CopyError(FileFault.TIMEOUT) from error
+            if not data:
+                raise ChannelError("the stream ends too soon")
+            self._frames.extend(self._reader.feed(data))
+        frame = self._frames.popleft()
+        if not isinstance(frame, bytes):
+            return frame
+        pieces = [frame]  # however small they were cut, they are one visit to the disk
+        while self._frames and isinstance(piece := self._frames[0], bytes):
+            pieces.append(piece)
+            self._frames.popleft()
+        return b"".join(pieces)
+
+    async def message(self, limit_s: float | None = IDLE_S) -> Message:
+        """The next frame, which is to be a message; RefusedError when it says no."""
+        frame = await self.next(limit_s)
+        if isinstance(frame, Failed):
+            raise RefusedError(FileFault.of_word(frame.fault))
+        if isinstance(frame, bytes):
+            raise DecodeError("bytes of a file where there is none")
+        return frame
+
+    async def send(self, message: Message) -> None:
+        await self.write(message_frame(message))
+
+    async def write(self, data: bytes) -> None:
+        try:
+            async with asyncio.timeout(IDLE_S):
+                await self._stream.write(data)
+        except TimeoutError as error:
+            raise CopyError(FileFault.TIMEOUT) from error
+
+
+async def send_file(frames: FrameStream, source: SourceFile, have: Have, told: Told) -> str:
+    """All that the other end has not got yet; the digest of the whole."""
+    while await asyncio.to_thread(source.skip, have):
+        pass
+    offset = source.agree(have)
+    await frames.send(Start(source.size, offset))
+    told(offset, source.size)
+    while data := await asyncio.to_thread(source.read, BLOCK_SIZE):
+        await frames.write(data_header(len(data)) + data)
+        told(source.position, source.size)
+    digest = await asyncio.to_thread(source.whole)
+    await frames.send(Whole(digest))
+    return digest
+
+
+async def hash_part(part: PartFile) -> Have:
+    """What is here already."""
+    while await asyncio.to_thread(part.hash_more):
+        pass
+    return part.have
+
+
+async def receive_file(
+    frames: FrameStream,
+    part: PartFile,
+    receiving: Receiving,
+    room: Room,
+    told: Told,
+    limit_s: float,
+) -> str:
+    """Until it is in its place; its digest. `limit_s` is for the first answer."""
+    promise: Promise | None = None
+    with ExitStack() as stack:
+        while True:
+            action = receiving.handle(await frames.next(limit_s))
+            limit_s = IDLE_S
+            match action:
+                case Start(size, offset):
+                    await asyncio.to_thread(part.begin, offset)
+                    promise = stack.enter_context(room.promise(part.folder, size - offset))
+                    told(offset, size)
+                case Store(data):
+                    assert promise is not None
+                    assert receiving.announced is not None
+                    await asyncio.to_thread(part.write, data)
+                    promise.written(len(data))
+                    told(receiving.received, receiving.announced)
+                case Finish(digest):
+                    await asyncio.to_thread(part.finish, digest)
+                    return digest
