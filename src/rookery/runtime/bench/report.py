@@ -1,0 +1,66 @@
+"""Rows of a bench: what is told while it runs, and the report at its end."""
+
+from enum import Enum
+
+import msgspec
+
+from rookery.runtime.who import Who
+
+
+class Phase(Enum):
+    """What is being measured."""
+
+    IDLE = "idle"  # small messages alone
+    UP = "up"  # bytes from here to there, and small messages beside them
+    DOWN = "down"  # bytes from there to here, likewise
+
+
+class Latency(msgspec.Struct, frozen=True, kw_only=True):
+    """Small messages, there and back; None where none came back."""
+
+    count: int = 0
+    p50_ms: float | None = None
+    p99_ms: float | None = None
+    max_ms: float | None = None
+
+
+class BenchWay(msgspec.Struct, frozen=True, kw_only=True):
+    """One way of the tunnel, as the end saw it that sent."""
+
+    way: str  # "direct", or the relays
+    sent_bytes: int  # in this phase, everything that was repeated included
+    lost_packets: int
+    rtt_ms: float | None = None
+    rate_bytes_s: float | None = None
+
+
+class BenchFlow(msgspec.Struct, frozen=True, kw_only=True):
+    """One direction."""
+
+    size_bytes: int  # that arrived
+    took_s: float
+    latency: Latency
+    ways: tuple[BenchWay, ...] = ()
+
+    @property
+    def rate_bytes_s(self) -> float:
+        return self.size_bytes / self.took_s if self.took_s else 0.0
+
+
+class BenchProgress(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="bench-progress"
+):
+    """How far it got."""
+
+    phase: Phase
+    size_bytes: int
+    took_s: float
+
+
+class BenchReport(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="bench"):
+    """All of it."""
+
+    to: Who
+    idle: Latency
+    up: BenchFlow
+    down: BenchFlow

@@ -1,0 +1,207 @@
+"""A bench of the tunnel with one member: small messages alone, then beside bytes up and down."""
+
+import asyncio
+from collections.abc import Coroutine
+from time import perf_counter
+
+from rookery.errors import CongestionError, DecodeError, DeniedError, UnreachableError
+from rookery.mesh.bench import (
+    ANSWER_SIZE_MAX,
+    SECONDS_MAX,
+    SERVICE,
+    Answer,
+    BenchRequest,
+    Do,
+    WayFigures,
+    parse_received,
+    parse_ways,
+    quantile,
+    since,
+)
+from rookery.runtime.bench.report import (
+    BenchFlow,
+    BenchProgress,
+    BenchReport,
+    BenchWay,
+    Latency,
+    Phase,
+)
+from rookery.runtime.bench.service import BLOCK_SIZE, GRACE_S, Figures
+from rookery.runtime.proxy.byte_stream import ByteStream, Open, read_exactly
+from rookery.runtime.who import Who
+
+ANSWER_S = 10.0
+IDLE_S = 1.0  # for small messages alone
+PAUSE_S = 0.005  # between two of them
+SMALL_SIZE = 64
+STREAM_CODE = 0
+
+
+class BenchRun:
+    """One run; `progress` may be looked at meanwhile."""
+
+    def __init__(self, open_stream: Open, figures: Figures, to: Who) -> None:
+        self._open_stream = open_stream
+        self._figures = figures
+        self._to = to
+        self._now = perf_counter  # that of a loop may count in milliseconds
+        self._began_at = self._now()
+        self._block = bytes(BLOCK_SIZE)
+        self._phase = Phase.IDLE
+        self._size = 0
+
+    @property
+    def progress(self) -> BenchProgress:
+        took_s = round(self._now() - self._began_at, 3)
+        return BenchProgress(phase=self._phase, size_bytes=self._size, took_s=took_s)
+
+    async def run(self, seconds: float, size: int) -> BenchReport:
+        """For so long in each direction, or until so many bytes; RookeryError says why not."""
+        self._begin(Phase.IDLE)
+        idle = await self._small(min(IDLE_S, seconds))
+        self._begin(Phase.UP)
+        before = self._figures(self._to.hashname)
+        arrived, took_s, latency = await self._beside(self._up(seconds, size), seconds)
+        ways = since(before, self._figures(self._to.hashname))
+        up = _flow(arrived, took_s, latency, ways)
+        before = await self._far_figures()
+        self._begin(Phase.DOWN)
+        arrived, took_s, latency = await self._beside(self._down(seconds, size), seconds)
+        ways = since(before, await self._far_figures())
+        down = _flow(arrived, took_s, latency, ways)
+        return BenchReport(to=self._to, idle=_latency(idle), up=up, down=down)
+
+    def _begin(self, phase: Phase) -> None:
+        self._phase, self._size, self._began_at = phase, 0, self._now()
+
+    async def _open(self, request: BenchRequest) -> ByteStream:
+        """A stream that the other side has said yes to."""
+        stream = await self._open_stream(self._to.hashname, SERVICE, request.meta())
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                answer = Answer.parse(await read_exactly(stream, 1))
+        except TimeoutError as error:
+            stream.abort(STREAM_CODE)
+            raise UnreachableError(f"{self._to} does not answer") from error
+        match answer:
+            case Answer.GO:
+                return stream
+            case Answer.BUSY:
+                raise CongestionError(f"{self._to} is being measured already; try again later")
+            case Answer.OFF:
+                raise DeniedError(f"{self._to} takes part in no bench: its node has --no-bench")
+            case Answer.INVALID:
+                raise DecodeError(f"{self._to} does not understand what we want")
+
+    # --- small messages ---
+
+    async def _beside(
+        self, bulk: Coroutine[object, object, tuple[int, float]], seconds: float
+    ) -> tuple[int, float, list[float]]:
+        """Bulk with small messages beside it, until the bulk is through."""
+        loop = asyncio.get_running_loop()
+        limit_s = min(seconds + GRACE_S, SECONDS_MAX)
+        is_over = asyncio.Event()
+        small = loop.create_task(self._small(limit_s, is_over))
+        try:
+            async with asyncio.timeout(seconds + 2 * GRACE_S):
+                arrived, took_s = await bulk
+                is_over.set()
+                return arrived, took_s, await small
+        except TimeoutError as error:
+            raise UnreachableError(f"{self._to} has fallen silent") from error
+        finally:
+            small.cancel()
+            await asyncio.gather(small, return_exceptions=True)
+
+    async def _small(self, limit_s: float, is_over: asyncio.Event | None = None) -> list[float]:
+        """Round trips in seconds, one after the other."""
+        stream = await self._open(BenchRequest(Do.ECHO, limit_s))
+        trips: list[float] = []
+        try:
+            ends_at = self._now() + limit_s
+            while self._now() < ends_at and not (is_over and is_over.is_set()):
+                began = self._now()
+                await stream.write(self._block[:SMALL_SIZE])
+                await read_exactly(stream, SMALL_SIZE)
+                trips.append(self._now() - began)
+                await asyncio.sleep(PAUSE_S)
+            await stream.finish()
+            await _to_end(stream)
+        except BaseException:
+            stream.abort(STREAM_CODE)
+            raise
+        return trips
+
+    # --- bulk ---
+
+    async def _up(self, seconds: float, size: int) -> tuple[int, float]:
+        stream = await self._open(BenchRequest(Do.SINK, seconds, size))
+        began, left = self._now(), size
+        try:
+            while left > 0 and self._now() < began + seconds:
+                await stream.write(self._block[:left])
+                left -= BLOCK_SIZE
+                self._size = size - max(0, left)
+            await stream.finish()
+            received = parse_received(await _to_end(stream))
+        except BaseException:
+            stream.abort(STREAM_CODE)
+            raise
+        self._size = received.bytes
+        return received.bytes, self._now() - began
+
+    async def _down(self, seconds: float, size: int) -> tuple[int, float]:
+        stream = await self._open(BenchRequest(Do.SOURCE, seconds, size))
+        began = self._now()
+        try:
+            while data := await stream.read(BLOCK_SIZE * 4):
+                self._size += len(data)
+            await stream.finish()
+        except BaseException:
+            stream.abort(STREAM_CODE)
+            raise
+        return self._size, self._now() - began
+
+    async def _far_figures(self) -> tuple[WayFigures, ...]:
+        """How the other end uses its ways to us."""
+        stream = await self._open(BenchRequest(Do.WAYS))
+        await stream.finish()
+        return parse_ways(await _to_end(stream))
+
+
+async def _to_end(stream: ByteStream) -> bytes:
+    """A short answer."""
+    data = b""
+    while more := await stream.read(ANSWER_SIZE_MAX):
+        data += more
+        if len(data) > ANSWER_SIZE_MAX:
+            raise DecodeError("an answer without end")
+    return data
+
+
+def _latency(trips: list[float]) -> Latency:
+    return Latency(
+        count=len(trips),
+        p50_ms=_ms(quantile(trips, 0.5)),
+        p99_ms=_ms(quantile(trips, 0.99)),
+        max_ms=_ms(max(trips, default=None)),
+    )
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds * 1e3, 3)
+
+
+def _flow(size: int, took_s: float, trips: list[float], ways: tuple[WayFigures, ...]) -> BenchFlow:
+    rows = tuple(
+        BenchWay(
+            way=way.way,
+            sent_bytes=way.sent_bytes,
+            lost_packets=way.lost_packets,
+            rtt_ms=way.rtt_ms,
+            rate_bytes_s=way.rate_bytes_s,
+        )
+        for way in ways
+    )
+    return BenchFlow(size_bytes=size, took_s=round(took_s, 3), latency=_latency(trips), ways=rows)

@@ -1,0 +1,98 @@
+"""The service `bench`: takes, gives or sends back bytes for members, within limits.
+
+The first byte of each answer says whether it does; see docs/protocol/bench.md.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable
+
+from rookery.errors import CongestionError, DecodeError, ProtocolError
+from rookery.mesh.bench import (
+    ECHO_BYTES_MAX,
+    Answer,
+    BenchRequest,
+    Do,
+    Received,
+    WayFigures,
+    WaysAnswer,
+    serialize,
+)
+from rookery.runtime.proxy.byte_stream import ByteStream
+from rookery.runtime.proxy.seats import Seats
+
+BLOCK_SIZE = 1 << 16
+RUNS_MAX = 4  # of all members together
+GRACE_S = 10.0  # for what is still under way when the time is over
+
+Figures = Callable[[str], tuple[WayFigures, ...]]  # of the tunnel with a member
+
+
+class BenchService:
+    """`is_on`: else everybody hears that it is off."""
+
+    def __init__(self, figures: Figures, *, is_on: bool = True) -> None:
+        self._figures = figures
+        self._is_on = is_on
+        self._bulk = Seats(1, RUNS_MAX)
+        self._small = Seats(1, RUNS_MAX)
+        self._block = os.urandom(BLOCK_SIZE)  # so that nothing on the way can make it smaller
+
+    async def handle(self, stream: ByteStream) -> None:
+        """Serve one stream that a member opened, to its end."""
+        if not self._is_on:
+            await stream.write(Answer.OFF.byte)
+            return
+        try:
+            request = BenchRequest.parse(stream.meta)
+            seats = self._bulk if request.do in (Do.SINK, Do.SOURCE) else self._small
+            with seats.take(stream.peer):
+                await self._within(request.seconds + GRACE_S, stream, request)
+        except DecodeError:
+            await stream.write(Answer.INVALID.byte)
+        except CongestionError:
+            await stream.write(Answer.BUSY.byte)
+
+    async def _within(self, limit_s: float, stream: ByteStream, request: BenchRequest) -> None:
+        try:
+            async with asyncio.timeout(limit_s):
+                await stream.write(Answer.GO.byte)
+                await self._serve(stream, request)
+        except TimeoutError as error:
+            raise ProtocolError("the time is over") from error
+
+    async def _serve(self, stream: ByteStream, request: BenchRequest) -> None:
+        match request.do:
+            case Do.SINK:
+                await _sink(stream, request.bytes)
+            case Do.SOURCE:
+                await self._source(stream, request)
+            case Do.ECHO:
+                await _echo(stream)
+            case Do.WAYS:
+                await stream.write(serialize(WaysAnswer(self._figures(stream.peer))))
+
+    async def _source(self, stream: ByteStream, request: BenchRequest) -> None:
+        now, left = asyncio.get_running_loop().time, request.bytes
+        ends_at = now() + request.seconds
+        while left > 0 and now() < ends_at:
+            await stream.write(self._block[:left])
+            left -= BLOCK_SIZE
+
+
+async def _sink(stream: ByteStream, size_max: int) -> None:
+    size = 0
+    while data := await stream.read(BLOCK_SIZE * 4):
+        size += len(data)
+        if size > size_max:
+            raise ProtocolError("more bytes than it said")
+    await stream.write(serialize(Received(size)))
+
+
+async def _echo(stream: ByteStream) -> None:
+    size = 0
+    while data := await stream.read(BLOCK_SIZE):
+        size += len(data)
+        if size > ECHO_BYTES_MAX:
+            raise ProtocolError("an echo is for small messages")
+        await stream.write(data)
