@@ -150,6 +150,18 @@ VERBS = (
         "rookery forward 8000:127.0.0.1:80@bob --id alice",
     ),
     Verb(
+        "cp",
+        "cp:cp",
+        "Copy a file to a folder of another node or from there; again to go on where it broke off.",
+        "rookery cp report.pdf bob:inbox/report.pdf --id alice",
+    ),
+    Verb(
+        "bench",
+        "bench:bench",
+        "Measure how much goes through to a member and back, how quickly, and by which ways.",
+        "rookery bench bob --id alice",
+    ),
+    Verb(
         "crow",
         "crow:app",
         "Send source-routed packets between towers; publish, subscribe, request, serve.",

@@ -1,12 +1,14 @@
 """`rookery node`: a member of a realm, until stopped. The first line of output is its JSON link."""
 
+import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 from cyclopts import Parameter
 
 from rookery.cli.client import BIND_ADVICE
@@ -20,9 +22,11 @@ from rookery.errors import DecodeError, UsageError
 from rookery.identity.hashname import is_hashname
 from rookery.identity.identity import Identity
 from rookery.link.link import ROOKERY_CSID
+from rookery.mesh.files.folder import FolderRule, FolderRules
 from rookery.mesh.membership import Member
 from rookery.mesh.proxy.rules import ProxyRules
 from rookery.runtime.control import FILE_NAME, Control
+from rookery.runtime.control_streams import StreamKeeper
 from rookery.runtime.create import LOOPBACK, parse_address
 from rookery.runtime.doors import Doors
 from rookery.runtime.node import mesh_node
@@ -121,8 +125,30 @@ class Leaving:
     ] = ()
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Serving:
+    """What other members may do here; no files unless a folder is named."""
+
+    folders: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--folder",
+            negative="",
+            show_default=False,
+            help="NAME=DIR lets members copy files from a folder, NAME=DIR:rw also to it, each "
+            'perhaps with " from HASHNAME"; repeat for more.',
+        ),
+    ] = ()
+    bench: Annotated[
+        bool,
+        Parameter(name="--bench", help="Take part when a member measures the way to here."),
+    ] = True
+
+
 MEETING = Meeting()
 LEAVING = Leaving()
+SERVING = Serving()
 WATCHING = Watching()
 
 
@@ -134,12 +160,13 @@ def node(
     ],
     meeting: Meeting = MEETING,
     leaving: Leaving = LEAVING,
+    serving: Serving = SERVING,
     watching: Watching = WATCHING,
     output: Output = OUTPUT,
 ) -> int:
     keys, store, offsets_us = _load(identity, realm, meeting.costs)
-
     rules, devices = ProxyRules.parse(leaving.rules), Devices(parse_devices(leaving.devices))
+    folders = parse_folders(serving.folders)
 
     async def work() -> int:
         running = mesh_node(
@@ -151,13 +178,16 @@ def node(
             offsets_us=offsets_us,
             rules=rules,
             devices=devices,
+            folders=folders,
+            is_benched=serving.bench,
         )
         async with AsyncExitStack() as stack:
             with advice(BIND_ADVICE):
                 mesh = await stack.enter_async_context(running)
             view = NodeView(mesh)
             socket, doors = watching.control or identity / FILE_NAME, Doors(mesh.proxy.connector)
-            control = await Control.bind(view, socket, doors)
+            streams = StreamKeeper(mesh.open, mesh.way_figures)
+            control = await Control.bind(view, socket, doors, streams)
             stack.push_async_callback(control.close)
             if watching.metrics is not None:
                 await _serve_metrics(stack, view, watching.metrics)
@@ -217,6 +247,17 @@ def parse_devices(texts: Iterable[str]) -> dict[str, str]:
             raise UsageError(f"two devices are called {name!r}; give each a name of its own")
         devices[name] = path
     return devices
+
+
+def parse_folders(texts: Sequence[str]) -> FolderRules:
+    """`inbox=/srv/inbox:rw`, with its whole path, whatever becomes the current folder."""
+    rules = [FolderRule.parse(text) for text in texts]
+    for rule in rules:
+        if not Path(rule.directory).is_dir():
+            raise UsageError(f"--folder {rule}: {rule.directory} is no folder; make it first")
+    return FolderRules(
+        [msgspec.structs.replace(rule, directory=os.path.abspath(rule.directory)) for rule in rules]
+    )
 
 
 def _advertised(texts: tuple[str, ...]) -> list[NetPath] | None:

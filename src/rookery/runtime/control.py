@@ -9,14 +9,16 @@ ping and trace send packets for those who ask. What the lines say is in docs/pro
 
 import asyncio
 import contextlib
-import os
-import socket
-import stat
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import Self, assert_never
 
-from rookery.errors import DecodeError, RookeryError, UsageError
+from rookery.errors import (
+    DecodeError,
+    DeniedError,
+    RookeryError,
+    UnreachableError,
+)
 from rookery.runtime.control_doors import WATCH_S, DoorKeeper, Wanted
 from rookery.runtime.control_lines import (
     AUTO,
@@ -29,7 +31,9 @@ from rookery.runtime.control_lines import (
     end_of,
     parse_request,
 )
-from rookery.runtime.snapshot import Controlled, Member, Reach, Row
+from rookery.runtime.control_socket import listening
+from rookery.runtime.control_streams import StreamKeeper, carry
+from rookery.runtime.snapshot import Controlled, Member, Reach, Row, StreamOpened
 
 FILE_NAME = "control.sock"
 CLIENTS_MAX = 16
@@ -37,19 +41,24 @@ READ_S_MAX = 5.0  # for a client to take what it asked for
 IDLE_S_MAX = 300.0  # between two questions
 
 _BUFFER_SIZE = 1 << 18
-_BACKLOG = 32
-_ADDRESS_SIZE_MAX = 100  # some systems allow 107 bytes, some 103
 _SHOWN_MAX = 5
 
 
 class Control:
     """One listening socket; make it with `bind`."""
 
-    def __init__(self, node: Controlled, path: Path, doors: DoorKeeper | None) -> None:
+    def __init__(
+        self,
+        node: Controlled,
+        path: Path,
+        doors: DoorKeeper | None,
+        streams: StreamKeeper | None,
+    ) -> None:
         self._node = node
         self._doors = doors
+        self._streams = streams
         self._path = path
-        self._sock = _listening(path)
+        self._sock = listening(path)
         self._inode = path.stat().st_ino
         self._loop = asyncio.get_running_loop()
         self._clients: set[asyncio.Task[None]] = set()
@@ -58,9 +67,15 @@ class Control:
         self._server: asyncio.Server | None = None
 
     @classmethod
-    async def bind(cls, node: Controlled, path: Path, doors: DoorKeeper | None = None) -> Self:
+    async def bind(
+        cls,
+        node: Controlled,
+        path: Path,
+        doors: DoorKeeper | None = None,
+        streams: StreamKeeper | None = None,
+    ) -> Self:
         """Listen there, in place of a node that is gone; UsageError when that cannot be."""
-        control = cls(node, path, doors)
+        control = cls(node, path, doors, streams)
         control._server = await asyncio.start_unix_server(
             control._accepted, sock=control._sock, limit=REQUEST_SIZE_MAX
         )
@@ -81,7 +96,7 @@ class Control:
                 self._path.unlink()
 
     def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        client = _Client(self._node, reader, writer, self._doors, self._set_aside)
+        client = _Client(self._node, reader, writer, self._doors, self._streams, self._set_aside)
         if len(self._clients) < CLIENTS_MAX:
             self._own(self._clients, client.serve())
         elif len(self._refused) < CLIENTS_MAX:
@@ -112,10 +127,12 @@ class _Client:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         doors: DoorKeeper | None,
+        streams: StreamKeeper | None,
         set_aside: Callable[[], None],
     ) -> None:
         self._node = node
         self._doors = doors
+        self._streams = streams
         self._set_aside = set_aside
         self._reader = reader
         self._writer = writer
@@ -125,7 +142,10 @@ class _Client:
         async with self._conversation():
             while line := await self._line(IDLE_S_MAX):
                 request = parse_request(line)
-                await self._send(request if isinstance(request, End) else await self._rows(request))
+                end = request if isinstance(request, End) else await self._rows(request)
+                if end is None:
+                    return
+                await self._send(end)
 
     async def refuse(self) -> None:
         """There are too many: say so to the first question, which also keeps it readable."""
@@ -152,11 +172,14 @@ class _Client:
         except ValueError as error:  # so StreamReader says that it is too long
             raise DecodeError(f"a request has at most {REQUEST_SIZE_MAX} bytes") from error
 
-    async def _rows(self, request: Request) -> End:
+    async def _rows(self, request: Request) -> End | None:
+        """None after a stream: the connection has had its time."""
         try:
             match request.do:
-                case Do.PING | Do.TRACE | Do.EXPLAIN:
+                case Do.PING | Do.TRACE | Do.EXPLAIN | Do.BENCH:
                     return await self._about(request)
+                case Do.STREAM:
+                    return await self._stream(request)
                 case Do.DOORS:
                     return await self._hold_doors(request)
                 case _:
@@ -181,7 +204,7 @@ class _Client:
                 return (self._node.counters(),)
             case Do.NETCHECK:
                 return self._node.netcheck()
-            case Do.PING | Do.TRACE | Do.EXPLAIN | Do.DOORS:
+            case Do.PING | Do.TRACE | Do.EXPLAIN | Do.DOORS | Do.STREAM | Do.BENCH:
                 raise AssertionError("these are more than a look")
         assert_never(do)
 
@@ -189,12 +212,20 @@ class _Client:
         found = matching(self._node.members(), request.node)
         if isinstance(found, End):
             return found
-        async for row in self._about_node(request, found.node.hashname):
-            await self._send(row)
+        async with contextlib.aclosing(self._about_node(request, found)) as rows:
+            async for row in rows:
+                await self._send(row)
         return End()
 
-    async def _about_node(self, request: Request, hashname: str) -> AsyncIterator[Row]:
+    async def _about_node(self, request: Request, member: Member) -> AsyncGenerator[Row]:
+        hashname = member.node.hashname
         match request.do:
+            case Do.BENCH:
+                streams = self._reaching(member)
+                bench = streams.bench(member.node, request.seconds, request.bytes)
+                async with contextlib.aclosing(bench):
+                    async for row in bench:
+                        yield row
             case Do.PING:
                 yield await self._node.ping(hashname, request.timeout_s)
             case Do.TRACE:
@@ -202,6 +233,26 @@ class _Client:
                     yield hop
             case _:
                 yield self._node.explain(hashname)
+
+    def _reaching(self, member: Member) -> StreamKeeper:
+        """Better refused now than waited for: nothing leads there."""
+        if self._streams is None:
+            raise DeniedError("this node opens no streams")
+        if member.reach is Reach.NONE:
+            raise UnreachableError(f"there is no way to {member.node} now")
+        return self._streams
+
+    async def _stream(self, request: Request) -> End | None:
+        """From here on this connection is the stream, until both sides have ended it."""
+        found = matching(self._node.members(), request.node)
+        if isinstance(found, End):
+            return found
+        opening = self._reaching(found).opened(found.node.hashname, request.service, request.meta)
+        async with opening as stream:
+            self._set_aside()
+            await self._send(StreamOpened(to=found.node, service=request.service))
+            await carry(stream, self._reader, self._writer)
+        return None
 
     async def _hold_doors(self, request: Request) -> End:
         """Until the client goes; whatever else it sends is dropped."""
@@ -250,56 +301,3 @@ def _few(names: list[str]) -> str:
     shown = ", ".join(names[:_SHOWN_MAX])
     more = len(names) - _SHOWN_MAX
     return f"{shown} and {more} more" if more > 0 else shown or "nobody yet"
-
-
-def _listening(path: Path) -> socket.socket:
-    """A socket that its owner alone can reach."""
-    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        sock.setblocking(False)
-        with reachable(path) as address:
-            _make_room(path, address)
-            sock.bind(address)
-        path.chmod(0o600)  # nobody can connect before the next line
-        sock.listen(_BACKLOG)
-    except OSError as error:
-        sock.close()
-        why = f"cannot open the control socket {path}: {error.strerror}"
-        raise UsageError(f"{why}; choose another with --control PATH") from error
-    except UsageError:
-        sock.close()
-        raise
-    return sock
-
-
-def _make_room(path: Path, address: str) -> None:
-    """Remove what a node left behind that ended without a word."""
-    try:
-        kind = path.lstat().st_mode
-    except FileNotFoundError:
-        return
-    if not stat.S_ISSOCK(kind):
-        raise UsageError(f"{path} exists and is no socket; choose another with --control PATH")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
-        probe.setblocking(False)
-        try:
-            probe.connect(address)
-        except ConnectionRefusedError:
-            path.unlink()
-            return
-        except BlockingIOError:
-            pass  # its backlog is full: somebody is there
-    raise UsageError(f"a node is running at {path} already; stop it, or choose another --control")
-
-
-@contextlib.contextmanager
-def reachable(path: Path) -> Iterator[str]:
-    """The socket's address: short enough for the system, however deep the folder lies."""
-    if len(os.fsencode(path)) <= _ADDRESS_SIZE_MAX:
-        yield os.fspath(path)
-        return
-    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield f"/proc/self/fd/{folder}/{path.name}"
-    finally:
-        os.close(folder)

@@ -2,23 +2,26 @@
 
 import asyncio
 import errno
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from rookery.errors import DeniedError, ProtocolError, UnreachableError
-from rookery.runtime.control import reachable
+from rookery.runtime.bench.report import BenchProgress, BenchReport
 from rookery.runtime.control_lines import (
     ROW_SIZE_MAX,
     TIMEOUT_S_DEFAULT,
+    Do,
     End,
     Request,
     error_of,
     parse_answer,
     request_line,
 )
-from rookery.runtime.snapshot import DoorOpened, DoorTrouble, Row
+from rookery.runtime.control_socket import reachable
+from rookery.runtime.local_stream import LocalStream
+from rookery.runtime.snapshot import DoorOpened, DoorTrouble, Row, StreamOpened, Who
 
 RowType = TypeVar("RowType", bound=Row)
 
@@ -74,6 +77,27 @@ class ControlClient:
             if not isinstance(row, DoorOpened | DoorTrouble):
                 raise ProtocolError(f"the node answers with a {type(row).__name__}")
             yield row
+
+    async def bench(
+        self, request: Request, *, patience_s: float
+    ) -> AsyncIterator[BenchProgress | BenchReport]:
+        """How far a bench got, now and then, and in the end its report."""
+        limit_s = self._timeout_s + patience_s
+        async for row in self._answer(request, limit_s, limit_s):
+            if not isinstance(row, BenchProgress | BenchReport):
+                raise ProtocolError(f"the node answers with a {type(row).__name__}")
+            yield row
+
+    async def stream(
+        self, node: str, service: str, meta: Mapping[str, object]
+    ) -> tuple[LocalStream, Who]:
+        """A stream to a member's service, which this connection becomes, and who that is."""
+        request = Request(do=Do.STREAM, node=node, service=service, meta=dict(meta))
+        async for row in self._answer(request, self._timeout_s, self._timeout_s):
+            if isinstance(row, StreamOpened):
+                return LocalStream(self._reader, self._writer), row.to
+            break
+        raise ProtocolError("the node opens no stream")
 
     def close(self) -> None:
         self._writer.close()

@@ -20,8 +20,11 @@ from rookery.errors import (
     UsageError,
 )
 from rookery.link.channels.sock import Address
+from rookery.mesh.bench import BYTES_MAX, SECONDS_MAX
 from rookery.mesh.proxy.socks import Credentials
 from rookery.runtime.snapshot import VERSION, DoorKind, Row, Snapshot
+from rookery.wire.lob import JsonObject
+from rookery.wire.opening import SERVICE_SIZE_MAX
 
 REQUEST_SIZE_MAX = 1 << 12
 ROW_SIZE_MAX = 1 << 20
@@ -33,6 +36,7 @@ PROBES_MAX = 10
 NODE_SIZE_MAX = 64
 DOORS_MAX = 8
 AUTO = "auto"
+SECONDS_DEFAULT = 5.0
 
 
 class Do(Enum):
@@ -48,6 +52,8 @@ class Do(Enum):
     EXPLAIN = "explain"
     NETCHECK = "netcheck"
     DOORS = "doors"
+    STREAM = "stream"
+    BENCH = "bench"
 
 
 class Code(Enum):
@@ -79,10 +85,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
     do: Do
     v: int = VERSION
-    node: str = ""  # hashname, the beginning of one, or a name: ping, trace, explain
+    node: str = ""  # hashname, the beginning of one, or a name: all about a node
     timeout_s: float = TIMEOUT_S_DEFAULT  # ping, trace
     probes: int = PROBES_DEFAULT  # trace
     doors: tuple[DoorWanted, ...] = ()  # doors
+    service: str = ""  # stream
+    meta: JsonObject = {}  # stream
+    seconds: float = SECONDS_DEFAULT  # bench, each way
+    bytes: int = BYTES_MAX  # bench, each way at most
 
 
 class End(msgspec.Struct, frozen=True, tag_field="is", tag="end"):
@@ -132,6 +142,12 @@ def _checked(request: Request) -> Request | End:
         wrong = f"probes must be 1 to {PROBES_MAX}"
     elif len(request.node) > NODE_SIZE_MAX:
         wrong = f"node must have at most {NODE_SIZE_MAX} characters"
+    elif request.do is Do.STREAM and not 0 < len(request.service.encode()) <= SERVICE_SIZE_MAX:
+        wrong = f"service must have 1 to {SERVICE_SIZE_MAX} bytes"
+    elif not 0 < request.seconds <= SECONDS_MAX:
+        wrong = f"seconds must be above 0 and at most {SECONDS_MAX:g}"
+    elif not 0 < request.bytes <= BYTES_MAX:
+        wrong = f"bytes must be 1 to {BYTES_MAX}"
     elif request.do is Do.DOORS and not 0 < len(request.doors) <= DOORS_MAX:
         wrong = f"doors must be 1 to {DOORS_MAX}"
     return End(False, Code.BAD_REQUEST, wrong) if wrong else request

@@ -19,12 +19,19 @@ from rookery.errors import RemoteError, UnreachableError, UsageError
 from rookery.identity.identity import Identity
 from rookery.link.channels.sock import TYPE as SOCK
 from rookery.link.events import Event
+from rookery.mesh.bench import SERVICE as BENCH
+from rookery.mesh.bench import WayFigures
 from rookery.mesh.echo import TIMEOUT_S, Echoed, EchoFailed, EchoLost, Outcome
+from rookery.mesh.files.folder import FolderRules
+from rookery.mesh.files.request import SERVICE as FILES
 from rookery.mesh.node import Node, NodeSettings
 from rookery.mesh.post import DatagramArrived
 from rookery.mesh.proxy.opening import SERVICE as PROXY
 from rookery.mesh.proxy.rules import ProxyRules
+from rookery.runtime.bench.service import BenchService
+from rookery.runtime.bench.ways import way_figures
 from rookery.runtime.create import parse_address
+from rookery.runtime.files.service import FileService
 from rookery.runtime.gates.address import has_address
 from rookery.runtime.gates.gate import Receiver
 from rookery.runtime.gates.tcp_gate import TcpGate
@@ -36,7 +43,8 @@ from rookery.runtime.proxy.devices import Devices
 from rookery.runtime.proxy.proxy import Proxy, exits_of
 from rookery.runtime.realm_store import RealmStore
 from rookery.runtime.resolve import checked_hashname
-from rookery.runtime.tunnels import Tunnels
+from rookery.runtime.tunnel_stream import TunnelStream
+from rookery.runtime.tunnels import TunnelHandler, Tunnels
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.echo import REQUEST_SIZE_MIN
 from rookery.wire.forward import HOP_LIMIT_MAX
@@ -83,6 +91,9 @@ class MeshNode:
         store: RealmStore,
         rules: ProxyRules | None = None,
         devices: Devices | None = None,
+        folders: FolderRules | None = None,
+        *,
+        is_benched: bool = True,
     ) -> None:
         self.mesh = mesh
         self.core = core
@@ -94,6 +105,10 @@ class MeshNode:
         self.proxy = Proxy(self.tunnels.open, exits, rules=rules, devices=devices)
         # Also without rules: who asks in vain hears why, and listeners at exits answer through it.
         self.tunnels.serve(PROXY, self.proxy.handle)
+        self.files = FileService(folders)
+        self.tunnels.serve(FILES, self.files.handle)  # likewise
+        self.bench = BenchService(self.way_figures, is_on=is_benched)
+        self.tunnels.serve(BENCH, self.bench.handle)
         mesh.sock = self.proxy.sock
         mesh.serve(SOCK, self.proxy.sock.handle)
         self._asked: dict[bytes, asyncio.Future[Outcome]] = {}
@@ -109,6 +124,20 @@ class MeshNode:
         """The link to a member, over whatever way there is."""
         self.core.reach(hashname, self.mesh.now())
         return self.mesh.link(hashname)
+
+    async def open(
+        self, hashname: str, service: str, meta: Mapping[str, object] | None = None
+    ) -> TunnelStream:
+        """A stream to a service of a member, over all ways there are; see `Tunnels.open`."""
+        return await self.tunnels.open(hashname, service, meta)
+
+    def serve(self, service: str, handler: TunnelHandler) -> None:
+        """Have `handler(stream)` run for every stream that a member opens to this service."""
+        self.tunnels.serve(service, handler)
+
+    def way_figures(self, hashname: str) -> tuple[WayFigures, ...]:
+        """What went which way to a member since the tunnel with it began."""
+        return way_figures(self.tunnels.explain(hashname))
 
     def send_datagram(
         self,
@@ -230,12 +259,15 @@ async def mesh_node(
     offsets_us: Mapping[str, int] | None = None,
     rules: ProxyRules | None = None,
     devices: Devices | None = None,
+    folders: FolderRules | None = None,
+    is_benched: bool = True,
 ) -> AsyncIterator[MeshNode]:
     """A member of the realm in `store`, on TCP and UDP at one address and port.
 
     `advertise` is what leads here from outside, if not that address; None: nothing does, as behind
-    a NAT, so that nobody needs to try. `rules` say what other members may reach from here, and
-    `devices` which serial lines there are.
+    a NAT, so that nobody needs to try. `rules` say what other members may reach from here,
+    `devices` which serial lines there are, `folders` what they may copy from and to, and
+    `is_benched` whether they may measure how much goes through to here.
     """
     dialled = {checked_hashname(peer): peer for peer in (*store.peers(), *peers)}
     dialled.pop(identity.hashname, None)
@@ -258,7 +290,7 @@ async def mesh_node(
             now=mesh.now(),
             queue_size=streams.backlog,
         )
-        node = MeshNode(mesh, core, store, rules, devices)
+        node = MeshNode(mesh, core, store, rules, devices, folders, is_benched=is_benched)
         mesh.add_gate(RouteGate(core, mesh.now))
         mesh.house(node)
         if is_hidden:

@@ -13,6 +13,8 @@ from typing import Protocol
 import msgspec
 
 from rookery.link.channels.sock import Address
+from rookery.runtime.bench.report import BenchProgress, BenchReport
+from rookery.runtime.who import Who as Who  # most who take rows need it as well
 
 VERSION = 1  # of all that is below; a new field is no new version
 
@@ -55,16 +57,6 @@ class Finding(Enum):
     WARNING = "warning"
     FAILED = "failed"
     UNKNOWN = "unknown"
-
-
-class Who(msgspec.Struct, frozen=True):
-    """A node, wherever one is mentioned."""
-
-    hashname: str  # the first 12 characters only, where nobody has shown its certificate
-    name: str = ""  # as in its certificate
-
-    def __str__(self) -> str:
-        return self.name or self.hashname[:8]
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="status"):
@@ -250,6 +242,13 @@ class DoorTrouble(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag
     problem: str
 
 
+class StreamOpened(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="stream"):
+    """What follows on this connection are the bytes of a stream."""
+
+    to: Who
+    service: str
+
+
 Row = (
     Status
     | Peer
@@ -262,6 +261,9 @@ Row = (
     | NetCheckItem
     | DoorOpened
     | DoorTrouble
+    | StreamOpened
+    | BenchProgress
+    | BenchReport
 )
 
 

@@ -1,0 +1,128 @@
+"""`rookery cp`: a file to a folder of another node, or from there, in as many goes as it takes."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+from cyclopts import Parameter
+
+from rookery.cli import figures
+from rookery.cli.control import ASKING, Asking, print_line
+from rookery.cli.exits import OK
+from rookery.cli.life import run_verb
+from rookery.cli.options import OUTPUT, Output
+from rookery.cli.progress import Progress
+from rookery.cli.screen import print_json
+from rookery.errors import DecodeError, UsageError
+from rookery.mesh.files.path import FilePath
+from rookery.mesh.files.request import SERVICE
+from rookery.runtime.files.copying import Copied, Opener, Place, get, put
+from rookery.runtime.files.transfer import Told
+from rookery.runtime.proxy.byte_stream import ByteStream
+
+Copy = Callable[[Opener, Told], Awaitable[Copied]]
+
+_PLACES = "give FILE NODE:FOLDER/PATH or NODE:FOLDER/PATH FILE; a local name with : as ./NAME"
+
+
+class Remote(NamedTuple):
+    """A place at another node."""
+
+    node: str
+    path: str
+
+    def file(self, name: str) -> Place:
+        """The file that is meant; a path that ends in / is a folder, for a file of this name."""
+        text = self.path + name if self.path.endswith("/") else self.path
+        try:
+            return Place(self.node, FilePath.parse(text))
+        except DecodeError as error:
+            raise UsageError(f"{self.node}:{text}: {error}") from error
+
+
+def cp(
+    source: Annotated[str, Parameter(name="FROM", help="FILE, or NODE:FOLDER/PATH.")],
+    target: Annotated[
+        str,
+        Parameter(name="TO", help="NODE:FOLDER/PATH, or FILE; a folder for a file of that name."),
+    ],
+    /,
+    *,
+    asking: Asking = ASKING,
+    output: Output = OUTPUT,
+) -> int:
+    node, copy = _planned(parse_place(source), parse_place(target))
+
+    async def work() -> int:
+        progress = Progress(is_json=output.json)
+        async with AsyncExitStack() as stack:
+            try:
+                copied = await copy(_Opener(stack, asking, node), progress)
+            finally:
+                progress.end()
+        _print(source, target, copied, progress.took_s, output)
+        return OK
+
+    return run_verb(work())
+
+
+def parse_place(text: str) -> Remote | Path:
+    """`bob:inbox/a.txt`, or a file of this machine; as with scp, a / before the : makes it one."""
+    node, colon, path = text.partition(":")
+    if not colon or "/" in node:
+        if not text:
+            raise UsageError(f"an empty name; {_PLACES}")
+        return Path(text)
+    if not node or not path:
+        raise UsageError(f"{text!r} is nowhere; {_PLACES}")
+    return Remote(node, path)
+
+
+def _planned(source: Remote | Path, target: Remote | Path) -> tuple[str, Copy]:
+    """Whose node is asked, and what for."""
+    if isinstance(source, Path) and isinstance(target, Remote):
+        local, remote = source, target.file(source.name)
+        return target.node, lambda opener, told: put(opener, local, remote, told)
+    if isinstance(source, Remote) and isinstance(target, Path):
+        remote = source.file("")
+        local = target / remote.path.name if target.is_dir() else target
+        return source.node, lambda opener, told: get(opener, remote, local, told)
+    raise UsageError(f"one of the two is at another node: {_PLACES}")
+
+
+class _Opener:
+    """Streams of the local node, whose connections last as long as the verb."""
+
+    def __init__(self, stack: AsyncExitStack, asking: Asking, node: str) -> None:
+        self._stack = stack
+        self._asking = asking
+        self._node = node
+
+    async def __call__(self, meta: Mapping[str, object]) -> ByteStream:
+        control = await self._stack.enter_async_context(self._asking.connected())
+        stream, _ = await control.stream(self._node, SERVICE, meta)
+        return stream
+
+
+def _print(source: str, target: str, copied: Copied, took_s: float, output: Output) -> None:
+    if output.json:
+        print_json(
+            {
+                "is": "copied",
+                "from": source,
+                "to": target,
+                "bytes": copied.size,
+                "kept_bytes": copied.kept,
+                "blake2b": copied.digest,
+                "took_s": round(took_s, 3),
+            }
+        )
+        return
+    text = f"{source} -> {target}: {figures.size(copied.size)}"
+    if copied.kept:
+        text += f", {figures.size(copied.kept)} of it from an earlier try"
+    moved = copied.size - copied.kept
+    if moved and took_s > 0:
+        text += f", {figures.rate(moved / took_s)}"
+    print_line(text)

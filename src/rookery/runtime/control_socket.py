@@ -1,0 +1,66 @@
+"""Where a control socket listens: its owner's alone, in place of one that a dead node left."""
+
+import contextlib
+import os
+import socket
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from rookery.errors import UsageError
+
+_BACKLOG = 32
+_ADDRESS_SIZE_MAX = 100  # some systems allow 107 bytes, some 103
+
+
+def listening(path: Path) -> socket.socket:
+    """A socket that its owner alone can reach; UsageError when there can be none."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        sock.setblocking(False)
+        with reachable(path) as address:
+            _make_room(path, address)
+            sock.bind(address)
+        path.chmod(0o600)  # nobody can connect before the next line
+        sock.listen(_BACKLOG)
+    except OSError as error:
+        sock.close()
+        why = f"cannot open the control socket {path}: {error.strerror}"
+        raise UsageError(f"{why}; choose another with --control PATH") from error
+    except UsageError:
+        sock.close()
+        raise
+    return sock
+
+
+def _make_room(path: Path, address: str) -> None:
+    """Remove what a node left behind that ended without a word."""
+    try:
+        kind = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(kind):
+        raise UsageError(f"{path} exists and is no socket; choose another with --control PATH")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(address)
+        except ConnectionRefusedError:
+            path.unlink()
+            return
+        except BlockingIOError:
+            pass  # its backlog is full: somebody is there
+    raise UsageError(f"a node is running at {path} already; stop it, or choose another --control")
+
+
+@contextlib.contextmanager
+def reachable(path: Path) -> Iterator[str]:
+    """The socket's address: short enough for the system, however deep the folder lies."""
+    if len(os.fsencode(path)) <= _ADDRESS_SIZE_MAX:
+        yield os.fspath(path)
+        return
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)
