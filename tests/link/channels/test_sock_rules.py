@@ -61,6 +61,7 @@ def test_a_rule_fits_by_protocol_address_and_port() -> None:
         "ff02::1",
         "::ffff:127.0.0.1",
         "::127.0.0.1",
+        "::ffff:0:127.0.0.1",
         "64:ff9b::7f00:1",
         "2002:7f00:1::",
     ],

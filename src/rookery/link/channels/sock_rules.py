@@ -39,6 +39,7 @@ _LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 # The IPv6 blocks that carry an IPv4 address inside count as special as a whole.
 _SPECIAL_IPV6 = (
     "::/96",
+    "::ffff:0:0:0/96",
     "64:ff9b::/96",
     "64:ff9b:1::/48",
     "100::/64",
