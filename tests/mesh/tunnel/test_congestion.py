@@ -61,6 +61,22 @@ def test_a_program_that_writes_little_does_not_look_like_a_slow_way() -> None:
     assert took < 1.5
 
 
+@pytest.mark.parametrize("longer_s", [0.0, 0.01])
+def test_a_way_that_was_taken_for_slow_is_found_to_be_quick_within_a_second(
+    longer_s: float,
+) -> None:
+    """M5: a busy machine, or somebody else's traffic, may have hidden what it can carry."""
+    lane = Lane(0.01, rate=200_000)
+    world = TunnelWorld([Road(1, lane, Lane(0.01), mtu=32768)])
+    world.near.send(pattern(10_000_000))
+    world.run(limit_s=2.0)
+    assert row(world).rate < 250_000
+    lane.rate = 2_000_000
+    lane.delay_s += longer_s
+    world.run(limit_s=1.25)
+    assert row(world).rate > 1_500_000
+
+
 def test_marks_keep_the_way_emptier_than_it_could_be() -> None:
     """M5: what a relay asks for lasts as long as it asks."""
     world = TunnelWorld([Road(1, Lane(0.02, rate=500_000))])

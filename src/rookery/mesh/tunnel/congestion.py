@@ -5,7 +5,8 @@
 
 Rate based, after the idea of BBR: bandwidth is the greatest delivery rate of the last rounds,
 the round trip without queues is the least of the last seconds, and their product is what the way
-holds. A steady way tries a quarter more in one round of eight, and lets that drain in the next.
+holds. A steady way tries a quarter more in one round of eight, and lets that drain in the next;
+while trying more brings more, it goes on trying.
 """
 
 from enum import Enum
@@ -17,6 +18,7 @@ from rookery.mesh.tunnel.way import WayKind
 _STARTUP_GAIN = 2.77
 _DRAIN_GAIN = 1 / _STARTUP_GAIN
 _STEADY_GAINS = (1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+_MORE = 1.1  # a rate that has grown so much since more was tried is not the end of it
 _WINDOW_GAIN = 2.0
 _GROWTH = 1.25  # less than this in three rounds: the way is full
 _FULL_ROUNDS = 3
@@ -60,6 +62,7 @@ class Congestion:
         "_loss",
         "_lost_mark",
         "_packet_max",
+        "_tried",
         "delivery",
         "pacing_rate",  # bytes per second; 0: as fast as the window allows
         "packet_size",  # of head and body: so quickly gone that small ones need not wait long
@@ -83,6 +86,7 @@ class Congestion:
         self._ceiling = float("inf")  # bytes per second, after a mark
         self._cycle = 2
         self._cycle_at = 0.0
+        self._tried = 0.0  # bytes per second, when a quarter more was tried last
         self._ebb_until = 0.0
         self._loss = 0.0
         self._delivered_mark = 0
@@ -155,14 +159,21 @@ class Congestion:
     def _begin_steady(self, now: float) -> None:
         self.phase = Phase.STEADY
         self._cycle, self._cycle_at = 2, now
+        self._tried = self.delivery.rate
 
     def _pass_cycle(self, in_flight: int, now: float) -> None:
         if self.phase is not Phase.STEADY:
             return
         is_drained = self._cycle == 1 and in_flight <= self._product
-        if now - self._cycle_at > self.round_trip.min_s or is_drained:
+        # What is tried shows only when it lasts as long as a packet takes, queues included.
+        lasts_s = self.round_trip.smoothed_s if self._cycle == 0 else self.round_trip.min_s
+        if now - self._cycle_at > lasts_s or is_drained:
             self._cycle = (self._cycle + 1) % len(_STEADY_GAINS)
             self._cycle_at = now
+            if self._cycle == 0:
+                self._tried = self.delivery.rate
+        elif self._cycle > 1 and self.delivery.rate > self._tried * _MORE:
+            self._cycle, self._cycle_at, self._tried = 0, now, self.delivery.rate
 
     def _check_min(self, now: float) -> None:
         """Now and then the queue must be let run empty, to see how short the trip is."""
