@@ -23,7 +23,7 @@ _HEADER = Struct(">BI")
 _MESSAGE, _DATA = 1, 2
 
 Size = Annotated[int, msgspec.Meta(ge=0, le=FILE_SIZE_MAX)]
-Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]  # BLAKE2b-256
+Digest = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]  # BLAKE2b-256
 
 
 class Have(msgspec.Struct, frozen=True, tag_field="is", tag="have"):
