@@ -24,6 +24,7 @@ from bench import (
     routes,
     stream,
     telehash_js,
+    tunnel,
     world,
 )
 from bench.figure import FULL, QUICK, Effort, Figure
@@ -43,6 +44,7 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Effort], list[Figure]]]] = {
     "mesh": (mesh.TITLE, mesh.measure),
     "routes": (routes.TITLE, routes.measure),
     "forwarding": (forwarding.TITLE, forwarding.measure),
+    "tunnel": (tunnel.TITLE, tunnel.measure),
     "failover": (failover.TITLE, failover.measure),
     "idle_node": (idle_node.TITLE, idle_node.measure),
 }

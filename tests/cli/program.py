@@ -59,6 +59,10 @@ class Running:
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self._process = process
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def line(self, timeout_s: float = TIMEOUT_S) -> str:
         """The next line of stdout."""
         return self._line(self._process.stdout, timeout_s)
