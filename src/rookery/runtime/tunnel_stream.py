@@ -55,16 +55,18 @@ class TunnelStream:
 
     async def write(self, data: bytes) -> None:
         """Returns when there is room for more; ChannelError when the stream has failed."""
-        view = memoryview(data)
+        view: bytes | memoryview = data
         while view:
             self._check()
             if self._unread is not None:
                 raise ChannelError(self._unread)
             self._is_writable.clear()
-            piece = bytes(view[:WRITE_SIZE])
+            piece = view if len(view) <= WRITE_SIZE else memoryview(view)[:WRITE_SIZE]
             taken = self._tunnel.write(self._number, piece, self._now())
             self._used()
-            view = view[taken:]
+            if taken == len(view):
+                return
+            view = memoryview(view)[taken:]
             if taken < len(piece):
                 await self._is_writable.wait()
 

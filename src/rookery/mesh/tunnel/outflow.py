@@ -41,7 +41,7 @@ class Outflow:
             return left
         return min(left, stream.sending.credit - stream.sending.sent)
 
-    def write(self, stream: Stream, data: bytes) -> int:
+    def write(self, stream: Stream, data: bytes | memoryview) -> int:
         """How much was taken."""
         sending = stream.sending
         room = min(

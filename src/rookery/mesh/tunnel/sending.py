@@ -67,7 +67,7 @@ class SendHalf:
             return False
         return self.has_lost or self.sent < min(self._buffer.end, self.credit)
 
-    def write(self, data: bytes, room: int) -> int:
+    def write(self, data: bytes | memoryview, room: int) -> int:
         """How much was taken."""
         size = len(data)
         if size > room:

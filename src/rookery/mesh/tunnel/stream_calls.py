@@ -35,7 +35,7 @@ class StreamCalls:
         self._outflow.opened(stream, Opening(service, meta, priority).serialize())
         return stream.id
 
-    def write(self, number: int, data: bytes) -> int:
+    def write(self, number: int, data: bytes | memoryview) -> int:
         stream = self._streams.get(number)
         if stream is None:
             raise ChannelError("the stream is over")

@@ -100,7 +100,7 @@ class Tunnel:
             raise ChannelError("the tunnel is closed")
         return self._calls.open(service, meta or {}, priority, self._now)
 
-    def write(self, stream: int, data: bytes, now: float) -> int:
+    def write(self, stream: int, data: bytes | memoryview, now: float) -> int:
         """How much was taken; after less than all of it, `Writable` tells when to go on."""
         if self._end is not None:
             raise ChannelError("the tunnel is closed")

@@ -19,7 +19,7 @@ from rookery.runtime.channels.conduit import Conduit, Peer, send_bytes
 from rookery.wire.lob import JsonObject
 
 READ_SIZE = 1 << 16
-_LINGER_NOT = struct.pack("ii", 1, 0)  # asyncio's abort alone would still say goodbye (FIN)
+LINGER_NOT = struct.pack("ii", 1, 0)  # asyncio's abort alone would still say goodbye (FIN)
 
 
 class SockLink(Peer, Protocol):
@@ -125,7 +125,7 @@ def reset(writer: asyncio.StreamWriter) -> None:
     """Break the connection off so that the other end cannot take it for an orderly end."""
     socket = writer.get_extra_info("socket")
     if socket is not None and not writer.is_closing():
-        socket.setsockopt(SOL_SOCKET, SO_LINGER, _LINGER_NOT)
+        socket.setsockopt(SOL_SOCKET, SO_LINGER, LINGER_NOT)
     writer.transport.abort()
 
 

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from rookery.errors import DecodeError
 
-READ_SIZE = 1 << 16
+READ_SIZE = 1 << 18
 
 
 class ByteStream(Protocol):

@@ -13,7 +13,7 @@ from rookery.errors import RookeryError, UsageError
 from rookery.link.channels.sock import Address
 from rookery.mesh.proxy.fault import Fault
 from rookery.mesh.proxy.socks import Credentials
-from rookery.runtime.gates.address import bound_socket
+from rookery.runtime.gates.address import BACKLOG, bound_socket
 from rookery.runtime.proxy.byte_stream import READ_SIZE
 from rookery.runtime.proxy.socket_stream import SocketStream
 
@@ -49,7 +49,9 @@ class Door:
         """Listen there; UsageError when that cannot be."""
         door = cls(serve, connections_max)
         sock = await bound_socket(socket.SOCK_STREAM, host, port)
-        door._server = await asyncio.start_server(door._accepted, sock=sock)
+        door._server = await door._loop.create_server(
+            lambda: SocketStream(door._accepted), sock=sock, backlog=BACKLOG
+        )
         return door
 
     @property
@@ -82,8 +84,7 @@ class Door:
     ) -> None:
         await self.close()
 
-    def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        stream = SocketStream(reader, writer)
+    def _accepted(self, stream: SocketStream) -> None:
         # One that was let in just before the end may come up after it.
         if self._is_closed or len(self._tasks) >= self._connections_max:
             stream.abort(Fault.BUSY.code)

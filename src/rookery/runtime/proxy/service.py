@@ -35,7 +35,7 @@ from rookery.runtime.proxy.splice import Idle, IdleLimits, splice
 
 PORTS_TRIED_MAX = 64
 
-OnConnection = Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
+OnConnection = Callable[[SocketStream], None]
 
 
 class ProxyLimits(msgspec.Struct, frozen=True):
@@ -183,9 +183,8 @@ class ProxyService:
         listener = self._dialler.listener(opening.port, stream.peer)
         loop, connections = asyncio.get_running_loop(), set[asyncio.Task[None]]()
 
-        def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            arrival = self._arrived(stream.peer, opening.token, SocketStream(reader, writer))
-            connection = loop.create_task(arrival)
+        def accepted(physical: SocketStream) -> None:
+            connection = loop.create_task(self._arrived(stream.peer, opening.token, physical))
             connections.add(connection)
             connection.add_done_callback(connections.discard)
 
@@ -237,7 +236,9 @@ async def _first_free(
 ) -> asyncio.Server:
     for port in listener.ports[:PORTS_TRIED_MAX]:
         try:
-            return await asyncio.start_server(accepted, listener.ip, port)
+            return await asyncio.get_running_loop().create_server(
+                lambda: SocketStream(accepted), listener.ip, port
+            )
         except OSError as error:
             if error.errno != EADDRINUSE:
                 raise Fault.UNREACHABLE.error(opening) from error

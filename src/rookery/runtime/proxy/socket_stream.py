@@ -1,34 +1,51 @@
-"""A TCP connection as a byte stream."""
+"""A TCP connection as a byte stream.
+
+A protocol of its own rather than asyncio's two halves: what the system hands over is handed on as
+it is, where a `StreamReader` would copy it twice.
+"""
 
 import asyncio
 import socket
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import cast
 
 from rookery.errors import ChannelError
 from rookery.link.channels.sock import Address
 from rookery.mesh.proxy.fault import Fault
-from rookery.runtime.channels.sock_carry import close, reset
+from rookery.runtime.channels.sock_carry import LINGER_NOT
 from rookery.runtime.gates.address import keep_alive
+
+HELD_MAX = 1 << 18  # bytes read before anybody wanted them, and as many written and not yet taken
 
 _NO_META: dict[str, object] = {}
 
 
-class SocketStream:
-    """Over the two halves that asyncio makes of a socket."""
+class SocketStream(asyncio.Protocol):
+    """One connection; `connected` is told once it is there."""
 
     peer = ""
 
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-        sock = writer.get_extra_info("socket")
-        if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
-            keep_alive(sock)
+    def __init__(self, connected: Callable[["SocketStream"], None] | None = None) -> None:
+        self._connected = connected
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._chunks: deque[bytes | memoryview] = deque()
+        self._held = 0
+        self._is_paused = False  # reading
+        self._is_ended = False
+        self._is_lost = False
+        self._is_broken = False
+        self._reader: asyncio.Future[None] | None = None
+        self._writers: list[asyncio.Future[None]] | None = None  # who waits; None: no need to
+        self._gone: asyncio.Future[None] = self._loop.create_future()
 
     @classmethod
     async def connect(cls, ip: str, port: int) -> "SocketStream":
         """To this very address; OSError when that fails."""
-        return cls(*await asyncio.open_connection(ip, port))
+        _, stream = await asyncio.get_running_loop().create_connection(cls, ip, port)
+        return stream
 
     @property
     def meta(self) -> Mapping[str, object]:
@@ -36,41 +53,118 @@ class SocketStream:
 
     @property
     def remote(self) -> Address:
-        return _address(self._writer, "peername")
+        return self._address("peername")
 
     @property
     def local(self) -> Address:
-        return _address(self._writer, "sockname")
+        return self._address("sockname")
 
     async def read(self, size: int) -> bytes:
-        try:
-            return await self._reader.read(size)
-        except OSError as error:
-            raise ChannelError(Fault.GONE.value) from error
+        while not self._chunks:
+            if self._is_broken:
+                raise ChannelError(Fault.GONE.value)
+            if self._is_ended:
+                return b""
+            self._reader = self._loop.create_future()
+            await self._reader
+        chunk = self._chunks.popleft()
+        if len(chunk) > size:
+            rest = memoryview(chunk)
+            self._chunks.appendleft(rest[size:])
+            chunk = rest[:size]
+        self._held -= len(chunk)
+        if self._is_paused and self._held <= HELD_MAX // 2:
+            self._is_paused = False
+            self._open.resume_reading()
+        return chunk if isinstance(chunk, bytes) else bytes(chunk)
 
     async def write(self, data: bytes) -> None:
-        try:
-            self._writer.write(data)
-            await self._writer.drain()
-        except OSError as error:
-            raise ChannelError(Fault.GONE.value) from error
+        if self._is_lost or self._open.is_closing():
+            raise ChannelError(Fault.GONE.value)
+        self._open.write(data)
+        if self._writers is not None:
+            room = self._loop.create_future()
+            self._writers.append(room)
+            await room
+            if self._is_lost:
+                raise ChannelError(Fault.GONE.value)
 
     async def finish(self) -> None:
-        if not self._writer.is_closing():
+        if not self._open.is_closing():
             try:
-                self._writer.write_eof()
-            except OSError as error:
+                self._open.write_eof()
+            except (OSError, RuntimeError) as error:  # the latter is uvloop's
                 raise ChannelError(Fault.GONE.value) from error
 
     def abort(self, code: int) -> None:
         """A TCP reset, which no program takes for an orderly end."""
-        reset(self._writer)
+        self._is_broken = True
+        sock = self._open.get_extra_info("socket")
+        if sock is not None and not self._open.is_closing():
+            with suppress(OSError):
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, LINGER_NOT)
+        self._open.abort()
 
     async def close(self) -> None:
         """Let go of the socket; what was written still goes out."""
-        await close(self._writer)
+        self._open.close()
+        await asyncio.shield(self._gone)
 
+    # --- what the loop tells ---
 
-def _address(writer: asyncio.StreamWriter, key: str) -> Address:
-    name = writer.get_extra_info(key)
-    return Address(str(name[0]), int(name[1])) if name else Address("0.0.0.0", 0)  # noqa: S104
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # uvloop's transports are not asyncio.Transport by inheritance.
+        self._transport = cast(asyncio.Transport, transport)
+        self._transport.set_write_buffer_limits(high=HELD_MAX)
+        sock = transport.get_extra_info("socket")
+        if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
+            keep_alive(sock)
+        if self._connected is not None:
+            self._connected(self)
+
+    def data_received(self, data: bytes) -> None:
+        self._chunks.append(data)
+        self._held += len(data)
+        if self._held >= HELD_MAX and not self._is_paused:
+            self._is_paused = True
+            self._open.pause_reading()
+        self._wake_reader()
+
+    def eof_received(self) -> bool:
+        self._is_ended = True
+        self._wake_reader()
+        return True  # our half goes on
+
+    def pause_writing(self) -> None:
+        self._writers = []
+
+    def resume_writing(self) -> None:
+        writers, self._writers = self._writers or [], None
+        for writer in writers:
+            if not writer.done():
+                writer.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._is_lost = True
+        self._is_broken |= exc is not None
+        self._is_ended = True
+        self.resume_writing()
+        self._wake_reader()
+        if not self._gone.done():
+            self._gone.set_result(None)
+
+    # --- inside ---
+
+    @property
+    def _open(self) -> asyncio.Transport:
+        assert self._transport is not None
+        return self._transport
+
+    def _wake_reader(self) -> None:
+        reader, self._reader = self._reader, None
+        if reader is not None and not reader.done():
+            reader.set_result(None)
+
+    def _address(self, key: str) -> Address:
+        name = self._open.get_extra_info(key)
+        return Address(str(name[0]), int(name[1])) if name else Address("0.0.0.0", 0)  # noqa: S104
