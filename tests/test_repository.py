@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,11 @@ def docstrings(module: ast.Module) -> Iterator[str]:
                 yield ast.get_docstring(node) or ""
 
 
+@cache
+def told_by_tests() -> list[str]:
+    return [text for path in TESTS for text in docstrings(ast.parse(path.read_text()))]
+
+
 def relative(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
@@ -98,8 +104,7 @@ def test_the_search_finds_what_it_looks_for() -> None:
 @pytest.mark.parametrize("requirement", REQUIREMENTS)
 def test_every_requirement_is_named_by_a_test(requirement: str) -> None:
     word = re.compile(rf"\b{requirement}\b", re.IGNORECASE)
-    texts = [text for path in TESTS for text in docstrings(ast.parse(path.read_text()))]
-    assert any(word.search(text) for text in texts)
+    assert any(word.search(text) for text in told_by_tests())
 
 
 def test_every_module_says_what_it_is() -> None:

@@ -12,13 +12,13 @@ from io import BufferedIOBase
 from pathlib import Path
 
 from tests.e2e.mesh.colony import until
-from tests.e2e.mesh.destinations import LOCAL, ThreadingEchoServer, free_port, refuses
+from tests.e2e.mesh.destinations import LOCAL, QuietServer, free_port, refuses
 
 POSTGRES_USER = "postgres"
 START_S = 60
 
 
-class Lists(ThreadingEchoServer):
+class Lists(QuietServer):
     """Lists by name, as Redis keeps them; knows RPUSH and LLEN."""
 
     def __init__(self) -> None:

@@ -5,6 +5,7 @@ import shutil
 import socket
 import socketserver
 import ssl
+import struct
 import subprocess
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -35,6 +36,21 @@ class Echoes(socketserver.BaseRequestHandler):
             self.request.sendall(data)
 
 
+class Letters(socketserver.BaseRequestHandler):
+    """Answers a letter when it has ended, in capitals; one that says so is torn up."""
+
+    def handle(self) -> None:
+        letter = b""
+        while data := self.request.recv(4096):
+            letter += data
+            if letter == b"tear this up":
+                reset = struct.pack("ii", 1, 0)
+                self.request.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+                self.request.close()
+                return
+        self.request.sendall(letter.upper())
+
+
 class DatagramEchoes(socketserver.BaseRequestHandler):
     def handle(self) -> None:
         data, sock = self.request
@@ -54,8 +70,13 @@ class Names(socketserver.BaseRequestHandler):
         sock.sendto(head + question + answer, self.client_address)
 
 
-class ThreadingEchoServer(socketserver.ThreadingTCPServer):
+class QuietServer(socketserver.ThreadingTCPServer):
+    """Its clients may leave in the middle of it."""
+
     daemon_threads = True
+
+    def handle_error(self, *_: object) -> None:
+        pass
 
 
 def serving(stack: contextlib.ExitStack, server: socketserver.BaseServer) -> int:

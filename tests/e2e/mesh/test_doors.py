@@ -30,10 +30,11 @@ from tests.e2e.mesh.destinations import (
     PAGE,
     DatagramEchoes,
     Echoes,
+    Letters,
     Names,
     Pages,
+    QuietServer,
     SecurePages,
-    ThreadingEchoServer,
     connected,
     curl,
     free_port,
@@ -55,9 +56,11 @@ class World(NamedTuple):
     pages: int  # ports of what is behind bob
     secure: int
     echoes: int
+    letters: int
     datagrams: int
     names: int
     forbidden: int  # listens, but no rule of bob's knows it
+    closed: int  # a rule knows it, but nobody listens
     bound: int  # where bob may listen for others
     line: int  # the other end of bob's serial line
 
@@ -80,13 +83,14 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         stack.callback(os.close, far)
         pages = serving(stack, ThreadingHTTPServer(LOCAL, Pages))
         secure = serving(stack, SecurePages(certificate, key))
-        echoes = serving(stack, ThreadingEchoServer(LOCAL, Echoes))
+        echoes = serving(stack, QuietServer(LOCAL, Echoes))
+        letters = serving(stack, QuietServer(LOCAL, Letters))
         datagrams = serving(stack, socketserver.UDPServer(LOCAL, DatagramEchoes))
         names = serving(stack, socketserver.UDPServer(LOCAL, Names))
         forbidden = serving(stack, ThreadingHTTPServer(LOCAL, Pages))
-        bound = free_port()
+        closed, bound = free_port(), free_port()
         rules = exits(
-            *(f"tcp 127.0.0.1:{port}" for port in (pages, secure, echoes)),
+            *(f"tcp 127.0.0.1:{port}" for port in (pages, secure, echoes, letters, closed)),
             *(f"udp 127.0.0.1:{port}" for port in (datagrams, names)),
             f"bind tcp 127.0.0.1:{bound}",
             "serial meter",
@@ -99,9 +103,11 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
             pages,
             secure,
             echoes,
+            letters,
             datagrams,
             names,
             forbidden,
+            closed,
             bound,
             line,
         )
@@ -196,6 +202,29 @@ def test_what_no_rule_allows_is_refused_and_said(world: World) -> None:
         assert "--exit RULE" in trouble
         by_http = curl("--proxytunnel", "--proxy", f"http://{http}", page)
         assert b"403" in by_http.stderr
+
+
+def test_a_port_that_nobody_listens_on_is_told_from_a_forbidden_one(world: World) -> None:
+    page = f"http://127.0.0.1:{world.closed}/"
+    with world.door("socks", *BOTH, "--exit", "bob") as (door, socks):
+        http = port_in(door.line())
+        by_socks = curl("--proxy", f"socks5h://127.0.0.1:{socks}", page)
+        assert b"(5)" in by_socks.stderr
+        by_http = curl("--proxytunnel", "--proxy", f"http://127.0.0.1:{http}", page)
+        assert b"502" in by_http.stderr
+        assert f"127.0.0.1:{world.closed}: refused, through bob" in door.error_line()
+
+
+def test_the_end_of_one_direction_is_passed_on_alone_and_a_reset_as_a_reset(world: World) -> None:
+    with world.door("forward", f"0:127.0.0.1:{world.letters}@bob") as (_, port):
+        with connected(port) as session:
+            session.sendall(b"rook" * 100_000)
+            session.shutdown(socket.SHUT_WR)
+            assert received(session, 500_000) == b"ROOK" * 100_000
+        with connected(port) as session:
+            session.sendall(b"tear this up")
+            with pytest.raises(ConnectionResetError):
+                session.recv(1)
 
 
 def test_programs_read_json(world: World) -> None:

@@ -22,7 +22,7 @@ from tests.e2e.mesh.colony import HIDDEN, PATIENCE_S, Colony, colony, exits, unt
 from tests.e2e.mesh.destinations import (
     LOCAL,
     Echoes,
-    ThreadingEchoServer,
+    QuietServer,
     connected,
     received,
     serving,
@@ -70,7 +70,7 @@ def dead_exits(folder: Path, ends: tuple[signal.Signals, signal.Signals]) -> tup
     """
     folder.mkdir()
     with ExitStack() as stack:
-        port = serving(stack, ThreadingEchoServer(LOCAL, Echoes))
+        port = serving(stack, QuietServer(LOCAL, Echoes))
         nodes = stack.enter_context(three_exits(folder, port))
         options = ["--listen", "127.0.0.1:0", "--exit", "auto"]
         _, door = stack.enter_context(nodes.door("alice", "socks", *options))

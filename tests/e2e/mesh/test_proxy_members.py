@@ -14,7 +14,7 @@ from tests.e2e.mesh.colony import HIDDEN, Colony, colony, exits, port_in, until
 from tests.e2e.mesh.destinations import (
     LOCAL,
     Echoes,
-    ThreadingEchoServer,
+    QuietServer,
     connected,
     received,
     serving,
@@ -34,7 +34,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with ExitStack() as stack:
         nodes = stack.enter_context(colony(folder, "hub", "alice", "bob", "carol"))
         members = ("hub", "alice", "carol")
-        ports = {name: serving(stack, ThreadingEchoServer(LOCAL, Echoes)) for name in members}
+        ports = {name: serving(stack, QuietServer(LOCAL, Echoes)) for name in members}
         rules = [
             f"tcp 127.0.0.1:{port} from {nodes.hashname(name)}" for name, port in ports.items()
         ]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.mesh.colony import PATIENCE_S, Colony, exits, two_relays_apart
-from tests.e2e.mesh.destinations import LOCAL, ThreadingEchoServer, connected, received, serving
+from tests.e2e.mesh.destinations import LOCAL, QuietServer, connected, received, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pressure")]
 
@@ -28,16 +28,13 @@ HELD_MAX = 96 * MIB
 GROWTH_MAX = 32 * MIB
 
 
-class Fountain(ThreadingEchoServer):
+class Fountain(QuietServer):
     """Writes to everybody without an end, and counts what it got rid of."""
 
     def __init__(self) -> None:
         super().__init__(LOCAL, _Flow)
         self.sent = [0] * STREAMS
         self.count = iter(range(STREAMS))
-
-    def handle_error(self, *_: object) -> None:
-        """Clients leave in the middle of it."""
 
 
 class _Flow(socketserver.BaseRequestHandler):
@@ -49,7 +46,7 @@ class _Flow(socketserver.BaseRequestHandler):
             self.server.sent[number] += len(PATTERN)
 
 
-class Sink(ThreadingEchoServer):
+class Sink(QuietServer):
     """Reads nothing until it is opened, and then everything; answers with the digest."""
 
     def __init__(self) -> None:
