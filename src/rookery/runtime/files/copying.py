@@ -20,13 +20,15 @@ from rookery.mesh.files.request import Get, Put
 from rookery.runtime.files.opened import check_plain, faults, open_folder
 from rookery.runtime.files.part_file import PartFile
 from rookery.runtime.files.room import Room
-from rookery.runtime.files.service import BROKEN_CODE, close_soon, file_mode
+from rookery.runtime.files.service import BROKEN_CODE, file_mode
 from rookery.runtime.files.source_file import SourceFile
 from rookery.runtime.files.transfer import (
+    IDLE_S,
     FrameStream,
     Told,
     hash_part,
-    patience_s,
+    hashing_s,
+    held,
     receive_file,
     send_file,
 )
@@ -73,19 +75,16 @@ async def put(opener: Opener, local: Path, remote: Place, told: Told) -> Copied:
     """Bring a file of ours to a folder of the member."""
     watched = _Watched(told)
     with _sentences(local, remote, watched):
-        source = await asyncio.to_thread(_source, local)
-        try:
+        async with held(await asyncio.to_thread(_source, local)) as source:
             stream = await opener(Put(remote.path, source.size).meta())
             with _given_up(stream):
                 digest = await _put(stream, source, watched)
-        finally:
-            close_soon(source)
     return Copied(watched.size, watched.kept or 0, digest)
 
 
 async def _put(stream: ByteStream, source: SourceFile, told: Told) -> str:
     frames = FrameStream(stream)
-    have = await frames.message(patience_s(source.size))
+    have = await frames.message(hashing_s(source.size))
     if not isinstance(have, Have):
         raise DecodeError("it does not say what it has")
     loop = asyncio.get_running_loop()
@@ -98,7 +97,7 @@ async def _put(stream: ByteStream, source: SourceFile, told: Told) -> str:
             await answering
             raise DecodeError("it has what we have not sent")
         digest = await _sent(sending, answering)
-        async with asyncio.timeout(patience_s(0)):
+        async with asyncio.timeout(IDLE_S):
             stored = await answering
     except TimeoutError as error:
         raise CopyError(FileFault.TIMEOUT) from error
@@ -126,8 +125,7 @@ async def get(opener: Opener, remote: Place, local: Path, told: Told) -> Copied:
     """Fetch a file of the member, to this very place."""
     watched, mode = _Watched(told), file_mode()
     with _sentences(local, remote, watched):
-        part = await asyncio.to_thread(_part, local, mode)
-        try:
+        async with held(await asyncio.to_thread(_part, local, mode)) as part:
             have = await hash_part(part)
             stream = await opener(Get(remote.path, have).meta())
             with _given_up(stream):
@@ -137,11 +135,8 @@ async def get(opener: Opener, remote: Place, local: Path, told: Told) -> Copied:
                     Receiving(have.size),
                     Room(reserve_size=0),  # it is the user's own disk
                     watched,
-                    patience_s(have.size),
                 )
                 await stream.finish()
-        finally:
-            close_soon(part)
     return Copied(watched.size, watched.kept or 0, digest)
 
 

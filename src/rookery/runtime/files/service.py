@@ -6,7 +6,6 @@ node.serve(SERVICE, FileService(FolderRules.parse(["inbox=/srv/inbox:rw"])).hand
 import asyncio
 import os
 from collections import Counter
-from contextlib import suppress
 
 import msgspec
 
@@ -20,9 +19,10 @@ from rookery.runtime.files.part_file import PartFile
 from rookery.runtime.files.room import RESERVE_SIZE, Room
 from rookery.runtime.files.source_file import SourceFile
 from rookery.runtime.files.transfer import (
+    IDLE_S,
     FrameStream,
     hash_part,
-    patience_s,
+    held,
     receive_file,
     send_file,
 )
@@ -40,13 +40,14 @@ class FileLimits(msgspec.Struct, frozen=True):
     member_copies_max: int = 4
     copies_max: int = 16
     reserve_size: int = RESERVE_SIZE
+    idle_s: float = IDLE_S  # without anything from the other end
 
 
 class FileService:
     """Without rules it serves nothing, and says so to those who ask."""
 
     def __init__(self, rules: FolderRules | None = None, limits: FileLimits | None = None) -> None:
-        limits = limits or FileLimits()
+        self._limits = limits = limits or FileLimits()
         self.rules = rules or FolderRules()
         self.refused: Counter[FileFault] = Counter()
         self._seats = Seats(limits.member_copies_max, limits.copies_max)
@@ -55,7 +56,7 @@ class FileService:
 
     async def handle(self, stream: ByteStream) -> None:
         """Serve one stream that a member opened, to its end."""
-        frames = FrameStream(stream)
+        frames = FrameStream(stream, self._limits.idle_s)
         try:
             await self._serve(stream, frames)
         except RefusedError:
@@ -82,23 +83,18 @@ class FileService:
     async def _give(self, frames: FrameStream, request: Get, who: str) -> None:
         path = request.path
         directory = self.rules.directory(path.folder, who, to_write=False)
-        source = await asyncio.to_thread(_source, directory, path.parts)
-        try:
+        async with held(await asyncio.to_thread(_source, directory, path.parts)) as source:
             await send_file(frames, source, request.have, _nobody)
-        finally:
-            close_soon(source)
 
     async def _take(self, frames: FrameStream, request: Put, who: str) -> None:
         path = request.path
         directory = self.rules.directory(path.folder, who, to_write=True)
-        part = await asyncio.to_thread(_part, directory, path.parts, self._mode)
-        try:
+        opening = asyncio.to_thread(_part, directory, path.parts, self._mode)
+        async with held(await opening) as part:
             have = await hash_part(part)
             await frames.send(have)
-            receiving, limit_s = Receiving(have.size, request.size), patience_s(have.size)
-            await receive_file(frames, part, receiving, self._room, _nobody, limit_s)
-        finally:
-            close_soon(part)
+            receiving = Receiving(have.size, request.size)
+            await receive_file(frames, part, receiving, self._room, _nobody)
         await frames.send(Stored())
 
     async def _refuse(self, stream: ByteStream, frames: FrameStream, fault: FileFault) -> None:
@@ -118,12 +114,6 @@ class FileService:
 
 def _nobody(done: int, size: int) -> None:
     """Nobody watches."""
-
-
-def close_soon(file: SourceFile | PartFile) -> None:
-    """Whatever a thread still does with it comes to its end first."""
-    with suppress(RuntimeError):  # the loop ends, and the process with it
-        asyncio.get_running_loop().run_in_executor(None, file.close)
 
 
 def file_mode() -> int:

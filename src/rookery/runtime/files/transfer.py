@@ -5,8 +5,9 @@ Whatever waits for the disk does so in a thread, and whatever waits for the othe
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager
+from typing import TypeVar
 
 from rookery.errors import ChannelError, DecodeError
 from rookery.mesh.files.fault import CopyError, FileFault, RefusedError
@@ -31,23 +32,37 @@ IDLE_S = 30.0  # without anything from the other end
 HASH_RATE = 100e6  # bytes a second that the slowest of us hashes
 BLOCK_SIZE = 1 << 18  # read and written at a time
 
+Held = TypeVar("Held", SourceFile, PartFile)
 Told = Callable[[int, int], None]  # bytes that are there, of how many
 
 
-def patience_s(size: int) -> float:
-    """How long it may take until the other end has hashed so much."""
-    return IDLE_S + size / HASH_RATE
+def hashing_s(size: int) -> float:
+    """How long it may take the other end to hash so much."""
+    return size / HASH_RATE
+
+
+@asynccontextmanager
+async def held(file: Held) -> AsyncIterator[Held]:
+    """A file of ours, closed after whatever a thread still does with it."""
+    try:
+        yield file
+    finally:
+        closing = asyncio.get_running_loop().run_in_executor(None, file.close)
+        await asyncio.shield(closing)
 
 
 class FrameStream:
     """A stream as frames; CopyError for one that stands still, ChannelError for one that broke."""
 
-    def __init__(self, stream: ByteStream) -> None:
+    def __init__(self, stream: ByteStream, idle_s: float = IDLE_S) -> None:
         self._stream = stream
+        self._idle_s = idle_s
         self._reader = FrameReader()
         self._frames: deque[Frame] = deque()
 
-    async def next(self, limit_s: float | None = IDLE_S) -> Frame:
+    async def next(self, longer_s: float | None = 0.0) -> Frame:
+        """Within the usual time and so much longer; None: whenever it comes."""
+        limit_s = None if longer_s is None else self._idle_s + longer_s
         while not self._frames:
             try:
                 async with asyncio.timeout(limit_s):
@@ -66,9 +81,9 @@ class FrameStream:
             self._frames.popleft()
         return b"".join(pieces)
 
-    async def message(self, limit_s: float | None = IDLE_S) -> Message:
+    async def message(self, longer_s: float | None = 0.0) -> Message:
         """The next frame, which is to be a message; RefusedError when it says no."""
-        frame = await self.next(limit_s)
+        frame = await self.next(longer_s)
         if isinstance(frame, Failed):
             raise RefusedError(FileFault.of_word(frame.fault))
         if isinstance(frame, bytes):
@@ -80,7 +95,7 @@ class FrameStream:
 
     async def write(self, data: bytes) -> None:
         try:
-            async with asyncio.timeout(IDLE_S):
+            async with asyncio.timeout(self._idle_s):
                 await self._stream.write(data)
         except TimeoutError as error:
             raise CopyError(FileFault.TIMEOUT) from error
@@ -114,15 +129,13 @@ async def receive_file(
     receiving: Receiving,
     room: Room,
     told: Told,
-    limit_s: float,
 ) -> str:
-    """Until it is in its place; its digest. `limit_s` is for the first answer."""
+    """Until it is in its place; its digest. It may go on behind what was hashed of the part."""
     promise: Promise | None = None
     with ExitStack() as stack:
         while True:
-            action = receiving.handle(await frames.next(limit_s))
-            limit_s = IDLE_S
-            match action:
+            longer_s = hashing_s(part.hashed) if promise is None else 0.0
+            match receiving.handle(await frames.next(longer_s)):
                 case Start(size, offset):
                     await asyncio.to_thread(part.begin, offset)
                     promise = stack.enter_context(room.promise(part.folder, size - offset))
