@@ -43,7 +43,7 @@ DOOR = DoorWanted(
 
 @pytest.mark.parametrize("do", Do)
 def test_a_request_is_read_as_it_was_written(do: Do) -> None:
-    request = Request(do=do, node="bob", timeout_s=1.5, probes=2, doors=(DOOR,))
+    request = Request(do=do, node="bob", timeout_s=1.5, probes=2, doors=(DOOR,), service="files")
     line = request_line(request)
     assert line.count(b"\n") == 1
     assert json.loads(line)["v"] == 1
@@ -70,6 +70,12 @@ def test_a_request_needs_no_more_than_its_version_and_kind() -> None:
         (b'{"v":1,"do":"trace","probes":1000}', Code.BAD_REQUEST),
         (b'{"v":1,"do":"doors"}', Code.BAD_REQUEST),
         (b'{"v":1,"do":"doors","doors":[{"kind":"trap"}]}', Code.BAD_REQUEST),
+        (b'{"v":1,"do":"stream","node":"bob"}', Code.BAD_REQUEST),
+        (b'{"v":1,"do":"stream","service":"x","meta":[]}', Code.BAD_REQUEST),
+        (b'{"v":1,"do":"stream","service":"' + b"x" * 256 + b'"}', Code.BAD_REQUEST),
+        (b'{"v":1,"do":"bench","seconds":0}', Code.BAD_REQUEST),
+        (b'{"v":1,"do":"bench","seconds":61}', Code.BAD_REQUEST),
+        (b'{"v":1,"do":"bench","bytes":0}', Code.BAD_REQUEST),
         (b'{"v":1,"do":"ping","node":"' + b"x" * 65 + b'"}', Code.BAD_REQUEST),
         (b'{"v":1,"do":"\xff"}', Code.BAD_REQUEST),
         (b"[" * 5000, Code.BAD_REQUEST),
