@@ -5,14 +5,12 @@ import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from ipaddress import ip_address
 from types import TracebackType
 from typing import Self
 
-from rookery.errors import RookeryError, UsageError
+from rookery.errors import RookeryError
 from rookery.link.channels.sock import Address
 from rookery.mesh.proxy.fault import Fault
-from rookery.mesh.proxy.socks import Credentials
 from rookery.runtime.gates.address import BACKLOG, bound_socket
 from rookery.runtime.proxy.byte_stream import READ_SIZE
 from rookery.runtime.proxy.socket_stream import SocketStream
@@ -127,13 +125,3 @@ async def say_last(stream: SocketStream, data: bytes) -> None:
             while await stream.read(READ_SIZE):
                 pass
     await stream.close()
-
-
-def check_guarded(host: str, credentials: Credentials | None) -> None:
-    """A door for strangers needs a lock: UsageError for an open one beyond this machine."""
-    try:
-        is_local = ip_address(host).is_loopback
-    except ValueError:
-        is_local = host == "localhost"
-    if credentials is None and not is_local:
-        raise UsageError(f"a door on {host} is open to others: it needs a user and a password")
