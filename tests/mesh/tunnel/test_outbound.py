@@ -38,6 +38,33 @@ def test_what_arrives_leaves_the_way() -> None:
     assert way.acknowledged(Ack(1, ((3, 3), (1, 1))), 0.2) == []
 
 
+def test_what_a_busy_machine_misses_of_the_pace_is_made_up_for() -> None:
+    """M5: else it would measure its own lateness, and pace itself by that."""
+    way = outbound()
+    send(way, 1, 0.0)
+    way.acknowledged(Ack(1, ((1, 1),)), 0.1)
+    pace, now = way.congestion.pacing_rate, 0.1
+    assert pace > 0
+    way.congestion.window = 1 << 30
+    begun, sent = now, way.sent_size
+    while now < begun + 1.0:
+        while way.has_room(now):
+            send(way, 1, now)
+        now = max(now, way.paced_at) + 0.015  # the machine had something else to do
+    assert way.sent_size - sent == pytest.approx(pace, rel=0.05)
+
+
+def test_a_pause_is_not_made_up_for() -> None:
+    way = outbound()
+    send(way, 1, 0.0)
+    way.acknowledged(Ack(1, ((1, 1),)), 0.1)
+    way.congestion.window = 1 << 30
+    sent = way.sent_size
+    while way.has_room(9.0):
+        send(way, 1, 9.0)
+    assert way.sent_size - sent < way.congestion.pacing_rate * 0.025 + 1000
+
+
 def test_three_later_packets_make_a_loss() -> None:
     way = outbound()
     send(way, 4, 0.0)

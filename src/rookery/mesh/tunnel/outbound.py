@@ -22,6 +22,7 @@ ACK_SLACK_S = 0.025  # what an acknowledgement may take beyond the round trip
 PATIENCE_MAX_S = 2.0
 
 _BURST_S = 0.001
+_LATE_S = 0.02  # what a busy machine has missed of the pace is made up for, up to this
 _SKIPPED_MAX = 64
 _COPIES_MAX = 512
 
@@ -146,8 +147,7 @@ class Outbound:
         self.last_sent_at = now
         rate = self.congestion.pacing_rate
         if rate:
-            began = self._next_at if self._next_at > now else now
-            self._next_at = began + packet.size / rate
+            self._next_at = max(self._next_at, now - _LATE_S) + packet.size / rate
         if self._probe_at is None:
             self._probe_at = now + self.patience_s
 
