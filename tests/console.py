@@ -5,13 +5,14 @@
     …                      and alone on a line for any lines
     $ command > FILE &     goes on in the background; the next command waits for FILE's first line
 
-All blocks of a page share one folder and run in order. Other fences (```sh, ```text) are only
-shown.
+All blocks of a page share one folder and run in order. Ports from 8600 to 8699 are replaced by ones
+that are free here. Other fences (```sh, ```text) are only shown.
 """
 
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -25,6 +26,7 @@ READY_TIMEOUT_S = 20
 END_TIMEOUT_S = 10
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PORT = re.compile(r"\b86[0-9]{2}\b")
 _READY_FILE = re.compile(r">\s*(\S+)$")
 
 
@@ -60,11 +62,20 @@ def _block_steps(block: str) -> Iterator[Step]:
 def run(page: str, folder: Path) -> None:
     """Carry out the page in `folder`; ConsoleError at the first thing that does not hold."""
     with ExitStack() as background:
-        for step in steps(page):
+        for step in steps(_with_free_ports(page)):
             if step.is_background:
                 background.enter_context(_background(step, folder))
             else:
                 _foreground(step, folder)
+
+
+def _with_free_ports(page: str) -> str:
+    with ExitStack() as held:
+        free = {}
+        for port in set(_PORT.findall(page)):
+            probe = held.enter_context(socket.create_server(("127.0.0.1", 0)))
+            free[port] = str(probe.getsockname()[1])
+    return _PORT.sub(lambda found: free[found[0]], page)
 
 
 def _foreground(step: Step, folder: Path) -> None:

@@ -105,6 +105,16 @@ def test_output_may_be_left_out_or_abridged(tmp_path: Path) -> None:
     )
 
 
+def test_the_ports_of_a_page_are_free_ones_and_the_same_throughout(tmp_path: Path) -> None:
+    run(
+        "```console\n$ echo 8612 8613 > ports\n$ echo 8612\n8612\n$ echo 8612 >> ports\n```\n",
+        tmp_path,
+    )
+    one, other, again = map(int, (tmp_path / "ports").read_text().split())
+    assert one == again != other
+    assert one != 8612
+
+
 def test_a_background_command_is_waited_for_and_ended(tmp_path: Path) -> None:
     command = "exec bash -c 'echo $$; exec sleep 600' > ready &"
     page = f"```console\n$ {command}\n$ cat ready\n…\n```\n"
