@@ -1,0 +1,21 @@
+"""Limits: how much an outbox holds, sends ahead and takes in."""
+
+import msgspec
+
+from rookery.wire.outbox import PAYLOAD_SIZE_MAX
+
+REQUEST_OVERHEAD = 512  # bytes that a queued request takes besides its payload, rounded up
+
+
+class OutboxLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that can grow has its bound here."""
+
+    pool_bytes_max: int = 256 << 20  # of all requests alive, overhead included
+    peer_requests_max: int = 100_000  # queued or under way to one peer
+    peer_bytes_max: int = 64 << 20
+    payload_size_max: int = PAYLOAD_SIZE_MAX
+    session_queue_max: int = 256  # requests that wait in a session rather than in the working list
+    window_requests: int = 1024  # written and unacknowledged, as we take them
+    window_bytes: int = 4 << 20
+    alarm_ratio: float = 0.8  # of a peer's bound: tell somebody
+    calm_ratio: float = 0.6  # and tell again when it is below this

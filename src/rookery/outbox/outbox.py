@@ -1,0 +1,137 @@
+"""Outbox: the peers of one node, the pool of their requests, and one wake-up for all of them."""
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
+
+import msgspec
+
+from rookery.errors import UnreachableError, UsageError
+from rookery.outbox.expiry import Expiry
+from rookery.outbox.ledger import Ledger
+from rookery.outbox.limits import OutboxLimits
+from rookery.outbox.peer import Numbering, Peer, Surroundings
+from rookery.outbox.pool import Guard, Pool
+from rookery.outbox.request import Request
+from rookery.outbox.state import State
+
+LIMITS = OutboxLimits()
+
+
+class Alarm(msgspec.Struct, frozen=True):
+    """A peer's bound is near, or not any more."""
+
+    host: str
+    is_on: bool
+    requests: int
+    requests_max: int
+    bytes: int
+    bytes_max: int
+
+
+class Outbox:
+    """`wake` is called from any thread, once until `process` has run."""
+
+    def __init__(
+        self,
+        hashname: bytes,
+        *,
+        limits: OutboxLimits = LIMITS,
+        guard: Guard | None = None,
+        wake: Callable[[], object],
+        ledger: Ledger | None = None,
+    ) -> None:
+        self.limits = limits
+        self.pool = Pool(limits, guard)
+        self.totals: Counter[State] = Counter()  # requests that ended, by how
+        self.alarms: deque[Alarm] = deque(maxlen=1024)  # to be taken by whoever tells of them
+        self._peers: dict[str, Peer] = {}
+        self._expiry = Expiry()
+        self._stirred: deque[Peer] = deque()
+        self._is_waking = False
+        self._wake = wake
+        self._around = Surroundings(
+            hashname, limits, self.pool.guard, self._expiry, self._stir, self._ended, ledger
+        )
+
+    # --- from any thread ---
+
+    def peer(self, host: str) -> Peer:
+        """UnreachableError when there is none: it may just have been removed."""
+        peer = self._peers.get(host)
+        if peer is None:
+            raise UnreachableError(f"{host[:8]} is no peer of this outbox")
+        return peer
+
+    def _stir(self, peer: Peer) -> None:
+        with self.pool.guard:
+            self._stirred.append(peer)
+            is_first, self._is_waking = not self._is_waking, True
+        if is_first:
+            self._wake()
+
+    # --- from the loop's thread ---
+
+    @property
+    def peers(self) -> Mapping[str, Peer]:
+        return self._peers
+
+    def add_peer(self, host: str, numbering: Numbering) -> Peer:
+        """Epoch and memory must be new, or those of the same peer before a restart."""
+        if host in self._peers:
+            raise UsageError(f"{host[:8]} is a peer already")
+        peer = Peer(host, numbering, self._around)
+        self._peers = {**self._peers, host: peer}  # other threads may be looking one up
+        return peer
+
+    def remove_peer(self, host: str, now: float) -> None:
+        """All its requests fail; UnreachableError when there is none."""
+        peer = self.peer(host)
+        self._peers = {name: other for name, other in self._peers.items() if name != host}
+        peer.remove(now)
+
+    def process(self, now: float) -> None:
+        """What `wake` asked for."""
+        with self.pool.guard:
+            stirred, self._stirred = self._stirred, deque()
+            self._is_waking = False
+        for peer in stirred:
+            peer.process_packet_queue(now)
+            self._look_at_bounds(peer)
+
+    @property
+    def deadline(self) -> float | None:
+        """When `tick` has something to do."""
+        return self._expiry.deadline
+
+    def tick(self, now: float) -> None:
+        for request in self._expiry.take_due(now):
+            holder = request.holder
+            assert isinstance(holder, Peer)
+            holder.expired(request)
+
+    def requests(self) -> Iterator[Request]:
+        for peer in self._peers.values():
+            yield from peer.requests()
+
+    def _ended(self, peer: Peer, request: Request) -> None:
+        self.totals[request.state] += 1
+        if peer.is_alarmed:
+            self._look_at_bounds(peer)
+        if request.watcher is not None:
+            request.watcher(request)
+
+    def _look_at_bounds(self, peer: Peer) -> None:
+        limits = self.limits
+        used = max(peer.count / limits.peer_requests_max, peer.bytes / limits.peer_bytes_max)
+        if used >= limits.alarm_ratio if not peer.is_alarmed else used < limits.calm_ratio:
+            peer.is_alarmed = not peer.is_alarmed
+            self.alarms.append(
+                Alarm(
+                    peer.host,
+                    peer.is_alarmed,
+                    peer.count,
+                    limits.peer_requests_max,
+                    peer.bytes,
+                    limits.peer_bytes_max,
+                )
+            )

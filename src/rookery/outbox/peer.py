@@ -1,0 +1,325 @@
+"""Peer: all requests for one host, through whatever sessions there are.
+
+`add_packet` and `invalidated` may be called from any thread: they touch the inbox only, under the
+guard. Everything else belongs to the loop's thread.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from rookery.errors import CongestionError, UnreachableError
+from rookery.outbox.expiry import Expiry
+from rookery.outbox.intake import Arrival, Intake, Outcome
+from rookery.outbox.ledger import Ledger
+from rookery.outbox.limits import OutboxLimits
+from rookery.outbox.pool import Guard
+from rookery.outbox.request import Request
+from rookery.outbox.session import Session
+from rookery.outbox.state import Failure, State
+from rookery.outbox.working_list import WorkingList
+from rookery.wire.outbox import Introduction, Qos
+
+_ID_MAX = 2**63
+
+
+class Numbering(msgspec.Struct, frozen=True, kw_only=True):
+    """What names a peer's requests, and what it remembers of ours; with a ledger, kept."""
+
+    epoch: int  # of our requests to it
+    memory: int  # of its requests to us
+    next_id: int = 1
+    their_memory: int | None = None  # the one our last writes went to
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """What all peers of an outbox share."""
+
+    hashname: bytes
+    limits: OutboxLimits
+    guard: Guard
+    expiry: Expiry
+    stirred: Callable[["Peer"], None]  # from any thread: the loop shall call process_packet_queue
+    ended: Callable[["Peer", Request], None]
+    ledger: Ledger | None = None
+
+
+class Peer:
+    """Made by `Outbox.add_peer`."""
+
+    def __init__(self, host: str, numbering: Numbering, around: Surroundings) -> None:
+        self.host = host
+        self.epoch = numbering.epoch
+        self.memory = numbering.memory
+        self.their_memory = numbering.their_memory
+        self.intake = Intake(host, around.limits)
+        self.session: Session | None = None
+        self.is_removed = False
+        self.is_alarmed = False
+        self.sessions = 0  # so far
+        self.count = 0  # of requests without an end
+        self.bytes = 0  # as the pool counts them
+        self._around = around
+        self._guard = around.guard
+        self._next_id = numbering.next_id
+        self._added: deque[Request] = deque()  # the inbox
+        self._dropped: deque[Request] = deque()
+        self._is_stirred = False
+        self._working = WorkingList()
+        self._last_id = 0  # of those that came out of the inbox
+        self._cleared_id = 0 if around.ledger is not None else _ID_MAX
+        self._asked_id = 0
+
+    # --- from any thread ---
+
+    def add_packet(self, request: Request) -> None:
+        """Queue it, behind all that were added before.
+
+        UnreachableError when the peer was removed, CongestionError at a bound. One that is invalid
+        already is left alone.
+        """
+        limits = self._around.limits
+        with self._guard:
+            if self.is_removed:
+                raise UnreachableError(f"{self.host[:8]} was removed")
+            if self.count >= limits.peer_requests_max:
+                raise CongestionError(f"{self.count} requests wait for {self.host[:8]}")
+            if self.bytes + request.size > limits.peer_bytes_max:
+                raise CongestionError(f"{self.bytes} bytes wait for {self.host[:8]}")
+            if not request.is_valid():
+                return
+            request.set_queued(self._next_id, self)
+            self._next_id += 1
+            self.count += 1
+            self.bytes += request.size
+            self._added.append(request)
+            is_first, self._is_stirred = not self._is_stirred, True
+        if is_first:
+            self._around.stirred(self)
+
+    def invalidated(self, request: Request) -> None:
+        """One of ours will never be written: take it out of its list."""
+        with self._guard:
+            self._dropped.append(request)
+            is_first, self._is_stirred = not self._is_stirred, True
+        if is_first:
+            self._around.stirred(self)
+
+    # --- from the loop's thread ---
+
+    def process_packet_queue(self, now: float) -> None:
+        """From the inbox to the working list, and on to the session."""
+        with self._guard:
+            added, self._added = self._added, deque()
+            dropped, self._dropped = self._dropped, deque()
+            self._is_stirred = False
+        for request in added:
+            if self.is_removed:
+                self._end_removed(request)
+            elif request.is_valid():
+                self._wait(request)
+            else:
+                self.end(request, request.end_unwritten)
+        for request in dropped:
+            self._drop(request)
+        self.fill(now)
+
+    def _wait(self, request: Request) -> None:
+        self._working.append(request)
+        self._last_id = request.id
+        self._around.expiry.add(request)
+        if self._around.ledger is not None:
+            self._around.ledger.added(self.host, request)
+
+    def _drop(self, request: Request) -> None:
+        if not request.state.is_end:
+            in_working_list = request.state is State.QUEUED
+            self.end(request, request.end_unwritten)
+            if in_working_list:
+                self._working.dropped(request)
+
+    def fill(self, now: float) -> None:
+        """From the working list to the session's queue, as far as that has room."""
+        session = self.session
+        if session is None or session.sending is None:
+            return
+        queue, queue_max = session.sending.queue, self._around.limits.session_queue_max
+        has_more = False
+        while len(queue) < queue_max and (request := self._working.first) is not None:
+            if request.id > self._cleared_id:
+                self._ask_to_clear(request.id)
+                break
+            self._working.popleft()
+            if request.is_valid():
+                session.sending.append(request)
+                has_more = True
+            else:
+                self.end(request, request.end_unwritten)
+        if has_more:
+            session.stir()
+
+    def _ask_to_clear(self, first_id: int) -> None:
+        ledger = self._around.ledger
+        assert ledger is not None
+        assert self.their_memory is not None
+        if first_id > self._asked_id:
+            queue_max = self._around.limits.session_queue_max
+            self._asked_id = min(first_id + queue_max, self._last_id)
+            ledger.clear(self.host, self._asked_id, self.their_memory)
+
+    def cleared(self, id_: int, now: float) -> None:
+        """The ledger has it that requests up to this id may be written."""
+        self._cleared_id = max(self._cleared_id, id_)
+        self.fill(now)
+
+    def restore(self, requests: list[Request], began_id: int) -> None:
+        """What an earlier process left behind, in order; up to `began_id` it may be written."""
+        for request in requests:
+            with self._guard:
+                request.set_queued(request.id, self)
+                self.count += 1
+                self.bytes += request.size
+            request.restore(is_begun=request.id <= began_id)
+            self._working.append(request)
+            self._last_id = request.id
+            self._around.expiry.add(request)
+            request.release()  # the list's reference is the only one
+        self._next_id = max(self._next_id, self._last_id + 1, began_id + 1)
+        self._cleared_id = max(self._cleared_id, began_id)
+
+    def floor(self, floor: int) -> int:
+        ledger = self._around.ledger
+        return floor if ledger is None else ledger.floor(self.host, floor)
+
+    # --- sessions ---
+
+    @property
+    def introduction(self) -> Introduction:
+        limits = self._around.limits
+        return Introduction(
+            self._around.hashname,
+            self.epoch,
+            self.memory,
+            limits.window_requests,
+            limits.window_bytes,
+        )
+
+    def introduced(self, session: Session, them: Introduction, now: float) -> None:
+        """They are there: this session is the one from now on."""
+        if self.session is not None:
+            self.session.close(now)
+        self.intake.introduced(them.epoch)
+        if self.their_memory not in (None, them.memory):
+            self._they_forgot()
+        if self.their_memory != them.memory:
+            self.their_memory = them.memory
+            self._asked_id = 0  # the ledger has to know whom we write to
+            if self._around.ledger is not None:
+                self._cleared_id = 0
+        self.session = session
+        self.sessions += 1
+        self.fill(now)
+
+    def _they_forgot(self) -> None:
+        """Whether they handled what we wrote they cannot tell; again might be once too often."""
+        for request in list(self._working):
+            if not request.has_begun:
+                break
+            if request.was_written and request.qos is Qos.ONCE:
+                self.end(request, State.FAILED, Failure.FATE_UNKNOWN)
+                self._working.dropped(request)
+
+    def lost(self, session: Session, now: float) -> None:
+        """A session is over: what it had goes back to the head, in its old order."""
+        if session is not self.session:
+            return
+        self.session = None
+        sending = session.sending
+        assert sending is not None
+        back = []
+        for request in sending.written:
+            if request.qos is Qos.ONCE_AT_MOST or request.is_late(now):
+                self.end(request, State.FAILED, Failure.FATE_UNKNOWN)
+            else:
+                back.append(request)
+        if sending.half is not None:
+            if sending.half.is_late(now):
+                self._end_late(sending.half)
+            else:
+                back.append(sending.half)
+        back += [request for request in sending.queue if request.is_queued]
+        for request in back:
+            request.set_requeued()
+        self._working.requeue(back)
+
+    def handled(self, arrival: Arrival, outcome: Outcome) -> None:
+        """Somebody has dealt with what they sent."""
+        answer = self.intake.done(arrival, outcome)
+        if answer is not None and self.session is not None:
+            self.session.answer(arrival, answer)
+
+    # --- ends ---
+
+    def expired(self, request: Request) -> None:
+        """Its time is up: where it waits, it waits in vain; what is under way may still arrive."""
+        state = request.state
+        if request.shut(State.EXPIRED):
+            self.end(request, request.end_unwritten)
+        elif request.is_queued and state is not State.WRITING:
+            self._end_late(request)
+        if state is State.QUEUED:
+            self._working.dropped(request)
+
+    def _end_late(self, request: Request) -> None:
+        """Begun, and not to be written again."""
+        if request.was_written:
+            self.end(request, State.FAILED, Failure.FATE_UNKNOWN)
+        else:
+            self.end(request, State.EXPIRED)
+
+    def remove(self, now: float) -> None:
+        """The host is gone from the configuration, and everything for it with it."""
+        with self._guard:
+            self.is_removed = True
+        if self.session is not None:
+            self.session.close(now)
+        self.process_packet_queue(now)
+        for request in list(self._working):
+            self._end_removed(request)
+        self._working = WorkingList()
+
+    def _end_removed(self, request: Request) -> None:
+        if request.shut(State.FAILED) and request.end_unwritten is not State.FAILED:
+            self.end(request, request.end_unwritten)
+        elif request.was_written:
+            self.end(request, State.FAILED, Failure.FATE_UNKNOWN)
+        else:
+            self.end(request, State.FAILED, Failure.PEER_REMOVED)
+
+    def end(self, request: Request, state: State, failure: Failure | None = None) -> None:
+        """It is over: out of all lists, and its reference released."""
+        assert not request.state.is_end, "a request ended twice"
+        request.reset_queued()
+        request.state = state
+        request.failure = failure
+        with self._guard:
+            self.count -= 1
+            self.bytes -= request.size
+        if request.id <= self._last_id:
+            self._around.expiry.ended(request)
+            if self._around.ledger is not None:
+                self._around.ledger.ended(self.host, request)
+        self._around.ended(self, request)
+        request.release()
+
+    def requests(self) -> Iterator[Request]:
+        """All without an end, oldest first."""
+        sending = self.session.sending if self.session is not None else None
+        if sending is not None:
+            yield from sending.written
+            if sending.half is not None:
+                yield sending.half
+            yield from (request for request in sending.queue if request.is_queued)
+        yield from self._working
+        yield from list(self._added)

@@ -1,0 +1,77 @@
+"""Sending: a session's queue, what it has written, and how much more the other side takes."""
+
+from collections import deque
+from collections.abc import Iterator
+
+from rookery.errors import ProtocolError
+from rookery.outbox.request import Request
+from rookery.outbox.state import State
+
+
+class Sending:
+    """The lists of one session; they belong to the loop's thread."""
+
+    __slots__ = ("_bytes", "_bytes_max", "_requests_max", "half", "last_id", "queue", "written")
+
+    def __init__(self, requests_max: int, bytes_max: int) -> None:
+        self._requests_max = requests_max
+        self._bytes_max = bytes_max
+        self._bytes = 0  # of payload that is begun and not acknowledged
+        self.queue: deque[Request] = deque()
+        self.half: Request | None = None  # begun, with bytes still to come
+        self.written: deque[Request] = deque()
+        self.last_id = 0  # of the last one written whole
+
+    def append(self, request: Request) -> None:
+        request.state = State.IN_SESSION
+        self.queue.append(request)
+
+    def has_room(self, request: Request) -> bool:
+        """Whether the other side would take it; alone, any."""
+        if not self.written:
+            return True
+        is_small = self._bytes + len(request.payload) <= self._bytes_max
+        return is_small and len(self.written) < self._requests_max
+
+    def begun(self) -> Request:
+        """The first of the queue is across the border: the next bytes are its."""
+        assert self.half is None
+        request = self.half = self.queue.popleft()
+        request.state = State.WRITING
+        self._bytes += len(request.payload)
+        return request
+
+    def completed(self) -> None:
+        """All bytes of the one that was begun are out."""
+        request, self.half = self.half, None
+        assert request is not None
+        request.state = State.WRITTEN
+        request.was_written = True
+        request.reset_queued()
+        self.last_id = request.id
+        self.written.append(request)
+
+    @property
+    def floor(self) -> int | None:
+        """The lowest id that is written and unacknowledged."""
+        return self.written[0].id if self.written else None
+
+    def acknowledged(self, id_: int) -> Iterator[Request]:
+        """Those up to this id, which were handled; a request for a reply ends by that only."""
+        if id_ > self.last_id:
+            raise ProtocolError("an acknowledgement of what was not written")
+        while self.written and self.written[0].id <= id_:
+            if self.written[0].wants_reply:
+                raise ProtocolError("an acknowledgement in place of a reply")
+            yield self._pop()
+
+    def answered(self, id_: int) -> Request:
+        """The one with this id, when all before it are acknowledged."""
+        if not self.written or self.written[0].id != id_:
+            raise ProtocolError("an answer to what was not asked")
+        return self._pop()
+
+    def _pop(self) -> Request:
+        request = self.written.popleft()
+        self._bytes -= len(request.payload)
+        return request

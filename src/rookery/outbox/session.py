@@ -1,0 +1,241 @@
+"""Session: one connection with a peer; bytes in, bytes out.
+
+    stream ─bytes─▶ receive() ─▶ arrivals to be handled, ends of our requests
+    stream ◀─bytes─ take()    ◀─ introduction, answers, then requests from the queue
+
+`take` gives as many bytes as the stream will have. A request crosses the border when its first byte
+is given out, and counts as written when its last is. Whatever the other side may not do raises
+RemoteError; the session is then of no more use and has to be closed.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from rookery.errors import ChannelError, ProtocolError
+from rookery.outbox.intake import Answer, Arrival, Intake
+from rookery.outbox.request import Request
+from rookery.outbox.sending import Sending
+from rookery.outbox.state import Failure, State
+from rookery.wire.outbox import (
+    VERSION,
+    Acknowledgement,
+    ErrorCode,
+    ErrorFrame,
+    Frame,
+    Introduction,
+    Reply,
+    RequestFrame,
+    request_header,
+)
+from rookery.wire.outbox_reader import OutboxReader
+
+CHUNK_SIZE = 1 << 16
+
+
+class Side(Protocol):
+    """What a session needs of the peer it belongs to."""
+
+    @property
+    def host(self) -> str: ...
+    @property
+    def introduction(self) -> Introduction: ...
+    @property
+    def intake(self) -> Intake: ...
+    def introduced(self, session: "Session", them: Introduction, now: float) -> None: ...
+    def fill(self, now: float) -> None: ...
+    def floor(self, floor: int) -> int: ...
+    def end(self, request: Request, state: State, failure: Failure | None = None) -> None: ...
+    def expired(self, request: Request) -> None: ...
+    def lost(self, session: "Session", now: float) -> None: ...
+
+
+class Session:
+    """`stir` is called when `take` may have more to give than it had."""
+
+    def __init__(
+        self, side: Side, stir: Callable[[], object], *, hashname: bytes | None = None
+    ) -> None:
+        self._side = side
+        self._stir = stir
+        self._hashname = hashname  # what the introduction has to name, where that is known
+        self._reader = OutboxReader()
+        self._control: deque[bytes] = deque([side.introduction.serialize()])
+        self._ack = self._acked = 0
+        self._received = 0  # highest id of a request in this session
+        self._rest = memoryview(b"")  # of the frame that was cut last
+        self.sending: Sending | None = None  # once they have introduced themselves
+        self.epoch = 0  # theirs
+        self.is_closed = False
+
+    # --- out ---
+
+    def take(self, now: float, size_max: int = CHUNK_SIZE) -> bytes:
+        """The next bytes for the stream, at most so many; none when there is nothing to say."""
+        if self.is_closed:
+            return b""
+        parts: list[bytes | memoryview] = [self._rest]
+        size = len(self._rest)
+        while size < size_max:
+            self._complete()
+            before = len(parts)
+            if not self._next(parts, now):
+                break
+            size += sum(map(len, parts[before:]))
+        if size <= size_max:
+            self._complete()
+            self._rest = memoryview(b"")
+            return b"".join(parts)
+        data = memoryview(b"".join(parts))
+        self._rest = data[size_max:]
+        return bytes(data[:size_max])
+
+    def stir(self) -> None:
+        self._stir()
+
+    def _complete(self) -> None:
+        if self.sending is not None and self.sending.half is not None:
+            self.sending.completed()
+
+    def _next(self, parts: list[bytes | memoryview], now: float) -> bool:
+        """One more frame, if there is one."""
+        if self._control:
+            parts.append(self._control.popleft())
+            return True
+        if self._ack > self._acked:
+            self._acked = self._ack
+            parts.append(Acknowledgement(self._ack).serialize())
+            return True
+        request = self._begin(now)
+        if request is None:
+            return False
+        assert self.sending is not None
+        floor = self._side.floor(self.sending.floor or request.id)
+        payload = request.payload
+        parts.append(
+            request_header(
+                request.id, request.qos, floor, len(payload), wants_reply=request.wants_reply
+            )
+        )
+        parts.append(payload)
+        return True
+
+    def _begin(self, now: float) -> Request | None:
+        """The next request that may be written; those that may not any more are dropped."""
+        sending = self.sending
+        while sending is not None and (request := self._first(sending, now)) is not None:
+            if not sending.has_room(request):
+                return None
+            if request.is_late(now):
+                self._side.expired(request)
+            elif request.begin_write():
+                return sending.begun()
+            else:
+                self._side.end(request, request.end_unwritten)
+        return None
+
+    def _first(self, sending: Sending, now: float) -> Request | None:
+        queue = sending.queue
+        while queue and not queue[0].is_queued:  # dropped while it waited here
+            queue.popleft()
+        if not queue:
+            self._side.fill(now)
+        return queue[0] if queue else None
+
+    def answer(self, arrival: Arrival, answer: Answer) -> None:
+        """Tell them, if they asked in this session; else they will ask again."""
+        if arrival.epoch == self.epoch and arrival.id <= self._received:
+            self._say(answer)
+            self._stir()
+
+    def _say(self, answer: Answer) -> None:
+        if isinstance(answer, Acknowledgement):
+            self._ack = max(self._ack, answer.id)
+        else:
+            self._acked = max(self._acked, answer.id)
+            self._control.append(answer.serialize())
+
+    def refuse(self, code: ErrorCode, text: str) -> bytes:
+        """The last bytes of a session that we end, when no frame is half out."""
+        return b"" if self._rest else ErrorFrame(0, code, text).serialize()
+
+    # --- in ---
+
+    def receive(self, data: bytes, now: float) -> list[Arrival]:
+        """What is to be handled; RemoteError ends the session."""
+        arrivals: list[Arrival] = []
+        for frame in self._reader.feed(data):
+            if self.is_closed:
+                break
+            if self.sending is None:
+                self._introduced(frame, now)
+            else:
+                self._received_frame(frame, self.sending, arrivals)
+        return arrivals
+
+    def _introduced(self, frame: Frame, now: float) -> None:
+        match frame:
+            case ErrorFrame(0, _, text):
+                raise ChannelError(text)
+            case Introduction():
+                if frame.version != VERSION:
+                    raise ProtocolError(f"version {frame.version} is not spoken here")
+            case _:
+                raise ProtocolError("a session begins with an introduction")
+        if self._hashname is not None and frame.hashname != self._hashname:
+            raise ProtocolError("an introduction in somebody else's name")
+        self.sending = Sending(frame.requests_max, frame.bytes_max)
+        self.epoch = frame.epoch
+        self._side.introduced(self, frame, now)
+
+    def _received_frame(self, frame: Frame, sending: Sending, arrivals: list[Arrival]) -> None:
+        match frame:
+            case RequestFrame():
+                self._request(frame, arrivals)
+            case Acknowledgement(id=id_):
+                for request in sending.acknowledged(id_):
+                    self._side.end(request, State.ACKNOWLEDGED)
+                self._stir()
+            case Reply(id=id_, payload=payload):
+                request = self._answered(id_, sending)
+                if not request.wants_reply:
+                    raise ProtocolError("a reply that nobody asked for")
+                request.answer = payload
+                self._side.end(request, State.ANSWERED)
+                self._stir()
+            case ErrorFrame(id=0, text=text):
+                raise ChannelError(text or "the other side ended the session")
+            case ErrorFrame(id=id_, text=text):
+                request = self._answered(id_, sending)
+                request.failure_text = text or "refused"
+                self._side.end(request, State.FAILED, Failure.REFUSED)
+                self._stir()
+            case Introduction():
+                raise ProtocolError("a second introduction")
+
+    def _answered(self, id_: int, sending: Sending) -> Request:
+        for request in sending.acknowledged(min(id_ - 1, sending.last_id)):
+            self._side.end(request, State.ACKNOWLEDGED)
+        return sending.answered(id_)
+
+    def _request(self, frame: RequestFrame, arrivals: list[Arrival]) -> None:
+        if frame.id <= self._received:
+            raise ProtocolError("requests out of order")
+        self._received = frame.id
+        match self._side.intake.arrived(frame):
+            case Arrival() as arrival:
+                arrivals.append(arrival)
+            case None:
+                pass
+            case answer:
+                self._say(answer)
+                self._stir()
+
+    # --- the end ---
+
+    def close(self, now: float) -> None:
+        """The stream is lost, or given up; again: nothing."""
+        if not self.is_closed:
+            self.is_closed = True
+            self._side.lost(self, now)
+            self._stir()
