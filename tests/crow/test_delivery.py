@@ -21,7 +21,7 @@ class Sender:
             limits or DeliveryLimits(),
             Seqids(lambda size: bytes(size)),
             self.told.append,
-            self.sent.append,
+            self.sent.extend,
         )
         self._tickets = 0
 
@@ -36,11 +36,11 @@ def test_an_acknowledgement_settles_one_message() -> None:
     """C3."""
     sender = Sender()
     ticket = sender.submit()
-    assert not sender.delivery.acknowledged(THERE, 0, 1, 0.1)
-    assert not sender.delivery.acknowledged(HERE, 1, 1, 0.1)
-    assert not sender.delivery.acknowledged(HERE, 0, 2, 0.1)
-    assert sender.delivery.acknowledged(HERE, 0, 1, 0.1)
-    assert not sender.delivery.acknowledged(HERE, 0, 1, 0.1)
+    assert not sender.delivery.acknowledged(THERE, [0], 1, 0.1)
+    assert not sender.delivery.acknowledged(HERE, [1], 1, 0.1)
+    assert not sender.delivery.acknowledged(HERE, [0], 2, 0.1)
+    assert sender.delivery.acknowledged(HERE, [0], 1, 0.1)
+    assert not sender.delivery.acknowledged(HERE, [0], 1, 0.1)
     assert sender.told == [Delivered(ticket)]
     assert sender.delivery.deadline is None
     assert len(sender.delivery) == 0
@@ -69,7 +69,7 @@ def test_what_waits_in_the_queue_follows_in_order() -> None:
     assert sender.delivery.room(HERE) == 0
     sender.submit(THERE)
     for seqid, qos in ((0, 1), (1, 2), (3, 1), (4, 2)):
-        assert sender.delivery.acknowledged(HERE, seqid, qos, 0.1)
+        assert sender.delivery.acknowledged(HERE, [seqid], qos, 0.1)
     assert sender.told == [Delivered(ticket) for ticket in tickets]
 
 
@@ -89,7 +89,7 @@ def test_the_number_of_addresses_is_bounded() -> None:
     assert sender.delivery.room(b"\x0celsewhere") == 0
     with pytest.raises(CongestionError):
         sender.submit(b"\x0celsewhere")
-    sender.delivery.acknowledged(HERE, 0, 1, 0.1)
+    sender.delivery.acknowledged(HERE, [0], 1, 0.1)
     sender.submit(b"\x0celsewhere")
     assert sender.delivery.room(HERE) == 0
     assert sender.delivery.room(THERE) == 32 + 1024 - 1
@@ -125,13 +125,13 @@ def test_repeats_narrow_the_window_and_acknowledgements_widen_it_again() -> None
     sender.delivery.tick(0.208)
     assert len(sender.sent) == 24  # the window is 4 from now on
     for seqid in range(4):
-        sender.delivery.acknowledged(HERE, seqid, 1, 0.21)
+        sender.delivery.acknowledged(HERE, [seqid], 1, 0.21)
     assert len(sender.sent) == 24
     for seqid in range(4, 8):
-        sender.delivery.acknowledged(HERE, seqid, 1, 0.22)
+        sender.delivery.acknowledged(HERE, [seqid], 1, 0.22)
     assert [packet.seqid for packet in sender.sent[24:]] == [8, 9, 10, 11]
     for seqid in range(8, 40):
-        assert sender.delivery.acknowledged(HERE, seqid, 1, 0.23)
+        assert sender.delivery.acknowledged(HERE, [seqid], 1, 0.23)
         under_way = len(sender.sent) - 16 - (seqid + 1)
         assert under_way <= 8
     assert len(sender.told) == 40
@@ -145,7 +145,7 @@ def test_a_window_never_closes() -> None:
         deadline = sender.delivery.deadline
         assert deadline is not None
         sender.delivery.tick(deadline)
-    assert sender.delivery.acknowledged(HERE, 0, 1, 0.5)
-    assert sender.delivery.acknowledged(HERE, 1, 1, 0.5)
+    assert sender.delivery.acknowledged(HERE, [0], 1, 0.5)
+    assert sender.delivery.acknowledged(HERE, [1], 1, 0.5)
     assert sender.sent[-1].seqid == 2
     assert sender.delivery.room(HERE) == 2 + 1024 - 2

@@ -11,7 +11,7 @@ class Receiver:
 
     def __init__(self, limits: DuplicateLimits | None = None) -> None:
         self.sent: list[Packet] = []
-        self.duplicates = Duplicates(limits or DuplicateLimits(), self.sent.append)
+        self.duplicates = Duplicates(limits or DuplicateLimits(), self.sent.extend)
 
     def hear(
         self, seqid: int, source: bytes = HERE, data: bytes = b"", now: float = 0.0

@@ -12,6 +12,7 @@ from rookery.crow.events import (
     NodeRefused,
     Ticket,
     Undelivered,
+    transmits,
 )
 from rookery.crow.node import DYNAMIC_MIN, Alarm, NodeLimits, Nodes
 from rookery.errors import CongestionError, UsageError
@@ -340,10 +341,10 @@ def test_acknowledgements_come_before_what_their_messages_lead_to(station: Stati
         packet = Packet(NODE, False, station.hop, 0, seqid, 1, 100, data)
         nodes.tower.received(packet, sender[::-1], 0.0)
     assert nodes.take_notices(0.0, 3) == []
-    first = nodes.tower.take_transmissions()
+    first = transmits(nodes.tower.take_transmissions())
     assert [each.packet.is_ack for each in first] == [True] * 4 + [False] * 3
     assert nodes.is_behind
     assert nodes.take_notices(0.0, 3) == []
-    (last,) = nodes.tower.take_transmissions()
+    (last,) = transmits(nodes.tower.take_transmissions())
     assert not last.packet.is_ack
     assert not nodes.is_behind

@@ -64,6 +64,9 @@ class _Flow:
         self.window = window
         self.narrow_until = 0.0  # one crowd of repeats narrows the window once
 
+    def __len__(self) -> int:
+        return len(self.unacked) + len(self.queue)
+
     def widen(self, window_max: int) -> None:
         """Something was acknowledged soon enough."""
         self.window = min(self.window + 1 / self.window, window_max)
@@ -78,16 +81,17 @@ class _Flow:
 class Delivery:
     """The sending side of QoS 1 and 2."""
 
-    __slots__ = ("_emit", "_flows", "_limits", "_seqids", "_timers", "_transmit")
+    __slots__ = ("_emit", "_flows", "_limits", "_room_max", "_seqids", "_timers", "_transmit")
 
     def __init__(
         self,
         limits: DeliveryLimits,
         seqids: Seqids,
         emit: Emit,
-        transmit: Callable[[Packet], None],
+        transmit: Callable[[list[Packet]], None],
     ) -> None:
         self._limits = limits
+        self._room_max = limits.unacked_max + limits.queued_max  # per address
         self._seqids = seqids
         self._emit = emit
         self._transmit = transmit
@@ -96,7 +100,7 @@ class Delivery:
 
     def __len__(self) -> int:
         """Messages without an outcome yet."""
-        return sum(len(flow.unacked) + len(flow.queue) for flow in self._flows.values())
+        return sum(map(len, self._flows.values()))
 
     @property
     def deadline(self) -> float | None:
@@ -106,10 +110,8 @@ class Delivery:
         """How many messages would be taken now."""
         flow = self._flows.get(address)
         if flow is not None:
-            return self._room(flow)
-        if len(self._flows) >= self._limits.addresses_max:
-            return 0
-        return self._limits.unacked_max + self._limits.queued_max
+            return self._room_max - len(flow)
+        return self._room_max if len(self._flows) < self._limits.addresses_max else 0
 
     def submit(
         self,
@@ -131,27 +133,30 @@ class Delivery:
             flow = self._flows[address] = _Flow(self._limits.unacked_max)
         unsent = _Unsent(ticket, type, data, qos, ackquant_ms, seqid)
         if len(flow.unacked) + 1 <= flow.window:
-            self._send(flow, address, unsent, now)
-        elif self._room(flow) > 0:
+            self._send(flow, address, [unsent], now)
+        elif len(flow) < self._room_max:
             flow.queue.append(unsent)
         else:
             raise CongestionError(f"{len(flow.queue)} packets wait for {address.hex()}")
 
-    def acknowledged(self, address: bytes, seqid: int, qos: int, now: float) -> bool:
-        """An acknowledgement came from the address; False when nothing waited for it."""
+    def acknowledged(self, address: bytes, seqids: list[int], qos: int, now: float) -> int:
+        """Acknowledgements came from the address; for how many of them something waited."""
         flow = self._flows.get(address)
         if flow is None:
-            return False
-        unacked = flow.unacked.get(seqid)
-        if unacked is None or unacked.packet.qos != qos:
-            return False
-        unacked.due = None
-        if flow.window < self._limits.unacked_max and unacked.repeats_left >= _PATIENT:
-            flow.widen(self._limits.unacked_max)
-        self._emit(Delivered(unacked.ticket))
-        del flow.unacked[seqid]
+            return 0
+        known, waiting, window_max = 0, flow.unacked, self._limits.unacked_max
+        for seqid in seqids:
+            unacked = waiting.get(seqid)
+            if unacked is None or unacked.packet.qos != qos:
+                continue
+            del waiting[seqid]
+            known += 1
+            unacked.due = None
+            if flow.window < window_max and unacked.repeats_left >= _PATIENT:
+                flow.widen(window_max)
+            self._emit(Delivered(unacked.ticket))
         self._proceed(flow, address, now)
-        return True
+        return known
 
     def tick(self, now: float) -> None:
         for unacked in self._timers.take_due(now):
@@ -160,7 +165,7 @@ class Delivery:
                 if unacked.repeats_left < _PATIENT:
                     flow = self._flows[unacked.packet.address]
                     flow.narrow(self._window_min, unacked.timer_s, now)
-                self._transmit(unacked.packet)
+                self._transmit([unacked.packet])
                 self._timers.wait(unacked, unacked.timer_s, now)
             else:
                 self._emit(Undelivered(unacked.ticket, "no acknowledgement"))
@@ -169,34 +174,34 @@ class Delivery:
                 del flow.unacked[packet.seqid]
                 self._proceed(flow, packet.address, now)
 
-    def _send(self, flow: _Flow, address: bytes, unsent: _Unsent, now: float) -> None:
-        if unsent.seqid is not None and unsent.seqid not in flow.unacked:
-            seqid = unsent.seqid
-        elif unsent.qos == 1:
-            seqid = self._seqids.take_free(flow.unacked)
-        else:
-            seqid = self._seqids.take_unspent(address, flow.unacked, now)
-        packet = Packet(
-            unsent.type, False, address, 0, seqid, unsent.qos, unsent.ackquant_ms, unsent.data
-        )
-        wait_s = timer_s(unsent.ackquant_ms)
-        unacked = flow.unacked[seqid] = _Unacked(packet, unsent.ticket, wait_s)
-        self._transmit(packet)
-        self._timers.wait(unacked, wait_s, now)
+    def _send(self, flow: _Flow, address: bytes, leaving: list[_Unsent], now: float) -> None:
+        packets = []
+        for unsent in leaving:
+            if unsent.seqid is not None and unsent.seqid not in flow.unacked:
+                seqid = unsent.seqid
+            elif unsent.qos == 1:
+                seqid = self._seqids.take_free(flow.unacked)
+            else:
+                seqid = self._seqids.take_unspent(address, flow.unacked, now)
+            packet = Packet(
+                unsent.type, False, address, 0, seqid, unsent.qos, unsent.ackquant_ms, unsent.data
+            )
+            packets.append(packet)
+            wait_s = timer_s(unsent.ackquant_ms)
+            unacked = flow.unacked[seqid] = _Unacked(packet, unsent.ticket, wait_s)
+            self._timers.wait(unacked, wait_s, now)
+        self._transmit(packets)
 
     def _proceed(self, flow: _Flow, address: bytes, now: float) -> None:
         """Something has an outcome: the next in the queue may leave."""
-        queue, unacked = flow.queue, flow.unacked
-        while queue and len(unacked) + 1 <= flow.window:
-            self._send(flow, address, queue.popleft(), now)
-        if not unacked:
+        queue, room = flow.queue, int(flow.window) - len(flow.unacked)
+        if queue and room > 0:
+            leaving = [queue.popleft() for _ in range(min(room, len(queue)))]
+            self._send(flow, address, leaving, now)
+        elif not flow.unacked:
             del self._flows[address]
 
     @property
     def _window_min(self) -> float:
         """Radio links lose packets all day; only so much of the window is theirs to take."""
         return max(self._limits.unacked_max / _NARROWEST, 1.0)
-
-    def _room(self, flow: _Flow) -> int:
-        limits = self._limits
-        return limits.unacked_max + limits.queued_max - len(flow.unacked) - len(flow.queue)

@@ -68,7 +68,7 @@ class Duplicates:
 
     __slots__ = ("_count", "_greedy", "_limits", "_sources", "_timers", "_transmit")
 
-    def __init__(self, limits: DuplicateLimits, transmit: Callable[[Packet], None]) -> None:
+    def __init__(self, limits: DuplicateLimits, transmit: Callable[[list[Packet]], None]) -> None:
         self._limits = limits
         self._transmit = transmit
         self._sources: dict[bytes, _Source] = {}
@@ -92,7 +92,7 @@ class Duplicates:
         if not is_copy and not self._has_room(source_address):
             return Verdict.UNWELCOME
         ack = Packet(ACK21, True, source_address, 0, packet.seqid, 0, packet.ackquant_ms, b"")
-        self._transmit(ack)
+        self._transmit([ack])
         if is_copy:
             return Verdict.COPY
         self._remember(source_address, key, ack, now)
@@ -113,7 +113,7 @@ class Duplicates:
                 self._forget(seen)
             elif seen.repeats_left:
                 seen.repeats_left -= 1
-                self._transmit(seen.ack)
+                self._transmit([seen.ack])
                 self._timers.wait(seen, seen.ack.timer_s, now)
             else:
                 self._settle(seen, now)

@@ -1,5 +1,6 @@
 """What the crow core tells its shell. Facts are past tense, `Transmit` is the one order."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NewType
 
 import msgspec
@@ -20,6 +21,15 @@ class Transmit(msgspec.Struct, frozen=True, gc=False):
 
     gate: int
     packet: Packet
+
+
+# Packets through one gate, in order; what the shell of a busy tower takes instead.
+Transmissions = tuple[int, list[Packet]]
+
+
+def transmits(all_gates: Iterable[Transmissions]) -> list[Transmit]:
+    """The same, one by one."""
+    return [Transmit(gate, packet) for gate, packets in all_gates for packet in packets]
 
 
 class Arrived(msgspec.Struct, frozen=True, gc=False):

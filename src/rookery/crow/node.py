@@ -171,7 +171,7 @@ class Nodes:
     def take(self, now: float) -> list[Event]:
         """What happened since the last call, the tower's events and transmissions included."""
         notices = self.take_notices(now)
-        return [*self.tower.take_transmissions(), *notices]
+        return [*self.tower.take(), *notices]
 
     def take_notices(self, now: float, handled_max: int | None = None) -> list[Notice]:
         """Everything but transmissions, which the tower has.

@@ -11,7 +11,6 @@ not carry is counted in `dropped`, by reason.
 """
 
 from collections import Counter
-from collections.abc import Iterable
 
 import msgspec
 
@@ -23,8 +22,9 @@ from rookery.crow.events import (
     Ticket,
     TowerEvent,
     TowerNotice,
-    Transmit,
+    Transmissions,
     Undelivered,
+    transmits,
 )
 from rookery.crow.recent import Recent
 from rookery.crow.seqids import Seqids
@@ -64,8 +64,9 @@ class Tower:
         self.gates: set[int] = set()
         self.forwards = forwards  # whether packets of others may pass through
         self.dropped: Counter[str] = Counter()
-        self._answers: list[Transmit] = []  # acknowledgements, ours and those passing through
-        self._transmissions: list[Transmit] = []
+        # By gate: acknowledgements, ours and those passing through, and everything else.
+        self._answers: dict[int, list[Packet]] = {}
+        self._transmissions: dict[int, list[Packet]] = {}
         self._notices: list[TowerNotice] = []
         self._tickets = 0
         self._seqids = Seqids(random)
@@ -109,7 +110,7 @@ class Tower:
             self._notices.append(Undelivered(ticket, f"there is no gate {address[0]}"))
         elif qos == 0:
             packet = Packet(type, False, address, 0, self._seqids.take(), 0, ackquant_ms, data)
-            self._transmissions.append(Transmit(address[0], packet))
+            self._transmit([packet])
         else:
             self._delivery.submit(
                 ticket, address, data, now, type=type, qos=qos, ackquant_ms=ackquant_ms, seqid=seqid
@@ -131,26 +132,24 @@ class Tower:
 
     def received(self, packet: Packet, way_back: bytes, now: float) -> None:
         """A packet from a gate, which says how an answer would come back to its sender."""
-        self.received_all((packet,), way_back, now)
+        self.received_all([packet], way_back, now)
 
-    def received_all(self, packets: Iterable[Packet], way_back: bytes, now: float) -> None:
+    def received_all(self, packets: list[Packet], way_back: bytes, now: float) -> None:
         """Packets that came the same way at the same time."""
         assert way_back, "a hop that uses nothing up could be made for ever"
         hop_size, neighbour = len(way_back), way_back[::-1]
+        direct = [each for each in packets if not each.stage and len(each.address) == hop_size]
+        if direct:
+            self._ended(direct, neighbour, now)
+        if len(direct) == len(packets):  # as good as always
+            return
         for packet in packets:
             stage = packet.stage
             if stage + hop_size != len(packet.address):
                 self._forward(packet, way_back)
-                continue
-            # At the end nobody needs the packet with its way back written, but only that way.
-            source = neighbour + packet.address[:stage][::-1] if stage else neighbour
-            if packet.is_ack:
-                self._acknowledged(packet, source, now)
-            elif packet.qos == 1:
-                self._answer(ACK, packet, source)
-                self._notices.append(Arrived(packet, source))
-            else:
-                self._arrived(packet, source, now)
+            elif stage:
+                # Nobody needs the packet with its way back written any more, but only that way.
+                self._ended([packet], neighbour + packet.address[:stage][::-1], now)
 
     @property
     def deadline(self) -> float | None:
@@ -166,13 +165,14 @@ class Tower:
 
     def take(self) -> list[TowerEvent]:
         """What to transmit and what happened since the last call, either in order."""
-        return [*self.take_transmissions(), *self.take_notices()]
+        return [*transmits(self.take_transmissions()), *self.take_notices()]
 
-    def take_transmissions(self) -> list[Transmit]:
+    def take_transmissions(self) -> list[Transmissions]:
         """Acknowledgements first: they end repeats, and packets of one size leave together."""
-        transmissions = self._answers + self._transmissions
-        self._answers.clear()
-        self._transmissions.clear()
+        if not (self._answers or self._transmissions):
+            return []
+        transmissions = [*self._answers.items(), *self._transmissions.items()]
+        self._answers, self._transmissions = {}, {}
         return transmissions
 
     def take_notices(self) -> list[TowerNotice]:
@@ -203,24 +203,46 @@ class Tower:
             self.dropped["hop over the address"] += 1
             return
         if self.forwards:
-            self._transmit(packet)
+            self._transmit([packet])
         else:
             self.dropped["forwarding is off"] += 1
 
-    def _acknowledged(self, ack: Packet, return_address: bytes, now: float) -> None:
-        if ack.type == ACK:
-            known = self._delivery.acknowledged(return_address, ack.seqid, 1, now)
-        elif ack.type == ACK21:
+    def _ended(self, packets: list[Packet], source: bytes, now: float) -> None:
+        """Packets from one source came to the end of their route."""
+        answered: list[Packet] = []
+        acks: dict[int, list[Packet]] = {}
+        tell = self._notices.append
+        for packet in packets:
+            if packet.is_ack:
+                acks.setdefault(packet.type, []).append(packet)
+            elif packet.qos == 1:
+                answered.append(packet)
+                tell(Arrived(packet, source))
+            else:
+                self._arrived(packet, source, now)
+        if answered:
+            self._answer(ACK, answered, source)
+        for ack_type, of_type in acks.items():
+            self._acknowledged(ack_type, of_type, source, now)
+
+    def _acknowledged(
+        self, ack_type: int, acks: list[Packet], return_address: bytes, now: float
+    ) -> None:
+        seqids = [ack.seqid for ack in acks]
+        if ack_type == ACK:
+            known = self._delivery.acknowledged(return_address, seqids, 1, now)
+        elif ack_type == ACK21:
             # Always, or a peer that missed the first one would repeat itself to the end.
-            self._answer(ACK22, ack, return_address)
-            known = self._delivery.acknowledged(return_address, ack.seqid, 2, now)
-        elif ack.type == ACK22:
-            known = self._duplicates.confirmed(return_address, ack.seqid, now)
+            self._answer(ACK22, acks, return_address)
+            known = self._delivery.acknowledged(return_address, seqids, 2, now)
+        elif ack_type == ACK22:
+            confirmed = self._duplicates.confirmed
+            known = sum(confirmed(return_address, seqid, now) for seqid in seqids)
         else:
-            self.dropped["unknown acknowledgement"] += 1
+            self.dropped["unknown acknowledgement"] += len(acks)
             return
-        if not known:
-            self.dropped["late acknowledgement"] += 1
+        if known < len(acks):
+            self.dropped["late acknowledgement"] += len(acks) - known
 
     def _arrived(self, packet: Packet, source: bytes, now: float) -> None:
         """One that must not be handed on twice."""
@@ -237,16 +259,23 @@ class Tower:
         else:
             self.dropped["copy" if verdict is Verdict.COPY else "memory full"] += 1
 
-    def _answer(self, ack_type: int, packet: Packet, return_address: bytes) -> None:
+    def _answer(self, ack_type: int, packets: list[Packet], return_address: bytes) -> None:
         self._transmit(
-            Packet(ack_type, True, return_address, 0, packet.seqid, 0, packet.ackquant_ms, b"")
+            [
+                Packet(ack_type, True, return_address, 0, packet.seqid, 0, packet.ackquant_ms, b"")
+                for packet in packets
+            ]
         )
 
-    def _transmit(self, packet: Packet) -> None:
-        gate = packet.address[packet.stage]
+    def _transmit(self, packets: list[Packet]) -> None:
+        """Packets that go the same way, either all acknowledgements or none."""
+        first = packets[0]
+        gate = first.address[first.stage]
         if gate not in self.gates:
-            self.dropped["unknown gate"] += 1
-        elif packet.is_ack:
-            self._answers.append(Transmit(gate, packet))
+            self.dropped["unknown gate"] += len(packets)
+            return
+        waiting = self._answers if first.is_ack else self._transmissions
+        if gate in waiting:
+            waiting[gate] += packets
         else:
-            self._transmissions.append(Transmit(gate, packet))
+            waiting[gate] = packets

@@ -39,6 +39,11 @@ HEADER_SIZE_V0 = _V0.size
 
 _CODE_MAX = 0x3F
 
+# What a byte of the v1 header says, read once for every value it can have.
+_FLAGS = tuple((byte >> 5, byte & 1 == 1) for byte in range(256))
+_QUALITIES = tuple((byte & 3, 10 * (byte >> 2) + 4) for byte in range(256))
+_unpack_v1, _pack_v1 = _V1.unpack_from, _V1.pack
+
 
 @lru_cache(maxsize=1024)
 def timer_s(ackquant_ms: int) -> float:
@@ -98,7 +103,7 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
         if self.qos > QOS_MAX or self.stage > address_size:
             raise UsageError(self._complaint())
         try:
-            header = _V1.pack(
+            header = _pack_v1(
                 self.type << 5 | self.is_ack,
                 HEADER_SIZE + address_size + len(data),
                 address_size,
@@ -135,22 +140,17 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
 
         `ackquant_ms` is what the time code stands for, so it survives being written again.
         """
-        if len(data) < HEADER_SIZE:
-            raise DecodeError(f"{len(data)} bytes cannot be a packet")
-        flags, size, address_size, stage, seqid, quality = _V1.unpack_from(data)
+        try:
+            flags, size, address_size, stage, seqid, quality = _unpack_v1(data)
+        except struct.error:
+            raise DecodeError(f"{len(data)} bytes cannot be a packet") from None
         body = HEADER_SIZE + address_size
-        qos = quality & 3
+        qos, ackquant_ms = _QUALITIES[quality]
         if size != len(data) or body > size or stage > address_size or qos > QOS_MAX:
             raise DecodeError(_fault(len(data), size, body, stage, address_size))
+        type_, is_ack = _FLAGS[flags]
         return cls(
-            flags >> 5,
-            flags & 1 == 1,
-            data[HEADER_SIZE:body],
-            stage,
-            seqid,
-            qos,
-            10 * (quality >> 2) + 4,
-            data[body:],
+            type_, is_ack, data[HEADER_SIZE:body], stage, seqid, qos, ackquant_ms, data[body:]
         )
 
     @classmethod

@@ -10,7 +10,7 @@ from tests.runtime.recorder import PATIENCE_S
 class CrowRecorder:
     def __init__(self) -> None:
         self.arrivals: list[tuple[Packet, bytes]] = []
-        self.drains = 0
+        self.drains: list[int] = []  # after how many arrivals
         self._happened = asyncio.Event()
 
     def received(self, packets: list[Packet], way_back: bytes) -> None:
@@ -18,7 +18,7 @@ class CrowRecorder:
         self._happened.set()
 
     def drained(self, *, is_more: bool = False) -> None:
-        self.drains += 1
+        self.drains.append(len(self.arrivals))
         self._happened.set()
 
     @property

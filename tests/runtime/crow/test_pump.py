@@ -24,8 +24,8 @@ class Bench:
         self.nodes = Nodes(tower)
         self.pump = CrowPump(self.nodes, lambda: self.now, {12: self._send}, self.told.extend)
 
-    def _send(self, packet: Packet) -> None:
-        self.sent.append(packet)
+    def _send(self, packets: list[Packet]) -> None:
+        self.sent += packets
         if len(self.sent) > 1:
             self.repeated.set()
 

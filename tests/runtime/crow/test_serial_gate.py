@@ -83,7 +83,7 @@ async def test_half_a_frame_from_before_an_unplugging_spoils_nothing(
     wire.write(frame)
     await recorder.arrival(1)
     wire.write(frame[:9])
-    await eventually(lambda: recorder.drains == 2)
+    await eventually(lambda: len(recorder.drains) == 2)
     wire.unplug()
     await eventually(lambda: not gate.is_plugged)
     gate.send(packet(b"\x2a"))

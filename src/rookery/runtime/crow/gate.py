@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from ipaddress import IPv4Network, ip_address
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from rookery.errors import DecodeError, UsageError
 from rookery.wire.crow_packet import Packet
@@ -46,6 +46,26 @@ class CrowGate(Protocol):
         """Send one packet or drop it; never waits, never raises for the medium's sake."""
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class BatchGate(CrowGate, Protocol):
+    """One that sends many packets with less effort than one at a time."""
+
+    def send_all(self, packets: list[Packet]) -> None:
+        """As `send` does each, in order for every neighbour."""
+
+
+def sender(gate: CrowGate) -> Callable[[list[Packet]], None]:
+    """How many packets go through this gate."""
+    if isinstance(gate, BatchGate):
+        return gate.send_all
+
+    def send_each(packets: list[Packet]) -> None:
+        for packet in packets:
+            gate.send(packet)
+
+    return send_each
 
 
 class Drop(StrEnum):
@@ -119,6 +139,13 @@ class Threshold:
         except UsageError:  # forwarded from a line that knows more types
             self.drop(Drop.UNFIT)
             return None
+
+    def leave_all(self, packets: list[Packet]) -> list[bytes]:
+        """The bytes of every packet that this header can hold."""
+        try:
+            return list(map(self._serialize, packets))
+        except UsageError:
+            return [data for data in map(self.leave, packets) if data is not None]
 
     def sent(self, size: int, count: int = 1) -> None:
         self.counters.packets_out += count

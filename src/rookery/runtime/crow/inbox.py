@@ -27,8 +27,12 @@ class Inbox(Generic[Item]):
         self._waiters: list[asyncio.Future[None]] = []
 
     def put(self, item: Item, size: int) -> None:
-        self._items.append((item, size))
-        self._size += size
+        self.put_all([item], [size])
+
+    def put_all(self, items: list[Item], sizes: list[int]) -> None:
+        """As `put` does each."""
+        self._items.extend(zip(items, sizes, strict=True))
+        self._size += sum(sizes)
         if len(self._items) >= MESSAGES_MAX or self._size >= SIZE_MAX:
             self._full.add(self._key)
         if self._waiters:

@@ -20,7 +20,7 @@ class CrowPump:
         self,
         nodes: Nodes,
         clock: Callable[[], float],
-        senders: Mapping[int, Callable[[Packet], None]],
+        senders: Mapping[int, Callable[[list[Packet]], None]],
         carry_out: Callable[[list[Notice]], None],
     ) -> None:
         """`senders` are for transmissions, by gate; `carry_out` is for everything else."""
@@ -46,8 +46,8 @@ class CrowPump:
         try:
             while not nodes.is_quiet:
                 notices = nodes.take_notices(self._now(), HANDLED_MAX)
-                for transmission in nodes.tower.take_transmissions():
-                    senders[transmission.gate](transmission.packet)
+                for gate, packets in nodes.tower.take_transmissions():
+                    senders[gate](packets)
                 carry_out(notices)
         finally:
             self._is_running = False

@@ -33,7 +33,7 @@ from rookery.errors import UnreachableError, UsageError
 from rookery.identity.cipher_set import RandomBytes
 from rookery.runtime.crow.channel import ChannelHandler, Channels, CrowChannel
 from rookery.runtime.crow.client import CrowClient, Subscription
-from rookery.runtime.crow.gate import CrowGate
+from rookery.runtime.crow.gate import CrowGate, sender
 from rookery.runtime.crow.inbox import Inbox
 from rookery.runtime.crow.node import CrowNode, route_of
 from rookery.runtime.crow.outcome import SENT, Outcome, Outcomes
@@ -72,7 +72,7 @@ class CrowTower:
         self._queries = CrowQueries(self)
         self._clients: dict[bytes, CrowClient] = {}
         self._handlers: list[NoticeHandler] = []
-        self._senders: dict[int, Callable[[Packet], None]] = {}
+        self._senders: dict[int, Callable[[list[Packet]], None]] = {}
         self._pump = CrowPump(self.nodes, clock, self._senders, self._carry_out)
         self._is_closed = False
 
@@ -214,7 +214,7 @@ class CrowTower:
         if gate.id in self._gates:
             raise UsageError(f"there is a gate {gate.id} already")
         self._gates[gate.id] = gate
-        self._senders[gate.id] = gate.send
+        self._senders[gate.id] = sender(gate)
         self._core.gates.add(gate.id)
 
     def received(self, packets: list[Packet], way_back: bytes) -> None:
@@ -287,16 +287,19 @@ class CrowTower:
                 self.outcomes.forget(ticket)
 
     def _carry_out(self, notices: list[Notice]) -> None:
-        handlers, arrived, outcome = self._handlers, self._inbox.put, self.outcomes.tell
+        handlers, outcome = self._handlers, self.outcomes.tell
+        arrived: list[Arrived] = []
         for notice in notices:
             if handlers and self._is_handled(notice):
                 continue
             if isinstance(notice, Arrived):  # nearly all are one of these two
-                arrived(notice, len(notice.packet.data))
+                arrived.append(notice)
             elif isinstance(notice, Delivered):
                 outcome(notice.ticket, None)
             else:
                 self._carry_out_other(notice)
+        if arrived:
+            self._inbox.put_all(arrived, [len(each.packet.data) for each in arrived])
 
     def _is_handled(self, notice: Notice) -> bool:
         now = self.now()

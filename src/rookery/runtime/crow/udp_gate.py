@@ -78,22 +78,37 @@ class CrowUdpGate:
         return self._threshold.counters
 
     def send(self, packet: Packet) -> None:
-        start = packet.stage + 1
-        argument = packet.address[start : start + _ARGUMENT_SIZE]
-        target = self._targets.get(argument) or self._target(argument)
-        if target is None:
-            self._threshold.drop(Drop.DENIED if len(argument) == _ARGUMENT_SIZE else Drop.UNFIT)
-            return
-        datagram = self._threshold.leave(packet)
-        if datagram is None:
-            return
-        if len(datagram) > DATAGRAM_SIZE_MAX:
-            self._threshold.drop(Drop.UNFIT)
-        elif not self._socket.send(datagram, target):
-            self._threshold.drop(Drop.FULL)
+        self.send_all([packet])
+
+    def send_all(self, packets: list[Packet]) -> None:
+        neighbours: dict[bytes, list[Packet]] = {}
+        for packet in packets:
+            start = packet.stage + 1
+            argument = packet.address[start : start + _ARGUMENT_SIZE]
+            if argument in neighbours:
+                neighbours[argument].append(packet)
+            else:
+                neighbours[argument] = [packet]
+        for argument, its_packets in neighbours.items():
+            self._send(argument, its_packets)
 
     async def close(self) -> None:
         self._socket.close()
+
+    def _send(self, argument: bytes, packets: list[Packet]) -> None:
+        threshold = self._threshold
+        target = self._targets.get(argument) or self._target(argument)
+        if target is None:
+            reason = Drop.DENIED if len(argument) == _ARGUMENT_SIZE else Drop.UNFIT
+            threshold.drop(reason, len(packets))
+            return
+        datagrams = threshold.leave_all(packets)
+        if datagrams and max(map(len, datagrams)) > DATAGRAM_SIZE_MAX:
+            threshold.drop(Drop.UNFIT, sum(len(each) > DATAGRAM_SIZE_MAX for each in datagrams))
+            datagrams = [each for each in datagrams if len(each) <= DATAGRAM_SIZE_MAX]
+        left_over = len(datagrams) - self._socket.send_all(datagrams, target)
+        if left_over:
+            threshold.drop(Drop.FULL, left_over)
 
     # What the socket reports.
 
