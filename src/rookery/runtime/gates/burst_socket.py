@@ -64,6 +64,7 @@ class BurstSocket:
         self._buffer = memoryview(bytearray(_READ_SIZE))
         self._sends_runs = enable(sock)
         self._answered_max = answered_max
+        self._unanswered = 0
         self._flush_at = BATCH_MAX
         self._flush_due = False
         self._is_blocked = False  # the socket takes no more for now
@@ -73,20 +74,27 @@ class BurstSocket:
 
     def send(self, datagram: bytes, target: SocketAddress) -> bool:
         """Send before this turn of the loop ends; False when there is no room."""
-        if self._is_closed or self._queued >= QUEUE_MAX:
-            return False
-        self._queued += 1
-        if target != self._last_target:
-            self._last, self._last_target = [], target
-            self._queue.append((target, self._last))
-        self._last.append(datagram)
-        if self._queued >= self._flush_at:
-            if not self._is_blocked:
-                self._flush()
-        elif not self._flush_due:
-            self._flush_due = True
-            self._loop.call_soon(self._flush)
-        return True
+        return self.send_all([datagram], target) == 1
+
+    def send_all(self, datagrams: list[bytes], target: SocketAddress) -> int:
+        """Send these before this turn of the loop ends; for how many of them there is room."""
+        taken = 0
+        while taken < len(datagrams) and self._queued < QUEUE_MAX and not self._is_closed:
+            portion = datagrams[taken : taken + min(BATCH_MAX, QUEUE_MAX - self._queued)]
+            taken += len(portion)
+            self._queued += len(portion)
+            if target == self._last_target:
+                self._last += portion
+            else:
+                self._last, self._last_target = portion, target
+                self._queue.append((target, portion))
+            if self._queued >= self._flush_at:
+                if not self._is_blocked:
+                    self._flush()
+            elif not self._flush_due:
+                self._flush_due = True
+                self._loop.call_soon(self._flush)
+        return taken
 
     def broadcast(self, datagram: bytes, target: SocketAddress) -> None:
         """Send one now, also to a broadcast address, which `send` never does."""
@@ -116,7 +124,7 @@ class BurstSocket:
 
     def _readable(self) -> None:
         read, buffer = self._socket.recvmsg_into, [self._buffer]
-        count = unanswered = 0
+        count = 0
         self._flush_at, self._flush_due = self._answered_max, True  # at the end
         try:
             while count < BATCH_MAX and not self._is_closed:
@@ -127,19 +135,29 @@ class BurstSocket:
                 except OSError:  # an earlier datagram could not be delivered, says ICMP
                     count += 1
                     continue
-                if unanswered >= self._answered_max:
-                    unanswered = 0
+                if self._unanswered >= self._answered_max:
                     self._answer(is_behind=True)
                 datagrams = self._cut(size, segment_size(ancillary, size))
-                self._user.datagrams_received(datagrams, address)
                 count += len(datagrams)
-                unanswered += len(datagrams)
+                self._pass_on(datagrams, address)
         finally:
             self._flush_at = BATCH_MAX
             self._answer(is_behind=count >= BATCH_MAX)
 
+    def _pass_on(self, datagrams: list[bytes], address: SocketAddress) -> None:
+        """Portion by portion, so that the sender has answers to work on before the last one."""
+        portion_max = self._answered_max
+        for start in range(0, len(datagrams), portion_max):
+            if start:
+                self._answer(is_behind=True)
+            if self._is_closed:
+                return
+            portion = datagrams[start : start + portion_max]
+            self._user.datagrams_received(portion, address)
+            self._unanswered += len(portion)
+
     def _answer(self, *, is_behind: bool) -> None:
-        self.is_behind = is_behind
+        self.is_behind, self._unanswered = is_behind, 0
         self._user.drained()
         self._flush()
 
