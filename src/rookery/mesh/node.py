@@ -55,6 +55,7 @@ LINKS_MAX = 256
 
 _MEMBERS_S = 1.0  # how often certificates are looked at
 _COSTS_S = 1.0  # how often costs are, while nothing happens
+_GRAIN_S = 0.002  # so exactly are deadlines known while packets come and go
 _DATAGRAM = bytes([DATAGRAM])
 _BEATS = (PING, PONG, BESIDE)
 
@@ -134,7 +135,8 @@ class Node:
         )
         self.refused = Refusals()
         self._endpoint = endpoint
-        self._members_at = self._costs_at = now
+        self._members_at = self._costs_at = self._others_at = self._now = now
+        self._asked_at = float("-inf")
         endpoint.frame_reader = self.frame_received
         endpoint.may_open = self._may_open
         endpoint.streams_first = True
@@ -294,7 +296,16 @@ class Node:
 
     @property
     def deadline(self) -> float | None:
-        """When `tick` has something to do."""
+        """When `tick` has something to do, as of the last `flush`."""
+        # Packets follow each other more closely than it is worth asking everybody each time.
+        soonest = min(self._others_at, self._asked_at + _GRAIN_S)
+        if self._now >= soonest:
+            self._asked_at = self._now
+            soonest = self._others_at = self._ask_others()
+        tunnels_at = self.tunnelling.deadline
+        return soonest if tunnels_at is None else min(soonest, tunnels_at)
+
+    def _ask_others(self) -> float:
         times = (
             self.neighbourhood.deadline,
             self.flooding.deadline,
@@ -302,7 +313,6 @@ class Node:
             self.publisher.deadline,
             self.transit.deadline,
             self.linking.deadline,
-            self.tunnelling.deadline,
             self._members_at,
             self._costs_at,
         )
@@ -321,6 +331,7 @@ class Node:
 
     def flush(self, now: float) -> None:
         """Draw conclusions from what has changed, and send what has gathered."""
+        self._now = now
         if self.database.outdone is not None:
             self.publisher.outdo(self.database.outdone, now)
         due_at = min(self._costs_at, self.publisher.deadline or self._costs_at)

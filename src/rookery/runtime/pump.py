@@ -68,14 +68,19 @@ class Pump:
             link.touch(channel)
             self._core.touch(link)
         now = self._now()
-        resident = self.resident
         self._flush(now)
         while events := self._core.take():
+            is_news = False
             for event in events:
                 self._carry_out(event)
-                if resident is not None and type(event) is not Transmit:
-                    resident.handle(event, now)
-            self._flush(now)
+                if type(event) is not Transmit:
+                    is_news = True
+                    if self.resident is not None:
+                        self.resident.handle(event, now)
+            if is_news:
+                self._flush(now)
+            else:  # what was sent over a route may have to be bridged
+                self._core.flush(now)
         self._rearm()
 
     def close(self) -> None:
