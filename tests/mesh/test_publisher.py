@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from rookery.identity import signing
 from rookery.mesh.database import Database, Verdict
-from rookery.mesh.publisher import LIFETIME_S, NOISE_US, Publisher, quantised, steps
+from rookery.mesh.publisher import (
+    GATHER_S,
+    LIFETIME_S,
+    NOISE_US,
+    Publisher,
+    quantised,
+    steps,
+)
 from rookery.wire.node_id import NodeId
 from rookery.wire.path import NetPath
 from rookery.wire.record import COST_MAX, LINKS_MAX, PATHS_MAX, Record, RecordLink
@@ -96,10 +103,10 @@ def up(cost: int, by: int) -> int:
     return round((quantised(cost) + NOISE_US) * 1.125**by - NOISE_US)
 
 
-def test_the_first_record_tells_all_at_once() -> None:
-    office = Office({B: 200_000, A: 100_000})
-    record = office.look()
-    assert record is not None
+def test_the_first_record_tells_all_that_came_up_within_a_moment() -> None:
+    office = Office()
+    assert office.run(0.1, {B: 200_000}) == []
+    [record] = office.run(0.11, {B: 200_000, A: 100_000})
     assert (record.origin, record.version, record.made_s) == (OWN.node, (1, 1), NOW_S)
     assert (record.lifetime_s, record.roles, record.area) == (LIFETIME_S, 1, 0)
     assert (record.paths, record.services) == ((PATH,), ("exit",))
@@ -109,7 +116,7 @@ def test_the_first_record_tells_all_at_once() -> None:
 
 def test_others_believe_it() -> None:
     office = Office({A: 100_000})
-    data = office.publisher.update([RecordLink(A, 0, 100_000)], [PATH], 100.0, NOW_S)
+    data = office.publisher.update([RecordLink(A, 0, 100_000)], [PATH], 101.0, NOW_S)
     assert data is not None
     assert Database(membership(OTHER, OWN)).offer(data, 0.0, NOW_S) is Verdict.NEW
 
@@ -187,11 +194,42 @@ def test_a_small_change_of_one_link_is_not_told_along_with_another() -> None:
     assert costs_of(record)[A] == quantised(100_000)
 
 
-def test_a_new_link_and_a_new_address_are_told_at_once() -> None:
+def test_new_links_are_gathered_for_a_moment_and_longer_while_there_are_more() -> None:
+    office = Office({A: 100_000})
+    office.run(20)
+    office.made.clear()
+    began = office.now
+    peers = [bytes([number]) * 8 for number in range(24)]
+    for count in range(1, 25):
+        office.run(0.1, {A: 100_000, **dict.fromkeys(peers[:count], 100_000)})
+    office.run(1.0)
+    assert [round(at - began, 1) for at, _ in office.made] == [0.2, 0.7, 1.6, 2.5]
+    assert len(costs_of(office.made[-1][1])) == 24
+    office.run(20)
+    assert office.run(GATHER_S - 0.01, {A: 100_000}) != []  # a loss does not wait
+    assert len(office.run(GATHER_S, {A: 100_000, B: 100_000})) == 1
+
+
+def test_what_was_gathered_goes_along_with_a_loss() -> None:
+    office = Office({A: 100_000, B: 100_000})
+    office.run(20)
+    assert office.run(0.1, {A: 100_000, B: 100_000, C: 100_000}) == []
+    [record] = office.run(0.0, {A: 100_000, C: 100_000})
+    assert set(costs_of(record)) == {A, C}
+    assert office.run(5.0) == []
+
+
+def test_a_new_link_that_is_gone_within_the_moment_is_not_told() -> None:
+    office = Office({A: 100_000})
+    office.run(20)
+    office.run(0.1, {A: 100_000, B: 100_000})
+    assert office.run(5.0, {A: 100_000})[1:] == []
+    assert set(costs_of(office.made[-1][1])) == {A}
+
+
+def test_a_new_address_or_service_is_told_at_once() -> None:
     office = Office({A: 100_000})
     office.run(10)
-    [record] = office.run(0.0, {A: 100_000, B: 200_000})
-    assert set(costs_of(record)) == {A, B}
     office.paths = [PATH, NetPath("tcp6", "2001:db8::1", 4242)]
     [record] = office.run(0.0)
     assert record.paths == tuple(office.paths)
@@ -261,7 +299,7 @@ def test_a_flapping_link_is_told_later_each_time_and_its_loss_at_once() -> None:
     office = Office({A: 100_000, B: 100_000})
     office.run(10)
     delays = flap(office, 5, 2.0)
-    assert delays[0] < 0.15
+    assert delays[0] < 0.45
     assert 3.0 < delays[1] < 4.5
     assert delays[1] < delays[2] < delays[3]
     assert delays[-1] < 65
@@ -290,13 +328,43 @@ def test_the_only_way_to_a_peer_is_told_at_once_however_often_it_flapped() -> No
     assert flap(office, 1, 2.0)[0] > 3.0
 
 
+def test_a_peer_that_lost_all_its_links_and_is_back_is_told_by_two_however_often_it_did() -> None:
+    """A node with one link that is known has no other way when that fails."""
+    office = Office({A: 100_000, B: 100_000})
+    office.records |= {A: record(A, OWN.node, B, C), B: record(B, OWN.node, A)}
+    office.run(10)
+    assert max(flap(office, 5, 2.0)) < 2.0  # only B tells of it
+    office.records[C] = record(C, A)
+    assert flap(office, 1, 2.0)[0] > 3.0  # two do
+
+
+def test_a_link_that_flaps_alone_is_held_back_though_its_peer_has_only_one_other() -> None:
+    office = Office({A: 100_000, B: 100_000})
+    office.records |= {A: record(A, OWN.node, B), B: record(B, OWN.node, A)}
+    office.run(10)
+    assert flap(office, 3, 2.0)[-1] > 3.0
+
+
+def test_others_who_tell_of_it_meanwhile_make_a_held_link_wait_again() -> None:
+    office = Office({A: 100_000, B: 100_000})
+    office.records |= {A: record(A, OWN.node, B, C), B: record(B, OWN.node, A), C: record(C, A)}
+    office.run(10)
+    flap(office, 3, 2.0)
+    office.run(2.0, {B: 100_000})
+    del office.records[C]
+    office.made.clear()
+    office.run(0.1, {A: 100_000, B: 100_000})
+    office.records[C] = record(C, A)
+    assert office.run(2.0) == []
+
+
 def test_the_first_return_of_a_link_that_became_dear_before_its_loss_is_told_at_once() -> None:
     """A silent cut makes a link suspect first, and a suspect link is dear."""
     office = Office({A: 100_000, B: 100_000})
     office.run(10)
     for cost_us in (300_000, 900_000):
         office.run(1.0, {A: cost_us, B: 100_000})
-    assert flap(office, 1, 2.0)[0] < 0.15
+    assert flap(office, 1, 2.0)[0] < 0.45
 
 
 def test_a_quiet_link_is_forgiven() -> None:
@@ -304,7 +372,7 @@ def test_a_quiet_link_is_forgiven() -> None:
     office.run(10)
     flap(office, 5, 2.0)
     office.run(600.0)
-    assert flap(office, 1, 2.0)[0] < 0.15
+    assert flap(office, 1, 2.0)[0] < 0.45
 
 
 def test_a_cost_that_swings_is_told_as_its_worse_side() -> None:
@@ -325,7 +393,7 @@ def test_a_cost_that_swings_is_told_as_its_worse_side() -> None:
 
 def test_good_news_that_is_held_back_is_not_told_along_with_another() -> None:
     office = Office({A: 100_000, B: 100_000})
-    office.run(10)
+    office.run(60)
     for _ in range(5):
         office.run(1.5, {A: 400_000, B: 100_000})
         office.run(1.5, {A: 100_000, B: 100_000})
@@ -352,7 +420,7 @@ def test_refreshes_of_nodes_that_started_together_are_spread() -> None:
     deadlines = []
     for number in range(20):
         one = publisher(scribe(f"node {number}"))
-        one.update([], [], 0.0, NOW_S)
+        one.update([], [], 1.0, NOW_S)
         assert one.deadline is not None
         deadlines.append(one.deadline)
     assert max(deadlines) - min(deadlines) > 0.05 * LIFETIME_S
@@ -371,7 +439,7 @@ def test_two_steps_dearer_wait_for_their_time_even_along_with_another() -> None:
 def test_our_own_costs_follow_at_once_what_the_record_may_have_to_wait_for() -> None:
     """The node that sees a loss acts on it, whatever the rate of records allows."""
     office = Office({A: 100_000, B: 100_000})
-    office.run(10)
+    office.run(60)
     for turn in range(20):
         office.run(0.01, {A: 100_000 * 2**turn, B: 100_000})
     told = costs_of(office.made[-1][1])
@@ -387,7 +455,7 @@ def test_the_first_record_of_a_later_epoch_outdoes_all_of_the_former() -> None:
     former, later = Office({A: 100_000}, epoch=1), Office({A: 100_000}, epoch=2)
     for turn in range(5):
         former.run(1.0, {A: 100_000 * 4**turn})
-    later.look()
+    later.run(1.0)
     assert later.made[0][1].version > former.made[-1][1].version
 
 
@@ -406,16 +474,14 @@ def test_a_former_life_with_a_later_epoch_is_outdone_at_once() -> None:
 def test_the_last_epoch_can_be_outdone_too() -> None:
     office = Office()
     office.publisher.outdo((2**32 - 1, 9), office.now)
-    record = office.look()
-    assert record is not None
+    [record] = office.run(1.0)
     assert record.version == (2**32 - 1, 10)
 
 
 def test_many_links_are_told_in_part_and_answered_in_kind() -> None:
     peers = [bytes([number]) * 8 for number in range(100)]
     office = Office({peer: 100_000 + 100 * number for number, peer in enumerate(peers)})
-    record = office.look()
-    assert record is not None
+    [record] = office.run(1.0)
     assert len(record.links) == 24
     assert office.run(30.0) == []
     suitor = next(peer for peer in peers if peer not in costs_of(record))
@@ -430,8 +496,7 @@ def test_many_links_are_told_in_part_and_answered_in_kind() -> None:
 def test_too_many_addresses_are_cut() -> None:
     office = Office()
     office.paths = [NetPath("tcp4", "192.0.2.1", port) for port in range(1, 20)] * 2
-    record = office.look()
-    assert record is not None
+    [record] = office.run(1.0)
     assert record.paths == tuple(office.paths[:PATHS_MAX])
 
 

@@ -97,11 +97,10 @@ class Wavering(Liar):
     ) -> bytes | None:
         super().update(links, paths, now, unix_s)
         self.deadline = self.told_s + WAVERING_S
-        if now < self.deadline:
+        if now < self.deadline or self.record is None:
             return None
         self.told_s, self.sequence = now, self.sequence + 1
         said = sorted(links, key=lambda link: link.peer)[: None if self.sequence % 2 else 1]
-        assert self.record is not None
         lie = msgspec.structs.replace(
             self.record, sequence=self.sequence, links=tuple(said), made_s=int(unix_s)
         )

@@ -21,6 +21,7 @@ CHOSEN_MAX = 24
 
 _CHEAPEST = 18
 _TOLD_FACTOR = 0.8
+_TOLD_BY = 2  # by so many a peer should be told, whatever its links did
 
 
 def advertised_links(
@@ -68,6 +69,16 @@ def only_ways(
         if node in parts and parts[node] not in reached:
             ways.setdefault(parts[node], node)
     return set(ways.values())
+
+
+def is_hardly_told(own: NodeId, peer: NodeId, records: Mapping[NodeId, Record]) -> bool:
+    """Whether a peer tells of us and of others, of whom fewer than two tell of it."""
+    record = records.get(peer)
+    if record is None or not _tells_of(record, own):
+        return False
+    others = [link.peer for link in record.links if link.peer != own]
+    confirmed = sum(_tells_of(records.get(other), peer) for other in others)
+    return confirmed < min(_TOLD_BY, len(others))
 
 
 def _tells_of(record: Record | None, node: NodeId) -> bool:

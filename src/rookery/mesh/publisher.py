@@ -1,25 +1,33 @@
 """Publisher: our own record, made anew when it is worth the realm's while.
 
-    a link is new or gone, an address changed      at once
+    a link is gone, an address changed             at once
+    a link is new                                  0.2 s after the first that is, with all others
     a cost changed by 4 steps of 12.5 % or more    at once
     a cost changed by 2 or 3 steps                 when that has lasted 3 s
     nothing                                        at two fifths to half of the lifetime
 
 Never more than a record a second, after a burst of five; and changed costs alone, which a node with
-many links always has some of, make one every ten seconds, after a burst of five. Bad news is never
-held back; good news of a link that keeps coming and going is, longer each time (see `damping`),
-unless nothing else that we tell of leads there. A cost that changed less than two steps is told as
+many links always has some of, make one every ten seconds, after a burst of five. New links rarely
+come alone: they are gathered, longer after each record that told of some, up to 0.8 s. Bad news is
+never held back; good news of a link that keeps coming and going is, longer each time (see
+`damping`), unless nothing else that we tell of leads there, or hardly anybody else tells of a
+peer that has lost all its links and is back. A cost that changed less than two steps is told as
 before, so that routes elsewhere stay as they are. Losing a peer removes its link from the next
 record and nothing else (R3).
 """
 
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from math import log
+from math import inf, log
 from types import MappingProxyType
 
 from rookery.identity import signing
-from rookery.mesh.advertised_links import CHOSEN_MAX, advertised_links, only_ways
+from rookery.mesh.advertised_links import (
+    CHOSEN_MAX,
+    advertised_links,
+    is_hardly_told,
+    only_ways,
+)
 from rookery.mesh.bucket import Bucket
 from rookery.mesh.damping import JUMP, LOSS, Damping
 from rookery.mesh.membership import Member
@@ -34,6 +42,8 @@ RECORDS_PER_S = 1.0
 RECORDS_BURST = 5.0
 COSTS_PER_S = 0.1
 COSTS_BURST = 5.0
+GATHER_S = 0.2
+GATHER_S_MAX = 0.8
 STEP = 1.125
 # On a fast path a busy machine doubles the round trip, and nobody would notice but the realm.
 NOISE_US = 10_000
@@ -41,6 +51,8 @@ NOISE_US = 10_000
 _STEPS_HELD = 2
 _STEPS_AT_ONCE = 4
 _HELD_S = 3.0
+_COSTS_FIRST = 3.0  # of the burst are spent at the start: first measures are soon better ones
+_FEW_S = 10.0  # without new links, and the next ones are gathered as shortly as the first
 _CHOICE_S = 2.0  # how long a choice among many links holds
 _WATCHED_MAX = 1024
 _U32_MAX = 2**32 - 1
@@ -120,6 +132,7 @@ class Publisher:
         self._lifetime_s = lifetime_s
         self._pace = Bucket(RECORDS_PER_S, RECORDS_BURST, now)
         self._cost_pace = Bucket(COSTS_PER_S, COSTS_BURST, now)
+        self._cost_pace.charge(_COSTS_FIRST, now)
         self._watches: dict[NodeId, _Watch] = {}
         self._chosen: set[NodeId] = set()
         self._chosen_from: frozenset[NodeId] = frozenset()
@@ -127,6 +140,9 @@ class Publisher:
         self._told: Record | None = None
         self._told_links: dict[NodeId, RecordLink] = {}
         self._refresh_at = now
+        self._gains_since: float | None = now  # there are links that have not been told
+        self._gains_told_s = now
+        self._gather_s = GATHER_S
         self.epoch = epoch
         self.sequence = 0
         self.roles = role_bits(own.roles)
@@ -161,6 +177,7 @@ class Publisher:
         worthy = self._worthy(current, now)
         chosen = self._choose(worthy, now)
         addresses = tuple(dict.fromkeys(paths))[:PATHS_MAX]
+        self._note_gains(chosen, now)
         due_at = self._due_at(chosen, current, addresses, now)
         data = None
         if due_at <= now and self._pace.take(1.0, now):
@@ -194,7 +211,19 @@ class Publisher:
         for peer in only_ways(self._own, believed, held, self._records):
             self._watches[peer].worthy_at = now
             believed[peer] = current[peer]
+        for peer in held - believed.keys():
+            # Whether it is believed in the end shows when the record is made.
+            if is_hardly_told(self._own, peer, self._records):
+                believed[peer] = current[peer]
         return believed
+
+    def _note_gains(self, chosen: set[NodeId], now: float) -> None:
+        if self._told is not None and chosen <= self._told_links.keys():
+            self._gains_since = None
+        elif self._gains_since is None:
+            self._gains_since = now
+            if now >= self._gains_told_s + _FEW_S:
+                self._gather_s = GATHER_S
 
     def _choose(self, worthy: Mapping[NodeId, RecordLink], now: float) -> set[NodeId]:
         peers = frozenset(worthy)
@@ -211,15 +240,16 @@ class Publisher:
         addresses: tuple[NetPath, ...],
         now: float,
     ) -> float:
-        told = self._told
-        if (
-            told is None
-            or chosen - self._told_links.keys()  # new
-            or self._told_links.keys() - current.keys()  # gone; not merely chosen no more
-            or (told.paths, told.roles, told.services) != (addresses, self.roles, self.services)
-        ):
+        told, gathered_at = self._told, inf
+        if self._gains_since is not None:
+            gathered_at = self._gains_since + self._gather_s
+        if told is None:
+            return gathered_at
+        is_gone = not self._told_links.keys() <= current.keys()  # and not merely chosen no more
+        rest = addresses, self.roles, self.services
+        if is_gone or (told.paths, told.roles, told.services) != rest:
             return now
-        times = [self._refresh_at]
+        times = [self._refresh_at, gathered_at]
         for peer in current:
             watch = self._watches[peer]
             if peer in self._told_links:
@@ -241,6 +271,11 @@ class Publisher:
     ) -> bytes:
         self.sequence += 1
         self._cost_pace.charge(1.0, now)  # any record tells of costs, too
+        if self._gains_since is not None:
+            self._gains_since, self._gains_told_s = None, now
+            self._gather_s = min(2 * self._gather_s, GATHER_S_MAX)
+        for peer in links:
+            self._watches[peer].worthy_at = min(self._watches[peer].worthy_at, now)
         self._told_links = {peer: self._tell(link, now) for peer, link in sorted(links.items())}
         self._told = Record(
             self._own,
