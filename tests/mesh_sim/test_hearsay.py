@@ -96,8 +96,10 @@ class Wavering(Liar):
         unix_s: float,
     ) -> bytes | None:
         super().update(links, paths, now, unix_s)
+        if self.record is None:
+            return None
         self.deadline = self.told_s + WAVERING_S
-        if now < self.deadline or self.record is None:
+        if now < self.deadline:
             return None
         self.told_s, self.sequence = now, self.sequence + 1
         said = sorted(links, key=lambda link: link.peer)[: None if self.sequence % 2 else 1]
