@@ -217,6 +217,7 @@ class Link:
     def doubt_paths(self, now: float) -> None:
         """Repetitions go unanswered: find out which paths still work."""
         self._agreement.rounds.hasten(now)
+        self._site.touch(self)
 
     def close(self, now: float) -> None:
         """End the session; the peer hears of it through its channels."""

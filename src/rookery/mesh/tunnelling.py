@@ -14,6 +14,7 @@ import msgspec
 from rookery.errors import CongestionError, ProtocolError
 from rookery.identity.cipher_set import RandomBytes
 from rookery.link.link import Link, LinkState
+from rookery.mesh.graph import AVOIDED_US
 from rookery.mesh.membership import Membership
 from rookery.mesh.neighbour import Neighbour
 from rookery.mesh.route_table import RouteTable
@@ -30,6 +31,7 @@ from rookery.wire.path import Path, RoutePath
 WAYS_MAX = 3
 ROUTE_MTU = 32 << 10  # relays have streams, and a smaller packet waits less behind it
 
+_SILENCE_S = 1.0  # after which the peer may have restarted, and its link's session be gone
 _LOOK_S = 0.05  # how often ways are looked at while nothing is known to have changed
 _RTT_UNKNOWN_S = 0.1
 
@@ -41,10 +43,11 @@ _DIRECT: Route = ()
 class _Ways:
     """The ways to one member: numbers on the one hand, routes on the other."""
 
-    __slots__ = ("last", "numbers", "routes")
+    __slots__ = ("heard_at", "last", "numbers", "routes")
 
     def __init__(self) -> None:
         self.last = 0
+        self.heard_at = 0.0  # when packets were last acknowledged, or there were none
         self.routes: dict[int, Route] = {}
         self.numbers: dict[Route, int] = {}
 
@@ -135,6 +138,7 @@ class Tunnelling:
             self._looked_at = now
             for hashname in list(self._ways):
                 self._find_ways(hashname, now)
+                self._doubt_silence(hashname, now)
                 if not self._tunnels.of(hashname):
                     self._forget_ways(hashname, now)
         for parcel in self._tunnels.flush(now):
@@ -159,6 +163,15 @@ class Tunnelling:
                 ways.numbers[route], ways.routes[ways.last] = ways.last, route
                 self._tunnels.way_up(hashname, msgspec.structs.replace(way, id=ways.last), now)
 
+    def _doubt_silence(self, hashname: str, now: float) -> None:
+        """Nothing is acknowledged by any way: only a handshake tells whether the peer restarted."""
+        link, known = self._links.get(hashname), self._ways[hashname]
+        ways = [way for tunnel in self._tunnels.of(hashname) for way in tunnel.explain().ways]
+        if link is None or not ways or not all(way.is_silent for way in ways):
+            known.heard_at = now
+        elif now >= known.heard_at + _SILENCE_S:
+            link.doubt_paths(now)
+
     def _forget_ways(self, hashname: str, now: float) -> None:
         for number in self._ways.pop(hashname).routes:
             self._tunnels.way_down(hashname, number, now)
@@ -182,7 +195,8 @@ class Tunnelling:
         for route in (choice.route, *choice.alternates):
             if not route.is_direct and count < WAYS_MAX:
                 count += 1
-                rtt_s = 2 * route.cost_us / 1e6
+                # An avoided edge counts for hours, which is no time to wait for an answer.
+                rtt_s = 2 * sum(us % AVOIDED_US for us in route.costs_us) / 1e6
                 yield (
                     route.nodes,
                     Way(
