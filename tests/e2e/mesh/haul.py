@@ -51,6 +51,11 @@ class Taken(msgspec.Struct):
     silences: list[tuple[float, float]]
     seconds: float
 
+    def gap_s(self, begun_s: float, ended_s: float) -> float:
+        """The longest silence between these times, whenever it began and ended."""
+        gaps = [min(to, ended_s) - max(since, begun_s) for since, to in self.silences]
+        return max((gap for gap in gaps if gap > 0), default=0.0)
+
 
 class Hauled(msgspec.Struct):
     """What the source has written, and heard of its arrival."""
@@ -88,6 +93,10 @@ class End:
     def tell(self, **job: object) -> None:
         self._lines.say(json.dumps(job) + "\n")
 
+    def forget(self, key: str) -> None:
+        """What was said with this key until now is of no interest."""
+        self._heard[key].clear()
+
     def hear(self, key: str, patience_s: float = PATIENCE_S) -> JsonObject:
         """The next line with this key."""
         deadline = time.monotonic() + patience_s
@@ -119,6 +128,7 @@ class Haul:
         return "\n".join(msgspec.convert(self.source.hear("ways")["explained"], list[str]))
 
     def begin(self, size: int, *, seed: int = 1, mode: str = "auto") -> None:
+        self.target.forget("read")
         self.source.tell(do="haul", size=size, seed=seed, mode=mode)
 
     def read(self) -> tuple[int, float]:
