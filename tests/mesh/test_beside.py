@@ -406,6 +406,33 @@ def test_a_crossing_offer_wins_only_if_it_is_greater(attempt: int) -> None:
     assert accepted is (attempt > 1)
 
 
+def test_a_crossing_offer_that_comes_late_costs_seconds_and_not_the_path() -> None:
+    """The one begins anew what the other has accepted: then neither is whose offer failed."""
+    world = crossing()
+    world.run(3.0)
+    stands = world.a.beside.watch.attempt if world.a.beside.watch is not None else 0
+    late = next(attempt for attempt in world.attempts if attempt != stands)
+    frame = BesideFrame(BesideKind.OFFER, late)
+    winner, path = world.a, ALICES_STREAM
+    if world.attempts[0] != stands:
+        winner, path = world.b, world.bob.stream
+    winner.received(BESIDE, path, *frame.serialize(), world.now)
+    world.chat(12.0)
+    assert UP not in states(world)
+    world.chat(30.0)
+    assert states(world) == (UP, UP)
+
+
+def test_who_was_offered_offers_only_after_the_other_had_its_turn() -> None:
+    world = crossing()
+    world.block_udp()
+    world.run(1000.0)
+    assert len(world.offer_times) < 2 + 2 * 8
+    world.block_udp(everything)
+    world.run(1900.0)
+    assert states(world) == (UP, UP)
+
+
 # --- hostile or confused peers ---
 
 

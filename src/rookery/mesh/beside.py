@@ -16,11 +16,14 @@ datagrams of this very session came from, as long as it is the stream's address.
     up,        3 beats missed, or GONE came                     down, tell GONE
     suspect
     down       5 s … 5 min later, if the offer was ours         probing, offer
+               three times as long, if it was not               off
                the peer offers                                  probing, accept
     any        the stream is lost or down                       off, the path is forgotten
 
 Only `up` carries data. When two offers cross, the one with the greater attempt stands. The wait
-doubles with every failure; a minute of `up` makes it short again, and chance spreads it.
+doubles with every failure; a minute of `up` makes it short again, and chance spreads it. An offer
+that comes late may leave two sides down of which neither offered last: so the other side has its
+turn, too, if it has dialled a stream.
 """
 
 from enum import Enum
@@ -45,6 +48,7 @@ OFFERS_BURST = 5.0
 
 _CARRIERS = ("tcp", "tls")
 _ATTEMPT_SIZE = 4
+_PATIENCE = 3  # times the wait of the side that offered
 _FAILURES_MAX = 6  # 5 s doubled so often are more than 5 min
 
 
@@ -194,7 +198,10 @@ class Beside:
 
     def tick(self, now: float) -> None:
         if self._retry_s is not None and now >= self._retry_s:
-            self._offer(now)
+            if self._we_offered:
+                self._offer(now)
+            else:
+                self.state, self._retry_s = BesideState.OFF, None
         if self._give_up_s is not None and now >= self._give_up_s:
             self._fail(self._complaint(), now)
         if self._probe_s is not None and now >= self._probe_s:
@@ -313,10 +320,9 @@ class Beside:
         self._forget_path()
         self.state, self.reason = BesideState.DOWN, reason
         self._probe_s = self._give_up_s = None
-        if self._we_offered:
-            wait_s = min(RETRY_MIN_S * 2**self._failures, RETRY_MAX_S)
-            spread = 0.75 + self._random(1)[0] / 510  # of a quarter, either way
-            self._retry_s = now + wait_s * spread
+        wait_s = min(RETRY_MIN_S * 2**self._failures, RETRY_MAX_S)
+        spread = 0.75 + self._random(1)[0] / 510  # of a quarter, either way
+        self._retry_s = now + wait_s * spread * (1 if self._we_offered else _PATIENCE)
         self._failures = min(self._failures + 1, _FAILURES_MAX)
 
     def _forget_path(self) -> None:
