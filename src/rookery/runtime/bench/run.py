@@ -4,7 +4,13 @@ import asyncio
 from collections.abc import Coroutine
 from time import perf_counter
 
-from rookery.errors import CongestionError, DecodeError, DeniedError, UnreachableError
+from rookery.errors import (
+    ChannelError,
+    CongestionError,
+    DecodeError,
+    DeniedError,
+    UnreachableError,
+)
 from rookery.mesh.bench import (
     ANSWER_SIZE_MAX,
     SECONDS_MAX,
@@ -74,15 +80,21 @@ class BenchRun:
     def _begin(self, phase: Phase) -> None:
         self._phase, self._size, self._began_at = phase, 0, self._now()
 
-    async def _open(self, request: BenchRequest) -> ByteStream:
-        """A stream that the other side has said yes to."""
+    async def _asked(self, request: BenchRequest) -> tuple[ByteStream, Answer]:
         stream = await self._open_stream(self._to.hashname, SERVICE, request.meta())
         try:
             async with asyncio.timeout(ANSWER_S):
-                answer = Answer.parse(await read_exactly(stream, 1))
+                return stream, Answer.parse(await read_exactly(stream, 1))
         except TimeoutError as error:
             stream.abort(STREAM_CODE)
             raise UnreachableError(f"{self._to} does not answer") from error
+
+    async def _open(self, request: BenchRequest) -> ByteStream:
+        """A stream that the other side has said yes to."""
+        try:
+            stream, answer = await self._asked(request)
+        except ChannelError:  # a tunnel with a member that has restarted ends with its first stream
+            stream, answer = await self._asked(request)
         match answer:
             case Answer.GO:
                 return stream

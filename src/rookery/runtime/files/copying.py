@@ -35,6 +35,8 @@ from rookery.runtime.files.transfer import (
 from rookery.runtime.proxy.byte_stream import ByteStream
 from rookery.wire.file_frames import Have, Stored
 
+TRIES = 2
+
 Opener = Callable[[Mapping[str, object]], Awaitable[ByteStream]]  # with this metadata
 
 
@@ -76,15 +78,14 @@ async def put(opener: Opener, local: Path, remote: Place, told: Told) -> Copied:
     watched = _Watched(told)
     with _sentences(local, remote, watched):
         async with held(await asyncio.to_thread(_source, local)) as source:
-            stream = await opener(Put(remote.path, source.size).meta())
-            with _given_up(stream):
-                digest = await _put(stream, source, watched)
+            frames = await _answered(opener, Put(remote.path, source.size).meta(), source.size)
+            with _given_up(frames):
+                digest = await _put(frames, source, watched)
     return Copied(watched.size, watched.kept or 0, digest)
 
 
-async def _put(stream: ByteStream, source: SourceFile, told: Told) -> str:
-    frames = FrameStream(stream)
-    have = await frames.message(hashing_s(source.size))
+async def _put(frames: FrameStream, source: SourceFile, told: Told) -> str:
+    have = await frames.message()
     if not isinstance(have, Have):
         raise DecodeError("it does not say what it has")
     loop = asyncio.get_running_loop()
@@ -107,7 +108,7 @@ async def _put(stream: ByteStream, source: SourceFile, told: Told) -> str:
         await asyncio.gather(sending, answering, return_exceptions=True)
     if not isinstance(stored, Stored):
         raise DecodeError("it does not say that it has the file")
-    await stream.finish()
+    await frames.finish()
     return digest
 
 
@@ -127,25 +128,45 @@ async def get(opener: Opener, remote: Place, local: Path, told: Told) -> Copied:
     with _sentences(local, remote, watched):
         async with held(await asyncio.to_thread(_part, local, mode)) as part:
             have = await hash_part(part)
-            stream = await opener(Get(remote.path, have).meta())
-            with _given_up(stream):
+            frames = await _answered(opener, Get(remote.path, have).meta(), have.size)
+            with _given_up(frames):
                 digest = await receive_file(
-                    FrameStream(stream),
+                    frames,
                     part,
                     Receiving(have.size),
                     Room(reserve_size=0),  # it is the user's own disk
                     watched,
                 )
-                await stream.finish()
+                await frames.finish()
     return Copied(watched.size, watched.kept or 0, digest)
 
 
+async def _answered(opener: Opener, meta: Mapping[str, object], hashed: int) -> FrameStream:
+    """A stream that the member has begun to answer, after hashing so much at most.
+
+    A tunnel with a member that has just restarted ends with the first stream that is opened in it,
+    so another one is tried.
+    """
+    for tries_left in reversed(range(TRIES)):
+        frames = FrameStream(await opener(meta))
+        with _given_up(frames):
+            try:
+                await frames.begun(hashing_s(hashed))
+            except ChannelError:
+                if tries_left:
+                    frames.abort(BROKEN_CODE)
+                    continue
+                raise
+        return frames
+    raise AssertionError("the last try returns or raises")
+
+
 @contextmanager
-def _given_up(stream: ByteStream) -> Iterator[None]:
+def _given_up(frames: FrameStream) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        stream.abort(BROKEN_CODE)
+        frames.abort(BROKEN_CODE)
         raise
 
 

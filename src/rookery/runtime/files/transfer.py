@@ -60,8 +60,8 @@ class FrameStream:
         self._reader = FrameReader()
         self._frames: deque[Frame] = deque()
 
-    async def next(self, longer_s: float | None = 0.0) -> Frame:
-        """Within the usual time and so much longer; None: whenever it comes."""
+    async def begun(self, longer_s: float | None) -> None:
+        """Until there is a frame, within the usual time and so much longer; None: whenever."""
         limit_s = None if longer_s is None else self._idle_s + longer_s
         while not self._frames:
             try:
@@ -72,6 +72,9 @@ class FrameStream:
             if not data:
                 raise ChannelError("the stream ends too soon")
             self._frames.extend(self._reader.feed(data))
+
+    async def next(self, longer_s: float | None = 0.0) -> Frame:
+        await self.begun(longer_s)
         frame = self._frames.popleft()
         if not isinstance(frame, bytes):
             return frame
@@ -92,6 +95,12 @@ class FrameStream:
 
     async def send(self, message: Message) -> None:
         await self.write(message_frame(message))
+
+    async def finish(self) -> None:
+        await self._stream.finish()
+
+    def abort(self, code: int) -> None:
+        self._stream.abort(code)
 
     async def write(self, data: bytes) -> None:
         try:
