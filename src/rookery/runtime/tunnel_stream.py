@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from rookery.errors import ChannelError
-from rookery.mesh.tunnel.tunnel import Tunnel
+from rookery.mesh.tunnel.tunnel import Tunnel, TunnelState
 
 READ_SIZE = 1 << 16
 WRITE_SIZE = 1 << 18  # handed over at a time, so that a large write does not hold up the loop
@@ -37,6 +37,11 @@ class TunnelStream:
         self._unread: str | None = None  # why it is no use to write
         self._is_finished = False
         self._is_read = False
+
+    @property
+    def is_stalled(self) -> bool:
+        """Whether nothing leads to the other end just now, so that what is written waits."""
+        return self._tunnel.state is TunnelState.STALLED
 
     async def read(self, size: int = READ_SIZE) -> bytes:
         """Up to so many bytes; none at the end. ChannelError when the stream has failed."""

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from rookery.mesh.proxy.socks import Command
+
 CURL = shutil.which("curl")
 LOCAL = ("127.0.0.1", 0)
 PAGE = b"rooks\n" * 50_000
@@ -148,3 +150,15 @@ def refuses(port: int) -> bool:
     except ConnectionRefusedError:
         return True
     return False
+
+
+def associated(port: int) -> tuple[socket.socket, socket.socket]:
+    """A SOCKS session for datagrams, and the socket to send them by."""
+    session = connected(port)
+    session.sendall(b"\5\1\0" + bytes([5, Command.UDP_ASSOCIATE, 0, 1, 0, 0, 0, 0, 0, 0]))
+    answer = received(session, 12)
+    assert answer[:6] == b"\5\0\5\0\0\1"
+    relay = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    relay.settimeout(20)
+    relay.connect((socket.inet_ntoa(answer[6:10]), int.from_bytes(answer[10:], "big")))
+    return session, relay

@@ -35,6 +35,7 @@ from tests.e2e.mesh.destinations import (
     Pages,
     QuietServer,
     SecurePages,
+    associated,
     connected,
     curl,
     free_port,
@@ -139,18 +140,6 @@ def test_a_name_is_looked_up_by_datagrams_through_socks(world: World) -> None:
                 is_known = number == 2
                 assert answer.endswith(bytes([192, 0, 2, 42])) is is_known
                 assert answer[3] & 15 == (0 if is_known else 3)
-
-
-def associated(port: int) -> tuple[socket.socket, socket.socket]:
-    """A SOCKS session for datagrams, and the socket to send them by."""
-    session = connected(port)
-    session.sendall(b"\5\1\0" + bytes([5, Command.UDP_ASSOCIATE, 0, 1, 0, 0, 0, 0, 0, 0]))
-    answer = received(session, 12)
-    assert answer[:6] == b"\5\0\5\0\0\1"
-    relay = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    relay.settimeout(20)
-    relay.connect((socket.inet_ntoa(answer[6:10]), int.from_bytes(answer[10:], "big")))
-    return session, relay
 
 
 def test_a_program_waits_for_a_connection_at_the_exit(world: World) -> None:

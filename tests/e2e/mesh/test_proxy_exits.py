@@ -10,6 +10,7 @@ All three offer the same; `far` is the dearest, so that `auto` asks it last.
 import asyncio
 import signal
 import socket
+import socketserver
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,12 +18,15 @@ from pathlib import Path
 
 import pytest
 
-from rookery.mesh.proxy.socks import Command
+from rookery.link.channels.sock import Address
+from rookery.mesh.proxy.socks import Command, datagram, parse_datagram
 from tests.e2e.mesh.colony import HIDDEN, PATIENCE_S, Colony, colony, exits, until
 from tests.e2e.mesh.destinations import (
     LOCAL,
+    DatagramEchoes,
     Echoes,
     QuietServer,
+    associated,
     connected,
     received,
     serving,
@@ -31,6 +35,7 @@ from tests.runtime.proxy.servers import Gadget
 
 EXITS = {"near": 0, "next": 5, "far": 10}  # and how many milliseconds dearer their links are
 
+ANOTHER_EXIT_S_MAX = 20.0  # a tunnel waits for a minute
 ATTEMPTS_MAX = 3  # of which one must be in time: others may be using this machine as well
 
 
@@ -42,7 +47,7 @@ def three_exits(folder: Path, port: int) -> Iterator[Colony]:
         nodes.start("hub", *(option for cost in costs for option in ("--cost", cost)))
         nodes.start("alice", near=["hub"], advertise=HIDDEN)
         for name in EXITS:
-            rules = exits(f"tcp 127.0.0.1:{port}", "serial meter")
+            rules = exits(f"tcp 127.0.0.1:{port}", f"udp 127.0.0.1:{port}", "serial meter")
             device = f"meter={folder / name}-meter"
             nodes.start(name, *rules, "--device", device, near=["hub"], advertise=HIDDEN)
         until(lambda: all(nodes.relays("alice", name) for name in EXITS))
@@ -93,6 +98,36 @@ def test_two_dead_exits_of_three_cost_less_than_a_second(
         if first_s < 1.0 and second_s < 0.25:
             return
     raise AssertionError("an exit that lives is found too late")
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGSTOP])
+def test_datagrams_go_on_by_another_exit(tmp_path: Path, end: signal.Signals) -> None:
+    """Within one association: the tunnel to the dead exit would be waited for much longer."""
+    with ExitStack() as stack:
+        port = serving(stack, socketserver.UDPServer(LOCAL, DatagramEchoes))
+        nodes = stack.enter_context(three_exits(tmp_path, port))
+        options = ["--listen", "127.0.0.1:0", "--exit", "auto"]
+        _, door = stack.enter_context(nodes.door("alice", "socks", *options))
+        session, relay = associated(door)
+        stack.enter_context(session)
+        stack.enter_context(relay)
+        relay.settimeout(0.1)
+
+        def is_answered() -> bool:
+            relay.send(datagram(Address("127.0.0.1", port), b"question"))
+            try:
+                return parse_datagram(relay.recv(100))[1] == b"question"
+            except TimeoutError:
+                return False
+
+        until(is_answered)
+        assert is_answered()
+        nodes.nodes["near"].signal(end)
+        started = time.monotonic()
+        until(lambda: not is_answered())
+        until(is_answered)
+        print(f"by another exit after {time.monotonic() - started:.2f} s")
+        assert time.monotonic() - started < ANOTHER_EXIT_S_MAX
 
 
 def test_a_device_that_moves_to_another_host_is_followed(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from rookery.mesh.proxy.opening import Parity
 from rookery.mesh.proxy.race import RaceSettings
 from rookery.mesh.proxy.rules import ProxyRules
 from rookery.runtime.proxy.arrivals import EXPECTED_MAX, Arrivals
-from rookery.runtime.proxy.byte_stream import ByteStream
+from rookery.runtime.proxy.byte_stream import ByteStream, TunnelledStream
 from rookery.runtime.proxy.connection import Connection
 from rookery.runtime.proxy.connector import Connector, Proxy
 from rookery.runtime.proxy.devices import Devices
@@ -254,7 +254,7 @@ async def test_a_cancelled_connector_leaves_nothing_behind() -> None:
 async def test_the_loser_of_a_race_is_hung_up_on() -> None:
     held = asyncio.Event()
 
-    async def slow(stream: ByteStream) -> None:
+    async def slow(stream: TunnelledStream) -> None:
         await asyncio.sleep(0.1)
         await world.services[BOB].handle(stream)
         held.set()

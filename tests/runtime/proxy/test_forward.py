@@ -7,6 +7,8 @@ import pytest
 
 from rookery.errors import DeniedError, UsageError
 from rookery.link.channels.sock import Address
+from rookery.mesh.proxy.exit_memory import Exit
+from rookery.mesh.proxy.fault import Fault
 from rookery.runtime.channels.datagrams import DatagramSocket
 from rookery.runtime.proxy.connector import Connector
 from rookery.runtime.proxy.devices import Devices
@@ -21,7 +23,7 @@ from tests.runtime.message_channel_pair import until
 from tests.runtime.proxy.clients import Client
 from tests.runtime.proxy.doors_world import doors_world
 from tests.runtime.proxy.servers import echo_server, gadget, udp_echo
-from tests.runtime.proxy.town import BOB
+from tests.runtime.proxy.town import ALICE, BOB, CAROL
 
 
 async def test_a_local_port_leads_to_a_far_one_for_many_clients() -> None:
@@ -101,6 +103,46 @@ async def test_datagrams_to_where_nobody_gets_through_are_dropped() -> None:
         for _ in range(100):
             sender.send(b"x")
         await until(lambda: forward.flows.dropped > 0)
+        assert len(world.town.opened) == 1
+        sender.close()
+
+
+@pytest.mark.parametrize("proxy", ["auto", [BOB, CAROL]])
+async def test_datagrams_go_on_by_another_exit_when_theirs_is_out_of_reach(
+    proxy: str | list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rookery.runtime.proxy.flows.STRANDED_S", 0.01)
+    async with doors_world() as world, udp_echo() as port:
+        world.town.serve(CAROL, world.bob.handle)
+        exits = [Exit(name, world.bob.services(), cost) for cost, name in ((1, BOB), (2, CAROL))]
+        alice = Connector(world.town.opener(ALICE), lambda: exits)
+        async with await udp_forward(alice, Address("127.0.0.1", port), proxy) as forward:
+            here = forward.address
+            sender = await DatagramSocket.connect(here.host, here.port)
+            for number in range(3):
+                sender.send(b"from %d" % number)
+                async with asyncio.timeout(5):
+                    assert (await sender.receive()).data == b"FROM %d" % number
+                world.town.opened[0][1].is_stalled = True
+            assert [hashname for hashname, _ in world.town.opened] == [BOB, CAROL]
+            assert world.town.opened[0][1].aborted == Fault.GONE.code
+            sender.close()
+
+
+async def test_datagrams_wait_for_the_one_exit_that_is_named() -> None:
+    """Who talks with an address of its own there would not know it by another."""
+    async with (
+        doors_world() as world,
+        udp_echo() as port,
+        await udp_forward(world.alice, Address("127.0.0.1", port), BOB) as forward,
+    ):
+        here = forward.address
+        sender = await DatagramSocket.connect(here.host, here.port)
+        for number in range(2):
+            sender.send(b"from %d" % number)
+            async with asyncio.timeout(5):
+                assert (await sender.receive()).data == b"FROM %d" % number
+            world.town.opened[0][1].is_stalled = True
         assert len(world.town.opened) == 1
         sender.close()
 

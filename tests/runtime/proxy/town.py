@@ -7,7 +7,7 @@ from typing import Self
 
 from rookery.errors import ChannelError, UnreachableError
 from rookery.mesh.proxy.opening import SERVICE
-from rookery.runtime.proxy.byte_stream import ByteStream, Open
+from rookery.runtime.proxy.byte_stream import Open, TunnelledStream
 from rookery.wire import base32
 
 WINDOW = 1 << 16
@@ -15,7 +15,7 @@ ALICE, BOB, CAROL, DAVE, EVE = (
     base32.encode(name * 8) for name in (b"alic", b"bobb", b"caro", b"dave", b"evee")
 )
 
-Handler = Callable[[ByteStream], Awaitable[None]]
+Handler = Callable[[TunnelledStream], Awaitable[None]]
 
 
 class MemoryStream:
@@ -26,6 +26,7 @@ class MemoryStream:
         self.meta = meta
         self.other: MemoryStream
         self.aborted: int | None = None
+        self.is_stalled = False
         self.has_finished = False
         self.inbox = bytearray()
         self._changed = changed
@@ -96,7 +97,7 @@ class Town:
     def opener(self, own: str) -> Open:
         async def open_stream(
             hashname: str, service: str, meta: Mapping[str, object]
-        ) -> ByteStream:
+        ) -> TunnelledStream:
             assert service == SERVICE
             near, far = pair(own, hashname, meta)
             self.opened.append((hashname, near))

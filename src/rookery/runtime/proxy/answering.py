@@ -7,14 +7,20 @@ from rookery.errors import RookeryError
 from rookery.mesh.proxy.answer import PREFIX_SIZE, Answer, answer_size
 from rookery.mesh.proxy.fault import Fault
 from rookery.mesh.proxy.opening import SERVICE
-from rookery.runtime.proxy.byte_stream import READ_SIZE, ByteStream, Open, read_exactly
+from rookery.runtime.proxy.byte_stream import (
+    READ_SIZE,
+    ByteStream,
+    Open,
+    TunnelledStream,
+    read_exactly,
+)
 
 REFUSED_S = 5.0  # how long one who heard no may go on
 
 
 async def ask(
     open_stream: Open, hashname: str, meta: Mapping[str, object]
-) -> tuple[ByteStream, Answer]:
+) -> tuple[TunnelledStream, Answer]:
     """Open a `proxy` stream and wait for the answer; RookeryError when none comes."""
     stream = await open_stream(hashname, SERVICE, meta)
     try:

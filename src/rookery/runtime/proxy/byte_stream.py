@@ -32,7 +32,15 @@ class ByteStream(Protocol):
         """Drop everything, both ways."""
 
 
-Open = Callable[[str, str, Mapping[str, object]], Awaitable[ByteStream]]  # hashname, service, meta
+class TunnelledStream(ByteStream, Protocol):
+    """One whose bytes wait for as long as no way leads to the other end."""
+
+    @property
+    def is_stalled(self) -> bool: ...
+
+
+# Of hashname, service and meta.
+Open = Callable[[str, str, Mapping[str, object]], Awaitable[TunnelledStream]]
 Serve = Callable[[ByteStream], Awaitable[None]]
 
 

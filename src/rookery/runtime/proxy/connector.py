@@ -22,7 +22,7 @@ from rookery.mesh.proxy.race import Race, RaceSettings
 from rookery.runtime.channels.sock_server import Resolve, resolve
 from rookery.runtime.proxy.answering import ask
 from rookery.runtime.proxy.arrivals import Arrivals
-from rookery.runtime.proxy.byte_stream import ByteStream, Open, Serve
+from rookery.runtime.proxy.byte_stream import Open, Serve, TunnelledStream
 from rookery.runtime.proxy.connection import Connection
 from rookery.runtime.proxy.datagrams import Datagrams, SocketDatagrams, StreamDatagrams
 from rookery.runtime.proxy.devices import Devices, open_path
@@ -129,6 +129,11 @@ class Connector:
             raise
         return RemoteListener(stream, answer.reached, exit_, expecting)
 
+    def out_of_reach(self, protocol: Protocol, address: Address, exit_: str) -> None:
+        """An exit that got us there has fallen silent: others are asked first for a while."""
+        target, now = _net(protocol, address.host, address.port), asyncio.get_running_loop().time()
+        self.memory.silent(target, exit_, now)
+
     def _line(self, line: Serial) -> Connection:
         stream = self._devices.open(line)
         return Connection(stream, owned=stream)
@@ -139,7 +144,7 @@ class Connector:
 
     async def _race(
         self, target: Target, proxy: str | Sequence[str]
-    ) -> tuple[str, ByteStream, Address | None]:
+    ) -> tuple[str, TunnelledStream, Address | None]:
         open_stream, now = self._opener(), asyncio.get_running_loop().time()
         if proxy == AUTO:
             exits = self.memory.order(target, self._exits(), now)

@@ -8,7 +8,7 @@ from rookery.link.channels.sock import Address
 from rookery.mesh.proxy.datagram_frame import DATAGRAM_SIZE_MAX, Deframer, frame
 from rookery.mesh.proxy.fault import Fault
 from rookery.runtime.channels.datagrams import DatagramSocket
-from rookery.runtime.proxy.byte_stream import READ_SIZE, ByteStream
+from rookery.runtime.proxy.byte_stream import READ_SIZE, TunnelledStream
 from rookery.runtime.proxy.connection import leave
 
 
@@ -23,6 +23,10 @@ class Datagrams(Protocol):
     def exit(self) -> str | None:
         """The member whose socket it is; None for our own."""
 
+    @property
+    def is_stalled(self) -> bool:
+        """Whether the exit is out of reach just now."""
+
     async def send(self, data: bytes) -> None: ...
 
     async def receive(self) -> bytes | None:
@@ -35,6 +39,7 @@ class SocketDatagrams:
     """Through a socket of our own."""
 
     exit: str | None = None
+    is_stalled = False
 
     def __init__(self, socket: DatagramSocket, reached: Address) -> None:
         self.reached: Address | None = reached
@@ -55,13 +60,17 @@ class StreamDatagrams:
     """Framed within a stream."""
 
     def __init__(
-        self, stream: ByteStream, reached: Address | None = None, exit_: str | None = None
+        self, stream: TunnelledStream, reached: Address | None = None, exit_: str | None = None
     ) -> None:
         self.reached = reached
         self.exit = exit_
         self._stream = stream
         self._deframer = Deframer()
         self._ready: deque[bytes] = deque()
+
+    @property
+    def is_stalled(self) -> bool:
+        return self._stream.is_stalled
 
     async def send(self, data: bytes) -> None:
         await self._stream.write(frame(data))
@@ -79,4 +88,7 @@ class StreamDatagrams:
         return data
 
     async def close(self) -> None:
-        await leave(self._stream)
+        if self._stream.is_stalled:
+            self._stream.abort(Fault.GONE.code)
+        else:
+            await leave(self._stream)

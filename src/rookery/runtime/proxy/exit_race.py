@@ -9,9 +9,9 @@ from rookery.mesh.proxy.fault import Fault
 from rookery.mesh.proxy.opening import Target
 from rookery.mesh.proxy.race import Begin, CallOff, Order, Race
 from rookery.runtime.proxy.answering import ask
-from rookery.runtime.proxy.byte_stream import ByteStream, Open
+from rookery.runtime.proxy.byte_stream import Open, TunnelledStream
 
-Attempt = asyncio.Task[tuple[ByteStream, Answer]]
+Attempt = asyncio.Task[tuple[TunnelledStream, Answer]]
 
 
 class ExitRace:
@@ -25,7 +25,7 @@ class ExitRace:
         self._attempts: dict[str, Attempt] = {}
         self._abandoned: set[Attempt] = set()
 
-    async def run(self) -> tuple[str, ByteStream, Address | None]:
+    async def run(self) -> tuple[str, TunnelledStream, Address | None]:
         """The exit, the stream behind its answer, and what it reached; LocalError without any."""
         try:
             self._obey(self._race.tick(self._loop.time()))

@@ -1,7 +1,8 @@
 """Datagram flows: from one local socket to many places, each with a socket of its own at an exit.
 
 A flow begins with its first datagram and ends when nothing moved for a while. What comes while it
-is being connected waits, but not much of it.
+is being connected waits, but not much of it. When its exit is out of reach and there is a choice,
+another one is searched for: nobody waits for an answer until that is back.
 """
 
 import asyncio
@@ -9,14 +10,15 @@ from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from rookery.errors import ChannelError, RookeryError
-from rookery.link.channels.sock import Address
-from rookery.runtime.proxy.connector import Connector, Proxy
+from rookery.link.channels.sock import Address, Protocol
+from rookery.runtime.proxy.connector import AUTO, Connector, Proxy
 from rookery.runtime.proxy.datagrams import Datagrams
 from rookery.runtime.proxy.splice import Idle
 
 FLOWS_MAX = 256
 WAITING_MAX = 32
 IDLE_S = 60.0
+STRANDED_S = 1.0  # a change of paths takes less
 FAILED_S = 1.0  # what is sent where nobody gets through is dropped, and not tried at once again
 
 Key = TypeVar("Key", bound=Hashable)
@@ -38,6 +40,7 @@ class Flows(Generic[Key]):
         self.last_error: RookeryError | None = None
         self._connector = connector
         self._proxy = proxy
+        self._has_choice = proxy == AUTO or (not isinstance(proxy, str | None) and len(proxy) > 1)
         self._deliver = deliver
         self._flows_max = flows_max
         self._idle_s = idle_s
@@ -59,34 +62,46 @@ class Flows(Generic[Key]):
             task = self._loop.create_task(self._run(key, target, waiting))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        try:
-            waiting.put_nowait(data)
-        except asyncio.QueueFull:
-            self.dropped += 1
+        self._keep(waiting, data)
 
     async def close(self) -> None:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    def _keep(self, waiting: asyncio.Queue[bytes], data: bytes) -> None:
+        try:
+            waiting.put_nowait(data)
+        except asyncio.QueueFull:
+            self.dropped += 1
+
     async def _run(self, key: Key, target: Address, waiting: asyncio.Queue[bytes]) -> None:
+        try:
+            while await self._is_stranded(key, target, waiting):
+                pass  # it goes on by another exit
+        finally:
+            del self._waiting[key]
+            self.dropped += waiting.qsize()
+
+    async def _is_stranded(self, key: Key, target: Address, waiting: asyncio.Queue[bytes]) -> bool:
+        """Carry it by one exit to the end; whether that is out of reach and more is to be sent."""
         try:
             datagrams = await self._connector.udp_connect(target.host, target.port, self._proxy)
         except RookeryError as error:
             self.last_error = error
             await asyncio.sleep(FAILED_S)
-        else:
-            try:
-                await self._carry(key, datagrams, datagrams.reached or target, waiting)
-            finally:
-                await datagrams.close()
+            return False
+        try:
+            is_stranded = await self._carry(key, datagrams, datagrams.reached or target, waiting)
         finally:
-            del self._waiting[key]
-            self.dropped += waiting.qsize()
+            await datagrams.close()
+        if is_stranded and datagrams.exit is not None:
+            self._connector.out_of_reach(Protocol.UDP, target, datagrams.exit)
+        return is_stranded
 
     async def _carry(
         self, key: Key, datagrams: Datagrams, source: Address, waiting: asyncio.Queue[bytes]
-    ) -> None:
+    ) -> bool:
         async def inward(idle: Idle) -> None:
             while (data := await datagrams.receive()) is not None:
                 idle.moved()
@@ -96,13 +111,24 @@ class Flows(Generic[Key]):
         try:
             async with asyncio.timeout(self._idle_s) as timeout, asyncio.TaskGroup() as ways:
                 idle = Idle(timeout, self._idle_s)
-                ways.create_task(inward(idle))
+                receiving = ways.create_task(inward(idle))
                 while True:
                     data = await waiting.get()
+                    if self._has_choice and await _is_lost(datagrams):
+                        self._keep(waiting, data)
+                        receiving.cancel()
+                        return True
                     idle.moved()
                     await datagrams.send(data)
         except TimeoutError:
-            return
+            return False
         except ExceptionGroup as group:
             if group.split(RookeryError)[1] is not None:
                 raise
+            return False
+
+
+async def _is_lost(datagrams: Datagrams) -> bool:
+    if datagrams.is_stalled:
+        await asyncio.sleep(STRANDED_S)
+    return datagrams.is_stalled

@@ -16,7 +16,7 @@ from rookery.mesh.proxy.rules import ProxyRules
 from rookery.runtime.channels.sock import Sock
 from rookery.runtime.channels.sock_server import Resolve, SockLimits, resolve
 from rookery.runtime.proxy.arrivals import Arrivals
-from rookery.runtime.proxy.byte_stream import ByteStream, Open
+from rookery.runtime.proxy.byte_stream import Open, TunnelledStream
 from rookery.runtime.proxy.connector import Connector, Exits, no_exits
 from rookery.runtime.proxy.devices import Devices
 from rookery.runtime.proxy.service import ProxyLimits, ProxyService
@@ -63,7 +63,7 @@ class Proxy:
         )
         self.sock = Sock(rules.net, sock_limits, resolve)
 
-    async def handle(self, stream: ByteStream) -> None:
+    async def handle(self, stream: TunnelledStream) -> None:
         """Serve a stream of service `proxy`."""
         await self.service.handle(stream)
 

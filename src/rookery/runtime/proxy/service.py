@@ -24,7 +24,7 @@ from rookery.runtime.channels.datagrams import DatagramSocket
 from rookery.runtime.channels.sock_server import Resolve, resolve
 from rookery.runtime.proxy.answering import ask, refuse
 from rookery.runtime.proxy.arrivals import Arrivals
-from rookery.runtime.proxy.byte_stream import READ_SIZE, ByteStream, Open, Serve
+from rookery.runtime.proxy.byte_stream import READ_SIZE, ByteStream, Open, Serve, TunnelledStream
 from rookery.runtime.proxy.connection import Closable
 from rookery.runtime.proxy.datagrams import StreamDatagrams
 from rookery.runtime.proxy.devices import Devices
@@ -79,7 +79,7 @@ class ProxyService:
         """What our record should say that we offer now; changes as lines come and go."""
         return self.rules.services(self._dialler.devices.plugged())
 
-    async def handle(self, stream: ByteStream) -> None:
+    async def handle(self, stream: TunnelledStream) -> None:
         """Serve one stream that a member opened, to its end."""
         try:
             opening = parse_opening(stream.meta)
@@ -105,7 +105,7 @@ class ProxyService:
         except RookeryError:  # there was an answer, so there is nothing more to say
             stream.abort(Fault.GONE.code)
 
-    async def _carry_out(self, stream: ByteStream, opening: Opening) -> None:
+    async def _carry_out(self, stream: TunnelledStream, opening: Opening) -> None:
         match opening:
             case Net(protocol=Protocol.TCP):
                 physical = await self._dialler.tcp(opening, stream.peer)
@@ -152,7 +152,9 @@ class ProxyService:
 
     # --- datagrams ---
 
-    async def _exchange(self, stream: ByteStream, socket: DatagramSocket, reached: Address) -> None:
+    async def _exchange(
+        self, stream: TunnelledStream, socket: DatagramSocket, reached: Address
+    ) -> None:
         """Until the member ends, or nothing moved for long."""
         datagrams, limit_s = StreamDatagrams(stream), self.limits.idle.udp_s
         try:
