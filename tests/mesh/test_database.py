@@ -1,5 +1,6 @@
 """The database of records: what is taken in, what is refused and why, and what it costs."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 from rookery.errors import AuthenticationError, ProtocolError, RemoteError
 from rookery.identity import signing
 from rookery.mesh.database import RECORDS_BURST, RECORDS_PER_S, Database, Verdict
+from rookery.wire.certificate import role_bits, roles_of
 from rookery.wire.flood import Entry, Key, statement_key
 from rookery.wire.record import RecordLink
 from rookery.wire.statement import CERTIFICATE, RECORD, REVOCATION, STATEMENT_SIZE_MAX
@@ -346,3 +348,33 @@ def test_our_own_lost_links_are_no_news_to_us(world: World) -> None:
     world.database.publish(OWN.says(1, A_LINK), world.now)
     world.database.publish(OWN.says(2), world.now)
     assert world.database.take_withdrawn() == set()
+
+
+def test_roles_beyond_the_certificate_are_left_out_and_counted(world: World) -> None:
+    """Those that a later version may add say nothing here, so nobody is blamed for them."""
+    relay, more, unknown = role_bits(["relay"]), role_bits(["relay", "exit"]), 1 << 15
+    for sequence, roles in enumerate((relay, more, relay | unknown, more), 1):
+        said = msgspec.structs.replace(ALICE.record(sequence, A_LINK), roles=roles)
+        data = ALICE.sign(said.serialize())
+        assert world.offer(data) is Verdict.NEW  # for everybody to judge
+        held = world.database.records[ALICE.node]
+        assert roles_of(held.roles) == {"relay"}
+        assert held.links == (A_LINK,)
+        assert world.database.statement(Key(RECORD, ALICE.node)) == data
+        assert world.offer(data) is Verdict.KNOWN
+    assert world.database.pretences == {ALICE.node: 2}
+    assert world.database.take_pretenders() == [ALICE.node, ALICE.node]
+    assert world.database.take_pretenders() == []
+
+
+def test_a_record_that_was_renewed_ends_at_its_own_time(world: World) -> None:
+    world.database.offer(ALICE.sign(ALICE.record(1, lifetime_s=10).serialize()), 100.0, NOW_S)
+    world.database.offer(ALICE.sign(ALICE.record(2, lifetime_s=60).serialize()), 100.0, NOW_S)
+    world.database.offer(BOB.sign(BOB.record(1, lifetime_s=60).serialize()), 100.0, NOW_S)
+    world.database.forget(BOB.node)
+    world.database.tick(110.0)
+    assert set(world.database.records) == {ALICE.node}
+    assert world.database.deadline == 160.0
+    world.database.tick(160.0)
+    assert world.database.records == {}
+    assert world.database.deadline is None

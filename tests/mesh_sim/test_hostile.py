@@ -6,8 +6,9 @@ Whatever she does, honest members keep their routes, their memory and their time
 import msgspec
 import pytest
 
-from rookery.mesh.explanation import CONTRADICTED, Verdict
+from rookery.mesh.explanation import CONTRADICTED, PRETENDED, Verdict
 from rookery.sim.mesh_world import MeshWorld
+from rookery.wire.certificate import role_bits, roles_of
 from rookery.wire.flood import Key, RootDigest, Want
 from rookery.wire.frames import DIGEST, FORWARD, MEMBER, PING, STATEMENTS, SUMMARY, WANT
 from rookery.wire.node_id import NodeId
@@ -162,6 +163,24 @@ def test_two_records_under_one_version_convict_their_signer(
         assert set(world.members[number].core.database.contradictions) == {mallory.id}
     told = [line for number in {0, 2} & set(witnesses) for line in explained(world, number, 4)]
     assert [line for line in told if line.startswith(f"note: {M} {CONTRADICTED}")]
+
+
+def test_roles_that_her_certificate_has_not_do_not_count_and_are_told(
+    world: MeshWorld, mallory: Puppet
+) -> None:
+    """R13: she is a relay, and would be an exit and an issuer as well."""
+    before = routes(world)
+    claimed = role_bits(["relay", "exit", "issuer"])
+    mallory.say(0, mallory.sign(msgspec.structs.replace(mallory.record(), roles=claimed)))
+    world.run(1.0)
+    for number in HONEST:
+        database = world.members[number].core.database
+        assert roles_of(database.records[mallory.id].roles) == {"relay"}
+        assert dict(database.pretences) == {mallory.id: 1}
+    assert reasons(world, mallory.name) == {PRETENDED}
+    assert named(world) == {mallory.name}
+    assert f"note: {M} {PRETENDED}, 1 ×" in explained(world, 0, 4)
+    assert routes(world) == before
 
 
 def test_a_storm_of_true_records_is_slowed_down_to_what_anybody_may_say(

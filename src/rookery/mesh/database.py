@@ -6,6 +6,9 @@
 An origin's records are told apart by (epoch, sequence) alone (R1). What does not get past the
 cheap questions costs no signature, so that junk and duplicates cost little; what is refused is
 refused with a reason that never changes. Nothing here grows beyond the number of members.
+
+What a record says of its origin's roles is held to the certificate: a member that claims more is
+counted, and the record goes on without it.
 """
 
 from collections.abc import Mapping
@@ -18,9 +21,11 @@ from rookery.errors import AuthenticationError, DecodeError, ProtocolError
 from rookery.identity import signing
 from rookery.identity.realm import CLOCK_SKEW_S
 from rookery.identity.signing import Verify
+from rookery.link.timers import Timers
 from rookery.mesh.bucket import Bucket
 from rookery.mesh.inventory import Inventory
 from rookery.mesh.membership import Member, Membership
+from rookery.wire.certificate import role_bits, roles_of
 from rookery.wire.flood import Entry, Key, key_of
 from rookery.wire.node_id import NodeId
 from rookery.wire.record import Record, Version, version_of
@@ -59,13 +64,14 @@ class _Held(msgspec.Struct, frozen=True):
 class _Origin:
     """What is remembered of a member's records even while we hold none."""
 
-    __slots__ = ("contradicted", "contradictions", "floor", "pace")
+    __slots__ = ("contradicted", "contradictions", "floor", "pace", "pretences")
 
     def __init__(self, now: float) -> None:
         self.floor = _NEVER  # the newest version seen, so that older ones cannot come back
         self.pace = Bucket(RECORDS_PER_S, RECORDS_BURST, now)
         self.contradicted = _NEVER
         self.contradictions = 0
+        self.pretences = 0  # records with roles that its certificate has not
 
 
 class Database:
@@ -83,7 +89,8 @@ class Database:
         self._reconciled_at = float("-inf")
         self._changed: set[NodeId] = set()
         self._withdrawn: set[tuple[NodeId, NodeId]] = set()
-        self.deadline: float | None = None  # when to call `tick`
+        self._pretenders: list[NodeId] = []
+        self._expiries = Timers()
         # The newest version under our name that is not of this life: ours must be newer.
         self.outdone: Version | None = None
 
@@ -99,6 +106,18 @@ class Database:
             for node, origin in self._origins.items()
             if origin.contradictions
         }
+
+    @property
+    def pretences(self) -> Mapping[NodeId, int]:
+        """Origins that claimed roles which their certificates have not, and how often."""
+        return {
+            node: origin.pretences for node, origin in self._origins.items() if origin.pretences
+        }
+
+    def take_pretenders(self) -> list[NodeId]:
+        """The origins of records that claimed too much, since this was last asked."""
+        pretenders, self._pretenders = self._pretenders, []
+        return pretenders
 
     def take_changed(self) -> set[NodeId]:
         """Origins whose record is new, changed or gone since this was last asked."""
@@ -189,6 +208,11 @@ class Database:
         origin.pace.charge(1.0, now)
         self._origins[node] = origin
         expires_at = now + min(remaining_s, float(record.lifetime_s))
+        if not roles_of(record.roles) <= member.roles:
+            origin.pretences += 1
+            self._pretenders.append(node)
+            roles = record.roles & role_bits(member.roles)
+            record = msgspec.structs.replace(record, roles=roles)
         self._hold(_Held(record, data, expires_at), now)
         return Verdict.NEW
 
@@ -225,8 +249,7 @@ class Database:
         origin.floor = held.record.version
         self._inventory.put(Key(RECORD, node), _packed(held.record.version))
         self._changed.add(node)
-        if self.deadline is None or held.expires_at < self.deadline:
-            self.deadline = held.expires_at
+        self._expiries.arm(node.hex(), held.expires_at)
 
     def _note_withdrawn(self, before: Record, after: Record) -> None:
         if before.epoch == after.epoch:  # one who restarted has lost all its links by itself
@@ -234,12 +257,20 @@ class Database:
             gone = (link.peer for link in before.links if link.peer not in kept)
             self._withdrawn.update((after.origin, peer) for peer in gone)
 
+    @property
+    def deadline(self) -> float | None:
+        """When to call `tick`."""
+        return self._expiries.deadline
+
     def tick(self, now: float) -> None:
         """Let go of records whose time is over."""
-        for node, held in list(self._held.items()):
-            if now >= held.expires_at:
+        for name in self._expiries.take_due(now):
+            node = bytes.fromhex(name)
+            expires_at = self._held[node].expires_at
+            if expires_at <= now:
                 self._drop(node)
-        self.deadline = min((held.expires_at for held in self._held.values()), default=None)
+            else:  # that of a record before it
+                self._expiries.arm(name, expires_at)
 
     def forget(self, node: NodeId) -> None:
         """Keep nothing of somebody who is no member any more."""
@@ -251,6 +282,7 @@ class Database:
         if self._held.pop(node, None) is not None:
             del self._records[node]
             self._inventory.remove(Key(RECORD, node))
+            self._expiries.disarm(node.hex())
             self._changed.add(node)
 
     def _put_other(self, key: Key, data: bytes) -> None:

@@ -44,6 +44,7 @@ class Verdict(StrEnum):
 
 SILENT = "is passed over for a while: handshakes along it had no answer"
 CONTRADICTED = "signed records that contradict each other"
+PRETENDED = "claims roles that its certificate has not"
 
 CHOSEN = frozenset({Verdict.CHEAPEST, Verdict.DIRECT, Verdict.HELD})
 

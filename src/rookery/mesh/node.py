@@ -28,7 +28,7 @@ from rookery.link.events import (
 from rookery.link.link import ROOKERY_CSID, Link
 from rookery.mesh.database import Database
 from rookery.mesh.echo import Outcome
-from rookery.mesh.explanation import CONTRADICTED, SILENT, Explanation, Remark
+from rookery.mesh.explanation import CONTRADICTED, PRETENDED, SILENT, Explanation, Remark
 from rookery.mesh.flooding import FRAME_TYPES, Flooding, FloodLimits
 from rookery.mesh.graph import Graph
 from rookery.mesh.join import TYPE as JOIN
@@ -190,9 +190,13 @@ class Node:
         node = self._member(hashname).node
         explanation = self.table.explain(node, now)
         remarks = [Remark(way, SILENT) for way in self.transit.silence.towards(node)]
-        for culprit, times in self.database.contradictions.items():
-            if explanation.concerns(culprit):
-                remarks.append(Remark((culprit,), f"{CONTRADICTED}, {times} ×"))
+        for what, culprits in (
+            (CONTRADICTED, self.database.contradictions),
+            (PRETENDED, self.database.pretences),
+        ):
+            for culprit, times in culprits.items():
+                if explanation.concerns(culprit):
+                    remarks.append(Remark((culprit,), f"{what}, {times} ×"))
         return explanation.with_remarks(remarks)
 
     def tell(self, statement: bytes, now: float) -> None:
@@ -242,20 +246,25 @@ class Node:
 
     # --- what arrives ---
 
-    def frame_received(self, link: Link, path: Path, head: bytes, body: bytes, now: float) -> None:
+    def frame_received(
+        self, link: Link, path: Path, head: bytes, body: memoryview, now: float
+    ) -> None:
         """Take one frame; whatever is wrong with it is counted by whose doing it is."""
         try:
             self._take_frame(link, path, head, body, now)
         except RemoteError as error:
             self._refuse(error.culprit or link.hashname, str(error))
 
-    def _take_frame(self, link: Link, path: Path, head: bytes, body: bytes, now: float) -> None:
+    def _take_frame(
+        self, link: Link, path: Path, head: bytes, view: memoryview, now: float
+    ) -> None:
         frame_type = head[0]
+        if frame_type == TUNNEL:  # large ones are not copied again
+            self.tunnelling.received(link, path, head, view, now)
+            return
+        body = bytes(view)
         if frame_type == DATAGRAM:
             self.post.received(link, path, body, now)
-            return
-        if frame_type == TUNNEL:
-            self.tunnelling.received(link, path, head, body, now)
             return
         if isinstance(path, RoutePath):
             raise ProtocolError("a neighbour's frame by way of others")
@@ -342,6 +351,8 @@ class Node:
             self.tunnelling.changed()
             self.neighbourhood.notice_traffic(now)
             self._links_changed(now)
+        for node in self.database.take_pretenders():
+            self._pretended(node)
         for node in self.database.take_changed():
             self.table.changed(self.graph.apply(self.database.records.get(node), node))
             self.linking.want(node, now)
@@ -371,6 +382,10 @@ class Node:
             self.transit.forget(member.node)
             self.database.forget(member.node)
             self.linking.expel(member, now)
+
+    def _pretended(self, node: NodeId) -> None:
+        if (member := self.membership.member(node)) is not None:
+            self.refused.note(member.hashname, PRETENDED, is_member=True)
 
     # --- who is who ---
 
