@@ -11,8 +11,8 @@ Frame = tuple[str, str, bytes, bytes]
 
 
 def reader(seen: list[Frame]) -> FrameReader:
-    def read(link: Link, path: Path, head: bytes, body: bytes, now: float) -> None:
-        seen.append((link.hashname, path.kind, head, body))
+    def read(link: Link, path: Path, head: bytes, body: memoryview, now: float) -> None:
+        seen.append((link.hashname, path.kind, head, bytes(body)))
 
     return read
 

@@ -53,9 +53,11 @@ class Session(Protocol):
         """Let go of what can be made anew; the next packet costs a little more."""
         ...
 
-    def seal(self, token: bytes, inner: bytes) -> bytes: ...
+    def seal(self, token: bytes, inner: bytes, prefix: bytes = b"") -> bytes:
+        """The sealed packet behind a prefix, which large packets need not be copied for."""
+        ...
 
-    def open(self, token: bytes, part: bytes) -> bytes:
+    def open(self, token: bytes, part: bytes | memoryview) -> bytes:
         """The inner packet, or AuthenticationError (also for a replay) or DecodeError."""
         ...
 

@@ -150,15 +150,15 @@ class Session1a:
     def rest(self) -> None:
         """Nothing that could be made anew is worth letting go."""
 
-    def seal(self, token: bytes, inner: bytes) -> bytes:
+    def seal(self, token: bytes, inner: bytes, prefix: bytes = b"") -> bytes:
         iv = _next_iv(self._ivs)
         box = _apply(self._sending, iv, inner)
-        return iv + box + _mac(self._sending + iv, box)
+        return prefix + iv + box + _mac(self._sending + iv, box)
 
-    def open(self, token: bytes, part: bytes) -> bytes:
+    def open(self, token: bytes, part: bytes | memoryview) -> bytes:
         if len(part) < _IV_SIZE + _MAC_SIZE:
             raise DecodeError(f"{len(part)} bytes cannot be a channel packet")
-        iv, box = part[:_IV_SIZE], part[_IV_SIZE:-_MAC_SIZE]
+        iv, box = bytes(part[:_IV_SIZE]), bytes(part[_IV_SIZE:-_MAC_SIZE])
         if not compare_digest(_mac(self._receiving + iv, box), part[-_MAC_SIZE:]):
             raise AuthenticationError("a channel packet of another session, or damaged")
         return _apply(self._receiving, iv, box)

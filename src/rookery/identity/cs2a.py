@@ -195,11 +195,11 @@ class Session2a:
     def rest(self) -> None:
         """Nothing that could be made anew is worth letting go."""
 
-    def seal(self, token: bytes, inner: bytes) -> bytes:
+    def seal(self, token: bytes, inner: bytes, prefix: bytes = b"") -> bytes:
         iv = next(self._counter).to_bytes(_IV_SIZE, "big")
-        return iv + self._encrypt(iv, inner, None)
+        return b"".join((prefix, iv, self._encrypt(iv, inner, None)))
 
-    def open(self, token: bytes, part: bytes) -> bytes:
+    def open(self, token: bytes, part: bytes | memoryview) -> bytes:
         if len(part) < _PART_SIZE_MIN:
             raise DecodeError(f"{len(part)} bytes cannot be a channel packet")
         try:

@@ -153,15 +153,16 @@ class Session3a:
     def rest(self) -> None:
         """Nothing that could be made anew is worth letting go."""
 
-    def seal(self, token: bytes, inner: bytes) -> bytes:
+    def seal(self, token: bytes, inner: bytes, prefix: bytes = b"") -> bytes:
         nonce = self._random(_NONCE_SIZE)
-        return nonce + crypto_secretbox(inner, nonce, self._sending)
+        return b"".join((prefix, nonce, crypto_secretbox(inner, nonce, self._sending)))
 
-    def open(self, token: bytes, part: bytes) -> bytes:
+    def open(self, token: bytes, part: bytes | memoryview) -> bytes:
         if len(part) < _PART_SIZE_MIN:
             raise DecodeError(f"{len(part)} bytes cannot be a channel packet")
         try:
-            return crypto_secretbox_open(part[_NONCE_SIZE:], part[:_NONCE_SIZE], self._receiving)
+            nonce, box = bytes(part[:_NONCE_SIZE]), bytes(part[_NONCE_SIZE:])
+            return crypto_secretbox_open(box, nonce, self._receiving)
         except CryptoError as error:
             raise AuthenticationError("a channel packet of another session, or damaged") from error
 

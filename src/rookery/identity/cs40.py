@@ -53,7 +53,7 @@ _CHACHA_LABEL = b"rookery cs40 channel chacha20-poly1305"
 _AGREEMENTS_MAX = 16_384
 
 Aead = AESGCM | ChaCha20Poly1305
-Crypt = Callable[[bytes, bytes, bytes | None], bytes]
+Crypt = Callable[[bytes, bytes | memoryview, bytes | None], bytes]
 
 
 class CipherSet40:
@@ -217,7 +217,7 @@ class Session40:
     def rest(self) -> None:
         self._encrypt = self._decrypt = None
 
-    def seal(self, token: bytes, inner: bytes) -> bytes:
+    def seal(self, token: bytes, inner: bytes, prefix: bytes = b"") -> bytes:
         try:
             counter = next(self._counter).to_bytes(_COUNTER_SIZE, "big")
         except OverflowError as error:
@@ -225,12 +225,13 @@ class Session40:
         encrypt = self._encrypt
         if encrypt is None:
             encrypt = self._encrypt = self._sending().encrypt
-        return counter + encrypt(_COUNTER_PADDING + counter, inner, token)
+        sealed = encrypt(_COUNTER_PADDING + counter, inner, token)
+        return b"".join((prefix, counter, sealed))
 
-    def open(self, token: bytes, part: bytes) -> bytes:
+    def open(self, token: bytes, part: bytes | memoryview) -> bytes:
         if len(part) < _PART_SIZE_MIN:
             raise DecodeError(f"{len(part)} bytes cannot be a channel packet")
-        head = part[:_COUNTER_SIZE]
+        head = bytes(part[:_COUNTER_SIZE])
         counter = int.from_bytes(head, "big")
         if not self._window.is_fresh(counter):
             raise AuthenticationError("a replayed or very late channel packet")
@@ -238,7 +239,7 @@ class Session40:
         if decrypt is None:
             decrypt = self._decrypt = self._receiving().decrypt
         try:
-            inner = decrypt(_COUNTER_PADDING + head, part[_COUNTER_SIZE:], token)
+            inner = decrypt(_COUNTER_PADDING + head, memoryview(part)[_COUNTER_SIZE:], token)
         except InvalidTag as error:
             raise AuthenticationError("a channel packet of another session, or damaged") from error
         self._window.accept(counter)

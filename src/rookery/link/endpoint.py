@@ -32,7 +32,7 @@ from rookery.link.timers import Timers
 from rookery.wire.lob import Packet
 from rookery.wire.path import NetPath, Path, PeerPath, RoutePath
 
-FrameReader = Callable[[Link, Path, bytes, bytes, float], None]  # link, path, head, body, now
+FrameReader = Callable[[Link, Path, bytes, memoryview, float], None]  # link, path, head, body, now
 
 ChannelPolicy = Callable[[str, str], bool]  # (hashname, channel type) -> may it open one
 
@@ -321,7 +321,9 @@ class Endpoint:
     def takes_handshakes(self, path: Path) -> bool:
         return not (self.streams_first and isinstance(path, NetPath) and path.is_datagram)
 
-    def frame_received(self, link: Link, path: Path, head: bytes, body: bytes, now: float) -> None:
+    def frame_received(
+        self, link: Link, path: Path, head: bytes, body: memoryview, now: float
+    ) -> None:
         if self.frame_reader is None:
             raise ProtocolError("nobody reads frames here")
         self.frame_reader(link, path, head, body, now)

@@ -137,13 +137,13 @@ class Exchange:
     def seal(self, inner: bytes) -> bytes:
         """A channel packet for the peer."""
         assert self.peer_token is not None
-        return self._prefix + self._seal(self.peer_token, inner)
+        return self._seal(self.peer_token, inner, self._prefix)
 
     def open(self, body: bytes) -> bytes:
         """The inner packet of a channel packet whose token is ours."""
         if self.session is None:
             raise ProtocolError("channel packet before the handshake")
-        return self._open(self.token, body[TOKEN_SIZE:])
+        return self._open(self.token, memoryview(body)[TOKEN_SIZE:])
 
     def _adopt(self, at: int) -> None:
         self.at = at

@@ -71,8 +71,8 @@ class Traffic:
         size = int.from_bytes(inner[:_LENGTH_SIZE], "big")
         body_at = _LENGTH_SIZE + size
         if 0 < size < JSON_SIZE_MIN and body_at <= len(inner):
-            head, body = inner[_LENGTH_SIZE:body_at], inner[body_at:]
-            self._site.frame_received(self._link, path, head, body, now)
+            head, rest = inner[_LENGTH_SIZE:body_at], memoryview(inner)[body_at:]
+            self._site.frame_received(self._link, path, head, rest, now)
             return
         if not JSON_SIZE_MIN <= size <= HEAD_SIZE_MAX or body_at > len(inner):
             raise ProtocolError("a channel packet needs a JSON head of moderate size")

@@ -95,7 +95,9 @@ class Tunnelling:
         """A program read, wrote or opened."""
         self._tunnels.touched(hashname, tunnel)
 
-    def received(self, link: Link, path: Path, head: bytes, body: bytes, now: float) -> None:
+    def received(
+        self, link: Link, path: Path, head: bytes, body: bytes | memoryview, now: float
+    ) -> None:
         """A packet of a tunnel with the peer of this link; RemoteError when it is refused."""
         hashname = link.hashname
         if self._membership.by_hashname(hashname) is None:

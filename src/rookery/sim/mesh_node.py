@@ -99,11 +99,13 @@ class MeshNode(Node):
             case _:
                 self.core.handle(event, now)
 
-    def _frame_received(self, link: Link, path: Path, head: bytes, body: bytes, now: float) -> None:
+    def _frame_received(
+        self, link: Link, path: Path, head: bytes, body: memoryview, now: float
+    ) -> None:
         if head[0] == FORWARD:
             neighbour = self.core.neighbourhood.get(link.hashname)
             if neighbour is not None:
-                self._watcher(self, neighbour.member.node, head, body)
+                self._watcher(self, neighbour.member.node, head, bytes(body))
         self.core.frame_received(link, path, head, body, now)
 
     def _queued(self, path: Path) -> int:

@@ -36,7 +36,7 @@ def cloak(data: bytes, nonce: bytes) -> bytes:
     return nonce + _apply(nonce, data)
 
 
-def reveal(data: bytes) -> Packet:
+def reveal(data: bytes | memoryview) -> Packet:
     """The packet under any number of rounds, none included, or DecodeError."""
     if data[2:3] == b"{" and data[0] and (plain := _plain(data)) is not None:
         return plain
@@ -49,7 +49,7 @@ def reveal(data: bytes) -> Packet:
     raise DecodeError("neither a packet nor a cloaked one")
 
 
-def _apply(nonce: bytes, data: bytes) -> bytes:
+def _apply(nonce: bytes | memoryview, data: bytes | memoryview) -> bytes:
     try:
         cipher = _idle.pop()
     except IndexError:
@@ -60,7 +60,7 @@ def _apply(nonce: bytes, data: bytes) -> bytes:
     return result
 
 
-def _plain(data: bytes) -> Packet | None:
+def _plain(data: bytes | memoryview) -> Packet | None:
     """An uncloaked packet whose JSON head is so long that its first byte is not zero.
 
     Asking first is cheap, and safer than asking after the rounds failed: those end in a zero byte

@@ -23,29 +23,29 @@ def frame(packet: bytes) -> bytes:
 
 
 class Deframer:
-    """Takes packets out of a stream; each byte is copied at most twice, however it was cut."""
+    """Takes packets out of a stream; a byte is copied at most once, and only where it was cut."""
 
     __slots__ = ("_held",)
 
     def __init__(self) -> None:
         self._held = bytearray()  # the beginning of one frame
 
-    def feed(self, data: bytes) -> list[bytes]:
+    def feed(self, data: bytes) -> list[memoryview]:
         """The packets that `data` completes; DecodeError when one exceeds the bound."""
-        packets: list[bytes] = []
+        packets: list[memoryview] = []
         at = self._complete_held(data, packets) if self._held else 0
-        end = len(data)
+        end, view = len(data), memoryview(data)
         while end - at >= _LENGTH_SIZE:
             stop = at + _frame_size(data[at : at + _LENGTH_SIZE])
             if stop > end:
                 break
             if stop - at > _LENGTH_SIZE:
-                packets.append(data[at + _LENGTH_SIZE : stop])
+                packets.append(view[at + _LENGTH_SIZE : stop])
             at = stop
-        self._held += data[at:]
+        self._held += view[at:]
         return packets
 
-    def _complete_held(self, data: bytes, packets: list[bytes]) -> int:
+    def _complete_held(self, data: bytes, packets: list[memoryview]) -> int:
         """Add what the held frame lacks; how much of `data` that took."""
         held, at = self._held, 0
         if len(held) < _LENGTH_SIZE:
@@ -54,11 +54,11 @@ class Deframer:
             if len(held) < _LENGTH_SIZE:
                 return len(data)
         lacking = _frame_size(held[:_LENGTH_SIZE]) - len(held)
-        held += data[at : at + lacking]
+        held += memoryview(data)[at : at + lacking]
         if len(data) - at < lacking:
             return len(data)
         if len(held) > _LENGTH_SIZE:
-            packets.append(bytes(memoryview(held)[_LENGTH_SIZE:]))
+            packets.append(memoryview(held)[_LENGTH_SIZE:])
         self._held = bytearray()
         return at + lacking
 

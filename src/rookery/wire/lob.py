@@ -57,14 +57,14 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
         return size.to_bytes(2, "big") + self.head + self.body
 
     @classmethod
-    def parse(cls, data: bytes) -> Self:
+    def parse(cls, data: bytes | memoryview) -> Self:
         """Read one packet; the only fatal error is a head longer than the data."""
         if len(data) < 2:
             raise DecodeError(f"{len(data)} bytes cannot be a packet")
         size = 2 + int.from_bytes(data[:2], "big")
         if size > len(data):
             raise DecodeError(f"the head should end at {size}, the data at {len(data)}")
-        return cls(data[2:size], data[size:])
+        return cls(bytes(data[2:size]), bytes(data[size:]))
 
 
 def integer(head: JsonObject, key: str) -> int | None:

@@ -38,7 +38,7 @@ class TunnelPacket(msgspec.Struct, frozen=True, gc=False):
     is_first: bool = False
 
     @classmethod
-    def parse(cls, head: bytes, body: bytes) -> Self:
+    def parse(cls, head: bytes, body: bytes | memoryview) -> Self:
         """Read one packet, or raise DecodeError."""
         if len(head) != HEAD_SIZE or len(body) < PREFIX_SIZE:
             raise DecodeError("too short for a packet of a tunnel")
@@ -63,7 +63,7 @@ def prefix(tunnel: int, number: int) -> bytes:
     return _PREFIX.pack(tunnel, number)
 
 
-def tunnel_id(body: bytes) -> int:
+def tunnel_id(body: bytes | memoryview) -> int:
     """Which tunnel a packet belongs to."""
     if len(body) < PREFIX_SIZE:
         raise DecodeError("too short for a packet of a tunnel")

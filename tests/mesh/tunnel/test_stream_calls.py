@@ -124,7 +124,7 @@ def test_bytes_that_may_change_are_copied() -> None:
     world = world_with()
     stream = world.near.tunnel.open("test")
     data = bytearray(b"a" * 5000)
-    world.near.tunnel.write(stream, memoryview(data), 0.0)  # type: ignore[arg-type]
+    world.near.tunnel.write(stream, memoryview(data), 0.0)
     data[:] = b"b" * 5000
     world.run(lambda: len(world.far.read.get(stream, b"")) == 5000)
     assert bytes(world.far.read[stream]) == b"a" * 5000

@@ -190,7 +190,13 @@ class Tunnel:
                 self._events.append(Stalled())
 
     def received(
-        self, way: int, head: bytes, body: bytes, now: float, *, is_marked: bool = False
+        self,
+        way: int,
+        head: bytes,
+        body: bytes | memoryview,
+        now: float,
+        *,
+        is_marked: bool = False,
     ) -> None:
         """A packet came by this way of ours; DecodeError for what is none."""
         packet = TunnelPacket.parse(head, body)

@@ -125,7 +125,14 @@ class Tunnels:
             del self._peers[peer]
 
     def received(
-        self, peer: str, way: int, head: bytes, body: bytes, now: float, *, is_marked: bool = False
+        self,
+        peer: str,
+        way: int,
+        head: bytes,
+        body: bytes | memoryview,
+        now: float,
+        *,
+        is_marked: bool = False,
     ) -> None:
         """A TUNNEL frame came; DecodeError for what is none, CongestionError beyond all bounds."""
         number = tunnel_id(body)

@@ -158,7 +158,7 @@ class CrowConnection(asyncio.Protocol):
         self._flush()
 
     def _take(self, data: bytes) -> Iterable[bytes]:
-        return self._deframer.feed(data)
+        return map(bytes, self._deframer.feed(data))
 
     def _heard(self) -> None:
         if self._silence is not None:

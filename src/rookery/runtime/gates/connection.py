@@ -212,7 +212,7 @@ class Connection(asyncio.Protocol):
                     return
         self._settle()
 
-    def _packet(self, data: bytes) -> None:
+    def _packet(self, data: bytes | memoryview) -> None:
         packet = reveal(data)
         if not self._cloaked and data[0] != 0:
             # A plain packet with a long head begins with another byte, too, but loses none.

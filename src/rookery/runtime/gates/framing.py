@@ -7,7 +7,7 @@
 All three are sans-IO: bytes in, packets out, and the other way round.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from typing import Protocol
 
@@ -35,7 +35,7 @@ class Framing(Protocol):
     def is_public(self) -> bool:
         """The peer is not one of ours."""
 
-    def feed(self, data: bytes) -> list[bytes]:
+    def feed(self, data: bytes) -> Sequence[bytes | memoryview]:
         """The packets that `data` completes; DecodeError when it makes no sense."""
 
     def encode(self, packet: bytes) -> tuple[bytes, ...]:
@@ -55,7 +55,7 @@ class Chunks:
     def __init__(self) -> None:
         self._dechunker = Dechunker(PACKET_SIZE_MAX)
 
-    def feed(self, data: bytes) -> list[bytes]:
+    def feed(self, data: bytes) -> Sequence[bytes | memoryview]:
         return self._dechunker.feed(data)
 
     def encode(self, packet: bytes) -> tuple[bytes, ...]:
@@ -76,7 +76,7 @@ class Frames:
         self._deframer = Deframer()
         self._opening = opening
 
-    def feed(self, data: bytes) -> list[bytes]:
+    def feed(self, data: bytes) -> Sequence[bytes | memoryview]:
         return self._deframer.feed(data)
 
     def encode(self, packet: bytes) -> tuple[bytes, ...]:
@@ -127,7 +127,7 @@ class Accepted:
     def is_public(self) -> bool:
         return self._framing.is_public
 
-    def feed(self, data: bytes) -> list[bytes]:
+    def feed(self, data: bytes) -> Sequence[bytes | memoryview]:
         if self.dialect is None:
             data = self._first + data
             self.dialect = recognise(data)
