@@ -111,6 +111,7 @@ COUNTERS = Counters(
     datagrams={"fallback": {"udp": 5, "dropped": 1}},
     endpoint={"DecodeError": 4},
     bytes={"relayed": 8400},
+    joins={"unknown invitation": 6},
     refused=(Refused("stale record", "dave", 3),),
 )
 

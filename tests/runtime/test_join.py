@@ -14,7 +14,15 @@ from rookery.link.stranger import Stranger
 from rookery.mesh.invitation import Invitation
 from rookery.mesh.join import TYPE
 from rookery.runtime.create import create
-from rookery.runtime.join import TROUBLE, JoinDesk, Redeemed, Refused, join, serve_joins
+from rookery.runtime.join import (
+    TROUBLE,
+    JoinDesk,
+    JoinLog,
+    Redeemed,
+    Refused,
+    join,
+    serve_joins,
+)
 from rookery.runtime.mesh import Mesh
 from rookery.runtime.realm_authority import RealmAuthority, found
 from rookery.runtime.realm_store import RealmStore
@@ -192,3 +200,17 @@ async def test_an_inviter_that_is_away_is_unreachable(realm: Realm) -> None:
     async with create(identity("guest")) as mesh:
         with pytest.raises(UnreachableError):
             await join(mesh, invitation, "guest", 0.3)
+
+
+def test_a_storm_of_refusals_writes_a_few_lines(caplog: pytest.LogCaptureFixture) -> None:
+    now = 100.0
+    log = JoinLog(lambda: now)
+    refused = Refused(identity("mallory").hashname, TROUBLE, "the disk is full")
+    log(Redeemed(identity("guest").hashname, "guest", "1", b""))
+    for _ in range(1000):
+        log(refused)
+    now += 10.0
+    log(refused)
+    lines = [record.getMessage() for record in caplog.records]
+    first = f"join of {refused.hashname[:8]} refused: {TROUBLE} (the disk is full)"
+    assert lines == [first] * 5 + [f"{first}; 995 more since the last line"]

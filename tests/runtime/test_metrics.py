@@ -53,7 +53,7 @@ def test_counters_say_what_they_count_and_in_which_unit(metrics: Metrics) -> Non
     for name, kind in names.items():
         assert NAME.fullmatch(name)
         assert (kind == "counter") == name.endswith(
-            ("_bytes_total", "_packets_total", "_frames_total")
+            ("_bytes_total", "_packets_total", "_frames_total", "_joins_total")
         )
 
 
@@ -74,6 +74,7 @@ def test_they_are_what_the_snapshots_say(metrics: Metrics) -> None:
         value(metrics, "rookery_datagram_packets_total", **{"class": "fallback", "fate": "udp"})
         == 5
     )
+    assert value(metrics, "rookery_refused_joins_total", reason="unknown invitation") == 6
     assert value(metrics, "rookery_refused_frames_total", source="dave") == 3
 
 

@@ -6,14 +6,18 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from rookery.errors import ChannelError, DeniedError
 from rookery.identity.identity import Identity
 from rookery.mesh.invitation import Invitation
 from rookery.runtime.create import create
+from rookery.runtime.http_listener import HttpRequest
 from rookery.runtime.join import join
+from rookery.runtime.metrics import Metrics
 from rookery.runtime.node import MeshNode, mesh_node
+from rookery.runtime.node_view import NodeView
 from rookery.runtime.realm_authority import RealmAuthority, found
 from rookery.runtime.realm_store import RealmStore
 from tests.mesh.realms import identity
@@ -89,3 +93,23 @@ async def test_a_guest_may_join_and_open_nothing_else(tmp_path: Path) -> None:
             async with asyncio.timeout(10):
                 with pytest.raises(ChannelError, match="unknown type"):
                     await channel.receive()
+
+
+async def test_a_refused_join_is_counted_and_a_line_in_the_log(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = found(tmp_path / "alice", "home", ALICE, member_name="alice")
+    async with mesh_node(ALICE, store) as node:
+        view = NodeView(node)
+        assert view.counters().joins == {}
+        invitation = RealmAuthority(store).invite(node.mesh.address)[1]
+        wrong = msgspec.structs.replace(invitation, secret=bytes(16))
+        with pytest.raises(DeniedError) as caught:
+            await joined(tmp_path / "carol", CAROL, wrong)
+        (reason,) = view.counters().joins
+        assert view.counters().joins == {reason: 1}
+        assert reason in str(caught.value)
+        text = Metrics(view).answer(HttpRequest("GET", "/metrics")).body.decode()
+        assert f'rookery_refused_joins_total{{reason="{reason}"}} 1.0' in text
+    (line,) = [record.getMessage() for record in caplog.records if "join" in record.getMessage()]
+    assert line == f"join of {CAROL.hashname[:8]} refused: {reason}"

@@ -1,6 +1,7 @@
 """Joining a realm over real links: the desk where invitations are redeemed, and redeeming one."""
 
 import asyncio
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from rookery.errors import (
     UsageError,
 )
 from rookery.identity.identity import Identity
+from rookery.mesh.bucket import Bucket
 from rookery.mesh.invitation import Invitation
 from rookery.mesh.invitations import Attempts, Spent
 from rookery.mesh.join import TYPE, JoinAnswer, JoinRequest
@@ -34,6 +36,11 @@ GOODBYE_S = 5.0
 
 NO_REQUEST = "not a request to join"
 TROUBLE = "the inviter cannot answer now, try again later"
+
+LINES_PER_S = 0.1
+LINES_BURST = 5.0
+
+_log = logging.getLogger(__name__)
 
 
 class Redeemed(msgspec.Struct, frozen=True):
@@ -54,6 +61,26 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 OnJoin = Callable[[Redeemed | Refused], object]
+
+
+class JoinLog:
+    """Writes a line about each who was refused; about most of them when there are very many."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._pace = Bucket(LINES_PER_S, LINES_BURST, now())
+        self._unsaid = 0
+
+    def __call__(self, what: Redeemed | Refused) -> None:
+        if isinstance(what, Redeemed):
+            return
+        if not self._pace.take(1.0, self._now()):
+            self._unsaid += 1
+            return
+        more = f"; {self._unsaid} more since the last line" if self._unsaid else ""
+        trouble = f" ({what.trouble})" if what.trouble else ""
+        _log.warning("join of %s refused: %s%s%s", what.hashname[:8], what.reason, trouble, more)
+        self._unsaid = 0
 
 
 class JoinDesk:

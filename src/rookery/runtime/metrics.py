@@ -119,6 +119,12 @@ class _NodeCollector(Collector):
             {(kind,): count for kind, count in counters.endpoint.items()},
         )
         yield _counter(
+            "rookery_refused_joins",
+            "Requests to join the realm that were refused, by reason.",
+            ("reason",),
+            {(reason,): count for reason, count in counters.joins.items()},
+        )
+        yield _counter(
             "rookery_refused_frames",
             "Frames refused, by reason and by who sent them.",
             ("reason", "source"),

@@ -36,7 +36,7 @@ from rookery.runtime.gates.address import has_address
 from rookery.runtime.gates.gate import Receiver
 from rookery.runtime.gates.tcp_gate import TcpGate
 from rookery.runtime.gates.udp_gate import UdpGate
-from rookery.runtime.join import serve_joins
+from rookery.runtime.join import JoinDesk, JoinLog, serve_joins
 from rookery.runtime.link import Link
 from rookery.runtime.mesh import Mesh
 from rookery.runtime.proxy.devices import Devices
@@ -100,6 +100,7 @@ class MeshNode:
         self.store = store
         self.started_s = time.time()
         self.on_datagram: OnDatagram | None = None
+        self.joins: JoinDesk | None = None  # where somebody signs for the realm
         self.tunnels = Tunnels(core, mesh.stir, mesh.now)
         exits = exits_of(core, mesh.now)
         self.proxy = Proxy(self.tunnels.open, exits, rules=rules, devices=devices)
@@ -289,13 +290,14 @@ async def mesh_node(
             epoch=await asyncio.to_thread(store.next_epoch),
             now=mesh.now(),
             queue_size=streams.backlog,
+            measure_stream=streams.measure,
         )
         node = MeshNode(mesh, core, store, rules, devices, folders, is_benched=is_benched)
         mesh.add_gate(RouteGate(core, mesh.now))
         mesh.house(node)
         if is_hidden:
             mesh.core.own_paths = ()
-        serve_joins(mesh, store)
+        node.joins = serve_joins(mesh, store, JoinLog())
         store.save_link(mesh.address)
         for peer in dialled.values():
             mesh.link(peer)

@@ -124,6 +124,7 @@ class NodeView:
                 "relayed": self._core.transit.forwarder.relayed_bytes,
                 "flooded": self._core.flooding.bytes_sent,
             },
+            joins={} if self._node.joins is None else dict(self._node.joins.refused),
             refused=tuple(
                 Refused(reason, source, count)
                 for (source, reason), count in self._core.refused.items()

@@ -171,6 +171,7 @@ class Counters(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="c
     datagrams: dict[str, dict[str, int]] = {}  # by class, then by what became of them
     endpoint: dict[str, int] = {}  # packets refused below the mesh, by kind of error
     bytes: dict[str, int] = {}  # relayed for others, and sent to keep the realm in step
+    joins: dict[str, int] = {}  # that were refused, by reason
     refused: tuple[Refused, ...] = ()
 
 
