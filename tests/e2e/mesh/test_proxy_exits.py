@@ -150,6 +150,25 @@ def test_a_device_that_moves_to_another_host_is_followed(tmp_path: Path) -> None
     meter.unplug()
 
 
+def test_a_device_of_a_host_that_died_is_found_at_another(tmp_path: Path) -> None:
+    meter = Gadget(tmp_path / "near-meter")
+    with (
+        three_exits(tmp_path, 9) as nodes,
+        nodes.door("alice", "forward", "0:meter@auto", "--serial") as (_, port),
+        connected_to_line(port) as session,
+    ):
+        session.sendall(b"read\r")
+        assert asyncio.run(meter.read(5)) == b"read\r"
+        nodes.kill("near")
+        meter.unplug()
+        started = time.monotonic()
+        meter = Gadget(tmp_path / "far-meter")
+        meter.write(b"42 kWh\r")
+        assert received(session, 7) == b"42 kWh\r"
+        print(f"found at far within {time.monotonic() - started:.2f} s")
+    meter.unplug()
+
+
 def connected_to_line(port: int) -> socket.socket:
     """As soon as the realm knows of the line."""
     deadline = time.monotonic() + PATIENCE_S

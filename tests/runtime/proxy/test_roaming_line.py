@@ -101,6 +101,29 @@ async def test_a_closed_line_is_looked_for_no_more(tmp_path: Path) -> None:
             await line.read()
 
 
+async def test_a_host_that_is_out_of_reach_has_lost_the_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its tunnel would be waited for: perhaps it is only the way that is gone."""
+    monkeypatch.setattr("rookery.runtime.proxy.roaming_line.STRANDED_S", 0.01)
+    async with (
+        Hosts(tmp_path) as hosts,
+        RoamingLine(hosts.alice, Serial("meter")) as line,
+        asyncio.timeout(10),
+    ):
+        lost = hosts.plug(BOB)
+        await line.write(b"?")
+        reading = asyncio.get_running_loop().create_task(line.read())
+        hosts.opened[-1][1].is_stalled = True
+        hosts.leave(BOB)
+        found = hosts.plug(CAROL)
+        found.write(b"42")
+        assert await reading == b"42"
+        assert (line.exit, line.is_stalled) == (CAROL, False)
+        for meter in (lost, found):
+            meter.unplug()
+
+
 async def test_a_client_of_a_forward_notices_no_move(tmp_path: Path) -> None:
     async with Hosts(tmp_path) as hosts:
         meter = hosts.plug(BOB)

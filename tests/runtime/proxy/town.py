@@ -7,7 +7,7 @@ from typing import Self
 
 from rookery.errors import ChannelError, UnreachableError
 from rookery.mesh.proxy.opening import SERVICE
-from rookery.runtime.proxy.byte_stream import Open, TunnelledStream
+from rookery.runtime.proxy.byte_stream import OpenTunnelled, TunnelledStream
 from rookery.wire import base32
 
 WINDOW = 1 << 16
@@ -94,7 +94,7 @@ class Town:
     def leave(self, hashname: str) -> None:
         del self._handlers[hashname]
 
-    def opener(self, own: str) -> Open:
+    def opener(self, own: str) -> OpenTunnelled:
         async def open_stream(
             hashname: str, service: str, meta: Mapping[str, object]
         ) -> TunnelledStream:

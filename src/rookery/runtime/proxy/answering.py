@@ -10,7 +10,7 @@ from rookery.mesh.proxy.opening import SERVICE
 from rookery.runtime.proxy.byte_stream import (
     READ_SIZE,
     ByteStream,
-    Open,
+    OpenTunnelled,
     TunnelledStream,
     read_exactly,
 )
@@ -19,9 +19,9 @@ REFUSED_S = 5.0  # how long one who heard no may go on
 
 
 async def ask(
-    open_stream: Open, hashname: str, meta: Mapping[str, object]
+    open_stream: OpenTunnelled, hashname: str, meta: Mapping[str, object]
 ) -> tuple[TunnelledStream, Answer]:
-    """Open a `proxy` stream and wait for the answer; RookeryError when none comes."""
+    """OpenTunnelled a `proxy` stream and wait for the answer; RookeryError when none comes."""
     stream = await open_stream(hashname, SERVICE, meta)
     try:
         size = answer_size(await read_exactly(stream, PREFIX_SIZE))

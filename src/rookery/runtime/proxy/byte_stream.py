@@ -33,14 +33,15 @@ class ByteStream(Protocol):
 
 
 class TunnelledStream(ByteStream, Protocol):
-    """One whose bytes wait for as long as no way leads to the other end."""
+    """One whose bytes wait as long as no way leads to the other end."""
 
     @property
-    def is_stalled(self) -> bool: ...
+    def is_stalled(self) -> bool:
+        """Whether they do."""
 
 
-# Of hashname, service and meta.
-Open = Callable[[str, str, Mapping[str, object]], Awaitable[TunnelledStream]]
+Open = Callable[[str, str, Mapping[str, object]], Awaitable[ByteStream]]  # hashname, service, meta
+OpenTunnelled = Callable[[str, str, Mapping[str, object]], Awaitable[TunnelledStream]]
 Serve = Callable[[ByteStream], Awaitable[None]]
 
 

@@ -8,12 +8,12 @@ from typing import Protocol, Self
 from rookery.errors import RookeryError
 from rookery.link.channels.sock import Address
 from rookery.mesh.proxy.fault import Fault
-from rookery.runtime.proxy.byte_stream import READ_SIZE, ByteStream
+from rookery.runtime.proxy.byte_stream import READ_SIZE, ByteStream, TunnelledStream
 
 CLOSE_S = 5.0  # for the other side to end, too
 
 
-class Closable(ByteStream, Protocol):
+class Closable(TunnelledStream, Protocol):
     """A stream over a descriptor of our own."""
 
     async def close(self) -> None: ...
@@ -24,7 +24,7 @@ class Connection:
 
     def __init__(
         self,
-        stream: ByteStream,
+        stream: TunnelledStream,
         reached: Address | None = None,
         exit_: str | None = None,
         owned: Closable | None = None,
@@ -41,6 +41,10 @@ class Connection:
     @property
     def peer(self) -> str:
         return self._stream.peer
+
+    @property
+    def is_stalled(self) -> bool:
+        return self._stream.is_stalled
 
     async def read(self, size: int = READ_SIZE) -> bytes:
         return await self._stream.read(size)

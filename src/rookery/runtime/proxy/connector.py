@@ -22,7 +22,7 @@ from rookery.mesh.proxy.race import Race, RaceSettings
 from rookery.runtime.channels.sock_server import Resolve, resolve
 from rookery.runtime.proxy.answering import ask
 from rookery.runtime.proxy.arrivals import Arrivals
-from rookery.runtime.proxy.byte_stream import Open, Serve, TunnelledStream
+from rookery.runtime.proxy.byte_stream import OpenTunnelled, Serve, TunnelledStream
 from rookery.runtime.proxy.connection import Connection
 from rookery.runtime.proxy.datagrams import Datagrams, SocketDatagrams, StreamDatagrams
 from rookery.runtime.proxy.devices import Devices, open_path
@@ -35,6 +35,13 @@ AUTO = "auto"
 Proxy = str | Sequence[str] | None
 Exits = Callable[[], Iterable[Exit]]
 
+STRANDED_S = 1.0  # without a way to an exit, before another is asked; a change of paths takes less
+
+
+def has_choice(proxy: Proxy) -> bool:
+    """Whether another exit can be asked when one is out of reach."""
+    return proxy == AUTO or (not isinstance(proxy, str | None) and len(proxy) > 1)
+
 
 def no_exits() -> Iterable[Exit]:
     return ()
@@ -45,7 +52,7 @@ class Connector:
 
     def __init__(
         self,
-        open_stream: Open | None = None,
+        open_stream: OpenTunnelled | None = None,
         exits: Exits = no_exits,
         *,
         devices: Devices | None = None,
@@ -129,10 +136,9 @@ class Connector:
             raise
         return RemoteListener(stream, answer.reached, exit_, expecting)
 
-    def out_of_reach(self, protocol: Protocol, address: Address, exit_: str) -> None:
+    def out_of_reach(self, target: Target, exit_: str) -> None:
         """An exit that got us there has fallen silent: others are asked first for a while."""
-        target, now = _net(protocol, address.host, address.port), asyncio.get_running_loop().time()
-        self.memory.silent(target, exit_, now)
+        self.memory.silent(target, exit_, asyncio.get_running_loop().time())
 
     def _line(self, line: Serial) -> Connection:
         stream = self._devices.open(line)
@@ -166,7 +172,7 @@ class Connector:
             raise Fault.DNS.error(target)
         return found
 
-    def _opener(self) -> Open:
+    def _opener(self) -> OpenTunnelled:
         if self._open is None:
             raise UsageError("there is no node here to reach an exit with")
         return self._open

@@ -9,7 +9,7 @@ from rookery.mesh.proxy.fault import Fault
 from rookery.mesh.proxy.opening import Target
 from rookery.mesh.proxy.race import Begin, CallOff, Order, Race
 from rookery.runtime.proxy.answering import ask
-from rookery.runtime.proxy.byte_stream import Open, TunnelledStream
+from rookery.runtime.proxy.byte_stream import OpenTunnelled, TunnelledStream
 
 Attempt = asyncio.Task[tuple[TunnelledStream, Answer]]
 
@@ -17,7 +17,7 @@ Attempt = asyncio.Task[tuple[TunnelledStream, Answer]]
 class ExitRace:
     """One connection's attempts; all but the winner's are gone when `run` returns."""
 
-    def __init__(self, race: Race, target: Target, open_stream: Open) -> None:
+    def __init__(self, race: Race, target: Target, open_stream: OpenTunnelled) -> None:
         self._race = race
         self._target = target
         self._open = open_stream

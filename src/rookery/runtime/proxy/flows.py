@@ -11,14 +11,14 @@ from typing import Generic, TypeVar
 
 from rookery.errors import ChannelError, RookeryError
 from rookery.link.channels.sock import Address, Protocol
-from rookery.runtime.proxy.connector import AUTO, Connector, Proxy
+from rookery.mesh.proxy.opening import Net
+from rookery.runtime.proxy.connector import STRANDED_S, Connector, Proxy, has_choice
 from rookery.runtime.proxy.datagrams import Datagrams
 from rookery.runtime.proxy.splice import Idle
 
 FLOWS_MAX = 256
 WAITING_MAX = 32
 IDLE_S = 60.0
-STRANDED_S = 1.0  # a change of paths takes less
 FAILED_S = 1.0  # what is sent where nobody gets through is dropped, and not tried at once again
 
 Key = TypeVar("Key", bound=Hashable)
@@ -40,7 +40,7 @@ class Flows(Generic[Key]):
         self.last_error: RookeryError | None = None
         self._connector = connector
         self._proxy = proxy
-        self._has_choice = proxy == AUTO or (not isinstance(proxy, str | None) and len(proxy) > 1)
+        self._has_choice = has_choice(proxy)
         self._deliver = deliver
         self._flows_max = flows_max
         self._idle_s = idle_s
@@ -96,7 +96,8 @@ class Flows(Generic[Key]):
         finally:
             await datagrams.close()
         if is_stranded and datagrams.exit is not None:
-            self._connector.out_of_reach(Protocol.UDP, target, datagrams.exit)
+            wanted = Net(Protocol.UDP, target.host, target.port)
+            self._connector.out_of_reach(wanted, datagrams.exit)
         return is_stranded
 
     async def _carry(

@@ -16,7 +16,7 @@ from rookery.mesh.proxy.rules import ProxyRules
 from rookery.runtime.channels.sock import Sock
 from rookery.runtime.channels.sock_server import Resolve, SockLimits, resolve
 from rookery.runtime.proxy.arrivals import Arrivals
-from rookery.runtime.proxy.byte_stream import Open, TunnelledStream
+from rookery.runtime.proxy.byte_stream import OpenTunnelled, TunnelledStream
 from rookery.runtime.proxy.connector import Connector, Exits, no_exits
 from rookery.runtime.proxy.devices import Devices
 from rookery.runtime.proxy.service import ProxyLimits, ProxyService
@@ -28,7 +28,7 @@ class Proxy:
 
     def __init__(
         self,
-        open_stream: Open,
+        open_stream: OpenTunnelled,
         exits: Exits = no_exits,
         *,
         rules: ProxyRules | None = None,

@@ -1,7 +1,8 @@
 """A serial line that may be pulled out and plugged in again, here or at another host (M8).
 
 Whoever reads waits until it is back. What was under way when it was pulled out is lost, as on any
-line; what is written while it is away waits.
+line; what is written while it is away waits. Where there is a choice, a host that is out of reach
+counts as having lost it.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ from rookery.mesh.proxy.fault import Fault
 from rookery.mesh.proxy.opening import Serial
 from rookery.runtime.proxy.byte_stream import READ_SIZE
 from rookery.runtime.proxy.connection import Connection
-from rookery.runtime.proxy.connector import AUTO, Connector, Proxy
+from rookery.runtime.proxy.connector import AUTO, STRANDED_S, Connector, Proxy, has_choice
 
 PATIENCE_S = 60.0
 RETRY_S_MIN = 0.1
@@ -42,6 +43,7 @@ class RoamingLine:
         self._connection: Connection | None = None
         self._is_closed = False
         self._looking = asyncio.Lock()
+        self._watching = asyncio.get_running_loop().create_task(self._watch())
 
     @classmethod
     async def found_now(cls, connector: Connector, line: Serial, proxy: Proxy = AUTO) -> Self:
@@ -54,6 +56,10 @@ class RoamingLine:
     @property
     def meta(self) -> Mapping[str, object]:
         return _NO_META
+
+    @property
+    def is_stalled(self) -> bool:
+        return self._connection is None or self._connection.is_stalled
 
     @property
     def peer(self) -> str:
@@ -88,11 +94,13 @@ class RoamingLine:
 
     def abort(self, code: int = Fault.GONE.code) -> None:
         self._is_closed = True
+        self._watching.cancel()
         if self._connection is not None:
             self._connection.abort(code)
 
     async def close(self) -> None:
         self.abort()
+        await asyncio.gather(self._watching, return_exceptions=True)
         if self._connection is not None:
             await self._connection.close()
 
@@ -111,6 +119,20 @@ class RoamingLine:
         connection.abort()
         if self._connection is connection:
             self._connection = None
+
+    async def _watch(self) -> None:
+        suspect: Connection | None = None
+        while has_choice(self._proxy):
+            await asyncio.sleep(STRANDED_S)
+            connection = self._connection
+            if connection is None or not connection.is_stalled:
+                suspect = None
+            elif connection is not suspect:
+                suspect = connection
+            else:
+                assert connection.exit is not None
+                self._connector.out_of_reach(self._line, connection.exit)
+                self._lost(connection)
 
     async def _present(self) -> Connection:
         async with self._looking:

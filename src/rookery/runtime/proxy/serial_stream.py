@@ -26,6 +26,7 @@ class SerialStream:
     """Made by `open`."""
 
     peer = ""
+    is_stalled = False
 
     def __init__(self, descriptor: int) -> None:
         self._loop = asyncio.get_running_loop()

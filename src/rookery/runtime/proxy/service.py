@@ -24,7 +24,13 @@ from rookery.runtime.channels.datagrams import DatagramSocket
 from rookery.runtime.channels.sock_server import Resolve, resolve
 from rookery.runtime.proxy.answering import ask, refuse
 from rookery.runtime.proxy.arrivals import Arrivals
-from rookery.runtime.proxy.byte_stream import READ_SIZE, ByteStream, Open, Serve, TunnelledStream
+from rookery.runtime.proxy.byte_stream import (
+    READ_SIZE,
+    ByteStream,
+    OpenTunnelled,
+    Serve,
+    TunnelledStream,
+)
 from rookery.runtime.proxy.connection import Closable
 from rookery.runtime.proxy.datagrams import StreamDatagrams
 from rookery.runtime.proxy.devices import Devices
@@ -55,7 +61,7 @@ class ProxyService:
         self,
         rules: ProxyRules | None = None,
         *,
-        open_stream: Open | None = None,
+        open_stream: OpenTunnelled | None = None,
         devices: Devices | None = None,
         arrivals: Arrivals | None = None,
         limits: ProxyLimits | None = None,

@@ -26,6 +26,7 @@ class SocketStream(asyncio.Protocol):
     """One connection; `connected` is told once it is there."""
 
     peer = ""
+    is_stalled = False
 
     def __init__(self, connected: Callable[["SocketStream"], None] | None = None) -> None:
         self._connected = connected
