@@ -121,7 +121,7 @@ def test_a_tunnel_that_the_other_end_forgot_is_over() -> None:
         world.run(0.002)
     world.revive(3)
     ends: list[Closed] = []
-    for _ in range(300):
+    for _ in range(200):
         world.run(0.02)
         ends += [
             told.event

@@ -104,9 +104,12 @@ class Tunnelling:
             raise ProtocolError("a tunnel of no member")
         if hashname not in self._ways:
             self._find_ways(hashname, now)
-        route = self._transit.arrived_by[::-1] if isinstance(path, RoutePath) else _DIRECT
+        route, is_marked = _DIRECT, False
+        if isinstance(path, RoutePath):
+            route, is_marked = self._transit.arrived_by[::-1], self._transit.arrived_marked
         try:
-            self._tunnels.received(hashname, self._ways[hashname].number(route), head, body, now)
+            number = self._ways[hashname].number(route)
+            self._tunnels.received(hashname, number, head, body, now, is_marked=is_marked)
         except CongestionError as error:
             raise ProtocolError(str(error)) from error
 
@@ -136,15 +139,16 @@ class Tunnelling:
 
     def flush(self, now: float) -> None:
         """Send what is due, over the ways there are now."""
-        if now >= self._looked_at + _LOOK_S:
+        looked = list(self._ways) if now >= self._looked_at + _LOOK_S else []
+        for hashname in looked:
             self._looked_at = now
-            for hashname in list(self._ways):
-                self._find_ways(hashname, now)
-                self._doubt_silence(hashname, now)
-                if not self._tunnels.of(hashname):
-                    self._forget_ways(hashname, now)
+            self._find_ways(hashname, now)
+            self._doubt_silence(hashname, now)
         for parcel in self._tunnels.flush(now):
             self._send(parcel, now)
+        for hashname in looked:  # who has no tunnel may still have been told so
+            if not self._tunnels.of(hashname):
+                self._forget_ways(hashname, now)
 
     def take(self) -> list[TunnelEvent]:
         """What there is to tell, oldest first."""
