@@ -81,7 +81,7 @@ class _Flow:
 class Delivery:
     """The sending side of QoS 1 and 2."""
 
-    __slots__ = ("_emit", "_flows", "_limits", "_room_max", "_seqids", "_timers", "_transmit")
+    __slots__ = ("_emit", "_flows", "_limits", "_seqids", "_timers", "_transmit", "room_max")
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Delivery:
         transmit: Callable[[list[Packet]], None],
     ) -> None:
         self._limits = limits
-        self._room_max = limits.unacked_max + limits.queued_max  # per address
+        self.room_max = limits.unacked_max + limits.queued_max  # per address
         self._seqids = seqids
         self._emit = emit
         self._transmit = transmit
@@ -110,8 +110,8 @@ class Delivery:
         """How many messages would be taken now."""
         flow = self._flows.get(address)
         if flow is not None:
-            return self._room_max - len(flow)
-        return self._room_max if len(self._flows) < self._limits.addresses_max else 0
+            return self.room_max - len(flow)
+        return self.room_max if len(self._flows) < self._limits.addresses_max else 0
 
     def submit(
         self,
@@ -134,7 +134,7 @@ class Delivery:
         unsent = _Unsent(ticket, type, data, qos, ackquant_ms, seqid)
         if len(flow.unacked) + 1 <= flow.window:
             self._send(flow, address, [unsent], now)
-        elif len(flow) < self._room_max:
+        elif len(flow) < self.room_max:
             flow.queue.append(unsent)
         else:
             raise CongestionError(f"{len(flow.queue)} packets wait for {address.hex()}")

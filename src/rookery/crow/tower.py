@@ -130,6 +130,11 @@ class Tower:
         """How many messages of QoS 1 and 2 to this address would be taken now."""
         return self._delivery.room(address)
 
+    @property
+    def room_max(self) -> int:
+        """The same for an address that nothing is on its way to."""
+        return self._delivery.room_max
+
     def received(self, packet: Packet, way_back: bytes, now: float) -> None:
         """A packet from a gate, which says how an answer would come back to its sender."""
         self.received_all([packet], way_back, now)

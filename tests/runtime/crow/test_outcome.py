@@ -49,11 +49,11 @@ async def test_room_is_given_in_the_order_of_asking_and_to_no_more_than_it_holds
             group.create_task(wait(number))
         await asyncio.sleep(0)
         window.room[HERE] = 2
-        outcomes.tell(Ticket(1), None)
+        outcomes.call_up()
         await asyncio.sleep(0)
         assert served == [0, 1]
         window.room[HERE] = 2
-        outcomes.tell(Ticket(2), None)
+        outcomes.call_up()
     assert served == [0, 1, 2, 3]
 
 
@@ -65,11 +65,29 @@ async def test_room_that_its_owner_no_longer_wants_goes_to_the_next() -> None:
     second = loop.create_task(outcomes.wait_for_room(HERE))
     await asyncio.sleep(0)
     window.room[HERE] = 1
-    outcomes.tell(Ticket(1), None)
+    outcomes.call_up()
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
     async with asyncio.timeout(5):
         await second
+
+
+async def test_a_busy_sender_is_called_once_there_is_ample_room() -> None:
+    window = Window()
+    outcomes = Outcomes(window, ample=3)
+    loop = asyncio.get_running_loop()
+    waiting = [loop.create_task(outcomes.wait_for_room(HERE)) for _ in range(3)]
+    await asyncio.sleep(0)
+    window.room[HERE] = 2
+    outcomes.call_up()
+    await asyncio.sleep(0)
+    assert outcomes.is_room_awaited
+    assert not outcomes.has_room(HERE)  # nobody is served before those who wait
+    window.room[HERE] = 3
+    outcomes.call_up()
+    async with asyncio.timeout(5):
+        await asyncio.gather(*waiting)
+    assert not outcomes.is_room_awaited
 
 
 async def test_one_full_address_holds_up_no_other() -> None:

@@ -100,10 +100,10 @@ async def test_a_burst_is_sent_in_order_and_in_single_datagrams(
 async def test_a_run_is_answered_portion_by_portion(recorder: CrowRecorder) -> None:
     """The sender of a window works on the first answers while the last are made."""
     here, there = await CrowUdpGate.bind(recorder), await CrowUdpGate.bind(CrowRecorder())
-    there.send_all([packet(here.address, b"%02d" % number) for number in range(20)])
-    await recorder.until(lambda: 20 in recorder.drains)
-    assert {8, 16} <= set(recorder.drains)
-    assert recorder.data == [b"%02d" % number for number in range(20)]
+    there.send_all([packet(here.address, b"%02d" % number) for number in range(40)])
+    await recorder.until(lambda: 40 in recorder.drains)
+    assert {16, 32} <= set(recorder.drains)
+    assert recorder.data == [b"%02d" % number for number in range(40)]
     await here.close()
     await there.close()
 

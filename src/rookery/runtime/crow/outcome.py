@@ -37,10 +37,15 @@ CLOSED = Outcome(Status.UNDELIVERED, "the tower was closed")
 class Outcomes:
     """Who waits for which message, and who for room to send one."""
 
-    def __init__(self, room: Callable[[bytes], int]) -> None:
-        """`room` says how many messages to an address would be taken now."""
+    def __init__(self, room: Callable[[bytes], int], *, ample: int = 1) -> None:
+        """`room` says how many messages to an address would be taken now.
+
+        Whoever waits for room is called once there is `ample`: with as little as there can be, a
+        busy sender would be called for every few messages.
+        """
         self._loop = asyncio.get_running_loop()
         self._room = room
+        self._ample = ample
         self._expected: dict[Ticket, asyncio.Future[Outcome]] = {}
         self._queues: dict[bytes, deque[asyncio.Future[None]]] = {}  # for room, by address
         self._is_closed = False
@@ -63,8 +68,6 @@ class Outcomes:
             future.set_result(
                 DELIVERED if failure is None else Outcome(Status.UNDELIVERED, failure)
             )
-        if self._queues:
-            self._call_up()
 
     def has_room(self, address: bytes) -> bool:
         """Whether nobody has to wait, which is the rule."""
@@ -80,7 +83,7 @@ class Outcomes:
             try:
                 await future
             except asyncio.CancelledError:
-                self._call_up()  # somebody else may use what this one was called for
+                self.call_up()  # somebody else may use what this one was called for
                 raise
             if self._room(address) > 0:
                 return
@@ -98,9 +101,16 @@ class Outcomes:
                     waiter.set_result(None)
         self._queues.clear()
 
-    def _call_up(self) -> None:
+    @property
+    def is_room_awaited(self) -> bool:
+        return bool(self._queues)
+
+    def call_up(self) -> None:
+        """Messages had outcomes: there may be room again."""
         for address, queue in list(self._queues.items()):
             room = self._room(address)
+            if room < self._ample:
+                continue
             while queue and room > 0:
                 waiter = queue.popleft()
                 if not waiter.done():

@@ -67,7 +67,7 @@ class CrowTower:
         self._full: set[int] = set()
         self._inbox: Inbox[Arrived] = Inbox(self._full, _RAW)
         self._open_nodes: dict[int, CrowNode] = {}
-        self.outcomes = Outcomes(self._core.room)
+        self.outcomes = Outcomes(self._core.room, ample=max(self._core.room_max // 4, 1))
         self._channels = Channels(self)
         self._queries = CrowQueries(self)
         self._clients: dict[bytes, CrowClient] = {}
@@ -226,7 +226,7 @@ class CrowTower:
 
     def drained(self, *, is_more: bool = False) -> None:
         self._pump.is_behind = is_more
-        self.pump()
+        self._pump.run()
 
     def _is_unwelcome(self, packet: Packet, way_back: bytes) -> bool:
         """Whether it is for a reader that does not keep up; not to be acknowledged then."""
@@ -300,6 +300,8 @@ class CrowTower:
                 self._carry_out_other(notice)
         if arrived:
             self._inbox.put_all(arrived, [len(each.packet.data) for each in arrived])
+        if self.outcomes.is_room_awaited:
+            self.outcomes.call_up()
 
     def _is_handled(self, notice: Notice) -> bool:
         now = self.now()
