@@ -64,7 +64,6 @@ class BurstSocket:
         self._buffer = memoryview(bytearray(_READ_SIZE))
         self._sends_runs = enable(sock)
         self._answered_max = answered_max
-        self._unanswered = 0
         self._flush_at = BATCH_MAX
         self._flush_due = False
         self._is_blocked = False  # the socket takes no more for now
@@ -127,7 +126,8 @@ class BurstSocket:
         count = 0
         self._flush_at, self._flush_due = self._answered_max, True  # at the end
         try:
-            while count < BATCH_MAX and not self._is_closed:
+            # The loop calls again while there is more: often there is not, and to ask costs a call.
+            while count < self._answered_max and not self._is_closed:
                 try:
                     size, ancillary, _, address = read(buffer, ANCILLARY_SPACE)
                 except (BlockingIOError, InterruptedError):
@@ -135,31 +135,32 @@ class BurstSocket:
                 except OSError:  # an earlier datagram could not be delivered, says ICMP
                     count += 1
                     continue
-                if self._unanswered >= self._answered_max:
-                    self._answer(is_behind=True)
                 datagrams = self._cut(size, segment_size(ancillary, size))
                 count += len(datagrams)
                 self._pass_on(datagrams, address)
         finally:
             self._flush_at = BATCH_MAX
-            self._answer(is_behind=count >= BATCH_MAX)
+            self._answer(is_behind=count >= self._answered_max)
 
     def _pass_on(self, datagrams: list[bytes], address: SocketAddress) -> None:
         """Portion by portion, so that the sender has answers to work on before the last one."""
         portion_max = self._answered_max
+        if len(datagrams) <= portion_max:
+            self._user.datagrams_received(datagrams, address)
+            return
         for start in range(0, len(datagrams), portion_max):
             if start:
                 self._answer(is_behind=True)
             if self._is_closed:
                 return
-            portion = datagrams[start : start + portion_max]
-            self._user.datagrams_received(portion, address)
-            self._unanswered += len(portion)
+            self._user.datagrams_received(datagrams[start : start + portion_max], address)
 
     def _answer(self, *, is_behind: bool) -> None:
-        self.is_behind, self._unanswered = is_behind, 0
+        self.is_behind = is_behind
         self._user.drained()
-        self._flush()
+        if self._queue:
+            self._flush()
+        self._flush_due = False
 
     def _cut(self, size: int, segment: int) -> list[bytes]:
         """The datagrams that lie in the buffer."""

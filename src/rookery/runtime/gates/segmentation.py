@@ -10,7 +10,8 @@ import contextlib
 import socket
 import sys
 from collections.abc import Sequence
-from struct import Struct, error
+from functools import lru_cache
+from struct import Struct
 
 SEGMENTS_MAX = 64  # what every kernel that knows it accepts
 RUN_SIZE_MAX = 65_000  # must fit one IP packet together with its headers
@@ -48,6 +49,7 @@ def run_length(datagrams: Sequence[bytes]) -> int:
     return other + 1 if sizes[other] < size else other
 
 
+@lru_cache(maxsize=256)
 def cut_every(size: int) -> tuple[Ancillary]:
     """What `sendmsg` must be told to cut a run into datagrams of this size."""
     return ((socket.IPPROTO_UDP, _UDP_SEGMENT, _SENT_SIZE.pack(size)),)
@@ -57,6 +59,7 @@ def segment_size(ancillary: Sequence[Ancillary], default: int) -> int:
     """Where to cut what `recvmsg` returned."""
     for level, kind, data in ancillary:
         if level == socket.IPPROTO_UDP and kind == _UDP_GRO:
-            with contextlib.suppress(error):
-                return int(_RECEIVED_SIZE.unpack_from(data)[0]) or default
+            if len(data) < _RECEIVED_SIZE.size:
+                return default
+            return int(_RECEIVED_SIZE.unpack_from(data)[0]) or default
     return default
