@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-from bench.crow_bare import exchanges_per_s
+from bench.crow_bare import Pace, bare_pace
 from bench.figure import Effort, Figure, middle
 from bench.process import answer, child, ordered
 from rookery.crow.delivery import DeliveryLimits
@@ -52,10 +52,19 @@ class Arrivals:
 
     packets: int
     seconds: float
+    worked_s: float = 0.0  # of a processor
 
     @property
     def rate(self) -> float:
         return self.packets / max(self.seconds, 1e-9)
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What the sending process did in one turn."""
+
+    rate: float
+    worked_s: float  # of a processor
 
 
 EXCHANGES = (
@@ -70,22 +79,34 @@ def measure(effort: Effort) -> list[Figure]:
 
 def figure(exchange: Exchange, effort: Effort) -> Figure:
     """One exchange beside its limit, turn by turn."""
-    done, limits, sent = [], [], 0.0
+    paces, limits, sent_rate = [], [], 0.0
     with _towers(exchange, effort.seconds) as (sender, receiver):
         for _ in range(effort.runs):
             _arrivals(receiver)  # what came late in the turn before
             sender.send(None)
-            sent = answer(sender, float)
-            arrived = _arrivals(receiver).rate
-            done.append(sent if exchange.qos else arrived)
-            limits.append(exchanges_per_s(exchange.qos, exchange.window, DATA_SIZE, effort.seconds))
+            sent = answer(sender, Sent)
+            arrived = _arrivals(receiver)
+            sent_rate = sent.rate
+            rate, count = sent.rate if exchange.qos else arrived.rate, max(arrived.packets, 1)
+            paces.append(Pace(rate, sent.worked_s / count * 1e6, arrived.worked_s / count * 1e6))
+            limits.append(bare_pace(exchange.qos, exchange.window, DATA_SIZE, effort.seconds))
+    ours, bare = _middle(paces), _middle(limits)
+    worked = f"CPU of both ends {ours} µs each"
     return Figure(
         what=f"crow packets of {DATA_SIZE} B, {exchange}",
-        value=middle(done),
+        value=ours.rate,
         unit="delivered/s" if exchange.qos else "arrived/s",
-        limit=middle(limits),
+        limit=bare.rate,
         against="bare UDP loop, same exchange",
-        remark="" if exchange.qos else f"{sent:,.0f} sent",
+        remark=f"{worked}, bare {bare}" if exchange.qos else f"{worked}; {sent_rate:,.0f}/s sent",
+    )
+
+
+def _middle(paces: list[Pace]) -> Pace:
+    return Pace(
+        middle(each.rate for each in paces),
+        middle(each.sender_us for each in paces),
+        middle(each.receiver_us for each in paces),
     )
 
 
@@ -124,6 +145,7 @@ class _Tally:
     def __init__(self) -> None:
         self._packets = 0
         self._began_s = self._ended_s = 0.0
+        self._worked_s = time.process_time()
 
     async def count(self, tower: CrowTower) -> None:
         async for _ in tower:
@@ -133,8 +155,9 @@ class _Tally:
             self._packets += 1
 
     def taken(self) -> Arrivals:
-        arrivals = Arrivals(self._packets, self._ended_s - self._began_s)
-        self._packets = 0
+        worked_s = time.process_time()
+        arrivals = Arrivals(self._packets, self._ended_s - self._began_s, worked_s - self._worked_s)
+        self._packets, self._worked_s = 0, worked_s
         return arrivals
 
 
@@ -149,7 +172,9 @@ async def _send(pipe: Connection, job: Job) -> None:
         tower.add_gate(await CrowUdpGate.bind(tower))
         while await ordered(pipe):
             pour = _pour if job.exchange.qos == 0 else _exchange
-            pipe.send(await pour(tower, job))
+            worked_s = time.process_time()
+            rate = await pour(tower, job)
+            pipe.send(Sent(rate, time.process_time() - worked_s))
 
 
 async def _pour(tower: CrowTower, job: Job) -> float:

@@ -9,6 +9,7 @@ the first bytes tells the packets of a window from each other, as the sequence n
 
 import socket
 import time
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from bench.process import answer, child
@@ -21,19 +22,36 @@ _STOP = b""
 _PATIENCE_S = 0.02
 
 
-def exchanges_per_s(qos: int, window: int, size: int, seconds: float) -> float:
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast packets were exchanged, and what each took of the processors."""
+
+    rate: float
+    sender_us: float = 0.0
+    receiver_us: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.sender_us:.1f} + {self.receiver_us:.1f}"
+
+
+def bare_pace(qos: int, window: int, size: int, seconds: float) -> Pace:
     """How many packets with `size` bytes of data a bare loop gets through, acknowledged."""
     if qos == 0:
-        return datagrams_per_s(HEADER_SIZE + size, seconds)
+        return Pace(datagrams_per_s(HEADER_SIZE + size, seconds))
     with child(_acknowledge, None) as pipe, datagram_socket() as sock:
         sock.connect((LOOPBACK, answer(pipe, int)))
-        rate = _pour(sock, qos, window, HEADER_SIZE + size, seconds)
+        worked_s = time.process_time()
+        done, rate = _pour(sock, qos, window, HEADER_SIZE + size, seconds)
+        worked_s = time.process_time() - worked_s
         while not pipe.poll(_PATIENCE_S):
             sock.send(_STOP)
-        return rate
+        return Pace(rate, worked_s / done * 1e6, answer(pipe, float) / done * 1e6)
 
 
-def _pour(sock: socket.socket, qos: int, window: int, size: int, seconds: float) -> float:
+def _pour(
+    sock: socket.socket, qos: int, window: int, size: int, seconds: float
+) -> tuple[int, float]:
+    """How many packets got through, and how many a second."""
     send, receive, now = sock.send, sock.recv, time.perf_counter
     packets = [number.to_bytes(2, "little") + bytes(size - 2) for number in range(window)]
     done, began = 0, now()
@@ -46,17 +64,17 @@ def _pour(sock: socket.socket, qos: int, window: int, size: int, seconds: float)
             send(ack)
         done += 1
         send(packets[ack[0]])
-    return done / (now() - began)
+    return done, done / (now() - began)
 
 
 def _acknowledge(pipe: Connection, _: None) -> None:
     with datagram_socket() as sock:
         pipe.send(sock.getsockname()[1])
-        receive, send = sock.recvfrom, sock.sendto
+        receive, send, began_s = sock.recvfrom, sock.sendto, time.process_time()
         while True:
             data, address = receive(_READ_SIZE)
             if len(data) > HEADER_SIZE:
                 send(data[:HEADER_SIZE], address)
             elif data == _STOP:
-                pipe.send(None)
+                pipe.send(time.process_time() - began_s)
                 return
