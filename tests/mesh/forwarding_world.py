@@ -39,6 +39,7 @@ class Arrival(NamedTuple):
     kind: Kind
     route: Route
     payload: bytes
+    is_marked: bool = False
 
 
 class World:
@@ -92,6 +93,7 @@ class Site:
         self.relays = True
         self.takes = True
         self.doubted: set[NodeId] = set()  # links with beats missing
+        self.busy: set[NodeId] = set()  # neighbours that much waits for
         self.strange_detour: Route | None = None
         self._world = world
         self.forwarder = Forwarder(node, self)
@@ -125,8 +127,13 @@ class Site:
         except (nx.NetworkXNoPath, nx.NodeNotFound):
             return None
 
-    def deliver(self, kind: Kind, route: Route, payload: bytes, now: float) -> None:
-        self._world.arrivals.append(Arrival(self.node, kind, route, payload))
+    def deliver(
+        self, kind: Kind, route: Route, payload: bytes, now: float, *, is_marked: bool
+    ) -> None:
+        self._world.arrivals.append(Arrival(self.node, kind, route, payload, is_marked))
+
+    def is_busy(self, neighbour: NodeId) -> bool:
+        return neighbour in self.busy
 
     def may_relay(self, previous: NodeId) -> bool:
         return self.relays

@@ -15,7 +15,7 @@ from rookery.wire.forward import (
     Reason,
 )
 from rookery.wire.node_id import NodeId
-from tests.mesh.forwarding_world import World, node_id
+from tests.mesh.forwarding_world import Arrival, World, node_id
 
 PAYLOAD = b"payload of a packet"
 
@@ -39,7 +39,7 @@ def test_a_packet_takes_its_route_and_keeps_its_body() -> None:
     assert world.forwarder(1).send(route(1, 2, 3, 4), PAYLOAD, Kind.PACKET, DatagramClass.DROP)
     world.settle()
     [arrival] = world.arrivals
-    assert arrival == (node_id(4), Kind.PACKET, route(1, 2, 3, 4), PAYLOAD)
+    assert arrival == Arrival(node_id(4), Kind.PACKET, route(1, 2, 3, 4), PAYLOAD)
     assert len({hop.body for hop in world.hops}) == 1
     assert [hop.frame.hop_limit for hop in world.hops] == [16, 15, 14]
     assert [hop.frame.cursor for hop in world.hops] == [1, 2, 3]
@@ -65,6 +65,25 @@ def test_every_kind_class_and_mark_survives_a_relay() -> None:
             assert hop.frame == Forward(
                 route(1, 2, 3), PAYLOAD, kind, datagram_class, 15, cursor=2, is_marked=True
             )
+
+
+@pytest.mark.parametrize("busy", [1, 2, 3])
+def test_who_has_a_long_queue_to_the_next_node_marks_what_joins_it(busy: int) -> None:
+    """M5: whoever it is, the origin included; and nothing else about the packet changes."""
+    world = line(4)
+    site = world.sites[node_id(busy)]
+    for turn in range(2):  # the second time the steps are known by heart
+        site.busy = {node_id(busy + 1)}
+        world.forwarder(1).send(route(1, 2, 3, 4), PAYLOAD)
+        site.busy = set() if turn else site.busy
+        world.settle()
+    assert [arrival.is_marked for arrival in world.arrivals] == [True, busy == 1]
+    assert [arrival.payload for arrival in world.arrivals] == [PAYLOAD] * 2
+    assert site.forwarder.fates["marked"] == 1 + (busy == 1)
+    site.busy = {node_id(busy - 1)}
+    world.forwarder(1).send(route(1, 2, 3, 4), PAYLOAD)
+    world.settle()
+    assert not world.arrivals[-1].is_marked
 
 
 def test_a_step_is_worked_out_for_each_neighbour_anew() -> None:

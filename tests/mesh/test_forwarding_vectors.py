@@ -83,8 +83,13 @@ class Site:
         detour = self._step.detour
         return None if detour is None else tuple(map(bytes.fromhex, detour))
 
-    def deliver(self, kind: Kind, route: Route, payload: bytes, now: float) -> None:
+    def deliver(
+        self, kind: Kind, route: Route, payload: bytes, now: float, *, is_marked: bool
+    ) -> None:
         raise AssertionError("no step ends here")
+
+    def is_busy(self, neighbour: NodeId) -> bool:
+        return False
 
     def may_relay(self, previous: NodeId) -> bool:
         return self._step.relays

@@ -30,6 +30,7 @@ from rookery.wire.forward import (
     Kind,
     PathError,
     Reason,
+    marked,
 )
 from rookery.wire.node_id import NODE_ID_SIZE, NodeId
 
@@ -68,8 +69,14 @@ class ForwardingSite(Protocol):
         """
         ...
 
-    def deliver(self, kind: Kind, route: Route, payload: bytes, now: float) -> None:
-        """A packet for this node; `route` is the way it really took."""
+    def is_busy(self, neighbour: NodeId) -> bool:
+        """Whether what is sent there has to wait for long, so that the origin should hear of it."""
+        ...
+
+    def deliver(
+        self, kind: Kind, route: Route, payload: bytes, now: float, *, is_marked: bool
+    ) -> None:
+        """A packet for this node; `route` is the way it really took, marked if it had to wait."""
         ...
 
     def may_relay(self, previous: NodeId) -> bool:
@@ -85,6 +92,7 @@ class _Step(NamedTuple):
     kind: Kind
     datagram_class: DatagramClass
     route: Route
+    is_marked: bool
 
 
 class Forwarder:
@@ -117,18 +125,19 @@ class Forwarder:
             raise DecodeError("not a forward head")
         known = neighbour + head + body[: head[_COUNT_AT] * NODE_ID_SIZE]
         step = self._steps.get(known) or self._learn(known, neighbour, head, body)
-        following, onward, kind, datagram_class, route = step
+        following, onward, kind, datagram_class, route, is_marked = step
         site = self._site
         if following is None:
             self._fates["delivered"] += 1
-            site.deliver(kind, route, body[len(route) * NODE_ID_SIZE :], now)
+            payload = body[len(route) * NODE_ID_SIZE :]
+            site.deliver(kind, route, payload, now, is_marked=is_marked)
         elif not onward:
             self._give_up(Forward.parse(head, body), Reason.HOP_LIMIT, now)
         elif not site.may_relay(neighbour):
             self._give_up(Forward.parse(head, body), Reason.REFUSED, now)
         elif not site.sound(following):
             self._relay_around(Forward.parse(head, body), now)
-        elif site.send(following, onward, body, datagram_class):
+        elif site.send(following, self._marked(following, onward), body, datagram_class):
             self.relayed += 1
             self.relayed_bytes += len(body)
         else:
@@ -175,7 +184,7 @@ class Forwarder:
                 onward = _onward(frame).head()
         if len(self._steps) == STEPS_MAX:
             self._steps.clear()
-        step = _Step(following, onward, frame.kind, frame.datagram_class, route)
+        step = _Step(following, onward, frame.kind, frame.datagram_class, route, frame.is_marked)
         self._steps[known] = step
         return step
 
@@ -234,10 +243,17 @@ class Forwarder:
         elif self._sent(back):
             self._fates["error sent"] += 1
 
+    def _marked(self, following: NodeId, head: bytes) -> bytes:
+        """The head, with a word of warning if our queue is one of those that are long."""
+        if not self._site.is_busy(following):
+            return head
+        self._fates["marked"] += 1
+        return marked(head)
+
     def _sent(self, frame: Forward) -> bool:
-        taken = self._site.send(
-            frame.route[frame.cursor], frame.head(), frame.body(), frame.datagram_class
-        )
+        following = frame.route[frame.cursor]
+        head = self._marked(following, frame.head())
+        taken = self._site.send(following, head, frame.body(), frame.datagram_class)
         if not taken:
             self._fates["not taken"] += 1
         return taken

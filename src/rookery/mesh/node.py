@@ -41,6 +41,7 @@ from rookery.mesh.publisher import Publisher
 from rookery.mesh.refusals import Refusals
 from rookery.mesh.route import Policy
 from rookery.mesh.route_table import RouteTable
+from rookery.mesh.standing_queue import MeasureStream, StandingQueues
 from rookery.mesh.transit import Transit
 from rookery.mesh.tunnelling import Tunnelling
 from rookery.wire.datagram_class import DatagramClass
@@ -88,6 +89,7 @@ class Node:
         now: float,
         verify: Verify = signing.verify,
         queue_size: QueueSize | None = None,
+        measure_stream: MeasureStream | None = None,
     ) -> None:
         settings = settings or NodeSettings()
         own, random = membership.own, endpoint.random
@@ -116,6 +118,7 @@ class Node:
             self._deliver,
             is_relay="relay" in own.roles,
             random=random,
+            queues=StandingQueues(measure_stream),
         )
         self.linking = Linking(
             endpoint,

@@ -60,6 +60,7 @@ class StreamMeasure(msgspec.Struct, frozen=True):
     retransmits: int
     rate: float | None  # bytes per second delivered of late
     is_app_limited: bool  # the rate says how little there was to send
+    unsent: int = 0  # bytes that wait for their first departure
 
 
 class Quality:

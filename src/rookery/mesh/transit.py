@@ -19,6 +19,7 @@ from rookery.mesh.origin import Origin
 from rookery.mesh.path_errors import AVOID_S, PathErrors
 from rookery.mesh.route_table import RouteTable
 from rookery.mesh.silence import Silence
+from rookery.mesh.standing_queue import StandingQueues
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.forward import HOP_LIMIT_MAX, Kind, PathError
 from rookery.wire.node_id import NodeId
@@ -41,6 +42,7 @@ class Transit:
         *,
         is_relay: bool,
         random: RandomBytes,
+        queues: StandingQueues,
     ) -> None:
         self.is_relay = is_relay
         self.forwarder = Forwarder(own, self)
@@ -52,7 +54,9 @@ class Transit:
         self._deliver = deliver
         self._origin = Origin(self)
         self._now = 0.0  # of the packet at hand
-        self.arrived_by: Route = ()  # the way that the packet at hand took to us
+        self._queues = queues
+        self.arrived_by: Route = ()  # the way that the packet at hand took to us,
+        self.arrived_marked = False  # and whether it had to wait there
 
     # --- what the node starts ---
 
@@ -101,9 +105,11 @@ class Transit:
         self._now = now
         self.forwarder.received(neighbour, head, body, now)
 
-    def deliver(self, kind: Kind, route: Route, payload: bytes, now: float) -> None:
+    def deliver(
+        self, kind: Kind, route: Route, payload: bytes, now: float, *, is_marked: bool
+    ) -> None:
         if kind is Kind.PACKET:
-            self.arrived_by = route
+            self.arrived_by, self.arrived_marked = route, is_marked
             self._deliver(route[0], payload, now)
         elif kind is Kind.ECHO_REQUEST:
             self.echoes.requested(route, payload, now)
@@ -130,6 +136,11 @@ class Transit:
     def suspect(self, neighbour: NodeId) -> bool:
         known = self._neighbours.get(neighbour)
         return known is not None and known.state is Condition.SUSPECT
+
+    def is_busy(self, neighbour: NodeId) -> bool:
+        known = self._neighbours.get(neighbour)
+        stream = None if known is None else known.stream
+        return stream is not None and self._queues.is_long(stream, self._now)
 
     def avoids(self, nodes: Route) -> bool:
         return self.errors.avoids(nodes) or self.silence.avoids(nodes)

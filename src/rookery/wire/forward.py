@@ -109,6 +109,11 @@ class Forward(msgspec.Struct, frozen=True, gc=False):
         return b"".join(self.route) + self.payload
 
 
+def marked(head: bytes) -> bytes:
+    """The same head with the congestion mark."""
+    return head[:1] + bytes((head[1] | _MARK,)) + head[2:]
+
+
 class PathError(msgspec.Struct, frozen=True, gc=False):
     """What the first node of the error's own route tells the origin of a lost packet."""
 

@@ -1,6 +1,7 @@
 """M2: what Linux knows of a connection, read from real ones on loopback."""
 
 import asyncio
+import contextlib
 import ctypes
 import socket
 import sys
@@ -69,7 +70,10 @@ class TcpInfo(ctypes.Structure):
         *[(f"after_rtt{index}", ctypes.c_uint32) for index in range(6)],
         ("total_retrans", ctypes.c_uint32),
         *[(f"long{index}", ctypes.c_uint64) for index in range(4)],
-        *[(f"segments{index}", ctypes.c_uint32) for index in range(5)],
+        *[(f"segments{index}", ctypes.c_uint32) for index in range(2)],
+        ("notsent_bytes", ctypes.c_uint32),
+        ("min_rtt", ctypes.c_uint32),
+        ("data_segs_in", ctypes.c_uint32),
         ("data_segs_out", ctypes.c_uint32),
         ("delivery_rate", ctypes.c_uint64),
     ]
@@ -92,13 +96,24 @@ def test_every_field_is_read_from_its_place() -> None:
         rtt=40_000,
         rttvar=2_000,
         total_retrans=7,
+        notsent_bytes=555,
         data_segs_out=1000,
         delivery_rate=123_456,
     )
     assert ctypes.sizeof(info) == 168
-    expected = StreamMeasure(0.04, 0.002, 1000, 7, 123_456.0, is_app_limited=True)
+    expected = StreamMeasure(0.04, 0.002, 1000, 7, 123_456.0, is_app_limited=True, unsent=555)
     assert measure(Canned(bytes(info))) == expected
     assert measure(Canned(bytes(info) + bytes(64))) == expected, "later kernels tell more"
+
+
+def test_what_nobody_reads_is_unsent(pair: tuple[socket.socket, socket.socket]) -> None:
+    near, _ = pair
+    assert known(near).unsent == 0
+    near.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            near.send(MESSAGE)
+    assert known(near).unsent > 0
 
 
 def test_nothing_measured_is_no_rate() -> None:

@@ -23,6 +23,7 @@ class WayRow(msgspec.Struct, frozen=True, kw_only=True):
     sent_packets: int
     sent_size: int
     lost_packets: int
+    marks: int  # packets that met a long queue
 
     @classmethod
     def of(cls, way: Outbound) -> "WayRow":
@@ -40,6 +41,7 @@ class WayRow(msgspec.Struct, frozen=True, kw_only=True):
             sent_packets=way.sent_packets,
             sent_size=way.sent_size,
             lost_packets=way.lost_packets,
+            marks=way.marks,
         )
 
 
@@ -62,7 +64,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
             lines.append(
                 f"  {name} ({way.kind}, {way.phase}{silence}): {way.rtt_s * 1e3:.1f} ms, "
                 f"{way.rate / 1e6:.2f} MB/s, {way.in_flight} of {way.window} bytes under way, "
-                f"{way.sent_packets} packets sent, {way.lost_packets} lost"
+                f"{way.sent_packets} packets sent, {way.lost_packets} lost, "
+                f"{way.marks} marked"
             )
         for reason, count in sorted(self.decisions.items(), key=lambda item: -item[1]):
             lines.append(f"  {count} × {reason}")

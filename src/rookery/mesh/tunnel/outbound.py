@@ -33,7 +33,6 @@ class Outbound:
     __slots__ = (
         "_largest_acked",
         "_lost_at",
-        "_marks",
         "_next_at",
         "_number",
         "_probe_at",
@@ -49,6 +48,7 @@ class Outbound:
         "is_probe_due",
         "last_sent_at",
         "lost_packets",
+        "marks",
         "probes",
         "round_trip",
         "sent",
@@ -77,7 +77,7 @@ class Outbound:
         self._number = first_number
         self._skip_at = first_number + 1 + random(1)[0]
         self._largest_acked = 0
-        self._marks = 0
+        self.marks = 0  # packets that the other side saw marked
         self._next_at = now
         self._probe_at: float | None = None
         self._lost_at: float | None = None
@@ -173,9 +173,9 @@ class Outbound:
         self._largest_acked = max(self._largest_acked, largest)
         self.probes = 0
         is_new_round = self.delivery.sample(newest, now)
-        if ack.marks > self._marks and is_new_round:
+        if ack.marks > self.marks and is_new_round:
             self.congestion.marked(now)
-        self._marks = max(self._marks, ack.marks)
+        self.marks = max(self.marks, ack.marks)
         self.congestion.acknowledged(self.in_flight, now, is_new_round=is_new_round)
         self._probe_at = now + self.patience_s if self.sent else None
         self._lost_at = now

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
+import msgspec
+
 from rookery.errors import CongestionError, DecodeError, RookeryError
 from rookery.mesh.quality import StreamMeasure
 from rookery.runtime.gates.address import (
@@ -134,9 +136,15 @@ class TcpGate:
         return 0 if connection is None else connection.backlog
 
     def measure(self, path: Path) -> StreamMeasure | None:
-        """What the system knows of the connection to `path`, where it tells."""
+        """What the system knows of the connection to `path`, where it tells.
+
+        What the system has not even taken yet is unsent as well.
+        """
         connection = self._connections.get(path)
-        return None if connection is None else connection.measure()
+        measure = None if connection is None else connection.measure()
+        if connection is None or measure is None or not (backlog := connection.backlog):
+            return measure
+        return msgspec.structs.replace(measure, unsent=measure.unsent + backlog)
 
     async def close(self) -> None:
         """End everything; what was sent is still written to peers that read."""
