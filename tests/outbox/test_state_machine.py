@@ -28,7 +28,7 @@ LIMITS = OutboxLimits(
 )
 
 LARGE = 1000
-INTRODUCTION_SIZE = 62
+INTRODUCTION_SIZE = 78
 SIZES = st.integers(0, 16) | st.integers(17, 120) | st.just(LARGE)
 
 

@@ -19,7 +19,7 @@ from rookery.wire.outbox import (
     parse_frame,
 )
 
-IDS = st.integers(1, 2**64 - 1)
+IDS = st.integers(1, 2**63 - 1)
 WORDS = st.integers(0, 2**64 - 1)
 
 
@@ -35,6 +35,8 @@ FRAMES: st.SearchStrategy[Frame] = st.one_of(
     st.builds(
         Introduction,
         st.binary(min_size=32, max_size=32),
+        WORDS,
+        WORDS,
         WORDS,
         WORDS,
         st.integers(1, 2**32 - 1),
@@ -85,12 +87,13 @@ def measured(text: str) -> bytes:
         measured("02 08 0000000000000001 0000000000000001"),
         measured("02 00 0000000000000001 0000000000000002"),
         measured("02 00 0000000000000000 0000000000000000"),
+        measured("02 00 8000000000000000 0000000000000001"),
         measured("05 0000000000000001"),
         measured("05 0000000000000001 11 ff"),
         measured("05 0000000000000001 11" + "61" * (TEXT_SIZE_MAX + 1)),
         measured("01 01"),
-        measured("01 01" + "00" * 48 + "00000000 00000001"),
-        measured("01 01" + "00" * 48 + "00000001 00000001 00"),
+        measured("01 01" + "00" * 64 + "00000000 00000001"),
+        measured("01 01" + "00" * 64 + "00000001 00000001 00"),
     ],
     ids=lambda data: data.hex()[:40],
 )
@@ -107,7 +110,7 @@ def test_a_request_has_a_largest_size() -> None:
 
 
 def test_an_introduction_of_another_version_can_still_be_read() -> None:
-    frame = Introduction(bytes(32), 1, 2, 3, 4, version=2)
+    frame = Introduction(bytes(32), 1, 2, 3, 4, 5, 6, version=2)
     data = frame.serialize() + b"news"
     data = (len(data) - 4).to_bytes(4, "big") + data[4:]
     assert parse_frame(data) == frame

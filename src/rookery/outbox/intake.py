@@ -120,8 +120,9 @@ class Intake:
         return answer
 
     @property
-    def kept(self) -> int:
-        return len(self._kept)
+    def settled(self) -> int:
+        """The highest id below which nobody needs to ask again."""
+        return next(iter(self._kept)) - 1 if self._kept else self.handled
 
     def _answer_again(self, frame: RequestFrame) -> Answer:
         if (kept := self._kept.get(frame.id)) is not None:

@@ -1,7 +1,7 @@
 """Outbox: the peers of one node, the pool of their requests, and one wake-up for all of them."""
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -89,14 +89,15 @@ class Outbox:
         self._peers = {name: other for name, other in self._peers.items() if name != host}
         peer.remove(now)
 
-    def process(self, now: float) -> None:
-        """What `wake` asked for."""
+    def process(self, now: float) -> Iterable[Peer]:
+        """What `wake` asked for; the peers that had something new."""
         with self.pool.guard:
             stirred, self._stirred = self._stirred, deque()
             self._is_waking = False
         for peer in stirred:
             peer.process_packet_queue(now)
             self._look_at_bounds(peer)
+        return stirred
 
     @property
     def deadline(self) -> float | None:

@@ -6,6 +6,7 @@ guard. Everything else belongs to the loop's thread.
 
 from collections import deque
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 
 import msgspec
 
@@ -201,6 +202,8 @@ class Peer:
             self._around.hashname,
             self.epoch,
             self.memory,
+            self.intake.epoch,
+            self.intake.settled,
             limits.window_requests,
             limits.window_bytes,
         )
@@ -210,6 +213,8 @@ class Peer:
         if self.session is not None:
             self.session.close(now)
         self.intake.introduced(them.epoch)
+        if them.heard == self.epoch:
+            self._they_handled(them.handled)
         if self.their_memory not in (None, them.memory):
             self._they_forgot()
         if self.their_memory != them.memory:
@@ -221,11 +226,21 @@ class Peer:
         self.sessions += 1
         self.fill(now)
 
+    def _begun(self) -> list[Request]:
+        """What waits to be written again: always the first of those that wait."""
+        return list(takewhile(lambda request: request.has_begun, self._working))
+
+    def _they_handled(self, id_: int) -> None:
+        """Also what a session was too short to acknowledge: so each one gets further."""
+        for request in self._begun():
+            if request.id > id_ or not request.was_written or request.wants_reply:
+                break
+            self.end(request, State.ACKNOWLEDGED)
+            self._working.dropped(request)
+
     def _they_forgot(self) -> None:
         """Whether they handled what we wrote they cannot tell; again might be once too often."""
-        for request in list(self._working):
-            if not request.has_begun:
-                break
+        for request in self._begun():
             if request.was_written and request.qos is Qos.ONCE:
                 self.end(request, State.FAILED, Failure.FATE_UNKNOWN)
                 self._working.dropped(request)
@@ -288,6 +303,13 @@ class Peer:
         for request in list(self._working):
             self._end_removed(request)
         self._working = WorkingList()
+
+    def close(self, now: float) -> None:
+        """The process ends: what a ledger has is left to the next one."""
+        with self._guard:
+            self.is_removed = True
+        if self.session is not None:
+            self.session.close(now)
 
     def _end_removed(self, request: Request) -> None:
         if request.shut(State.FAILED) and request.end_unwritten is not State.FAILED:

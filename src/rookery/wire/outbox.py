@@ -3,7 +3,8 @@
     | length | type | fields … |        length: of type and fields
     |   4    |  1   |          |
 
-    INTRODUCTION     | 1 | version 1 | hashname 32 | epoch 8 | memory 8 | requests 4 | bytes 4 |
+    INTRODUCTION     | 1 | version 1 | hashname 32 | epoch 8 | memory 8 | heard 8 | handled 8 |
+                     | requests 4 | bytes 4 |
     REQUEST          | 2 | flags 1 | id 8 | floor 8 | payload |
     ACKNOWLEDGEMENT  | 3 | id 8 |
     REPLY            | 4 | id 8 | payload |
@@ -25,10 +26,11 @@ TEXT_SIZE_MAX = 1024
 HASHNAME_SIZE = 32
 FRAME_SIZE_MAX = PAYLOAD_SIZE_MAX + 32  # without the length
 LENGTH_SIZE = 4
+ID_MAX = 2**63 - 1
 
 INTRODUCTION, REQUEST, ACKNOWLEDGEMENT, REPLY, ERROR = 1, 2, 3, 4, 5
 
-_INTRODUCTION = Struct(">IBB32sQQII")
+_INTRODUCTION = Struct(">IBB32sQQQQII")
 _REQUEST = Struct(">IBBQQ")
 _ACKNOWLEDGEMENT = Struct(">IBQ")
 _REPLY = Struct(">IBQ")
@@ -66,6 +68,8 @@ class Introduction(msgspec.Struct, frozen=True, gc=False):
     hashname: bytes  # the 32 bytes that the 52 characters stand for
     epoch: int  # names the numbering of our requests
     memory: int  # names what we remember of yours
+    heard: int  # the epoch of yours that we know
+    handled: int  # what of it needs no repeating: acknowledges as an acknowledgement does
     requests_max: int  # so many unacknowledged ones we take
     bytes_max: int  # and so much payload in them
     version: int = VERSION
@@ -78,6 +82,8 @@ class Introduction(msgspec.Struct, frozen=True, gc=False):
             self.hashname,
             self.epoch,
             self.memory,
+            self.heard,
+            self.handled,
             self.requests_max,
             self.bytes_max,
         )
@@ -167,8 +173,8 @@ def _parse_request(data: bytes) -> RequestFrame:
     qos = flags & _QOS_MASK
     if flags > _QOS_MASK + _WANTS_REPLY or qos > Qos.ONCE:
         raise DecodeError(f"no request has flags {flags:#x}")
-    if not 0 < floor <= id_:
-        raise DecodeError("a request below its own floor")
+    if not 0 < floor <= id_ <= ID_MAX:
+        raise DecodeError("a request below its own floor, or with an impossible id")
     if len(data) > REQUEST_HEADER_SIZE + PAYLOAD_SIZE_MAX:
         raise DecodeError("too long for a request")
     return RequestFrame(id_, _QOS[qos], flags > _QOS_MASK, floor, data[REQUEST_HEADER_SIZE:])
@@ -191,12 +197,13 @@ def _parse_introduction(data: bytes) -> Introduction:
     # Another version may have other fields behind these; who reads the version decides.
     if len(data) < _INTRODUCTION.size:
         raise DecodeError("too short for an introduction")
-    _, _, version, hashname, epoch, memory, requests, size = _INTRODUCTION.unpack_from(data)
+    _, _, version, *fields, requests, size = _INTRODUCTION.unpack_from(data)
     if version == VERSION and len(data) > _INTRODUCTION.size:
         raise DecodeError("too long for an introduction")
     if not requests or not size:
         raise DecodeError("an introduction that takes no requests")
-    return Introduction(hashname, epoch, memory, requests, size, version)
+    hashname, epoch, memory, heard, handled = fields
+    return Introduction(hashname, epoch, memory, heard, handled, requests, size, version)
 
 
 def _checked(id_: int) -> int:

@@ -1,0 +1,1 @@
+"""Outboxes on real streams: threads, sessions, dialling, handling, and a ledger on disk."""

@@ -1,0 +1,106 @@
+"""Handling: what peers asked for, one request after the other for each of them.
+
+A handler outlives the session that a request came by: when the peer comes back and asks again, the
+answer is the one that was being made.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+from rookery.errors import RookeryError
+from rookery.outbox.intake import Arrival, Outcome
+from rookery.outbox.peer import Peer
+from rookery.wire.outbox import PAYLOAD_SIZE_MAX, ErrorCode
+
+BATCH_MAX = 256
+
+Handler = Callable[[Arrival], Awaitable[bytes | None]]  # origin, payload, … to the reply
+
+
+class Desk(Protocol):
+    """Where requests are handled: in memory, or in the transactions of a ledger."""
+
+    async def handle(self, arrivals: Sequence[Arrival]) -> Sequence[Outcome]:
+        """Some of them, in order, from the first: as many outcomes as were handled."""
+        ...
+
+
+class MemoryDesk:
+    """Calls the handler, and remembers nothing beyond the process."""
+
+    def __init__(self, handler: Handler | None) -> None:
+        self._handler = handler
+
+    async def handle(self, arrivals: Sequence[Arrival]) -> Sequence[Outcome]:
+        return [await outcome(self._handler, arrivals[0])]
+
+
+async def outcome(handler: Handler | None, arrival: Arrival) -> Outcome:
+    """What the handler makes of it; its errors are outcomes, too."""
+    if handler is None:
+        return UNHANDLED
+    try:
+        return replied(await handler(arrival))
+    except RookeryError as error:
+        return failed(str(error))
+    except Exception as error:  # the edge between us and the handler's author
+        context = {"message": "a handler of requests failed", "exception": error}
+        asyncio.get_running_loop().call_exception_handler(context)
+        return failed("the handler failed")
+
+
+UNHANDLED = Outcome(code=ErrorCode.UNHANDLED, text="nobody handles requests there")
+
+
+def replied(reply: bytes | None) -> Outcome:
+    if reply is not None and len(reply) > PAYLOAD_SIZE_MAX:
+        return failed("the reply is too large")
+    return Outcome(reply or b"")
+
+
+def failed(text: str) -> Outcome:
+    return Outcome(code=ErrorCode.HANDLER_FAILED, text=text)
+
+
+class Handling:
+    """The requests of all peers; every task started here ends with `close`."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._loop = asyncio.get_running_loop()
+        self._waiting: dict[Peer, deque[Arrival]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def arrived(self, peer: Peer, arrivals: list[Arrival]) -> None:
+        waiting = self._waiting.get(peer)
+        if waiting is not None:
+            waiting += arrivals
+            return
+        self._waiting[peer] = deque(arrivals)
+        task = self._loop.create_task(self._work(peer))
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+
+    async def _work(self, peer: Peer) -> None:
+        waiting = self._waiting[peer]
+        try:
+            while waiting:
+                batch = [waiting[at] for at in range(min(len(waiting), BATCH_MAX))]
+                for arrival, made in zip(batch, await self._desk.handle(batch), strict=False):
+                    waiting.popleft()
+                    peer.handled(arrival, made)
+        finally:
+            del self._waiting[peer]
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            context = {"message": "requests cannot be handled", "exception": error}
+            self._loop.call_exception_handler(context)
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)

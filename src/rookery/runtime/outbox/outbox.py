@@ -1,0 +1,254 @@
+"""An outbox on the event loop: requests from any thread, sessions over any stream.
+
+    outbox = Outbox(hashname, handler=handler, dial=dial)
+    outbox.add_peer(bob)
+    reply = await outbox.send(bob, b"open the door", qos=2, wants_reply=True)
+
+    from any thread:
+    request = outbox.request(b"…", expires_s=60.0)
+    outbox.peer(bob).add_packet(request)
+    request.set_invalid()
+
+A lock guards what threads share; it is held for some lines of arithmetic, never across a call that
+waits. However many requests are added, the loop is woken once until it has looked.
+"""
+
+import asyncio
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable
+
+from rookery.errors import ProtocolError, RookeryError, UnreachableError
+from rookery.outbox.limits import OutboxLimits
+from rookery.outbox.outbox import LIMITS, Alarm
+from rookery.outbox.outbox import Outbox as Core
+from rookery.outbox.peer import Numbering, Peer
+from rookery.outbox.request import Request
+from rookery.runtime.outbox.conversation import (
+    ByteStream,
+    Conversation,
+    part,
+    read_introduction,
+    unknown_peer,
+)
+from rookery.runtime.outbox.handling import Handler, Handling, MemoryDesk
+from rookery.runtime.outbox.keeper import Dial, Keeper, Knock
+from rookery.wire import base32
+from rookery.wire.outbox import Qos
+
+
+class Outbox:
+    """Made on the loop it lives on; `close` ends everything it started."""
+
+    def __init__(
+        self,
+        hashname: str,
+        *,
+        handler: Handler | None = None,
+        dial: Dial | None = None,
+        knock: Knock | None = None,
+        limits: OutboxLimits = LIMITS,
+        on_alarm: Callable[[Alarm], object] | None = None,
+    ) -> None:
+        self.hashname = hashname
+        self.on_alarm = on_alarm
+        self._loop = asyncio.get_running_loop()
+        self._dial = dial
+        self._knock = knock
+        self.core = Core(
+            base32.decode(hashname), limits=limits, guard=threading.Lock(), wake=self._wake
+        )
+        self._handling = Handling(MemoryDesk(handler))
+        self._keepers: dict[Peer, Keeper] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at: float | None = None
+        self._room = asyncio.Event()
+        self._closings: set[asyncio.Task[None]] = set()
+        self.wakes = 0  # how often another thread woke the loop
+
+    # --- from any thread ---
+
+    def request(
+        self,
+        payload: bytes,
+        *,
+        qos: int = Qos.ONCE_AT_LEAST,
+        expires_s: float | None = None,
+        wants_reply: bool = False,
+    ) -> Request:
+        """With one reference, which is the caller's to release."""
+        expires_at = None if expires_s is None else time.monotonic() + expires_s
+        return Request.create(
+            self.core.pool, payload, qos=qos, expires_at=expires_at, wants_reply=wants_reply
+        )
+
+    def peer(self, host: str) -> Peer:
+        """UnreachableError when there is none: it may just have been removed."""
+        return self.core.peer(host)
+
+    def _wake(self) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._process)
+        except RuntimeError as error:  # so the loop says that it is closed
+            raise UnreachableError("the outbox is closed") from error
+
+    # --- from the loop's thread ---
+
+    async def send(
+        self,
+        host: str,
+        payload: bytes,
+        *,
+        qos: int = Qos.ONCE_AT_LEAST,
+        expires_s: float | None = None,
+        wants_reply: bool = False,
+    ) -> bytes | None:
+        """Queue it, wait for its end, and return the reply; RookeryError says what became of it.
+
+        Cancelled, it cancels the request, if that is still possible.
+        """
+        request = self.request(payload, qos=qos, expires_s=expires_s, wants_reply=wants_reply)
+        try:
+            ended = self.ended(request)
+            self.peer(host).add_packet(request)
+            await ended
+        finally:
+            request.set_invalid()
+            request.release()
+        if (error := request.error) is not None:
+            raise error
+        return request.answer
+
+    def ended(self, request: Request) -> "asyncio.Future[Request]":
+        """Resolved when the request has an end; to be asked for before it is added."""
+        future: asyncio.Future[Request] = self._loop.create_future()
+
+        def tell(request: Request) -> None:
+            if not future.done():
+                future.set_result(request)
+
+        request.watcher = tell
+        return future
+
+    async def room(self, host: str, size: int = 0) -> None:
+        """Wait until a request of so many bytes would be taken."""
+        limits = self.core.limits
+        while True:
+            peer = self.peer(host)
+            is_short = peer.count < limits.peer_requests_max
+            if is_short and peer.bytes + size <= limits.peer_bytes_max:
+                return
+            self._room.clear()
+            await self._room.wait()
+
+    def add_peer(self, host: str) -> Peer:
+        numbering = Numbering(epoch=secrets.randbits(63), memory=secrets.randbits(63))
+        peer = self.core.add_peer(host, numbering)
+        self._keep(peer)
+        return peer
+
+    def _keep(self, peer: Peer) -> None:
+        is_lower = self.hashname < peer.host
+        dial = self._dial if is_lower else None
+        knock = None if is_lower and self._knock is None else self._knock
+        self._keepers[peer] = Keeper(peer, dial, knock, self._converse)
+
+    def remove_peer(self, host: str) -> None:
+        """Its requests fail, and whoever looks for it is told that there is none."""
+        peer = self.peer(host)
+        self.core.remove_peer(host, time.monotonic())
+        self._let_go(peer)
+        self._after()
+
+    def set_peers(self, hosts: Iterable[str]) -> None:
+        """These and no others."""
+        wanted = set(hosts) - {self.hashname}
+        for host in [host for host in self.core.peers if host not in wanted]:
+            self.remove_peer(host)
+        for host in sorted(wanted - self.core.peers.keys()):
+            self.add_peer(host)
+
+    def _let_go(self, peer: Peer) -> None:
+        task = self._loop.create_task(self._keepers.pop(peer).close())
+        self._closings.add(task)
+        task.add_done_callback(self._closings.discard)
+
+    def last_error(self, peer: Peer) -> str:
+        keeper = self._keepers.get(peer)
+        return "" if keeper is None else keeper.last_error
+
+    def knocked(self, host: str) -> None:
+        """The peer has something to send; UnreachableError when it is none."""
+        self._keepers[self.peer(host)].want(is_asked=True)
+
+    # --- sessions ---
+
+    async def serve(self, stream: ByteStream, host: str = "") -> None:
+        """A session that a peer has dialled; `host` is who it is, where the stream proves that."""
+        first = b""
+        try:
+            if not host:
+                introduction, first = await read_introduction(stream)
+                host = base32.encode(introduction.hashname)
+            peer = self.peer(host)
+            if host > self.hashname:
+                raise ProtocolError("the lower hashname dials")
+        except (RookeryError, OSError, TimeoutError) as error:
+            await part(stream, unknown_peer(str(error)))
+            stream.abort(0)
+            return
+        await self._converse(peer, stream, first)
+
+    async def _converse(self, peer: Peer, stream: ByteStream, first: bytes = b"") -> None:
+        conversation = Conversation(
+            peer, stream, time.monotonic, self._handling.arrived, self._after
+        )
+        await conversation.run(first)
+        keeper = self._keepers.get(peer)
+        if keeper is not None:
+            if conversation.error is not None:
+                keeper.last_error = str(conversation.error)
+            if peer.session is None and peer.count:
+                keeper.want()
+        self._after()
+
+    # --- the loop's own work ---
+
+    def _process(self) -> None:
+        self.wakes += 1
+        for peer in self.core.process(time.monotonic()):
+            if peer.session is None and peer.count and peer in self._keepers:
+                self._keepers[peer].want()
+        self._after()
+
+    def _tick(self) -> None:
+        self._timer_at = None
+        self.core.tick(time.monotonic())
+        self._after()
+
+    def _after(self) -> None:
+        """Tell of alarms, let those on who wait for room, and set the timer."""
+        self._room.set()
+        while self.core.alarms:
+            alarm = self.core.alarms.popleft()
+            if self.on_alarm is not None:
+                self.on_alarm(alarm)
+        deadline = self.core.deadline
+        if deadline == self._timer_at:
+            return
+        self._timer_at = deadline
+        if self._timer is not None:
+            self._timer.cancel()
+        if deadline is not None:
+            delay_s = max(deadline - time.monotonic(), 0.0)
+            self._timer = self._loop.call_later(delay_s, self._tick)
+
+    async def close(self) -> None:
+        """Sessions end, and with them every request."""
+        for host in list(self.core.peers):
+            self.remove_peer(host)
+        if self._timer is not None:
+            self._timer.cancel()
+        await asyncio.gather(*self._closings)
+        await self._handling.close()
