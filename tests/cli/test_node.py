@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rookery.cli.main import main
-from rookery.cli.node import parse_costs, parse_devices
+from rookery.cli.node import parse_costs, parse_devices, parse_folders
 from rookery.errors import UsageError
 from tests.cli.program import rookery, running
 from tests.runtime.realms import Home, realm
@@ -174,6 +174,26 @@ def test_what_is_no_device_is_wrong_usage(texts: list[str]) -> None:
         parse_devices(texts)
 
 
-@pytest.mark.parametrize("wrong", [["--exit", "tcp anywhere"], ["--device", "a b=/dev/c"]])
-def test_a_wrong_rule_or_device_is_said_before_the_start(wrong: list[str], alice: Home) -> None:
+def test_folders_are_where_they_were_when_the_node_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "inbox").mkdir()
+    monkeypatch.chdir(tmp_path)
+    rules = parse_folders(["inbox=inbox:rw"])
+    assert rules.directories == {"inbox": str(tmp_path / "inbox")}
+    assert rules.directory("inbox", "anybody", to_write=True) == str(tmp_path / "inbox")
+
+
+@pytest.mark.parametrize("text", ["inbox", "inbox=nowhere", "a b=.", "inbox=.:rw from bob"])
+def test_what_is_no_folder_is_wrong_usage(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_folders([text])
+
+
+@pytest.mark.parametrize(
+    "wrong", [["--exit", "tcp anywhere"], ["--device", "a b=/dev/c"], ["--folder", "docs=nowhere"]]
+)
+def test_a_wrong_rule_device_or_folder_is_said_before_the_start(
+    wrong: list[str], alice: Home
+) -> None:
     assert main(["node", *alice.options, *wrong]) == 2
