@@ -331,6 +331,9 @@ class Node:
         return min(time for time in times if time is not None)
 
     def tick(self, now: float) -> None:
+        self.tunnelling.tick(now)
+        if now < min(self._others_at, self._asked_at + _GRAIN_S):
+            return
         self.neighbourhood.tick(now)
         self.flooding.tick(now)
         self.database.tick(now)
@@ -339,7 +342,6 @@ class Node:
             self._members_at = now + _MEMBERS_S
             self._members_changed(now)
         self.linking.tick(now)
-        self.tunnelling.tick(now)
 
     def flush(self, now: float) -> None:
         """Draw conclusions from what has changed, and send what has gathered."""

@@ -1,6 +1,7 @@
 """The event loop: uvloop where it is installed, asyncio's own elsewhere."""
 
 import asyncio
+import gc
 from collections.abc import Coroutine
 from typing import TypeVar
 
@@ -29,5 +30,6 @@ def keep_memory() -> None:
 def run(main: Coroutine[object, object, Result]) -> Result:
     """Run `main` to its end on the fastest loop there is."""
     keep_memory()
+    gc.freeze()  # what is there by now stays, and need not be looked at again and again
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         return runner.run(main)

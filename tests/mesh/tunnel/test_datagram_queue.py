@@ -80,4 +80,4 @@ def test_the_oldest_gives_way_when_too_many_wait() -> None:
 
 def test_what_fits_no_packet_is_the_senders_mistake() -> None:
     with pytest.raises(UsageError):
-        TunnelWorld([tcp()]).near.tunnel.send_datagram(bytes(61_440))
+        TunnelWorld([tcp()]).near.tunnel.send_datagram(bytes(61_441))

@@ -6,10 +6,10 @@ import msgspec
 
 from rookery.errors import UsageError
 from rookery.mesh.tunnel.outbound import Outbound
-from rookery.mesh.tunnel.way import STREAM_MTU, WayKind
+from rookery.mesh.tunnel.way import WayKind
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.tunnel import HEAD_SIZE, PREFIX_SIZE
-from rookery.wire.tunnel_frames import DATAGRAM_HEADER_SIZE
+from rookery.wire.tunnel_frames import DATAGRAM_HEADER_SIZE, DATAGRAM_SIZE_MAX
 
 OVERHEAD_SIZE = HEAD_SIZE + PREFIX_SIZE + DATAGRAM_HEADER_SIZE
 
@@ -38,7 +38,7 @@ class DatagramQueue:
         return len(self._waiting)
 
     def add(self, data: bytes, datagram_class: DatagramClass, expires_at: float) -> None:
-        if len(data) + OVERHEAD_SIZE > STREAM_MTU:
+        if len(data) > DATAGRAM_SIZE_MAX:
             raise UsageError(f"a datagram of {len(data)} bytes fits no packet")
         if len(self._waiting) == self._max:
             self._waiting.popleft()  # the oldest is worth least

@@ -4,7 +4,9 @@ from enum import Enum
 
 import msgspec
 
-STREAM_MTU = 61440
+from rookery.wire.tunnel import PACKET_SIZE_MAX
+
+STREAM_MTU = PACKET_SIZE_MAX
 DATAGRAM_MTU = 1100
 
 
