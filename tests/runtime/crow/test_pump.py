@@ -6,7 +6,7 @@ import os
 from rookery.crow.events import Notice
 from rookery.crow.node import Nodes
 from rookery.crow.tower import Tower
-from rookery.runtime.crow.pump import POSTPONED_MAX, CrowPump
+from rookery.runtime.crow.pump import POSTED_MAX, POSTPONED_MAX, CrowPump
 from rookery.wire.crow_packet import Packet
 from tests.runtime.recorder import PATIENCE_S
 
@@ -55,4 +55,26 @@ async def test_what_is_due_is_repeated_when_all_is_read() -> None:
     bench.pump.run()
     async with asyncio.timeout(PATIENCE_S):
         await bench.repeated.wait()
+    bench.pump.close()
+
+
+async def test_what_is_posted_in_one_turn_leaves_together() -> None:
+    bench = Bench()
+    for _ in range(POSTED_MAX - 1):
+        bench.nodes.tower.send(b"\x0cthere", b"", 0.0)
+        bench.pump.soon()
+    assert bench.sent == []
+    await bench.turns(1)
+    assert len(bench.sent) == POSTED_MAX - 1
+    bench.pump.close()
+
+
+async def test_only_so_much_waits_for_the_end_of_the_turn() -> None:
+    bench = Bench()
+    for _ in range(2 * POSTED_MAX + 1):
+        bench.nodes.tower.send(b"\x0cthere", b"", 0.0)
+        bench.pump.soon()
+    assert len(bench.sent) == 2 * POSTED_MAX
+    await bench.turns(1)
+    assert len(bench.sent) == 2 * POSTED_MAX + 1
     bench.pump.close()

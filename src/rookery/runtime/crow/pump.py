@@ -8,6 +8,7 @@ from rookery.crow.node import Nodes
 from rookery.wire.crow_packet import Packet
 
 HANDLED_MAX = 8  # messages whose consequences are worked out before they are carried out
+POSTED_MAX = 32  # messages that wait for the end of the turn
 POSTPONED_MAX = 64  # turns that reading may hold up the core's clock
 
 _PRECISION_S = 0.001  # of the core's clock; looking for its next deadline every turn costs too much
@@ -34,6 +35,7 @@ class CrowPump:
         self._is_rearm_due = False
         self._is_running = False
         self._is_closed = False
+        self._posted = 0  # times that something was to be carried out soon
         self._postponed = 0  # times in a row that the core was not woken
         self.is_behind = False  # a gate has more to read
 
@@ -55,10 +57,22 @@ class CrowPump:
             self._is_rearm_due = True
             self._loop.call_later(_PRECISION_S, self._rearm)
 
+    def soon(self) -> None:
+        """Carry it out before this turn of the loop ends, along with what else comes up."""
+        self._posted += 1
+        if self._posted == 1:
+            self._loop.call_soon(self._run_posted)
+        elif self._posted % POSTED_MAX == 0:
+            self.run()
+
     def close(self) -> None:
         self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
+
+    def _run_posted(self) -> None:
+        self._posted = 0
+        self.run()
 
     def _rearm(self) -> None:
         """Keep one timer; one that comes too early finds nothing to do."""

@@ -122,7 +122,7 @@ class CrowTower:
             route_of(address), data, self.now(), type=kind, qos=qos, ackquant_ms=ackquant_ms
         )
         if not self._core.is_quiet:  # it may only have joined a queue
-            self.pump()
+            self._pump.soon()
 
     async def receive(self) -> Arrived:
         """The next packet that is for no node; UnreachableError once the tower is closed."""
