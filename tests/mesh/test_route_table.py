@@ -47,6 +47,14 @@ def test_the_routes_in_use_and_their_spares_are_listed() -> None:
     assert list(table.used()) == [(A, B, D), (A, C, D)]
 
 
+def test_any_way_has_a_price_while_it_counts() -> None:
+    graph = graph_of(DIAMOND)
+    table = RouteTable(graph, A)
+    assert table.priced((A, C, D)) == Route((A, C, D), (20, 20))
+    table.changed(set_edge(graph, C, D, None))
+    assert table.priced((A, C, D)) is None
+
+
 def test_news_that_does_not_matter_leaves_the_choice_as_it_was() -> None:
     graph = graph_of([*DIAMOND, (4, 5, 7)])
     table = RouteTable(graph, A)

@@ -108,6 +108,10 @@ class RouteTable:
         self._entries[destination] = _Entry(choice, self._generation, now)
         return choice
 
+    def priced(self, nodes: tuple[NodeId, ...]) -> Route | None:
+        """This very way at today's costs; None when it does not count."""
+        return self.routes.priced(nodes)
+
     def detour(
         self, destination: NodeId, avoid: Container[NodeId], hop_max: int | None = None
     ) -> Route | None:

@@ -15,8 +15,10 @@ from rookery.errors import CongestionError, ProtocolError
 from rookery.identity.cipher_set import RandomBytes
 from rookery.link.link import Link, LinkState
 from rookery.mesh.graph import AVOIDED_US
+from rookery.mesh.kept_routes import kept_routes
 from rookery.mesh.membership import Membership
 from rookery.mesh.neighbour import Neighbour
+from rookery.mesh.route import Route as PricedRoute
 from rookery.mesh.route_table import RouteTable
 from rookery.mesh.transit import Transit
 from rookery.mesh.tunnel.close_code import CloseCode
@@ -34,6 +36,8 @@ ROUTE_MTU = 32 << 10  # relays have streams, and a smaller packet waits less beh
 _SILENCE_S = 1.0  # after which the peer may have restarted, and its link's session be gone
 _LOOK_S = 0.05  # how often ways are looked at while nothing is known to have changed
 _RTT_UNKNOWN_S = 0.1
+_BUSY_SIZE = 64 << 10  # with more than this under way, queues are of our own making,
+_BUSY_S = 5.0  # and costs take a while to forget them
 
 Route = tuple[NodeId, ...]
 
@@ -43,10 +47,11 @@ _DIRECT: Route = ()
 class _Ways:
     """The ways to one member: numbers on the one hand, routes on the other."""
 
-    __slots__ = ("heard_at", "last", "numbers", "routes")
+    __slots__ = ("busy_until", "heard_at", "last", "numbers", "routes")
 
     def __init__(self) -> None:
         self.last = 0
+        self.busy_until = float("-inf")
         self.heard_at = 0.0  # when packets were last acknowledged, or there were none
         self.routes: dict[int, Route] = {}
         self.numbers: dict[Route, int] = {}
@@ -198,21 +203,29 @@ class Tunnelling:
         choice = self._table.to(node, now)
         if choice is None:
             return
-        for route in (choice.route, *choice.alternates):
-            if not route.is_direct and count < WAYS_MAX:
-                count += 1
-                # An avoided edge counts for hours, which is no time to wait for an answer.
-                rtt_s = 2 * sum(us % AVOIDED_US for us in route.costs_us) / 1e6
-                yield (
-                    route.nodes,
-                    Way(
-                        id=0,
-                        kind=WayKind.DATAGRAM,
-                        mtu=ROUTE_MTU,
-                        rtt_s=rtt_s,
-                        label=self._label(route.nodes),
-                    ),
-                )
+        offered = [route for route in (choice.route, *choice.alternates) if not route.is_direct]
+        is_busy, used = self._is_busy(hashname, now), self._used(hashname)
+        for route in kept_routes(used, offered, WAYS_MAX - count, is_busy=is_busy):
+            # An avoided edge counts for hours, which is no time to wait for an answer.
+            rtt_s = 2 * sum(us % AVOIDED_US for us in route.costs_us) / 1e6
+            label = self._label(route.nodes)
+            yield (
+                route.nodes,
+                Way(id=0, kind=WayKind.DATAGRAM, mtu=ROUTE_MTU, rtt_s=rtt_s, label=label),
+            )
+
+    def _is_busy(self, hashname: str, now: float) -> bool:
+        """Whether much is under way, or was until lately."""
+        known = self._ways[hashname]
+        if any(tunnel.in_flight > _BUSY_SIZE for tunnel in self._tunnels.of(hashname)):
+            known.busy_until = now + _BUSY_S
+        return now < known.busy_until
+
+    def _used(self, hashname: str) -> list[PricedRoute]:
+        """The routes of ways that are up, as far as they count today and nothing speaks against."""
+        nodes = [route for route in self._ways[hashname].numbers if route]
+        used = [self._table.priced(route) for route in nodes if not self._transit.avoids(route)]
+        return [route for route in used if route is not None]
 
     def _label(self, nodes: Route) -> str:
         """The relays, as people call them."""

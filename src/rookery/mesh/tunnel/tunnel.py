@@ -94,6 +94,11 @@ class Tunnel:
         """How many are not over."""
         return len(self._engine.streams)
 
+    @property
+    def in_flight(self) -> int:
+        """Bytes under way, of which nobody knows yet whether they have arrived."""
+        return sum(way.in_flight for way in self._ways.out)
+
     def open(self, service: str, meta: JsonObject | None = None, priority: int = _PRIORITY) -> int:
         """A new stream; CongestionError when the other side grants no more."""
         if self._end is not None or self._is_closing:
