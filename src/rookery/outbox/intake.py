@@ -31,6 +31,7 @@ class Arrival(msgspec.Struct, frozen=True, gc=False):
     qos: Qos
     wants_reply: bool
     payload: bytes
+    floor: int = 1  # no answer below this id is asked for again
 
 
 class Outcome(msgspec.Struct, frozen=True, gc=False):
@@ -104,7 +105,13 @@ class Intake:
         self._count += 1
         self._bytes += size
         return Arrival(
-            self.origin, self.epoch, frame.id, frame.qos, frame.wants_reply, frame.payload
+            self.origin,
+            self.epoch,
+            frame.id,
+            frame.qos,
+            frame.wants_reply,
+            frame.payload,
+            frame.floor,
         )
 
     def done(self, arrival: Arrival, outcome: Outcome) -> Answer | None:

@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 
-from rookery.errors import ProtocolError, RookeryError, UnreachableError
+from rookery.errors import ProtocolError, RookeryError, UnreachableError, UsageError
 from rookery.outbox.limits import OutboxLimits
 from rookery.outbox.outbox import LIMITS, Alarm
 from rookery.outbox.outbox import Outbox as Core
@@ -32,8 +32,10 @@ from rookery.runtime.outbox.conversation import (
     read_introduction,
     unknown_peer,
 )
-from rookery.runtime.outbox.handling import Handler, Handling, MemoryDesk
+from rookery.runtime.outbox.handling import Desk, Handler, Handling, MemoryDesk
 from rookery.runtime.outbox.keeper import Dial, Keeper, Knock
+from rookery.runtime.outbox.ledger import LedgerDesk, SqliteLedger
+from rookery.runtime.outbox.ledger_file import KeptPeer, KeptRequest, Transact
 from rookery.wire import base32
 from rookery.wire.outbox import Qos
 
@@ -49,6 +51,8 @@ class Outbox:
         dial: Dial | None = None,
         knock: Knock | None = None,
         limits: OutboxLimits = LIMITS,
+        ledger: SqliteLedger | None = None,
+        transact: Transact | None = None,
         on_alarm: Callable[[Alarm], object] | None = None,
     ) -> None:
         self.hashname = hashname
@@ -56,15 +60,28 @@ class Outbox:
         self._loop = asyncio.get_running_loop()
         self._dial = dial
         self._knock = knock
+        self._ledger = ledger
         self.core = Core(
-            base32.decode(hashname), limits=limits, guard=threading.Lock(), wake=self._wake
+            base32.decode(hashname),
+            limits=limits,
+            guard=threading.Lock(),
+            wake=self._wake,
+            ledger=ledger,
         )
-        self._handling = Handling(MemoryDesk(handler))
+        desk: Desk = MemoryDesk(handler)
+        if ledger is not None:
+            desk = LedgerDesk(ledger, handler, transact)
+            ledger.bind(self._cleared, self._unkept)
+        elif transact is not None:
+            raise UsageError("a handler that transacts needs a ledger to do so in")
+        self._handling = Handling(desk)
         self._keepers: dict[Peer, Keeper] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at: float | None = None
         self._room = asyncio.Event()
         self._closings: set[asyncio.Task[None]] = set()
+        self._waiting: set[asyncio.Future[Request]] = set()
+        self._is_closed = False
         self.wakes = 0  # how often another thread woke the loop
 
     # --- from any thread ---
@@ -113,8 +130,10 @@ class Outbox:
             ended = self.ended(request)
             self.peer(host).add_packet(request)
             await ended
-        finally:
+        except asyncio.CancelledError:
             request.set_invalid()
+            raise
+        finally:
             request.release()
         if (error := request.error) is not None:
             raise error
@@ -129,6 +148,8 @@ class Outbox:
                 future.set_result(request)
 
         request.watcher = tell
+        self._waiting.add(future)
+        future.add_done_callback(self._waiting.discard)
         return future
 
     async def room(self, host: str, size: int = 0) -> None:
@@ -143,21 +164,49 @@ class Outbox:
             await self._room.wait()
 
     def add_peer(self, host: str) -> Peer:
-        numbering = Numbering(epoch=secrets.randbits(63), memory=secrets.randbits(63))
-        peer = self.core.add_peer(host, numbering)
+        """With a ledger, as it was when the last process ended."""
+        kept = None if self._ledger is None else self._ledger.kept.pop(host, None)
+        if kept is not None:
+            peer = self._restored(host, kept)
+        else:
+            numbering = Numbering(epoch=secrets.randbits(63), memory=secrets.randbits(63))
+            peer = self.core.add_peer(host, numbering)
+            if self._ledger is not None:
+                self._ledger.register(host, numbering)
         self._keep(peer)
+        self._after()
         return peer
+
+    def _restored(self, host: str, kept: KeptPeer) -> Peer:
+        numbering = Numbering(epoch=kept.epoch, memory=kept.memory, their_memory=kept.their_memory)
+        peer = self.core.add_peer(host, numbering)
+        requests = [self._request_again(one) for one in kept.requests]
+        peer.restore(requests, kept.began)
+        peer.intake.restore(kept.heard, kept.handled, kept.answers)
+        return peer
+
+    def _request_again(self, kept: KeptRequest) -> Request:
+        expires_s = None if kept.expires_at is None else kept.expires_at - time.time()
+        request = self.request(
+            kept.payload, qos=kept.qos, expires_s=expires_s, wants_reply=kept.wants_reply
+        )
+        request.id = kept.id
+        return request
 
     def _keep(self, peer: Peer) -> None:
         is_lower = self.hashname < peer.host
         dial = self._dial if is_lower else None
         knock = None if is_lower and self._knock is None else self._knock
-        self._keepers[peer] = Keeper(peer, dial, knock, self._converse)
+        self._keepers[peer] = keeper = Keeper(peer, dial, knock, self._converse)
+        if peer.count:
+            keeper.want()
 
     def remove_peer(self, host: str) -> None:
         """Its requests fail, and whoever looks for it is told that there is none."""
         peer = self.peer(host)
         self.core.remove_peer(host, time.monotonic())
+        if self._ledger is not None:
+            self._ledger.remove(host)
         self._let_go(peer)
         self._after()
 
@@ -201,6 +250,8 @@ class Outbox:
         await self._converse(peer, stream, first)
 
     async def _converse(self, peer: Peer, stream: ByteStream, first: bytes = b"") -> None:
+        if self._ledger is not None:
+            await self._ledger.flush()  # our introduction promises to remember
         conversation = Conversation(
             peer, stream, time.monotonic, self._handling.arrived, self._after
         )
@@ -216,6 +267,8 @@ class Outbox:
     # --- the loop's own work ---
 
     def _process(self) -> None:
+        if self._is_closed:
+            return
         self.wakes += 1
         for peer in self.core.process(time.monotonic()):
             if peer.session is None and peer.count and peer in self._keepers:
@@ -235,7 +288,7 @@ class Outbox:
             if self.on_alarm is not None:
                 self.on_alarm(alarm)
         deadline = self.core.deadline
-        if deadline == self._timer_at:
+        if deadline == self._timer_at or self._is_closed:
             return
         self._timer_at = deadline
         if self._timer is not None:
@@ -244,11 +297,42 @@ class Outbox:
             delay_s = max(deadline - time.monotonic(), 0.0)
             self._timer = self._loop.call_later(delay_s, self._tick)
 
+    # --- the ledger ---
+
+    async def flush(self) -> None:
+        """Until what was added, cancelled and ended so far is on disk, if there is a ledger."""
+        self._process()
+        if self._ledger is not None:
+            await self._ledger.flush()
+
+    def _cleared(self, host: str, id_: int) -> None:
+        peer = self.core.peers.get(host)
+        if peer is not None:
+            peer.cleared(id_, time.monotonic())
+
+    def _unkept(self, error: Exception) -> None:
+        """What cannot be kept must not be promised: nothing is taken or handled any more."""
+        context = {"message": "the ledger of an outbox failed", "exception": error}
+        self._loop.call_exception_handler(context)
+        for peer in self.core.peers.values():
+            peer.close(time.monotonic())
+
     async def close(self) -> None:
-        """Sessions end, and with them every request."""
-        for host in list(self.core.peers):
-            self.remove_peer(host)
+        """Sessions end, and every request with them, unless a ledger keeps it for the next time."""
+        self._process()
+        for host, peer in list(self.core.peers.items()):
+            if self._ledger is None:
+                self.remove_peer(host)
+            else:
+                peer.close(time.monotonic())
+                self._let_go(peer)
+        self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
+        for future in list(self._waiting):
+            if not future.done():
+                future.set_exception(UnreachableError("the outbox is closed"))
         await asyncio.gather(*self._closings)
         await self._handling.close()
+        if self._ledger is not None:
+            await self._ledger.close()

@@ -1,0 +1,198 @@
+"""Ledger: keeps an outbox on disk without making the loop wait for it.
+
+    loop    added, ended, clear ─▶ changes ─┐             ┌─▶ cleared: may be written
+    thread                                  └─▶ one commit ┘     … and meanwhile the next gather
+
+One thread commits, and whatever came while it did is the next transaction. A batch of arrivals
+belongs to one peer and one epoch.
+"""
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import takewhile
+from pathlib import Path
+from typing import TypeVar
+
+from rookery.errors import UnreachableError
+from rookery.outbox.intake import Arrival, Outcome
+from rookery.outbox.peer import Numbering
+from rookery.outbox.request import Request
+from rookery.runtime.outbox.handling import Handler, outcome
+from rookery.runtime.outbox.ledger_file import (
+    ADD,
+    CLEAR,
+    END,
+    REGISTER,
+    REMOVE,
+    Change,
+    KeptPeer,
+    LedgerFile,
+    Transact,
+)
+
+Cleared = Callable[[str, int], None]  # host, id
+Failed = Callable[[Exception], None]
+
+_Result = TypeVar("_Result")
+
+
+class SqliteLedger:
+    """The file at `path`; opened at once, UsageError when that cannot be."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = LedgerFile(path)
+        self.kept: dict[str, KeptPeer] = self._file.load()
+        self._thread = ThreadPoolExecutor(1, "outbox-ledger")
+        self._loop = asyncio.get_running_loop()
+        self._changes: list[Change] = []
+        self._marks: list[tuple[str, int]] = []  # to be told of when the changes are on disk
+        self._ending: dict[str, int] = {}  # the lowest id whose end is among the changes
+        self._ended: dict[str, int] = {}  # and among those that are being committed
+        self._waiters: list[asyncio.Future[None]] = []
+        self._commits: asyncio.Task[None] | None = None
+        self._cleared: Cleared | None = None
+        self._failed: Failed | None = None
+        self._failure: Exception | None = None
+
+    def bind(self, cleared: Cleared, failed: Failed) -> None:
+        """Whom to tell what is on disk, and that nothing is any more."""
+        self._cleared = cleared
+        self._failed = failed
+
+    # --- what the core tells ---
+
+    def added(self, host: str, request: Request) -> None:
+        if request.qos:  # what is sent at most once is not sent by another process
+            expires_at = request.expires_at
+            if expires_at is not None:
+                expires_at += time.time() - time.monotonic()
+            self._change(
+                ADD,
+                host,
+                request.id,
+                int(request.qos),
+                request.wants_reply,
+                expires_at,
+                request.payload,
+            )
+
+    def ended(self, host: str, request: Request) -> None:
+        if request.qos:
+            self._ending[host] = min(self._ending.get(host, request.id), request.id)
+            self._change(END, host, request.id)
+
+    def clear(self, host: str, id_: int, memory: int) -> None:
+        self._marks.append((host, id_))
+        self._change(CLEAR, id_, str(memory), host)
+
+    def floor(self, host: str, floor: int) -> int:
+        return min(floor, self._ending.get(host, floor), self._ended.get(host, floor))
+
+    # --- what the outbox asks for ---
+
+    def register(self, host: str, numbering: Numbering) -> None:
+        """A new peer; `flush` before anybody hears of its numbering."""
+        self._change(REGISTER, host, str(numbering.epoch), str(numbering.memory))
+
+    def remove(self, host: str) -> None:
+        self.kept.pop(host, None)
+        for statement in REMOVE:
+            self._change(statement, host)
+
+    async def flush(self) -> None:
+        """Until everything so far is on disk; UnreachableError when that cannot be."""
+        if self._failure is not None:
+            raise UnreachableError(f"the outbox is not kept any more: {self._failure}")
+        if self._commits is not None:
+            waiter: asyncio.Future[None] = self._loop.create_future()
+            self._waiters.append(waiter)
+            await waiter
+
+    async def close(self) -> None:
+        if self._commits is not None:
+            await asyncio.gather(self._commits, return_exceptions=True)
+        self._thread.shutdown()
+        self._file.close()
+
+    async def remember(self, arrival: Arrival, made: Outcome) -> None:
+        await self._run(partial(self._file.remember, [arrival], [made]))
+
+    async def handle(self, arrivals: Sequence[Arrival], transact: Transact) -> list[Outcome]:
+        return await self._run(partial(self._file.handle, arrivals, transact))
+
+    # --- commits ---
+
+    def _change(self, statement: str, *values: object) -> None:
+        if self._failure is not None:
+            return
+        self._changes.append((statement, values))
+        if self._commits is None:
+            self._commits = self._loop.create_task(self._commit())
+
+    async def _commit(self) -> None:
+        waiters: list[asyncio.Future[None]] = []
+        try:
+            while self._changes:
+                changes, self._changes = self._changes, []
+                marks, self._marks = self._marks, []
+                waiters, self._waiters = self._waiters, []
+                self._ended, self._ending = self._ending, {}
+                await self._run(partial(self._file.apply, changes))
+                self._ended = {}
+                _tell(waiters, None)
+                for host, id_ in marks:
+                    assert self._cleared is not None
+                    self._cleared(host, id_)
+        except UnreachableError as error:  # the outbox has heard of it
+            _tell(waiters, error)
+        finally:
+            self._commits = None
+            _tell(self._waiters, self._failure)  # they came since, and nothing is left to wait for
+            self._waiters = []
+
+    async def _run(self, work: Callable[[], _Result]) -> _Result:
+        try:
+            return await self._loop.run_in_executor(self._thread, work)
+        except sqlite3.Error as error:
+            self._failure = error
+            if self._failed is not None:
+                self._failed(error)
+            raise UnreachableError(f"the outbox is not kept any more: {error}") from error
+
+
+def _tell(waiters: list[asyncio.Future[None]], error: Exception | None) -> None:
+    for waiter in waiters:
+        if waiter.done():
+            continue
+        if error is None:
+            waiter.set_result(None)
+        else:
+            waiter.set_exception(UnreachableError(f"the outbox is not kept any more: {error}"))
+
+
+class LedgerDesk:
+    """Handles requests so that what was handled is known after a crash.
+
+    `transact` has its effect in the ledger's own transaction: that is exactly once. `handler` may
+    do anything anywhere, and a commit of its own follows: a crash between the two repeats it.
+    """
+
+    def __init__(
+        self, ledger: SqliteLedger, handler: Handler | None, transact: Transact | None
+    ) -> None:
+        self._ledger = ledger
+        self._handler = handler
+        self._transact = transact
+
+    async def handle(self, arrivals: Sequence[Arrival]) -> Sequence[Outcome]:
+        if self._transact is not None:
+            epoch = arrivals[0].epoch
+            batch = list(takewhile(lambda arrival: arrival.epoch == epoch, arrivals))
+            return await self._ledger.handle(batch, self._transact)
+        made = await outcome(self._handler, arrivals[0])
+        await self._ledger.remember(arrivals[0], made)
+        return [made]
