@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.cli.program import running
+from tests.cli.program import rookery, running
 from tests.e2e.mesh.colony import HIDDEN, Colony, colony, exits, port_in, until
 from tests.e2e.mesh.destinations import (
     LOCAL,
@@ -79,3 +79,25 @@ def test_telehash_sock_is_served_by_the_same_rules(world: World) -> None:
                 assert "does not allow" in door.error_line()
     with running("sock", bob, f"0:127.0.0.1:{world.ports['carol']}") as door:
         assert not gets_through(port_in(door.line()))
+
+
+def test_who_is_no_member_any_more_is_carried_no_more(world: World) -> None:
+    """The last test: alice is gone after it. What she has open ends as well."""
+    nodes, port = world.nodes, world.ports["alice"]
+    with (
+        nodes.door("alice", "forward", f"0:127.0.0.1:{port}@bob") as (_, local),
+        connected(local) as session,
+    ):
+        session.settimeout(1.0)
+
+        def is_echoed() -> bool:
+            session.sendall(b"x")
+            try:
+                return session.recv(1) == b"x"
+            except TimeoutError:
+                return False
+
+        until(is_echoed)
+        founder = nodes.homes["hub"].realm
+        assert rookery("realm", "revoke", nodes.hashname("alice"), "--realm", founder).code == 0
+        until(lambda: not is_echoed() and not is_echoed())  # one may just be late
