@@ -45,6 +45,24 @@ def test_a_packet_goes_on_through_the_gate_its_route_names() -> None:
     assert middle.take() == [Transmit(LINE, expected)]
 
 
+def test_packets_of_one_neighbour_may_come_from_and_go_to_different_places() -> None:
+    """C1: each is dealt with by its own route, whatever it came along with."""
+    middle = tower(forwards=True)
+    direct = packet(UDP_HOP, qos=1, data=b"from next door")
+    relayed = packet(b"\x21" + UDP_HOP, stage=1, qos=1, data=b"from farther away")
+    passing = packet(UDP_HOP + bytes([LINE]), data=b"for somebody else")
+    middle.received_all([passing, relayed, direct], WAY_BACK, 0.0)
+    events = middle.take()
+    source = WAY_BACK[::-1]
+    arrived = {
+        event.packet.data: event.return_address for event in events if isinstance(event, Arrived)
+    }
+    assert arrived == {b"from next door": source, b"from farther away": source + b"\x21"}
+    sent = [event.packet for event in events if isinstance(event, Transmit)]
+    assert {each.address for each in sent if each.is_ack} == set(arrived.values())
+    assert [each.data for each in sent if not each.is_ack] == [b"for somebody else"]
+
+
 def test_a_tower_forwards_nothing_unless_it_may() -> None:
     """C1."""
     middle = tower()
