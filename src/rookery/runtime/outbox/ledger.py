@@ -156,7 +156,8 @@ class SqliteLedger:
 
     async def _run(self, work: Callable[[], _Result]) -> _Result:
         try:
-            return await self._loop.run_in_executor(self._thread, work)
+            # Whoever waits may be cancelled; what was handed over is still to be done.
+            return await asyncio.shield(self._loop.run_in_executor(self._thread, work))
         except sqlite3.Error as error:
             self._failure = error
             if self._failed is not None:
