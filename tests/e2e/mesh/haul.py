@@ -41,6 +41,7 @@ class WayFacts(msgspec.Struct):
     rate: float
     sent_size: int
     lost_packets: int
+    marks: int
 
 
 class Taken(msgspec.Struct):

@@ -17,7 +17,7 @@ pytestmark = [
 ]
 
 MB = 1_000_000
-SIZE = 30 * MB
+SIZE = 18 * MB
 CLEAR = Weather(delay_s=0.002, rate=3 * MB)
 MTU = 9000
 FROZEN_S = 10.0

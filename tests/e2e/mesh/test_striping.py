@@ -88,6 +88,25 @@ def test_a_second_route_adds_what_it_can_and_takes_nothing_away(
     assert rate >= share_min * one
 
 
+def test_a_relay_whose_queue_stands_says_so_and_little_is_lost_by_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """M5: the network behind it holds next to nothing, so that what waits does so in the relay."""
+    with hauling(tmp_path, Weather(delay_s=DELAY_S)) as alone:
+        shallow = Weather(rate=RATE, delay_s=DELAY_S, queue_s=0.01)
+        alone.lab.from_to(alone.host(alone.relays[0]), alone.target.host, shallow)
+        best = 0.0
+        for _ in range(TRIES):
+            best = max(best, best_rate(alone, SIZE, 0.7 * RATE))
+            (way,) = alone.ways()
+            if way.marks:
+                break
+        with capsys.disabled():
+            print(f"\n{way.marks} packets marked, {best / RATE:.2f} of the rate used")
+    assert way.marks > 0
+    assert best > 0.6 * RATE
+
+
 def late(trips: list[float]) -> float:
     """The trip that one of a hundred exceeds."""
     return trips[len(trips) * 99 // 100]
