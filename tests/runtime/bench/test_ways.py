@@ -20,6 +20,7 @@ def row(label: str, sent: int, number: int = 1) -> WayRow:
         sent_packets=1,
         sent_size=sent,
         lost_packets=1,
+        marks=0,
     )
 
 

@@ -216,4 +216,4 @@ def _flow(size: int, took_s: float, trips: list[float], ways: tuple[WayFigures, 
         )
         for way in ways
     )
-    return BenchFlow(size_bytes=size, took_s=round(took_s, 3), latency=_latency(trips), ways=rows)
+    return BenchFlow(size_bytes=size, took_s=round(took_s, 6), latency=_latency(trips), ways=rows)
