@@ -47,6 +47,7 @@ def test_help_loads_no_verb() -> None:
     "words",
     [[verb.name] for verb in VERBS]
     + [["id", "new"], ["box", "put"]]
+    + [["queue", verb] for verb in ("list", "show", "add", "cancel")]
     + [["crow", verb.name] for verb in CROW_VERBS]
     + [["realm", verb.name] for verb in REALM_VERBS],
     ids=" ".join,
@@ -55,7 +56,13 @@ def test_every_verb_explains_itself(words: list[str], capsys: pytest.CaptureFixt
     assert main([*words, "--help"]) == 0
     help_text = capsys.readouterr().out
     assert f"rookery {' '.join(words)}" in help_text
-    if words not in (["id"], ["box"], ["crow"], ["realm"]):  # these have verbs of their own
+    if words not in (
+        ["id"],
+        ["box"],
+        ["queue"],
+        ["crow"],
+        ["realm"],
+    ):  # these have verbs of their own
         assert "Example:" in help_text
         assert "--json" in help_text
 

@@ -162,6 +162,12 @@ VERBS = (
         "rookery bench bob --id alice",
     ),
     Verb(
+        "queue",
+        "queue:app",
+        "List, show, add and cancel requests that wait in the local node's outbox.",
+        "",
+    ),
+    Verb(
         "crow",
         "crow:app",
         "Send source-routed packets between towers; publish, subscribe, request, serve.",

@@ -31,6 +31,7 @@ from rookery.runtime.create import LOOPBACK, parse_address
 from rookery.runtime.doors import Doors
 from rookery.runtime.node import mesh_node
 from rookery.runtime.node_view import NodeView
+from rookery.runtime.outbox.queues import Queues
 from rookery.runtime.proxy.devices import Devices
 from rookery.runtime.realm_store import RealmStore
 from rookery.wire.path import NetPath, net_path, parse_path
@@ -144,6 +145,12 @@ class Serving:
         bool,
         Parameter(name="--bench", help="Take part when a member measures the way to here."),
     ] = True
+    outbox: Annotated[
+        Path | None,
+        Parameter(
+            name="--outbox", help="File to keep queued requests in, so that they survive the node."
+        ),
+    ] = None
 
 
 MEETING = Meeting()
@@ -180,6 +187,7 @@ def node(
             devices=devices,
             folders=folders,
             is_benched=serving.bench,
+            outbox_path=serving.outbox,
         )
         async with AsyncExitStack() as stack:
             with advice(BIND_ADVICE):
@@ -187,10 +195,11 @@ def node(
             view = NodeView(mesh)
             socket, doors = watching.control or identity / FILE_NAME, Doors(mesh.proxy.connector)
             streams = StreamKeeper(mesh.open, mesh.way_figures)
-            control = await Control.bind(view, socket, doors, streams)
+            queues = Queues(mesh.outbox, view.who)
+            control = await Control.bind(view, socket, doors, streams, queues)
             stack.push_async_callback(control.close)
             if watching.metrics is not None:
-                await _serve_metrics(stack, view, watching.metrics)
+                await _serve_metrics(stack, view, queues, watching.metrics)
             print_link(mesh.mesh.address, is_versioned=output.json)
             await until_stopped()
         return OK
@@ -277,12 +286,14 @@ def _path(text: str) -> NetPath:
     return path
 
 
-async def _serve_metrics(stack: AsyncExitStack, view: NodeView, address: str) -> None:
+async def _serve_metrics(
+    stack: AsyncExitStack, view: NodeView, queues: Queues, address: str
+) -> None:
     from rookery.runtime.metrics import Metrics  # some megabytes that few nodes need
 
     host, port = parse_address(f"127.0.0.1:{address}" if address.isdecimal() else address)
     with advice(BIND_ADVICE):
-        listener = await Metrics(view).listen(host, port)
+        listener = await Metrics(view, queues).listen(host, port)
     stack.push_async_callback(listener.close)
     shown = f"[{host}]" if ":" in host else host
     remark(f"metrics at http://{shown}:{listener.port}/metrics")

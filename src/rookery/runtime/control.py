@@ -3,8 +3,9 @@
     rookery status ─ Unix socket, one JSON request a line ─▶ Control ─▶ Controlled (the node)
                    ◀─ rows, one JSON object a line, and an end ─┘
 
-The socket is its owner's alone (0600). It changes nothing in the node that outlasts a connection;
-ping and trace send packets for those who ask. What the lines say is in docs/protocol/control.md.
+The socket is its owner's alone (0600). It changes nothing in the node that outlasts a connection
+but the outbox, to which requests can be added and whose requests can be cancelled; ping and trace
+send packets for those who ask. What the lines say is in docs/protocol/control.md.
 """
 
 import asyncio
@@ -31,8 +32,10 @@ from rookery.runtime.control_lines import (
     end_of,
     parse_request,
 )
+from rookery.runtime.control_queues import queue_rows
 from rookery.runtime.control_socket import listening
 from rookery.runtime.control_streams import StreamKeeper, carry
+from rookery.runtime.outbox.queues import Queues
 from rookery.runtime.snapshot import Controlled, Member, Reach, Row, StreamOpened
 
 FILE_NAME = "control.sock"
@@ -53,10 +56,12 @@ class Control:
         path: Path,
         doors: DoorKeeper | None,
         streams: StreamKeeper | None,
+        queues: Queues | None,
     ) -> None:
         self._node = node
         self._doors = doors
         self._streams = streams
+        self._queues = queues
         self._path = path
         self._sock = listening(path)
         self._inode = path.stat().st_ino
@@ -73,9 +78,10 @@ class Control:
         path: Path,
         doors: DoorKeeper | None = None,
         streams: StreamKeeper | None = None,
+        queues: Queues | None = None,
     ) -> Self:
         """Listen there, in place of a node that is gone; UsageError when that cannot be."""
-        control = cls(node, path, doors, streams)
+        control = cls(node, path, doors, streams, queues)
         control._server = await asyncio.start_unix_server(
             control._accepted, sock=control._sock, limit=REQUEST_SIZE_MAX
         )
@@ -96,7 +102,15 @@ class Control:
                 self._path.unlink()
 
     def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        client = _Client(self._node, reader, writer, self._doors, self._streams, self._set_aside)
+        client = _Client(
+            self._node,
+            reader,
+            writer,
+            self._doors,
+            self._streams,
+            self._queues,
+            self._set_aside,
+        )
         if len(self._clients) < CLIENTS_MAX:
             self._own(self._clients, client.serve())
         elif len(self._refused) < CLIENTS_MAX:
@@ -128,11 +142,13 @@ class _Client:
         writer: asyncio.StreamWriter,
         doors: DoorKeeper | None,
         streams: StreamKeeper | None,
+        queues: Queues | None,
         set_aside: Callable[[], None],
     ) -> None:
         self._node = node
         self._doors = doors
         self._streams = streams
+        self._queues = queues
         self._set_aside = set_aside
         self._reader = reader
         self._writer = writer
@@ -182,6 +198,8 @@ class _Client:
                     return await self._stream(request)
                 case Do.DOORS:
                     return await self._hold_doors(request)
+                case Do.QUEUES | Do.QUEUE | Do.QUEUE_ADD | Do.QUEUE_CANCEL:
+                    return await self._queue(request)
                 case _:
                     for row in self._all(request.do):
                         await self._send(row)
@@ -206,7 +224,23 @@ class _Client:
                 return self._node.netcheck()
             case Do.PING | Do.TRACE | Do.EXPLAIN | Do.DOORS | Do.STREAM | Do.BENCH:
                 raise AssertionError("these are more than a look")
+            case Do.QUEUES | Do.QUEUE | Do.QUEUE_ADD | Do.QUEUE_CANCEL:
+                raise AssertionError("these are about the outbox")
         assert_never(do)
+
+    async def _queue(self, request: Request) -> End:
+        """What waits for others, and what shall not any more."""
+        if self._queues is None:
+            raise DeniedError("this node has no outbox")
+        host = ""
+        if request.do is not Do.QUEUES:
+            found = matching(self._node.members(), request.node)
+            if isinstance(found, End):
+                return found
+            host = found.node.hashname
+        for row in queue_rows(self._queues, request, host):
+            await self._send(row)
+        return End()
 
     async def _about(self, request: Request) -> End:
         found = matching(self._node.members(), request.node)

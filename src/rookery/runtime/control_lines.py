@@ -54,6 +54,10 @@ class Do(Enum):
     DOORS = "doors"
     STREAM = "stream"
     BENCH = "bench"
+    QUEUES = "queues"
+    QUEUE = "queue"
+    QUEUE_ADD = "queue-add"
+    QUEUE_CANCEL = "queue-cancel"
 
 
 class Code(Enum):
@@ -93,6 +97,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     meta: JsonObject = {}  # stream
     seconds: float = SECONDS_DEFAULT  # bench, each way
     bytes: int = BYTES_MAX  # bench, each way at most
+    text: str = ""  # queue-add
+    qos: int = 1  # queue-add
+    expires_s: float | None = None  # queue-add
+    id: int | None = None  # queue-cancel; None: all
 
 
 class End(msgspec.Struct, frozen=True, tag_field="is", tag="end"):
@@ -140,6 +148,8 @@ def _checked(request: Request) -> Request | End:
         wrong = f"timeout_s must be above 0 and at most {TIMEOUT_S_MAX:g}"
     elif not 0 < request.probes <= PROBES_MAX:
         wrong = f"probes must be 1 to {PROBES_MAX}"
+    elif not 0 <= request.qos <= 2:
+        wrong = "qos must be 0, 1 or 2"
     elif len(request.node) > NODE_SIZE_MAX:
         wrong = f"node must have at most {NODE_SIZE_MAX} characters"
     elif request.do is Do.STREAM and not 0 < len(request.service.encode()) <= SERVICE_SIZE_MAX:

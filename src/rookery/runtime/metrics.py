@@ -18,6 +18,8 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from rookery.runtime.http_listener import HttpListener, HttpRequest, HttpResponse
+from rookery.runtime.outbox.metrics import OutboxCollector
+from rookery.runtime.outbox.queues import Queues
 from rookery.runtime.snapshot import Controlled, Peer, PeerState, Reach, Status
 
 _PEER = ("peer", "name")
@@ -26,10 +28,12 @@ _PEER = ("peer", "name")
 class Metrics:
     """Answers for one node; give `answer` to an `HttpListener`, or call `listen`."""
 
-    def __init__(self, node: Controlled) -> None:
+    def __init__(self, node: Controlled, queues: Queues | None = None) -> None:
         self._node = node
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(_NodeCollector(node))
+        if queues is not None:
+            self._registry.register(OutboxCollector(queues))
 
     async def listen(self, host: str = "127.0.0.1", port: int = 0) -> HttpListener:
         """Serve there until the listener is closed; UsageError when that cannot be."""

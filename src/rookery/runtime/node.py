@@ -12,6 +12,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from ipaddress import ip_address
+from pathlib import Path as FilePath
 
 import msgspec
 
@@ -39,6 +40,7 @@ from rookery.runtime.gates.udp_gate import UdpGate
 from rookery.runtime.join import JoinDesk, JoinLog, serve_joins
 from rookery.runtime.link import Link
 from rookery.runtime.mesh import Mesh
+from rookery.runtime.outbox.mesh_outbox import mesh_outbox
 from rookery.runtime.proxy.devices import Devices
 from rookery.runtime.proxy.proxy import Proxy, exits_of
 from rookery.runtime.realm_store import RealmStore
@@ -94,6 +96,7 @@ class MeshNode:
         folders: FolderRules | None = None,
         *,
         is_benched: bool = True,
+        outbox_path: FilePath | None = None,
     ) -> None:
         self.mesh = mesh
         self.core = core
@@ -110,6 +113,7 @@ class MeshNode:
         self.tunnels.serve(FILES, self.files.handle)  # likewise
         self.bench = BenchService(self.way_figures, is_on=is_benched)
         self.tunnels.serve(BENCH, self.bench.handle)
+        self.outbox = mesh_outbox(mesh.hashname, self.tunnels, outbox_path)
         mesh.sock = self.proxy.sock
         mesh.serve(SOCK, self.proxy.sock.handle)
         self._asked: dict[bytes, asyncio.Future[Outcome]] = {}
@@ -234,6 +238,9 @@ class MeshNode:
             self.mesh.core.set_clock(time.time(), self.mesh.now())
             self._read_folder()
             self.core.publisher.services = self.proxy.services()  # serial lines come and go
+            self.outbox.set_peers(
+                member.hashname for member in self.core.membership.members.values()
+            )
             if self.mesh.now() >= self._remembered_at + REMEMBER_S:
                 self._remembered_at = self.mesh.now()
                 self.remember()
@@ -262,13 +269,15 @@ async def mesh_node(
     devices: Devices | None = None,
     folders: FolderRules | None = None,
     is_benched: bool = True,
+    outbox_path: FilePath | None = None,
 ) -> AsyncIterator[MeshNode]:
     """A member of the realm in `store`, on TCP and UDP at one address and port.
 
     `advertise` is what leads here from outside, if not that address; None: nothing does, as behind
     a NAT, so that nobody needs to try. `rules` say what other members may reach from here,
     `devices` which serial lines there are, `folders` what they may copy from and to, and
-    `is_benched` whether they may measure how much goes through to here.
+    `is_benched` whether they may measure how much goes through to here. In `outbox_path` requests
+    to other members are kept, so that they survive the process.
     """
     dialled = {checked_hashname(peer): peer for peer in (*store.peers(), *peers)}
     dialled.pop(identity.hashname, None)
@@ -292,7 +301,16 @@ async def mesh_node(
             queue_size=streams.backlog,
             measure_stream=streams.measure,
         )
-        node = MeshNode(mesh, core, store, rules, devices, folders, is_benched=is_benched)
+        node = MeshNode(
+            mesh,
+            core,
+            store,
+            rules,
+            devices,
+            folders,
+            is_benched=is_benched,
+            outbox_path=outbox_path,
+        )
         mesh.add_gate(RouteGate(core, mesh.now))
         mesh.house(node)
         if is_hidden:
@@ -315,6 +333,7 @@ async def mesh_node(
                 finally:
                     for chore in chores:
                         chore.cancel()
+                    await node.outbox.close()
                     await node.tunnels.close()
                     node.remember()
         except BaseExceptionGroup as group:

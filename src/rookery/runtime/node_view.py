@@ -104,6 +104,11 @@ class NodeView:
         since_s = round(now - entry.changed_s, 3) if entry.changed_s else 0.0
         return noted(peer, entry.error, entry.error_at, since_s)
 
+    def who(self, hashname: str) -> Who:
+        """With its name, if it is a member."""
+        member = self._core.membership.by_hashname(hashname)
+        return Who(hashname, "" if member is None else member.name)
+
     def routes(self) -> Iterator[Route]:
         return self._routes.routes()
 

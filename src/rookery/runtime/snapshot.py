@@ -14,6 +14,7 @@ import msgspec
 
 from rookery.link.channels.sock import Address
 from rookery.runtime.bench.report import BenchProgress, BenchReport
+from rookery.runtime.outbox.rows import QueueRow, RequestRow
 from rookery.runtime.who import Who as Who  # most who take rows need it as well
 
 VERSION = 1  # of all that is below; a new field is no new version
@@ -265,6 +266,8 @@ Row = (
     | StreamOpened
     | BenchProgress
     | BenchReport
+    | QueueRow
+    | RequestRow
 )
 
 

@@ -17,6 +17,7 @@ from rookery.wire.outbox import PAYLOAD_SIZE_MAX, ErrorCode
 BATCH_MAX = 256
 
 Handler = Callable[[Arrival], Awaitable[bytes | None]]  # origin, payload, … to the reply
+WhoHandles = Callable[[], Handler | None]  # asked each time, for a program may change its mind
 
 
 class Desk(Protocol):
@@ -30,11 +31,11 @@ class Desk(Protocol):
 class MemoryDesk:
     """Calls the handler, and remembers nothing beyond the process."""
 
-    def __init__(self, handler: Handler | None) -> None:
+    def __init__(self, handler: WhoHandles) -> None:
         self._handler = handler
 
     async def handle(self, arrivals: Sequence[Arrival]) -> Sequence[Outcome]:
-        return [await outcome(self._handler, arrivals[0])]
+        return [await outcome(self._handler(), arrivals[0])]
 
 
 async def outcome(handler: Handler | None, arrival: Arrival) -> Outcome:

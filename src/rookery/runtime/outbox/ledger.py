@@ -21,7 +21,7 @@ from rookery.errors import UnreachableError
 from rookery.outbox.intake import Arrival, Outcome
 from rookery.outbox.peer import Numbering
 from rookery.outbox.request import Request
-from rookery.runtime.outbox.handling import Handler, outcome
+from rookery.runtime.outbox.handling import WhoHandles, outcome
 from rookery.runtime.outbox.ledger_file import (
     ADD,
     CLEAR,
@@ -183,7 +183,7 @@ class LedgerDesk:
     """
 
     def __init__(
-        self, ledger: SqliteLedger, handler: Handler | None, transact: Transact | None
+        self, ledger: SqliteLedger, handler: WhoHandles, transact: Transact | None
     ) -> None:
         self._ledger = ledger
         self._handler = handler
@@ -194,6 +194,6 @@ class LedgerDesk:
             epoch = arrivals[0].epoch
             batch = list(takewhile(lambda arrival: arrival.epoch == epoch, arrivals))
             return await self._ledger.handle(batch, self._transact)
-        made = await outcome(self._handler, arrivals[0])
+        made = await outcome(self._handler(), arrivals[0])
         await self._ledger.remember(arrivals[0], made)
         return [made]

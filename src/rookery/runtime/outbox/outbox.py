@@ -56,6 +56,7 @@ class Outbox:
         on_alarm: Callable[[Alarm], object] | None = None,
     ) -> None:
         self.hashname = hashname
+        self.handler = handler  # may be set later; until then requests are refused
         self.on_alarm = on_alarm
         self._loop = asyncio.get_running_loop()
         self._dial = dial
@@ -68,9 +69,9 @@ class Outbox:
             wake=self._wake,
             ledger=ledger,
         )
-        desk: Desk = MemoryDesk(handler)
+        desk: Desk = MemoryDesk(lambda: self.handler)
         if ledger is not None:
-            desk = LedgerDesk(ledger, handler, transact)
+            desk = LedgerDesk(ledger, lambda: self.handler, transact)
             ledger.bind(self._cleared, self._unkept)
         elif transact is not None:
             raise UsageError("a handler that transacts needs a ledger to do so in")

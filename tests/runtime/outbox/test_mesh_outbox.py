@@ -1,0 +1,113 @@
+"""Outboxes of members: over tunnels, whoever has the lower hashname, seen from outside."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from rookery.errors import ChannelError, DeniedError, UnreachableError, UsageError
+from rookery.outbox.intake import Arrival
+from rookery.outbox.state import State
+from rookery.runtime.control import Control
+from rookery.runtime.control_client import connected
+from rookery.runtime.control_lines import Do, Request
+from rookery.runtime.http_listener import HttpRequest
+from rookery.runtime.metrics import Metrics
+from rookery.runtime.node import MeshNode, mesh_node
+from rookery.runtime.node_view import NodeView
+from rookery.runtime.outbox.queues import Queues
+from rookery.runtime.outbox.rows import QueueRow, RequestRow
+from tests.runtime.outbox.town import until
+from tests.runtime.realms import realm
+
+
+@asynccontextmanager
+async def neighbours(folder: Path) -> AsyncIterator[tuple[MeshNode, MeshNode]]:
+    """Two members that know each other, the lower hashname first."""
+    async with AsyncExitStack() as stack:
+        one, other = realm(folder, "one", "other")
+        first = await stack.enter_async_context(mesh_node(one.identity, one.store))
+        second = await stack.enter_async_context(
+            mesh_node(other.identity, other.store, peers=[first.mesh.address])
+        )
+        await until(
+            lambda: (
+                second.hashname in first.outbox.core.peers
+                and first.hashname in second.outbox.core.peers
+            )
+        )
+        lower, higher = sorted((first, second), key=lambda node: node.hashname)
+        yield lower, higher
+
+
+async def echo(arrival: Arrival) -> bytes:
+    return b"re:" + arrival.payload
+
+
+async def test_members_send_each_other_requests(tmp_path: Path) -> None:
+    """Q2, Q6: the lower hashname dials, the higher one has it do so by knocking."""
+    async with neighbours(tmp_path) as (lower, higher):
+        lower.outbox.handler = higher.outbox.handler = echo
+        async with asyncio.timeout(60):
+            up = await higher.outbox.send(lower.hashname, b"up", qos=2, wants_reply=True)
+            down = await lower.outbox.send(higher.hashname, b"down", qos=2, wants_reply=True)
+        assert (up, down) == (b"re:up", b"re:down")
+        assert lower.outbox.peer(higher.hashname).sessions == 1
+        with pytest.raises(UnreachableError):
+            lower.outbox.peer(lower.hashname)
+
+
+async def test_without_a_handler_requests_are_refused(tmp_path: Path) -> None:
+    async with neighbours(tmp_path) as (lower, higher), asyncio.timeout(60):
+        with pytest.raises(ChannelError, match="nobody handles"):
+            await lower.outbox.send(higher.hashname, b"hello")
+
+
+async def test_the_queue_is_seen_and_cancelled_through_the_control_socket(tmp_path: Path) -> None:
+    me, gone = realm(tmp_path, "me", "gone")
+    me.store.remember([gone.store.membership(0).own.certificate])
+    async with AsyncExitStack() as stack:
+        node = await stack.enter_async_context(mesh_node(me.identity, me.store))
+        await until(lambda: gone.hashname in node.outbox.core.peers)
+        view = NodeView(node)
+        queues = Queues(node.outbox, view.who)
+        control = await Control.bind(view, tmp_path / "control", queues=queues)
+        stack.push_async_callback(control.close)
+        client = await stack.enter_async_context(connected(tmp_path / "control"))
+        for qos in (0, 1, 2):
+            ask = Request(do=Do.QUEUE_ADD, node="gone", text="hello", qos=qos, expires_s=600.0)
+            added = await client.one(ask, RequestRow)
+            assert (added.state, added.qos, added.bytes) == ("queued", qos, 5)
+        (row,) = await client.all(Request(do=Do.QUEUES), QueueRow)
+        assert (row.node.name, row.requests, row.states) == ("gone", 3, {"queued": 3})
+        assert not row.is_in_session
+        rows = await client.all(Request(do=Do.QUEUE, node="gone"), RequestRow)
+        assert [one.id for one in rows] == [1, 2, 3]
+        assert not any(one.is_begun for one in rows)
+        cancelled = await client.all(Request(do=Do.QUEUE_CANCEL, node="gone", id=2), RequestRow)
+        assert [(one.id, one.state) for one in cancelled] == [(2, "cancelled")]
+        await until(lambda: node.outbox.core.totals[State.CANCELLED] == 1)
+        with pytest.raises(UsageError, match="no request 2"):
+            await client.all(Request(do=Do.QUEUE_CANCEL, node="gone", id=2), RequestRow)
+        text = Metrics(view, queues).answer(HttpRequest("GET", "/metrics")).body.decode()
+        peer = f'name="gone",peer="{gone.hashname[:8]}"'
+        assert f'rookery_outbox_requests{{{peer},state="queued"}} 2.0' in text
+        assert 'rookery_outbox_ended_requests_total{state="cancelled"} 1.0' in text
+        cancelled = await client.all(Request(do=Do.QUEUE_CANCEL, node="gone"), RequestRow)
+        assert [one.id for one in cancelled] == [1, 3]
+        await until(lambda: not node.outbox.core.pool.requests)
+        with pytest.raises(UsageError):
+            await client.all(Request(do=Do.QUEUE_ADD, node="gone", qos=3), RequestRow)
+
+
+async def test_a_node_without_an_outbox_says_so(tmp_path: Path) -> None:
+    (me,) = realm(tmp_path, "me")
+    async with AsyncExitStack() as stack:
+        node = await stack.enter_async_context(mesh_node(me.identity, me.store))
+        control = await Control.bind(NodeView(node), tmp_path / "control")
+        stack.push_async_callback(control.close)
+        client = await stack.enter_async_context(connected(tmp_path / "control"))
+        with pytest.raises(DeniedError, match="no outbox"):
+            await client.all(Request(do=Do.QUEUES), QueueRow)
