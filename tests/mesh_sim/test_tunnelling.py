@@ -5,6 +5,7 @@ from random import Random
 
 from rookery.mesh.tunnel.close_code import CloseCode
 from rookery.mesh.tunnel.events import Closed, Readable, StreamFinished, StreamOpened
+from rookery.mesh.tunnel.scheduler import Mode
 from rookery.sim.mesh_node import MeshNode
 from rookery.sim.mesh_world import MeshWorld
 from rookery.sim.topology import Topology
@@ -131,3 +132,25 @@ def test_a_tunnel_that_the_other_end_forgot_is_over() -> None:
         if ends:
             break
     assert [(end.code, end.is_remote) for end in ends] == [(CloseCode.UNKNOWN, True)]
+
+
+def test_neighbours_have_their_stream_and_routes_beside_it_and_hear_of_the_end() -> None:
+    """M6"""
+    world = MeshWorld(9, topology=Topology(4, {**DIAMOND.delays_s, (0, 3): 0.006}))
+    world.converge()
+    data = Random(5).randbytes(SIZE)
+    transfer = Transfer(world, data)
+    tunnelling = transfer.north.core.tunnelling
+    tunnelling.set_mode(transfer.south.hashname, Mode.WEIGHTED)
+    run(transfer, 20)
+    assert bytes(transfer.received) == data
+    (explained,) = tunnelling.explain(transfer.south.hashname)
+    assert explained.mode == "weighted"
+    sizes = {way.label.split()[0]: way.sent_size for way in explained.ways}
+    assert set(sizes) == {"direct", "over"}
+    assert all(size > SIZE / 8 for size in sizes.values())
+    tunnelling.close(world.now)
+    transfer.north.due()
+    world.run(1.0)
+    ends = [told.event for told in transfer.south.core.tunnelling.take()]
+    assert Closed(CloseCode.SHUTDOWN, "the node ends", is_remote=True) in ends
