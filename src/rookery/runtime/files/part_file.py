@@ -18,7 +18,7 @@ from rookery.runtime.files.opened import check_plain, create_file, faults
 from rookery.wire.file_frames import Have
 
 DIGEST_SIZE = 32
-SLICE_SIZE = 1 << 24  # hashed between two looks whether anybody still waits for it
+SLICE_SIZE = 1 << 22  # hashed between two looks whether anybody still waits for it
 
 _TRIES = 8
 
