@@ -58,18 +58,23 @@ class Sending:
 
     def acknowledged(self, id_: int) -> Iterator[Request]:
         """Those up to this id, which were handled; a request for a reply ends by that only."""
-        if id_ > self.last_id:
-            raise ProtocolError("an acknowledgement of what was not written")
+        self.check_written(id_)
         while self.written and self.written[0].id <= id_:
             if self.written[0].wants_reply:
                 raise ProtocolError("an acknowledgement in place of a reply")
             yield self._pop()
 
-    def answered(self, id_: int) -> Request:
+    def answered(self, id_: int, *, is_reply: bool) -> Request:
         """The one with this id, when all before it are acknowledged."""
         if not self.written or self.written[0].id != id_:
             raise ProtocolError("an answer to what was not asked")
+        if is_reply and not self.written[0].wants_reply:
+            raise ProtocolError("a reply that nobody asked for")
         return self._pop()
+
+    def check_written(self, id_: int) -> None:
+        if id_ > self.last_id:
+            raise ProtocolError("an answer to what was not written")
 
     def _pop(self) -> Request:
         request = self.written.popleft()

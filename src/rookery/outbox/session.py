@@ -197,26 +197,25 @@ class Session:
                     self._side.end(request, State.ACKNOWLEDGED)
                 self._stir()
             case Reply(id=id_, payload=payload):
-                request = self._answered(id_, sending)
-                if not request.wants_reply:
-                    raise ProtocolError("a reply that nobody asked for")
+                request = self._answered(id_, sending, is_reply=True)
                 request.answer = payload
                 self._side.end(request, State.ANSWERED)
                 self._stir()
             case ErrorFrame(id=0, text=text):
                 raise ChannelError(text or "the other side ended the session")
             case ErrorFrame(id=id_, text=text):
-                request = self._answered(id_, sending)
+                request = self._answered(id_, sending, is_reply=False)
                 request.failure_text = text or "refused"
                 self._side.end(request, State.FAILED, Failure.REFUSED)
                 self._stir()
             case Introduction():
                 raise ProtocolError("a second introduction")
 
-    def _answered(self, id_: int, sending: Sending) -> Request:
-        for request in sending.acknowledged(min(id_ - 1, sending.last_id)):
+    def _answered(self, id_: int, sending: Sending, *, is_reply: bool) -> Request:
+        sending.check_written(id_)
+        for request in sending.acknowledged(id_ - 1):
             self._side.end(request, State.ACKNOWLEDGED)
-        return sending.answered(id_)
+        return sending.answered(id_, is_reply=is_reply)
 
     def _request(self, frame: RequestFrame, arrivals: list[Arrival]) -> None:
         if frame.id <= self._received:
