@@ -345,6 +345,19 @@ def test_a_link_that_flaps_alone_is_held_back_though_its_peer_has_only_one_other
     assert flap(office, 3, 2.0)[-1] > 3.0
 
 
+def test_who_lost_all_its_links_and_is_back_tells_of_two_however_often_it_did() -> None:
+    office = Office(dict.fromkeys((A, B, C), 100_000) | {C: 90_000})
+    everybody = {A, B, C, OWN.node}
+    office.records |= {peer: record(peer, *(everybody - {peer})) for peer in (A, B, C)}
+    office.run(60)
+    for _ in range(4):
+        office.run(2.0, {})
+        office.run(2.0, {A: 100_000, B: 110_000, C: 90_000})
+    assert set(costs_of(office.made[-1][1])) == {A, C}
+    office.run(60.0)
+    assert set(costs_of(office.made[-1][1])) == {A, B, C}
+
+
 def test_others_who_tell_of_it_meanwhile_make_a_held_link_wait_again() -> None:
     office = Office({A: 100_000, B: 100_000})
     office.records |= {A: record(A, OWN.node, B, C), B: record(B, OWN.node, A), C: record(C, A)}

@@ -10,10 +10,10 @@ Never more than a record a second, after a burst of five; and changed costs alon
 many links always has some of, make one every ten seconds, after a burst of five. New links rarely
 come alone: they are gathered, longer after each record that told of some, up to 0.8 s. Bad news is
 never held back; good news of a link that keeps coming and going is, longer each time (see
-`damping`), unless nothing else that we tell of leads there, or hardly anybody else tells of a
-peer that has lost all its links and is back. A cost that changed less than two steps is told as
-before, so that routes elsewhere stay as they are. Losing a peer removes its link from the next
-record and nothing else (R3).
+`damping`), unless nothing else that we tell of leads there, or we or the peer have lost all links
+at once: of those that are back two are told anyway. A cost that changed less than two steps is
+told as before, so that routes elsewhere stay as they are. Losing a peer removes its link from the
+next record and nothing else (R3).
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,6 +52,7 @@ _STEPS_HELD = 2
 _STEPS_AT_ONCE = 4
 _HELD_S = 3.0
 _COSTS_FIRST = 3.0  # of the burst are spent at the start: first measures are soon better ones
+_TOLD_MIN = 2  # links, if we have them: with one alone nobody gets around its loss
 _FEW_S = 10.0  # without new links, and the next ones are gathered as shortly as the first
 _CHOICE_S = 2.0  # how long a choice among many links holds
 _WATCHED_MAX = 1024
@@ -211,9 +212,13 @@ class Publisher:
         for peer in only_ways(self._own, believed, held, self._records):
             self._watches[peer].worthy_at = now
             believed[peer] = current[peer]
+        # Whether these are believed in the end shows when the record is made.
         for peer in held - believed.keys():
-            # Whether it is believed in the end shows when the record is made.
             if is_hardly_told(self._own, peer, self._records):
+                believed[peer] = current[peer]
+        rest = sorted(held - believed.keys(), key=lambda peer: (current[peer].cost_us, peer))
+        if len(rest) > 1:  # not one link that flaps: all of them came back together
+            for peer in rest[: max(0, _TOLD_MIN - len(believed))]:
                 believed[peer] = current[peer]
         return believed
 
