@@ -21,9 +21,12 @@ while True:
 """
 ROUND_TRIP = """
 import socket, sys, time
-begun = time.monotonic()
-socket.create_connection((sys.argv[1], 7000), 5).close()
-print(time.monotonic() - begun)
+trips = []
+for _ in range(5):  # the best: a busy machine adds to the others
+    begun = time.monotonic()
+    socket.create_connection((sys.argv[1], 7000), 5).close()
+    trips.append(time.monotonic() - begun)
+print(min(trips))
 """
 
 
@@ -65,7 +68,7 @@ def test_hosts_meet_over_the_relay_with_the_delay_it_was_told() -> None:
 
 POUR = """
 import socket, sys, time
-with socket.create_connection((sys.argv[1], 7000), 5) as stream:
+with socket.create_connection((sys.argv[1], 7000), 20) as stream:
     begun = time.monotonic()
     stream.sendall(bytes(1_000_000))
     stream.shutdown(socket.SHUT_WR)
@@ -76,29 +79,59 @@ DRINK = """
 import socket
 server = socket.create_server(("0.0.0.0", 7000))
 print("ready", flush=True)
-while True:
-    stream = server.accept()[0]
-    while stream.recv(65536):
-        pass
-    stream.close()
+stream = server.accept()[0]
+while stream.recv(65536):
+    pass
+stream.close()
+"""
+SHOWER = """
+import socket, sys
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+    for _ in range(100):
+        sock.sendto(bytes(1000), (sys.argv[1], 7000))
+"""
+GATHER = """
+import socket
+with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+    sock.bind(("0.0.0.0", 7000))
+    print("ready", flush=True)
+    count, timeout_s = 0, 10
+    try:
+        while True:
+            sock.settimeout(timeout_s)
+            sock.recv(2000)
+            count, timeout_s = count + 1, 1
+    except TimeoutError:
+        print(count)
 """
 
 
-def test_a_narrow_direction_lets_no_more_pass_than_its_rate_and_drops_what_waits() -> None:
-    with Lab(3, mtu=4000) as lab:
-        one, two, three = lab.hosts
-        lab.from_to(two, one, Weather(rate=1_000_000, queue_s=0.05))
-        lab.from_to(three, one, Weather(rate=1_000_000, queue_s=0.0))
+def test_a_narrow_direction_lets_no_more_pass_than_its_rate() -> None:
+    with Lab(2, mtu=4000) as lab:
+        one, two = lab.hosts
+        lab.from_to(two, one, Weather(rate=1_000_000))
         server = python(one, DRINK)
         try:
             assert server.stdout is not None
             assert server.stdout.readline() == "ready\n"
             code, seconds = output(python(two, POUR, one.ip))
             assert code == 0
-            assert 0.95 < float(seconds) < 10
-            code, slower = output(python(three, POUR, one.ip))
-            assert code == 0
-            assert float(slower) > float(seconds)
+            assert 0.9 < float(seconds) < 15
         finally:
             server.kill()
             server.communicate()
+
+
+def test_what_would_wait_too_long_before_a_narrow_direction_is_dropped() -> None:
+    with Lab(2) as lab:
+        one, two = lab.hosts
+        lab.from_to(two, one, Weather(rate=100_000, queue_s=0.05))
+        receiver = python(one, GATHER)
+        try:
+            assert receiver.stdout is not None
+            assert receiver.stdout.readline() == "ready\n"
+            assert output(python(two, SHOWER, one.ip))[0] == 0
+            assert 2 <= int(receiver.stdout.readline()) < 60  # 6, where nothing else is going on
+        finally:
+            receiver.kill()
+            receiver.communicate()
