@@ -249,8 +249,13 @@ class _Anywhere:
     def detour(self, destination: NodeId, avoid: frozenset[NodeId]) -> Route | None:
         return None
 
-    def deliver(self, kind: Kind, route: Route, payload: bytes, now: float) -> None:
+    def deliver(
+        self, kind: Kind, route: Route, payload: bytes, now: float, *, is_marked: bool
+    ) -> None:
         pass
+
+    def is_busy(self, neighbour: NodeId) -> bool:
+        return False
 
     def may_relay(self, previous: NodeId) -> bool:
         return True

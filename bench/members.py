@@ -13,7 +13,8 @@ from rookery.identity.identity import Identity
 from rookery.identity.realm import Authority, Realm
 from rookery.link.link import ROOKERY_CSID
 from rookery.mesh.membership import Membership
-from rookery.mesh.node import Node, NodeSettings
+from rookery.mesh.node import Node
+from rookery.mesh.node_settings import NodeSettings
 from rookery.runtime.gates.tcp_gate import TcpGate
 from rookery.runtime.gates.udp_gate import UdpGate
 from rookery.runtime.mesh import Mesh

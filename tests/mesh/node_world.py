@@ -7,7 +7,7 @@ from rookery.link.endpoint import Endpoint
 from rookery.link.link import Link
 from rookery.mesh.beats import Condition
 from rookery.mesh.membership import Membership
-from rookery.mesh.node import NodeSettings
+from rookery.mesh.node_settings import NodeSettings
 from rookery.sim.mesh_node import MeshNode
 from rookery.sim.node import EPOCH_UNIX_S
 from rookery.sim.world import PORT, World

@@ -42,7 +42,7 @@ class EchoWorld(World):
             self.now += HOP_S
             self.step()
             while self.arrivals:
-                node, kind, way, payload = self.arrivals.pop()
+                node, kind, way, payload, *_ = self.arrivals.pop()
                 echoes = self.echoes[node]
                 if kind is Kind.ECHO_REQUEST:
                     arrived, self.now = self.now, self.now + held_s

@@ -6,7 +6,7 @@ from rookery.errors import UnreachableError, UsageError
 from rookery.link.events import LinkUp
 from rookery.link.link import LinkState
 from rookery.mesh.echo import Echoed, EchoFailed, EchoLost
-from rookery.mesh.node import NodeSettings
+from rookery.mesh.node_settings import NodeSettings
 from rookery.sim.mesh_node import MeshNode
 from rookery.sim.node import EPOCH_UNIX_S
 from rookery.wire.datagram_class import DatagramClass

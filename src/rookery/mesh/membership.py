@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from rookery.errors import ProtocolError
+from rookery.errors import ProtocolError, UnreachableError
 from rookery.identity import signing
 from rookery.identity.realm import Realm, issuer_of
 from rookery.identity.signing import Verify
@@ -109,6 +109,14 @@ class Membership:
     def by_hashname(self, hashname: str) -> Member | None:
         member = self._members.get(node_id(hashname))
         return member if member is not None and member.hashname == hashname else None
+
+    def named(self, hashname: str) -> Member:
+        """The member of this hashname; UnreachableError says what it is instead."""
+        member = self.by_hashname(hashname)
+        if member is None:
+            was = "was revoked from" if hashname in self.revoked else "is no member of"
+            raise UnreachableError(f"{hashname[:8]} {was} {self.realm.name}")
+        return member
 
     def statements(self) -> Iterator[bytes]:
         """Everything a new member has to be told, revocations first."""

@@ -11,9 +11,7 @@ rules of its own but one: a frame is taken only from a neighbour, over a path of
 
 from collections.abc import Mapping
 
-import msgspec
-
-from rookery.errors import DecodeError, ProtocolError, RemoteError, UnreachableError
+from rookery.errors import DecodeError, ProtocolError, RemoteError
 from rookery.identity import signing
 from rookery.identity.signing import Verify
 from rookery.link.endpoint import Endpoint
@@ -29,17 +27,17 @@ from rookery.link.link import ROOKERY_CSID, Link
 from rookery.mesh.database import Database
 from rookery.mesh.echo import Outcome
 from rookery.mesh.explanation import CONTRADICTED, PRETENDED, SILENT, Explanation, Remark
-from rookery.mesh.flooding import FRAME_TYPES, Flooding, FloodLimits
+from rookery.mesh.flooding import FRAME_TYPES, Flooding
 from rookery.mesh.graph import Graph
 from rookery.mesh.join import TYPE as JOIN
 from rookery.mesh.linking import Linking
 from rookery.mesh.membership import Member, Membership
 from rookery.mesh.neighbour import Neighbour, QueueSize
 from rookery.mesh.neighbourhood import Neighbourhood
+from rookery.mesh.node_settings import NodeSettings
 from rookery.mesh.post import DatagramArrived, Post
 from rookery.mesh.publisher import Publisher
 from rookery.mesh.refusals import Refusals
-from rookery.mesh.route import Policy
 from rookery.mesh.route_table import RouteTable
 from rookery.mesh.standing_queue import MeasureStream, StandingQueues
 from rookery.mesh.transit import Transit
@@ -50,27 +48,12 @@ from rookery.wire.forward import HOP_LIMIT_MAX
 from rookery.wire.frames import BESIDE, DATAGRAM, FORWARD, MEMBER, PING, PONG, TUNNEL
 from rookery.wire.lob import Packet
 from rookery.wire.node_id import NodeId, node_id
-from rookery.wire.path import NetPath, Path, RoutePath
-
-LINKS_MAX = 256
+from rookery.wire.path import Path, RoutePath
 
 _MEMBERS_S = 1.0  # how often certificates are looked at
 _COSTS_S = 1.0  # how often costs are, while nothing happens
 _GRAIN_S = 0.002  # so exactly are deadlines known while packets come and go
-_DATAGRAM = bytes([DATAGRAM])
 _BEATS = (PING, PONG, BESIDE)
-
-
-class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operator decides; the defaults do for most."""
-
-    paths: tuple[NetPath, ...] = ()  # where others can dial us
-    peers: frozenset[str] = frozenset()  # hashnames that may know us for a member at once
-    services: tuple[str, ...] = ()
-    offsets_us: Mapping[str, int] = msgspec.field(default_factory=dict)  # cost of links by hashname
-    links_max: int = LINKS_MAX
-    policy: Policy = msgspec.field(default_factory=Policy)
-    flood: FloodLimits = msgspec.field(default_factory=FloodLimits)
 
 
 MeshEvent = Outcome | DatagramArrived
@@ -156,7 +139,7 @@ class Node:
 
     def reach(self, hashname: str, now: float) -> Link:
         """The link to a member, direct or through the mesh, made if need be and kept."""
-        return self.linking.reach(self._member(hashname), now)
+        return self.linking.reach(self.membership.named(hashname), now)
 
     def send_over_route(self, hashname: str, packet: bytes, now: float) -> bool:
         """Carry a sealed packet of our link to a member; False when no route leads there."""
@@ -186,11 +169,13 @@ class Node:
         hop_limit: int = HOP_LIMIT_MAX,
     ) -> bytes:
         """Ask a member for an echo along the route that packets take now; the echo's token."""
-        return self.transit.ask(self._member(hashname).node, now, size=size, hop_limit=hop_limit)
+        return self.transit.ask(
+            self.membership.named(hashname).node, now, size=size, hop_limit=hop_limit
+        )
 
     def explain(self, hashname: str, now: float) -> Explanation:
         """Why packets for a member take the way they do."""
-        node = self._member(hashname).node
+        node = self.membership.named(hashname).node
         explanation = self.table.explain(node, now)
         remarks = [Remark(way, SILENT) for way in self.transit.silence.towards(node)]
         for what, culprits in (
@@ -400,13 +385,6 @@ class Node:
     def _may_open(self, hashname: str, channel_type: str) -> bool:
         """Guests may become members, and nothing else."""
         return channel_type == JOIN or self._knows(hashname)
-
-    def _member(self, hashname: str) -> Member:
-        member = self.membership.by_hashname(hashname)
-        if member is None:
-            was = "was revoked from" if hashname in self.membership.revoked else "is no member of"
-            raise UnreachableError(f"{hashname[:8]} {was} {self.membership.realm.name}")
-        return member
 
     def _may_relay(self, node: NodeId) -> bool:
         member = self.membership.member(node)

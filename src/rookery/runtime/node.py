@@ -25,7 +25,8 @@ from rookery.mesh.bench import WayFigures
 from rookery.mesh.echo import TIMEOUT_S, Echoed, EchoFailed, EchoLost, Outcome
 from rookery.mesh.files.folder import FolderRules
 from rookery.mesh.files.request import SERVICE as FILES
-from rookery.mesh.node import Node, NodeSettings
+from rookery.mesh.node import Node
+from rookery.mesh.node_settings import NodeSettings
 from rookery.mesh.post import DatagramArrived
 from rookery.mesh.proxy.opening import SERVICE as PROXY
 from rookery.mesh.proxy.rules import ProxyRules

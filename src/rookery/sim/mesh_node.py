@@ -10,7 +10,7 @@ from rookery.link.link import Link
 from rookery.mesh.echo import Outcome
 from rookery.mesh.membership import Membership
 from rookery.mesh.node import Node as MeshCore
-from rookery.mesh.node import NodeSettings
+from rookery.mesh.node_settings import NodeSettings
 from rookery.mesh.post import DatagramArrived
 from rookery.sim.node import Node
 from rookery.wire.frames import FORWARD

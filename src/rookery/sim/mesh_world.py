@@ -23,7 +23,7 @@ from rookery.identity.realm import Authority, Realm
 from rookery.link.endpoint import Endpoint
 from rookery.mesh.beats import Condition
 from rookery.mesh.membership import Membership
-from rookery.mesh.node import NodeSettings
+from rookery.mesh.node_settings import NodeSettings
 from rookery.sim.invariants import Bounds, Travels, TwoWayEdges
 from rookery.sim.mesh_node import MeshNode
 from rookery.sim.network import Conditions
