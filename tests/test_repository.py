@@ -18,6 +18,7 @@ REQUIREMENTS = [
     *(f"T{number}" for number in range(1, 8)),
     *(f"C{number}" for number in range(1, 9)),
     *(f"M{number}" for number in (1, 2, 3, 7, 8, 9, 10, 11)),
+    *(f"Q{number}" for number in range(1, 8)),
 ]
 
 MODULE_LINES_MAX = 400
