@@ -31,8 +31,8 @@ class Line:
         return [body for _, body in self.heard]
 
     def reader(self) -> FrameReader:
-        def read(link: Link, path: Path, head: bytes, body: bytes, now: float) -> None:
-            self.heard.append((now, body))
+        def read(link: Link, path: Path, head: bytes, body: memoryview, now: float) -> None:
+            self.heard.append((now, bytes(body)))
 
         return read
 
