@@ -18,6 +18,7 @@ from bench import (
     idle_node,
     memory,
     mesh,
+    outbox,
     packets,
     profile,
     round_trip,
@@ -46,6 +47,7 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Effort], list[Figure]]]] = {
     "forwarding": (forwarding.TITLE, forwarding.measure),
     "tunnel": (tunnel.TITLE, tunnel.measure),
     "failover": (failover.TITLE, failover.measure),
+    "outbox": (outbox.TITLE, outbox.measure),
     "idle_node": (idle_node.TITLE, idle_node.measure),
 }
 OTHERS: dict[str, Callable[[], None]] = {
