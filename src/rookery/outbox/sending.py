@@ -1,7 +1,6 @@
 """Sending: a session's queue, what it has written, and how much more the other side takes."""
 
 from collections import deque
-from collections.abc import Iterator
 
 from rookery.errors import ProtocolError
 from rookery.outbox.request import Request
@@ -33,21 +32,22 @@ class Sending:
         is_small = self._bytes + len(request.payload) <= self._bytes_max
         return is_small and len(self.written) < self._requests_max
 
-    def begun(self) -> Request:
-        """The first of the queue is across the border: the next bytes are its."""
+    def began(self, request: Request) -> None:
+        """Some of its bytes are out, and more are to come."""
         assert self.half is None
-        request = self.half = self.queue.popleft()
+        self.half = request
         request.state = State.WRITING
         self._bytes += len(request.payload)
-        return request
 
-    def completed(self) -> None:
-        """All bytes of the one that was begun are out."""
-        request, self.half = self.half, None
-        assert request is not None
+    def wrote(self, request: Request) -> None:
+        """All of its bytes are out."""
+        if request is self.half:
+            self.half = None
+        else:
+            self._bytes += len(request.payload)
         request.state = State.WRITTEN
         request.was_written = True
-        request.reset_queued()
+        request.is_queued = False
         self.last_id = request.id
         self.written.append(request)
 
@@ -56,13 +56,20 @@ class Sending:
         """The lowest id that is written and unacknowledged."""
         return self.written[0].id if self.written else None
 
-    def acknowledged(self, id_: int) -> Iterator[Request]:
+    def acknowledged(self, id_: int) -> list[Request]:
         """Those up to this id, which were handled; a request for a reply ends by that only."""
         self.check_written(id_)
-        while self.written and self.written[0].id <= id_:
-            if self.written[0].wants_reply:
+        written, done = self.written, []
+        for request in written:
+            if request.id > id_:
+                break
+            if request.wants_reply:
                 raise ProtocolError("an acknowledgement in place of a reply")
-            yield self._pop()
+            done.append(request)
+        for request in done:
+            written.popleft()
+            self._bytes -= len(request.payload)
+        return done
 
     def answered(self, id_: int, *, is_reply: bool) -> Request:
         """The one with this id, when all before it are acknowledged."""
@@ -70,13 +77,10 @@ class Sending:
             raise ProtocolError("an answer to what was not asked")
         if is_reply and not self.written[0].wants_reply:
             raise ProtocolError("a reply that nobody asked for")
-        return self._pop()
+        request = self.written.popleft()
+        self._bytes -= len(request.payload)
+        return request
 
     def check_written(self, id_: int) -> None:
         if id_ > self.last_id:
             raise ProtocolError("an answer to what was not written")
-
-    def _pop(self) -> Request:
-        request = self.written.popleft()
-        self._bytes -= len(request.payload)
-        return request

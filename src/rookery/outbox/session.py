@@ -18,6 +18,7 @@ from rookery.outbox.request import Request
 from rookery.outbox.sending import Sending
 from rookery.outbox.state import Failure, State
 from rookery.wire.outbox import (
+    REQUEST_HEADER_SIZE,
     VERSION,
     Acknowledgement,
     ErrorCode,
@@ -46,6 +47,7 @@ class Side(Protocol):
     def fill(self, now: float) -> None: ...
     def floor(self, floor: int) -> int: ...
     def end(self, request: Request, state: State, failure: Failure | None = None) -> None: ...
+    def acknowledged(self, requests: list[Request]) -> None: ...
     def expired(self, request: Request) -> None: ...
     def lost(self, session: "Session", now: float) -> None: ...
 
@@ -76,14 +78,12 @@ class Session:
             return b""
         parts: list[bytes | memoryview] = [self._rest]
         size = len(self._rest)
-        while size < size_max:
-            self._complete()
-            before = len(parts)
-            if not self._next(parts, now):
-                break
-            size += sum(map(len, parts[before:]))
         if size <= size_max:
             self._complete()
+            size = self._say_control(parts, size, size_max)
+            if self.sending is not None:
+                size = self._write_requests(self.sending, parts, size, size_max, now)
+        if size <= size_max:
             self._rest = memoryview(b"")
             return b"".join(parts)
         data = memoryview(b"".join(parts))
@@ -94,42 +94,57 @@ class Session:
         self._stir()
 
     def _complete(self) -> None:
+        """What was cut is out to its last byte."""
         if self.sending is not None and self.sending.half is not None:
-            self.sending.completed()
+            self.sending.wrote(self.sending.half)
 
-    def _next(self, parts: list[bytes | memoryview], now: float) -> bool:
-        """One more frame, if there is one."""
-        if self._control:
-            parts.append(self._control.popleft())
-            return True
-        if self._ack > self._acked:
+    def _say_control(self, parts: list[bytes | memoryview], size: int, size_max: int) -> int:
+        """Answers come before requests; the size of all parts."""
+        control = self._control
+        while control and size < size_max:
+            parts.append(control.popleft())
+            size += len(parts[-1])
+        if not control and self._ack > self._acked and size < size_max:
             self._acked = self._ack
             parts.append(Acknowledgement(self._ack).serialize())
-            return True
-        request = self._begin(now)
-        if request is None:
-            return False
-        assert self.sending is not None
-        floor = self._side.floor(self.sending.floor or request.id)
-        payload = request.payload
-        parts.append(
-            request_header(
-                request.id, request.qos, floor, len(payload), wants_reply=request.wants_reply
-            )
-        )
-        parts.append(payload)
-        return True
+            size += len(parts[-1])
+        return size
 
-    def _begin(self, now: float) -> Request | None:
+    def _write_requests(
+        self,
+        sending: Sending,
+        parts: list[bytes | memoryview],
+        size: int,
+        size_max: int,
+        now: float,
+    ) -> int:
+        """As many as there are, as fit, and as the other side takes; the size of all parts."""
+        floor = sending.floor and self._side.floor(sending.floor)
+        while size < size_max and (request := self._begin(sending, now)) is not None:
+            if floor is None:  # nothing else is under way, and no answer comes in the meantime
+                floor = self._side.floor(request.id)
+            payload = request.payload
+            parts.append(
+                request_header(request.id, request.qos, floor, len(payload), request.wants_reply)
+            )
+            parts.append(payload)
+            size += REQUEST_HEADER_SIZE + len(payload)
+            if size <= size_max:
+                sending.wrote(request)
+            else:
+                sending.began(request)
+        return size
+
+    def _begin(self, sending: Sending, now: float) -> Request | None:
         """The next request that may be written; those that may not any more are dropped."""
-        sending = self.sending
-        while sending is not None and (request := self._first(sending, now)) is not None:
+        while (request := self._first(sending, now)) is not None:
             if not sending.has_room(request):
                 return None
-            if request.is_late(now):
+            if request.expires_at is not None and request.is_late(now):
                 self._side.expired(request)
             elif request.begin_write():
-                return sending.begun()
+                sending.queue.popleft()
+                return request
             else:
                 self._side.end(request, request.end_unwritten)
         return None
@@ -193,8 +208,7 @@ class Session:
             case RequestFrame():
                 self._request(frame, arrivals)
             case Acknowledgement(id=id_):
-                for request in sending.acknowledged(id_):
-                    self._side.end(request, State.ACKNOWLEDGED)
+                self._side.acknowledged(sending.acknowledged(id_))
                 self._stir()
             case Reply(id=id_, payload=payload):
                 request = self._answered(id_, sending, is_reply=True)
@@ -213,8 +227,7 @@ class Session:
 
     def _answered(self, id_: int, sending: Sending, *, is_reply: bool) -> Request:
         sending.check_written(id_)
-        for request in sending.acknowledged(id_ - 1):
-            self._side.end(request, State.ACKNOWLEDGED)
+        self._side.acknowledged(sending.acknowledged(id_ - 1))
         return sending.answered(id_, is_reply=is_reply)
 
     def _request(self, frame: RequestFrame, arrivals: list[Arrival]) -> None:

@@ -2,6 +2,8 @@
 
 from enum import Enum
 
+_ENDS = frozenset({"acknowledged", "answered", "expired", "cancelled", "failed"})
+
 
 class State(Enum):
     """As people and programs see it."""
@@ -17,14 +19,11 @@ class State(Enum):
     CANCELLED = "cancelled"  # set_invalid() came before the write
     FAILED = "failed"
 
-    @property
-    def is_end(self) -> bool:
-        return self in _ENDS
+    def __init__(self, text: str) -> None:
+        # Known once and for all: it is asked for with every step of every request.
+        self.is_end = text in _ENDS
 
-
-_ENDS = frozenset(
-    {State.ACKNOWLEDGED, State.ANSWERED, State.EXPIRED, State.CANCELLED, State.FAILED}
-)
+    __hash__ = object.__hash__  # members are few and the same; their names need no hashing
 
 
 class Failure(Enum):

@@ -100,7 +100,7 @@ class RequestFrame(msgspec.Struct, frozen=True, gc=False):
 
     def serialize(self) -> bytes:
         size = len(self.payload)
-        head = request_header(self.id, self.qos, self.floor, size, wants_reply=self.wants_reply)
+        head = request_header(self.id, self.qos, self.floor, size, self.wants_reply)
         return head + self.payload
 
 
@@ -138,7 +138,7 @@ class ErrorFrame(msgspec.Struct, frozen=True, gc=False):
 Frame = Introduction | RequestFrame | Acknowledgement | Reply | ErrorFrame
 
 
-def request_header(id_: int, qos: int, floor: int, size: int, *, wants_reply: bool) -> bytes:
+def request_header(id_: int, qos: int, floor: int, size: int, wants_reply: bool) -> bytes:
     """What stands before the payload, so that it is copied only once, into the chunk."""
     flags = qos | _WANTS_REPLY if wants_reply else qos
     return _REQUEST.pack(REQUEST_HEADER_SIZE - LENGTH_SIZE + size, REQUEST, flags, id_, floor)
@@ -150,7 +150,7 @@ def parse_frame(data: bytes) -> Frame:
         raise DecodeError("a frame that is not as long as it says")
     kind = data[LENGTH_SIZE]
     if kind == REQUEST:
-        return _parse_request(data)
+        return parse_request(data, 0, len(data))
     if kind == ACKNOWLEDGEMENT:
         if len(data) != _ACKNOWLEDGEMENT.size:
             raise DecodeError("not an acknowledgement")
@@ -166,21 +166,23 @@ def parse_frame(data: bytes) -> Frame:
     raise DecodeError(f"no frame has type {kind}")
 
 
-def _parse_request(data: bytes) -> RequestFrame:
-    if len(data) < REQUEST_HEADER_SIZE:
-        raise DecodeError("too short for a request")
-    _, _, flags, id_, floor = _REQUEST.unpack_from(data)
+def parse_request(data: bytes, start: int, stop: int) -> RequestFrame:
+    """One that lies there, its length included and checked."""
+    size = stop - start
+    if not REQUEST_HEADER_SIZE <= size <= REQUEST_HEADER_SIZE + PAYLOAD_SIZE_MAX:
+        raise DecodeError("too short or too long for a request")
+    _, _, flags, id_, floor = _REQUEST.unpack_from(data, start)
     qos = flags & _QOS_MASK
-    if flags > _QOS_MASK + _WANTS_REPLY or qos > Qos.ONCE:
+    if flags > _QOS_MASK + _WANTS_REPLY or qos > _QOS_MAX:
         raise DecodeError(f"no request has flags {flags:#x}")
     if not 0 < floor <= id_ <= ID_MAX:
         raise DecodeError("a request below its own floor, or with an impossible id")
-    if len(data) > REQUEST_HEADER_SIZE + PAYLOAD_SIZE_MAX:
-        raise DecodeError("too long for a request")
-    return RequestFrame(id_, _QOS[qos], flags > _QOS_MASK, floor, data[REQUEST_HEADER_SIZE:])
+    payload = data[start + REQUEST_HEADER_SIZE : stop]
+    return RequestFrame(id_, _QOS[qos], flags > _QOS_MASK, floor, payload)
 
 
 _QOS = tuple(Qos)
+_QOS_MAX = len(_QOS) - 1
 
 
 def _parse_error(data: bytes) -> ErrorFrame:

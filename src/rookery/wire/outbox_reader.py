@@ -1,7 +1,18 @@
 """Outbox reader: takes frames out of a stream of bytes, however it was cut."""
 
+from struct import Struct
+
 from rookery.errors import DecodeError
-from rookery.wire.outbox import FRAME_SIZE_MAX, LENGTH_SIZE, Frame, parse_frame
+from rookery.wire.outbox import (
+    FRAME_SIZE_MAX,
+    LENGTH_SIZE,
+    REQUEST,
+    Frame,
+    parse_frame,
+    parse_request,
+)
+
+_LENGTH = Struct(">I")
 
 
 class OutboxReader:
@@ -32,14 +43,17 @@ class OutboxReader:
         at, end = 0, len(data)
         self._lacking = LENGTH_SIZE
         while end - at >= LENGTH_SIZE:
-            size = int.from_bytes(data[at : at + LENGTH_SIZE], "big")
+            (size,) = _LENGTH.unpack_from(data, at)
             if not 0 < size <= FRAME_SIZE_MAX:
                 raise DecodeError(f"no frame has {size} bytes")
             stop = at + LENGTH_SIZE + size
             if stop > end:
                 self._lacking = stop - end
                 break
-            frames.append(parse_frame(data[at:stop]))
+            if data[at + LENGTH_SIZE] == REQUEST:
+                frames.append(parse_request(data, at, stop))
+            else:
+                frames.append(parse_frame(data[at:stop]))
             at = stop
         else:
             self._lacking = LENGTH_SIZE - (end - at)

@@ -15,6 +15,7 @@ from rookery.outbox.peer import Peer
 from rookery.wire.outbox import PAYLOAD_SIZE_MAX, ErrorCode
 
 BATCH_MAX = 256
+TURNS_MAX = 128
 
 Handler = Callable[[Arrival], Awaitable[bytes | None]]  # origin, payload, … to the reply
 WhoHandles = Callable[[], Handler | None]  # asked each time, for a program may change its mind
@@ -23,8 +24,11 @@ WhoHandles = Callable[[], Handler | None]  # asked each time, for a program may 
 class Desk(Protocol):
     """Where requests are handled: in memory, or in the transactions of a ledger."""
 
-    async def handle(self, arrivals: Sequence[Arrival]) -> Sequence[Outcome]:
-        """Some of them, in order, from the first: as many outcomes as were handled."""
+    async def handle(self, arrivals: deque[Arrival]) -> Sequence[Outcome]:
+        """Some of them, in order, from the first: as many outcomes as were handled.
+
+        There may be more when it is done than there were; they wait.
+        """
         ...
 
 
@@ -34,7 +38,7 @@ class MemoryDesk:
     def __init__(self, handler: WhoHandles) -> None:
         self._handler = handler
 
-    async def handle(self, arrivals: Sequence[Arrival]) -> Sequence[Outcome]:
+    async def handle(self, arrivals: deque[Arrival]) -> Sequence[Outcome]:
         return [await outcome(self._handler(), arrivals[0])]
 
 
@@ -85,13 +89,13 @@ class Handling:
         task.add_done_callback(self._finished)
 
     async def _work(self, peer: Peer) -> None:
-        waiting = self._waiting[peer]
+        waiting, turns = self._waiting[peer], 0
         try:
             while waiting:
-                batch = [waiting[at] for at in range(min(len(waiting), BATCH_MAX))]
-                for arrival, made in zip(batch, await self._desk.handle(batch), strict=False):
-                    waiting.popleft()
-                    peer.handled(arrival, made)
+                if (turns := turns + 1) % TURNS_MAX == 0:
+                    await asyncio.sleep(0)  # so that answers leave while others are made
+                for made in await self._desk.handle(waiting):
+                    peer.handled(waiting.popleft(), made)
         finally:
             del self._waiting[peer]
 

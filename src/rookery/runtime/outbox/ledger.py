@@ -10,10 +10,11 @@ belongs to one peer and one epoch.
 import asyncio
 import sqlite3
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,7 +22,7 @@ from rookery.errors import UnreachableError
 from rookery.outbox.intake import Arrival, Outcome
 from rookery.outbox.peer import Numbering
 from rookery.outbox.request import Request
-from rookery.runtime.outbox.handling import WhoHandles, outcome
+from rookery.runtime.outbox.handling import BATCH_MAX, WhoHandles, outcome
 from rookery.runtime.outbox.ledger_file import (
     ADD,
     CLEAR,
@@ -189,10 +190,10 @@ class LedgerDesk:
         self._handler = handler
         self._transact = transact
 
-    async def handle(self, arrivals: Sequence[Arrival]) -> Sequence[Outcome]:
+    async def handle(self, arrivals: deque[Arrival]) -> Sequence[Outcome]:
         if self._transact is not None:
-            epoch = arrivals[0].epoch
-            batch = list(takewhile(lambda arrival: arrival.epoch == epoch, arrivals))
+            epoch, first = arrivals[0].epoch, islice(arrivals, BATCH_MAX)
+            batch = list(takewhile(lambda arrival: arrival.epoch == epoch, first))
             return await self._ledger.handle(batch, self._transact)
         made = await outcome(self._handler(), arrivals[0])
         await self._ledger.remember(arrivals[0], made)
