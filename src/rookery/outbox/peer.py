@@ -84,10 +84,10 @@ class Peer:
         with self._guard:
             if self.is_removed:
                 raise UnreachableError(f"{self.host[:8]} was removed")
-            if self.count >= limits.peer_requests_max:
-                raise CongestionError(f"{self.count} requests wait for {self.host[:8]}")
-            if self.bytes + size > limits.peer_bytes_max:
-                raise CongestionError(f"{self.bytes} bytes wait for {self.host[:8]}")
+            if self.count >= limits.peer_requests_max or self.bytes + size > limits.peer_bytes_max:
+                raise CongestionError(
+                    f"{self.count} requests with {self.bytes} bytes wait for {self.host[:8]}"
+                )
             if not request.is_valid():
                 return
             request.set_queued(self._next_id, self)
@@ -95,9 +95,10 @@ class Peer:
             self.count += 1
             self.bytes += size
             self._added.append(request)
-            is_first, self._is_stirred = not self._is_stirred, True
-        if is_first:
-            self._around.stirred(self)
+            if self._is_stirred:
+                return
+            self._is_stirred = True
+        self._around.stirred(self)
 
     def invalidated(self, request: Request) -> None:
         """One of ours will never be written: take it out of its list."""
@@ -305,11 +306,20 @@ class Peer:
         self._working = WorkingList()
 
     def close(self, now: float) -> None:
-        """The process ends: what a ledger has is left to the next one."""
+        """The process ends: what a ledger has is left to the next one.
+
+        From here on it is too late to cancel, for nobody would write that down.
+        """
         with self._guard:
             self.is_removed = True
+            added, self._added = self._added, deque()
+        for request in added:
+            self._wait(request)
         if self.session is not None:
             self.session.close(now)
+        for request in list(self._working):
+            if not request.begin_write():
+                self.end(request, request.end_unwritten)
 
     def _end_removed(self, request: Request) -> None:
         if request.shut(State.FAILED) and request.end_unwritten is not State.FAILED:
@@ -365,4 +375,6 @@ class Peer:
                 yield sending.half
             yield from (request for request in sending.queue if request.is_queued)
         yield from self._working
-        yield from list(self._added)
+        with self._guard:
+            added = list(self._added)
+        yield from added

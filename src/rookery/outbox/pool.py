@@ -24,18 +24,19 @@ class Pool:
         self.requests = 0  # alive
 
     def take(self, payload_size: int) -> int:
-        """Room for one request, to be called under the guard; what it costs."""
-        if payload_size > self._limits.payload_size_max:
+        """Room for one request; what it costs."""
+        limits, size = self._limits, payload_size + REQUEST_OVERHEAD
+        if payload_size > limits.payload_size_max:
             raise UsageError(
-                f"a request holds at most {self._limits.payload_size_max} bytes, not {payload_size}"
+                f"a request holds at most {limits.payload_size_max} bytes, not {payload_size}"
             )
-        size = payload_size + REQUEST_OVERHEAD
-        if self.bytes_used + size > self._limits.pool_bytes_max:
-            raise CongestionError(
-                f"requests already take {self.bytes_used} of {self._limits.pool_bytes_max} bytes"
-            )
-        self.bytes_used += size
-        self.requests += 1
+        with self.guard:
+            if (used := self.bytes_used + size) > limits.pool_bytes_max:
+                raise CongestionError(
+                    f"requests already take {self.bytes_used} of {limits.pool_bytes_max} bytes"
+                )
+            self.bytes_used = used
+            self.requests += 1
         return size
 
     def give_back(self, size: int) -> None:

@@ -55,10 +55,9 @@ class Request:
     )
 
     def __init__(
-        self, pool: Pool, payload: bytes, qos: Qos, expires_at: float | None, *, wants_reply: bool
+        self, pool: Pool, payload: bytes, qos: Qos, expires_at: float | None, wants_reply: bool
     ) -> None:
-        with pool.guard:
-            self.size = pool.take(len(payload))  # as the pool counts it
+        self.size = pool.take(len(payload))  # as the pool counts it
         self._pool = pool
         self._border: State | None = None  # WRITING once the write began, else how it ended before
         self.payload = payload
@@ -87,7 +86,7 @@ class Request:
         wants_reply: bool = False,
     ) -> Self:
         """UsageError when it is too large, CongestionError when the pool is used up."""
-        return cls(pool, payload, _QOS[qos], expires_at, wants_reply=wants_reply)
+        return cls(pool, payload, _QOS[qos], expires_at, wants_reply)
 
     # --- from any thread ---
 

@@ -206,6 +206,22 @@ async def test_a_handler_that_fails_leaves_no_trace_in_the_transaction(tmp_path:
     assert rows == [(b"fine",), (b"fine again",)]
 
 
+async def test_what_the_next_process_will_send_cannot_be_cancelled_any_more(tmp_path: Path) -> None:
+    """Q7: also not by a thread that has not noticed that the outbox is closed."""
+    street, path = Street(), tmp_path / "outbox"
+    street.is_open = False
+    async with alice_at(path, street) as alice:
+        kept, cancelled = alice.request(b"kept"), alice.request(b"cancelled")
+        for request in (kept, cancelled):
+            alice.peer(BOB).add_packet(request)
+        assert cancelled.set_invalid()
+    assert not kept.set_invalid()
+    assert cancelled.set_invalid()
+    file = LedgerFile(path)
+    assert [one.payload for one in file.load()[BOB].requests] == [b"kept"]
+    file.close()
+
+
 async def test_a_removed_peer_leaves_nothing_on_disk(tmp_path: Path) -> None:
     street, path = Street(), tmp_path / "outbox"
     street.is_open = False

@@ -1,9 +1,11 @@
 """A socket as the stream of a session, over the two halves that asyncio makes of it."""
 
 import asyncio
+import socket
 from typing import Self
 
 from rookery.errors import ChannelError
+from rookery.runtime.gates.address import keep_alive
 
 _HELD_MAX = 1 << 18  # bytes that are written and not yet the system's
 
@@ -15,6 +17,9 @@ class SocketStream:
         self._reader = reader
         self._writer = writer
         writer.transport.set_write_buffer_limits(high=_HELD_MAX)
+        sock = writer.get_extra_info("socket")
+        if sock is not None and sock.family in (socket.AF_INET, socket.AF_INET6):
+            keep_alive(sock)  # a peer whose power failed says nothing
 
     @classmethod
     async def connect(cls, host: str, port: int) -> Self:
