@@ -32,14 +32,14 @@ _UTIME_AT = 11  # of /proc/PID/stat, after the name
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Connect to `port` of this machine; `pids` are the processes in between."""
+    """Connect to `port` of this machine; `pids` are the processes in between, or their parents."""
 
     port: int
     pids: Sequence[int]
 
     def cpu_s(self) -> float:
-        """What these have used up to now, children apart."""
-        return sum(_cpu_s(pid) for pid in self.pids)
+        """What these have used up to now, as far as they live."""
+        return sum(_cpu_s(each) for pid in self.pids for each in _family(pid))
 
 
 @contextmanager
@@ -97,7 +97,7 @@ def ssh(target: int) -> Iterator[Passage | None]:
         carry = ["-N", "-L", f"{LOOPBACK}:{near}:{LOOPBACK}:{target}", "-c", _CIPHER]
         calling = _process(stack, [client, "-F", "none", *trust, *carry, *place])
         _await_port(near)
-        yield Passage(near, [calling, *_family(serving)])
+        yield Passage(near, [calling, serving])
 
 
 def _await_route(keys: str) -> None:
@@ -131,10 +131,16 @@ def _process(stack: ExitStack, command: Sequence[str]) -> int:
 
 def _family(pid: int) -> list[int]:
     """A process and all that it has started, and these."""
-    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    try:
+        listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except FileNotFoundError:  # it has just ended
+        return []
     return [pid, *(each for child in listed for each in _family(int(child)))]
 
 
 def _cpu_s(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except FileNotFoundError:
+        return 0.0
     return (int(fields[_UTIME_AT]) + int(fields[_UTIME_AT + 1])) / _TICKS

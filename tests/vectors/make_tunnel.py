@@ -14,7 +14,7 @@ TUNNEL = 0x1122334455667788
 
 def data(stream: int, offset: int, text: bytes, *, fin: bool = False) -> tuple[Row, bytes]:
     row: Row = {"frame": "data", "stream": stream, "offset": offset, "data": text.hex(), "fin": fin}
-    return row, pack(">BIQH", 3 if fin else 2, stream, offset, len(text)) + text
+    return row, pack(">BIQI", 3 if fin else 2, stream, offset, len(text)) + text
 
 
 def ack(way: int, delay_us: int, marks: int, ranges: list[tuple[int, int]]) -> tuple[Row, bytes]:

@@ -135,14 +135,16 @@ hops = st.one_of(
 @example(b"\x0e\x05abc")
 @example(b"\x0e\x01\xff\x00\x50")
 @example(b"\x0e\x01\x0a\x00\x50")
+@example(b"\x0e\x02#a\x00\x00")
 @example(b"\x10" + bytes(HASHNAME_SIZE - 1))
 def test_any_address_has_a_text_that_parses_back(address: bytes) -> None:
     """C4"""
     address = address[:ADDRESS_SIZE_MAX]
     text = crow_address.format(address)
     assert crow_address.parse(text) == address
-    # The public parser reads lower-case digits wrongly.
-    assert all(digits == digits.upper() for digits in re.findall(r"#([0-9A-Fa-f]*)", text))
+    # The public parser reads lower-case digits wrongly; what is escaped belongs to a name.
+    bare = re.sub(r"\\.", "", text, flags=re.DOTALL)
+    assert all(digits == digits.upper() for digits in re.findall(r"#([0-9A-Fa-f]*)", bare))
 
 
 @pytest.mark.parametrize(

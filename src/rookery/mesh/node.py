@@ -52,7 +52,7 @@ from rookery.wire.path import Path, RoutePath
 
 _MEMBERS_S = 1.0  # how often certificates are looked at
 _COSTS_S = 1.0  # how often costs are, while nothing happens
-_GRAIN_S = 0.002  # so exactly are deadlines known while packets come and go
+_GRAIN_S = 0.005  # so exactly are deadlines known while packets come and go
 _BEATS = (PING, PONG, BESIDE)
 
 
@@ -317,7 +317,7 @@ class Node:
 
     def tick(self, now: float) -> None:
         self.tunnelling.tick(now)
-        if now < min(self._others_at, self._asked_at + _GRAIN_S):
+        if now < self._others_at:
             return
         self.neighbourhood.tick(now)
         self.flooding.tick(now)

@@ -49,7 +49,8 @@ class TunnelStream:
             self._is_readable.clear()
             data = self._tunnel.read(self._number, size)
             if data:
-                self._used()
+                if self._tunnel.has_notes:  # the other side may write more
+                    self._used()
                 return data
             self._check()
             if self._tunnel.at_end(self._number):

@@ -10,7 +10,7 @@ chunking would never begin with, so one port serves both.
 from rookery.errors import DecodeError
 
 PREFACE = b"\x00ROOKERY\x01"
-FRAME_SIZE_MAX = 1 << 17
+FRAME_SIZE_MAX = 1 << 18
 KEEPALIVE = bytes(4)
 
 _LENGTH_SIZE = 4

@@ -20,7 +20,7 @@ from rookery.wire.tunnel_frames import Frame, parse_frames
 FIRST = 1  # flag
 HEAD_SIZE = 6
 PREFIX_SIZE = 16
-PACKET_SIZE_MAX = 122880  # head and body
+PACKET_SIZE_MAX = 245760  # head and body
 WAY_MAX = 2**32 - 1
 
 _HEAD = Struct(">BBI")

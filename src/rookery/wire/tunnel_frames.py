@@ -1,6 +1,6 @@
 """Frames of a tunnel: what one packet between two ends says, one after the other.
 
-    DATA      | 2 | stream 4 | offset 8 | n 2 | bytes |       3 instead of 2: and then the end
+    DATA      | 2 | stream 4 | offset 8 | n 4 | bytes |       3 instead of 2: and then the end
     ACK       | 4 | way 4 | largest 8 | delay 4 | marks 4 | n 1 | n × (gap 4, run 4) |
     CREDIT    | 5 | stream 4 | maximum 8 |                    stream 0: all streams together
     OPENS     | 6 | maximum 4 |
@@ -24,8 +24,7 @@ from rookery.errors import DecodeError
 RANGES_MAX = 32
 REASON_SIZE_MAX = 255
 STREAM_MAX = 2**32 - 1
-DATA_HEADER_SIZE = 15
-DATA_SIZE_MAX = 0xFFFF
+DATA_HEADER_SIZE = 17
 DATAGRAM_HEADER_SIZE = 3
 DATAGRAM_SIZE_MAX = 61440
 ACK_HEADER_SIZE = 22
@@ -34,7 +33,7 @@ RANGE_SIZE = 8
 _DATA_TYPE, _FIN_TYPE, _ACK_TYPE, _CREDIT_TYPE, _OPENS_TYPE = 2, 3, 4, 5, 6
 _RESET_TYPE, _STOP_TYPE, _DATAGRAM_TYPE, _PROBE_TYPE, _CLOSE_TYPE = 7, 8, 9, 10, 11
 
-_DATA = Struct(">BIQH")
+_DATA = Struct(">BIQI")
 _ACK = Struct(">BIQIIB")
 _RANGE = Struct(">II")
 _CREDIT = Struct(">BIQ")

@@ -55,7 +55,7 @@ def test_who_waits_for_room_is_told_once_half_is_free() -> None:
     assert outflow.write(only, bytes(1500)) == 1000
     assert outflow.backlog == float("inf")
     assert outflow.take_writable() == []
-    fill(outflow, 615)
+    fill(outflow, 617)
     assert outflow.take_writable() == [only]
     assert outflow.take_writable() == []
     assert outflow.backlog == 400

@@ -11,7 +11,7 @@ from rookery.mesh.tunnel.sent_packet import Segment
 from rookery.mesh.tunnel.ways import Ways
 
 BATCH_PACKETS = 64  # then others get a turn,
-BATCH_SIZE = 262144  # and what was written is still in the processor's cache
+BATCH_SIZE = 524288  # and what was written is still in the processor's cache
 TAIL_SIZE = 32768  # of a stream that ends: sent by two ways
 
 _BURST_S = 0.002

@@ -38,7 +38,7 @@ class Engine:
         self.outflow = Outflow(limits)
         self.datagrams = DatagramQueue(limits.datagrams_max)
         window = Window(limits.window_max, now)
-        notes = Notes(self.streams, window)
+        notes = self.notes = Notes(self.streams, window)
         inflow = Inflow(self.streams, window, notes, self.outflow, limits, self.events)
         self.calls = StreamCalls(self.streams, inflow, self.outflow, notes)
         self.reinjection = Reinjection(notes, self.outflow)

@@ -4,7 +4,7 @@ from rookery.mesh.tunnel.limits import WINDOW_START, Limits
 from rookery.mesh.tunnel.sent_packet import Segment
 from rookery.mesh.tunnel.stream import Stream
 from rookery.mesh.tunnel.turns import Turns
-from rookery.wire.tunnel_frames import DATA_HEADER_SIZE, DATA_SIZE_MAX, data_header
+from rookery.wire.tunnel_frames import DATA_HEADER_SIZE, data_header
 
 Parts = list[bytes | memoryview]
 
@@ -111,7 +111,7 @@ class Outflow:
                 break
             sending = stream.sending
             before = sending.sent
-            size = min(free - DATA_HEADER_SIZE, turns.allowance(stream), DATA_SIZE_MAX)
+            size = min(free - DATA_HEADER_SIZE, turns.allowance(stream))
             part = sending.next_part(size, self.credit - self._spent)
             if part is None:
                 turns.drop_first()

@@ -116,6 +116,11 @@ class Tunnel:
         """At most so many bytes; none when none are there, or no more will come: see `at_end`."""
         return self._calls.read(stream, size)
 
+    @property
+    def has_notes(self) -> bool:
+        """Whether there is something to tell the other side, as may be after reading."""
+        return len(self._engine.notes) > 0
+
     def at_end(self, stream: int) -> bool:
         """Whether all has been read, or will never come."""
         return self._calls.at_end(stream, is_closed=self._end is not None)
