@@ -161,6 +161,26 @@ def test_an_error_there_is_a_failure_here() -> None:
     assert "no" in str(failing.error)
 
 
+def test_nobody_is_told_of_what_it_did_not_ask_in_this_session() -> None:
+    """At most once is not asked again: its error, made meanwhile, is nobody's any more."""
+    pair = met()
+    lost = pair.alice.add(b"lost", Qos.ONCE_AT_MOST)
+    pair.alice.write(0.0)
+    pair.pass_on(pair.alice)
+    pair.lose()
+    assert lost.failure is Failure.FATE_UNKNOWN
+    after = pair.alice.add(b"after", Qos.ONCE_AT_MOST)
+    pair.connect()
+    pair.bob.write(0.0)
+    pair.pass_on(pair.bob)
+    pair.alice.write(0.0)
+    pair.pass_on(pair.alice)
+    assert pair.bob.handle(Outcome(code=ErrorCode.HANDLER_FAILED, text="no")).payload == b"lost"
+    assert [arrival.payload for arrival in pair.settle()] == [b"after"]
+    assert after.state is State.ACKNOWLEDGED
+    assert pair.alice.peer.sessions == 2
+
+
 def test_an_answer_that_was_late_for_its_session_is_given_in_the_next() -> None:
     """The handler outlives the session; the repeat is answered, not handled."""
     pair = met()

@@ -65,6 +65,7 @@ class Session:
         self._control: deque[bytes] = deque([side.introduction.serialize()])
         self._ack = self._acked = 0
         self._received = 0  # highest id of a request in this session
+        self._asked: deque[int] = deque()  # ids in this session that are to be answered
         self._rest = memoryview(b"")  # of the frame that was cut last
         self.sending: Sending | None = None  # once they have introduced themselves
         self.epoch = 0  # theirs
@@ -158,8 +159,14 @@ class Session:
         return queue[0] if queue else None
 
     def answer(self, arrival: Arrival, answer: Answer) -> None:
-        """Tell them, if they asked in this session; else they will ask again."""
-        if arrival.epoch == self.epoch and arrival.id <= self._received:
+        """Tell them, if they asked in this session; else they will ask again, or never."""
+        asked = self._asked
+        if arrival.epoch != self.epoch:
+            return
+        while asked and asked[0] < arrival.id:
+            asked.popleft()
+        if asked and asked[0] == arrival.id:
+            asked.popleft()
             self._say(answer)
             self._stir()
 
@@ -236,9 +243,10 @@ class Session:
         self._received = frame.id
         match self._side.intake.arrived(frame):
             case Arrival() as arrival:
+                self._asked.append(frame.id)
                 arrivals.append(arrival)
             case None:
-                pass
+                self._asked.append(frame.id)
             case answer:
                 self._say(answer)
                 self._stir()
