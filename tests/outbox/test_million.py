@@ -2,7 +2,7 @@
 
 from tests.outbox.ordeal import Ordeal
 
-MANY, LOSSES = 50_000, 1_000
+MANY, LOSSES = 20_000, 1_000
 
 
 def test_requests_survive_the_loss_of_many_sessions() -> None:

@@ -160,7 +160,7 @@ class OutboxMachine(RuleBasedStateMachine):
         while self.alice.arrivals:
             self.alice.handle()
 
-    @rule(mishap=st.sampled_from(["alice loses", "bob loses", "bob restarts", "bob is removed"]))
+    @rule(mishap=st.sampled_from(["bob restarts", "alice loses", "bob loses", "bob is removed"]))
     def mishap(self, mishap: str) -> None:
         match mishap:
             case "alice loses":
@@ -171,6 +171,23 @@ class OutboxMachine(RuleBasedStateMachine):
                 self.bob_restarts()
             case _:
                 self.alice_removes_bob()
+
+    @rule(size=st.integers(1, 60))
+    def the_session_breaks_in_the_middle_of_a_write(self, size: int) -> None:
+        if self.alice.session is None or self.bob.session is None:
+            self.session_up(True)
+        self.alice_writes(size)
+        self.alice.lose(self.pair.now)
+
+    @rule(there=SIZES)
+    def bob_dies_before_he_is_heard(self, there: int) -> None:
+        """He handled something, and nobody knows."""
+        if self.alice.session is None or self.bob.session is None:
+            self.session_up(True)
+        self.alice_writes(LARGE)
+        self.bytes_reach(there, 0)
+        self.handle(False)
+        self.bob_restarts()
 
     def bob_restarts(self) -> None:
         """And remembers nothing."""
