@@ -6,7 +6,8 @@ from rookery.errors import ProtocolError
 from rookery.link.link import Link
 from rookery.mesh.beats import Condition
 from rookery.mesh.datagrams import Fate
-from rookery.mesh.neighbour import DOUBTS_BURST, DOUBTS_PER_S, Neighbour
+from rookery.mesh.hearsay import DOUBTS_BURST, DOUBTS_PER_S
+from rookery.mesh.neighbour import Neighbour
 from rookery.mesh.port import Port
 from rookery.mesh.quality import ADVICE_TTL_MAX_S, Advice, StreamMeasure
 from rookery.wire.datagram_class import DatagramClass

@@ -66,7 +66,7 @@ def test_an_end_that_heard_nothing_of_a_reset_asks_when_the_other_says_so(
     hub.due()
     began_s = wheel.now
     wheel.run_until(lambda: neighbour.state is Condition.SUSPECT, 30)
-    assert wheel.now - began_s < 0.05
+    assert wheel.now - began_s < 0.1  # word may come all the way around the rim
     wheel.run_until(lambda: neighbour.state is Condition.DOWN, 30)
     assert wheel.now - began_s < 4.0
 

@@ -15,8 +15,8 @@ from rookery.errors import ProtocolError
 from rookery.identity.cipher_set import RandomBytes
 from rookery.mesh.beats import Condition
 from rookery.mesh.beside import Beside, BesideState
-from rookery.mesh.bucket import Bucket
 from rookery.mesh.datagrams import Datagrams, Fate, StreamWay
+from rookery.mesh.hearsay import Hearsay
 from rookery.mesh.membership import Member
 from rookery.mesh.path_row import PathRow
 from rookery.mesh.port import PathView, Port
@@ -33,8 +33,6 @@ _SWITCH_FACTOR = 0.7  # another stream must be this much better, before traffic 
 QueueSize = Callable[[Path], int]
 
 _CARRIED_S = 0.25
-DOUBTS_PER_S = 0.2  # whatever others say
-DOUBTS_BURST = 3.0
 
 
 class Neighbour:
@@ -45,9 +43,8 @@ class Neighbour:
         "_carried_s",
         "_datagram_path",
         "_distrusted",
-        "_doubted",
-        "_doubts",
         "_hastened",
+        "_hearsay",
         "_is_changed",
         "_queue_size",
         "_stream",
@@ -92,8 +89,7 @@ class Neighbour:
         self._watches: dict[Path, Watch] = {}
         self._streams: dict[Path, bool] = {}  # whether we dialled it
         self._distrusted: set[Path] = set()
-        self._doubts = Bucket(DOUBTS_PER_S, DOUBTS_BURST, now)
-        self._doubted: dict[Path, int] = {}  # and the beats that one has to answer of
+        self._hearsay = Hearsay(now)
         self._was_up = False
         self._usable: set[Path] = set()
         self._is_changed = False
@@ -132,18 +128,14 @@ class Neighbour:
                 self._hastened(self)
 
     def doubt(self, now: float) -> None:
-        """Others have lost it, so ask it at once: it is suspect until a beat is answered.
-
-        Only now and then, and only its own silence brings it down: they may be lying.
-        """
+        """Others have lost it, so ask it at once: it is suspect until a beat is answered."""
         up = [watch.path for watch in self._in(Condition.UP)]
-        if not up or self._doubted or not self._doubts.take(1.0, now):
+        if not up or not self._hearsay.is_worth_asking(now):
             return
         for watch in self._all():
             watch.beats.ask(now)
         self.tick(now)
-        watches = [watch for watch in self._all() if watch.path in up]
-        self._doubted = {watch.path: watch.beats.sequence for watch in watches}
+        self._hearsay.asked(watch for watch in self._all() if watch.path in up)
         self._judge(now)
 
     def stream_measured(self, path: Path, measure: StreamMeasure, now: float) -> None:
@@ -301,8 +293,7 @@ class Neighbour:
             self.link.send_frame(*answer, path)
 
     def _pong_received(self, pong: Pong, path: Path, now: float) -> None:
-        if pong.sequence >= self._doubted.get(path, pong.sequence + 1):
-            self._doubted.clear()
+        self._hearsay.answered(path, pong.sequence)
         if pong.attempt:
             self.beside.pong_received(pong, path, now)
             return
@@ -326,11 +317,11 @@ class Neighbour:
                 self.beside.stream_up(path, now)
         up, suspect = self._in(Condition.UP), self._in(Condition.SUSPECT)
         usable = {watch.path for watch in up}
-        for path in self._doubted.keys() - usable:
-            del self._doubted[path]  # its beats have said more than that
+        if self._hearsay:
+            self._hearsay.keep_to(usable)
         if up:
             state, self._was_up = Condition.UP, True
-            if self._doubted:
+            if self._hearsay:
                 state = Condition.SUSPECT
         elif suspect:
             state = Condition.SUSPECT

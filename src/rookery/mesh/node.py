@@ -15,14 +15,7 @@ from rookery.errors import DecodeError, ProtocolError, RemoteError
 from rookery.identity import signing
 from rookery.identity.signing import Verify
 from rookery.link.endpoint import Endpoint
-from rookery.link.events import (
-    Discovered,
-    Event,
-    LinkDown,
-    LinkForgotten,
-    PathFound,
-    PathLost,
-)
+from rookery.link.events import Discovered, Event, LinkDown, LinkForgotten, PathFound, PathLost
 from rookery.link.link import ROOKERY_CSID, Link
 from rookery.mesh.database import Database
 from rookery.mesh.echo import Outcome
@@ -52,7 +45,8 @@ from rookery.wire.path import Path, RoutePath
 
 _MEMBERS_S = 1.0  # how often certificates are looked at
 _COSTS_S = 1.0  # how often costs are, while nothing happens
-_GRAIN_S = 0.005  # so exactly are deadlines known while packets come and go
+_GRAIN_S = 0.005  # so exactly are deadlines known while packets only come and go
+_NEVER = float("-inf")
 _BEATS = (PING, PONG, BESIDE)
 
 
@@ -122,7 +116,7 @@ class Node:
         self.refused = Refusals()
         self._endpoint = endpoint
         self._members_at = self._costs_at = self._others_at = self._now = now
-        self._asked_at = float("-inf")
+        self._asked_at = _NEVER
         endpoint.frame_reader = self.frame_received
         endpoint.may_open = self._may_open
         endpoint.streams_first = True
@@ -195,6 +189,7 @@ class Node:
     # --- what happens to links ---
 
     def handle(self, event: Event, now: float) -> None:
+        self._asked_at = _NEVER
         match event:
             case PathFound(link, path):
                 self._path_found(link, path, now)
@@ -250,6 +245,8 @@ class Node:
         if frame_type == TUNNEL:  # large ones are not copied again
             self.tunnelling.received(link, path, head, view, now)
             return
+        if frame_type != FORWARD:
+            self._asked_at = _NEVER
         body = bytes(view)
         if frame_type == DATAGRAM:
             self.post.received(link, path, body, now)
