@@ -1,8 +1,9 @@
-"""Where the time of a stream goes, at both ends; written to bench/profile.md."""
+"""Where the time of streams and tunnels goes, at both ends; written to bench/profile.md."""
 
 from collections.abc import Sequence
 from multiprocessing.connection import Connection
 
+from bench import tunnel_profile
 from bench.ends import Way, end, serve_all
 from bench.machine import ROOT, description
 from bench.process import answer, child, ordered
@@ -24,7 +25,7 @@ def profile(seconds: float = SECONDS) -> str:
     parts = [
         "# Profile",
         f"Made by `python -m bench profile` on {description()}.",
-        "One stream between two processes, sampled at both ends at every tick of processor "
+        "Bytes one way between two processes, sampled at both ends at every tick of processor "
         "time. *Own* is the share of a function itself with the C it calls, *total* includes the "
         "Python it calls.",
     ]
@@ -32,6 +33,9 @@ def profile(seconds: float = SECONDS) -> str:
         rate, sender, receiver = _profile_way(way, seconds)
         parts.append(f"## Stream {way}: {rate:.0f} MB/s")
         parts += [_end("Sender", sender), _end("Receiver", receiver)]
+    rate, door, far = tunnel_profile.profile(seconds)
+    parts.append(f"## Tunnel from a door to an exit, 1 hop: {rate:.0f} MB/s")
+    parts += [_end("The node with the door", door), _end("The node with the exit", far)]
     return "\n\n".join(parts) + "\n"
 
 
