@@ -22,7 +22,7 @@ from rookery.errors import UnreachableError
 from rookery.outbox.intake import Arrival, Outcome
 from rookery.outbox.peer import Numbering
 from rookery.outbox.request import Request
-from rookery.runtime.outbox.handling import BATCH_MAX, WhoHandles, outcome
+from rookery.runtime.outbox.handling import BATCH_MAX, Desk, WhoHandles, outcome
 from rookery.runtime.outbox.ledger_file import (
     ADD,
     CLEAR,
@@ -58,6 +58,10 @@ class SqliteLedger:
         self._cleared: Cleared | None = None
         self._failed: Failed | None = None
         self._failure: Exception | None = None
+
+    def desk(self, handler: WhoHandles, transact: Transact | None) -> Desk:
+        """Where requests are handled so that the ledger knows of it."""
+        return _LedgerDesk(self, handler, transact)
 
     def bind(self, cleared: Cleared, failed: Failed) -> None:
         """Whom to tell what is on disk, and that nothing is any more."""
@@ -176,7 +180,7 @@ def _tell(waiters: list[asyncio.Future[None]], error: Exception | None) -> None:
             waiter.set_exception(UnreachableError(f"the outbox is not kept any more: {error}"))
 
 
-class LedgerDesk:
+class _LedgerDesk:
     """Handles requests so that what was handled is known after a crash.
 
     `transact` has its effect in the ledger's own transaction: that is exactly once. `handler` may

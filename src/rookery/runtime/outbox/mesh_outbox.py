@@ -6,7 +6,6 @@ service `outbox`            a session; the lower hashname opens it
 
 from pathlib import Path
 
-from rookery.runtime.outbox.ledger import SqliteLedger
 from rookery.runtime.outbox.outbox import Outbox
 from rookery.runtime.tunnel_stream import TunnelStream
 from rookery.runtime.tunnels import Tunnels
@@ -31,7 +30,11 @@ def mesh_outbox(hashname: str, tunnels: Tunnels, path: Path | None) -> Outbox:
         else:
             await outbox.serve(stream, stream.peer)
 
-    ledger = None if path is None else SqliteLedger(path)
+    ledger = None
+    if path is not None:
+        from rookery.runtime.outbox.ledger import SqliteLedger
+
+        ledger = SqliteLedger(path)
     outbox = Outbox(hashname, dial=dial, knock=knock, ledger=ledger)
     tunnels.serve(SERVICE, serve)
     return outbox

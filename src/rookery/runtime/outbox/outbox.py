@@ -18,6 +18,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from rookery.errors import ProtocolError, RookeryError, UnreachableError, UsageError
 from rookery.outbox.limits import OutboxLimits
@@ -34,10 +35,12 @@ from rookery.runtime.outbox.conversation import (
 )
 from rookery.runtime.outbox.handling import Desk, Handler, Handling, MemoryDesk
 from rookery.runtime.outbox.keeper import Dial, Keeper, Knock
-from rookery.runtime.outbox.ledger import LedgerDesk, SqliteLedger
-from rookery.runtime.outbox.ledger_file import KeptPeer, KeptRequest, Transact
 from rookery.wire import base32
 from rookery.wire.outbox import Qos
+
+if TYPE_CHECKING:  # most outboxes are kept in memory, and SQLite takes some
+    from rookery.runtime.outbox.ledger import SqliteLedger
+    from rookery.runtime.outbox.ledger_file import KeptPeer, KeptRequest, Transact
 
 
 class Outbox:
@@ -51,8 +54,8 @@ class Outbox:
         dial: Dial | None = None,
         knock: Knock | None = None,
         limits: OutboxLimits = LIMITS,
-        ledger: SqliteLedger | None = None,
-        transact: Transact | None = None,
+        ledger: "SqliteLedger | None" = None,
+        transact: "Transact | None" = None,
         on_alarm: Callable[[Alarm], object] | None = None,
     ) -> None:
         self.hashname = hashname
@@ -71,7 +74,7 @@ class Outbox:
         )
         desk: Desk = MemoryDesk(lambda: self.handler)
         if ledger is not None:
-            desk = LedgerDesk(ledger, lambda: self.handler, transact)
+            desk = ledger.desk(lambda: self.handler, transact)
             ledger.bind(self._cleared, self._unkept)
         elif transact is not None:
             raise UsageError("a handler that transacts needs a ledger to do so in")
@@ -178,7 +181,7 @@ class Outbox:
         self._after()
         return peer
 
-    def _restored(self, host: str, kept: KeptPeer) -> Peer:
+    def _restored(self, host: str, kept: "KeptPeer") -> Peer:
         numbering = Numbering(epoch=kept.epoch, memory=kept.memory, their_memory=kept.their_memory)
         peer = self.core.add_peer(host, numbering)
         requests = [self._request_again(one) for one in kept.requests]
@@ -186,7 +189,7 @@ class Outbox:
         peer.intake.restore(kept.heard, kept.handled, kept.answers)
         return peer
 
-    def _request_again(self, kept: KeptRequest) -> Request:
+    def _request_again(self, kept: "KeptRequest") -> Request:
         expires_s = None if kept.expires_at is None else kept.expires_at - time.time()
         request = self.request(
             kept.payload, qos=kept.qos, expires_s=expires_s, wants_reply=kept.wants_reply
