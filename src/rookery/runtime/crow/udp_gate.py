@@ -32,7 +32,7 @@ ADDRESSES_MAX = 4096  # peers remembered, to save working out the same address a
 _ARGUMENT_SIZE = 6
 # Half of a usual window, so that both ends work at the same time, each on its half. With fewer the
 # calls into the system, and what they do to the caches, cost more than working in turn.
-_ANSWERED_MAX = 16
+_ANSWERED_MAX = 8
 
 
 class CrowUdpGate:
