@@ -91,8 +91,9 @@ def test_the_dead_come_back_as_themselves() -> None:
 
 def test_waiting_for_what_cannot_be_ends() -> None:
     world = MeshWorld(1, topology=LINE)
-    with pytest.raises(UnreachableError, match="not settled"):
-        world.converge(0.1)
+    world.members[1].freeze()
+    with pytest.raises(UnreachableError, match="0 of 1 links"):
+        world.converge(1.0)
 
 
 def test_a_seed_gives_the_same_log_in_every_process() -> None:
