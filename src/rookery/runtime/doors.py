@@ -16,7 +16,6 @@ from rookery.link.channels.sock import Address, Protocol
 from rookery.mesh.proxy.opening import net
 from rookery.runtime.control_doors import HeldDoors, Wanted
 from rookery.runtime.control_lines import DoorWanted
-from rookery.runtime.proxy.connect_door import connect_door
 from rookery.runtime.proxy.connector import AUTO, Connector
 from rookery.runtime.proxy.door import Door
 from rookery.runtime.proxy.forward import (
@@ -67,6 +66,9 @@ class Doors:
                     connector, exit_, host=host, port=port, credentials=door.credentials
                 )
             case DoorKind.HTTP:
+                # Most nodes never have one, and it takes memory.
+                from rookery.runtime.proxy.connect_door import connect_door
+
                 return await connect_door(
                     connector, exit_, host=host, port=port, credentials=door.credentials
                 )
