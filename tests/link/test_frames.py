@@ -11,7 +11,7 @@ Frame = tuple[str, str, bytes, bytes]
 
 
 def reader(seen: list[Frame]) -> FrameReader:
-    def read(link: Link, path: Path, head: bytes, body: memoryview, now: float) -> None:
+    def read(link: Link, path: Path, head: bytes, body: bytes | memoryview, now: float) -> None:
         seen.append((link.hashname, path.kind, head, bytes(body)))
 
     return read

@@ -112,7 +112,7 @@ class Puppet:
         assert reader is not None
         ours = self.id
 
-        def read(link: Link, path: Path, head: bytes, body: memoryview, now: float) -> None:
+        def read(link: Link, path: Path, head: bytes, body: bytes | memoryview, now: float) -> None:
             if head[0] == FORWARD and Forward.parse(head, bytes(body)).route[-1] != ours:
                 return
             reader(link, path, head, body, now)

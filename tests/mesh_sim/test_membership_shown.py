@@ -20,7 +20,9 @@ class Deaf:
         self._read = node.endpoint.frame_reader
         node.endpoint.frame_reader = self._received
 
-    def _received(self, link: Link, path: Path, head: bytes, body: memoryview, now: float) -> None:
+    def _received(
+        self, link: Link, path: Path, head: bytes, body: bytes | memoryview, now: float
+    ) -> None:
         if head[0] == MEMBER:
             self.shown += 1
             if self.shown <= self._count:

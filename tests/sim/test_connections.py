@@ -31,7 +31,7 @@ class Line:
         return [body for _, body in self.heard]
 
     def reader(self) -> FrameReader:
-        def read(link: Link, path: Path, head: bytes, body: memoryview, now: float) -> None:
+        def read(link: Link, path: Path, head: bytes, body: bytes | memoryview, now: float) -> None:
             self.heard.append((now, bytes(body)))
 
         return read

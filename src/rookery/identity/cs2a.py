@@ -197,7 +197,7 @@ class Session2a:
 
     def seal(self, token: bytes, inner: bytes, prefix: bytes = b"") -> bytes:
         iv = next(self._counter).to_bytes(_IV_SIZE, "big")
-        return b"".join((prefix, iv, self._encrypt(iv, inner, None)))
+        return prefix + iv + self._encrypt(iv, inner, None)
 
     def open(self, token: bytes, part: bytes | memoryview) -> bytes:
         if len(part) < _PART_SIZE_MIN:

@@ -155,7 +155,7 @@ class Session3a:
 
     def seal(self, token: bytes, inner: bytes, prefix: bytes = b"") -> bytes:
         nonce = self._random(_NONCE_SIZE)
-        return b"".join((prefix, nonce, crypto_secretbox(inner, nonce, self._sending)))
+        return prefix + nonce + crypto_secretbox(inner, nonce, self._sending)
 
     def open(self, token: bytes, part: bytes | memoryview) -> bytes:
         if len(part) < _PART_SIZE_MIN:

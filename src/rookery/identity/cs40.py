@@ -26,6 +26,7 @@ from rookery.errors import AuthenticationError, CongestionError, DecodeError
 from rookery.identity import hkdf, x25519
 from rookery.identity.cipher_set import KeyPair, Opened, RandomBytes, routing_token
 from rookery.identity.replay import ReplayWindow
+from rookery.wire.tail import tail
 
 CSID = 0x40
 KEY_SIZE = 64
@@ -226,7 +227,7 @@ class Session40:
         if encrypt is None:
             encrypt = self._encrypt = self._sending().encrypt
         sealed = encrypt(_COUNTER_PADDING + counter, inner, token)
-        return b"".join((prefix, counter, sealed))
+        return prefix + counter + sealed
 
     def open(self, token: bytes, part: bytes | memoryview) -> bytes:
         if len(part) < _PART_SIZE_MIN:
@@ -239,7 +240,7 @@ class Session40:
         if decrypt is None:
             decrypt = self._decrypt = self._receiving().decrypt
         try:
-            inner = decrypt(_COUNTER_PADDING + head, memoryview(part)[_COUNTER_SIZE:], token)
+            inner = decrypt(_COUNTER_PADDING + head, tail(part, _COUNTER_SIZE), token)
         except InvalidTag as error:
             raise AuthenticationError("a channel packet of another session, or damaged") from error
         self._window.accept(counter)

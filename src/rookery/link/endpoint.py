@@ -32,7 +32,9 @@ from rookery.link.timers import Timers
 from rookery.wire.lob import Packet
 from rookery.wire.path import NetPath, Path, PeerPath, RoutePath
 
-FrameReader = Callable[[Link, Path, bytes, memoryview, float], None]  # link, path, head, body, now
+FrameReader = Callable[
+    [Link, Path, bytes, bytes | memoryview, float], None
+]  # link, path, head, body, now
 
 ChannelPolicy = Callable[[str, str], bool]  # (hashname, channel type) -> may it open one
 
@@ -322,7 +324,7 @@ class Endpoint:
         return not (self.streams_first and isinstance(path, NetPath) and path.is_datagram)
 
     def frame_received(
-        self, link: Link, path: Path, head: bytes, body: memoryview, now: float
+        self, link: Link, path: Path, head: bytes, body: bytes | memoryview, now: float
     ) -> None:
         if self.frame_reader is None:
             raise ProtocolError("nobody reads frames here")

@@ -29,6 +29,7 @@ from rookery.identity.cipher_set import (
 )
 from rookery.link.handshake import Handshake
 from rookery.wire.lob import Packet
+from rookery.wire.tail import tail
 
 _CHANNEL_HEAD = b"\x00\x00"
 
@@ -143,7 +144,7 @@ class Exchange:
         """The inner packet of a channel packet whose token is ours."""
         if self.session is None:
             raise ProtocolError("channel packet before the handshake")
-        return self._open(self.token, memoryview(body)[TOKEN_SIZE:])
+        return self._open(self.token, tail(body, TOKEN_SIZE))
 
     def _adopt(self, at: int) -> None:
         self.at = at

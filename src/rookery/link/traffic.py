@@ -22,6 +22,7 @@ from rookery.link.reliable import Message
 from rookery.link.site import Site
 from rookery.wire.lob import JSON_SIZE_MIN, JsonObject
 from rookery.wire.path import Path
+from rookery.wire.tail import tail
 
 if TYPE_CHECKING:
     from rookery.link.link import Link
@@ -71,7 +72,7 @@ class Traffic:
         size = int.from_bytes(inner[:_LENGTH_SIZE], "big")
         body_at = _LENGTH_SIZE + size
         if 0 < size < JSON_SIZE_MIN and body_at <= len(inner):
-            head, rest = inner[_LENGTH_SIZE:body_at], memoryview(inner)[body_at:]
+            head, rest = inner[_LENGTH_SIZE:body_at], tail(inner, body_at)
             self._site.frame_received(self._link, path, head, rest, now)
             return
         if not JSON_SIZE_MIN <= size <= HEAD_SIZE_MAX or body_at > len(inner):

@@ -230,7 +230,7 @@ class Node:
     # --- what arrives ---
 
     def frame_received(
-        self, link: Link, path: Path, head: bytes, body: memoryview, now: float
+        self, link: Link, path: Path, head: bytes, body: bytes | memoryview, now: float
     ) -> None:
         """Take one frame; whatever is wrong with it is counted by whose doing it is."""
         try:
@@ -239,7 +239,7 @@ class Node:
             self._refuse(error.culprit or link.hashname, str(error))
 
     def _take_frame(
-        self, link: Link, path: Path, head: bytes, view: memoryview, now: float
+        self, link: Link, path: Path, head: bytes, view: bytes | memoryview, now: float
     ) -> None:
         frame_type = head[0]
         if frame_type == TUNNEL:  # large ones are not copied again

@@ -100,7 +100,7 @@ class MeshNode(Node):
                 self.core.handle(event, now)
 
     def _frame_received(
-        self, link: Link, path: Path, head: bytes, body: memoryview, now: float
+        self, link: Link, path: Path, head: bytes, body: bytes | memoryview, now: float
     ) -> None:
         if head[0] == FORWARD:
             neighbour = self.core.neighbourhood.get(link.hashname)
