@@ -17,7 +17,7 @@ LOCKS = sorted((ROOT / "requirements").glob("*.lock"))
 REQUIREMENTS = [
     *(f"T{number}" for number in range(1, 8)),
     *(f"C{number}" for number in range(1, 9)),
-    *(f"M{number}" for number in (1, 2, 3, 7, 8, 9, 10, 11)),
+    *(f"M{number}" for number in range(1, 12)),
     *(f"Q{number}" for number in range(1, 8)),
 ]
 
