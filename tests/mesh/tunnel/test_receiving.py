@@ -31,6 +31,21 @@ def test_overlapping_pieces_in_any_order_become_the_stream(data: st.DataObject) 
     assert half.read(1) == b""
 
 
+@pytest.mark.parametrize("offset", [0, 10])
+def test_a_small_part_of_a_large_packet_does_not_keep_the_packet(offset: int) -> None:
+    """A peer could otherwise have us hold many times what its credit allows."""
+    half, packet = ReceiveHalf(), bytearray(245_760)
+    half.accept(offset, memoryview(packet)[:60_000], fin=False)
+    packet.clear()  # which is not possible while anybody has a view of it
+
+
+def test_most_of_a_packet_is_kept_as_it_is() -> None:
+    half, packet = ReceiveHalf(), bytearray(245_760)
+    half.accept(0, memoryview(packet)[36:], fin=False)
+    with pytest.raises(BufferError):
+        packet.clear()
+
+
 def test_what_came_twice_is_counted() -> None:
     half = ReceiveHalf()
     half.accept(0, b"abcd", fin=False)

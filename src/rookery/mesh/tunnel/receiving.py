@@ -7,7 +7,6 @@ from rookery.errors import ProtocolError
 
 _GATHER_BELOW = 512  # smaller pieces share a chunk
 _GATHER_MAX = 16384
-_COPY_BELOW = 32768  # a smaller view would keep a packet in memory that is much larger
 
 Chunk = bytes | bytearray | memoryview
 
@@ -177,6 +176,11 @@ class ReceiveHalf:
 def _kept(data: bytes | bytearray | memoryview) -> Chunk:
     if len(data) < _GATHER_BELOW:
         return bytearray(data)
-    if len(data) < _COPY_BELOW and isinstance(data, memoryview):
-        return bytes(data)
+    if isinstance(data, memoryview) and 2 * len(data) < _whole_size(data):
+        return bytes(data)  # a view would keep a packet in memory that is much larger
     return data
+
+
+def _whole_size(view: memoryview) -> int:
+    whole = view.obj
+    return len(whole) if isinstance(whole, bytes | bytearray) else 0
