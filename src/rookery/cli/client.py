@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path
 
-from rookery.cli.exits import advice
+from rookery.cli.exits import BIND_ADVICE, advice
 from rookery.cli.keys import csid_list, load_identity
 from rookery.cli.options import Dialling
 from rookery.cli.target import parse_target
@@ -29,8 +29,6 @@ from rookery.wire.uri import LinkAddress
 ANY_IPV4 = "0.0.0.0"  # noqa: S104  only for dialling out to an address that is not loopback
 ANY_IPV6 = "::"
 LOOPBACK_IPV6 = "::1"
-
-BIND_ADVICE = "choose another address, or port 0 for a free one"
 
 
 @asynccontextmanager

@@ -5,10 +5,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from rookery.cli.client import BIND_ADVICE
 from rookery.cli.crow_options import BROKER_PORT, LISTENING, LOOPBACK, Listening
 from rookery.cli.crow_site import listen
-from rookery.cli.exits import OK, advice
+from rookery.cli.exits import BIND_ADVICE, OK, advice
 from rookery.cli.life import run_service, until_stopped
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_fields, print_json

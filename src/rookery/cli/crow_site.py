@@ -8,9 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from rookery.cli.client import BIND_ADVICE
 from rookery.cli.crow_options import Leaving, Listening
-from rookery.cli.exits import advice
+from rookery.cli.exits import BIND_ADVICE, advice
 from rookery.errors import UsageError
 from rookery.runtime.crow import serial_gate, tcp_gate, udp_gate
 from rookery.runtime.crow.gate import LOOPBACK, CrowGate

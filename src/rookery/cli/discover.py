@@ -9,8 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from rookery.cli.client import BIND_ADVICE
-from rookery.cli.exits import OK, advice
+from rookery.cli.exits import BIND_ADVICE, OK, advice
 from rookery.cli.keys import csid_list, load_identity
 from rookery.cli.life import run_service
 from rookery.cli.options import OUTPUT, Output

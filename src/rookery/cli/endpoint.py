@@ -10,8 +10,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from rookery.cli.accepting import Accept, Known, Via, accept, trust_routers
-from rookery.cli.client import BIND_ADVICE
-from rookery.cli.exits import OK, advice
+from rookery.cli.exits import BIND_ADVICE, OK, advice
 from rookery.cli.keys import load_identity
 from rookery.cli.life import run_service, until_stopped
 from rookery.cli.options import OUTPUT, Output

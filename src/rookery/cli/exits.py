@@ -24,6 +24,8 @@ STALE = 5
 INTERRUPTED = 130
 BROKEN_PIPE = 141  # what a shell reports of a program that SIGPIPE ended
 
+BIND_ADVICE = "choose another address, or port 0 for a free one"
+
 
 def exit_code(error: RookeryError) -> int:
     match error:

@@ -11,8 +11,7 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from rookery.cli.client import BIND_ADVICE
-from rookery.cli.exits import OK, advice
+from rookery.cli.exits import BIND_ADVICE, OK, advice
 from rookery.cli.keys import load_identity
 from rookery.cli.life import run_service, until_stopped
 from rookery.cli.options import OUTPUT, Output

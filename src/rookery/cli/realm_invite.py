@@ -10,8 +10,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from rookery.cli.accepting import accept
-from rookery.cli.client import BIND_ADVICE, client_mesh
-from rookery.cli.exits import OK, STALE, advice, complain
+from rookery.cli.client import client_mesh
+from rookery.cli.exits import BIND_ADVICE, OK, STALE, advice, complain
 from rookery.cli.life import run_verb
 from rookery.cli.options import DIALLING, OUTPUT, Dialling, Output
 from rookery.cli.realm_options import (

@@ -5,8 +5,8 @@ from typing import Annotated, NoReturn
 
 from cyclopts import Parameter
 
-from rookery.cli.client import BIND_ADVICE, dialled
-from rookery.cli.exits import advice, complain
+from rookery.cli.client import dialled
+from rookery.cli.exits import BIND_ADVICE, advice, complain
 from rookery.cli.life import run_service
 from rookery.cli.options import DIALLING, OUTPUT, Dialling, Output, Target
 from rookery.cli.screen import print_json

@@ -19,7 +19,6 @@ from rookery.identity.identity import Identity
 from rookery.link.admission import AdmissionLimits
 from rookery.link.announcement import announcements
 from rookery.link.channel import Channel as ChannelCore
-from rookery.link.channels.sock import TYPE as SOCK
 from rookery.link.endpoint import Endpoint
 from rookery.link.events import (
     ChannelChanged,
@@ -37,8 +36,6 @@ from rookery.link.link import Link as LinkCore
 from rookery.link.link import LinkState
 from rookery.link.stranger import Stranger
 from rookery.runtime.channel import Channel
-from rookery.runtime.channels.chat import Chats
-from rookery.runtime.channels.sock import Sock
 from rookery.runtime.discovery import Discovery
 from rookery.runtime.gates.gate import Gate
 from rookery.runtime.gates.udp_gate import UdpGate
@@ -83,11 +80,7 @@ class Mesh(MeshChannels):
         self._channels: dict[ChannelCore, Channel] = {}
         self._services = Services()
         self._discovery = Discovery(self)
-        self.sock = Sock()
-        self.serve(SOCK, self.sock.handle)  # brings the connections of our own `bind`s
-        self.chats = Chats(self.hashname, self._link_named)
-        self.serve("profile", self.chats.handle_profile)
-        self.serve("chat", self.chats.handle_chat)
+        super().__init__()
         self._pump = Pump(self._core, self._carry_out, clock)
         self._is_closed = False
 
@@ -217,7 +210,7 @@ class Mesh(MeshChannels):
         """Tell the peers, end every task and close every socket."""
         if self._is_closed:
             return
-        await self.chats.close()
+        await self._close_chats()
         for link in list(self._links.values()):
             self.forget(link)
         self._is_closed = True
@@ -274,7 +267,7 @@ class Mesh(MeshChannels):
 
     def _rose(self, link: Link) -> None:
         link.changed(LinkState.UP)
-        self.chats.linked(link.hashname)
+        self._resume_chats(link)
         if self.keeper is not None:
             self._services.spawn(self.announce_boxes(link))
 
@@ -337,6 +330,6 @@ class Mesh(MeshChannels):
         self._core.link(core.hashname, {}, paths, self._now())
         self._pump.soon()
 
-    async def _link_named(self, hashname: str) -> Link:
+    async def link_named(self, hashname: str) -> Link:
         """A link that is up, for services that know somebody only by name."""
         return await self.link(hashname).up()

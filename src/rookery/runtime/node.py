@@ -18,22 +18,14 @@ import msgspec
 
 from rookery.errors import RemoteError, UnreachableError, UsageError
 from rookery.identity.identity import Identity
-from rookery.link.channels.sock import TYPE as SOCK
 from rookery.link.events import Event
-from rookery.mesh.bench import SERVICE as BENCH
-from rookery.mesh.bench import WayFigures
 from rookery.mesh.echo import TIMEOUT_S, Echoed, EchoFailed, EchoLost, Outcome
 from rookery.mesh.files.folder import FolderRules
-from rookery.mesh.files.request import SERVICE as FILES
 from rookery.mesh.node import Node
 from rookery.mesh.node_settings import NodeSettings
 from rookery.mesh.post import DatagramArrived
-from rookery.mesh.proxy.opening import SERVICE as PROXY
 from rookery.mesh.proxy.rules import ProxyRules
-from rookery.runtime.bench.service import BenchService
-from rookery.runtime.bench.ways import way_figures
 from rookery.runtime.create import parse_address
-from rookery.runtime.files.service import FileService
 from rookery.runtime.gates.address import has_address
 from rookery.runtime.gates.gate import Receiver
 from rookery.runtime.gates.tcp_gate import TcpGate
@@ -41,13 +33,13 @@ from rookery.runtime.gates.udp_gate import UdpGate
 from rookery.runtime.join import JoinDesk, JoinLog, serve_joins
 from rookery.runtime.link import Link
 from rookery.runtime.mesh import Mesh
+from rookery.runtime.node_services import NodeServices
 from rookery.runtime.outbox.mesh_outbox import mesh_outbox
 from rookery.runtime.proxy.devices import Devices
-from rookery.runtime.proxy.proxy import Proxy, exits_of
 from rookery.runtime.realm_store import RealmStore
 from rookery.runtime.resolve import checked_hashname
 from rookery.runtime.tunnel_stream import TunnelStream
-from rookery.runtime.tunnels import TunnelHandler, Tunnels
+from rookery.runtime.tunnels import TunnelHandler
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.echo import REQUEST_SIZE_MIN
 from rookery.wire.forward import HOP_LIMIT_MAX
@@ -84,7 +76,7 @@ class RouteGate:
         pass
 
 
-class MeshNode:
+class MeshNode(NodeServices):
     """One member; made by `mesh_node`."""
 
     def __init__(
@@ -99,24 +91,22 @@ class MeshNode:
         is_benched: bool = True,
         outbox_path: FilePath | None = None,
     ) -> None:
+        super().__init__(
+            core,
+            mesh.stir,
+            mesh.now,
+            rules=rules,
+            devices=devices,
+            folders=folders,
+            is_benched=is_benched,
+        )
         self.mesh = mesh
-        self.core = core
         self.store = store
         self.started_s = time.time()
         self.on_datagram: OnDatagram | None = None
         self.joins: JoinDesk | None = None  # where somebody signs for the realm
-        self.tunnels = Tunnels(core, mesh.stir, mesh.now)
-        exits = exits_of(core, mesh.now)
-        self.proxy = Proxy(self.tunnels.open, exits, rules=rules, devices=devices)
-        # Also without rules: who asks in vain hears why, and listeners at exits answer through it.
-        self.tunnels.serve(PROXY, self.proxy.handle)
-        self.files = FileService(folders)
-        self.tunnels.serve(FILES, self.files.handle)  # likewise
-        self.bench = BenchService(self.way_figures, is_on=is_benched)
-        self.tunnels.serve(BENCH, self.bench.handle)
         self.outbox = mesh_outbox(mesh.hashname, self.tunnels, outbox_path)
-        mesh.sock = self.proxy.sock
-        mesh.serve(SOCK, self.proxy.sock.handle)
+        mesh.make_sock = lambda: self.proxy.sock
         self._asked: dict[bytes, asyncio.Future[Outcome]] = {}
         self._remembered_at = mesh.now()
 
@@ -140,10 +130,6 @@ class MeshNode:
     def serve(self, service: str, handler: TunnelHandler) -> None:
         """Have `handler(stream)` run for every stream that a member opens to this service."""
         self.tunnels.serve(service, handler)
-
-    def way_figures(self, hashname: str) -> tuple[WayFigures, ...]:
-        """What went which way to a member since the tunnel with it began."""
-        return way_figures(self.tunnels.explain(hashname))
 
     def send_datagram(
         self,
@@ -238,7 +224,7 @@ class MeshNode:
         while True:
             self.mesh.core.set_clock(time.time(), self.mesh.now())
             self._read_folder()
-            self.core.publisher.services = self.proxy.services()  # serial lines come and go
+            self.core.publisher.services = self.offered()
             self.outbox.set_peers(
                 member.hashname for member in self.core.membership.members.values()
             )

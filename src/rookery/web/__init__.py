@@ -1,0 +1,1 @@
+"""The hub over HTTP: accounts, devices, connecting, the JSON API and its pages."""
