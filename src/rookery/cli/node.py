@@ -27,8 +27,8 @@ from rookery.mesh.proxy.rules import ProxyRules
 from rookery.runtime.control import FILE_NAME, Control
 from rookery.runtime.control_streams import StreamKeeper
 from rookery.runtime.create import LOOPBACK, parse_address
-from rookery.runtime.doors import Doors
 from rookery.runtime.node import mesh_node
+from rookery.runtime.node_doors import NodeDoors
 from rookery.runtime.node_view import NodeView
 from rookery.runtime.outbox.queues import Queues
 from rookery.runtime.proxy.devices import Devices
@@ -192,7 +192,7 @@ def node(
             with advice(BIND_ADVICE):
                 mesh = await stack.enter_async_context(running)
             view = NodeView(mesh)
-            socket, doors = watching.control or identity / FILE_NAME, Doors(mesh.proxy.connector)
+            socket, doors = watching.control or identity / FILE_NAME, NodeDoors(mesh)
             streams = StreamKeeper(mesh.open, mesh.way_figures)
             queues = Queues(mesh.outbox, view.who)
             control = await Control.bind(view, socket, doors, streams, queues)

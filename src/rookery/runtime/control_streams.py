@@ -10,15 +10,17 @@ The program's files stay with the program: the node carries bytes, as it does fo
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from rookery.errors import CongestionError
 from rookery.runtime.bench.report import BenchProgress, BenchReport
-from rookery.runtime.bench.run import BenchRun
-from rookery.runtime.bench.service import Figures
 from rookery.runtime.local_stream import LocalStream
 from rookery.runtime.proxy.byte_stream import ByteStream, Open
 from rookery.runtime.proxy.splice import splice
 from rookery.runtime.who import Who
+
+if TYPE_CHECKING:
+    from rookery.runtime.bench.service import Figures
 
 STREAMS_MAX = 64
 TELL_S = 0.5  # how often a bench says how far it got
@@ -27,7 +29,7 @@ TELL_S = 0.5  # how often a bench says how far it got
 class StreamKeeper:
     """Opens streams of one node for programs of its machine."""
 
-    def __init__(self, open_stream: Open, figures: Figures) -> None:
+    def __init__(self, open_stream: Open, figures: "Figures") -> None:
         self._open = open_stream
         self._figures = figures
         self._count = 0
@@ -54,6 +56,8 @@ class StreamKeeper:
         self, to: Who, seconds: float, size: int
     ) -> AsyncGenerator[BenchProgress | BenchReport]:
         """How far it got, now and then, and the report."""
+        from rookery.runtime.bench.run import BenchRun  # takes memory, and is rarely asked for
+
         bench = BenchRun(self._open, self._figures, to)
         running = asyncio.get_running_loop().create_task(bench.run(seconds, size))
         try:

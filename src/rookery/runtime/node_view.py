@@ -5,8 +5,6 @@ import time
 from collections.abc import AsyncIterator, Iterator
 
 from rookery.mesh.beats import Condition
-from rookery.runtime.netcheck import netcheck
-from rookery.runtime.network_view import net_facts
 from rookery.runtime.node import MeshNode
 from rookery.runtime.peer_log import PeerLog
 from rookery.runtime.peer_view import absent_peer, linked_peer, noted
@@ -146,4 +144,7 @@ class NodeView:
         return self._routes.explain(hashname)
 
     def netcheck(self) -> tuple[NetCheckItem, ...]:
+        from rookery.runtime.netcheck import netcheck  # takes memory, and is rarely asked for
+        from rookery.runtime.network_view import net_facts
+
         return netcheck(net_facts(self._node, tuple(self.peers())))

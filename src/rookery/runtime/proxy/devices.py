@@ -5,11 +5,14 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from rookery.errors import UsageError
 from rookery.mesh.proxy.fault import Fault
 from rookery.mesh.proxy.opening import Serial, is_name
-from rookery.runtime.proxy.serial_stream import SerialStream
+
+if TYPE_CHECKING:
+    from rookery.runtime.proxy.serial_stream import SerialStream
 
 BY_ID = "/dev/serial/by-id"
 PLUGGED_MAX = 256
@@ -36,15 +39,17 @@ class Devices:
             found = set()
         return tuple(sorted(named | found)[:PLUGGED_MAX])
 
-    def open(self, line: Serial) -> SerialStream:
+    def open(self, line: Serial) -> "SerialStream":
         """LocalError with a fault when it is not here, held by another, or will not open."""
         assert is_name(line.name)
         path = self._named.get(line.name, str(self._folder / line.name))
         return open_path(path, line)
 
 
-def open_path(path: str, line: Serial) -> SerialStream:
+def open_path(path: str, line: Serial) -> "SerialStream":
     """The same for whoever knows where it is."""
+    from rookery.runtime.proxy.serial_stream import SerialStream  # few nodes have lines
+
     try:
         return SerialStream.open(path, line)
     except (FileNotFoundError, NotADirectoryError) as error:
