@@ -1,0 +1,61 @@
+"""How a hub is set up: one frozen value, read once at the edge."""
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+REPORT_INTERVAL_S = 20.0
+RENEWAL_S = 86_400
+
+Policy = Literal["open", "claim"]
+
+
+class DoorLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """Bounds of the TCP listener."""
+
+    connections_max: int = 4096
+    address_connections_max: int = 64
+    authenticate_s: float = 10.0  # from the first byte to a proved identity
+    idle_s: float = 60.0  # without a word while nothing is going on
+    received_bytes_max: int = 1 << 16  # over one connection: a router has little to say
+
+
+class ReportLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """Bounds of the UDP listener."""
+
+    waiting_batches_max: int = 64  # read, but not decided; what comes on top is shed
+    undurable_batches_max: int = 256  # decided, but not on disk
+
+
+class SpoolLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of what was reported is kept for the lake."""
+
+    segment_bytes: int = 64 << 20
+    bytes_max: int = 4 << 30
+    keep_bytes: int = 2 << 30  # what is beyond is trimmed, oldest first
+
+
+class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a hub may be told; the folder is the only thing it must be told."""
+
+    data: Path  # keys, database, snapshot and spool live below it
+    udp: str = "127.0.0.1:0"
+    tcp: str = "127.0.0.1:0"
+    database: str = ""  # URL; empty: an SQLite file in the data folder
+    hot: str = "ram:"
+    advertise: str = ""  # IP that leads here from outside, where it is not the one listened on
+    policy: Policy = "open"
+    renewal_s: int = RENEWAL_S
+    is_legacy_plain: bool = False  # take reports that carry the secret itself
+    silent_after_s: float = 3 * REPORT_INTERVAL_S
+    flush_s: float = 10.0  # between writes of what changed to the database
+    snapshot_s: float = 60.0
+    wish_s: float = 60.0  # how long a wish is kept before the client is told that it failed
+    door: DoorLimits = DoorLimits()
+    reports: ReportLimits = ReportLimits()
+    spool: SpoolLimits = SpoolLimits()
+
+    @property
+    def database_url(self) -> str:
+        return self.database or f"sqlite:///{self.data / 'hub.sqlite'}"
