@@ -1,0 +1,221 @@
+"""JSON-RPC 2.0 messages: what one may look like, and how far it may go.
+
+    {"jsonrpc":"2.0","method":"net.ping","params":{"host":"::1"},"id":1}     a call
+    {"jsonrpc":"2.0","method":"log.line","params":["hello"]}                a notification
+    {"jsonrpc":"2.0","result":12.5,"id":1}                                  an answer
+    {"jsonrpc":"2.0","error":{"code":-32601,"message":"…"},"id":1}          an answer as well
+    [ … ]                                                                   a batch of them
+
+Parameters, results and ids stay the bytes they were, so that whoever passes them on changes
+nothing in them.
+"""
+
+import re
+from typing import Self
+
+import msgspec
+
+from rookery.errors import RookeryError
+
+MESSAGE_SIZE_MAX = 1 << 20
+BATCH_MAX = 100
+DEPTH_MAX = 64
+METHOD_SIZE_MAX = 256  # characters
+ID_SIZE_MAX = 1024  # as JSON; a client's id is kept while its call is open
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+TIMED_OUT = -32000  # the router did not answer in time
+ROUTER_LOST = -32001  # its connection broke, and with it the call
+BUSY = -32002  # too many open calls, or too much waits to be sent
+TOO_LARGE = -32003  # the answer does not fit a message
+DENIED = -32004  # a rule of the device forbids it
+FAILED = -32005  # the method was carried out and says why it could not
+
+MESSAGES = {
+    PARSE_ERROR: "Parse error",
+    INVALID_REQUEST: "Invalid Request",
+    METHOD_NOT_FOUND: "Method not found",
+    INVALID_PARAMS: "Invalid params",
+    INTERNAL_ERROR: "Internal error",
+    TIMED_OUT: "Timed out",
+    ROUTER_LOST: "Router lost",
+    BUSY: "Busy",
+    TOO_LARGE: "Answer too large",
+    DENIED: "Denied",
+    FAILED: "Failed",
+}
+
+NULL = b"null"
+
+_encode = msgspec.json.Encoder().encode
+_decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_list = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_decode_raw = msgspec.json.Decoder(msgspec.Raw).decode
+_decode_text = msgspec.json.Decoder(str).decode
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"')
+_ONE_KIND = bytes.maketrans(b"{}", b"[]")
+_NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError)
+_TOO_DEEP = f"nested more than {DEPTH_MAX} deep"
+
+
+class RpcError(RookeryError):
+    """An error object: raise it in a method to answer with it; a client raises what it was told."""
+
+    def __init__(self, code: int, message: str = "", data: object = msgspec.UNSET) -> None:
+        self.code = code
+        self.message = message or MESSAGES.get(code, "Server error")
+        self.data = data
+        super().__init__(f"{self.message} ({code})")
+
+
+class ErrorObject(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An error as an answer carries it."""
+
+    code: int
+    message: str
+    data: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+    @classmethod
+    def parse(cls, error: bytes) -> Self:
+        """Read what another side made of it; RpcError when it is no error object."""
+        try:
+            return msgspec.json.decode(error, type=cls)
+        except _UNDECODABLE as undecodable:
+            raise RpcError(INVALID_REQUEST) from undecodable
+
+
+class Call(msgspec.Struct, frozen=True):
+    method: str
+    params: bytes | None = None  # JSON of an array or an object
+    id: bytes | None = None  # JSON as well; None makes it a notification
+
+
+class Answer(msgspec.Struct, frozen=True):
+    id: bytes
+    result: bytes | None = None  # JSON; exactly one of the two is there
+    error: bytes | None = None
+
+
+class Invalid(msgspec.Struct, frozen=True):
+    """Neither; the id is null where none could be made out."""
+
+    id: bytes = NULL
+
+
+Item = Call | Answer | Invalid
+
+
+class Message(msgspec.Struct, frozen=True):
+    items: tuple[Item, ...]
+    is_batch: bool = False
+
+
+def parse(data: bytes) -> Message:
+    """Read a message; RpcError where it must be answered by one error with the id null."""
+    if len(data) > MESSAGE_SIZE_MAX:
+        raise RpcError(INVALID_REQUEST, data=f"more than {MESSAGE_SIZE_MAX} bytes")
+    try:
+        data.decode()  # values that are only skipped are not looked at so closely
+        is_batch = data.lstrip(b" \t\r\n")[:1] == b"["
+        items = _decode_list(data) if is_batch else [_decode_raw(data)]
+    except RecursionError as error:
+        raise RpcError(INVALID_REQUEST, data=_TOO_DEEP) from error
+    except _UNDECODABLE as undecodable:
+        raise RpcError(PARSE_ERROR) from undecodable
+    if not items:
+        raise RpcError(INVALID_REQUEST)
+    if len(items) > BATCH_MAX:
+        raise RpcError(INVALID_REQUEST, data=f"more than {BATCH_MAX} in a batch")
+    if not _is_shallow(data):
+        raise RpcError(INVALID_REQUEST, data=_TOO_DEEP)
+    return Message(tuple(map(_item, items)), is_batch)
+
+
+def call(method: str, params: object = msgspec.UNSET, id: int | str | None = None) -> bytes:  # noqa: A002
+    """A message with one call, or with a notification when there is no id."""
+    fields: dict[str, object] = {"jsonrpc": "2.0", "method": method}
+    if params is not msgspec.UNSET:
+        fields["params"] = params
+    if id is not None:
+        fields["id"] = id
+    return _encode(fields)
+
+
+def passed_on(call: Call, id: bytes | None) -> bytes:  # noqa: A002
+    """The same call under another id."""
+    fields: dict[str, object] = {"jsonrpc": "2.0", "method": call.method}
+    if call.params is not None:
+        fields["params"] = msgspec.Raw(call.params)
+    if id is not None:
+        fields["id"] = msgspec.Raw(id)
+    return _encode(fields)
+
+
+def answer(id: bytes, result: bytes) -> bytes:  # noqa: A002
+    return b'{"jsonrpc":"2.0","result":%b,"id":%b}' % (result, id)
+
+
+def failure(id: bytes, error: RpcError) -> bytes:  # noqa: A002
+    fields: dict[str, object] = {"code": error.code, "message": error.message}
+    if error.data is not msgspec.UNSET:
+        fields["data"] = error.data
+    return failure_as_told(id, _encode(fields))
+
+
+def failure_as_told(id: bytes, error: bytes) -> bytes:  # noqa: A002
+    """With an error object that somebody else has made."""
+    return b'{"jsonrpc":"2.0","error":%b,"id":%b}' % (error, id)
+
+
+def batch(answers: list[bytes]) -> bytes:
+    return b"[%b]" % b",".join(answers)
+
+
+def _item(raw: msgspec.Raw) -> Item:
+    try:
+        fields = {name: bytes(value) for name, value in _decode_object(raw).items()}
+    except msgspec.ValidationError:
+        return Invalid()
+    id = fields.get("id")  # noqa: A001
+    is_id = id is not None and len(id) <= ID_SIZE_MAX and id[0] not in b"{[tf"
+    invalid = Invalid(id if id is not None and is_id else NULL)
+    if _text(fields.get("jsonrpc")) != "2.0" or (id is not None and not is_id):
+        return invalid
+    if "method" in fields:
+        return _call(fields, id) or invalid
+    result, error = fields.get("result"), fields.get("error")
+    if id is None or (result is None) == (error is None):
+        return invalid
+    return Answer(id, result, error)
+
+
+def _call(fields: dict[str, bytes], id: bytes | None) -> Call | None:  # noqa: A002
+    method, params = _text(fields["method"]), fields.get("params")
+    if method is None or len(method) > METHOD_SIZE_MAX:
+        return None
+    if params is not None and params[0] not in b"[{":
+        return None
+    return Call(method, params, id)
+
+
+def _text(value: bytes | None) -> str | None:
+    if value is None or value[0] not in b'"':
+        return None
+    return _decode_text(value)
+
+
+def _is_shallow(data: bytes) -> bool:
+    """Of valid JSON: each round takes away what has nothing inside."""
+    if data.count(b"[") + data.count(b"{") <= DEPTH_MAX:
+        return True
+    brackets = _STRING.sub(b"", data).translate(_ONE_KIND, _NO_BRACKETS)
+    for _ in range(DEPTH_MAX):
+        brackets = brackets.replace(b"[]", b"")
+        if not brackets:
+            return True
+    return False
