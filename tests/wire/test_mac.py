@@ -33,7 +33,7 @@ def test_every_usual_form_means_the_same(text: str) -> None:
         "00:00:00:00:00:00",
         "ff:ff:ff:ff:ff:ff",
         "01:00:5e:00:00:01",
-        "02:fc:00:00:00:0١",
+        "02:fc:00:00:00:0\u0661",
     ],
 )
 def test_what_is_no_devices_mac_is_refused(text: str) -> None:
