@@ -1,0 +1,203 @@
+"""What hub, servers, routers and clients say to each other inside a sealed stream.
+
+    | tag | length | msgpack map of the fields below |
+    |  2  |   2    |             length              |
+
+    hub → router     DIRECT (1026)                      router → hub     ASK (3074)
+    hub → server     RESERVE (1029), RELEASE (1030)     router → server  ARRIVE (3076)
+    server → hub     RESERVED, REFUSED, ARRIVED, ABANDONED (2050 to 2053)
+    server → router, client  WELCOME (2054)             client → server  ATTEND (3077)
+    anybody          ERROR (1), after which the sender closes
+
+Keys of the maps are the names of the fields; unknown keys are ignored, so fields may be added.
+JSON-RPC travels in RPC and RPC_PART beside these.
+"""
+
+from enum import IntEnum
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from rookery.errors import DecodeError
+from rookery.wire import fleet_tags as tags
+from rookery.wire.mac import MAC_SIZE
+from rookery.wire.tlv import Tlv
+
+SEAT_SIZE_MAX = 32
+TICKET_SIZE_MAX = 64
+TEXT_SIZE_MAX = 512
+SECONDS_MAX = 3600
+
+Hashname = Annotated[str, Meta(min_length=52, max_length=52)]
+Mac = Annotated[bytes, Meta(min_length=MAC_SIZE, max_length=MAC_SIZE)]
+Digest = Annotated[bytes, Meta(min_length=32, max_length=32)]
+Key2a = Annotated[bytes, Meta(min_length=294, max_length=294)]
+Seat = Annotated[str, Meta(min_length=1, max_length=SEAT_SIZE_MAX)]
+Ticket = Annotated[str, Meta(max_length=TICKET_SIZE_MAX)]
+Text = Annotated[str, Meta(max_length=TEXT_SIZE_MAX)]
+WishId = Annotated[int, Meta(ge=0)]  # up to 64 bits, which is what msgpack holds
+Seconds = Annotated[int, Meta(gt=0, le=SECONDS_MAX)]
+
+
+class FaultCode(IntEnum):
+    """Why a connection ends; unknown codes read as they are."""
+
+    PROTOCOL = 1  # against the rules of these pages
+    DENIED = 2  # not allowed to you
+    NO_WISH = 3  # nobody wishes for this router, or no longer: do not come back
+    NO_SEAT = 4  # no such seat, or not with this ticket
+    BUSY = 5  # a bound is reached: come back later
+    CLOSING = 6  # the sender stops its service: come back elsewhere or later
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """The last message before its sender closes."""
+
+    code: int  # a FaultCode, or one of a newer version
+    text: Text
+
+
+class Ask(msgspec.Struct, frozen=True):
+    """Router to hub: you called me, or the server I was sent to failed me; where do I go?"""
+
+    wish: WishId
+
+
+class ServerAddress(msgspec.Struct, frozen=True):
+    """Where a server is, and what it takes to know it for sure."""
+
+    hashname: Hashname
+    tcp: Text  # "ip:port"
+    key2a: Key2a
+    digest40: Digest  # intermediate of its cipher set 40
+
+
+class Direct(msgspec.Struct, frozen=True):
+    """Hub to router: go to that server, and show it this ticket."""
+
+    wish: WishId
+    seat: Seat
+    server: ServerAddress
+    ticket: Ticket
+
+    def __repr__(self) -> str:
+        return f"Direct(wish={self.wish}, seat={self.seat!r}, server={self.server.hashname!r})"
+
+
+class Reserve(msgspec.Struct, frozen=True):
+    """Hub to server: keep a seat for this router and this client."""
+
+    seat: Seat
+    mac: Mac
+    router: Hashname
+    client: Text  # the name of the account
+    router_ticket_hash: Digest
+    client_ticket_hash: Digest
+    seconds: Seconds  # for the router to arrive, and then for the client to attend
+
+
+class Release(msgspec.Struct, frozen=True):
+    """Hub to server: the seat is not needed."""
+
+    seat: Seat
+
+
+class Reserved(msgspec.Struct, frozen=True):
+    """Server to hub: the seat is kept."""
+
+    seat: Seat
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """Server to hub: there is no seat."""
+
+    seat: Seat
+    reason: Text
+
+
+class Arrived(msgspec.Struct, frozen=True):
+    """Server to hub: the announced router sits there, checked."""
+
+    seat: Seat
+
+
+class Abandoned(msgspec.Struct, frozen=True):
+    """Server to hub: the seat is given up before anybody attended."""
+
+    seat: Seat
+    reason: Text
+
+
+class Arrive(msgspec.Struct, frozen=True):
+    """Router to server: I am the one the seat is kept for."""
+
+    seat: Seat
+    ticket: Ticket
+
+    def __repr__(self) -> str:
+        return f"Arrive(seat={self.seat!r})"
+
+
+class Attend(msgspec.Struct, frozen=True):
+    """Client to server: I am the one whose router sits there."""
+
+    seat: Seat
+    ticket: Ticket
+
+    def __repr__(self) -> str:
+        return f"Attend(seat={self.seat!r})"
+
+
+class Welcome(msgspec.Struct, frozen=True):
+    """Server to router or client: the seat is yours; JSON-RPC may follow."""
+
+    seat: Seat
+    mac: Mac
+    router: Hashname
+    ticket: Ticket = ""  # for a client: proves, once, that it may come back
+    seconds: int = 0  # for so long after its connection was lost
+
+    def __repr__(self) -> str:
+        return f"Welcome(seat={self.seat!r}, router={self.router!r})"
+
+
+Message = (
+    Fault | Ask | Direct | Reserve | Release | Reserved | Refused | Arrived | Abandoned
+    | Arrive | Attend | Welcome
+)  # fmt: skip
+
+_TAGS: dict[type[Message], int] = {
+    Fault: tags.ERROR,
+    Ask: tags.ASK,
+    Direct: tags.DIRECT,
+    Reserve: tags.RESERVE,
+    Release: tags.RELEASE,
+    Reserved: tags.RESERVED,
+    Refused: tags.REFUSED,
+    Arrived: tags.ARRIVED,
+    Abandoned: tags.ABANDONED,
+    Arrive: tags.ARRIVE,
+    Attend: tags.ATTEND,
+    Welcome: tags.WELCOME,
+}
+_DECODERS: dict[int, msgspec.msgpack.Decoder[Message]] = {
+    tag: msgspec.msgpack.Decoder(kind) for kind, tag in _TAGS.items()
+}
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def encode(message: Message) -> Tlv:
+    """The TLV to send through a sealed stream."""
+    return Tlv(_TAGS[type(message)], _encode(message))
+
+
+def decode(tlv: Tlv) -> Message:
+    """What a TLV from a sealed stream says, or DecodeError."""
+    decoder = _DECODERS.get(tlv.tag)
+    if decoder is None:
+        raise DecodeError(f"tag {tlv.tag} is not a message of a rendezvous")
+    try:
+        return decoder.decode(tlv.value)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise DecodeError(f"not a message of tag {tlv.tag}: {error}") from error
