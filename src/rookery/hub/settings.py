@@ -16,9 +16,12 @@ class DoorLimits(msgspec.Struct, frozen=True, kw_only=True):
 
     connections_max: int = 4096
     address_connections_max: int = 64
+    address_per_s: float = 20.0  # new connections; many routers may share one NAT
+    address_burst: float = 100.0
     authenticate_s: float = 10.0  # from the first byte to a proved identity
     idle_s: float = 60.0  # without a word while nothing is going on
     received_bytes_max: int = 1 << 16  # over one connection: a router has little to say
+    unsent_bytes_max: int = 1 << 18
 
 
 class ReportLimits(msgspec.Struct, frozen=True, kw_only=True):
