@@ -1,13 +1,16 @@
 """The table of cipher sets. The highest that two endpoints share is the one they use."""
 
 from rookery.errors import UsageError
-from rookery.identity import cs3a, cs40
+from rookery.identity import cs40
 from rookery.identity.cipher_set import CipherSet
 
-DEFAULT_CSIDS = (cs40.CSID, cs3a.CSID)
-RSA_CSID = 0x2A  # by number: few need its module, which takes a megabyte
+# By number: a set's module takes memory, up to a megabyte, and is loaded with the first such key.
+NACL_CSID = 0x3A
+RSA_CSID = 0x2A
 LEGACY_CSID = 0x1A  # by number: its module needs an extra
-KNOWN_CSIDS = (cs40.CSID, cs3a.CSID, RSA_CSID, LEGACY_CSID)
+
+DEFAULT_CSIDS = (cs40.CSID, NACL_CSID)
+KNOWN_CSIDS = (*DEFAULT_CSIDS, RSA_CSID, LEGACY_CSID)
 
 
 def cipher_set(csid: int) -> CipherSet:
@@ -15,8 +18,8 @@ def cipher_set(csid: int) -> CipherSet:
     match csid:
         case cs40.CSID:
             return cs40.CipherSet40()
-        case cs3a.CSID:
-            return cs3a.CipherSet3a()
+        case _ if csid == NACL_CSID:
+            return _nacl()
         case _ if csid == RSA_CSID:
             return _rsa()
         case _ if csid == LEGACY_CSID:
@@ -28,6 +31,12 @@ def cipher_set(csid: int) -> CipherSet:
 def cipher_set_without_aes(csid: int) -> CipherSet:
     """The same on a CPU without AES instructions: asks peers for ChaCha20-Poly1305."""
     return cs40.CipherSet40(cs40.NO_AES) if csid == cs40.CSID else cipher_set(csid)
+
+
+def _nacl() -> CipherSet:
+    from rookery.identity import cs3a
+
+    return cs3a.CipherSet3a()
 
 
 def _rsa() -> CipherSet:
