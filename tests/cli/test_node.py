@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import time
 import urllib.request
 from pathlib import Path
@@ -10,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rookery.cli.main import main
-from rookery.cli.node import parse_costs, parse_devices, parse_folders
+from rookery.cli.node import parse_costs
 from rookery.errors import UsageError
 from tests.cli.program import rookery, running
 from tests.runtime.realms import Home, realm
@@ -97,6 +99,32 @@ def test_an_idle_node_is_small(alice: Home) -> None:
         assert pages * os.sysconf("SC_PAGE_SIZE") < 45 << 20
 
 
+def test_what_an_idle_node_does_not_use_is_not_loaded() -> None:
+    """Each takes memory; they are loaded when somebody first asks for them."""
+    program = "import rookery.cli.node, sys; print(*sys.modules)"
+    loaded = set(subprocess.check_output([sys.executable, "-c", program], text=True).split())
+    assert "rookery.runtime.node" in loaded
+    assert not loaded & {
+        "rookery.identity.cs3a",
+        "rookery.mesh.files.folder",
+        "rookery.mesh.proxy.rules",
+        "rookery.outbox.outbox",
+        "rookery.runtime.bench.service",
+        "rookery.runtime.channels.box",
+        "rookery.runtime.channels.chat",
+        "rookery.runtime.channels.sock",
+        "rookery.runtime.channels.thtp",
+        "rookery.runtime.channels.ws",
+        "rookery.runtime.create",
+        "rookery.runtime.doors",
+        "rookery.runtime.files.service",
+        "rookery.runtime.metrics",
+        "rookery.runtime.netcheck",
+        "rookery.runtime.proxy.proxy",
+        "sqlite3",
+    }
+
+
 @pytest.fixture
 def two(tmp_path: Path) -> list[Home]:
     return realm(tmp_path, "alice", "bob")
@@ -159,35 +187,6 @@ def test_keys_and_realm_must_be_of_one_node(two: list[Home], tmp_path: Path) -> 
     outcome = rookery("node", "--id", alice.keys, "--realm", tmp_path)
     assert outcome.code == 2
     assert "rookery realm init" in outcome.complaint()
-
-
-def test_devices_have_names() -> None:
-    assert parse_devices(["meter=/dev/a=b", "scale=/dev/c"]) == {
-        "meter": "/dev/a=b",
-        "scale": "/dev/c",
-    }
-
-
-@pytest.mark.parametrize("texts", [["meter"], ["=/dev/a"], ["meter="], ["m=/dev/a", "m=/dev/b"]])
-def test_what_is_no_device_is_wrong_usage(texts: list[str]) -> None:
-    with pytest.raises(UsageError):
-        parse_devices(texts)
-
-
-def test_folders_are_where_they_were_when_the_node_began(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "inbox").mkdir()
-    monkeypatch.chdir(tmp_path)
-    rules = parse_folders(["inbox=inbox:rw"])
-    assert rules.directories == {"inbox": str(tmp_path / "inbox")}
-    assert rules.directory("inbox", "anybody", to_write=True) == str(tmp_path / "inbox")
-
-
-@pytest.mark.parametrize("text", ["inbox", "inbox=nowhere", "a b=.", "inbox=.:rw from bob"])
-def test_what_is_no_folder_is_wrong_usage(text: str) -> None:
-    with pytest.raises(UsageError):
-        parse_folders([text])
 
 
 @pytest.mark.parametrize(

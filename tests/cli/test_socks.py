@@ -7,7 +7,7 @@ import pytest
 from rookery.cli.main import main
 from rookery.cli.socks import read_login
 from rookery.errors import UsageError
-from rookery.mesh.proxy.socks import Credentials
+from rookery.mesh.proxy.credentials import Credentials
 
 
 def test_a_login_is_the_first_line_of_a_file(tmp_path: Path) -> None:

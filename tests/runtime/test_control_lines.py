@@ -16,7 +16,7 @@ from rookery.errors import (
     UsageError,
 )
 from rookery.link.channels.sock import Address
-from rookery.mesh.proxy.socks import Credentials
+from rookery.mesh.proxy.credentials import Credentials
 from rookery.runtime.control_lines import (
     Code,
     Do,

@@ -13,7 +13,7 @@ from rookery.errors import UnreachableError, UsageError
 from rookery.identity.identity import Identity
 from rookery.runtime import keystore
 from rookery.runtime.channels.stream import Stream
-from rookery.runtime.create import parse_address
+from rookery.runtime.gates.address import parse_address
 from rookery.wire.path import UrlPath
 
 

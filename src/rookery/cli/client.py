@@ -19,7 +19,8 @@ from rookery.errors import UnreachableError, UsageError
 from rookery.identity.cipher_sets import DEFAULT_CSIDS, KNOWN_CSIDS
 from rookery.identity.identity import Identity
 from rookery.link.stranger import Stranger
-from rookery.runtime.create import LOOPBACK, create, parse_address
+from rookery.runtime.create import create
+from rookery.runtime.gates.address import LOOPBACK, parse_address
 from rookery.runtime.gates.udp_gate import UdpGate
 from rookery.runtime.link import Link
 from rookery.runtime.mesh import Mesh

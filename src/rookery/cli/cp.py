@@ -16,7 +16,7 @@ from rookery.cli.progress import Progress
 from rookery.cli.screen import print_json
 from rookery.errors import DecodeError, UsageError
 from rookery.mesh.files.path import FilePath
-from rookery.mesh.files.request import SERVICE
+from rookery.mesh.services import FILES
 from rookery.runtime.files.copying import Copied, Opener, Place, get, put
 from rookery.runtime.files.transfer import Told
 from rookery.runtime.proxy.byte_stream import ByteStream
@@ -101,7 +101,7 @@ class _Opener:
 
     async def __call__(self, meta: Mapping[str, object]) -> ByteStream:
         control = await self._stack.enter_async_context(self._asking.connected())
-        stream, _ = await control.stream(self._node, SERVICE, meta)
+        stream, _ = await control.stream(self._node, FILES, meta)
         return stream
 
 

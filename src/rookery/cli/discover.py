@@ -18,7 +18,8 @@ from rookery.identity.cipher_sets import DEFAULT_CSIDS
 from rookery.identity.identity import Identity
 from rookery.link.announcement import INTERVAL_S
 from rookery.link.stranger import Stranger
-from rookery.runtime.create import LOOPBACK, create
+from rookery.runtime.create import create
+from rookery.runtime.gates.address import LOOPBACK
 from rookery.wire.uri import LinkAddress
 
 LISTEN_S = INTERVAL_S + 1  # everybody announcing is heard once in that time

@@ -18,7 +18,8 @@ from rookery.cli.screen import print_link
 from rookery.errors import UsageError
 from rookery.link.channels.sock_rules import Rules
 from rookery.runtime.channels.stream import Stream
-from rookery.runtime.create import LOOPBACK, create
+from rookery.runtime.create import create
+from rookery.runtime.gates.address import LOOPBACK
 from rookery.runtime.gates.tls import server_context
 from rookery.runtime.mesh import Mesh
 

@@ -10,7 +10,7 @@ from rookery.cli.options import OUTPUT, Output
 from rookery.errors import UsageError
 from rookery.link.channels.sock import Address
 from rookery.runtime.control_lines import DoorWanted
-from rookery.runtime.create import parse_address
+from rookery.runtime.gates.address import parse_address
 from rookery.runtime.snapshot import DoorKind
 
 LOCAL_HOST = "127.0.0.1"

@@ -1,14 +1,12 @@
 """`rookery node`: a member of a realm, until stopped. The first line of output is its JSON link."""
 
-import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 from cyclopts import Parameter
 
 from rookery.cli.exits import BIND_ADVICE, OK, advice
@@ -21,19 +19,19 @@ from rookery.errors import DecodeError, UsageError
 from rookery.identity.hashname import is_hashname
 from rookery.identity.identity import Identity
 from rookery.link.link import ROOKERY_CSID
-from rookery.mesh.files.folder import FolderRule, FolderRules
 from rookery.mesh.membership import Member
-from rookery.mesh.proxy.rules import ProxyRules
 from rookery.runtime.control import FILE_NAME, Control
 from rookery.runtime.control_streams import StreamKeeper
-from rookery.runtime.create import LOOPBACK, parse_address
+from rookery.runtime.gates.address import LOOPBACK, parse_address
 from rookery.runtime.node import mesh_node
 from rookery.runtime.node_doors import NodeDoors
 from rookery.runtime.node_view import NodeView
 from rookery.runtime.outbox.queues import Queues
-from rookery.runtime.proxy.devices import Devices
 from rookery.runtime.realm_store import RealmStore
 from rookery.wire.path import NetPath, net_path, parse_path
+
+if TYPE_CHECKING:
+    from rookery.cli.node_offers import NodeOffers
 
 COST_MS_MAX = 60_000.0
 
@@ -171,8 +169,7 @@ def node(
     output: Output = OUTPUT,
 ) -> int:
     keys, store, offsets_us = _load(identity, realm, meeting.costs)
-    rules, devices = ProxyRules.parse(leaving.rules), Devices(parse_devices(leaving.devices))
-    folders = parse_folders(serving.folders)
+    offers = _offers(leaving, serving)
 
     async def work() -> int:
         running = mesh_node(
@@ -182,9 +179,9 @@ def node(
             peers=[parse_target(text) for text in meeting.peers],
             advertise=_advertised(meeting.advertise),
             offsets_us=offsets_us,
-            rules=rules,
-            devices=devices,
-            folders=folders,
+            rules=None if offers is None else offers.rules,
+            devices=None if offers is None else offers.devices,
+            folders=None if offers is None else offers.folders,
             is_benched=serving.bench,
             outbox_path=serving.outbox,
         )
@@ -194,7 +191,7 @@ def node(
             view = NodeView(mesh)
             socket, doors = watching.control or identity / FILE_NAME, NodeDoors(mesh)
             streams = StreamKeeper(mesh.open, mesh.way_figures)
-            queues = Queues(mesh.outbox, view.who)
+            queues = Queues(lambda: mesh.outbox, view.who)
             control = await Control.bind(view, socket, doors, streams, queues)
             stack.push_async_callback(control.close)
             if watching.metrics is not None:
@@ -220,6 +217,14 @@ def _load(
     return identity, store, parse_costs(costs, group.members.values())
 
 
+def _offers(leaving: Leaving, serving: Serving) -> "NodeOffers | None":
+    if not (leaving.rules or leaving.devices or serving.folders):
+        return None
+    from rookery.cli.node_offers import parse_offers  # takes memory, which relays can do without
+
+    return parse_offers(leaving.rules, leaving.devices, serving.folders)
+
+
 def parse_costs(texts: Iterable[str], members: Iterable[Member]) -> dict[str, int]:
     """`bob=20` as microseconds by hashname."""
     known = list(members)
@@ -242,30 +247,6 @@ def _parse_cost(text: str, members: Iterable[Member]) -> tuple[str, int]:
     if len(found) != 1:
         raise UsageError(f"{name!r} in --cost is no single member; give its whole hashname")
     return found[0].hashname, round(cost_ms * 1000)
-
-
-def parse_devices(texts: Iterable[str]) -> dict[str, str]:
-    """`meter=/dev/ttyUSB0` as paths by name."""
-    devices = {}
-    for text in texts:
-        name, equals, path = text.partition("=")
-        if not (name and equals and path):
-            raise UsageError(f"{text!r} is no device; write it as in --device meter=/dev/ttyUSB0")
-        if name in devices:
-            raise UsageError(f"two devices are called {name!r}; give each a name of its own")
-        devices[name] = path
-    return devices
-
-
-def parse_folders(texts: Sequence[str]) -> FolderRules:
-    """`inbox=/srv/inbox:rw`, with its whole path, whatever becomes the current folder."""
-    rules = [FolderRule.parse(text) for text in texts]
-    for rule in rules:
-        if not Path(rule.directory).is_dir():
-            raise UsageError(f"--folder {rule}: {rule.directory} is no folder; make it first")
-    return FolderRules(
-        [msgspec.structs.replace(rule, directory=os.path.abspath(rule.directory)) for rule in rules]
-    )
 
 
 def _advertised(texts: tuple[str, ...]) -> list[NetPath] | None:

@@ -33,7 +33,8 @@ from rookery.errors import DecodeError, UsageError
 from rookery.identity.identity import Identity
 from rookery.mesh.invitation import PREFIX, URL_SIZE_MAX, Invitation
 from rookery.mesh.invitations import Invited
-from rookery.runtime.create import LOOPBACK, create
+from rookery.runtime.create import create
+from rookery.runtime.gates.address import LOOPBACK
 from rookery.runtime.join import Redeemed, Refused, serve_joins
 from rookery.runtime.join import join as join_realm
 from rookery.runtime.realm_authority import RealmAuthority

@@ -10,9 +10,9 @@ from rookery.cli.doors import ExitName, run_doors
 from rookery.cli.options import OUTPUT, Output
 from rookery.errors import UsageError
 from rookery.link.channels.sock import Address
-from rookery.mesh.proxy.socks import Credentials
+from rookery.mesh.proxy.credentials import Credentials
 from rookery.runtime.control_lines import DoorWanted
-from rookery.runtime.create import parse_address
+from rookery.runtime.gates.address import parse_address
 from rookery.runtime.snapshot import DoorKind
 
 LISTEN = "127.0.0.1:1080"

@@ -15,7 +15,6 @@ import msgspec
 from rookery.errors import DecodeError
 from rookery.wire.lob import JsonObject
 
-SERVICE = "bench"
 SECONDS_MAX = 60.0
 BYTES_MAX = 1 << 34
 ECHO_BYTES_MAX = 1 << 24

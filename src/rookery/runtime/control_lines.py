@@ -21,7 +21,7 @@ from rookery.errors import (
 )
 from rookery.link.channels.sock import Address
 from rookery.mesh.bench import BYTES_MAX, SECONDS_MAX
-from rookery.mesh.proxy.socks import Credentials
+from rookery.mesh.proxy.credentials import Credentials
 from rookery.runtime.snapshot import VERSION, DoorKind, Row, Snapshot
 from rookery.wire.lob import JsonObject
 from rookery.wire.opening import SERVICE_SIZE_MAX

@@ -14,6 +14,7 @@ from rookery.identity.cipher_sets import DEFAULT_CSIDS
 from rookery.identity.identity import Identity
 from rookery.link.admission import AdmissionLimits
 from rookery.runtime import keystore
+from rookery.runtime.gates.address import LOOPBACK, parse_address
 from rookery.runtime.gates.tcp_gate import TcpGate
 from rookery.runtime.gates.udp_gate import UdpGate
 from rookery.runtime.mesh import Mesh
@@ -21,8 +22,6 @@ from rookery.wire.lob import JsonObject
 from rookery.wire.path import UrlPath, parse_path
 
 KeyPairs = Identity | Mapping[int, KeyPair] | Path | str | None
-
-LOOPBACK = "127.0.0.1:0"
 
 
 class Creating:
@@ -110,14 +109,6 @@ def create(
     return Creating(
         keypairs, udp=udp, tcp=tcp, tls=tls, tls_context=tls_context, http=http, limits=limits
     )
-
-
-def parse_address(text: str) -> tuple[str, int]:
-    """`192.0.2.1:42424` or `[2001:db8::1]:42424`; UsageError for anything else."""
-    host, colon, port = text.rpartition(":")
-    if not colon or not port.isascii() or not port.isdecimal():
-        raise UsageError(f"{text!r} is not an address: use IP:PORT or [IP]:PORT")
-    return host.removeprefix("[").removesuffix("]"), int(port)
 
 
 def _public_url(text: str) -> UrlPath:

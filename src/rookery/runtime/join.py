@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -22,7 +23,6 @@ from rookery.mesh.bucket import Bucket
 from rookery.mesh.invitation import Invitation
 from rookery.mesh.invitations import Attempts, Spent
 from rookery.mesh.join import TYPE, JoinAnswer, JoinRequest
-from rookery.runtime.channels.conduit import Conduit, Opener
 from rookery.runtime.mesh import Mesh
 from rookery.runtime.realm_authority import RealmAuthority
 from rookery.runtime.realm_store import RealmStore
@@ -30,6 +30,9 @@ from rookery.wire.certificate import CSID_40
 from rookery.wire.lob import JsonObject
 from rookery.wire.statement import STATEMENT_SIZE_MAX
 from rookery.wire.uri import LinkAddress
+
+if TYPE_CHECKING:
+    from rookery.runtime.channels.conduit import Conduit, Opener
 
 ANSWER_S = 30.0
 GOODBYE_S = 5.0
@@ -104,7 +107,7 @@ class JoinDesk:
         """Whether anybody may join now; costs a look at the folder."""
         return self._store.invitations().is_any_open(time.time())
 
-    async def handle(self, channel: Conduit) -> None:
+    async def handle(self, channel: "Conduit") -> None:
         hashname = channel.link.hashname
         try:
             self._attempts.begin(hashname, time.monotonic())
@@ -177,7 +180,9 @@ async def join(mesh: Mesh, invitation: Invitation, name: str, timeout_s: float) 
     return answer
 
 
-async def redeem(link: Opener, invitation: Invitation, identity: Identity, name: str) -> JoinAnswer:
+async def redeem(
+    link: "Opener", invitation: Invitation, identity: Identity, name: str
+) -> JoinAnswer:
     """Ask over a link to the inviter."""
     request = JoinRequest.of(invitation.realm, invitation.secret, name, identity)
     channel = link.open(TYPE, request.head(), request.body())
@@ -193,7 +198,7 @@ async def redeem(link: Opener, invitation: Invitation, identity: Identity, name:
         raise DeniedError(f"the inviter refused: {error}") from error
 
 
-async def _send(channel: Conduit, answer: JoinAnswer) -> None:
+async def _send(channel: "Conduit", answer: JoinAnswer) -> None:
     head: JsonObject = answer.head()
     data = answer.certificate
     for at in range(0, len(data), channel.fragment_size):
@@ -202,7 +207,7 @@ async def _send(channel: Conduit, answer: JoinAnswer) -> None:
     await channel.end()
 
 
-async def _received(channel: Conduit) -> None:
+async def _received(channel: "Conduit") -> None:
     """Until the guest has it all, or has gone."""
     with suppress(TimeoutError, ChannelError):
         async with asyncio.timeout(GOODBYE_S):
@@ -210,7 +215,7 @@ async def _received(channel: Conduit) -> None:
                 pass
 
 
-async def _receive(channel: Conduit) -> JoinAnswer:
+async def _receive(channel: "Conduit") -> JoinAnswer:
     head: JsonObject = {}
     data = b""
     while (message := await channel.receive()) is not None:

@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from ipaddress import ip_address
 from pathlib import Path as FilePath
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -20,13 +21,10 @@ from rookery.errors import RemoteError, UnreachableError, UsageError
 from rookery.identity.identity import Identity
 from rookery.link.events import Event
 from rookery.mesh.echo import TIMEOUT_S, Echoed, EchoFailed, EchoLost, Outcome
-from rookery.mesh.files.folder import FolderRules
 from rookery.mesh.node import Node
 from rookery.mesh.node_settings import NodeSettings
 from rookery.mesh.post import DatagramArrived
-from rookery.mesh.proxy.rules import ProxyRules
-from rookery.runtime.create import parse_address
-from rookery.runtime.gates.address import has_address
+from rookery.runtime.gates.address import has_address, parse_address
 from rookery.runtime.gates.gate import Receiver
 from rookery.runtime.gates.tcp_gate import TcpGate
 from rookery.runtime.gates.udp_gate import UdpGate
@@ -34,8 +32,7 @@ from rookery.runtime.join import JoinDesk, JoinLog, serve_joins
 from rookery.runtime.link import Link
 from rookery.runtime.mesh import Mesh
 from rookery.runtime.node_services import NodeServices
-from rookery.runtime.outbox.mesh_outbox import mesh_outbox
-from rookery.runtime.proxy.devices import Devices
+from rookery.runtime.outbox.mesh_outbox import MeshOutbox
 from rookery.runtime.realm_store import RealmStore
 from rookery.runtime.resolve import checked_hashname
 from rookery.runtime.tunnel_stream import TunnelStream
@@ -45,6 +42,12 @@ from rookery.wire.echo import REQUEST_SIZE_MIN
 from rookery.wire.forward import HOP_LIMIT_MAX
 from rookery.wire.path import NetPath, Path, RoutePath
 from rookery.wire.uri import LinkAddress
+
+if TYPE_CHECKING:
+    from rookery.mesh.files.folder import FolderRules
+    from rookery.mesh.proxy.rules import ProxyRules
+    from rookery.runtime.outbox.outbox import Outbox
+    from rookery.runtime.proxy.devices import Devices
 
 PORT_TRIES = 16
 POLL_S = 1.0  # how often the folder is looked at
@@ -84,9 +87,9 @@ class MeshNode(NodeServices):
         mesh: Mesh,
         core: Node,
         store: RealmStore,
-        rules: ProxyRules | None = None,
-        devices: Devices | None = None,
-        folders: FolderRules | None = None,
+        rules: "ProxyRules | None" = None,
+        devices: "Devices | None" = None,
+        folders: "FolderRules | None" = None,
         *,
         is_benched: bool = True,
         outbox_path: FilePath | None = None,
@@ -105,7 +108,7 @@ class MeshNode(NodeServices):
         self.started_s = time.time()
         self.on_datagram: OnDatagram | None = None
         self.joins: JoinDesk | None = None  # where somebody signs for the realm
-        self.outbox = mesh_outbox(mesh.hashname, self.tunnels, outbox_path)
+        self._outbox = MeshOutbox(mesh.hashname, self.tunnels, self._members, outbox_path)
         mesh.make_sock = lambda: self.proxy.sock
         self._asked: dict[bytes, asyncio.Future[Outcome]] = {}
         self._remembered_at = mesh.now()
@@ -113,6 +116,14 @@ class MeshNode(NodeServices):
     @property
     def hashname(self) -> str:
         return self.mesh.hashname
+
+    @property
+    def outbox(self) -> "Outbox":
+        """To all members of the realm; requests may be added from any thread."""
+        return self._outbox.get()
+
+    def _members(self) -> Iterable[str]:
+        return (member.hashname for member in self.core.membership.members.values())
 
     # --- what programs do ---
 
@@ -225,9 +236,7 @@ class MeshNode(NodeServices):
             self.mesh.core.set_clock(time.time(), self.mesh.now())
             self._read_folder()
             self.core.publisher.services = self.offered()
-            self.outbox.set_peers(
-                member.hashname for member in self.core.membership.members.values()
-            )
+            self._outbox.follow_members()
             if self.mesh.now() >= self._remembered_at + REMEMBER_S:
                 self._remembered_at = self.mesh.now()
                 self.remember()
@@ -242,6 +251,11 @@ class MeshNode(NodeServices):
     def remember(self) -> None:
         self.store.remember(self.core.membership.statements())
 
+    async def close(self) -> None:
+        await self._outbox.close()
+        await self.tunnels.close()
+        self.remember()
+
 
 @asynccontextmanager
 async def mesh_node(
@@ -252,9 +266,9 @@ async def mesh_node(
     peers: Iterable[LinkAddress] = (),
     advertise: Iterable[NetPath] | None = (),
     offsets_us: Mapping[str, int] | None = None,
-    rules: ProxyRules | None = None,
-    devices: Devices | None = None,
-    folders: FolderRules | None = None,
+    rules: "ProxyRules | None" = None,
+    devices: "Devices | None" = None,
+    folders: "FolderRules | None" = None,
     is_benched: bool = True,
     outbox_path: FilePath | None = None,
 ) -> AsyncIterator[MeshNode]:
@@ -320,9 +334,7 @@ async def mesh_node(
                 finally:
                     for chore in chores:
                         chore.cancel()
-                    await node.outbox.close()
-                    await node.tunnels.close()
-                    node.remember()
+                    await node.close()
         except BaseExceptionGroup as group:
             # What the caller's own block raises is the caller's to catch as it is.
             if len(group.exceptions) == 1:

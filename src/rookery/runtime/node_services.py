@@ -8,21 +8,19 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from rookery.mesh.bench import SERVICE as BENCH
 from rookery.mesh.bench import WayFigures
-from rookery.mesh.files.folder import FolderRules
-from rookery.mesh.files.request import SERVICE as FILES
 from rookery.mesh.node import Node
-from rookery.mesh.proxy.opening import SERVICE as PROXY
-from rookery.mesh.proxy.rules import ProxyRules
+from rookery.mesh.services import BENCH, FILES, PROXY
 from rookery.runtime.bench.ways import way_figures
-from rookery.runtime.proxy.devices import Devices
 from rookery.runtime.tunnel_stream import TunnelStream
 from rookery.runtime.tunnels import Tunnels
 
 if TYPE_CHECKING:
+    from rookery.mesh.files.folder import FolderRules
+    from rookery.mesh.proxy.rules import ProxyRules
     from rookery.runtime.bench.service import BenchService
     from rookery.runtime.files.service import FileService
+    from rookery.runtime.proxy.devices import Devices
     from rookery.runtime.proxy.proxy import Proxy
 
 
@@ -35,22 +33,22 @@ class NodeServices:
         stir: Callable[[], None],
         now: Callable[[], float],
         *,
-        rules: ProxyRules | None,
-        devices: Devices | None,
-        folders: FolderRules | None,
+        rules: "ProxyRules | None",
+        devices: "Devices | None",
+        folders: "FolderRules | None",
         is_benched: bool,
     ) -> None:
         self.core = core
         self.tunnels = Tunnels(core, stir, now)
         self._now = now
-        self._rules = rules or ProxyRules()
-        self._devices = devices or Devices()
-        self._folders = folders or FolderRules()
+        self._rules = rules
+        self._devices = devices
+        self._folders = folders
         self._is_benched = is_benched
         self.tunnels.serve(PROXY, self._handle_proxy)
         self.tunnels.serve(FILES, self._handle_files)
         self.tunnels.serve(BENCH, self._handle_bench)
-        if self._folders.directories:
+        if folders is not None:
             _ = self.files  # asks how to make files, for which nobody else may be making any
 
     # --- proxy ---
@@ -65,7 +63,7 @@ class NodeServices:
 
     def offered(self) -> tuple[str, ...]:
         """What our record should say of the proxy; serial lines come and go."""
-        return self._rules.services(self._devices.plugged())
+        return () if self._rules is None else self.proxy.services()
 
     async def _handle_proxy(self, stream: TunnelStream) -> None:
         await self.proxy.handle(stream)

@@ -26,7 +26,6 @@ from rookery.mesh.tunnel.scheduler import Mode
 from rookery.mesh.tunnel.tunnel import Tunnel
 from rookery.mesh.tunnel.tunnels import TunnelEvent
 from rookery.runtime.tunnel_stream import TunnelStream
-from rookery.runtime.tunnel_transport import attach
 
 TunnelHandler = Callable[[TunnelStream], Awaitable[None]]
 
@@ -97,10 +96,13 @@ class Tunnels:
         meta: Mapping[str, object] | None = None,
     ) -> tuple[asyncio.Transport, asyncio.Protocol]:
         """As the event loop's own, with a member's service in place of host and port."""
+        from rookery.runtime.tunnel_transport import attach  # few programs need it
+
         return attach(await self.open(hashname, service, meta), factory)
 
     def serve_protocol(self, service: str, factory: Callable[[], asyncio.Protocol]) -> None:
         """Have a protocol of its own run over every stream to this service."""
+        from rookery.runtime.tunnel_transport import attach
 
         async def run(stream: TunnelStream) -> None:
             transport, _ = attach(stream, factory)

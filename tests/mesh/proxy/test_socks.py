@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from rookery.errors import AuthenticationError, DecodeError
 from rookery.link.channels.sock import Address
+from rookery.mesh.proxy.credentials import Credentials
 from rookery.mesh.proxy.fault import Fault
 from rookery.mesh.proxy.socks import (
     STEP_SIZE_MAX,
     Command,
-    Credentials,
     Negotiation,
     Reply,
     Request,

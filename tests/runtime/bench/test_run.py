@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 
 from rookery.errors import ChannelError, CongestionError, DecodeError, DeniedError
-from rookery.mesh.bench import ECHO_BYTES_MAX, SERVICE, Answer, WayFigures
+from rookery.mesh.bench import ECHO_BYTES_MAX, Answer, WayFigures
+from rookery.mesh.services import BENCH
 from rookery.runtime.bench import service as service_module
 from rookery.runtime.bench.report import Phase
 from rookery.runtime.bench.run import BenchRun
@@ -40,7 +41,7 @@ class Far:
         return near
 
     async def open(self, hashname: str, service: str, meta: Mapping[str, object]) -> ByteStream:
-        assert (hashname, service) == (BOB, SERVICE)
+        assert (hashname, service) == (BOB, BENCH)
         return self.stream(meta)
 
     async def _serve(self, far: MemoryStream) -> None:

@@ -59,6 +59,43 @@ async def test_members_send_each_other_requests(tmp_path: Path) -> None:
             lower.outbox.peer(lower.hashname)
 
 
+async def test_an_outbox_that_nobody_used_answers(tmp_path: Path) -> None:
+    """It is made with the first session, or the first knock."""
+    one, other = sorted(realm(tmp_path, "one", "other"), key=lambda home: home.hashname)
+    for sender, answerer in ((one, other), (other, one)):
+        async with (
+            mesh_node(answerer.identity, answerer.store) as far,
+            mesh_node(sender.identity, sender.store, peers=[far.mesh.address]) as near,
+            asyncio.timeout(60),
+        ):
+            await until(lambda: far.hashname in near.outbox.core.peers)
+            with pytest.raises(ChannelError, match="nobody handles"):
+                await near.outbox.send(far.hashname, b"hello")
+
+
+async def test_threads_may_be_the_first_to_use_an_outbox(tmp_path: Path) -> None:
+    me, gone = realm(tmp_path, "me", "gone")
+    me.store.remember([gone.store.membership(0).own.certificate])
+    async with mesh_node(me.identity, me.store) as node, asyncio.timeout(60):
+
+        def add() -> bool:
+            request = node.outbox.request(b"hello")
+            node.outbox.peer(gone.hashname).add_packet(request)
+            request.release()
+            return True
+
+        assert await asyncio.to_thread(add)
+        assert node.outbox.peer(gone.hashname).count == 1
+
+
+async def test_a_node_that_is_gone_takes_no_requests(tmp_path: Path) -> None:
+    (me,) = realm(tmp_path, "me")
+    async with mesh_node(me.identity, me.store) as node:
+        pass
+    with pytest.raises(UnreachableError, match="closed"):
+        _ = node.outbox
+
+
 async def test_without_a_handler_requests_are_refused(tmp_path: Path) -> None:
     async with neighbours(tmp_path) as (lower, higher), asyncio.timeout(60):
         with pytest.raises(ChannelError, match="nobody handles"):
@@ -72,7 +109,7 @@ async def test_the_queue_is_seen_and_cancelled_through_the_control_socket(tmp_pa
         node = await stack.enter_async_context(mesh_node(me.identity, me.store))
         await until(lambda: gone.hashname in node.outbox.core.peers)
         view = NodeView(node)
-        queues = Queues(node.outbox, view.who)
+        queues = Queues(lambda: node.outbox, view.who)
         control = await Control.bind(view, tmp_path / "control", queues=queues)
         stack.push_async_callback(control.close)
         client = await stack.enter_async_context(connected(tmp_path / "control"))

@@ -6,7 +6,7 @@ from base64 import b64encode
 import pytest
 
 from rookery.errors import UsageError
-from rookery.mesh.proxy.socks import Credentials
+from rookery.mesh.proxy.credentials import Credentials
 from rookery.runtime.proxy import door as door_module
 from rookery.runtime.proxy.connect_door import connect_door
 from tests.runtime.proxy.clients import Client

@@ -8,7 +8,8 @@ import pytest
 
 from rookery.errors import UsageError
 from rookery.link.channels.sock import Address
-from rookery.mesh.proxy.socks import Credentials, Reply, datagram, parse_datagram, reply
+from rookery.mesh.proxy.credentials import Credentials
+from rookery.mesh.proxy.socks import Reply, datagram, parse_datagram, reply
 from rookery.runtime.channels.datagrams import DatagramSocket
 from rookery.runtime.crow import socks5
 from rookery.runtime.proxy import door as door_module

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from rookery.errors import ChannelError, UnreachableError
-from rookery.mesh.proxy.opening import SERVICE
+from rookery.mesh.services import PROXY
 from rookery.runtime.proxy.byte_stream import OpenTunnelled, TunnelledStream
 from rookery.wire import base32
 
@@ -98,7 +98,7 @@ class Town:
         async def open_stream(
             hashname: str, service: str, meta: Mapping[str, object]
         ) -> TunnelledStream:
-            assert service == SERVICE
+            assert service == PROXY
             near, far = pair(own, hashname, meta)
             self.opened.append((hashname, near))
             if hashname in self.silent:

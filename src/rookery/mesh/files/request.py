@@ -14,8 +14,6 @@ from rookery.mesh.files.path import FilePath
 from rookery.wire.file_frames import Digest, Have, Size
 from rookery.wire.lob import JsonObject
 
-SERVICE = "files"
-
 
 class Get(msgspec.Struct, frozen=True):
     """`have` is what the member has of it already."""

@@ -19,7 +19,6 @@ import msgspec
 from rookery.errors import DecodeError
 from rookery.link.channels.sock import HOST_SIZE_MAX, PORT_MAX, Protocol
 
-SERVICE = "proxy"
 META_KEYS_MAX = 16
 NAME_SIZE_MAX = 128
 TOKEN_SIZE = 32

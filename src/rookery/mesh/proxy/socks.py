@@ -10,7 +10,6 @@ server   | 5 | reply | 0 | address kind | address | port |
 datagram | 0 | 0 | fragment | address kind | address | port | data |
 """
 
-import hmac
 from enum import IntEnum
 from ipaddress import ip_address
 
@@ -18,6 +17,7 @@ import msgspec
 
 from rookery.errors import AuthenticationError, DecodeError
 from rookery.link.channels.sock import Address
+from rookery.mesh.proxy.credentials import Credentials
 from rookery.mesh.proxy.fault import Fault
 
 STEP_SIZE_MAX = 3 + 2 * 255  # user and password; so less than this is held between two calls
@@ -65,20 +65,6 @@ _REPLIES = {
 class Request(msgspec.Struct, frozen=True):
     command: Command
     address: Address
-
-
-class Credentials(msgspec.Struct, frozen=True):
-    user: str
-    password: str
-
-    def __repr__(self) -> str:
-        return f"Credentials({self.user!r}, …)"
-
-    def match(self, user: bytes, password: bytes) -> bool:
-        # Both are compared, so that the time taken does not tell which one was wrong.
-        same_user = hmac.compare_digest(user, self.user.encode())
-        same_password = hmac.compare_digest(password, self.password.encode())
-        return same_user and same_password
 
 
 class Negotiation:

@@ -14,7 +14,6 @@ from rookery.errors import (
 from rookery.mesh.bench import (
     ANSWER_SIZE_MAX,
     SECONDS_MAX,
-    SERVICE,
     Answer,
     BenchRequest,
     Do,
@@ -24,6 +23,7 @@ from rookery.mesh.bench import (
     quantile,
     since,
 )
+from rookery.mesh.services import BENCH
 from rookery.runtime.bench.report import (
     BenchFlow,
     BenchProgress,
@@ -81,7 +81,7 @@ class BenchRun:
         self._phase, self._size, self._began_at = phase, 0, self._now()
 
     async def _asked(self, request: BenchRequest) -> tuple[ByteStream, Answer]:
-        stream = await self._open_stream(self._to.hashname, SERVICE, request.meta())
+        stream = await self._open_stream(self._to.hashname, BENCH, request.meta())
         try:
             async with asyncio.timeout(ANSWER_S):
                 return stream, Answer.parse(await read_exactly(stream, 1))

@@ -1,6 +1,6 @@
 """The service `files`: lets members copy from and to the folders that the rules name.
 
-node.serve(SERVICE, FileService(FolderRules.parse(["inbox=/srv/inbox:rw"])).handle)
+node.serve(FILES, FileService(FolderRules.parse(["inbox=/srv/inbox:rw"])).handle)
 """
 
 import asyncio

@@ -9,6 +9,7 @@ from rookery.errors import UsageError
 
 SocketAddress = tuple[str, int] | tuple[str, int, int, int]
 BACKLOG = 256
+LOOPBACK = "127.0.0.1:0"
 
 _AddressInfo = tuple[
     socket.AddressFamily, socket.SocketKind, int, str, SocketAddress | tuple[int, bytes]
@@ -18,6 +19,14 @@ _WILDCARDS = {
     "0.0.0.0": ("192.0.2.1", "127.0.0.1"),  # noqa: S104  recognised here, never bound by default
     "::": ("2001:db8::1", "::1"),
 }
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """`192.0.2.1:42424` or `[2001:db8::1]:42424`; UsageError for anything else."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isascii() or not port.isdecimal():
+        raise UsageError(f"{text!r} is not an address: use IP:PORT or [IP]:PORT")
+    return host.removeprefix("[").removesuffix("]"), int(port)
 
 
 async def bound_socket(kind: socket.SocketKind, host: str, port: int) -> socket.socket:

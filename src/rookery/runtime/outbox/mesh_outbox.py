@@ -4,37 +4,99 @@ service `outbox`            a session; the lower hashname opens it
 … with {"knock": true}      no session, but a wish for one, from the higher hashname
 """
 
+import asyncio
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rookery.runtime.outbox.outbox import Outbox
+from rookery.errors import UnreachableError
+from rookery.mesh.services import OUTBOX
 from rookery.runtime.tunnel_stream import TunnelStream
 from rookery.runtime.tunnels import Tunnels
 
-SERVICE = "outbox"
+if TYPE_CHECKING:
+    from rookery.runtime.outbox.ledger import SqliteLedger
+    from rookery.runtime.outbox.outbox import Outbox
 
 
-def mesh_outbox(hashname: str, tunnels: Tunnels, path: Path | None) -> Outbox:
-    """`path` is where requests are kept; None: nowhere."""
+class MeshOutbox:
+    """Holds a node's outbox to all members.
 
-    async def dial(host: str) -> TunnelStream:
-        return await tunnels.open(host, SERVICE)
+    Without a file it is made, and its code loaded, when somebody first has a request: it takes
+    memory, and many nodes only carry packets.
+    """
 
-    async def knock(host: str) -> None:
-        stream = await tunnels.open(host, SERVICE, {"knock": True})
+    def __init__(
+        self,
+        hashname: str,
+        tunnels: Tunnels,
+        members: Callable[[], Iterable[str]],
+        path: Path | None,
+    ) -> None:
+        """`members` are hashnames; `path` is where requests are kept, None: nowhere."""
+        self._loop = asyncio.get_running_loop()
+        self._hashname = hashname
+        self._tunnels = tunnels
+        self._members = members
+        self._outbox: Outbox | None = None
+        self._is_closed = False
+        if path is not None:
+            from rookery.runtime.outbox.ledger import SqliteLedger
+
+            self._make(SqliteLedger(path))
+        tunnels.serve(OUTBOX, self._serve)
+
+    def get(self) -> "Outbox":
+        """From any thread, as its requests."""
+        if self._outbox is not None:
+            return self._outbox
+        if self._is_closed:
+            raise UnreachableError("the outbox is closed")
+        if _running_loop() is not self._loop:
+            return asyncio.run_coroutine_threadsafe(self._get(), self._loop).result()
+        outbox = self._make()
+        self.follow_members()
+        return outbox
+
+    def follow_members(self) -> None:
+        """To be called when there may be others."""
+        if self._outbox is not None:
+            self._outbox.set_peers(self._members())
+
+    async def close(self) -> None:
+        self._is_closed = True
+        if self._outbox is not None:
+            await self._outbox.close()
+
+    async def _get(self) -> "Outbox":
+        return self.get()
+
+    def _make(self, ledger: "SqliteLedger | None" = None) -> "Outbox":
+        from rookery.runtime.outbox.outbox import Outbox
+
+        self._outbox = Outbox(self._hashname, dial=self._dial, knock=self._knock, ledger=ledger)
+        return self._outbox
+
+    # --- over tunnels ---
+
+    async def _dial(self, host: str) -> TunnelStream:
+        return await self._tunnels.open(host, OUTBOX)
+
+    async def _knock(self, host: str) -> None:
+        stream = await self._tunnels.open(host, OUTBOX, {"knock": True})
         await stream.finish()
         await stream.read(1)  # until they have heard it
 
-    async def serve(stream: TunnelStream) -> None:
+    async def _serve(self, stream: TunnelStream) -> None:
+        outbox = self.get()
         if stream.meta.get("knock") is True:
             outbox.knocked(stream.peer)
         else:
             await outbox.serve(stream, stream.peer)
 
-    ledger = None
-    if path is not None:
-        from rookery.runtime.outbox.ledger import SqliteLedger
 
-        ledger = SqliteLedger(path)
-    outbox = Outbox(hashname, dial=dial, knock=knock, ledger=ledger)
-    tunnels.serve(SERVICE, serve)
-    return outbox
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:  # so it says that there is none in this thread
+        return None

@@ -3,21 +3,28 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from rookery.errors import UsageError
-from rookery.outbox.peer import Peer
-from rookery.outbox.request import Request
-from rookery.runtime.outbox.outbox import Outbox
 from rookery.runtime.outbox.rows import QueueRow, RequestRow
 from rookery.runtime.who import Who
 
+if TYPE_CHECKING:  # a node may never need an outbox, and so not load one
+    from rookery.outbox.peer import Peer
+    from rookery.outbox.request import Request
+    from rookery.runtime.outbox.outbox import Outbox
+
 
 class Queues:
-    """`who` gives a hashname its name."""
+    """`outbox` is asked for it when somebody looks; `who` gives a hashname its name."""
 
-    def __init__(self, outbox: Outbox, who: Callable[[str], Who]) -> None:
-        self.outbox = outbox
+    def __init__(self, outbox: "Callable[[], Outbox]", who: Callable[[str], Who]) -> None:
+        self._outbox = outbox
         self._who = who
+
+    @property
+    def outbox(self) -> "Outbox":
+        return self._outbox()
 
     def rows(self) -> Iterator[QueueRow]:
         """One for each peer that has or had anything to do with us."""
@@ -25,7 +32,7 @@ class Queues:
             if peer.count or peer.sessions:
                 yield self._row(peer)
 
-    def _row(self, peer: Peer) -> QueueRow:
+    def _row(self, peer: "Peer") -> QueueRow:
         limits = self.outbox.core.limits
         return QueueRow(
             node=self._who(peer.host),
@@ -66,7 +73,7 @@ class Queues:
             if is_cancelled:
                 yield self._request(request, host, state="cancelled")
 
-    def _request(self, request: Request, host: str, state: str | None = None) -> RequestRow:
+    def _request(self, request: "Request", host: str, state: str | None = None) -> RequestRow:
         expires_at = request.expires_at
         return RequestRow(
             node=self._who(host),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from rookery.errors import RookeryError
 from rookery.mesh.proxy.answer import PREFIX_SIZE, Answer, answer_size
 from rookery.mesh.proxy.fault import Fault
-from rookery.mesh.proxy.opening import SERVICE
+from rookery.mesh.services import PROXY
 from rookery.runtime.proxy.byte_stream import (
     READ_SIZE,
     ByteStream,
@@ -22,7 +22,7 @@ async def ask(
     open_stream: OpenTunnelled, hashname: str, meta: Mapping[str, object]
 ) -> tuple[TunnelledStream, Answer]:
     """OpenTunnelled a `proxy` stream and wait for the answer; RookeryError when none comes."""
-    stream = await open_stream(hashname, SERVICE, meta)
+    stream = await open_stream(hashname, PROXY, meta)
     try:
         size = answer_size(await read_exactly(stream, PREFIX_SIZE))
         answer = Answer.parse(await read_exactly(stream, size))

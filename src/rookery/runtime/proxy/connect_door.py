@@ -10,8 +10,8 @@ import h11
 
 from rookery.errors import ChannelError, DecodeError
 from rookery.link.channels.sock import Address
+from rookery.mesh.proxy.credentials import Credentials
 from rookery.mesh.proxy.fault import Fault
-from rookery.mesh.proxy.socks import Credentials
 from rookery.runtime.proxy.door import HANDSHAKE_S, say_last
 from rookery.runtime.proxy.passage import Passage, passage_door
 from rookery.runtime.proxy.socket_stream import SocketStream

@@ -8,8 +8,8 @@ import msgspec
 
 from rookery.errors import LocalError, UsageError
 from rookery.link.channels.sock import Address
+from rookery.mesh.proxy.credentials import Credentials
 from rookery.mesh.proxy.fault import Fault, fault_of
-from rookery.mesh.proxy.socks import Credentials
 from rookery.runtime.proxy.connector import AUTO, Connector, Proxy
 from rookery.runtime.proxy.door import CONNECTIONS_MAX, LOOPBACK, Door, say_last
 from rookery.runtime.proxy.socket_stream import SocketStream

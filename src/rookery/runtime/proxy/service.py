@@ -1,6 +1,6 @@
 """The service `proxy`: makes connections for members as far as the rules go.
 
-    node.serve(SERVICE, ProxyService(ProxyRules.parse(["tcp *:443"])).handle)
+    node.serve(PROXY, ProxyService(ProxyRules.parse(["tcp *:443"])).handle)
 
 Each stream is one connection: the answer first, then bytes both ways until both are done.
 """

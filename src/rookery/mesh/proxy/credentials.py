@@ -1,0 +1,21 @@
+"""Credentials: who may use a door, of whichever kind."""
+
+import hmac
+
+import msgspec
+
+
+class Credentials(msgspec.Struct, frozen=True):
+    """A user and a password, which no log gets to see."""
+
+    user: str
+    password: str
+
+    def __repr__(self) -> str:
+        return f"Credentials({self.user!r}, …)"
+
+    def match(self, user: bytes, password: bytes) -> bool:
+        # Both are compared, so that the time taken does not tell which one was wrong.
+        same_user = hmac.compare_digest(user, self.user.encode())
+        same_password = hmac.compare_digest(password, self.password.encode())
+        return same_user and same_password
