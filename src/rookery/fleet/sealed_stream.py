@@ -161,10 +161,12 @@ class SealedStream:
             self._seal(b"")
 
     def _open(self, value: bytes) -> list[Tlv]:
-        assert self._exchange is not None and self._exchange.session is not None
+        exchange = self._exchange
+        assert exchange is not None
+        assert exchange.session is not None
         if value[:_IV_SIZE] != self._received.to_bytes(_IV_SIZE, "big"):
             raise AuthenticationError("a sealed value out of turn")
-        inner = self._exchange.session.open(self._exchange.token, value)
+        inner = exchange.session.open(exchange.token, value)
         self._received += 1
         if self._peer is None:
             self._prove()
@@ -190,7 +192,8 @@ class SealedStream:
         self._seal(bytes(inner))
 
     def _seal(self, inner: bytes) -> None:
-        assert self._exchange is not None and self._exchange.session is not None
+        assert self._exchange is not None
+        assert self._exchange.session is not None
         self._out += serialize(tags.SEALED, self._exchange.session.seal(b"", inner))
 
     def _begin(self, peer_key: bytes, at: int) -> Exchange:
