@@ -1,0 +1,62 @@
+"""Entry: what the hub knows of one reporter, a router or a server."""
+
+from typing import Literal
+
+import msgspec
+
+from rookery.errors import DecodeError
+from rookery.wire import base32
+from rookery.wire.mac import MAC_SIZE
+
+Kind = Literal["router", "server"]
+
+_GROUP_BIT = 0x01
+
+
+class Entry(msgspec.Struct, array_like=True):
+    """Changed in place, by the report desk alone. New fields are added behind the others."""
+
+    reporter: bytes  # 6 bytes: a router's MAC; see `server_id`
+    kind: Kind
+    hashname: str
+    key: bytes  # public, of cipher set 40
+    digest: bytes  # intermediate of the key of 2a
+    generation: int  # of the newest secret that it has proved
+    boot: int  # the newest, and of its reports:
+    sequence: int  # the highest
+    window: int  # bit i: `sequence - i` has come
+    first_seen: float  # wall seconds, as are the others
+    last_seen: float
+    address: str = ""  # "ip:port" of its last new report
+    content: bytes = b""  # the last TELEMETRY or LOAD, as it came
+    strikes: int = 0  # how often an older boot spoke up after a newer one, since struck_at
+    version: int = 0  # compare-and-set in a shared hot store
+    previous: int = 0  # the boot before `boot`, until it has spoken up once more
+    struck_at: float = 0.0
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder(Entry)
+
+
+def encode(entry: Entry) -> bytes:
+    return _ENCODER.encode(entry)
+
+
+def decode(data: bytes) -> Entry:
+    """Read an entry that `encode` wrote, or raise DecodeError."""
+    try:
+        return _DECODER.decode(data)
+    except msgspec.DecodeError as error:
+        raise DecodeError(f"not an entry: {error}") from error
+
+
+def server_id(hashname: str) -> bytes:
+    """The reporter id of a server: like a group's MAC, so that no router has the same."""
+    raw = base32.decode(hashname)
+    return bytes((raw[0] | _GROUP_BIT,)) + raw[1:MAC_SIZE]
+
+
+def is_router_id(reporter: bytes) -> bool:
+    """Whether it can be one device's own MAC."""
+    return not reporter[0] & _GROUP_BIT and any(reporter)

@@ -1,0 +1,44 @@
+"""Observation: one thing the hub learned, as its spool keeps it for the lake.
+
+    | received_at | kind | reporter | boot | sequence | content |
+    |      8      |  1   |    6     |  8   |    8     |   ...   |
+
+Integers big-endian; received_at in wall milliseconds. Content is a msgpack map, kept as it came.
+"""
+
+from struct import Struct
+from typing import Final, NamedTuple, Self
+
+from rookery.errors import DecodeError
+
+DEVICE: Final = 1  # content: wire.telemetry.DeviceReport
+SERVER: Final = 2  # wire.telemetry.LoadReport
+CALLED: Final = 3  # wire.telemetry.CallReport
+ENROLLED: Final = 4  # fleet.entry.Entry, an array; comes before the first report of its reporter
+SECURITY: Final = 5  # fleet.security_event.SecurityEvent
+
+HEAD = Struct(">QB6sQQ")
+CONTENT_SIZE_MAX = 4096
+
+
+class Observation(NamedTuple):
+    """A record of the spool. Boot and sequence are zero where no report is behind it."""
+
+    received_ms: int
+    kind: int
+    reporter: bytes
+    boot: int
+    sequence: int
+    content: bytes
+
+    def serialize(self) -> bytes:
+        assert len(self.content) <= CONTENT_SIZE_MAX
+        return HEAD.pack(*self[:5]) + self.content
+
+    @classmethod
+    def parse(cls, data: bytes) -> Self:
+        """Read exactly one record, or raise DecodeError."""
+        if not HEAD.size <= len(data) <= HEAD.size + CONTENT_SIZE_MAX:
+            raise DecodeError(f"{len(data)} bytes cannot be an observation")
+        received_ms, kind, reporter, boot, sequence = HEAD.unpack_from(data)
+        return cls(received_ms, kind, reporter, boot, sequence, data[HEAD.size :])
