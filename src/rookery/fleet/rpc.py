@@ -18,10 +18,10 @@ from rookery.fleet.rpc_message import (
     FAILED,
     INTERNAL_ERROR,
     INVALID_REQUEST,
-    MESSAGE_SIZE_MAX,
     METHOD_NOT_FOUND,
     NULL,
-    TOO_LARGE,
+    Answer,
+    Answers,
     Call,
     Item,
     RpcError,
@@ -95,29 +95,22 @@ class Dispatcher:
         try:
             parsed = rpc_message.parse(message)
         except RpcError as error:
-            return rpc_message.failure(NULL, error)
-        answers, size = [], 2
+            return rpc_message.failure(NULL, error).serialize()
+        answers = Answers(is_batch=parsed.is_batch)
         for item in parsed.items:
-            answer = await self._answer(item, MESSAGE_SIZE_MAX - size)
-            if answer is not None:
-                answers.append(answer)
-                size += len(answer) + 1
-        if not parsed.is_batch:
-            return answers[0] if answers else None
-        return rpc_message.batch(answers) if answers else None
+            if (answer := await self._answer(item)) is not None:
+                answers.add(answer)
+        return answers.message()
 
-    async def _answer(self, item: Item, size_max: int) -> bytes | None:
+    async def _answer(self, item: Item) -> Answer | None:
         if not isinstance(item, Call):
             return rpc_message.failure(item.id, RpcError(INVALID_REQUEST))
-        answer = await self._carry_out(item)
+        result = await self._carry_out(item)
         if item.id is None:
             return None
-        if isinstance(answer, bytes):
-            whole = rpc_message.answer(item.id, answer)
-            if len(whole) <= size_max:
-                return whole
-            answer = RpcError(TOO_LARGE, data=f"{len(whole)} bytes")
-        return rpc_message.failure(item.id, answer)
+        if isinstance(result, RpcError):
+            return rpc_message.failure(item.id, result)
+        return Answer(item.id, result)
 
     async def _carry_out(self, call: Call) -> bytes | RpcError:
         method = self._discover if call.method == DISCOVER else self._methods.get(call.method)

@@ -34,6 +34,7 @@ BUSY = -32002  # too many open calls, or too much waits to be sent
 TOO_LARGE = -32003  # the answer does not fit a message
 DENIED = -32004  # a rule of the device forbids it
 FAILED = -32005  # the method was carried out and says why it could not
+CLIENT_LOST = -32006  # nobody is left to be answered; only audits tell of it
 
 MESSAGES = {
     PARSE_ERROR: "Parse error",
@@ -47,6 +48,7 @@ MESSAGES = {
     TOO_LARGE: "Answer too large",
     DENIED: "Denied",
     FAILED: "Failed",
+    CLIENT_LOST: "Client lost",
 }
 
 NULL = b"null"
@@ -60,6 +62,7 @@ _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"')
 _ONE_KIND = bytes.maketrans(b"{}", b"[]")
 _NO_BRACKETS = bytes(byte for byte in range(256) if byte not in b"[]{}")
 _UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError)
+_TOO_LARGE_SIZE_MAX = ID_SIZE_MAX + 128  # of the error that says so
 _TOO_DEEP = f"nested more than {DEPTH_MAX} deep"
 
 
@@ -99,6 +102,11 @@ class Answer(msgspec.Struct, frozen=True):
     id: bytes
     result: bytes | None = None  # JSON; exactly one of the two is there
     error: bytes | None = None
+
+    def serialize(self) -> bytes:
+        if self.error is not None:
+            return b'{"jsonrpc":"2.0","error":%b,"id":%b}' % (self.error, self.id)
+        return b'{"jsonrpc":"2.0","result":%b,"id":%b}' % (self.result or NULL, self.id)
 
 
 class Invalid(msgspec.Struct, frozen=True):
@@ -156,24 +164,40 @@ def passed_on(call: Call, id: bytes | None) -> bytes:  # noqa: A002
     return _encode(fields)
 
 
-def answer(id: bytes, result: bytes) -> bytes:  # noqa: A002
-    return b'{"jsonrpc":"2.0","result":%b,"id":%b}' % (result, id)
-
-
-def failure(id: bytes, error: RpcError) -> bytes:  # noqa: A002
+def failure(id: bytes, error: RpcError) -> Answer:  # noqa: A002
+    """An answer that tells of an error of ours."""
     fields: dict[str, object] = {"code": error.code, "message": error.message}
     if error.data is not msgspec.UNSET:
         fields["data"] = error.data
-    return failure_as_told(id, _encode(fields))
+    return Answer(id, error=_encode(fields))
 
 
-def failure_as_told(id: bytes, error: bytes) -> bytes:  # noqa: A002
-    """With an error object that somebody else has made."""
-    return b'{"jsonrpc":"2.0","error":%b,"id":%b}' % (error, id)
+class Answers:
+    """The answers to one message, as they come in; together they fit a message."""
 
+    __slots__ = ("_is_batch", "_parts", "_room")
 
-def batch(answers: list[bytes]) -> bytes:
-    return b"[%b]" % b",".join(answers)
+    def __init__(self, *, is_batch: bool) -> None:
+        self._is_batch = is_batch
+        self._parts: list[bytes] = []
+        # In a batch, that each of the others may turn out to be too large must still fit.
+        self._room = MESSAGE_SIZE_MAX - (BATCH_MAX * _TOO_LARGE_SIZE_MAX if is_batch else 0)
+
+    def add(self, answer: Answer) -> None:
+        """Take an answer, or in place of one without room an error that says so."""
+        part = answer.serialize()
+        if len(part) <= self._room:
+            self._room -= len(part)
+        else:
+            too_large = RpcError(TOO_LARGE, data=f"{len(part)} bytes")
+            part = failure(answer.id, too_large).serialize()
+        self._parts.append(part)
+
+    def message(self) -> bytes | None:
+        """All of them; None where there is nothing to answer."""
+        if not self._parts:
+            return None
+        return b"[%b]" % b",".join(self._parts) if self._is_batch else self._parts[0]
 
 
 def _item(raw: msgspec.Raw) -> Item:
