@@ -1,0 +1,80 @@
+"""Samples the device: real values of the moment, small enough for one datagram."""
+
+import platform
+import time
+from collections.abc import Sequence
+
+import psutil
+
+from rookery.errors import UsageError
+from rookery.runtime.version import installed_version
+from rookery.wire.telemetry import DeviceReport, InterfaceCounters, LinkSample
+
+INTERFACES_MAX = 12
+LINKS_MAX = 16
+
+_NAME_SIZE_MAX = 64
+_DEGREES_MIN, _DEGREES_MAX = -100.0, 300.0  # beyond are sensors that are not there
+
+
+class Sampler:
+    """Reads what changes; what does not is read once."""
+
+    def __init__(self, disk: str = "/") -> None:
+        try:
+            psutil.disk_usage(disk)
+        except OSError as error:
+            raise UsageError(f"nothing is known of the disk at {disk}: {error.strerror}") from error
+        self._disk = disk
+        self._agent = installed_version()[:_NAME_SIZE_MAX]
+        self._system = f"{platform.system()} {platform.release()}"[:_NAME_SIZE_MAX]
+
+    def sample(self, links: Sequence[LinkSample] = ()) -> DeviceReport:
+        """How the device is, with what the node beside us measured."""
+        now = time.time()
+        return DeviceReport(
+            t=max(round(now * 1000), 0),
+            up=round(max(now - psutil.boot_time(), 0.0), 1),
+            load=round(psutil.getloadavg()[0], 2),
+            mem=_share(psutil.virtual_memory().percent),
+            disk=_share(psutil.disk_usage(self._disk).percent),
+            temp=_temperature(),
+            ifs=_interfaces(),
+            links=tuple(links[:LINKS_MAX]),
+            agent=self._agent,
+            system=self._system,
+        )
+
+
+def _share(percent: float) -> float:
+    return round(min(max(percent / 100, 0.0), 1.0), 4)
+
+
+def _temperature() -> float | None:
+    """The hottest of what the device has, where it has any."""
+    try:
+        groups = psutil.sensors_temperatures()
+    except (AttributeError, OSError):  # none on this system, or hidden from us
+        return None
+    found = [sensor.current for group in groups.values() for sensor in group]
+    plausible = [degrees for degrees in found if _DEGREES_MIN < degrees < _DEGREES_MAX]
+    return round(max(plausible), 1) if plausible else None
+
+
+def _interfaces() -> dict[str, InterfaceCounters]:
+    """The busiest first, as the last ones are left out where a report gets too long."""
+    counted = psutil.net_io_counters(pernic=True)
+    used = [name for name in counted if counted[name].bytes_recv or counted[name].bytes_sent]
+    used.sort(key=lambda name: counted[name].bytes_recv + counted[name].bytes_sent, reverse=True)
+    used.sort(key=lambda name: name == "lo")  # which matters least, however busy
+    return {
+        name[:_NAME_SIZE_MAX]: InterfaceCounters(
+            received_bytes=counted[name].bytes_recv,
+            sent_bytes=counted[name].bytes_sent,
+            received_packets=counted[name].packets_recv,
+            sent_packets=counted[name].packets_sent,
+            errors=counted[name].errin + counted[name].errout,
+            drops=counted[name].dropin + counted[name].dropout,
+        )
+        for name in used[:INTERFACES_MAX]
+    }
