@@ -1,23 +1,25 @@
 """Sealed TLV on a TCP connection: E3X in cipher set 2a, then nothing in the clear.
 
-    dialler                                                     acceptor
-       │ KEY     handshake for the acceptor's key                  │
-       │──────────────────────────────────────────────────────────▶│ who it claims to be
-       │                        KEY     handshake, the same `at`   │
-       │ proved ◀──────────────────────────────────────────────────│
-       │                        SEALED  empty                      │
-       │ SEALED  what waited, or empty                             │
-       │──────────────────────────────────────────────────────────▶│ proved
-       │ ◀──────────────────────── SEALED ────────────────────────▶│
+    dialler                                                  acceptor
+       │ KEY     handshake, sealed to the acceptor's key        │
+       │───────────────────────────────────────────────────────▶│ whom it claims to be
+       │                      KEY     handshake, the same `at`  │
+       │                      SEALED  empty                     │
+       │ proved ◀───────────────────────────────────────────────│
+       │ SEALED  empty, then what waited                        │
+       │───────────────────────────────────────────────────────▶│ proved
 
-    SEALED value  | iv | AES-256-GCM(TLVs, none or more) |        iv: 0, 1, 2 … each way
-                  | 12 |             n + 16              |
+    SEALED value  | iv | AES-256-GCM(a piece of the inner stream) |    iv: 0, 1, 2 …
+                  | 12 |                  n + 16                  |
+
+The inner stream is TLVs, one behind the other, cut anywhere; a piece may be empty.
 
 A handshake can be replayed, a sealed TLV cannot: its key comes from both ephemerals. So `peer`
 is None until one has opened, and what is sent before that waits here. Any error ends the
 stream for good; the caller closes the connection.
 """
 
+from collections.abc import Iterable
 from typing import Self
 
 from rookery.errors import (
@@ -34,15 +36,11 @@ from rookery.link.exchange import Exchange, Verdict
 from rookery.link.handshake import Handshake
 from rookery.wire import fleet_tags as tags
 from rookery.wire.lob import Packet
-from rookery.wire.tlv import Tlv, parse_all, serialize
+from rookery.wire.tlv import HEAD_SIZE, VALUE_SIZE_MAX, Tlv, TlvReader, serialize
 
 STRANGER_SIZE_MAX = 2048  # of a value, as long as the peer is not proved
-VALUE_SIZE_MAX = 0xFFFF
-INNER_SIZE_MAX = VALUE_SIZE_MAX - 28  # of the TLVs in one SEALED, headers included
-TLV_VALUE_SIZE_MAX = INNER_SIZE_MAX - 4  # so one TLV always fits
-
-_HEADER_SIZE = 4
 _IV_SIZE = 12
+_INNER_SIZE_MAX = VALUE_SIZE_MAX - _IV_SIZE - 16
 _HEAD = bytes([RSA_CSID])
 _AT_MIN = 3  # above all that an acceptor may have begun with, whatever the parity
 
@@ -59,6 +57,7 @@ class SealedStream:
         self._exchange: Exchange | None = None
         self._claimed: str | None = None  # what the handshake says, until a SEALED proves it
         self._received = 0
+        self._inner = TlvReader()
         self._buffer = bytearray()
         self._waiting: list[Tlv] = []
         self._out = bytearray()
@@ -126,18 +125,18 @@ class SealedStream:
     def _next_value(self) -> bytes | None:
         """The value of the next TLV, which can be but one kind; None until it is complete."""
         buffer = self._buffer
-        if len(buffer) < _HEADER_SIZE:
+        if len(buffer) < HEAD_SIZE:
             return None
         tag = int.from_bytes(buffer[:2], "big")
-        size = int.from_bytes(buffer[2:_HEADER_SIZE], "big")
+        size = int.from_bytes(buffer[2:HEAD_SIZE], "big")
         if tag != (tags.KEY if self._claimed is None else tags.SEALED):
             raise ProtocolError(f"tag {tag} is not what comes next on a sealed stream")
         if self._peer is None and size > STRANGER_SIZE_MAX:
             raise ProtocolError(f"{size} bytes from somebody who is not proved yet")
-        if len(buffer) < _HEADER_SIZE + size:
+        if len(buffer) < HEAD_SIZE + size:
             return None
-        value = bytes(buffer[_HEADER_SIZE : _HEADER_SIZE + size])
-        del buffer[: _HEADER_SIZE + size]
+        value = bytes(buffer[HEAD_SIZE : HEAD_SIZE + size])
+        del buffer[: HEAD_SIZE + size]
         return value
 
     def _shake_hands(self, value: bytes) -> None:
@@ -170,26 +169,21 @@ class SealedStream:
         self._received += 1
         if self._peer is None:
             self._prove()
-        return parse_all(inner) if inner else []
+        return self._inner.feed(inner)
 
     def _prove(self) -> None:
         self._peer = self._claimed
-        waiting, self._waiting = self._waiting, []
-        # A dialler always says something, as the acceptor waits for the proof.
-        if waiting or self._expected is not None:
-            self._seal_all(waiting)
+        if self._expected is not None:
+            self._seal(b"")  # on its own, as strangers are read in small pieces only
+        if self._waiting:
+            self._seal_all(self._waiting)
+            self._waiting.clear()
 
-    def _seal_all(self, tlvs: "list[Tlv] | tuple[Tlv, ...]") -> None:
+    def _seal_all(self, tlvs: Iterable[Tlv]) -> None:
         """As few SEALED as hold them, and one if there is nothing to hold."""
-        inner = bytearray()
-        for tlv in tlvs:
-            assert len(tlv.value) <= TLV_VALUE_SIZE_MAX
-            data = serialize(tlv.tag, tlv.value)
-            if len(inner) + len(data) > INNER_SIZE_MAX:
-                self._seal(bytes(inner))
-                inner.clear()
-            inner += data
-        self._seal(bytes(inner))
+        inner = b"".join([serialize(tlv.tag, tlv.value) for tlv in tlvs])
+        for start in range(0, max(len(inner), 1), _INNER_SIZE_MAX):
+            self._seal(inner[start : start + _INNER_SIZE_MAX])
 
     def _seal(self, inner: bytes) -> None:
         assert self._exchange is not None

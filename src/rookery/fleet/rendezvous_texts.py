@@ -1,0 +1,48 @@
+"""What people read while they wait for a router: one sentence each, with what comes next."""
+
+WISHED = "The hub calls the router as soon as it reports, which takes 20 seconds at most."
+CALLED = "The router has been called and is about to connect to the hub."
+ROUTER_HERE = "The router is here, and a server is being chosen for you both."
+CANCELLED = "The wish was taken back."
+
+NO_REPORT = "The router has not reported; check its power and its network, then try again."
+NO_CONNECTION = (
+    "The router was called but did not connect; check that its network lets it reach the hub by"
+    " TCP, then try again."
+)
+HUB_SILENT = "The hub that was looking after this wish has gone silent; try again."
+NO_SERVER = "No server has a free seat; try again in a minute, or ask the operator for another one."
+NO_WISH = "nobody waits for this router any more"
+
+
+def reserving(server: str) -> str:
+    return f"Server {_short(server)} is being asked for a seat."
+
+
+def reserving_instead(server: str, failed: str) -> str:
+    return f"Server {_short(failed)} could not take you, so {_short(server)} is being asked."
+
+
+def directed(server: str) -> str:
+    return f"Server {_short(server)} keeps a seat, and the router is on its way there."
+
+
+def called_back(server: str) -> str:
+    return f"The meeting at server {_short(server)} failed, so the router is being called again."
+
+
+def arrived(server: str) -> str:
+    return f"The router has arrived at server {_short(server)}."
+
+
+def done(server: str, seconds: int) -> str:
+    return f"Your router waits at server {_short(server)}: connect within {seconds} seconds."
+
+
+def out_of_servers(attempts: int) -> str:
+    tried = "The only server tried" if attempts == 1 else f"All {attempts} servers tried"
+    return f"{tried} failed, and there is no other one now; try again in a minute."
+
+
+def _short(hashname: str) -> str:
+    return hashname[:8]
