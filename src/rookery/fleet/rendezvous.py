@@ -4,30 +4,30 @@
                  ▲          │ ▲          │
                  └──────────┘ └──────────┘        ENDED: failed, from everywhere
 
-    | state         | event                                | becomes   | actions             |
-    |---------------|--------------------------------------|-----------|---------------------|
-    | WISHED        | Reported                             | CALLED    | Call, called        |
-    | CALLED        | Reported                             | CALLED    | Call                |
-    | WISHED CALLED | RouterConnected, RouterAsked         | *attempt* | router_here         |
-    | AWAY          | the same                             | *attempt* | router_here         |
-    | RESERVING     | Reserved                             | DIRECTED  | Direct, CloseRouter, directed |
-    | RESERVING     | Refused, Abandoned, ServerLost, late | *attempt* | *drop*              |
-    | RESERVING     | RouterLost                           | CALLED    | *drop*, called      |
-    | DIRECTED      | Arrived                              | ENDED     | CloseServer, arrived, done |
-    | DIRECTED      | RouterConnected, RouterAsked         | *attempt* | *drop*              |
-    | DIRECTED      | Refused, Abandoned, ServerLost, late | CALLED    | *drop*, called      |
-    | WISHED CALLED | late                                 | ENDED     | failed              |
-    | AWAY          | late                                 | ENDED     | failed              |
-    | WISHED CALLED | Elsewhere: the router is there       | AWAY      |                     |
-    | any but ENDED | Elsewhere: the last step             | ENDED     | *drop*, CloseRouter |
-    | any but ENDED | ClientGone                           | ENDED     | *drop*, CloseRouter, failed |
-    | ENDED         | RouterConnected, RouterAsked         | ENDED     | CloseRouter         |
+    | state         | event                                | becomes   | actions            |
+    |---------------|--------------------------------------|-----------|--------------------|
+    | WISHED        | Reported                             | CALLED    | Call, called       |
+    | CALLED        | Reported                             | CALLED    | Call               |
+    | WISHED CALLED | RouterConnected, RouterAsked         | *attempt* | router_here        |
+    | AWAY          | the same                             | *attempt* | router_here        |
+    | RESERVING     | Reserved                             | DIRECTED  | Direct, directed   |
+    | RESERVING     | Refused, Abandoned, ServerLost, late | *attempt* | *drop*             |
+    | RESERVING     | RouterLost                           | CALLED    | *drop*, called     |
+    | DIRECTED      | Arrived                              | ENDED     | arrived, done      |
+    | DIRECTED      | RouterConnected, RouterAsked         | *attempt* | *drop*             |
+    | DIRECTED      | Refused, Abandoned, ServerLost, late | CALLED    | *drop*, called     |
+    | WISHED CALLED | late                                 | ENDED     | failed             |
+    | AWAY          | late                                 | ENDED     | failed             |
+    | WISHED CALLED | Elsewhere: the router is there       | AWAY      |                    |
+    | any but ENDED | Elsewhere: the last step             | ENDED     | *drop*             |
+    | any but ENDED | ClientGone                           | ENDED     | *drop*, failed     |
+    | ENDED         | RouterConnected, RouterAsked         | ENDED     | CloseRouter        |
 
 Small letters are steps, said to the client; *drop* is Release and CloseServer. An *attempt* chooses
 a server that has not failed yet, says reserving and does Reserve; where there is none, or there
-were `attempts_max`, it fails instead. Whatever is not in the table changes nothing. Every way into
-ENDED also does Finish. AWAY: another hub has the router, and this one only sees to it that the
-client hears of the end.
+were `attempts_max`, it fails instead. After Direct, and on every way into ENDED, connections that
+are still there are closed, and ENDED does Finish. Whatever is not in the table changes nothing.
+AWAY: another hub has the router, and this one only sees to it that the client hears of the end.
 """
 
 from collections.abc import Callable
