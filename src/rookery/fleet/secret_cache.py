@@ -1,0 +1,43 @@
+"""Secret cache: derived secrets of the reporters heard last, so that most proofs cost one hash."""
+
+from rookery.fleet import secrets
+from rookery.fleet.entry import Entry
+from rookery.wire import base32
+
+_Kept = tuple[int, str, bytes]  # generation, hashname, secret
+
+
+class SecretCache:
+    """At most `kept_max` of them, one for each reporter; forgets by halves."""
+
+    __slots__ = ("_half", "_master", "_old", "_young")
+
+    def __init__(self, master: bytes, kept_max: int) -> None:
+        assert len(master) == secrets.MASTER_SIZE
+        self._master = master
+        self._half = kept_max // 2
+        self._young: dict[bytes, _Kept] = {}
+        self._old: dict[bytes, _Kept] = {}
+
+    def __len__(self) -> int:
+        return len(self._young) + len(self._old)
+
+    def secret(self, entry: Entry, generation: int) -> bytes:
+        kept = self._young.get(entry.reporter) or self._old.get(entry.reporter)
+        if kept is not None and kept[0] == generation and kept[1] == entry.hashname:
+            return kept[2]
+        return self.derive(entry.reporter, entry.hashname, generation)
+
+    def derive(self, reporter: bytes, hashname: str, generation: int) -> bytes:
+        """Without a look at what is kept."""
+        return secrets.derive(self._master, reporter, base32.decode(hashname), generation)
+
+    def keep(self, entry: Entry, generation: int, secret: bytes) -> None:
+        """Only what was proved is worth it: anybody can name reporters and generations."""
+        kept = self._young.get(entry.reporter)
+        if kept is not None and kept[0] == generation and kept[1] == entry.hashname:
+            return
+        if len(self._young) >= self._half:
+            self._old, self._young = self._young, {}
+        self._old.pop(entry.reporter, None)
+        self._young[entry.reporter] = (generation, entry.hashname, secret)
