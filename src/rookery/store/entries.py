@@ -1,0 +1,106 @@
+"""Entries in the database: what every hub believes of a reporter once its memory is gone."""
+
+from collections.abc import AsyncIterator, Sequence
+
+import msgspec
+from sqlalchemy import ColumnElement, Select, delete, func, or_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from rookery.fleet.entry import Entry
+from rookery.store.database import Database
+from rookery.store.row import AnyRow, columns
+from rookery.store.tables import reporter
+from rookery.store.upsert import Columns, upsert
+
+CHUNK = 1000
+ADDRESS_SIZE_MAX = 64
+
+_COLUMNS = columns(reporter, Entry)
+
+
+class Entries:
+    """All of them are read once when a hub starts, and written in batches."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def find(self, reporters: Sequence[bytes]) -> list[Entry | None]:
+        """In the order asked for."""
+        found: dict[bytes, Entry] = {}
+        for start in range(0, len(reporters), CHUNK):
+            chunk = reporters[start : start + CHUNK]
+            query = select(*_COLUMNS).where(reporter.c.reporter.in_(chunk))
+            found |= {entry.reporter: entry for entry in await self._read(query)}
+        return [found.get(one) for one in reporters]
+
+    async def load_all(self, kind: str | None = None) -> AsyncIterator[list[Entry]]:
+        """In chunks, ordered by reporter; each chunk is a read of its own."""
+        last = b""
+        while True:
+            query = select(*_COLUMNS).where(reporter.c.reporter > last)
+            if kind is not None:
+                query = query.where(reporter.c.kind == kind)
+            chunk = await self._read(query.order_by(reporter.c.reporter).limit(CHUNK))
+            if not chunk:
+                return
+            yield chunk
+            last = chunk[-1].reporter
+
+    async def save_many(self, entries: Sequence[Entry]) -> None:
+        """Keep them all, except where what is there was changed later by another hub."""
+        for start in range(0, len(entries), CHUNK):
+            rows = [_values(entry) for entry in entries[start : start + CHUNK]]
+            await self._save(rows)
+
+    async def _save(self, rows: list[dict[str, object]]) -> None:
+        # In one order, so that two hubs with the same routers do not lock each other out.
+        rows.sort(key=_key)
+
+        async def work(connection: AsyncConnection) -> None:
+            await connection.execute(upsert(connection.dialect, reporter, _is_later), rows)
+
+        await self._database.write(work)
+
+    async def count(self, kind: str) -> int:
+        query = select(func.count()).select_from(reporter).where(reporter.c.kind == kind)
+
+        async def work(connection: AsyncConnection) -> int:
+            return int(await connection.scalar(query) or 0)
+
+        return await self._database.read(work)
+
+    async def remove(self, one: bytes) -> bool:
+        """So that another key may enrol under its id; False when there is none."""
+
+        async def work(connection: AsyncConnection) -> bool:
+            statement = delete(reporter).where(reporter.c.reporter == one)
+            return (await connection.execute(statement)).rowcount > 0
+
+        return await self._database.write(work)
+
+    async def _read(self, query: Select[*tuple[object, ...]]) -> list[Entry]:
+        async def work(connection: AsyncConnection) -> list[Entry]:
+            return [_entry(row) for row in await connection.execute(query)]
+
+        return await self._database.read(work)
+
+
+def _is_later(there: Columns, coming: Columns) -> ColumnElement[bool]:
+    """Either suffices: versions start anew with a hot store, and clocks may step back."""
+    return or_(coming["version"] > there["version"], coming["last_seen"] >= there["last_seen"])
+
+
+def _values(entry: Entry) -> dict[str, object]:
+    values: dict[str, object] = msgspec.structs.asdict(entry)
+    values["address"] = entry.address[:ADDRESS_SIZE_MAX]
+    return values
+
+
+def _key(row: dict[str, object]) -> bytes:
+    key = row["reporter"]
+    assert isinstance(key, bytes)
+    return key
+
+
+def _entry(row: AnyRow) -> Entry:
+    return msgspec.convert(tuple(row), Entry)

@@ -1,0 +1,203 @@
+"""Hot store in memory: for one hub, as fast as dictionaries are.
+
+Its methods are coroutines only to be a HotStore: none of them waits, so a batch of reports is read,
+decided and put back without another task in between. A snapshot file is written every minute and at
+the end; a hub that dies between two of them has the database and its spool.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Self
+
+from rookery.fleet.entry import Entry
+from rookery.fleet.wish import Step, Wish
+from rookery.runtime import whole_file
+from rookery.store import snapshot
+from rookery.store.hot import SCAN_CHUNK
+from rookery.store.ram_wishes import RamWishes
+
+ENTRIES_MAX = 2_000_000
+SNAPSHOT_INTERVAL_S = 60.0
+
+_log = logging.getLogger(__name__)
+
+
+class RamHot:
+    """`await RamHot.open(snapshot)`, or `RamHot()` for one that nobody needs again."""
+
+    def __init__(
+        self, *, clock: Callable[[], float] = time.monotonic, entries_max: int = ENTRIES_MAX
+    ) -> None:
+        self._clock = clock
+        self._entries_max = entries_max
+        self._entries: dict[bytes, Entry] = {}
+        self._kinds: dict[str, dict[bytes, Entry]] = {"router": {}, "server": {}}
+        self._wishes = RamWishes(clock)
+        self._taken = _Expiring(clock)
+        self._reserved: dict[str, _Expiring] = {}
+        self._snapshot: Path | None = None
+        self._writer: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def open(cls, snapshot_file: Path, *, interval_s: float = SNAPSHOT_INTERVAL_S) -> Self:
+        """Go on where the snapshot ends, and keep it fresh."""
+        hot = cls()
+        await hot.restore(await asyncio.to_thread(snapshot.load, snapshot_file))
+        hot._snapshot = snapshot_file
+        hot._writer = asyncio.get_running_loop().create_task(hot._write_often(interval_s))
+        return hot
+
+    async def close(self) -> None:
+        """Write the last snapshot."""
+        if self._writer is not None:
+            self._writer.cancel()
+            await asyncio.gather(self._writer, return_exceptions=True)
+            self._writer = None
+            await self.write_snapshot()
+
+    async def ready(self) -> bool:
+        return True
+
+    # Entries
+
+    async def entries(self, reporters: Sequence[bytes]) -> list[Entry | None]:
+        return list(map(self._entries.get, reporters))
+
+    async def put(self, entries: Sequence[Entry]) -> list[bool]:
+        held = self._entries
+        results = []
+        for entry in entries:
+            known = held.get(entry.reporter)
+            if known is not entry and not self._may_keep(entry, known):
+                results.append(False)
+                continue
+            entry.version += 1
+            if known is not entry:
+                self._keep(entry)
+            results.append(True)
+        return results
+
+    def _may_keep(self, entry: Entry, known: Entry | None) -> bool:
+        if known is None:
+            return len(self._entries) < self._entries_max
+        return known.version == entry.version
+
+    async def restore(self, entries: Sequence[Entry]) -> int:
+        count = 0
+        for entry in entries:
+            known = self._entries.get(entry.reporter)
+            if known is None or known.last_seen < entry.last_seen:
+                self._keep(entry)
+                count += 1
+        return count
+
+    def _keep(self, entry: Entry) -> None:
+        self._entries[entry.reporter] = entry
+        self._kinds[entry.kind][entry.reporter] = entry
+
+    async def all(self, kind: str) -> list[Entry]:
+        return list(self._kinds[kind].values())
+
+    async def scan(self, kind: str) -> AsyncIterator[list[Entry]]:
+        for chunk in _chunks(list(self._kinds[kind].values())):
+            yield chunk
+
+    # Wishes
+
+    async def wishes(self, macs: Sequence[bytes]) -> list[int | None]:
+        return [self._wishes.oldest(mac) for mac in macs]
+
+    async def add_wish(self, wish: Wish, seconds: float) -> Wish:
+        return self._wishes.add(wish, seconds)
+
+    async def wish(self, wish: int) -> Wish | None:
+        return self._wishes.find(wish)
+
+    async def end_wish(self, wish: int) -> None:
+        self._wishes.end(wish)
+
+    async def say(self, step: Step) -> None:
+        self._wishes.say(step)
+
+    def steps(self, wish: int) -> AsyncIterator[Step]:
+        return self._wishes.steps(wish)
+
+    # Leases and reservations
+
+    async def take(self, key: str, seconds: float) -> bool:
+        return self._taken.add(key, seconds)
+
+    async def release(self, key: str) -> None:
+        self._taken.discard(key)
+
+    async def reserved(self, server: str) -> int:
+        seats = self._reserved.get(server)
+        return seats.count() if seats else 0
+
+    async def reserve(self, server: str, seat: str, seconds: float) -> None:
+        seats = self._reserved.setdefault(server, _Expiring(self._clock))
+        seats.discard(seat)
+        seats.add(seat, seconds)
+
+    async def unreserve(self, server: str, seat: str) -> None:
+        if seats := self._reserved.get(server):
+            seats.discard(seat)
+
+    # Snapshot
+
+    async def write_snapshot(self) -> None:
+        """Replace the snapshot; a disk that refuses is reported, and the old one stays."""
+        if self._snapshot is None:
+            return
+        frames = []
+        for chunk in _chunks(list(self._entries.values())):
+            frames.append(snapshot.frame(chunk))
+            await asyncio.sleep(0)  # reports are answered in between
+        try:
+            await asyncio.to_thread(whole_file.replace, self._snapshot, snapshot.serialize(frames))
+        except OSError as error:
+            _log.warning("no snapshot at %s: %s", self._snapshot, error)
+
+    async def _write_often(self, interval_s: float) -> None:
+        while True:
+            await asyncio.sleep(interval_s)
+            await self.write_snapshot()
+
+
+class _Expiring:
+    """A set whose members leave by themselves."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._until: dict[str, float] = {}
+        self._sweep_at = 0.0
+
+    def add(self, key: str, seconds: float) -> bool:
+        """False when it is there already."""
+        now = self._clock()
+        if now >= self._sweep_at:
+            self._sweep(now)
+        if self._until.get(key, now) > now:
+            return False
+        self._until[key] = now + seconds
+        return True
+
+    def discard(self, key: str) -> None:
+        self._until.pop(key, None)
+
+    def count(self) -> int:
+        self._sweep(self._clock())
+        return len(self._until)
+
+    def _sweep(self, now: float) -> None:
+        """Once a second at most for a growing set, however often it is added to."""
+        self._sweep_at = now + 1.0
+        for key in [key for key, until in self._until.items() if until <= now]:
+            del self._until[key]
+
+
+def _chunks(entries: list[Entry]) -> Iterable[list[Entry]]:
+    return (entries[start : start + SCAN_CHUNK] for start in range(0, len(entries), SCAN_CHUNK))

@@ -1,0 +1,104 @@
+"""Sessions of browsers: kept here, so that any hub knows them and signing out is final."""
+
+import msgspec
+from sqlalchemy import ColumnElement, delete, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from rookery.store.database import Database
+from rookery.store.row import AnyRow, columns, value
+from rookery.store.tables import web_session
+
+BROWSER_SIZE_MAX = 255
+
+
+class Session(msgspec.Struct, frozen=True):
+    """A browser that signed in; its cookie is not kept, only the cookie's hash."""
+
+    key_hash: bytes  # 32
+    account: int
+    created_at: float  # wall seconds, as all of them
+    seen_at: float
+    expires_at: float
+    address: str = ""
+    browser: str = ""
+
+    def __repr__(self) -> str:
+        return f"Session(account={self.account}, created_at={self.created_at})"
+
+
+_COLUMNS = columns(web_session, Session)
+
+
+class Sessions:
+    """By the hash of the cookie."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, session: Session) -> None:
+        row = msgspec.structs.asdict(session)
+        row["browser"] = session.browser[:BROWSER_SIZE_MAX]
+
+        async def work(connection: AsyncConnection) -> None:
+            await connection.execute(insert(web_session).values(row))
+
+        await self._database.write(work)
+
+    async def find(self, key_hash: bytes, now: float) -> Session | None:
+        """If it has not expired."""
+        query = select(*_COLUMNS).where(
+            web_session.c.key_hash == key_hash, web_session.c.expires_at > now
+        )
+
+        async def work(connection: AsyncConnection) -> Session | None:
+            row = (await connection.execute(query)).one_or_none()
+            return _session(row) if row else None
+
+        return await self._database.read(work)
+
+    async def of(self, account: int, now: float) -> list[Session]:
+        """All of an account, the one seen last first."""
+        query = (
+            select(*_COLUMNS)
+            .where(web_session.c.account == account, web_session.c.expires_at > now)
+            .order_by(web_session.c.seen_at.desc())
+        )
+
+        async def work(connection: AsyncConnection) -> list[Session]:
+            return [_session(row) for row in await connection.execute(query)]
+
+        return await self._database.read(work)
+
+    async def touch(self, key_hash: bytes, seen_at: float, expires_at: float) -> None:
+        """It was used; once a minute is enough to say so."""
+        statement = (
+            update(web_session)
+            .where(web_session.c.key_hash == key_hash)
+            .values(seen_at=seen_at, expires_at=expires_at)
+        )
+
+        async def work(connection: AsyncConnection) -> None:
+            await connection.execute(statement)
+
+        await self._database.write(work)
+
+    async def remove(self, key_hash: bytes) -> None:
+        await self._delete(web_session.c.key_hash == key_hash)
+
+    async def remove_all(self, account: int) -> None:
+        """Sign an account out everywhere."""
+        await self._delete(web_session.c.account == account)
+
+    async def purge(self, now: float) -> int:
+        """Forget those that have expired; says how many."""
+        return await self._delete(web_session.c.expires_at <= now)
+
+    async def _delete(self, condition: ColumnElement[bool]) -> int:
+        async def work(connection: AsyncConnection) -> int:
+            return (await connection.execute(delete(web_session).where(condition))).rowcount
+
+        return await self._database.write(work)
+
+
+def _session(row: AnyRow) -> Session:
+    return value(row, Session)

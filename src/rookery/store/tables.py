@@ -1,0 +1,180 @@
+"""The tables: what the database of a hub holds, the same in SQLite and MySQL.
+
+Times are wall seconds. Names compare byte by byte, in MySQL as in SQLite. Everything that is a key
+is short enough for any index. Migrations are in `migrations`; a test compares both.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Dialect,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+from sqlalchemy.dialects import mysql
+from sqlalchemy.schema import SchemaItem
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+_SIGN = 1 << 63
+_SPAN = 1 << 64
+
+metadata = MetaData(
+    naming_convention={
+        "pk": "pk_%(table_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_name)s",
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+    }
+)
+
+
+class Unsigned64(TypeDecorator[int]):
+    """An integer of 64 bits without a sign, in a column of 64 bits with one.
+
+    Reporters choose their boot number, so every one of them has to fit.
+    """
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: int | None, dialect: Dialect) -> int | None:
+        return value if value is None or value < _SIGN else value - _SPAN
+
+    def process_result_value(self, value: int | None, dialect: Dialect) -> int | None:
+        return value if value is None or value >= 0 else value + _SPAN
+
+
+def binary(size: int) -> TypeEngine[bytes]:
+    """Bytes that may be a key."""
+    return LargeBinary().with_variant(mysql.VARBINARY(size), "mysql", "mariadb")
+
+
+def _table(name: str, *items: SchemaItem) -> Table:
+    return Table(
+        name,
+        metadata,
+        *items,
+        mysql_engine="InnoDB",
+        mysql_charset="utf8mb4",
+        mysql_collate="utf8mb4_bin",
+    )
+
+
+# SQLite numbers rows by itself only in a column that is exactly INTEGER.
+_NUMBER = BigInteger().with_variant(Integer(), "sqlite")
+
+setting = _table(
+    "setting",
+    Column("name", String(64), primary_key=True),
+    Column("value", binary(1024), nullable=False),
+)
+
+spool_position = _table(
+    "spool_position",
+    Column("hub", String(64), primary_key=True),
+    Column("position", BigInteger, nullable=False),
+    Column("saved_at", Double, nullable=False),
+)
+
+account = _table(
+    "account",
+    Column("id", _NUMBER, primary_key=True, autoincrement=True),
+    Column("login", String(64), nullable=False, unique=True),
+    Column("password_hash", String(255), nullable=False),
+    Column("role", String(16), nullable=False),
+    Column("created_at", Double, nullable=False),
+    CheckConstraint("role IN ('user', 'operator', 'admin')", name="role"),
+)
+
+
+def _account(name: str) -> Column[int]:
+    owner = ForeignKey("account.id", ondelete="CASCADE")
+    return Column(name, _NUMBER, owner, nullable=False, index=True)
+
+
+web_session = _table(
+    "web_session",
+    Column("key_hash", binary(32), primary_key=True),
+    _account("account"),
+    Column("created_at", Double, nullable=False),
+    Column("seen_at", Double, nullable=False),
+    Column("expires_at", Double, nullable=False, index=True),
+    Column("address", String(64), nullable=False),
+    Column("browser", String(255), nullable=False),
+)
+
+api_token = _table(
+    "api_token",
+    Column("id", _NUMBER, primary_key=True, autoincrement=True),
+    Column("token_hash", binary(32), nullable=False, unique=True),
+    _account("account"),
+    Column("name", String(64), nullable=False),
+    Column("scopes", String(255), nullable=False),  # separated by spaces
+    Column("created_at", Double, nullable=False),
+    Column("expires_at", Double),
+    Column("used_at", Double),
+)
+
+reporter = _table(
+    "reporter",
+    Column("reporter", binary(6), primary_key=True),
+    Column("kind", String(8), nullable=False, index=True),
+    Column("hashname", String(64), nullable=False, index=True),
+    Column("key", binary(255), nullable=False),
+    Column("digest", binary(32), nullable=False),
+    Column("generation", BigInteger, nullable=False),
+    Column("boot", Unsigned64, nullable=False),
+    Column("sequence", Unsigned64, nullable=False),
+    Column("window", Unsigned64, nullable=False),
+    Column("first_seen", Double, nullable=False),
+    Column("last_seen", Double, nullable=False),
+    Column("address", String(64), nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Column("strikes", BigInteger, nullable=False),
+    Column("version", BigInteger, nullable=False),
+    Column("previous", Unsigned64, nullable=False),
+    Column("struck_at", Double, nullable=False),
+)
+
+device = _table(
+    "device",
+    Column("mac", binary(6), primary_key=True),
+    _account("owner"),
+    Column("name", String(64), nullable=False),
+    Column("claimed_at", Double, nullable=False),
+)
+
+code = _table(
+    "code",
+    Column("id", binary(8), primary_key=True),
+    Column("key", binary(32), nullable=False),
+    Column("kind", String(8), nullable=False),
+    _account("owner"),
+    Column("created_at", Double, nullable=False),
+    Column("expires_at", Double, nullable=False, index=True),
+    Column("used_at", Double),
+    Column("used_by", String(64), nullable=False),
+    CheckConstraint("kind IN ('router', 'server')", name="kind"),
+)
+
+audit = _table(
+    "audit",
+    Column("id", _NUMBER, primary_key=True, autoincrement=True),
+    Column("at", Double, nullable=False, index=True),
+    Column("who", String(64), nullable=False),
+    Column("what", String(64), nullable=False),
+    Column("target", String(128), nullable=False),
+    Column("detail", Text, nullable=False),  # JSON
+    Column("address", String(64), nullable=False),
+    Index("ix_audit_who", "who", "id"),
+    Index("ix_audit_target", "target", "id"),
+)

@@ -1,0 +1,36 @@
+"""Upsert: insert a row, or change the one with the same key; each database has its own words."""
+
+from collections.abc import Callable
+
+from sqlalchemy import ColumnCollection, ColumnElement, Dialect, Insert, Table, case
+from sqlalchemy.dialects import mysql, sqlite
+
+# From the row that is there and the one that comes: whether it is to be changed.
+Columns = ColumnCollection[str, ColumnElement[object]]
+Guard = Callable[[Columns, Columns], ColumnElement[bool]]
+
+
+def upsert(dialect: Dialect, table: Table, guard: Guard | None = None) -> Insert:
+    """For one row or many."""
+    names = [column.name for column in table.columns if not column.primary_key]
+    if dialect.name == "sqlite":
+        statement = sqlite.insert(table)
+        coming = statement.excluded
+        return statement.on_conflict_do_update(
+            index_elements=list(table.primary_key),
+            set_={name: coming[name] for name in names},
+            where=guard(table.c, coming) if guard else None,
+        )
+    return _mysql(table, names, guard)
+
+
+def _mysql(table: Table, names: list[str], guard: Guard | None) -> Insert:
+    """MySQL has no `where` here, so each column stays or changes by itself."""
+    statement = mysql.insert(table)
+    coming = statement.inserted
+    if guard is None:
+        return statement.on_duplicate_key_update({name: coming[name] for name in names})
+    is_wanted = guard(table.c, coming)
+    return statement.on_duplicate_key_update(
+        [(name, case((is_wanted, coming[name]), else_=table.c[name])) for name in names]
+    )
