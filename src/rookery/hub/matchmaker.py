@@ -1,0 +1,188 @@
+"""The matchmaker: a meeting for each wish that this hub has to do with.
+
+A wish is made at one hub, the router may report to another and connect to a third. Whoever has the
+router drives the meeting, after a lease in the hot store; all others only watch its steps.
+"""
+
+import asyncio
+import contextlib
+import itertools
+from collections import Counter
+from collections.abc import Callable, Coroutine
+
+from rookery.errors import CongestionError, DecodeError, UnreachableError
+from rookery.fleet import rendezvous_texts as texts
+from rookery.fleet.entry import Entry
+from rookery.fleet.rendezvous_events import ClientGone, Reported, RouterAsked, RouterLost
+from rookery.fleet.rendezvous_limits import RendezvousLimits
+from rookery.fleet.security_event import SecurityEvent
+from rookery.fleet.wish import Step, Wish
+from rookery.hub.clock import HubClock
+from rookery.hub.meeting import Meeting, Servers
+from rookery.identity.identity import Identity
+from rookery.runtime.sealed_line import SealedLine
+from rookery.store.hot import HotStore
+from rookery.wire import fleet_messages as messages
+from rookery.wire.fleet_messages import Fault, FaultCode
+
+MEETINGS_MAX = 10_000
+CALLED_S = 300.0  # for which a call is said once, whichever hub makes it
+
+Note = Callable[[SecurityEvent], None]
+
+
+class Matchmaker:
+    """`attend` is what the router door calls; `called` what the reports' side does."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        hot: HotStore,
+        clock: HubClock,
+        servers: Servers,
+        note: Note,
+        limits: RendezvousLimits,
+        idle_s: float,
+    ) -> None:
+        self._identity = identity
+        self._hot = hot
+        self._clock = clock
+        self._servers = servers
+        self._note = note
+        self._limits = limits
+        self._idle_s = idle_s
+        self._loop = asyncio.get_running_loop()
+        self._meetings: dict[int, Meeting] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._connections = itertools.count(1)
+        self.tally: Counter[str] = Counter()  # steps by name, and what went wrong
+
+    @property
+    def meetings(self) -> int:
+        return len(self._meetings)
+
+    def begin(self, wish: Wish, entry: Entry) -> None:
+        """A wish that was made here; CongestionError when there are too many."""
+        if len(self._meetings) >= MEETINGS_MAX:
+            raise CongestionError(f"{MEETINGS_MAX} wishes are being seen to")
+        self._open(wish, entry.hashname, is_ours=True)
+
+    def called(self, wish: int) -> None:
+        """A report of the router was answered by a call."""
+        if (meeting := self._meetings.get(wish)) is not None:
+            meeting.tell(Reported())
+        elif len(self._tasks) < MEETINGS_MAX:
+            self._own(self._say_called(wish))
+
+    async def cancel(self, wish: Wish) -> None:
+        """Its client no longer waits."""
+        if (meeting := self._meetings.get(wish.id)) is not None:
+            meeting.tell(ClientGone())
+            return
+        step = Step(wish.id, "failed", texts.CANCELLED, self._clock.now(), reason="cancelled")
+        await self._hot.say(step)  # whoever has the router watches, and ends it
+        await self._hot.end_wish(wish.id)
+
+    async def attend(self, line: SealedLine) -> None:
+        """A router that has proved who it is; returns when its connection may be closed."""
+        try:
+            async with asyncio.timeout(self._idle_s):
+                fault = await self._attend(line)
+        except TimeoutError:
+            fault = Fault(FaultCode.BUSY, "this took too long")
+        except DecodeError as error:
+            fault = Fault(FaultCode.PROTOCOL, str(error)[:200])
+        except UnreachableError:
+            fault = Fault(FaultCode.BUSY, "a store of the hub does not answer")
+        if fault is not None:
+            self.tally[f"fault_{fault.code}"] += 1
+            line.send(messages.encode(fault))
+
+    async def close(self) -> None:
+        """End all meetings, and tell those who wait."""
+        for meeting in self._meetings.values():
+            meeting.tell(ClientGone())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1.0):
+                while self._meetings:
+                    await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _attend(self, line: SealedLine) -> Fault | None:
+        ask = await _ask(line)
+        if ask is None:
+            return None
+        wish = await self._hot.wish(ask.wish)
+        if wish is None:
+            return Fault(FaultCode.NO_WISH, texts.NO_WISH)
+        (entry,) = await self._hot.entries([wish.mac])
+        if entry is None or entry.hashname != line.peer:
+            address = f"{line.address[0]}:{line.address[1]}"
+            detail = f"{line.peer} asked for a wish for another's router"
+            self._note(SecurityEvent("foreign key", wish.mac, address, detail))
+            return Fault(FaultCode.DENIED, "this wish is for another router")
+        meeting = self._meetings.get(wish.id) or self._take_over(wish, entry)
+        if meeting is None or not await meeting.lease():
+            return Fault(FaultCode.BUSY, "another hub sees to it")
+        await self._stay(meeting, line, wish.id)
+        return None
+
+    async def _stay(self, meeting: Meeting, line: SealedLine, wish: int) -> None:
+        """The meeting closes the line when the router knows where to go."""
+        connection = next(self._connections)
+        meeting.add_router(connection, line)
+        try:
+            while (ask := await _ask(line)) is not None:
+                if ask.wish != wish:
+                    raise DecodeError("one connection is for one wish")
+                meeting.tell(RouterAsked(connection))
+        finally:
+            meeting.tell(RouterLost(connection))
+
+    def _take_over(self, wish: Wish, entry: Entry) -> Meeting | None:
+        if len(self._meetings) >= MEETINGS_MAX:
+            return None
+        return self._open(wish, entry.hashname, is_ours=False)
+
+    def _open(self, wish: Wish, router: str, *, is_ours: bool) -> Meeting:
+        meeting = self._meetings[wish.id] = Meeting(
+            wish,
+            router,
+            identity=self._identity,
+            hot=self._hot,
+            clock=self._clock,
+            servers=self._servers,
+            limits=self._limits,
+            tally=self.tally,
+        )
+        self._own(self._hold(meeting, is_ours=is_ours))
+        return meeting
+
+    async def _hold(self, meeting: Meeting, *, is_ours: bool) -> None:
+        try:
+            await meeting.run(is_ours=is_ours)
+        finally:
+            del self._meetings[meeting.wish.id]
+
+    async def _say_called(self, wish: int) -> None:
+        with contextlib.suppress(UnreachableError):
+            if await self._hot.take(f"called:{wish}", CALLED_S):
+                await self._hot.say(Step(wish, "called", texts.CALLED, self._clock.now()))
+
+    def _own(self, work: Coroutine[object, object, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _ask(line: SealedLine) -> messages.Ask | None:
+    """The router's next question; None once it has gone."""
+    tlv = await line.receive()
+    if tlv is None:
+        return None
+    message = messages.decode(tlv)
+    if not isinstance(message, messages.Ask):
+        raise DecodeError(f"a router does not say {type(message).__name__} to a hub")
+    return message

@@ -1,0 +1,207 @@
+"""A meeting: one rendezvous with its connections, its clock and those who watch it.
+
+Events come from the router's connection, the server's connection, reports, other hubs' steps and
+the clock; one task hands them to the core in order and carries out what it decides.
+"""
+
+import asyncio
+import contextlib
+import os
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable
+
+from rookery.errors import UnreachableError
+from rookery.fleet.placement import Choice, ServerLoad, choose
+from rookery.fleet.rendezvous import Rendezvous
+from rookery.fleet.rendezvous_events import (
+    Action,
+    Call,
+    CloseRouter,
+    CloseServer,
+    Direct,
+    Elsewhere,
+    Event,
+    Finish,
+    Release,
+    Reported,
+    Reserve,
+    RouterAsked,
+    Say,
+    Tick,
+)
+from rookery.fleet.rendezvous_limits import RendezvousLimits
+from rookery.fleet.wish import Step, Wish
+from rookery.hub.clock import HubClock
+from rookery.hub.server_call import ServerCall
+from rookery.identity.identity import Identity
+from rookery.runtime.sealed_line import SealedLine
+from rookery.store.hot import HotStore
+from rookery.wire import fleet_messages as messages
+
+EVENTS_MAX = 256
+RESERVATION_S = 45.0  # until the server's own report counts the seat
+LEASE_MARGIN_S = 5.0
+INSIST_S = 5.0  # with which a store that is away is told the end of it
+
+_PAUSE_S = 0.2
+_UNCHOOSING = (Reported, Elsewhere, messages.Reserved, messages.Arrived)
+
+Servers = Callable[[], Awaitable[list[ServerLoad]]]
+
+
+class Meeting:
+    """`run` until it is over; the others may be called meanwhile."""
+
+    def __init__(
+        self,
+        wish: Wish,
+        router: str,
+        *,
+        identity: Identity,
+        hot: HotStore,
+        clock: HubClock,
+        servers: Servers,
+        limits: RendezvousLimits,
+        tally: Counter[str],
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._core = Rendezvous(wish, router, self._choose, os.urandom, limits, self._loop.time())
+        self._identity = identity
+        self._hot = hot
+        self._clock = clock
+        self._servers = servers
+        self._limits = limits
+        self._tally = tally
+        self._events: asyncio.Queue[Event] = asyncio.Queue(EVENTS_MAX)
+        self._known: list[ServerLoad] = []  # as of the event that is being handled
+        self._said: deque[Step] = deque(maxlen=EVENTS_MAX)  # our own, to know them again
+        self._lines: dict[int, SealedLine] = {}
+        self._calls: dict[str, ServerCall] = {}
+        self._is_leased = False
+
+    @property
+    def wish(self) -> Wish:
+        return self._core.wish
+
+    def tell(self, event: Event) -> None:
+        """Something happened; what does not fit is lost, and the deadlines see to the rest."""
+        with contextlib.suppress(asyncio.QueueFull):
+            self._events.put_nowait(event)
+
+    async def lease(self) -> bool:
+        """Whether this hub may deal with the router: one hub at a time does."""
+        if not self._is_leased:
+            self._is_leased = await self._hot.take(self._lease_key, self._lease_s)
+        return self._is_leased
+
+    def add_router(self, connection: int, line: SealedLine) -> None:
+        self._lines[connection] = line
+        self.tell(RouterAsked(connection))
+
+    async def run(self, *, is_ours: bool) -> None:
+        """`is_ours`: the wish was made here, so that this hub also says the first step."""
+        async with asyncio.TaskGroup() as tasks:
+            watching = tasks.create_task(self._watch())
+            if is_ours:
+                await self._perform_all(self._core.start(self._clock.now()), tasks)
+            while (deadline := self._core.deadline) is not None:
+                await self._handle(await self._next(deadline), tasks)
+            watching.cancel()
+            for call in self._calls.values():
+                call.close()
+        await self._end_lease()
+
+    async def _next(self, deadline: float) -> Event:
+        try:
+            async with asyncio.timeout_at(deadline):
+                return await self._events.get()
+        except TimeoutError:
+            return Tick()
+
+    async def _handle(self, event: Event, tasks: asyncio.TaskGroup) -> None:
+        if not isinstance(event, _UNCHOOSING):
+            with contextlib.suppress(UnreachableError):  # then by what was known before
+                self._known = await self._servers()
+        actions = self._core.handle(event, self._loop.time(), self._clock.now())
+        await self._perform_all(actions, tasks)
+        if self._is_leased and self._core.wants_router:
+            await self._end_lease()
+
+    def _choose(self, failed: frozenset[str]) -> Choice | None:
+        fit = [server for server in self._known if server.hashname not in failed]
+        return choose(fit, self._clock.now(), os.urandom)
+
+    async def _perform_all(self, actions: list[Action], tasks: asyncio.TaskGroup) -> None:
+        for action in actions:
+            await self._perform(action, tasks)
+
+    async def _perform(self, action: Action, tasks: asyncio.TaskGroup) -> None:
+        match action:
+            case Call():
+                pass  # the report was answered before we heard of it
+            case Say(step):
+                self._said.append(step)
+                self._tally[step.name] += 1
+                await self._insist(lambda: self._hot.say(step))
+            case Reserve(server, message):
+                await self._reserve(server, message, tasks)
+            case Release(server, seat):
+                self._calls[seat].release()
+                with contextlib.suppress(UnreachableError):  # it expires by itself
+                    await self._hot.unreserve(server, seat)
+            case Direct(connection, direction):
+                self._lines[connection].send(messages.encode(direction))
+            case CloseRouter(connection, fault):
+                self._close_router(connection, fault)
+            case CloseServer(seat):
+                self._calls.pop(seat).close()
+            case Finish():
+                await self._insist(lambda: self._hot.end_wish(self.wish.id))
+
+    async def _reserve(
+        self, server: ServerLoad, message: messages.Reserve, tasks: asyncio.TaskGroup
+    ) -> None:
+        call = ServerCall(self._identity, server, message, self.tell)
+        self._calls[message.seat] = call
+        with contextlib.suppress(UnreachableError):  # the server counts its seats itself
+            await self._hot.reserve(server.hashname, message.seat, RESERVATION_S)
+            await self._hot.release(self._lease_key)
+            self._is_leased = await self._hot.take(self._lease_key, self._lease_s)
+        tasks.create_task(call.run())
+
+    def _close_router(self, connection: int, fault: messages.Fault | None) -> None:
+        line = self._lines.pop(connection)
+        if fault is not None:
+            line.send(messages.encode(fault))
+        line.close()
+
+    async def _watch(self) -> None:
+        """Other hubs' steps with this wish."""
+        async for step in self._hot.steps(self.wish.id):
+            if step not in self._said:
+                self.tell(Elsewhere(step))
+
+    async def _insist(self, work: Callable[[], Awaitable[None]]) -> None:
+        give_up_at = self._loop.time() + INSIST_S
+        while True:
+            try:
+                return await work()
+            except UnreachableError:
+                if self._loop.time() >= give_up_at:
+                    self._tally["unsaid"] += 1
+                    return
+            await asyncio.sleep(_PAUSE_S)
+
+    async def _end_lease(self) -> None:
+        if self._is_leased:
+            self._is_leased = False
+            with contextlib.suppress(UnreachableError):
+                await self._hot.release(self._lease_key)
+
+    @property
+    def _lease_key(self) -> str:
+        return f"wish:{self.wish.id}"
+
+    @property
+    def _lease_s(self) -> float:
+        return self._limits.reserve_s + self._limits.arrive_s + LEASE_MARGIN_S
