@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from rookery.errors import UnreachableError, UsageError
@@ -31,7 +33,7 @@ class HubAddress:
         self.hashname = hashname(link.keys)
         if link.hashname not in (None, self.hashname):
             raise UsageError("the keys of the hub's link make another hashname than it says")
-        self.key40 = link.keys[ROOKERY_CSID]
+        self.keys: Mapping[int, bytes] = MappingProxyType(dict(link.keys))
         self.key2a = link.keys[RSA_CSID]
         self._link = link
         for carrier in ("udp", "tcp"):

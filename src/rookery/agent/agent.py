@@ -1,0 +1,141 @@
+"""The agent: composition root. Samples, reports, and goes where it is called.
+
+sampler ─▶ uplink ─ UDP ─▶ hub          uplink ─ called ─▶ visits ─ TCP ─▶ hub, server
+                                        visits ─ JSON-RPC ─▶ methods
+"""
+
+import asyncio
+import logging
+import os
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from rookery.agent.methods.catalogue import dispatcher
+from rookery.agent.methods.config import FILE_NAME, AgentConfig, ConfigFile
+from rookery.agent.methods.exec import AllowList
+from rookery.agent.node_links import NodeLinks
+from rookery.agent.sampler import Sampler
+from rookery.agent.visit import LIMITS, Visit, VisitLimits
+from rookery.agent.visits import Visits
+from rookery.fleet.reporter import Reporter, ReporterLimits
+from rookery.fleet.reporter_events import Called, ReporterEvent
+from rookery.fleet.reporter_state import ReporterState
+from rookery.identity.identity import Identity
+from rookery.runtime.hub_address import HubAddress
+from rookery.runtime.state_file import StateFile
+from rookery.runtime.uplink import Uplink
+
+JITTER = 0.05  # of the interval, so that agents that started together do not stay together
+
+Told = Callable[[ReporterEvent], None]
+
+_log = logging.getLogger(__name__)
+
+
+class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything an agent may be told; the first three it must be told."""
+
+    identity: Identity
+    hub: HubAddress
+    mac: bytes
+    config: AgentConfig = AgentConfig()
+    config_folder: Path | None = None  # None: what is set from afar lasts as long as we do
+    keep: Path | None = None  # where unacknowledged reports outlast us; None: nowhere
+    code: str | None = None  # to enrol with
+    allowed: AllowList | None = None
+    node: Path | None = None  # folder of a mesh node that runs beside us
+    disk: str = "/"
+    reports: ReporterLimits = ReporterLimits()
+    visits: VisitLimits = LIMITS
+
+
+class Agent:
+    """`async with await Agent.start(settings, told) as agent:`, or call `close` yourself."""
+
+    def __init__(self, settings: AgentSettings, told: Told) -> None:
+        self._settings = settings
+        self._told = told
+        folder = settings.config_folder
+        self._config = ConfigFile(settings.config, None if folder is None else folder / FILE_NAME)
+        self._config.on_change(self._changed)
+        self._dispatcher = dispatcher(self._config, settings.allowed or AllowList())
+        self._sampler = Sampler(settings.disk)
+        self._links = None if settings.node is None else NodeLinks(settings.node)
+        self._visits = Visits(self._visit, settings.visits)
+        self._uplink: Uplink | None = None
+        self._sampling: asyncio.Task[None] | None = None
+        self._is_changed = asyncio.Event()
+
+    @classmethod
+    async def start(cls, settings: AgentSettings, told: Told) -> Self:
+        """Begin to report; `told` hears of what becomes of that."""
+        agent = cls(settings, told)
+        file = None if settings.keep is None else StateFile(settings.keep)
+        reporter = Reporter(
+            settings.identity,
+            settings.hub.keys,
+            settings.mac,
+            "router",
+            ReporterState() if file is None else file.load(),
+            time.time_ns() // 1_000_000,
+            os.urandom,
+            settings.reports,
+            settings.code,
+        )
+        agent._uplink = await Uplink.open(reporter, settings.hub, agent._heard, file)
+        agent._sampling = asyncio.get_running_loop().create_task(agent._sample(agent._uplink))
+        return agent
+
+    async def close(self) -> None:
+        if self._sampling is not None:
+            self._sampling.cancel()
+            await asyncio.gather(self._sampling, return_exceptions=True)
+        await self._visits.close()
+        if self._uplink is not None:
+            await self._uplink.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    @property
+    def visits(self) -> Visits:
+        return self._visits
+
+    def _visit(self, wish: int) -> Visit:
+        settings = self._settings
+        return Visit(settings.identity, settings.hub, self._dispatcher, wish, settings.visits)
+
+    def _heard(self, event: ReporterEvent) -> None:
+        if isinstance(event, Called):
+            self._visits.called(event.wish)
+        self._told(event)
+
+    def _changed(self, _config: AgentConfig) -> None:
+        self._is_changed.set()
+
+    async def _sample(self, uplink: Uplink) -> None:
+        while True:
+            links = () if self._links is None else await self._links.sample()
+            uplink.report(self._sampler.sample(links))
+            self._is_changed.clear()
+            interval_s = self._config.config.interval_s
+            spread = random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 (no secret)
+            try:
+                async with asyncio.timeout(interval_s * spread):
+                    await self._is_changed.wait()
+            except TimeoutError:
+                continue
