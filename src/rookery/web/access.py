@@ -1,0 +1,45 @@
+"""Who may call a route. A route that does not say so is closed to everybody.
+
+Each handler carries `opt=…` made here; one guard over the whole application reads it.
+"""
+
+import msgspec
+from litestar.handlers import BaseRouteHandler
+
+from rookery.web.callers import Caller, Role, Scope
+from rookery.web.connection import Connection
+from rookery.web.problems import AnonymousError, RefusedError
+
+
+class Access(msgspec.Struct, frozen=True):
+    """The least role, and what a token must be good for; no scope: not by token at all."""
+
+    role: Role | None  # None: anybody
+    scope: Scope | None = None
+
+
+def anybody() -> dict[str, object]:
+    """Open to those who are not signed in."""
+    return {"access": Access(None)}
+
+
+def may(role: Role, scope: Scope | None = None) -> dict[str, object]:
+    """Open to this role and those above, by session, or by a token with this scope."""
+    return {"access": Access(role, scope)}
+
+
+def access_guard(connection: Connection, handler: BaseRouteHandler) -> None:
+    """Let through whom the route is for."""
+    access = handler.opt.get("access")
+    if not isinstance(access, Access):
+        raise RefusedError(403, "denied", "this route is open to nobody")
+    if access.role is None:
+        return
+    caller: Caller | None = connection.scope.get("user")
+    if caller is None:
+        raise AnonymousError
+    if not caller.is_at_least(access.role):
+        raise RefusedError(403, "role", f"this is for the role {access.role}")
+    if caller.scopes is not None and access.scope not in caller.scopes:
+        needed = f"with the scope {access.scope}" if access.scope else "of no kind: sign in instead"
+        raise RefusedError(403, "scope", f"this takes a token {needed}")

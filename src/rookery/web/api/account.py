@@ -1,0 +1,88 @@
+"""One's own account: register, sign in and out, change the password."""
+
+from typing import Annotated
+
+import msgspec
+from litestar import Response, delete, get, post, put
+
+from rookery.web.access import anybody, may
+from rookery.web.callers import Caller, Role
+from rookery.web.connection import AnyRequest
+from rookery.web.entrance import change_password, register, sign_in, sign_out
+from rookery.web.logins import LENGTH_MAX
+from rookery.web.passwords import BYTES_MAX
+from rookery.web.session_cookie import session_cookie
+from rookery.web.site import Site
+from rookery.web.visits import visit
+
+Login = Annotated[str, msgspec.Meta(min_length=1, max_length=LENGTH_MAX)]
+Password = Annotated[str, msgspec.Meta(min_length=1, max_length=BYTES_MAX)]
+
+
+class Credentials(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A login and its password."""
+
+    login: Login
+    password: Password
+
+    def __repr__(self) -> str:
+        return f"Credentials({self.login!r})"
+
+
+class PasswordChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The password one has, and the one to have."""
+
+    old: Password
+    new: Password
+
+    def __repr__(self) -> str:
+        return "PasswordChange()"
+
+
+class Me(msgspec.Struct, frozen=True, kw_only=True):
+    """Who one is."""
+
+    login: str
+    role: Role
+    scopes: tuple[str, ...] | None = None  # of the token one came with; null: a session
+
+
+@post("/accounts", opt=anybody(), tags=["account"], summary="Register")
+async def register_account(request: AnyRequest, data: Credentials, site: Site) -> Me:
+    """A new account with the role user; sign in next."""
+    account = await register(site, data.login, data.password, visit(request, site))
+    return Me(login=account.login, role=account.role)
+
+
+@post("/session", opt=anybody(), tags=["account"], summary="Sign in")
+async def open_session(request: AnyRequest, data: Credentials, site: Site) -> Response[Me]:
+    """The session's cookie comes with the answer; programs had better make a token with it."""
+    came = visit(request, site)
+    account, key = await sign_in(site, data.login, data.password, came)
+    cookie = session_cookie(key, site.settings.session_s, is_https=came.is_https)
+    return Response(Me(login=account.login, role=account.role), cookies=[cookie])
+
+
+@delete("/session", opt=may("user"), tags=["account"], summary="Sign out", status_code=204)
+async def close_session(request: AnyRequest, caller: Caller, site: Site) -> Response[None]:
+    """End the session that asks."""
+    came = visit(request, site)
+    await sign_out(site, caller, came)
+    return Response(None, status_code=204, cookies=[session_cookie("", 0, is_https=came.is_https)])
+
+
+@get("/me", opt=may("user", "read"), tags=["account"], summary="Who am I")
+async def me(caller: Caller) -> Me:
+    scopes = None if caller.scopes is None else tuple(sorted(caller.scopes))
+    return Me(login=caller.login, role=caller.role, scopes=scopes)
+
+
+@put("/me/password", opt=may("user"), tags=["account"], summary="Change password", status_code=204)
+async def put_password(
+    request: AnyRequest, data: PasswordChange, caller: Caller, site: Site
+) -> None:
+    """Every other session of the account ends."""
+    await change_password(site, caller, data.old, data.new, visit(request, site))
+
+
+HANDLERS = (register_account, open_session, close_session, me, put_password)

@@ -1,0 +1,98 @@
+"""For administrators: accounts and their roles, and the audit."""
+
+from typing import Annotated
+
+import msgspec
+from litestar import delete, get, patch
+from litestar.params import Parameter
+
+from rookery.store.accounts import Account
+from rookery.store.audit import AuditRow
+from rookery.web.access import may
+from rookery.web.callers import Caller, Role
+from rookery.web.connection import AnyRequest
+from rookery.web.logins import normalised
+from rookery.web.problems import RefusedError
+from rookery.web.site import Site
+from rookery.web.visits import note, visit
+
+_TAGS = ["administration"]
+_ROWS = 100
+_ROWS_MAX = 500
+_TEXT_MAX = 128
+_ID_MAX = (1 << 63) - 1
+
+Count = Annotated[int, Parameter(ge=1, le=_ROWS_MAX)]
+Id = Annotated[int, Parameter(ge=0, le=_ID_MAX)]
+
+
+class AccountShown(msgspec.Struct, frozen=True, kw_only=True):
+    """An account, as administrators see it."""
+
+    id: int
+    login: str
+    role: Role
+    created_at: float
+
+
+class RoleChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What somebody is to be."""
+
+    role: Role
+
+
+@get("/accounts", opt=may("admin", "read"), tags=_TAGS, summary="All accounts")
+async def list_accounts(site: Site, after: Id = 0, count: Count = _ROWS) -> list[AccountShown]:
+    """In the order of their ids; `after` is the last id of the page before."""
+    return [_shown(account) for account in await site.accounts.all(after=after, limit=count)]
+
+
+@patch("/accounts/{login:str}", opt=may("admin", "write"), tags=_TAGS)
+async def change_role(
+    request: AnyRequest, login: str, data: RoleChange, caller: Caller, site: Site
+) -> AccountShown:
+    """Give an account another role; not one's own, so that there is always an administrator."""
+    account = await _another(site, caller, login)
+    await site.accounts.set_role(account.id, data.role)
+    detail = {"from": account.role, "to": data.role}
+    came = visit(request, site)
+    await note(site, caller.login, "account.role", account.login, came, detail=detail)
+    return _shown(msgspec.structs.replace(account, role=data.role))
+
+
+@delete("/accounts/{login:str}", opt=may("admin", "write"), tags=_TAGS, status_code=204)
+async def remove_account(request: AnyRequest, login: str, caller: Caller, site: Site) -> None:
+    """With its sessions and tokens; its devices then belong to nobody."""
+    account = await _another(site, caller, login)
+    await site.accounts.remove(account.id)
+    await note(site, caller.login, "account.remove", account.login, visit(request, site))
+
+
+@get("/audit", opt=may("admin", "read"), tags=_TAGS, summary="Who did what")
+async def list_audit(
+    site: Site,
+    who: Annotated[str | None, Parameter(max_length=_TEXT_MAX)] = None,
+    target: Annotated[str | None, Parameter(max_length=_TEXT_MAX)] = None,
+    before: Id | None = None,
+    count: Count = _ROWS,
+) -> list[AuditRow]:
+    """The newest first; `before` is the last id of the page before."""
+    return await site.audit.latest(who=who, target=target, before=before, limit=count)
+
+
+async def _another(site: Site, caller: Caller, login: str) -> Account:
+    account = await site.accounts.find(normalised(login))
+    if account is None:
+        raise RefusedError(404, "unknown", "there is no such account")
+    if account.id == caller.account:
+        raise RefusedError(409, "oneself", "another administrator has to do that to you")
+    return account
+
+
+def _shown(account: Account) -> AccountShown:
+    return AccountShown(
+        id=account.id, login=account.login, role=account.role, created_at=account.created_at
+    )
+
+
+HANDLERS = (list_accounts, change_role, remove_account, list_audit)

@@ -1,0 +1,49 @@
+"""Connect to a device: its steps live, or only how it went."""
+
+from litestar import Response, post
+from litestar.openapi import ResponseSpec
+from litestar.response import Stream
+
+from rookery.web.access import may
+from rookery.web.callers import Caller
+from rookery.web.connecting import EVENT_STREAM, Connected, connected, step_stream
+from rookery.web.connection import AnyRequest
+from rookery.web.problems import RefusedError
+from rookery.web.site import Site
+from rookery.wire.mac import parse_mac
+
+_JSON = "application/json"
+
+
+@post(
+    "/devices/{mac:str}/connect",
+    opt=may("user", "connect") | {"streams": True},
+    status_code=200,
+    tags=["devices"],
+    summary="Connect to it",
+    responses={200: ResponseSpec(Connected, description="How it went; or the steps as events")},
+)
+async def connect_device(
+    request: AnyRequest, mac: str, caller: Caller, site: Site
+) -> Response[Connected] | Stream:
+    """Server-sent events by default: one for each step, the last with the grant. With
+    `Accept: application/json`, one answer when it is done, or 504 when it failed."""
+    parsed = parse_mac(mac)
+    if wants_json(request):
+        return Response(await _granted(request, site, caller, parsed), media_type=_JSON)
+    return Stream(await step_stream(request, site, caller, parsed), media_type=EVENT_STREAM)
+
+
+def wants_json(request: AnyRequest) -> bool:
+    """Whether JSON is asked for, and the stream is not."""
+    return request.accept.best_match([EVENT_STREAM, _JSON], default=EVENT_STREAM) == _JSON
+
+
+async def _granted(request: AnyRequest, site: Site, caller: Caller, mac: bytes) -> Connected:
+    outcome = await connected(request, site, caller, mac)
+    if outcome.grant is None:
+        raise RefusedError(504, "failed", outcome.failure)
+    return outcome
+
+
+HANDLERS = (connect_device,)

@@ -1,0 +1,77 @@
+"""One's own devices: list, look, claim, rename, release."""
+
+from typing import Annotated
+
+import msgspec
+from litestar import delete, get, patch, post
+
+from rookery.web import cabinet
+from rookery.web.access import may
+from rookery.web.cabinet import DeviceShown
+from rookery.web.callers import Caller
+from rookery.web.connection import AnyRequest
+from rookery.web.names import LENGTH_MAX
+from rookery.web.site import Site
+from rookery.web.visits import visit
+from rookery.wire.mac import parse_mac
+
+_CODE_MAX = 32
+_MAC_MAX = 32
+
+
+class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A device, and the code that its agent shows on its console."""
+
+    mac: Annotated[str, msgspec.Meta(max_length=_MAC_MAX)]
+    code: Annotated[str, msgspec.Meta(min_length=1, max_length=_CODE_MAX)]
+    name: Annotated[str, msgspec.Meta(max_length=LENGTH_MAX)] = ""
+
+    def __repr__(self) -> str:
+        return f"Claim({self.mac!r})"
+
+
+class DeviceChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What may be changed of a device."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=LENGTH_MAX)]
+
+
+@get("/devices", opt=may("user", "read"), tags=["devices"], summary="My devices")
+async def list_devices(caller: Caller, site: Site) -> list[DeviceShown]:
+    return await cabinet.my_devices(site, caller)
+
+
+@post("/devices/claim", opt=may("user", "write"), tags=["devices"], summary="Claim a device")
+async def claim_device(request: AnyRequest, data: Claim, caller: Caller, site: Site) -> DeviceShown:
+    """With the code that the agent shows; a device that belongs to somebody is refused."""
+    mac = parse_mac(data.mac)
+    await cabinet.claim(site, caller, mac, data.code, data.name, visit(request, site))
+    return await cabinet.my_device(site, caller, mac)
+
+
+@get("/devices/{mac:str}", opt=may("user", "read"), tags=["devices"], summary="One device")
+async def get_device(mac: str, caller: Caller, site: Site) -> DeviceShown:
+    return await cabinet.my_device(site, caller, parse_mac(mac))
+
+
+@patch("/devices/{mac:str}", opt=may("user", "write"), tags=["devices"], summary="Rename it")
+async def change_device(
+    request: AnyRequest, mac: str, data: DeviceChange, caller: Caller, site: Site
+) -> DeviceShown:
+    await cabinet.rename(site, caller, parse_mac(mac), data.name, visit(request, site))
+    return await cabinet.my_device(site, caller, parse_mac(mac))
+
+
+@delete(
+    "/devices/{mac:str}",
+    opt=may("user", "write"),
+    tags=["devices"],
+    summary="Release it",
+    status_code=204,
+)
+async def release_device(request: AnyRequest, mac: str, caller: Caller, site: Site) -> None:
+    """It keeps reporting, and belongs to nobody."""
+    await cabinet.release(site, caller, parse_mac(mac), visit(request, site))
+
+
+HANDLERS = (list_devices, claim_device, get_device, change_device, release_device)

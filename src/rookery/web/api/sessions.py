@@ -1,0 +1,59 @@
+"""One's own sessions: where one is signed in, and ending that."""
+
+import msgspec
+from litestar import delete, get
+
+from rookery.web.access import may
+from rookery.web.callers import Caller
+from rookery.web.connection import AnyRequest
+from rookery.web.problems import RefusedError
+from rookery.web.site import Site
+from rookery.web.visits import note, visit
+
+_ID_BYTES = 8
+
+
+class SessionShown(msgspec.Struct, frozen=True, kw_only=True):
+    """A browser that is signed in."""
+
+    id: str
+    created_at: float
+    seen_at: float
+    expires_at: float
+    address: str
+    browser: str
+    is_this: bool  # the one that asks
+
+
+@get("/sessions", opt=may("user"), tags=["sessions"], summary="Where I am signed in")
+async def list_sessions(caller: Caller, site: Site) -> list[SessionShown]:
+    return [
+        SessionShown(
+            id=session_id(session.key_hash),
+            created_at=session.created_at,
+            seen_at=session.seen_at,
+            expires_at=session.expires_at,
+            address=session.address,
+            browser=session.browser,
+            is_this=session.key_hash == caller.session,
+        )
+        for session in await site.sessions.of(caller.account, site.wall())
+    ]
+
+
+@delete("/sessions/{id:str}", opt=may("user"), tags=["sessions"], status_code=204)
+async def end_session(request: AnyRequest, id: str, caller: Caller, site: Site) -> None:  # noqa: A002
+    for session in await site.sessions.of(caller.account, site.wall()):
+        if session_id(session.key_hash) == id:
+            await site.sessions.remove(session.key_hash)
+            await note(site, caller.login, "session.end", id, visit(request, site))
+            return
+    raise RefusedError(404, "unknown", "you have no such session")
+
+
+def session_id(key_hash: bytes) -> str:
+    """Names a session to its owner; the beginning of a hash opens nothing."""
+    return key_hash[:_ID_BYTES].hex()
+
+
+HANDLERS = (list_sessions, end_session)

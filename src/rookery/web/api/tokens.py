@@ -1,0 +1,97 @@
+"""API tokens: for programs, within scopes, shown once."""
+
+from typing import Annotated
+
+import msgspec
+from litestar import delete, get, post
+
+from rookery.store.tokens import NAME_SIZE_MAX, Token
+from rookery.web.access import may
+from rookery.web.authentication import TOKEN_PREFIX
+from rookery.web.callers import SCOPES, Caller, Scope
+from rookery.web.connection import AnyRequest
+from rookery.web.names import checked_name
+from rookery.web.problems import RefusedError
+from rookery.web.session_cookie import key_hash, new_key
+from rookery.web.settings import DAY_S
+from rookery.web.site import Site
+from rookery.web.visits import note, visit
+
+_DAYS_MAX = 3660
+
+
+class TokenWanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A token to make: what it is for, what it may, how long."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1, max_length=NAME_SIZE_MAX)]
+    scopes: Annotated[list[Scope], msgspec.Meta(min_length=1, max_length=len(SCOPES))] = (
+        msgspec.field(default_factory=lambda: ["read", "connect"])
+    )
+    days: Annotated[int, msgspec.Meta(ge=1, le=_DAYS_MAX)] | None = 365  # null: until revoked
+
+
+class TokenShown(msgspec.Struct, frozen=True, kw_only=True):
+    """A token, without what makes it one."""
+
+    id: int
+    name: str
+    scopes: tuple[str, ...]
+    created_at: float
+    expires_at: float | None
+    used_at: float | None
+
+
+class TokenMade(TokenShown, frozen=True, kw_only=True):
+    """The only time that the token itself is shown."""
+
+    token: str
+
+    def __repr__(self) -> str:
+        return f"TokenMade(id={self.id})"
+
+
+@get("/tokens", opt=may("user"), tags=["tokens"], summary="My tokens")
+async def list_tokens(caller: Caller, site: Site) -> list[TokenShown]:
+    return [_shown(token) for token in await site.tokens.of(caller.account)]
+
+
+@post("/tokens", opt=may("user"), tags=["tokens"], summary="Make a token")
+async def make_token(
+    request: AnyRequest, data: TokenWanted, caller: Caller, site: Site
+) -> TokenMade:
+    """`read` looks, `connect` reaches devices, `write` changes things. No token makes tokens."""
+    if len(await site.tokens.of(caller.account)) >= site.settings.limits.tokens_per_account:
+        raise RefusedError(409, "too_many_tokens", "revoke a token before you make another")
+    text, now = TOKEN_PREFIX + new_key(), site.wall()
+    token = await site.tokens.add(
+        key_hash(text),
+        caller.account,
+        checked_name(data.name),
+        tuple(scope for scope in SCOPES if scope in data.scopes),
+        now=now,
+        expires_at=None if data.days is None else now + data.days * DAY_S,
+    )
+    made = {"scopes": token.scopes, "name": token.name}
+    await note(site, caller.login, "token.make", str(token.id), visit(request, site), detail=made)
+    return TokenMade(token=text, **msgspec.structs.asdict(_shown(token)))
+
+
+@delete("/tokens/{id:int}", opt=may("user"), tags=["tokens"], summary="Revoke", status_code=204)
+async def revoke_token(request: AnyRequest, id: int, caller: Caller, site: Site) -> None:  # noqa: A002
+    if not await site.tokens.remove(id, caller.account):
+        raise RefusedError(404, "unknown", "you have no such token")
+    await note(site, caller.login, "token.revoke", str(id), visit(request, site))
+
+
+def _shown(token: Token) -> TokenShown:
+    return TokenShown(
+        id=token.id,
+        name=token.name,
+        scopes=token.scopes,
+        created_at=token.created_at,
+        expires_at=token.expires_at,
+        used_at=token.used_at,
+    )
+
+
+HANDLERS = (list_tokens, make_token, revoke_token)

@@ -1,0 +1,82 @@
+"""The application: routes, and what stands before all of them.
+
+security headers ── deadline ── who asks ── may they ── from here ── handler
+"""
+
+from litestar import Litestar, Router
+from litestar.di import Provide
+from litestar.openapi import OpenAPIConfig
+from litestar.openapi.plugins import JsonRenderPlugin
+from litestar.openapi.spec import Components, Reference, SecurityScheme
+
+from rookery.web import health
+from rookery.web.access import access_guard, anybody
+from rookery.web.api import (
+    account,
+    administration,
+    codes,
+    connect,
+    devices,
+    fleet,
+    sessions,
+    tokens,
+)
+from rookery.web.authentication import Authentication
+from rookery.web.callers import Caller
+from rookery.web.connection import AnyRequest
+from rookery.web.deadline import Deadline
+from rookery.web.origins import SameOrigin
+from rookery.web.problems import HANDLERS
+from rookery.web.security_headers import SecurityHeaders
+from rookery.web.session_cookie import NAME
+from rookery.web.site import Site
+
+API = "/api/v1"
+_MODULES = (account, sessions, tokens, devices, connect, codes, fleet, administration)
+
+
+def app(site: Site) -> Litestar:
+    """The whole of HTTP for one hub."""
+    settings = site.settings
+
+    async def provide_site() -> Site:
+        return site
+
+    api = Router(API, route_handlers=[one for module in _MODULES for one in module.HANDLERS])
+    return Litestar(
+        [api, *health.HANDLERS],
+        before_send=[SecurityHeaders(is_https=settings.is_https)],
+        dependencies={"site": Provide(provide_site), "caller": Provide(provide_caller)},
+        exception_handlers=HANDLERS,
+        guards=[access_guard, SameOrigin(settings.public_url)],
+        middleware=[Deadline(settings.limits.request_s), Authentication(site)],
+        openapi_config=_openapi(),
+        request_max_body_size=settings.limits.body_bytes_max,
+        logging_config=None,
+        debug=False,
+    )
+
+
+async def provide_caller(request: AnyRequest) -> Caller:
+    """Who asks, on routes that anonymous ones do not reach."""
+    caller = request.scope.get("user")
+    assert isinstance(caller, Caller)
+    return caller
+
+
+def _openapi() -> OpenAPIConfig:
+    schemes: dict[str, SecurityScheme | Reference] = {
+        "token": SecurityScheme(type="http", scheme="bearer"),
+        "session": SecurityScheme(type="apiKey", name=NAME, security_scheme_in="cookie"),
+    }
+    return OpenAPIConfig(
+        title="rookery hub",
+        version="1",
+        description="Accounts, devices, and connecting to them.",
+        path=API,
+        components=Components(security_schemes=schemes),
+        security=[{"token": []}, {"session": []}],
+        render_plugins=[JsonRenderPlugin(path="/openapi.json")],
+        openapi_router=Router(API, route_handlers=[], opt=anybody()),
+        use_handler_docstrings=True,
+    )

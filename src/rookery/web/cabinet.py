@@ -1,0 +1,132 @@
+"""The cabinet: one's own devices, how they are, and making them one's own."""
+
+import secrets
+from typing import Literal
+
+import msgspec
+
+from rookery.fleet.entry import Entry
+from rookery.fleet.secrets import derive, generation, is_claim_code
+from rookery.hub.errors import UnknownRouterError
+from rookery.store.devices import Device
+from rookery.web.callers import Caller
+from rookery.web.names import checked_name
+from rookery.web.problems import RefusedError
+from rookery.web.site import Site
+from rookery.web.visits import Visit, note
+from rookery.wire import base32
+from rookery.wire.mac import mac_text
+
+State = Literal["online", "silent", "never"]
+
+
+class DeviceShown(msgspec.Struct, frozen=True, kw_only=True):
+    """A device as its owner sees it."""
+
+    mac: str
+    name: str
+    state: State  # `never`: claimed, but it has not reported yet
+    last_seen: float | None  # wall seconds
+    first_seen: float | None
+    claimed_at: float
+    hashname: str = ""
+    address: str = ""
+
+
+async def my_devices(site: Site, caller: Caller) -> list[DeviceShown]:
+    """All that the caller owns, by name."""
+    devices = await site.devices.of(caller.account)
+    entries = await site.hub.hot.entries([device.mac for device in devices])
+    return [_shown(site, device, entry) for device, entry in zip(devices, entries, strict=True)]
+
+
+async def my_device(site: Site, caller: Caller, mac: bytes) -> DeviceShown:
+    """One of them; 404 when nobody knows it, 403 when it is not the caller's."""
+    device = await _owned(site, caller, mac)
+    return _shown(site, device, await site.hub.entry(mac))
+
+
+async def check_connect(site: Site, caller: Caller, mac: bytes) -> None:
+    """Owners connect to what is theirs, operators to what is nobody's yet."""
+    device = await site.devices.find(mac)
+    if device is None and caller.is_at_least("operator"):
+        return
+    await _owned(site, caller, mac)
+
+
+async def claim(
+    site: Site, caller: Caller, mac: bytes, code: str, name: str, came: Visit
+) -> Device:
+    """Make a device one's own with the code that its agent shows."""
+    target = mac_text(mac)
+    guessed = f"claim {target}"
+    await site.guessing.check(guessed, came.address)
+    entry = await site.hub.entry(mac)
+    if entry is None:
+        raise UnknownRouterError(f"{target} has never reported here; start its agent first")
+    if not await _is_its_code(site, entry, code):
+        await site.guessing.was_wrong(guessed, came.address)
+        await note(site, caller.login, "device.claim", target, came, "wrong code")
+        raise RefusedError(403, "wrong_code", "this is not the code that the device shows")
+    device = await site.devices.claim(
+        mac, caller.account, checked_name(name or target), now=site.wall()
+    )
+    await note(site, caller.login, "device.claim", target, came)
+    return device
+
+
+async def rename(site: Site, caller: Caller, mac: bytes, name: str, came: Visit) -> None:
+    """Call a device something else."""
+    spelled = checked_name(name)
+    await _owned(site, caller, mac)
+    await site.devices.rename(mac, caller.account, spelled)
+    await note(site, caller.login, "device.rename", mac_text(mac), came, detail={"name": spelled})
+
+
+async def release(site: Site, caller: Caller, mac: bytes, came: Visit) -> None:
+    """Let go of a device; whoever reads its code may claim it then."""
+    await _owned(site, caller, mac)
+    await site.devices.release(mac, caller.account)
+    await note(site, caller.login, "device.release", mac_text(mac), came)
+
+
+async def _owned(site: Site, caller: Caller, mac: bytes) -> Device:
+    device = await site.devices.find(mac)
+    if device is not None and device.owner == caller.account:
+        return device
+    if device is None and await site.hub.entry(mac) is None:
+        raise UnknownRouterError(f"no router {mac_text(mac)} has ever reported here")
+    advice = "claim it with the code its agent shows" if device is None else "it is another's"
+    raise RefusedError(403, "foreign", f"{mac_text(mac)} is not your device: {advice}")
+
+
+async def _is_its_code(site: Site, entry: Entry, typed: str) -> bool:
+    """Of the secret it has proved, or of the newer one it may have just been given."""
+    master = await site.shared.master_secret(secrets.token_bytes)
+    newest = generation(entry.reporter, site.wall(), site.hub.settings.renewal_s)
+    raw = base32.decode(entry.hashname)
+    found = [
+        is_claim_code(derive(master, entry.reporter, raw, number), typed)
+        for number in {entry.generation, max(newest, entry.generation)}
+    ]
+    return any(found)
+
+
+def state_of(site: Site, entry: Entry | None) -> State:
+    """How a router is."""
+    if entry is None:
+        return "never"
+    return "silent" if site.hub.is_silent(entry) else "online"
+
+
+def _shown(site: Site, device: Device, entry: Entry | None) -> DeviceShown:
+    return DeviceShown(
+        mac=mac_text(device.mac),
+        name=device.name,
+        state=state_of(site, entry),
+        last_seen=None if entry is None else entry.last_seen,
+        first_seen=None if entry is None else entry.first_seen,
+        claimed_at=device.claimed_at,
+        hashname="" if entry is None else entry.hashname,
+        address="" if entry is None else entry.address,
+    )

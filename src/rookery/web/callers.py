@@ -1,0 +1,25 @@
+"""Who makes a request: an account, by a session of a browser or by an API token."""
+
+from typing import Literal
+
+import msgspec
+
+Role = Literal["user", "operator", "admin"]
+Scope = Literal["read", "connect", "write"]
+
+RANKS: dict[str, int] = {"user": 0, "operator": 1, "admin": 2}
+SCOPES: tuple[Scope, ...] = ("read", "connect", "write")
+
+
+class Caller(msgspec.Struct, frozen=True, kw_only=True):
+    """An account that proved itself."""
+
+    account: int
+    login: str
+    role: Role
+    scopes: frozenset[str] | None = None  # what its token may; None: a session, which may all
+    session: bytes = b""  # the hash that the session is kept under
+    token: int = 0
+
+    def is_at_least(self, role: str) -> bool:
+        return RANKS[self.role] >= RANKS[role]

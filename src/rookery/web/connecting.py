@@ -1,0 +1,93 @@
+"""Connecting a client with its router: the wish, its steps as a stream or all at once."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, aclosing
+
+import msgspec
+
+from rookery.fleet.wish import Grant, Step, Wish
+from rookery.web.cabinet import check_connect
+from rookery.web.callers import Caller
+from rookery.web.connection import AnyRequest
+from rookery.web.problems import RefusedError, problem_of
+from rookery.web.site import Site
+from rookery.web.visits import Visit, note, visit
+from rookery.wire.mac import mac_text
+
+EVENT_STREAM = "text/event-stream"
+_encoder = msgspec.json.Encoder()
+
+
+class Connected(msgspec.Struct, frozen=True, kw_only=True):
+    """How it went; with a grant, the router waits at the server."""
+
+    steps: list[Step]
+    grant: Grant | None
+
+    @property
+    def failure(self) -> str:
+        return "" if self.grant is not None or not self.steps else self.steps[-1].text
+
+
+async def make_wish(site: Site, caller: Caller, mac: bytes, came: Visit) -> Wish:
+    """404 unknown, 403 foreign, 409 silent; whatever it is, the audit has it."""
+    try:
+        await check_connect(site, caller, mac)
+        wish = await site.hub.wish(mac, caller.login)
+    except Exception as error:
+        await note(
+            site, caller.login, "device.connect", mac_text(mac), came, problem_of(error).code
+        )
+        raise
+    await note(site, caller.login, "device.connect", mac_text(mac), came)
+    return wish
+
+
+async def step_stream(
+    request: AnyRequest, site: Site, caller: Caller, mac: bytes
+) -> AsyncIterator[bytes]:
+    """Server-sent events, one for each step; the last is `done` with the grant, or `failed`."""
+    with ExitStack() as place:
+        place.enter_context(site.connects.enter(caller.account))
+        wish = await make_wish(site, caller, mac, visit(request, site))
+        return _events(site, wish, place.pop_all())
+
+
+async def _events(site: Site, wish: Wish, place: ExitStack) -> AsyncIterator[bytes]:
+    with place:
+        async with aclosing(site.watching.steps(wish)) as steps:
+            async for step in steps:
+                if step is None:
+                    yield b": \n\n"
+                else:
+                    yield b"event: %b\ndata: %b\n\n" % (step.name.encode(), _encoder.encode(step))
+
+
+async def connected(request: AnyRequest, site: Site, caller: Caller, mac: bytes) -> Connected:
+    """Wait until it is done or has failed; a client that goes away takes its wish back."""
+    with site.connects.enter(caller.account):
+        wish = await make_wish(site, caller, mac, visit(request, site))
+        loop = asyncio.get_running_loop()
+        collecting = loop.create_task(_collected(site, wish))
+        leaving = loop.create_task(_left(request))
+        try:
+            await asyncio.wait({collecting, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if collecting.done():
+                return collecting.result()
+        finally:
+            leaving.cancel()
+            collecting.cancel()
+            await asyncio.wait({collecting, leaving})
+        raise RefusedError(408, "left", "the client went away")  # nobody hears it
+
+
+async def _collected(site: Site, wish: Wish) -> Connected:
+    async with aclosing(site.watching.steps(wish)) as steps:
+        heard = [step async for step in steps if step is not None]
+    return Connected(steps=heard, grant=heard[-1].grant if heard else None)
+
+
+async def _left(request: AnyRequest) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

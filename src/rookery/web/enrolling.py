@@ -1,0 +1,70 @@
+"""Codes that let a router or a server enrol: made here, shown once, kept as hashes."""
+
+import secrets
+
+import msgspec
+
+from rookery.errors import DeniedError
+from rookery.fleet.code import Code
+from rookery.fleet.entry import Kind
+from rookery.fleet.secrets import code_id, code_key, new_code
+from rookery.store.codes import Codes, IssuedCode
+from rookery.web.callers import Caller
+from rookery.web.problems import RefusedError
+from rookery.web.site import Site
+from rookery.web.visits import Visit, note
+
+
+class CodeMade(msgspec.Struct, frozen=True, kw_only=True):
+    """The only time that a code is shown, with the command to use it."""
+
+    id: str
+    kind: Kind
+    code: str
+    expires_at: float
+    command: str
+
+    def __repr__(self) -> str:
+        return f"CodeMade({self.id!r})"
+
+
+async def add_code(
+    codes: Codes, kind: Kind, owner: int, *, now: float, seconds: float
+) -> tuple[str, Code]:
+    """A new code as people see it, and what is kept of it."""
+    code = new_code(secrets.token_bytes)
+    key = code_key(code)
+    kept = Code(id=code_id(key), key=key, kind=kind, owner=owner, expires_at=now + seconds)
+    await codes.add(kept, now=now)
+    return code, kept
+
+
+async def make_code(site: Site, caller: Caller, kind: Kind, came: Visit) -> CodeMade:
+    """Routers for anybody, and they are the caller's then; servers for operators."""
+    if kind == "server" and not caller.is_at_least("operator"):
+        raise DeniedError("only operators add servers")
+    now = site.wall()
+    mine = await site.codes.of(caller.account)
+    if sum(_is_open(code, now) for code in mine) >= site.settings.limits.open_codes_per_account:
+        raise RefusedError(409, "too_many_codes", "use or withdraw a code before you make another")
+    code, stored = await add_code(
+        site.codes, kind, caller.account, now=now, seconds=site.settings.code_s
+    )
+    await note(site, caller.login, "code.make", stored.id.hex(), came, detail={"kind": kind})
+    return CodeMade(
+        id=stored.id.hex(),
+        kind=kind,
+        code=code,
+        expires_at=stored.expires_at,
+        command=command(kind, code, site.hub.link.uri()),
+    )
+
+
+def command(kind: Kind, code: str, hub: str) -> str:
+    """One line that brings a new router or server here."""
+    verb = "agent" if kind == "router" else "server"
+    return f"ROOKERY_CODE={code} rookery {verb} --hub '{hub}'"
+
+
+def _is_open(code: IssuedCode, now: float) -> bool:
+    return code.used_at is None and code.expires_at > now

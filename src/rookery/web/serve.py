@@ -1,0 +1,97 @@
+"""Serves the application in the caller's loop; the caller's signals stay the caller's."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+import uvicorn
+
+from rookery.errors import UsageError
+from rookery.hub.hub import Hub
+from rookery.web.app import app
+from rookery.web.http_protocol import PromptH11Protocol
+from rookery.web.settings import WebSettings
+from rookery.web.site import Site
+
+_GRACE_S = 2  # for requests under way; streams are told to end first
+_BACKLOG = 512
+_START_S = 20.0
+
+
+@asynccontextmanager
+async def serve(
+    hub: Hub, host: str, port: int, settings: WebSettings | None = None
+) -> AsyncIterator[str]:
+    """Serve until left; yields the URL, with the port that was really taken."""
+    settings = settings or WebSettings()
+    site = Site(hub, settings)
+    listener = _listen(host, port)
+    server = _QuietServer(_config(site, settings))
+    running = asyncio.get_running_loop().create_task(server.serve([listener]))
+    try:
+        await _started(server, running)
+        yield _url(listener, settings)
+    finally:
+        site.close()  # ends the streams, so that nothing has to be waited for
+        server.should_exit = True
+        await running
+        await site.closed()
+
+
+class _QuietServer(uvicorn.Server):
+    """Leaves signals alone."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def _started(server: uvicorn.Server, running: asyncio.Task[None]) -> None:
+    async with asyncio.timeout(_START_S):
+        while not server.started and not running.done():  # noqa: ASYNC110 - it has no event
+            await asyncio.sleep(0.01)
+
+
+def _config(site: Site, settings: WebSettings) -> uvicorn.Config:
+    limits = settings.limits
+    protocol = type("_Protocol", (PromptH11Protocol,), {"headers_s": limits.headers_s})
+    has_proxy = bool(settings.trusted_proxies)
+    return uvicorn.Config(
+        app(site),
+        http=protocol,
+        ws="wsproto",
+        lifespan="off",
+        log_config=None,
+        access_log=False,  # a line there would hold the query, and a query may hold a password
+        server_header=False,
+        proxy_headers=has_proxy,
+        forwarded_allow_ips=settings.trusted_proxies if has_proxy else "",
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=settings.tls_key,
+        limit_concurrency=limits.connections_max,
+        timeout_keep_alive=limits.keep_alive_s,
+        timeout_graceful_shutdown=_GRACE_S,
+        backlog=_BACKLOG,
+    )
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            listener.close()
+        raise UsageError(f"cannot listen on {host}:{port}: {error.strerror}") from error
+    listener.setblocking(False)
+    return listener
+
+
+def _url(listener: socket.socket, settings: WebSettings) -> str:
+    host, port = listener.getsockname()[:2]
+    scheme = "https" if settings.tls_cert is not None else "http"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

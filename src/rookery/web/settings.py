@@ -1,0 +1,69 @@
+"""How the HTTP side is set up: one frozen value, read once at the edge."""
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+DAY_S = 86_400
+
+
+class PasswordCost(msgspec.Struct, frozen=True, kw_only=True):
+    """What one try of a password costs us, and so a thief of the database."""
+
+    time: int = 3
+    memory_kib: int = 65_536
+    lanes: int = 1
+    at_once_max: int = 2
+    waiting_max: int = 32  # for their turn; the next one is told to come again
+
+
+class GuessLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """How often somebody may be wrong within one window.
+
+    The account's own bound is far above what a person mistypes: whoever guesses from many
+    addresses shuts its owner out only by an effort that the audit shows.
+    """
+
+    window_s: int = 300
+    per_account_and_address: int = 8
+    per_address: int = 32
+    per_account: int = 200
+    registrations_per_address: int = 16
+
+
+class WebLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """Bounds of what one request, one account and all of them may hold."""
+
+    body_bytes_max: int = 1 << 16
+    request_s: float = 30.0
+    connect_s: float = 180.0  # a rendezvous takes its own time; this is the outermost bound
+    headers_s: float = 10.0  # from a connection's first moment to the end of its headers
+    keep_alive_s: int = 15
+    connections_max: int = 2048
+    connects_per_account: int = 4
+    sessions_per_account: int = 32
+    tokens_per_account: int = 32
+    open_codes_per_account: int = 32
+    page_rows_max: int = 500
+
+
+class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything the HTTP side may be told; nothing has to be."""
+
+    public_url: str = ""  # what browsers see, where a proxy stands between
+    trusted_proxies: str = ""  # addresses whose X-Forwarded-For and -Proto are believed
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    registration: Literal["open", "closed"] = "open"
+    session_idle_s: int = 7 * DAY_S
+    session_s: int = 30 * DAY_S
+    code_s: int = DAY_S  # how long a claim code is good
+    password_cost: PasswordCost = PasswordCost()
+    guesses: GuessLimits = GuessLimits()
+    limits: WebLimits = WebLimits()
+
+    @property
+    def is_https(self) -> bool:
+        """Whether we know that browsers come by https, whatever a single request says."""
+        return self.tls_cert is not None or self.public_url.startswith("https://")

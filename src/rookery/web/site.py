@@ -1,0 +1,48 @@
+"""The site: all that handlers work with, put together once."""
+
+import time
+from collections.abc import Callable
+
+from rookery.hub.hub import Hub
+from rookery.store.accounts import Accounts
+from rookery.store.audit import Audit
+from rookery.store.codes import Codes
+from rookery.store.devices import Devices
+from rookery.store.sessions import Sessions
+from rookery.store.settings import Settings
+from rookery.store.tokens import Tokens
+from rookery.web.guessing import Guessing, limits_storage
+from rookery.web.passwords import Passwords
+from rookery.web.settings import WebSettings
+from rookery.web.turnstile import Turnstile
+from rookery.web.watching import Watching
+
+Wall = Callable[[], float]
+
+
+class Site:
+    """A hub's stores and what the web keeps in memory beside them."""
+
+    def __init__(self, hub: Hub, settings: WebSettings, wall: Wall = time.time) -> None:
+        self.hub = hub
+        self.settings = settings
+        self.wall = wall
+        self.accounts = Accounts(hub.database)
+        self.sessions = Sessions(hub.database)
+        self.tokens = Tokens(hub.database)
+        self.devices = Devices(hub.database)
+        self.codes = Codes(hub.database)
+        self.audit = Audit(hub.database)
+        self.shared = Settings(hub.database)
+        self.passwords = Passwords(settings.password_cost)
+        self.guessing = Guessing(settings.guesses, limits_storage(hub.settings.hot))
+        self.connects = Turnstile(settings.limits.connects_per_account)
+        self.watching = Watching(hub, settings.limits.connect_s)
+
+    def close(self) -> None:
+        """End the streams; requests under way still finish."""
+        self.watching.close()
+
+    async def closed(self) -> None:
+        """When nothing of ours runs any more."""
+        await self.watching.closed()
