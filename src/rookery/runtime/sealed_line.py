@@ -55,6 +55,8 @@ class SealedLine(asyncio.Protocol):
         self._received_bytes = 0
         self._changed = asyncio.Event()  # something for `receive` or `authenticated` to look at
         self._closed = asyncio.Event()
+        self._writable = asyncio.Event()  # or gone
+        self._writable.set()
         self.error: RemoteError | None = None  # what the peer did wrong
         self.address: tuple[str, int] = ("", 0)
         self.heard_at = 0.0  # loop time of the last bytes
@@ -132,6 +134,10 @@ class SealedLine(asyncio.Protocol):
         self._stream.send(*messages)
         self._flush()
 
+    async def drained(self) -> None:
+        """Wait until the peer has taken most of what was sent, or is gone."""
+        await self._writable.wait()
+
     def close(self) -> None:
         """End it once what was sent has left."""
         if self._transport is not None:
@@ -188,8 +194,15 @@ class SealedLine(asyncio.Protocol):
     def eof_received(self) -> bool:
         return False
 
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._closed.set()
+        self._writable.set()
         self._changed.set()
         if self._owner is not None:
             self._owner.lost(self)
