@@ -109,9 +109,12 @@ class RealmAuthority:
         name: str,
         roles: Iterable[str],
         member_s: int = MEMBER_S,
+        after: Certificate | None = None,
     ) -> bytes:
-        """A certificate from now on; it is the caller's to keep or send."""
-        from_s = int(time.time())
+        """A certificate from now on, to outrank `after`; it is the caller's to keep or send."""
+        from_s, serial = int(time.time()), _serial()
+        if after is not None:  # also one of this very second
+            from_s, serial = max(from_s, after.not_before_s), after.serial + 1
         until_s = from_s + member_s
         revocation = self.store.membership(from_s, _trust).revoked.get(hashname)
         if revocation is not None:
@@ -124,7 +127,7 @@ class RealmAuthority:
             intermediates,
             name=name,
             roles=roles,
-            serial=_serial(),
+            serial=serial,
             from_s=from_s,
             until_s=until_s,
         )
@@ -142,6 +145,7 @@ class RealmAuthority:
             name=old.name,
             roles=old.roles if roles is None else roles,
             member_s=member_s,
+            after=old,
         )
         self.store.add_statements([certificate])
         if member.hashname == self.store.membership(time.time()).own.hashname:
@@ -175,7 +179,8 @@ def _trust(key: bytes, message: bytes, signature: bytes) -> None:
 
 
 def _serial() -> int:
-    return int.from_bytes(os.urandom(_SERIAL_SIZE), "big")
+    """In the lower half, so that there is room for those of renewed certificates."""
+    return int.from_bytes(os.urandom(_SERIAL_SIZE), "big") >> 1
 
 
 def _check_name(name: str) -> None:
