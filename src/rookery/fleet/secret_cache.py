@@ -22,11 +22,12 @@ class SecretCache:
     def __len__(self) -> int:
         return len(self._young) + len(self._old)
 
-    def secret(self, entry: Entry, generation: int) -> bytes:
+    def kept(self, entry: Entry, generation: int) -> bytes | None:
+        """The secret, if it is at hand."""
         kept = self._young.get(entry.reporter) or self._old.get(entry.reporter)
-        if kept is not None and kept[0] == generation and kept[1] == entry.hashname:
-            return kept[2]
-        return self.derive(entry.reporter, entry.hashname, generation)
+        if kept is None or kept[0] != generation or kept[1] != entry.hashname:
+            return None
+        return kept[2]
 
     def derive(self, reporter: bytes, hashname: str, generation: int) -> bytes:
         """Without a look at what is kept."""
@@ -34,9 +35,6 @@ class SecretCache:
 
     def keep(self, entry: Entry, generation: int, secret: bytes) -> None:
         """Only what was proved is worth it: anybody can name reporters and generations."""
-        kept = self._young.get(entry.reporter)
-        if kept is not None and kept[0] == generation and kept[1] == entry.hashname:
-            return
         if len(self._young) >= self._half:
             self._old, self._young = self._young, {}
         self._old.pop(entry.reporter, None)

@@ -1,0 +1,90 @@
+"""Desk reader: the form of datagrams at the hub, and how many hellos it looks at."""
+
+from rookery.errors import DecodeError
+from rookery.fleet.allowance import Allowance
+from rookery.fleet.desk_settings import DeskCounters, DeskSettings
+from rookery.fleet.enrolment import name_of
+from rookery.fleet.entry import Kind, is_router_id, server_id
+from rookery.fleet.hello_limiter import HelloLimiter
+from rookery.fleet.report_outcome import Incoming
+from rookery.wire import tlv
+from rookery.wire.fleet_datagrams import HELLO_DATAGRAM_SIZE_MIN, PROVED_FORM, Hello, Report
+from rookery.wire.fleet_tags import AUDIT, HELLO, LOAD, SERVER_HELLO, TELEMETRY
+
+_KINDS: dict[int, Kind] = {TELEMETRY: "router", LOAD: "server", AUDIT: "server"}
+_HELLO_KINDS: dict[int, Kind] = {HELLO: "router", SERVER_HELLO: "server"}
+
+
+class DeskReader:
+    """Tells reports, hellos and both together from everything else."""
+
+    __slots__ = ("_counters", "_is_plain_allowed", "_limiter")
+
+    def __init__(self, settings: DeskSettings, counters: DeskCounters, now: float) -> None:
+        self._counters = counters
+        self._is_plain_allowed = settings.legacy_plain
+        self._limiter = HelloLimiter(
+            Allowance(settings.hello_rate, settings.hello_burst, now),
+            rate=settings.address_rate,
+            burst=settings.address_burst,
+            addresses_max=settings.addresses_max,
+        )
+
+    def read(self, datagram: bytes, address: str, now: float) -> Incoming | None:
+        report = Report.read(datagram)
+        kind = None if report is None else _KINDS.get(report.tag)
+        if report is None or kind is None:
+            return self._read_hello(datagram, address, now)
+        if not self._is_allowed(report, kind):
+            return None
+        return Incoming(report.reporter, kind, address, len(datagram), report)
+
+    def _read_hello(self, datagram: bytes, address: str, now: float) -> Incoming | None:
+        try:
+            kind, hello, report = _parse(datagram)
+        except DecodeError:
+            self._counters.malformed += 1
+            return None
+        if report is not None and not self._is_allowed(report, kind):
+            return None
+        # From here on it costs hashes, and the hub a look into its database.
+        if not self._limiter.admits(address, now):
+            self._counters.limited += 1
+            return None
+        if not is_id_of(kind, hello):
+            self._counters.malformed += 1
+            return None
+        return Incoming(hello.reporter, kind, address, len(datagram), report, hello)
+
+    def _is_allowed(self, report: Report, kind: Kind) -> bool:
+        if is_router_id(report.reporter) is not (kind == "router"):
+            self._counters.malformed += 1
+            return False
+        if report.form != PROVED_FORM and not self._is_plain_allowed:
+            self._counters.plain_refused += 1
+            return False
+        return True
+
+
+def _parse(datagram: bytes) -> tuple[Kind, Hello, Report | None]:
+    """A hello, with a report behind it or without, or DecodeError."""
+    first, *others = tlv.parse_all(datagram)
+    kind = _HELLO_KINDS.get(first.tag)
+    if kind is None:
+        raise DecodeError(f"neither report nor hello: tag {first.tag}")
+    hello = Hello.parse(first.value)
+    if not others:
+        if len(datagram) < HELLO_DATAGRAM_SIZE_MIN:
+            raise DecodeError(f"a hello of {len(datagram)} bytes, smaller than its answer")
+        return kind, hello, None
+    report = Report.parse(datagram[tlv.HEAD_SIZE + len(first.value) :])
+    if report.reporter != hello.reporter or _KINDS.get(report.tag) != kind:
+        raise DecodeError("a hello and a report of different reporters")
+    return kind, hello, report
+
+
+def is_id_of(kind: Kind, hello: Hello) -> bool:
+    """A server's id is the one that its keys make; a router's MAC is its own word."""
+    if kind == "router":
+        return is_router_id(hello.reporter)
+    return hello.reporter == server_id(name_of(hello))
