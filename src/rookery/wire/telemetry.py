@@ -15,7 +15,7 @@ from rookery.errors import DecodeError, UsageError
 CONTENT_SIZE_MAX = 1200
 SAMPLES_MAX = 64
 
-Count = Annotated[int, Meta(ge=0, lt=1 << 63)]
+Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 Ratio = Annotated[float, Meta(ge=0.0, le=1.0)]
 Amount = Annotated[float, Meta(ge=0.0, le=1e15)]
 Degrees = Annotated[float, Meta(ge=-300.0, le=1000.0)]
