@@ -1,0 +1,247 @@
+"""Sessions: who sits where, and what they say to each other.
+
+    hub ──────── reserve, release ──▶┐           ┌──▶ reserved, arrived, abandoned ──── hub
+    router ── arrive, messages, gone ─▶ Sessions ├──▶ messages, dismissal ── router, client
+    client ── attend, messages, gone ─▶┘         └──▶ audits
+
+`fleet.seats` decides who may sit, `fleet.rpc_relay` what becomes of a message; here are the
+connections and the timers.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from typing import Protocol
+
+import msgspec
+
+from rookery.errors import CongestionError
+from rookery.fleet.rpc_relay import Action, Audit, RelayLimits, RpcRelay, ToClient, ToRouter
+from rookery.fleet.seats import Freed, Seats, Sitting
+from rookery.wire.fleet_messages import (
+    Abandoned,
+    Arrive,
+    Arrived,
+    Attend,
+    FaultCode,
+    Message,
+    Reserve,
+    Reserved,
+    Welcome,
+)
+from rookery.wire.mac import mac_text
+
+Tell = Callable[[Message], None]
+Audited = Callable[[str, Audit], None]  # the seat, and what happened there
+
+
+class Peer(Protocol):
+    """The connection of a router or a client."""
+
+    def send(self, message: bytes) -> None:
+        """One JSON-RPC message; never blocks."""
+
+    async def drained(self) -> None:
+        """Wait until it has taken most of what was sent, or is gone."""
+
+    def dismiss(self, code: FaultCode, text: str) -> None:
+        """Tell it why, and close."""
+
+    def abort(self) -> None:
+        """Close at once, whatever it has not taken."""
+
+
+class _Table:
+    """What belongs to one seat: a relay, up to two peers, and the hub that reserved it."""
+
+    def __init__(self, relay: RpcRelay, hub: Tell) -> None:
+        self.relay = relay
+        self.hub = hub
+        self.router: Peer | None = None
+        self.client: Peer | None = None
+        self.was_attended = False
+        self.timer: asyncio.TimerHandle | None = None
+
+
+class Chair:
+    """One peer's hold of its side of a seat."""
+
+    def __init__(self, sessions: "Sessions", sitting: Sitting, peer: Peer) -> None:
+        self._sessions = sessions
+        self._sitting = sitting
+        self._peer = peer
+
+    @property
+    def welcome(self) -> Welcome:
+        return self._sitting.welcome
+
+    def receive(self, message: bytes) -> None:
+        """The peer has said this."""
+        self._sessions.receive(self._sitting, self._peer, message)
+
+    async def drained(self) -> None:
+        """Wait until both sides have taken what was sent to them; a peer that does not is lost."""
+        await self._sessions.drained(self._sitting.seat)
+
+    def leave(self) -> None:
+        """The peer is gone; to be called once."""
+        self._sessions.leave(self._sitting, self._peer)
+
+
+class Sessions:
+    """All seats of a server; everything here happens on its loop."""
+
+    def __init__(
+        self, seats: Seats, audited: Audited, limits: RelayLimits, slow_s: float = 30.0
+    ) -> None:
+        self.seats = seats
+        self._audited = audited
+        self._limits = limits
+        self._slow_s = slow_s
+        self._loop = asyncio.get_running_loop()
+        self._tables: dict[str, _Table] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._is_draining = False
+        self.tally: Counter[str] = Counter()  # seats by what became of them, and the relays' counts
+        self.calls: Counter[int] = Counter()  # by outcome
+
+    @property
+    def open_calls(self) -> int:
+        return sum(table.relay.open_calls for table in self._tables.values())
+
+    @property
+    def is_draining(self) -> bool:
+        return self._is_draining
+
+    def reserve(self, reserve: Reserve, hub: Tell) -> None:
+        """Keep a seat and say so; CongestionError when there is none."""
+        if self._is_draining:
+            raise CongestionError("this server is about to stop")
+        self.seats.reserve(reserve, self._loop.time())
+        relay = RpcRelay(reserve.client, mac_text(reserve.mac), self._limits)
+        self._tables[reserve.seat] = _Table(relay, hub)
+        self.tally["reserved"] += 1
+        hub(Reserved(reserve.seat))
+        self._arm()
+
+    def release(self, seat: str) -> None:
+        """The hub does not need it."""
+        if (freed := self.seats.release(seat)) is not None:
+            self._freed(freed, FaultCode.NO_SEAT, is_told=False)
+
+    def arrive(self, arrive: Arrive, router: str, peer: Peer) -> Chair:
+        """Seat a router; AuthenticationError when that is not its place."""
+        sitting = self.seats.arrive(arrive, router, self._loop.time())
+        table = self._tables[sitting.seat]
+        table.router = peer
+        self.tally["arrived"] += 1
+        table.hub(Arrived(sitting.seat))
+        self._arm()
+        return Chair(self, sitting, peer)
+
+    def attend(self, attend: Attend, peer: Peer) -> Chair:
+        """Seat a client, in place of its older connection; AuthenticationError likewise."""
+        sitting = self.seats.attend(attend, self._loop.time())
+        table = self._tables[sitting.seat]
+        if (before := table.client) is not None:
+            self._client_gone(sitting.seat, table)
+            before.dismiss(FaultCode.NO_SEAT, "you are here again by another connection")
+        table.client = peer
+        table.was_attended = True
+        table.relay.client_came()
+        self.tally["attended"] += 1
+        self._arm()
+        return Chair(self, sitting, peer)
+
+    def receive(self, sitting: Sitting, peer: Peer, message: bytes) -> None:
+        table = self._tables.get(sitting.seat)
+        if table is None:
+            return
+        now = self._loop.time()
+        if peer is table.router:
+            self._perform(sitting.seat, table, table.relay.from_router(message, now))
+        elif peer is table.client:
+            self._perform(sitting.seat, table, table.relay.from_client(message, now))
+
+    async def drained(self, seat: str) -> None:
+        table = self._tables.get(seat)
+        for peer in (table.router, table.client) if table is not None else ():
+            if peer is None:
+                continue
+            try:
+                async with asyncio.timeout(self._slow_s):
+                    await peer.drained()
+            except TimeoutError:
+                self.tally["slow"] += 1
+                peer.abort()
+
+    def leave(self, sitting: Sitting, peer: Peer) -> None:
+        table = self._tables.get(sitting.seat)
+        if table is not None and peer is table.client:
+            self._client_gone(sitting.seat, table)
+        if table is not None and peer is table.router:
+            table.router = None
+        if (freed := self.seats.leave(sitting, self._loop.time())) is not None:
+            self._freed(freed, FaultCode.NO_SEAT)
+        self._arm()
+
+    def stop(self) -> None:
+        """No new seats from now on."""
+        self._is_draining = True
+
+    def close(self) -> None:
+        """Tell everybody that the server stops."""
+        self.stop()
+        for seat in list(self._tables):
+            if (freed := self.seats.release(seat)) is not None:
+                why = msgspec.structs.replace(freed, reason="the server stops")
+                self._freed(why, FaultCode.CLOSING)
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _perform(self, seat: str, table: _Table, actions: list[Action]) -> None:
+        for action in actions:
+            match action:
+                case ToClient(message):
+                    if table.client is not None:
+                        table.client.send(message)
+                case ToRouter(message):
+                    if table.router is not None:
+                        table.router.send(message)
+                case Audit():
+                    self.calls[action.code] += 1
+                    self._audited(seat, action)
+        if table.timer is None and (deadline := table.relay.deadline) is not None:
+            table.timer = self._loop.call_at(deadline, self._tick, seat, table)
+
+    def _tick(self, seat: str, table: _Table) -> None:
+        table.timer = None
+        self._perform(seat, table, table.relay.tick(self._loop.time()))
+
+    def _client_gone(self, seat: str, table: _Table) -> None:
+        table.client = None
+        self._perform(seat, table, table.relay.client_lost(self._loop.time()))
+
+    def _freed(self, freed: Freed, code: FaultCode, *, is_told: bool = True) -> None:
+        table = self._tables.pop(freed.seat)
+        self._perform(freed.seat, table, table.relay.router_lost(self._loop.time()))
+        if table.timer is not None:
+            table.timer.cancel()
+        self.tally["freed"] += 1
+        self.tally += Counter({f"relay {name}": n for name, n in table.relay.counters.items()})
+        if is_told and not table.was_attended:
+            table.hub(Abandoned(freed.seat, freed.reason))
+        for peer in (table.client, table.router):
+            if peer is not None:
+                peer.dismiss(code, freed.reason)
+
+    def _arm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        deadline = self.seats.deadline
+        self._timer = None if deadline is None else self._loop.call_at(deadline, self._expire)
+
+    def _expire(self) -> None:
+        for freed in self.seats.expire(self._loop.time()):
+            self._freed(freed, FaultCode.NO_SEAT)
+        self._arm()

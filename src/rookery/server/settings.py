@@ -1,0 +1,43 @@
+"""How a server is set up: one frozen value, read once at the edge."""
+
+from pathlib import Path
+
+import msgspec
+
+from rookery.fleet.rpc_relay import RelayLimits
+
+REPORT_INTERVAL_S = 20.0
+
+
+class DoorLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """Bounds of both listeners together, and of each connection."""
+
+    connections_max: int = 4096
+    address_connections_max: int = 256  # many routers and clients may share one NAT
+    address_per_s: float = 20.0  # new connections; each may cost an RSA operation
+    address_burst: float = 200.0
+    authenticate_s: float = 10.0  # from the first byte to a seat
+    idle_s: float = 600.0  # without a sign of life of a client or hub
+    ping_s: float = 20.0  # between signs of life of ours
+    slow_s: float = 30.0  # for a peer to take what waits for it
+    unsent_bytes_max: int = 4 << 20  # to one peer; beyond, it is lost
+    waiting_max: int = 8  # messages read ahead
+
+
+class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a server may be told."""
+
+    folder: Path  # its keys are there, and what it remembers
+    tcp: str = "127.0.0.1:0"
+    http: str | None = None  # for browsers, health and metrics
+    udp: str | None = None  # where its reports come from; None: wherever the system says
+    advertise: str = ""  # IP or IP:PORT that leads to `tcp` from outside
+    advertise_ws: str = ""  # URL that leads to `http` from outside
+    seats_max: int = 256
+    code: str = ""  # lets it enrol
+    origins: tuple[str, ...] = ()  # whose pages may open WebSockets; none: all, with a ticket
+    report_s: float = REPORT_INTERVAL_S
+    linger_s: float = 60.0  # for a client to come back
+    drain_s: float = 2.0  # for open calls, once the server is told to stop
+    door: DoorLimits = DoorLimits()
+    relay: RelayLimits = RelayLimits()
