@@ -1,27 +1,53 @@
-"""Reporter: how a router or a server reports to the hub; no I/O."""
+"""Reporter: how a router or a server reports to the hub. Decides; sends and keeps nothing itself.
+
+    report() ─▶ Backlog ─proved with the secret─▶ take() ─▶ hub
+    received() ─▶ ACK: one less in the backlog      SECRET: from now on that one
+                  CALL: to the shell                ERROR: say hello, or take a newer boot
+
+The shell calls `tick` at `deadline`, and looks at `take` and `events` after every call.
+"""
 
 from collections.abc import Mapping
 
 import msgspec
 
+from rookery.errors import AuthenticationError, RemoteError
+from rookery.fleet import secrets
+from rookery.fleet.backlog import Backlog, Waiting
 from rookery.fleet.entry import Kind
-from rookery.fleet.reporter_events import ReporterEvent
+from rookery.fleet.greeting import Greeting
+from rookery.fleet.reporter_events import (
+    Called,
+    Enrolled,
+    Refused,
+    Renewed,
+    ReporterEvent,
+    Restarted,
+)
+from rookery.fleet.reporter_limits import ReporterCounters, ReporterLimits
 from rookery.fleet.reporter_state import ReporterState
+from rookery.identity import cs40
 from rookery.identity.cipher_set import RandomBytes
 from rookery.identity.identity import Identity
-from rookery.wire.telemetry import Report
+from rookery.wire import fleet_datagrams, fleet_tags, telemetry, tlv
+from rookery.wire.fleet_datagrams import (
+    LINEAGE_MAX,
+    Ack,
+    Call,
+    Fault,
+    Issue,
+    SealedSecret,
+    report_proved,
+    serialize_report,
+)
 
-
-class ReporterLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """Times in seconds."""
-
-    kept_max: int = 4320  # reports, a day of them; the oldest is dropped for the newest
-    in_flight_max: int = 4
-    resend_s: float = 1.0  # doubles with each try
-    resend_max_s: float = 30.0
-    pace_s: float = 0.1  # between reports that were kept through an outage
-    hello_s: float = 1.0
-    hello_max_s: float = 60.0
+_TAGS: dict[type, int] = {
+    telemetry.DeviceReport: fleet_tags.TELEMETRY,
+    telemetry.LoadReport: fleet_tags.LOAD,
+    telemetry.CallReport: fleet_tags.AUDIT,
+}
+_ANSWERED_MAX = 64  # reports ago; what answers an older one is a replay
+_BOOT_CHANCE_SIZE = 2
 
 
 class Reporter:
@@ -38,34 +64,218 @@ class Reporter:
         random: RandomBytes,
         limits: ReporterLimits = ReporterLimits(),  # noqa: B008 - frozen
         code: str | None = None,
-    ) -> None: ...
-
-    def report(self, report: Report, now: float) -> None:
-        """Keep it until the hub has it; UsageError when it is too large."""
-
-    def received(self, datagram: bytes, now: float) -> None:
-        """A datagram from the hub, or from anybody; what does not hold is counted and dropped."""
+    ) -> None:
+        self.counters = ReporterCounters()
+        self._local = identity.local[cs40.CSID]
+        self._hub_key = hub_keys[cs40.CSID]
+        self._reporter = reporter
+        self._random = random
+        self._secret = state.secret
+        self._previous = b""  # proves answers to reports that were sent before a renewal
+        self._generation = state.generation
+        self._is_enrolled = state.is_enrolled
+        self._boot = next_boot(state.boot, wall_ms, random)
+        self._made = 0  # with this boot and the ones it had to take since
+        self._call: tuple[int, int] = (0, 0)  # the last one: sequence and wish
+        self._greeting = Greeting(identity, reporter, kind, code, limits, random)
+        self._backlog = Backlog(limits, random)
+        self._datagrams: list[bytes] = []
+        self._events: list[ReporterEvent] = []
+        for each in state.kept:
+            self._keep(each.tag, each.content)
+        if not self._secret:
+            self._greeting.want(0.0)
 
     @property
-    def deadline(self) -> float | None:
-        """When to call `tick`; None: nothing to do before the next report."""
+    def boot(self) -> int:
+        return self._boot
 
-    def tick(self, now: float) -> None:
-        """Time has passed."""
-
-    def take(self) -> list[bytes]:
-        """Datagrams for the hub, to be sent now. Look after every call of the others."""
-        raise NotImplementedError
-
-    def events(self) -> list[ReporterEvent]:
-        """What has happened since the last look."""
-        raise NotImplementedError
+    @property
+    def is_enrolled(self) -> bool:
+        """Whether the hub has acknowledged a report since the last hello."""
+        return self._is_enrolled
 
     @property
     def state(self) -> ReporterState:
-        """As it is now, to be kept; kept reports included."""
-        raise NotImplementedError
+        """As it is now, reports included: to be kept by the shell, on disk or not at all."""
+        return ReporterState(
+            secret=self._secret,
+            generation=self._generation,
+            boot=self._boot,
+            is_enrolled=self._is_enrolled,
+            kept=self._backlog.kept,
+        )
 
     @property
     def claim_code(self) -> str | None:
         """For the owner to type into the cabinet; None before the first secret."""
+        return secrets.claim_code(self._secret) if self._secret else None
+
+    @property
+    def deadline(self) -> float | None:
+        """When to call `tick`; None: nothing to do before the next report."""
+        times = (self._greeting.deadline, self._backlog.deadline() if self._secret else None)
+        return min((time for time in times if time is not None), default=None)
+
+    def report(self, report: telemetry.Report, now: float) -> None:
+        """Keep it until the hub has it; UsageError when it is too large."""
+        self._made += 1
+        told = msgspec.structs.replace(report, b=self._boot, n=self._made)
+        self._keep(_TAGS[type(report)], telemetry.encode(told))
+        self.counters.made += 1
+        self.tick(now)
+
+    def tick(self, now: float) -> None:
+        """Time has passed: send what is due."""
+        hello = self._greeting.due(now)
+        if hello is not None:
+            self.counters.hellos += 1
+            self._datagrams.append(hello)
+        if self._secret:
+            for each in self._backlog.due(now):
+                self._send(each)
+
+    def received(self, datagram: bytes, now: float) -> None:
+        """A datagram from the hub, or from anybody; what does not hold is counted and dropped."""
+        try:
+            for each in tlv.parse_all(datagram):
+                self._receive(each, now)
+        except RemoteError:
+            self.counters.refused += 1
+        self.tick(now)
+
+    def take(self) -> list[bytes]:
+        """Datagrams for the hub, to be sent now."""
+        taken, self._datagrams = self._datagrams, []
+        return taken
+
+    def events(self) -> list[ReporterEvent]:
+        """What has happened since the last look."""
+        taken, self._events = self._events, []
+        return taken
+
+    def _keep(self, tag: int, content: bytes) -> None:
+        if not self._backlog.add(tag, content):
+            self.counters.dropped += 1
+
+    def _send(self, waiting: Waiting) -> None:
+        proved = report_proved(
+            waiting.tag,
+            self._reporter,
+            self._generation,
+            self._boot,
+            waiting.sequence,
+            waiting.content,
+        )
+        datagram = serialize_report(proved, secrets.prove(self._secret, proved))
+        if not self._is_enrolled:
+            datagram = self._greeting.introduction() + datagram
+        self.counters.sent += 1
+        self._datagrams.append(datagram)
+
+    def _receive(self, each: tlv.Tlv, now: float) -> None:
+        match each.tag:
+            case fleet_tags.ACK:
+                self._acknowledged(Ack.parse(each.value), now)
+            case fleet_tags.SECRET:
+                self._issued(SealedSecret.parse(each.value), now)
+            case fleet_tags.CALL:
+                self._called(Call.parse(each.value))
+            case fleet_tags.ERROR:
+                self._failed(Fault.parse(each.value), now)
+            case _:
+                pass  # a newer hub may say more than we understand
+
+    def _acknowledged(self, ack: Ack, now: float) -> None:
+        self._check_proof(ack)
+        self._check_answer(ack.reporter, ack.boot, ack.sequence)
+        if not self._backlog.acknowledge(ack.sequence, now):
+            return
+        self.counters.acknowledged += 1
+        self._greeting.enrolled()
+        if not self._is_enrolled:
+            self._is_enrolled = True
+            self._events.append(Enrolled(secrets.claim_code(self._secret)))
+
+    def _called(self, call: Call) -> None:
+        self._check_proof(call)
+        self._check_answer(call.reporter, call.boot, call.sequence)
+        sequence, wish = self._call
+        if call.wish != wish or call.sequence > sequence:
+            self._call = call.sequence, call.wish
+            self._events.append(Called(call.wish))
+
+    def _issued(self, sealed: SealedSecret, now: float) -> None:
+        opened = self._local.open(sealed.sealed)
+        self._local.verify(opened, self._hub_key)
+        issue = Issue.parse(opened.inner)
+        if issue.nonce == self._greeting.nonce:
+            # Whatever its generation: the hub may have got another master, or another clock.
+            self._greeting.answered()
+            self._is_enrolled = False
+            self._backlog.retry()
+        else:
+            self._check_answer(sealed.reporter, self._boot, int.from_bytes(issue.nonce, "big"))
+            if issue.generation <= self._generation:
+                raise AuthenticationError("a secret from before")
+        self._previous, self._secret = self._secret, issue.secret
+        self._generation = issue.generation
+        self._events.append(Renewed(secrets.claim_code(issue.secret), issue.hub_ms))
+
+    def _failed(self, fault: Fault, now: float) -> None:
+        match fault.code:
+            case fleet_datagrams.UNKNOWN:
+                self._check_answer(fault.reporter, fault.boot, fault.sequence)
+                self._greeting.want(now)
+            case fleet_datagrams.STALE:
+                self._check_proof(fault)
+                self._check_answer(fault.reporter, self._boot, fault.sequence)
+                self._restart(fault.boot, now)
+            case fleet_datagrams.DENIED:
+                self._check_hello(fault)
+                self._greeting.refused(now)
+                self._events.append(Refused("denied"))
+            case fleet_datagrams.BUSY:
+                self._check_hello(fault)
+                self._events.append(Refused("busy"))
+            case _:
+                pass
+
+    def _restart(self, known: int, now: float) -> None:
+        """The hub knows a newer boot of us: go beyond it."""
+        if known <= self._boot:
+            return  # the answer to what somebody has recorded
+        if known == LINEAGE_MAX:
+            self._greeting.want(now)  # with a newer secret any boot will do
+            return
+        self._boot = next_boot(known, 0, self._random)
+        self._call = (0, 0)
+        self._backlog.renumber()
+        self.counters.restarts += 1
+        self._events.append(Restarted(self._boot))
+
+    def _check_answer(self, reporter: bytes, boot: int, sequence: int) -> None:
+        """AuthenticationError unless it answers a report that was sent not long ago."""
+        age = self._backlog.sent_highest - sequence
+        if reporter != self._reporter or boot != self._boot or not 0 <= age < _ANSWERED_MAX:
+            raise AuthenticationError("an answer to none of our reports")
+
+    def _check_hello(self, fault: Fault) -> None:
+        if fault.boot or fault.sequence.to_bytes(8, "big") != self._greeting.nonce:
+            raise AuthenticationError("an answer to none of our hellos")
+
+    def _check_proof(self, answer: Ack | Call | Fault) -> None:
+        proved = answer.proved
+        for secret in (self._secret, self._previous):
+            if secret and secrets.is_proved(secret, proved, answer.proof):
+                return
+        raise AuthenticationError("an answer that the hub did not make")
+
+
+def next_boot(last: int, wall_ms: int, random: RandomBytes) -> int:
+    """Newer than the last one, and by chance not the one that a clone takes as well.
+
+    Of devices that neither keep their state nor have a clock, some start at the same time always.
+    """
+    chance = int.from_bytes(random(_BOOT_CHANCE_SIZE), "big")
+    return min(max(last + 1, wall_ms) + chance, LINEAGE_MAX)
