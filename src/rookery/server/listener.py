@@ -8,7 +8,7 @@ from typing import Generic, Protocol, TypeVar
 from rookery.runtime.gates.address import BACKLOG, bound_socket
 from rookery.server.guests import Guests
 
-CLOSE_S = 2.0  # for a peer to take our last words
+CLOSE_S = 1.5  # for a peer to take our last words
 
 
 class Line(Protocol):

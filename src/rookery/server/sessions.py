@@ -11,6 +11,7 @@ connections and the timers.
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
 import msgspec
@@ -102,6 +103,7 @@ class Sessions:
         self._tables: dict[str, _Table] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._is_draining = False
+        self._quiet = asyncio.Event()  # no call is open, once it drains
         self.tally: Counter[str] = Counter()  # seats by what became of them, and the relays' counts
         self.calls: Counter[int] = Counter()  # by outcome
 
@@ -185,13 +187,17 @@ class Sessions:
             self._freed(freed, FaultCode.NO_SEAT)
         self._arm()
 
-    def stop(self) -> None:
-        """No new seats from now on."""
+    async def drain(self, seconds: float) -> None:
+        """No new seats from now on; open calls have this long to be answered."""
         self._is_draining = True
+        if self.open_calls:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._quiet.wait()
 
     def close(self) -> None:
         """Tell everybody that the server stops."""
-        self.stop()
+        self._is_draining = True
         for seat in list(self._tables):
             if (freed := self.seats.release(seat)) is not None:
                 why = msgspec.structs.replace(freed, reason="the server stops")
@@ -211,6 +217,8 @@ class Sessions:
                 case Audit():
                     self.calls[action.code] += 1
                     self._audited(seat, action)
+        if self._is_draining and not self.open_calls:
+            self._quiet.set()
         if table.timer is None and (deadline := table.relay.deadline) is not None:
             table.timer = self._loop.call_at(deadline, self._tick, seat, table)
 

@@ -30,7 +30,6 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path  # its keys are there, and what it remembers
     tcp: str = "127.0.0.1:0"
     http: str | None = None  # for browsers, health and metrics
-    udp: str | None = None  # where its reports come from; None: wherever the system says
     advertise: str = ""  # IP or IP:PORT that leads to `tcp` from outside
     advertise_ws: str = ""  # URL that leads to `http` from outside
     seats_max: int = 256
@@ -38,6 +37,6 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     origins: tuple[str, ...] = ()  # whose pages may open WebSockets; none: all, with a ticket
     report_s: float = REPORT_INTERVAL_S
     linger_s: float = 60.0  # for a client to come back
-    drain_s: float = 2.0  # for open calls, once the server is told to stop
+    drain_s: float = 1.5  # for open calls, once the server is told to stop
     door: DoorLimits = DoorLimits()
     relay: RelayLimits = RelayLimits()

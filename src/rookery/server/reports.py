@@ -1,0 +1,161 @@
+"""Reports of a server: its load every so often, and each call that it relayed.
+
+Calls may be many, and the hub takes reports at its own pace. So they wait here, and the reporter
+gets a few at a time: the load, on which the hub relies, is never far back in the queue.
+"""
+
+import asyncio
+import logging
+import os
+import random
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from rookery.fleet.reporter import Reporter
+from rookery.fleet.reporter_events import Enrolled, Refused, ReporterEvent
+from rookery.fleet.rpc_relay import Audit
+from rookery.identity.identity import Identity
+from rookery.runtime.hub_address import HubAddress
+from rookery.runtime.state_file import StateFile
+from rookery.runtime.uplink import Uplink
+from rookery.wire import base32
+from rookery.wire.telemetry import CallReport, LoadReport
+
+AUDITS_MAX = 10_000  # that wait; the oldest are dropped and counted
+AHEAD_MAX = 16  # reports that the hub does not have, before more audits join them
+
+_JITTER = 0.05  # of the interval
+_AUDIT_S = 0.05  # between looks whether the hub has taken some
+_METHOD_SIZE_MAX, _WHO_SIZE_MAX = 64, 256
+_REPORTER_SIZE = 6
+
+Sample = Callable[[], LoadReport]
+
+_log = logging.getLogger(__name__)
+
+
+def reporter_id(hashname: str) -> bytes:
+    """What a server reports as."""
+    return base32.decode(hashname)[:_REPORTER_SIZE]
+
+
+class Reports:
+    """Keeps reporting until it is closed; make it with `open`."""
+
+    def __init__(self, reporter: Reporter, sample: Sample, interval_s: float) -> None:
+        self._reporter = reporter
+        self._sample = sample
+        self._interval_s = interval_s
+        self._uplink: Uplink | None = None
+        self._audits: deque[CallReport] = deque()
+        self._is_waiting = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self.tally: Counter[str] = Counter()
+
+    @classmethod
+    async def open(
+        cls,
+        identity: Identity,
+        hub: HubAddress,
+        folder: Path,
+        code: str | None,
+        sample: Sample,
+        interval_s: float,
+    ) -> Self:
+        """Begin to report; what the hub has not acknowledged is kept in the folder."""
+        file = StateFile(folder)
+        reporter = Reporter(
+            identity,
+            hub.keys,
+            reporter_id(identity.hashname),
+            "server",
+            file.load(),
+            time.time_ns() // 1_000_000,
+            os.urandom,
+            code=code,
+        )
+        reports = cls(reporter, sample, interval_s)
+        reports._uplink = await Uplink.open(reporter, hub, reports._heard, file)
+        loop = asyncio.get_running_loop()
+        reports._tasks = [
+            loop.create_task(reports._report_load(reports._uplink)),
+            loop.create_task(reports._report_audits(reports._uplink)),
+        ]
+        return reports
+
+    @property
+    def is_enrolled(self) -> bool:
+        """Whether the hub knows this server."""
+        return self._reporter.state.is_enrolled
+
+    @property
+    def waiting(self) -> int:
+        """Audits that the hub does not have, as far as they are here."""
+        return len(self._audits)
+
+    def audit(self, seat: str, audit: Audit) -> None:
+        """A call was relayed; the hub shall know."""
+        if len(self._audits) == AUDITS_MAX:
+            self._audits.popleft()
+            self.tally["dropped"] += 1
+        self.tally["audits"] += 1
+        self._audits.append(
+            CallReport(
+                t=_wall_ms(),
+                who=audit.who[:_WHO_SIZE_MAX],
+                router=audit.router,
+                method=audit.method[:_METHOD_SIZE_MAX],
+                ms=audit.ms,
+                code=audit.code,
+                seat=seat,
+            )
+        )
+        self._is_waiting.set()
+
+    async def close(self) -> None:
+        """Say that there are no seats any more; audits that wait are kept for the next start."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._uplink is None:
+            return
+        while self._audits:
+            self._uplink.report(self._audits.popleft())
+        self._uplink.report(msgspec.structs.replace(self._sample(), seats_max=0))
+        await self._uplink.close()
+
+    def _heard(self, event: ReporterEvent) -> None:
+        match event:
+            case Enrolled():
+                _log.info("the hub knows this server")
+            case Refused(reason):
+                self.tally[f"refused {reason}"] += 1
+                _log.warning("the hub refuses this server: %s", reason)
+            case _:
+                pass
+
+    async def _report_load(self, uplink: Uplink) -> None:
+        while True:
+            uplink.report(self._sample())
+            self.tally["loads"] += 1
+            spread = random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 (no secret)
+            await asyncio.sleep(self._interval_s * spread)
+
+    async def _report_audits(self, uplink: Uplink) -> None:
+        while True:
+            await self._is_waiting.wait()
+            while self._audits and len(self._reporter.state.kept) < AHEAD_MAX:
+                uplink.report(self._audits.popleft())
+            if self._audits:
+                await asyncio.sleep(_AUDIT_S)
+            else:
+                self._is_waiting.clear()
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,173 @@
+"""The server: composition root. Doors in front, sessions behind, reports to the hub beside.
+
+hub, routers, clients ─ TCP ─▶ Door ──┐
+browsers ─ WebSocket ───────▶ WebDoor ┼─▶ Sessions ─ audits ─▶ Reports ─ UDP ─▶ hub
+                                      └─▶ Seats, relays
+"""
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping
+from typing import Self
+
+import psutil
+
+from rookery.errors import UsageError
+from rookery.fleet.rpc_relay import Audit
+from rookery.fleet.seats import Seats
+from rookery.identity.cipher_sets import RSA_CSID
+from rookery.identity.cs40 import CSID as ROOKERY_CSID
+from rookery.identity.identity import Identity
+from rookery.runtime.gates.address import advertised_ip, parse_address
+from rookery.runtime.hub_address import HubAddress
+from rookery.server.door import Door
+from rookery.server.guests import Guests
+from rookery.server.metrics import Pages
+from rookery.server.reports import Reports
+from rookery.server.sessions import Sessions
+from rookery.server.settings import ServerSettings
+from rookery.server.web_line import RESOURCE
+from rookery.server.web_socket import WebDoor
+from rookery.wire.telemetry import LoadReport
+
+
+class Server:
+    """Make it with `start`; `close` drains it."""
+
+    def __init__(self, settings: ServerSettings, identity: Identity, hub: HubAddress) -> None:
+        self._settings = settings
+        self._identity = identity
+        self._guests = Guests(settings.door)
+        seats = Seats(identity.hashname, settings.seats_max, os.urandom, settings.linger_s)
+        self._sessions = Sessions(seats, self._audited, settings.relay, settings.door.slow_s)
+        self._door = Door(identity, hub.hashname, self._sessions, self._guests, settings.door)
+        self._web: WebDoor | None = None
+        self._reports: Reports | None = None
+        self._hub = hub
+        self.tcp = ""  # where others find us
+        self.http: str | None = None
+        self.ws = ""
+
+    @classmethod
+    async def start(cls, settings: ServerSettings, identity: Identity, hub: HubAddress) -> Self:
+        """Listen and report; UsageError where settings or keys will not do."""
+        missing = {ROOKERY_CSID, RSA_CSID} - identity.keys.keys()
+        if missing:
+            raise UsageError("a server needs keys of the cipher sets 40 and 2a")
+        server = cls(settings, identity, hub)
+        try:
+            await server._listen()
+            server._reports = await Reports.open(
+                identity,
+                hub,
+                settings.folder,
+                settings.code or None,
+                server.load,
+                settings.report_s,
+            )
+        except BaseException:
+            await server.close()
+            raise
+        return server
+
+    @property
+    def hashname(self) -> str:
+        return self._identity.hashname
+
+    @property
+    def problems(self) -> list[str]:
+        """Why no router can be sent here now."""
+        problems = []
+        if self._sessions.is_draining:
+            problems.append("it is about to stop")
+        if self._reports is None or not self._reports.is_enrolled:
+            problems.append("the hub does not know it yet")
+        return problems
+
+    def load(self) -> LoadReport:
+        """How it is, and where."""
+        seats = self._sessions.seats
+        return LoadReport(
+            t=time.time_ns() // 1_000_000,
+            seats_max=seats.seats_max,
+            seats_used=seats.used,
+            cpu=min(psutil.cpu_percent() / 100, 1.0),
+            mem=min(psutil.virtual_memory().percent / 100, 1.0),
+            tcp=self.tcp,
+            ws=self.ws,
+            key2a=self._identity.keys[RSA_CSID],
+        )
+
+    async def close(self) -> None:
+        """No new seats; open calls have a moment, then everybody is told, and it is over."""
+        await self._sessions.drain(self._settings.drain_s)
+        self._sessions.close()
+        doors = [self._door.close()] + ([self._web.close()] if self._web is not None else [])
+        await asyncio.gather(*doors)
+        if self._reports is not None:
+            await self._reports.close()
+
+    async def _listen(self) -> None:
+        settings = self._settings
+        ip, port = await self._door.listen(*parse_address(settings.tcp))
+        self.tcp = _advertised(settings.advertise, ip, port)
+        if settings.http is None:
+            return
+        pages = Pages(self)
+        self._web = WebDoor(
+            self._sessions, self._guests, pages.answer, settings.door, settings.origins
+        )
+        ip, port = await self._web.listen(*parse_address(settings.http))
+        place = _advertised(_host(settings.advertise), ip, port)
+        self.http = f"http://{place}"
+        self.ws = settings.advertise_ws or f"ws://{place}{RESOURCE}"
+
+    def _audited(self, seat: str, audit: Audit) -> None:
+        if self._reports is not None:
+            self._reports.audit(seat, audit)
+
+    # What its pages tell.
+
+    def gauges(self) -> Mapping[str, tuple[str, float]]:
+        seats = self._sessions.seats
+        return {
+            "seats_max": ("Seats there are.", seats.seats_max),
+            "seats_used": ("Seats with a router.", seats.used),
+            "seats_reserved": ("Seats whose router is on its way.", seats.reserved),
+            "open_calls": ("Calls that routers have not answered.", self._sessions.open_calls),
+            "connections": ("Of hub, routers and clients.", self._guests.count),
+            "waiting_audits": (
+                "Audits that are not with the hub.",
+                0 if self._reports is None else self._reports.waiting,
+            ),
+            "ready": ("1 when routers can be sent here.", not self.problems),
+        }
+
+    def counters(self) -> Mapping[str, tuple[str, str, Mapping[str, int]]]:
+        calls = {str(code): count for code, count in self._sessions.calls.items()}
+        reports = {} if self._reports is None else dict(self._reports.tally)
+        return {
+            "calls": ("Calls by outcome; 0 worked.", "code", calls),
+            "seats": ("Seats and messages by what became of them.", "fate", self._sessions.tally),
+            "refused_connections": ("Guests turned away.", "reason", self._guests.tally),
+            "reports": ("Reports to the hub.", "what", reports),
+        }
+
+
+def _advertised(advertise: str, ip: str, port: int) -> str:
+    """`IP` or `IP:PORT` in place of what is listened on."""
+    host = _host(advertise) or advertised_ip(ip)
+    if advertise and advertise != host and advertise != f"[{host}]":
+        _, port = parse_address(advertise)
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _host(advertise: str) -> str:
+    if not advertise:
+        return ""
+    if advertise.count(":") > 1 and not advertise.startswith("["):
+        return advertise  # an IPv6 address alone
+    if ":" not in advertise or advertise.endswith("]"):
+        return advertise.strip("[]")
+    return parse_address(advertise)[0]
