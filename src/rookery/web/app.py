@@ -3,11 +3,15 @@
 security headers ── deadline ── who asks ── may they ── from here ── handler
 """
 
+from pathlib import Path
+
 from litestar import Litestar, Router
+from litestar.datastructures import CacheControlHeader
 from litestar.di import Provide
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, Reference, SecurityScheme
+from litestar.static_files import create_static_files_router
 
 from rookery.web import health
 from rookery.web.access import access_guard, anybody
@@ -26,12 +30,15 @@ from rookery.web.callers import Caller
 from rookery.web.connection import AnyRequest
 from rookery.web.deadline import Deadline
 from rookery.web.origins import SameOrigin
-from rookery.web.problems import HANDLERS
+from rookery.web.pages import devices as device_pages
+from rookery.web.pages import seed
+from rookery.web.pages.problem_page import HANDLERS
 from rookery.web.security_headers import SecurityHeaders
 from rookery.web.session_cookie import NAME
 from rookery.web.site import Site
 
 API = "/api/v1"
+_STATIC_S = 300
 _MODULES = (account, sessions, tokens, devices, connect, codes, fleet, administration)
 
 
@@ -44,7 +51,7 @@ def app(site: Site) -> Litestar:
 
     api = Router(API, route_handlers=[one for module in _MODULES for one in module.HANDLERS])
     return Litestar(
-        [api, *health.HANDLERS],
+        [api, *health.HANDLERS, *seed.HANDLERS, *device_pages.HANDLERS, _static()],
         before_send=[SecurityHeaders(is_https=settings.is_https)],
         dependencies={"site": Provide(provide_site), "caller": Provide(provide_caller)},
         exception_handlers=HANDLERS,
@@ -79,4 +86,14 @@ def _openapi() -> OpenAPIConfig:
         render_plugins=[JsonRenderPlugin(path="/openapi.json")],
         openapi_router=Router(API, route_handlers=[], opt=anybody()),
         use_handler_docstrings=True,
+    )
+
+
+def _static() -> Router:
+    return create_static_files_router(
+        "/static",
+        [Path(__file__).parent / "static"],
+        opt=anybody(),
+        include_in_schema=False,
+        cache_control=CacheControlHeader(max_age=_STATIC_S, public=True),
     )

@@ -3,7 +3,7 @@
 from litestar import Response, get
 
 from rookery.web.access import anybody
-from rookery.web.site import Site
+from rookery.web.given import TheSite
 
 _TEXT = "text/plain; charset=utf-8"
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
@@ -16,7 +16,7 @@ async def healthz() -> Response[bytes]:
 
 
 @get("/readyz", opt=anybody(), include_in_schema=False)
-async def readyz(site: Site) -> Response[bytes]:
+async def readyz(site: TheSite) -> Response[bytes]:
     """Whether requests can be answered now."""
     is_ready = await site.hub.is_ready()
     return Response(
@@ -27,7 +27,7 @@ async def readyz(site: Site) -> Response[bytes]:
 
 
 @get("/metrics", opt=anybody(), include_in_schema=False)
-async def metrics(site: Site) -> Response[bytes]:
+async def metrics(site: TheSite) -> Response[bytes]:
     """Prometheus' text format; counts and sums, nothing of anybody in particular."""
     return Response(site.hub.metrics_text(), media_type=_METRICS)
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 import msgspec
 from litestar import Response
 from litestar.exceptions import HTTPException
-from litestar.types import ExceptionHandlersMap
 
 from rookery.errors import (
     CongestionError,
@@ -117,16 +116,17 @@ def _http_problem(error: HTTPException) -> Problem:
     return Problem(status=status, code=_CODES.get(status, "refused"), detail=detail)
 
 
-def answer_problem(request: AnyRequest, error: Exception) -> Response[bytes]:
-    """The answer of last resort: JSON for programs. Pages put their own in front of it."""
+def logged_problem(request: AnyRequest, error: Exception) -> Problem:
+    """The problem, of which the log has what the client is not told."""
     problem = problem_of(error)
     if problem.status == 500:
         # The path without its query, which may hold a password by the seed's routes.
         _log.error("%s %s broke", request.method, request.scope["path"], exc_info=error)
-    return problem_response(problem)
+    return problem
 
 
-def problem_response(problem: Problem) -> Response[bytes]:
+def problem_json(problem: Problem) -> Response[bytes]:
+    """For programs."""
     return Response(
         msgspec.json.encode(problem),
         status_code=problem.status,
@@ -142,6 +142,3 @@ def problem_headers(problem: Problem) -> dict[str, str]:
     if problem.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     return headers
-
-
-HANDLERS: ExceptionHandlersMap = {Exception: answer_problem, HTTPException: answer_problem}

@@ -4,15 +4,16 @@ from typing import Annotated
 
 import msgspec
 from litestar import Response, delete, get, post, put
+from litestar.params import JSONBody
 
 from rookery.web.access import anybody, may
-from rookery.web.callers import Caller, Role
+from rookery.web.callers import Role
 from rookery.web.connection import AnyRequest
 from rookery.web.entrance import change_password, register, sign_in, sign_out
+from rookery.web.given import TheCaller, TheSite
 from rookery.web.logins import LENGTH_MAX
 from rookery.web.passwords import BYTES_MAX
 from rookery.web.session_cookie import session_cookie
-from rookery.web.site import Site
 from rookery.web.visits import visit
 
 Login = Annotated[str, msgspec.Meta(min_length=1, max_length=LENGTH_MAX)]
@@ -48,14 +49,16 @@ class Me(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @post("/accounts", opt=anybody(), tags=["account"], summary="Register")
-async def register_account(request: AnyRequest, data: Credentials, site: Site) -> Me:
+async def register_account(request: AnyRequest, data: JSONBody[Credentials], site: TheSite) -> Me:
     """A new account with the role user; sign in next."""
     account = await register(site, data.login, data.password, visit(request, site))
     return Me(login=account.login, role=account.role)
 
 
 @post("/session", opt=anybody(), tags=["account"], summary="Sign in")
-async def open_session(request: AnyRequest, data: Credentials, site: Site) -> Response[Me]:
+async def open_session(
+    request: AnyRequest, data: JSONBody[Credentials], site: TheSite
+) -> Response[Me]:
     """The session's cookie comes with the answer; programs had better make a token with it."""
     came = visit(request, site)
     account, key = await sign_in(site, data.login, data.password, came)
@@ -64,7 +67,7 @@ async def open_session(request: AnyRequest, data: Credentials, site: Site) -> Re
 
 
 @delete("/session", opt=may("user"), tags=["account"], summary="Sign out", status_code=204)
-async def close_session(request: AnyRequest, caller: Caller, site: Site) -> Response[None]:
+async def close_session(request: AnyRequest, caller: TheCaller, site: TheSite) -> Response[None]:
     """End the session that asks."""
     came = visit(request, site)
     await sign_out(site, caller, came)
@@ -72,14 +75,14 @@ async def close_session(request: AnyRequest, caller: Caller, site: Site) -> Resp
 
 
 @get("/me", opt=may("user", "read"), tags=["account"], summary="Who am I")
-async def me(caller: Caller) -> Me:
+async def me(caller: TheCaller) -> Me:
     scopes = None if caller.scopes is None else tuple(sorted(caller.scopes))
     return Me(login=caller.login, role=caller.role, scopes=scopes)
 
 
 @put("/me/password", opt=may("user"), tags=["account"], summary="Change password", status_code=204)
 async def put_password(
-    request: AnyRequest, data: PasswordChange, caller: Caller, site: Site
+    request: AnyRequest, data: JSONBody[PasswordChange], caller: TheCaller, site: TheSite
 ) -> None:
     """Every other session of the account ends."""
     await change_password(site, caller, data.old, data.new, visit(request, site))

@@ -4,13 +4,14 @@ from typing import Annotated
 
 import msgspec
 from litestar import delete, get, patch
-from litestar.params import Parameter
+from litestar.params import FromPath, JSONBody, QueryParameter
 
 from rookery.store.accounts import Account
 from rookery.store.audit import AuditRow
 from rookery.web.access import may
 from rookery.web.callers import Caller, Role
 from rookery.web.connection import AnyRequest
+from rookery.web.given import TheCaller, TheSite
 from rookery.web.logins import normalised
 from rookery.web.problems import RefusedError
 from rookery.web.site import Site
@@ -22,8 +23,8 @@ _ROWS_MAX = 500
 _TEXT_MAX = 128
 _ID_MAX = (1 << 63) - 1
 
-Count = Annotated[int, Parameter(ge=1, le=_ROWS_MAX)]
-Id = Annotated[int, Parameter(ge=0, le=_ID_MAX)]
+Count = Annotated[int, QueryParameter(ge=1, le=_ROWS_MAX)]
+Id = Annotated[int, QueryParameter(ge=0, le=_ID_MAX)]
 
 
 class AccountShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,14 +43,18 @@ class RoleChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @get("/accounts", opt=may("admin", "read"), tags=_TAGS, summary="All accounts")
-async def list_accounts(site: Site, after: Id = 0, count: Count = _ROWS) -> list[AccountShown]:
+async def list_accounts(site: TheSite, after: Id = 0, count: Count = _ROWS) -> list[AccountShown]:
     """In the order of their ids; `after` is the last id of the page before."""
     return [_shown(account) for account in await site.accounts.all(after=after, limit=count)]
 
 
 @patch("/accounts/{login:str}", opt=may("admin", "write"), tags=_TAGS)
 async def change_role(
-    request: AnyRequest, login: str, data: RoleChange, caller: Caller, site: Site
+    request: AnyRequest,
+    login: FromPath[str],
+    data: JSONBody[RoleChange],
+    caller: TheCaller,
+    site: TheSite,
 ) -> AccountShown:
     """Give an account another role; not one's own, so that there is always an administrator."""
     account = await _another(site, caller, login)
@@ -61,7 +66,9 @@ async def change_role(
 
 
 @delete("/accounts/{login:str}", opt=may("admin", "write"), tags=_TAGS, status_code=204)
-async def remove_account(request: AnyRequest, login: str, caller: Caller, site: Site) -> None:
+async def remove_account(
+    request: AnyRequest, login: FromPath[str], caller: TheCaller, site: TheSite
+) -> None:
     """With its sessions and tokens; its devices then belong to nobody."""
     account = await _another(site, caller, login)
     await site.accounts.remove(account.id)
@@ -70,10 +77,10 @@ async def remove_account(request: AnyRequest, login: str, caller: Caller, site: 
 
 @get("/audit", opt=may("admin", "read"), tags=_TAGS, summary="Who did what")
 async def list_audit(
-    site: Site,
-    who: Annotated[str | None, Parameter(max_length=_TEXT_MAX)] = None,
-    target: Annotated[str | None, Parameter(max_length=_TEXT_MAX)] = None,
-    before: Id | None = None,
+    site: TheSite,
+    who: Annotated[str | None, QueryParameter(max_length=_TEXT_MAX)] = None,
+    target: Annotated[str | None, QueryParameter(max_length=_TEXT_MAX)] = None,
+    before: Annotated[int | None, QueryParameter(ge=0, le=_ID_MAX)] = None,
     count: Count = _ROWS,
 ) -> list[AuditRow]:
     """The newest first; `before` is the last id of the page before."""

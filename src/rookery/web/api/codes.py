@@ -2,14 +2,14 @@
 
 import msgspec
 from litestar import delete, get, post
+from litestar.params import FromPath, JSONBody
 
 from rookery.fleet.entry import Kind
 from rookery.web.access import may
-from rookery.web.callers import Caller
 from rookery.web.connection import AnyRequest
 from rookery.web.enrolling import CodeMade, make_code
+from rookery.web.given import TheCaller, TheSite
 from rookery.web.problems import RefusedError
-from rookery.web.site import Site
 from rookery.web.visits import note, visit
 
 
@@ -30,7 +30,7 @@ class CodeShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @get("/codes", opt=may("user", "read"), tags=["codes"], summary="Codes I made")
-async def list_codes(caller: Caller, site: Site) -> list[CodeShown]:
+async def list_codes(caller: TheCaller, site: TheSite) -> list[CodeShown]:
     return [
         CodeShown(
             id=code.id.hex(),
@@ -44,16 +44,20 @@ async def list_codes(caller: Caller, site: Site) -> list[CodeShown]:
 
 
 @post("/codes", opt=may("user", "write"), tags=["codes"], summary="Add a device or a server")
-async def post_code(request: AnyRequest, data: CodeWanted, caller: Caller, site: Site) -> CodeMade:
+async def post_code(
+    request: AnyRequest, data: JSONBody[CodeWanted], caller: TheCaller, site: TheSite
+) -> CodeMade:
     """A single-use code and the command to start the new one with; servers: operators only."""
     return await make_code(site, caller, data.kind, visit(request, site))
 
 
-@delete("/codes/{id:str}", opt=may("user", "write"), tags=["codes"], status_code=204)
-async def withdraw_code(request: AnyRequest, id: str, caller: Caller, site: Site) -> None:  # noqa: A002
-    """Nobody can use it then."""
+@delete("/codes/{code:str}", opt=may("user", "write"), tags=["codes"], status_code=204)
+async def withdraw_code(
+    request: AnyRequest, code: FromPath[str], caller: TheCaller, site: TheSite
+) -> None:
+    """Nobody can use it then; `code` is its id."""
     try:
-        raw = bytes.fromhex(id)
+        raw = bytes.fromhex(code)
     except ValueError:
         raw = b""
     if not await site.codes.remove(raw, caller.account):

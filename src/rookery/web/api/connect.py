@@ -2,12 +2,14 @@
 
 from litestar import Response, post
 from litestar.openapi import ResponseSpec
+from litestar.params import FromPath
 from litestar.response import Stream
 
 from rookery.web.access import may
 from rookery.web.callers import Caller
 from rookery.web.connecting import EVENT_STREAM, Connected, connected, step_stream
 from rookery.web.connection import AnyRequest
+from rookery.web.given import TheCaller, TheSite
 from rookery.web.problems import RefusedError
 from rookery.web.site import Site
 from rookery.wire.mac import parse_mac
@@ -24,13 +26,13 @@ _JSON = "application/json"
     responses={200: ResponseSpec(Connected, description="How it went; or the steps as events")},
 )
 async def connect_device(
-    request: AnyRequest, mac: str, caller: Caller, site: Site
+    request: AnyRequest, mac: FromPath[str], caller: TheCaller, site: TheSite
 ) -> Response[Connected] | Stream:
     """Server-sent events by default: one for each step, the last with the grant. With
     `Accept: application/json`, one answer when it is done, or 504 when it failed."""
     parsed = parse_mac(mac)
     if wants_json(request):
-        return Response(await _granted(request, site, caller, parsed), media_type=_JSON)
+        return Response(await granted(request, site, caller, parsed), media_type=_JSON)
     return Stream(await step_stream(request, site, caller, parsed), media_type=EVENT_STREAM)
 
 
@@ -39,7 +41,8 @@ def wants_json(request: AnyRequest) -> bool:
     return request.accept.best_match([EVENT_STREAM, _JSON], default=EVENT_STREAM) == _JSON
 
 
-async def _granted(request: AnyRequest, site: Site, caller: Caller, mac: bytes) -> Connected:
+async def granted(request: AnyRequest, site: Site, caller: Caller, mac: bytes) -> Connected:
+    """Wait for the grant; what failed is a problem with status 504."""
     outcome = await connected(request, site, caller, mac)
     if outcome.grant is None:
         raise RefusedError(504, "failed", outcome.failure)

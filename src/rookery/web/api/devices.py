@@ -4,14 +4,14 @@ from typing import Annotated
 
 import msgspec
 from litestar import delete, get, patch, post
+from litestar.params import FromPath, JSONBody
 
 from rookery.web import cabinet
 from rookery.web.access import may
 from rookery.web.cabinet import DeviceShown
-from rookery.web.callers import Caller
 from rookery.web.connection import AnyRequest
+from rookery.web.given import TheCaller, TheSite
 from rookery.web.names import LENGTH_MAX
-from rookery.web.site import Site
 from rookery.web.visits import visit
 from rookery.wire.mac import parse_mac
 
@@ -37,12 +37,14 @@ class DeviceChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @get("/devices", opt=may("user", "read"), tags=["devices"], summary="My devices")
-async def list_devices(caller: Caller, site: Site) -> list[DeviceShown]:
+async def list_devices(caller: TheCaller, site: TheSite) -> list[DeviceShown]:
     return await cabinet.my_devices(site, caller)
 
 
 @post("/devices/claim", opt=may("user", "write"), tags=["devices"], summary="Claim a device")
-async def claim_device(request: AnyRequest, data: Claim, caller: Caller, site: Site) -> DeviceShown:
+async def claim_device(
+    request: AnyRequest, data: JSONBody[Claim], caller: TheCaller, site: TheSite
+) -> DeviceShown:
     """With the code that the agent shows; a device that belongs to somebody is refused."""
     mac = parse_mac(data.mac)
     await cabinet.claim(site, caller, mac, data.code, data.name, visit(request, site))
@@ -50,13 +52,17 @@ async def claim_device(request: AnyRequest, data: Claim, caller: Caller, site: S
 
 
 @get("/devices/{mac:str}", opt=may("user", "read"), tags=["devices"], summary="One device")
-async def get_device(mac: str, caller: Caller, site: Site) -> DeviceShown:
+async def get_device(mac: FromPath[str], caller: TheCaller, site: TheSite) -> DeviceShown:
     return await cabinet.my_device(site, caller, parse_mac(mac))
 
 
 @patch("/devices/{mac:str}", opt=may("user", "write"), tags=["devices"], summary="Rename it")
 async def change_device(
-    request: AnyRequest, mac: str, data: DeviceChange, caller: Caller, site: Site
+    request: AnyRequest,
+    mac: FromPath[str],
+    data: JSONBody[DeviceChange],
+    caller: TheCaller,
+    site: TheSite,
 ) -> DeviceShown:
     await cabinet.rename(site, caller, parse_mac(mac), data.name, visit(request, site))
     return await cabinet.my_device(site, caller, parse_mac(mac))
@@ -69,7 +75,9 @@ async def change_device(
     summary="Release it",
     status_code=204,
 )
-async def release_device(request: AnyRequest, mac: str, caller: Caller, site: Site) -> None:
+async def release_device(
+    request: AnyRequest, mac: FromPath[str], caller: TheCaller, site: TheSite
+) -> None:
     """It keeps reporting, and belongs to nobody."""
     await cabinet.release(site, caller, parse_mac(mac), visit(request, site))
 

@@ -4,11 +4,12 @@ from typing import Annotated
 
 import msgspec
 from litestar import get
-from litestar.params import Parameter
+from litestar.params import QueryParameter
 
 from rookery.fleet.entry import Entry
 from rookery.web.access import may
 from rookery.web.cabinet import State, state_of
+from rookery.web.given import TheSite
 from rookery.web.site import Site
 from rookery.wire.mac import mac_text, parse_mac
 
@@ -51,7 +52,7 @@ class RouterPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @get("/servers", opt=may("operator", "read"), tags=["fleet"], summary="Servers and their load")
-async def list_servers(site: Site) -> list[ServerShown]:
+async def list_servers(site: TheSite) -> list[ServerShown]:
     return [
         ServerShown(
             hashname=one.hashname,
@@ -70,9 +71,9 @@ async def list_servers(site: Site) -> list[ServerShown]:
 
 @get("/routers", opt=may("operator", "read"), tags=["fleet"], summary="All routers")
 async def list_routers(
-    site: Site,
-    after: Annotated[str | None, Parameter(max_length=32)] = None,
-    count: Annotated[int, Parameter(ge=1, le=_ROWS_MAX)] = _ROWS,
+    site: TheSite,
+    after: Annotated[str | None, QueryParameter(max_length=32)] = None,
+    count: Annotated[int, QueryParameter(ge=1, le=_ROWS_MAX)] = _ROWS,
 ) -> RouterPage:
     start = b"" if after is None else parse_mac(after)
     entries = await _page(site, start, count + 1)

@@ -2,12 +2,12 @@
 
 import msgspec
 from litestar import delete, get
+from litestar.params import FromPath
 
 from rookery.web.access import may
-from rookery.web.callers import Caller
 from rookery.web.connection import AnyRequest
+from rookery.web.given import TheCaller, TheSite
 from rookery.web.problems import RefusedError
-from rookery.web.site import Site
 from rookery.web.visits import note, visit
 
 _ID_BYTES = 8
@@ -26,7 +26,7 @@ class SessionShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @get("/sessions", opt=may("user"), tags=["sessions"], summary="Where I am signed in")
-async def list_sessions(caller: Caller, site: Site) -> list[SessionShown]:
+async def list_sessions(caller: TheCaller, site: TheSite) -> list[SessionShown]:
     return [
         SessionShown(
             id=session_id(session.key_hash),
@@ -41,12 +41,15 @@ async def list_sessions(caller: Caller, site: Site) -> list[SessionShown]:
     ]
 
 
-@delete("/sessions/{id:str}", opt=may("user"), tags=["sessions"], status_code=204)
-async def end_session(request: AnyRequest, id: str, caller: Caller, site: Site) -> None:  # noqa: A002
-    for session in await site.sessions.of(caller.account, site.wall()):
-        if session_id(session.key_hash) == id:
-            await site.sessions.remove(session.key_hash)
-            await note(site, caller.login, "session.end", id, visit(request, site))
+@delete("/sessions/{session:str}", opt=may("user"), tags=["sessions"], status_code=204)
+async def end_session(
+    request: AnyRequest, session: FromPath[str], caller: TheCaller, site: TheSite
+) -> None:
+    """Sign that browser out."""
+    for one in await site.sessions.of(caller.account, site.wall()):
+        if session_id(one.key_hash) == session:
+            await site.sessions.remove(one.key_hash)
+            await note(site, caller.login, "session.end", session, visit(request, site))
             return
     raise RefusedError(404, "unknown", "you have no such session")
 

@@ -4,17 +4,18 @@ from typing import Annotated
 
 import msgspec
 from litestar import delete, get, post
+from litestar.params import FromPath, JSONBody
 
 from rookery.store.tokens import NAME_SIZE_MAX, Token
 from rookery.web.access import may
 from rookery.web.authentication import TOKEN_PREFIX
-from rookery.web.callers import SCOPES, Caller, Scope
+from rookery.web.callers import SCOPES, Scope
 from rookery.web.connection import AnyRequest
+from rookery.web.given import TheCaller, TheSite
 from rookery.web.names import checked_name
 from rookery.web.problems import RefusedError
 from rookery.web.session_cookie import key_hash, new_key
 from rookery.web.settings import DAY_S
-from rookery.web.site import Site
 from rookery.web.visits import note, visit
 
 _DAYS_MAX = 3660
@@ -51,13 +52,13 @@ class TokenMade(TokenShown, frozen=True, kw_only=True):
 
 
 @get("/tokens", opt=may("user"), tags=["tokens"], summary="My tokens")
-async def list_tokens(caller: Caller, site: Site) -> list[TokenShown]:
+async def list_tokens(caller: TheCaller, site: TheSite) -> list[TokenShown]:
     return [_shown(token) for token in await site.tokens.of(caller.account)]
 
 
 @post("/tokens", opt=may("user"), tags=["tokens"], summary="Make a token")
 async def make_token(
-    request: AnyRequest, data: TokenWanted, caller: Caller, site: Site
+    request: AnyRequest, data: JSONBody[TokenWanted], caller: TheCaller, site: TheSite
 ) -> TokenMade:
     """`read` looks, `connect` reaches devices, `write` changes things. No token makes tokens."""
     if len(await site.tokens.of(caller.account)) >= site.settings.limits.tokens_per_account:
@@ -76,11 +77,15 @@ async def make_token(
     return TokenMade(token=text, **msgspec.structs.asdict(_shown(token)))
 
 
-@delete("/tokens/{id:int}", opt=may("user"), tags=["tokens"], summary="Revoke", status_code=204)
-async def revoke_token(request: AnyRequest, id: int, caller: Caller, site: Site) -> None:  # noqa: A002
-    if not await site.tokens.remove(id, caller.account):
+@delete("/tokens/{token:int}", opt=may("user"), tags=["tokens"], summary="Revoke", status_code=204)
+async def revoke_token(
+    request: AnyRequest, token: FromPath[int], caller: TheCaller, site: TheSite
+) -> None:
+    """Whoever holds it is refused from now on."""
+    is_number = 0 < token < 1 << 63  # what else cannot be asked of a database
+    if not is_number or not await site.tokens.remove(token, caller.account):
         raise RefusedError(404, "unknown", "you have no such token")
-    await note(site, caller.login, "token.revoke", str(id), visit(request, site))
+    await note(site, caller.login, "token.revoke", str(token), visit(request, site))
 
 
 def _shown(token: Token) -> TokenShown:

@@ -1,0 +1,178 @@
+"""A hub without sockets, its stores for real, and browsers and programs that visit it."""
+
+import asyncio
+import shutil
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx
+import msgspec
+from litestar import Litestar
+
+from rookery.fleet.entry import Entry
+from rookery.fleet.placement import ServerLoad
+from rookery.fleet.secrets import claim_code, derive
+from rookery.fleet.wish import Grant, Step, StepName, Wish
+from rookery.hub.errors import SilentRouterError, UnknownRouterError
+from rookery.hub.hub import Hub
+from rookery.hub.settings import HubSettings
+from rookery.identity.hashname import hashname
+from rookery.store.accounts import Account, Role
+from rookery.store.database import Database
+from rookery.store.ram_hot import RamHot
+from rookery.store.settings import Settings
+from rookery.web.app import app
+from rookery.web.callers import Role as CallerRole
+from rookery.web.settings import GuessLimits, PasswordCost, WebSettings
+from rookery.web.site import Site
+from rookery.wire import base32
+from rookery.wire.mac import mac_text
+from rookery.wire.path import NetPath
+from rookery.wire.uri import LinkAddress
+
+HOST = "hub.test"
+PASSWORD = "correct horse"
+MAC = bytes.fromhex("02fc00000001")
+CHEAP = PasswordCost(time=1, memory_kib=8)
+SETTINGS = WebSettings(password_cost=CHEAP, guesses=GuessLimits(registrations_per_address=1000))
+MASTER = bytes(range(32))
+HASHNAME = hashname({0x40: bytes(64)})
+GRANT = Grant(
+    "seat1", "ticket1", HASHNAME, "127.0.0.1:9", "ws://127.0.0.1:9/rpc", b"k", b"d", 30, ""
+)
+
+
+class StagedHub(Hub):
+    """What the web needs of a hub; tests say the steps themselves."""
+
+    def __init__(self, database: Database, data: Path) -> None:
+        self.database = database
+        self.hot = self.ram = RamHot()
+        self.settings = HubSettings(data=data)
+        self.loads: list[ServerLoad] = []
+        self.cancelled: list[int] = []
+        self.wishes: asyncio.Queue[Wish] = asyncio.Queue()
+        self.is_up = True
+
+    @property
+    def link(self) -> LinkAddress:
+        return LinkAddress(HASHNAME, {0x40: bytes(64)}, (NetPath("udp4", "127.0.0.1", 4242),))
+
+    async def close(self) -> None:
+        await self.hot.close()
+        await self.database.close()
+
+    async def wish(self, mac: bytes, client: str) -> Wish:
+        entry = await self.entry(mac)
+        if entry is None:
+            raise UnknownRouterError(f"no router {mac_text(mac)}")
+        if self.is_silent(entry):
+            raise SilentRouterError(f"{mac_text(mac)} is silent", entry.last_seen)
+        made = Wish(len(self.cancelled) + self.wishes.qsize() + 1, mac, client, time.time(), "hub")
+        made = await self.hot.add_wish(made, 60)
+        await self.say(made, "wished")
+        self.wishes.put_nowait(made)
+        return made
+
+    def steps(self, wish: Wish) -> AsyncIterator[Step]:
+        return self.hot.steps(wish.id)
+
+    async def cancel(self, wish: Wish) -> None:
+        await self.hot.end_wish(wish.id)
+        self.cancelled.append(wish.id)
+
+    async def entry(self, mac: bytes) -> Entry | None:
+        return (await self.hot.entries([mac]))[0]
+
+    def is_silent(self, entry: Entry) -> bool:
+        return time.time() - entry.last_seen > self.settings.silent_after_s
+
+    async def servers(self) -> list[ServerLoad]:
+        return self.loads
+
+    def metrics_text(self) -> bytes:
+        return b"rookery_reports_total 1\n"
+
+    async def is_ready(self) -> bool:
+        return self.is_up
+
+    async def report(self, mac: bytes = MAC, *, ago_s: float = 1.0) -> None:
+        """As if a router of that MAC had reported."""
+        seen = time.time() - ago_s
+        entry = Entry(mac, "router", HASHNAME, bytes(64), bytes(32), 7, 1, 1, 1, seen, seen)
+        await self.ram.put([entry])
+
+    async def say(self, wish: Wish, name: StepName) -> None:
+        grant = msgspec.structs.replace(GRANT, mac=mac_text(wish.mac)) if name == "done" else None
+        await self.hot.say(Step(wish.id, name, f"text of {name}", time.time(), grant=grant))
+
+    async def grant_next(self) -> None:
+        """Have the next wish come true."""
+        wish = await self.wishes.get()
+        for name in ("called", "router_here", "done"):
+            await self.say(wish, name)
+
+
+def code_of(mac: bytes = MAC) -> str:
+    """The claim code that the agent of a router that reported shows."""
+    return claim_code(derive(MASTER, mac, base32.decode(HASHNAME), 7))
+
+
+class World:
+    """The application on its hub, and who visits it."""
+
+    def __init__(self, hub: StagedHub, site: Site) -> None:
+        self.hub = hub
+        self.site = site
+        self.app: Litestar = app(site)
+        self.now = 0.0
+
+    def visitor(self, address: str = "192.0.2.1", **headers: str) -> httpx.AsyncClient:
+        """Somebody who is not signed in."""
+        # Two descriptions of ASGI that differ in how exactly they say it.
+        transport = httpx.ASGITransport(self.app, client=(address, 1234))  # type: ignore[arg-type]
+        return httpx.AsyncClient(
+            transport=transport, base_url=f"http://{HOST}", headers=headers, timeout=20
+        )
+
+    async def account(self, login: str, role: Role | CallerRole = "user") -> Account:
+        hashed = await self.site.passwords.hash(PASSWORD)
+        return await self.site.accounts.add(login, hashed, now=time.time(), role=role)
+
+    async def signed_in(self, login: str, role: CallerRole = "user") -> httpx.AsyncClient:
+        """A new account of that role with a session."""
+        await self.account(login, role)
+        client = self.visitor()
+        body = {"login": login, "password": PASSWORD}
+        answer = await client.post("/api/v1/session", json=body)
+        assert answer.status_code == 201, answer.text
+        return client
+
+    async def owner(self, login: str = "alice", mac: bytes = MAC) -> httpx.AsyncClient:
+        """Somebody with a device that reports."""
+        client = await self.signed_in(login)
+        account = await self.site.accounts.find(login)
+        assert account is not None
+        await self.hub.report(mac)
+        await self.site.devices.claim(mac, account.id, "attic", now=time.time())
+        return client
+
+
+@asynccontextmanager
+async def world(
+    folder: Path, template: Path, settings: WebSettings = SETTINGS
+) -> AsyncIterator[World]:
+    """A fresh one on a copy of a migrated database."""
+    shutil.copy(template, folder / "hub.sqlite")
+    database = await Database.open(f"sqlite:///{folder / 'hub.sqlite'}")
+    hub = StagedHub(database, folder)
+    await Settings(database).first("master secret", MASTER)
+    site = Site(hub, settings)
+    try:
+        yield World(hub, site)
+    finally:
+        site.close()
+        await site.closed()
+        await hub.close()
