@@ -43,3 +43,10 @@ class HubClock:
         if self._monotonic() < self._settled_at:
             return False
         return not -STEP_S <= age_s <= self._silent_after_s
+
+    def counted(self, last_seen: float) -> float:
+        """The same, but neither in the future nor, right after a step, before the silence."""
+        now = self.now()
+        if self._monotonic() < self._settled_at:
+            last_seen = max(last_seen, now - self._silent_after_s)
+        return min(last_seen, now)

@@ -1,38 +1,163 @@
 """The hub: composition root. It starts and ends the parts, and decides nothing itself.
 
-UDP  ──▶ report socket ──▶ report desk ──▶ hot store, spool ──▶ acknowledgements
-TCP  ──▶ router door ──▶ matchmaker ──▶ server caller ──▶ servers
+UDP  ──▶ report socket ──▶ report flow ──▶ spool, hot store ──▶ acknowledgements
+TCP  ──▶ router door ──▶ matchmaker ──▶ meetings ──▶ servers
 HTTP ──▶ web (above) ──▶ `wish`, `steps`, `entry`, `servers`
+         bookkeeper ──▶ database
 """
 
-from collections.abc import AsyncIterator
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Coroutine, Iterator
+from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Self
 
+from rookery.errors import UnreachableError
+from rookery.fleet.desk_settings import DeskSettings
 from rookery.fleet.entry import Entry
 from rookery.fleet.placement import ServerLoad
+from rookery.fleet.report_desk import ReportDesk
 from rookery.fleet.wish import Step, Wish
+from rookery.hub.audit_log import AuditLog
+from rookery.hub.bookkeeper import Bookkeeper
+from rookery.hub.census import Census
+from rookery.hub.clock import HubClock
+from rookery.hub.enrolment import Enrolment
+from rookery.hub.errors import SilentRouterError, StoreAwayError, UnknownRouterError
+from rookery.hub.hub_files import hub_identity, spool_name
+from rookery.hub.matchmaker import Matchmaker
+from rookery.hub.metrics import HubMetrics
+from rookery.hub.report_flow import ReportFlow
+from rookery.hub.report_socket import ReportSocket
+from rookery.hub.router_door import RouterDoor
+from rookery.hub.server_list import ServerList
 from rookery.hub.settings import HubSettings
+from rookery.runtime.gates.address import advertised_ip, parse_address
+from rookery.store.audit import Audit
 from rookery.store.database import Database
+from rookery.store.entries import Entries
 from rookery.store.hot import HotStore
+from rookery.store.hot_url import open_hot
+from rookery.store.settings import Settings
+from rookery.store.spool import Spool
+from rookery.wire.mac import mac_text
+from rookery.wire.path import NetPath, Path, UrlPath, net_path
 from rookery.wire.uri import LinkAddress
+
+CLOSE_S = 2.0  # for what is on its way; what takes longer comes again
+
+_WISH_MARGIN_S = 10.0
 
 
 class Hub:
     """`async with await Hub.start(settings) as hub:`, or call `close` yourself."""
 
-    settings: HubSettings
-    database: Database
-    hot: HotStore
+    def __init__(
+        self,
+        settings: HubSettings,
+        database: Database,
+        hot: HotStore,
+        spool: Spool,
+        socket: ReportSocket,
+        master: bytes,
+    ) -> None:
+        self.settings = settings
+        self.database = database
+        self.hot = hot
+        self._spool = spool
+        self._socket = socket
+        self._loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._paths: list[Path] = []
+        identity = self._identity = hub_identity(settings.data)
+        clock = self._clock = HubClock(settings.silent_after_s)
+        desk_settings = DeskSettings(
+            policy=settings.policy,
+            renewal_s=settings.renewal_s,
+            legacy_plain=settings.is_legacy_plain,
+        )
+        self._desk = ReportDesk(identity, master, os.urandom, clock.now(), desk_settings)
+        self._audit_log = AuditLog(Audit(database), clock)
+        self._census = Census(hot, clock)
+        self._servers = ServerList(hot, clock)
+        self._matchmaker = Matchmaker(
+            identity,
+            hot,
+            clock,
+            self._servers.loads,
+            self._audit_log.security,
+            settings.rendezvous,
+            settings.door.idle_s,
+        )
+        self._door = RouterDoor(identity, self._matchmaker.attend, settings.door)
+        self._bookkeeper = Bookkeeper(
+            spool_name(settings.data), settings, database, hot, spool, clock
+        )
+        self._flow = ReportFlow(
+            self._desk,
+            hot,
+            spool,
+            Enrolment(database, clock),
+            clock,
+            send=socket.send,
+            note=self._audit_log.security,
+            called=self._matchmaker.called,
+            enrolled=self._audit_log.enrolled,
+            limits=settings.reports,
+        )
 
     @classmethod
     async def start(cls, settings: HubSettings) -> Self:
-        """Open the stores, bring the registry up to date, then listen."""
-        raise NotImplementedError
+        """Open the stores, bring the registry up to date, then listen.
+
+        UsageError for what cannot be used, UnreachableError for a store that does not answer.
+        """
+        async with AsyncExitStack() as stack:
+            settings.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+            database = await Database.open(settings.database_url)
+            stack.push_async_callback(database.close)
+            await database.migrate()
+            spool = await Spool.open(
+                settings.data / "spool",
+                segment_bytes=settings.spool.segment_bytes,
+                bytes_max=settings.spool.bytes_max,
+            )
+            stack.push_async_callback(spool.close)
+            entries = Entries(database)
+            hot = await open_hot(
+                settings.hot,
+                snapshot=settings.data / "hot.snapshot",
+                fallback=entries.find,
+                everything=entries.load_all,
+            )
+            stack.push_async_callback(hot.close)
+            socket = await ReportSocket.bind(*parse_address(settings.udp))
+            stack.callback(socket.close)
+            master = await Settings(database).master_secret(os.urandom)
+            hub = cls(settings, database, hot, spool, socket, master)
+            await hub._listen()
+            stack.pop_all()
+        return hub
 
     async def close(self) -> None:
-        """Stop listening, then write down all there is."""
-        raise NotImplementedError
+        """Stop listening, settle what is on its way, then write down all there is."""
+        self._socket.stop()
+        await self._door.close()
+        await self._matchmaker.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        with contextlib.suppress(UnreachableError, TimeoutError):
+            async with asyncio.timeout(CLOSE_S):
+                await self._flow.finish()
+                await self._bookkeeper.flush(self._flow)
+                await self._audit_log.flush()
+        self._socket.close()
+        await self._spool.close()
+        await self.hot.close()
+        await self.database.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -47,48 +172,108 @@ class Hub:
 
     @property
     def hashname(self) -> str:
-        raise NotImplementedError
+        return self._identity.hashname
 
     @property
     def link(self) -> LinkAddress:
         """How routers, servers and the CLI reach this hub: keys, udp and tcp paths, HTTP URL."""
-        raise NotImplementedError
+        return LinkAddress(self.hashname, dict(self._identity.keys), tuple(self._paths))
 
     def advertise_http(self, url: str) -> None:
         """Have the link name this URL, once somebody serves it."""
-        raise NotImplementedError
+        self._paths = [path for path in self._paths if isinstance(path, NetPath)]
+        self._paths.append(UrlPath(url))
 
     async def wish(self, mac: bytes, client: str) -> Wish:
         """Remember that `client` wants this router.
 
-        Raises UnknownRouterError, SilentRouterError (with `last_seen`) or StoreAwayError.
+        Raises UnknownRouterError, SilentRouterError (with `last_seen`), StoreAwayError, or
+        CongestionError when too many wait already.
         """
-        raise NotImplementedError
+        entry = await self.entry(mac)
+        if entry is None:
+            raise UnknownRouterError(f"no router {mac_text(mac)} has ever reported")
+        if self.is_silent(entry):
+            text = f"the router {mac_text(mac)} has not reported for too long"
+            raise SilentRouterError(text, entry.last_seen)
+        new = Wish(_wish_id(), mac, client, self._clock.now(), self.hashname)
+        seconds = self.settings.rendezvous.total_s + _WISH_MARGIN_S
+        with _store_away():
+            wish = await self.hot.add_wish(new, seconds)
+        if wish.id == new.id:
+            self._matchmaker.begin(wish, entry)
+        return wish
 
     def steps(self, wish: Wish) -> AsyncIterator[Step]:
         """What happens to a wish, from the first step on; ends after `done` or `failed`."""
-        raise NotImplementedError
+        return self.hot.steps(wish.id)
 
     async def cancel(self, wish: Wish) -> None:
         """The client no longer waits."""
-        raise NotImplementedError
+        with _store_away():
+            await self._matchmaker.cancel(wish)
 
     async def entry(self, mac: bytes) -> Entry | None:
-        """What is known of a router."""
-        raise NotImplementedError
+        """What is known of a router; StoreAwayError."""
+        with _store_away():
+            (entry,) = await self.hot.entries([mac])
+        return entry if entry is not None and entry.kind == "router" else None
 
     def is_silent(self, entry: Entry) -> bool:
         """Whether it has not reported for too long."""
-        raise NotImplementedError
+        return self._clock.is_silent(entry.last_seen)
+
+    def is_claimed(self, entry: Entry, typed: str) -> bool:
+        """Whether `typed` is the claim code that this router's agent shows."""
+        return self._desk.is_claimed(entry, typed, self._clock.now())
 
     async def servers(self) -> list[ServerLoad]:
-        """The servers that report, with what they carry."""
-        raise NotImplementedError
+        """The servers that report, with what they carry; StoreAwayError."""
+        with _store_away():
+            return await self._servers.loads()
 
     def metrics_text(self) -> bytes:
         """Counters and gauges in Prometheus' text format."""
-        raise NotImplementedError
+        return HubMetrics(
+            self._desk,
+            self._socket,
+            self._flow,
+            self._door,
+            self._matchmaker,
+            self._bookkeeper,
+            self._spool,
+            self._census,
+            self._audit_log,
+            self._clock,
+        ).text()
 
     async def is_ready(self) -> bool:
         """Whether the stores answer."""
-        raise NotImplementedError
+        hot, database = await asyncio.gather(self.hot.ready(), self.database.ready())
+        return hot and database
+
+    async def _listen(self) -> None:
+        settings, flow = self.settings, self._flow
+        flow.dirty |= await self._bookkeeper.load(self._desk)
+        tcp = await self._door.listen(*parse_address(settings.tcp))
+        for carrier, (ip, port) in (("udp", self._socket.address), ("tcp", tcp)):
+            self._paths.append(net_path(carrier, settings.advertise or advertised_ip(ip), port))
+        for work in (flow.run(), self._bookkeeper.run(flow), self._census.run()):
+            self._own(work)
+        self._own(self._audit_log.run())
+        self._socket.read(flow.offer, lambda: flow.is_full)
+
+    def _own(self, work: Coroutine[object, object, None]) -> None:
+        self._tasks.add(self._loop.create_task(work))
+
+
+@contextlib.contextmanager
+def _store_away() -> Iterator[None]:
+    try:
+        yield
+    except UnreachableError as error:
+        raise StoreAwayError(f"a store of the hub does not answer: {error}") from error
+
+
+def _wish_id() -> int:
+    return int.from_bytes(os.urandom(8), "big") or 1

@@ -5,6 +5,8 @@ from typing import Literal
 
 import msgspec
 
+from rookery.fleet.rendezvous_limits import RendezvousLimits
+
 REPORT_INTERVAL_S = 20.0
 RENEWAL_S = 86_400
 
@@ -27,8 +29,10 @@ class DoorLimits(msgspec.Struct, frozen=True, kw_only=True):
 class ReportLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Bounds of the UDP listener."""
 
-    waiting_batches_max: int = 64  # read, but not decided; what comes on top is shed
-    undurable_batches_max: int = 256  # decided, but not on disk
+    waiting_max: int = 8192  # datagrams that are read, but not decided; more stay in the socket
+    batch_max: int = 512  # of them, decided together
+    undurable_max: int = 32_768  # reports that are decided, but not on disk; more are shed
+    strangers_max: int = 1024  # that wait for their code to be looked up
 
 
 class SpoolLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,8 +57,7 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
     is_legacy_plain: bool = False  # take reports that carry the secret itself
     silent_after_s: float = 3 * REPORT_INTERVAL_S
     flush_s: float = 10.0  # between writes of what changed to the database
-    snapshot_s: float = 60.0
-    wish_s: float = 60.0  # how long a wish is kept before the client is told that it failed
+    rendezvous: RendezvousLimits = RendezvousLimits()
     door: DoorLimits = DoorLimits()
     reports: ReportLimits = ReportLimits()
     spool: SpoolLimits = SpoolLimits()
@@ -62,3 +65,7 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def database_url(self) -> str:
         return self.database or f"sqlite:///{self.data / 'hub.sqlite'}"
+
+    @property
+    def is_hot_in_memory(self) -> bool:
+        return self.hot == "ram:"

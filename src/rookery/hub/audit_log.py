@@ -1,0 +1,81 @@
+"""What the hub itself has to put on record: enrolments, and what honest reporters do not do.
+
+Whoever can send datagrams can cause such rows, so there is a bound on how many a second are kept
+and on how many wait for the database. What is beyond is counted, and the count is a row as well.
+"""
+
+import asyncio
+import contextlib
+from collections import deque
+
+from rookery.errors import UnreachableError
+from rookery.fleet.entry import Entry
+from rookery.fleet.security_event import SecurityEvent
+from rookery.hub.clock import HubClock
+from rookery.link.admission import Bucket
+from rookery.store.audit import Audit, AuditRow
+
+ROWS_MAX = 1000
+PER_S = 10.0
+BURST = 200.0
+WRITE_S = 1.0
+
+_PORTION = 200
+
+
+class AuditLog:
+    """`run` writes what was noted until it is cancelled; `flush` writes the rest."""
+
+    def __init__(self, audit: Audit, clock: HubClock) -> None:
+        self._audit = audit
+        self._clock = clock
+        self._loop = asyncio.get_running_loop()
+        self._allowance = Bucket(PER_S, BURST, self._loop.time())
+        self._rows: deque[AuditRow] = deque()
+        self._unsaid = 0  # since the last row that tells of it
+        self.suppressed = 0
+
+    def security(self, event: SecurityEvent) -> None:
+        what = f"security.{event.kind.replace(' ', '_')}"
+        self._note(event.reporter.hex(":"), what, event.detail, event.address)
+
+    def enrolled(self, entry: Entry) -> None:
+        self._note(entry.hashname, f"{entry.kind}.enrolled", "", entry.address, entry.reporter)
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(WRITE_S)
+            with contextlib.suppress(UnreachableError):  # the rows wait, up to their bound
+                await self.flush()
+
+    async def flush(self) -> None:
+        """Write all that waits; UnreachableError leaves it waiting."""
+        if self._unsaid and len(self._rows) < ROWS_MAX:
+            detail: dict[str, object] = {"rows": self._unsaid}
+            self._rows.append(
+                AuditRow(at=self._clock.now(), who="hub", what="audit.suppressed", detail=detail)
+            )
+            self._unsaid = 0
+        while self._rows:
+            portion = [self._rows[index] for index in range(min(_PORTION, len(self._rows)))]
+            await self._audit.add(*portion)
+            for _ in portion:
+                self._rows.popleft()
+
+    def _note(
+        self, who: str, what: str, detail: str, address: str, target: bytes | None = None
+    ) -> None:
+        is_allowed = self._allowance.take(1.0, self._loop.time())
+        if not is_allowed or len(self._rows) >= ROWS_MAX:
+            self.suppressed += 1
+            self._unsaid += 1
+            return
+        row = AuditRow(
+            at=self._clock.now(),
+            who=who,
+            what=what,
+            target="" if target is None else target.hex(":"),
+            detail={"detail": detail} if detail else {},
+            address=address,
+        )
+        self._rows.append(row)

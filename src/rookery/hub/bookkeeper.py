@@ -1,0 +1,110 @@
+"""The bookkeeper: what the hot store knows goes to the database, and comes back after a crash.
+
+    start   database ─▶ hot store ◀─ spool, from the position saved with the last write
+    every   what changed ─▶ database, then the position up to which the spool is in it
+    10 s    spool: what is beyond the room kept for the lake is trimmed
+
+Entries reach the hot store only once their reports are durable, so nothing that is written here is
+ahead of the spool; and what a crash cost the database is read from the spool again.
+"""
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import Iterator
+
+from rookery.errors import DecodeError, UnreachableError
+from rookery.fleet.entry import Entry
+from rookery.fleet.report_desk import ReportDesk
+from rookery.hub.clock import HubClock
+from rookery.hub.report_flow import ReportFlow
+from rookery.hub.settings import HubSettings
+from rookery.store.database import Database
+from rookery.store.entries import Entries
+from rookery.store.hot import HotStore
+from rookery.store.settings import Settings
+from rookery.store.spool import Spool
+from rookery.wire.observation import Observation
+
+CHUNK = 1000
+
+
+class Bookkeeper:
+    """`load` before anybody is listened to; then `run`, and a last `flush`."""
+
+    def __init__(
+        self,
+        name: str,
+        settings: HubSettings,
+        database: Database,
+        hot: HotStore,
+        spool: Spool,
+        clock: HubClock,
+    ) -> None:
+        """`name` is that of the spool: several hubs write to one database."""
+        self._name = name
+        self._settings = settings
+        self._entries = Entries(database)
+        self._positions = Settings(database)
+        self._hot = hot
+        self._spool = spool
+        self._clock = clock
+        self._saved = 0  # position of the spool
+        self.replayed = 0  # records, at the start
+        self.written = 0  # entries
+        self.failures = 0
+
+    async def load(self, desk: ReportDesk) -> set[bytes]:
+        """Bring the hot store up to date; the reporters that the database does not know so."""
+        if self._settings.is_hot_in_memory:
+            async for chunk in self._entries.load_all():
+                await self._hot.restore(chunk)
+        self._saved = await self._positions.spool_position(self._name) or 0
+        spooled = iter(self._spool.read(self._saved))
+        changed: set[bytes] = set()
+        while records := await asyncio.to_thread(lambda: list(itertools.islice(spooled, CHUNK))):
+            changed |= await self._replay(desk, [record.data for record in records])
+        return changed
+
+    async def run(self, flow: ReportFlow) -> None:
+        while True:
+            await asyncio.sleep(self._settings.flush_s)
+            with contextlib.suppress(UnreachableError):  # the next time, then
+                await self.flush(flow)
+
+    async def flush(self, flow: ReportFlow) -> None:
+        """Write what has changed; UnreachableError leaves it to be written."""
+        position, dirty = flow.settled, list(flow.dirty)
+        flow.dirty.clear()
+        try:
+            for start in range(0, len(dirty), CHUNK):
+                found = await self._hot.entries(dirty[start : start + CHUNK])
+                await self._entries.save_many([entry for entry in found if entry is not None])
+                await asyncio.sleep(0)
+            if position != self._saved:
+                now = self._clock.now()
+                await self._positions.save_spool_position(self._name, position, now=now)
+        except BaseException:
+            flow.dirty.update(dirty)
+            self.failures += 1
+            raise
+        self.written += len(dirty)
+        self._saved = position
+        self._spool.trim(min(position, self._spool.position - self._settings.spool.keep_bytes))
+
+    async def _replay(self, desk: ReportDesk, records: list[bytes]) -> set[bytes]:
+        observations = list(_parsed(records))
+        self.replayed += len(observations)
+        reporters = list(dict.fromkeys(each.reporter for each in observations))
+        known = dict(zip(reporters, await self._hot.entries(reporters), strict=True))
+        for observation in observations:
+            known[observation.reporter] = desk.restore(observation, known[observation.reporter])
+        restored: list[Entry] = [entry for entry in known.values() if entry is not None]
+        await self._hot.restore(restored)
+        return {entry.reporter for entry in restored}
+
+
+def _parsed(records: list[bytes]) -> Iterator[Observation]:
+    for record in records:
+        with contextlib.suppress(DecodeError):  # of a newer version
+            yield Observation.parse(record)

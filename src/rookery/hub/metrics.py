@@ -1,0 +1,101 @@
+"""Metrics of a hub for Prometheus, read from its parts' own counts when somebody asks.
+
+Counters are named `rookery_<noun>_<unit>_total`. No label names a router: there are too many.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import generate_latest
+from prometheus_client.registry import Collector, CollectorRegistry
+
+from rookery.fleet.report_desk import ReportDesk
+from rookery.hub.audit_log import AuditLog
+from rookery.hub.bookkeeper import Bookkeeper
+from rookery.hub.census import Census
+from rookery.hub.clock import HubClock
+from rookery.hub.matchmaker import Matchmaker
+from rookery.hub.report_flow import ReportFlow
+from rookery.hub.report_socket import ReportSocket
+from rookery.hub.router_door import RouterDoor
+from rookery.store.spool import Spool
+
+
+class HubMetrics(Collector):
+    """`text` is what `/metrics` answers."""
+
+    def __init__(
+        self,
+        desk: ReportDesk,
+        socket: ReportSocket,
+        flow: ReportFlow,
+        door: RouterDoor,
+        matchmaker: Matchmaker,
+        bookkeeper: Bookkeeper,
+        spool: Spool,
+        census: Census,
+        audit_log: AuditLog,
+        clock: HubClock,
+    ) -> None:
+        self._desk = desk
+        self._socket = socket
+        self._flow = flow
+        self._door = door
+        self._matchmaker = matchmaker
+        self._bookkeeper = bookkeeper
+        self._spool = spool
+        self._census = census
+        self._audit_log = audit_log
+        self._clock = clock
+
+    def text(self) -> bytes:
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(self)
+        return generate_latest(registry)
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._labelled()
+        for name, text, count in self._totals():
+            yield CounterMetricFamily(f"rookery_{name}", text, value=count)
+        for name, text, value in self._gauges():
+            yield GaugeMetricFamily(f"rookery_{name}", text, value=value)
+        reporters = GaugeMetricFamily(
+            "rookery_reporters", "As of the last census.", labels=("kind", "state")
+        )
+        for labels, present in self._census.counts.items():
+            reporters.add_metric(labels, present)
+        yield reporters
+
+    def _labelled(self) -> Iterator[Metric]:
+        fates: dict[str, int] = msgspec.structs.asdict(self._desk.counters)
+        for name, text, label, counts in (
+            ("report_datagrams", "Reports and hellos, as the desk judged them.", "fate", fates),
+            ("undecided_reports", "Reports left to come again.", "reason", self._flow.tally),
+            ("door_connections", "Routers' connections by fate.", "fate", self._door.tally),
+            ("wish_steps", "Steps of wishes made here.", "step", self._matchmaker.tally),
+        ):
+            yield _counter(f"rookery_{name}", text, label, counts)
+
+    def _totals(self) -> Iterator[tuple[str, str, int]]:
+        yield "socket_dropped_datagrams", "That the system had no room for.", self._socket.dropped
+        yield "socket_pauses", "Times that reading waited.", self._socket.pauses
+        yield "database_written_entries", "Entries saved.", self._bookkeeper.written
+        yield "database_failed_writes", "Saves put off.", self._bookkeeper.failures
+        yield "spool_replayed_records", "Read again at the start.", self._bookkeeper.replayed
+        yield "spool_failed_writes", "Groups that the disk refused.", self._spool.failed_writes
+        yield "audit_suppressed_rows", "Beyond what is kept.", self._audit_log.suppressed
+        yield "clock_steps", "Times that the wall clock was set.", self._clock.steps
+
+    def _gauges(self) -> Iterator[tuple[str, str, float]]:
+        yield "door_open_connections", "Of routers.", self._door.connections
+        yield "meetings", "Wishes being seen to here.", self._matchmaker.meetings
+        yield "unsaved_entries", "Changed since they were saved.", len(self._flow.dirty)
+        yield "spool_size_bytes", "Kept for the lake.", self._spool.size
+
+
+def _counter(name: str, text: str, label: str, counts: Mapping[str, int]) -> Metric:
+    family = CounterMetricFamily(name, text, labels=(label,))
+    for key, count in counts.items():
+        family.add_metric((key,), count)
+    return family

@@ -1,0 +1,258 @@
+"""The way of reports through the hub, a batch at a time.
+
+    datagrams ─▶ desk.read ─▶ entries ─▶ desk.receive ─▶ spool ─┐
+                                │                               │ durable
+              answers that need no disk                         ▼
+                                            hot.put ─▶ acknowledgements
+
+One task decides, another settles what has become durable. A store that is away, a full spool or
+another hub that was faster never cost a report: what is not acknowledged comes again.
+"""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+
+from rookery.errors import LocalError, UnreachableError
+from rookery.fleet.entry import Entry
+from rookery.fleet.report_desk import ReportDesk
+from rookery.fleet.security_event import SecurityEvent
+from rookery.hub.clock import HubClock
+from rookery.hub.datagram_port import Datagram, address_text
+from rookery.hub.enrolment import Enrolment
+from rookery.hub.report_batch import Codes, ReportBatch
+from rookery.hub.report_group import Arrival, ReportGroup
+from rookery.hub.settings import ReportLimits
+from rookery.store.hot import HotStore
+from rookery.store.spool import Spool, SpoolFailedError, SpoolFullError
+
+Send = Callable[[Sequence[Datagram]], int]
+
+
+class ReportFlow:
+    """`offer` datagrams; `run` sees to them until it is cancelled."""
+
+    def __init__(
+        self,
+        desk: ReportDesk,
+        hot: HotStore,
+        spool: Spool,
+        enrolment: Enrolment,
+        clock: HubClock,
+        *,
+        send: Send,
+        note: Callable[[SecurityEvent], None],
+        called: Callable[[int], None],
+        enrolled: Callable[[Entry], None],
+        limits: ReportLimits,
+    ) -> None:
+        self._desk = desk
+        self._hot = hot
+        self._spool = spool
+        self._enrolment = enrolment
+        self._clock = clock
+        self._send = send
+        self._note = note
+        self._called = called
+        self._enrolled = enrolled
+        self._limits = limits
+        self._waiting: deque[Datagram] = deque()
+        self._again: list[Arrival] = []  # to be decided anew, as another hub was faster
+        self._strangers: deque[Arrival] = deque()  # whose code is to be looked up
+        self.settled = spool.position  # before this, the hot store knows all that is spooled
+        self._open = self._settling = self._new_group(spool.position)
+        self._to_decide, self._to_greet, self._to_settle = (asyncio.Event() for _ in range(3))
+        self._undecided = 0  # how often decisions were taken back
+        self.dirty: set[bytes] = set()  # reporters that the database does not know as they are
+        self.tally: Counter[str] = Counter()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether what is offered now would have to wait for too long."""
+        return len(self._waiting) >= self._limits.waiting_max
+
+    def offer(self, datagrams: Sequence[Datagram]) -> None:
+        self._waiting += datagrams
+        self._to_decide.set()
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._decide_all())
+            tasks.create_task(self._greet_all())
+            tasks.create_task(self._settle_all())
+
+    async def finish(self) -> None:
+        """After `run` was cancelled: settle all that was offered."""
+        while self._waiting or self._again:
+            arrivals, self._again = self._again, []
+            await self._decide(arrivals + self._read(), {})
+        if self._settling is not self._open:
+            await self._settle(self._settling)
+        self._settling = self._open
+        await self._settle(self._settling)
+        self._open = self._settling = self._new_group(self._open.position)
+
+    # Deciding
+
+    async def _decide_all(self) -> None:
+        while True:
+            await self._to_decide.wait()
+            self._to_decide.clear()
+            while self._waiting or self._again:
+                arrivals, self._again = self._again, []
+                arrivals += self._read()
+                if len(self._open.decided) >= self._limits.undurable_max:
+                    self.tally["shed"] += len(arrivals)
+                    continue
+                await self._decide(arrivals, {})
+                await asyncio.sleep(0)  # others are there, too, and more can be read
+
+    def _read(self) -> list[Arrival]:
+        read, waiting, now = self._desk.read, self._waiting, self._clock.now()
+        arrivals = []
+        for _ in range(min(len(waiting), self._limits.batch_max)):
+            datagram, address = waiting.popleft()
+            incoming = read(datagram, address_text(address), now)
+            if incoming is not None:
+                arrivals.append(Arrival(incoming, address))
+        return arrivals
+
+    async def _decide(self, arrivals: list[Arrival], codes: Codes) -> None:
+        """In one go, if the hot store is in memory: nothing else happens in between."""
+        batch = await self._begin(arrivals)
+        if batch is None:
+            return
+        for arrival in arrivals:
+            if not batch.lacks_code(arrival, codes):
+                batch.decide(arrival, codes)
+            elif len(self._strangers) < self._limits.strangers_max:
+                self._strangers.append(arrival)
+                self._to_greet.set()
+        self._keep(batch)
+
+    async def _begin(self, arrivals: list[Arrival]) -> ReportBatch | None:
+        """A batch with all that it takes to decide; None when that cannot be had now."""
+        undecided = self._undecided
+        try:
+            known = await self._entries(arrivals)
+            wishes = await self._hot.wishes(list(known))
+        except UnreachableError:
+            self.tally["store_away"] += len(arrivals)
+            return None
+        if undecided != self._undecided:  # what was found meanwhile may be on top of that
+            self.tally["shed"] += len(arrivals)
+            return None
+        by_reporter = dict(zip(known, wishes, strict=True))
+        return ReportBatch(self._desk, known, by_reporter, self._clock.now())
+
+    async def _entries(self, arrivals: list[Arrival]) -> dict[bytes, Entry | None]:
+        """What is known of who sent these; the newest is in a group that is not durable yet."""
+        known: dict[bytes, Entry | None] = {}
+        absent = []
+        young, old = self._open.changed, self._settling.changed
+        for arrival in arrivals:
+            reporter = arrival.incoming.reporter
+            if reporter not in known:
+                known[reporter] = entry = young.get(reporter) or old.get(reporter)
+                if entry is None:
+                    absent.append(reporter)
+        if absent:
+            known.update(zip(absent, await self._hot.entries(absent), strict=True))
+        return known
+
+    def _keep(self, batch: ReportBatch) -> None:
+        """Spool the batch and send what needs no disk; all of it is forgotten if that fails."""
+        group = self._open
+        try:
+            if batch.records:
+                group.position = self._spool.append(batch.records)
+        except (SpoolFullError, SpoolFailedError):
+            self.tally["spool_full"] += len(batch.decided)
+            return
+        group.changed |= batch.changed
+        group.decided += batch.decided
+        group.enrolled |= batch.enrolled
+        if group.decided or group.changed:
+            self._to_settle.set()
+        if batch.answers:
+            self._send(batch.answers)
+        for event in batch.events:
+            self._note(event)
+        for wish in batch.called:
+            self._called(wish)
+
+    # Strangers with a code, which only the database knows
+
+    async def _greet_all(self) -> None:
+        while True:
+            await self._to_greet.wait()
+            self._to_greet.clear()
+            while self._strangers:
+                arrivals = list(self._strangers)
+                self._strangers.clear()
+                try:
+                    await self._greet(arrivals)
+                except UnreachableError:
+                    self.tally["store_away"] += len(arrivals)
+
+    async def _greet(self, arrivals: list[Arrival]) -> None:
+        ids = {code for each in arrivals if (code := each.incoming.code_id) is not None}
+        codes = await self._enrolment.codes(list(ids))
+        batch = await self._begin(arrivals)
+        if batch is None:
+            return
+        for arrival in arrivals:
+            batch.decide(arrival, codes)
+        for reporter, redeemed in list(batch.redeemed.items()):
+            if not await self._enrolment.redeem(batch.enrolled[reporter], redeemed):
+                batch.forget(reporter)
+        for reporter in batch.enrolled.keys() & (self._open.changed | self._settling.changed):
+            batch.forget(reporter)  # without a code it was quicker
+        self._keep(batch)
+
+    # Settling
+
+    async def _settle_all(self) -> None:
+        while True:
+            await self._to_settle.wait()
+            self._to_settle.clear()
+            group = self._settling = self._open
+            self._open = self._new_group(group.position)
+            await self._settle(group)
+            self._settling = self._open
+            self.settled = group.position
+
+    def _new_group(self, position: int) -> ReportGroup:
+        return ReportGroup(position, self._spool.failed_writes)
+
+    async def _settle(self, group: ReportGroup) -> None:
+        entries = list(group.changed.values())
+        try:
+            await self._spool.durable(group.position)
+            if self._spool.failed_writes != group.failed_writes:  # perhaps with some of ours
+                raise SpoolFailedError("the spool could not write")
+            results = await self._hot.put(entries) if entries else []
+        except LocalError as error:
+            what = "store_away" if isinstance(error, UnreachableError) else "spool_failed"
+            self.tally[what] += len(group.decided)
+            self._undecide(list(group.changed))
+            return
+        if not all(results):
+            pairs = zip(entries, results, strict=True)
+            losers = [entry.reporter for entry, is_put in pairs if not is_put]
+            self.tally["conflict"] += len(losers)
+            self._again += self._undecide(losers)
+            self._to_decide.set()
+        self.dirty.update(group.changed)
+        for reporter in group.changed.keys() & self._open.changed.keys():
+            self._open.changed[reporter].version = group.changed[reporter].version
+        answers = group.answers()
+        self.tally["unsent"] += len(answers) - self._send(answers)
+        for entry in group.enrolled.values():
+            self._enrolled(entry)
+
+    def _undecide(self, reporters: Sequence[bytes]) -> list[Arrival]:
+        """What they sent was not kept: neither is what was decided on top of it."""
+        self._undecided += 1
+        arrivals = self._settling.forget(reporters)
+        return arrivals + self._open.forget(reporters)

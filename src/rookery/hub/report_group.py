@@ -1,0 +1,56 @@
+"""A group of reports that become durable together.
+
+Entries are put into the hot store only after that: a registry that knew of a report which no disk
+holds would acknowledge its repeat, and the report would be lost. Until then later reports of the
+same reporters are decided by the entries in here.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from rookery.fleet.entry import Entry
+from rookery.fleet.report_outcome import Incoming
+from rookery.hub.datagram_port import Address, Datagram
+
+
+class Arrival(NamedTuple):
+    """A datagram that was read, and where it came from."""
+
+    incoming: Incoming
+    address: Address
+
+
+class Decided(NamedTuple):
+    """An arrival, and the answer to it once the group is durable."""
+
+    arrival: Arrival
+    answer: bytes
+
+
+class ReportGroup:
+    """Open while it takes reports, then settled as one."""
+
+    __slots__ = ("changed", "decided", "enrolled", "failed_writes", "position")
+
+    def __init__(self, position: int, failed_writes: int) -> None:
+        self.position = position  # of the spool, up to which all of this is
+        self.failed_writes = failed_writes  # of the spool, before the first of it
+        self.changed: dict[bytes, Entry] = {}  # by reporter
+        self.decided: list[Decided] = []
+        self.enrolled: dict[bytes, Entry] = {}
+
+    def forget(self, reporters: Iterable[bytes]) -> list[Arrival]:
+        """Undecide these reporters; what they had sent."""
+        gone = set(reporters)
+        for reporter in gone:
+            self.changed.pop(reporter, None)
+            self.enrolled.pop(reporter, None)
+        arrivals = [each.arrival for each in self.decided if each.arrival.incoming.reporter in gone]
+        if arrivals:
+            self.decided = [
+                each for each in self.decided if each.arrival.incoming.reporter not in gone
+            ]
+        return arrivals
+
+    def answers(self) -> list[Datagram]:
+        return [(answer, arrival.address) for arrival, answer in self.decided if answer]
