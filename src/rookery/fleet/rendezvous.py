@@ -18,6 +18,7 @@
     | DIRECTED      | Refused, Abandoned, ServerLost, late | CALLED    | *drop*, called     |
     | WISHED CALLED | late                                 | ENDED     | failed             |
     | AWAY          | late                                 | ENDED     | failed             |
+    | WISHED        | Elsewhere: called                    | CALLED    |                    |
     | WISHED CALLED | Elsewhere: the router is there       | AWAY      |                    |
     | any but ENDED | Elsewhere: the last step             | ENDED     | *drop*             |
     | any but ENDED | ClientGone                           | ENDED     | *drop*, failed     |
@@ -133,10 +134,8 @@ class Rendezvous:
                 return self._reserved(seat, now, at)
             case messages.Arrived(seat):
                 return self._arrived(seat, at)
-            case messages.Refused(seat, reason) | messages.Abandoned(seat, reason):
-                return self._server_failed(seat, reason, now, at)
-            case ServerLost(seat, reason):
-                return self._server_failed(seat, reason, now, at)
+            case messages.Refused() | messages.Abandoned() | ServerLost():
+                return self._server_failed(event.seat, event.reason, now, at)
             case ClientGone():
                 return self._fail(texts.CANCELLED, "cancelled", at)
             case Elsewhere(step):
@@ -164,9 +163,9 @@ class Rendezvous:
         self._connection = connection
         if self.state is State.RESERVING:
             return actions
-        attempt = self._attempt
-        if attempt is not None:  # it comes back because the server was no good
-            return actions + self._next_server(attempt, "the router could not use it", now, at)
+        if self._attempt is not None:  # it comes back because the server was no good
+            reason = "the router could not use it"
+            return actions + self._server_failed(self._attempt.seat, reason, now, at)
         actions.append(self._say("router_here", texts.ROUTER_HERE, at))
         return actions + self._reserve(None, "", now, at)
 
@@ -174,8 +173,7 @@ class Rendezvous:
         if connection != self._connection:
             return []
         self._connection = None
-        assert self._attempt is not None
-        return self._call_back(self._attempt, "the router's connection was lost", now, at)
+        return self._call_back(texts.CALLED_BACK, "the router's connection was lost", now, at)
 
     def _reserved(self, seat: str, now: float, at: float) -> list[Action]:
         attempt = self._attempt
@@ -207,10 +205,11 @@ class Rendezvous:
         attempt = self._attempt
         if attempt is None or attempt.seat != seat:
             return []
-        self._failed |= {attempt.server.hashname}
+        server = attempt.server.hashname
+        self._failed |= {server}
         if self._connection is None:
-            return self._call_back(attempt, reason, now, at)
-        return self._next_server(attempt, reason, now, at)
+            return self._call_back(texts.called_back(server), reason, now, at)
+        return self._drop() + self._reserve(server, reason, now, at)
 
     def _late(self, now: float, at: float) -> list[Action]:
         attempt = self._attempt
@@ -228,24 +227,20 @@ class Rendezvous:
     def _elsewhere(self, step: Step, now: float) -> list[Action]:
         if step.is_last:
             return [*self._end(), Finish()]
-        if self.wants_router and step.name not in ("wished", "called"):
-            self._await(State.AWAY, self._limits.total_s, now)
+        match self.state, step.name:
+            case State.WISHED | State.CALLED, "router_here" | "reserving" | "directed" | "arrived":
+                self._await(State.AWAY, self._limits.total_s, now)
+            case State.WISHED, "called":
+                self._await(State.CALLED, self._limits.connect_s, now)
         return []
 
-    def _next_server(self, attempt: Attempt, reason: str, now: float, at: float) -> list[Action]:
-        """The router is here, its server was no good."""
-        self._failed |= {attempt.server.hashname}
-        return self._drop() + self._reserve(attempt.server.hashname, reason, now, at)
-
-    def _call_back(self, attempt: Attempt, reason: str, now: float, at: float) -> list[Action]:
+    def _call_back(self, text: str, reason: str, now: float, at: float) -> list[Action]:
         """The router is not here, and has nowhere to go."""
         actions = self._drop()
-        server = attempt.server.hashname
         if self._attempts >= self._limits.attempts_max:
             return actions + self._fail(texts.out_of_servers(self._attempts), reason, at)
         self._await(State.CALLED, self._limits.return_s, now)
-        actions.append(self._say("called", texts.called_back(server), at, server, reason))
-        return actions
+        return [*actions, self._say("called", text, at, reason=reason)]
 
     def _reserve(self, failed: str | None, reason: str, now: float, at: float) -> list[Action]:
         has_attempts = self._attempts < self._limits.attempts_max

@@ -3,6 +3,7 @@
 WISHED = "The hub calls the router as soon as it reports, which takes 20 seconds at most."
 CALLED = "The router has been called and is about to connect to the hub."
 ROUTER_HERE = "The router is here, and a server is being chosen for you both."
+CALLED_BACK = "The connection to the router was lost, so it is being called again."
 CANCELLED = "The wish was taken back."
 
 NO_REPORT = "The router has not reported; check its power and its network, then try again."
@@ -40,8 +41,8 @@ def done(server: str, seconds: int) -> str:
 
 
 def out_of_servers(attempts: int) -> str:
-    tried = "The only server tried" if attempts == 1 else f"All {attempts} servers tried"
-    return f"{tried} failed, and there is no other one now; try again in a minute."
+    tries = "the one try" if attempts == 1 else f"{attempts} tries"
+    return f"The router got to no server in {tries} there could be; try again in a minute."
 
 
 def _short(hashname: str) -> str:
