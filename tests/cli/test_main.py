@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rookery.cli.crow import VERBS as CROW_VERBS
+from rookery.cli.fleet import VERBS as FLEET_VERBS
 from rookery.cli.main import VERBS, main
 from rookery.cli.realm import VERBS as REALM_VERBS
 from tests.cli.program import PROGRAM, rookery
@@ -49,7 +50,9 @@ def test_help_loads_no_verb() -> None:
     + [["id", "new"], ["box", "put"]]
     + [["queue", verb] for verb in ("list", "show", "add", "cancel")]
     + [["crow", verb.name] for verb in CROW_VERBS]
-    + [["realm", verb.name] for verb in REALM_VERBS],
+    + [["realm", verb.name] for verb in REALM_VERBS]
+    + [["devices", verb] for verb in ("add", "claim")]
+    + [["fleet", verb.name] for verb in FLEET_VERBS],
     ids=" ".join,
 )
 def test_every_verb_explains_itself(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,6 +65,8 @@ def test_every_verb_explains_itself(words: list[str], capsys: pytest.CaptureFixt
         ["queue"],
         ["crow"],
         ["realm"],
+        ["devices"],
+        ["fleet"],
     ):  # these have verbs of their own
         assert "Example:" in help_text
         assert "--json" in help_text

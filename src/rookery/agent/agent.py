@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 import msgspec
+import psutil
 
 from rookery.agent.methods.catalogue import dispatcher
 from rookery.agent.methods.config import FILE_NAME, AgentConfig, ConfigFile
@@ -23,8 +24,10 @@ from rookery.agent.node_links import NodeLinks
 from rookery.agent.sampler import Sampler
 from rookery.agent.visit import LIMITS, Visit, VisitLimits
 from rookery.agent.visits import Visits
-from rookery.fleet.reporter import Reporter, ReporterLimits
+from rookery.errors import UsageError
+from rookery.fleet.reporter import Reporter
 from rookery.fleet.reporter_events import Called, ReporterEvent
+from rookery.fleet.reporter_limits import ReporterLimits
 from rookery.fleet.reporter_state import ReporterState
 from rookery.identity.identity import Identity
 from rookery.runtime.hub_address import HubAddress
@@ -92,6 +95,11 @@ class Agent:
         agent._sampling = asyncio.get_running_loop().create_task(agent._sample(agent._uplink))
         return agent
 
+    async def wait(self) -> None:
+        """For as long as it runs, which is until it is cancelled."""
+        assert self._sampling is not None
+        await self._sampling
+
     async def close(self) -> None:
         if self._sampling is not None:
             self._sampling.cancel()
@@ -129,8 +137,11 @@ class Agent:
 
     async def _sample(self, uplink: Uplink) -> None:
         while True:
-            links = () if self._links is None else await self._links.sample()
-            uplink.report(self._sampler.sample(links))
+            try:
+                links = () if self._links is None else await self._links.sample()
+                uplink.report(self._sampler.sample(links))
+            except (OSError, psutil.Error, UsageError) as error:  # the next one may do better
+                _log.warning("there is no sample: %s", error)
             self._is_changed.clear()
             interval_s = self._config.config.interval_s
             spread = random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 (no secret)

@@ -180,6 +180,48 @@ VERBS = (
         "",
     ),
     Verb(
+        "server",
+        "server:server",
+        "Be where clients and their routers meet, until stopped; the first line says where.",
+        "rookery server --hub hub.link --id server --code-file server.code",
+    ),
+    Verb(
+        "agent",
+        "agent:agent",
+        "Report a device to a hub and do what its owner asks, until stopped.",
+        "rookery agent --hub hub.link --mac 02:fc:00:00:00:01",
+    ),
+    Verb(
+        "login",
+        "login:login",
+        "Sign in to a hub; a token is kept for devices, connect and rpc.",
+        "rookery login https://hub.example.org --login ann",
+    ),
+    Verb(
+        "devices",
+        "devices:app",
+        "List your devices at the hub; add a new one, claim one that reports.",
+        "",
+    ),
+    Verb(
+        "connect",
+        "connect:connect",
+        "Connect to a device, step by step, then call its methods, one a line.",
+        "rookery connect 02:fc:00:00:00:01",
+    ),
+    Verb(
+        "rpc",
+        "rpc:rpc",
+        "Call one method of a device; the result goes to stdout as JSON.",
+        """rookery rpc 02:fc:00:00:00:01 net.ping '{"host": "192.0.2.1"}'""",
+    ),
+    Verb(
+        "fleet",
+        "fleet:app",
+        "Work on a whole fleet: simulate one with real packets; accounts and codes of a hub.",
+        "",
+    ),
+    Verb(
         "demo",
         "demo:demo",
         "Show it all on this machine: links, chat, stream, HTTP, sockets, box, router.",

@@ -32,6 +32,8 @@ EVENTS_MAX = 256  # read, but not taken
 TIMEOUT_S = 30.0
 
 _URL_SIZE_MAX = 1024
+_JSON = "application/json"
+_EVENTS = "text/event-stream"
 
 Value = TypeVar("Value")
 
@@ -80,8 +82,8 @@ class HttpClient:
             data = b"null"
         return _decoded(data, kind), response
 
-    async def events(self, method: str, path: str, body: object = None) -> AsyncIterator[bytes]:
-        """The data of server-sent events as they come, until the hub ends them."""
+    async def events(self, method: str, path: str, silent_s: float) -> AsyncIterator[bytes]:
+        """The data of server-sent events as they come, until the hub ends them or says nothing."""
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[bytes | RookeryError | None] = asyncio.Queue(EVENTS_MAX)
 
@@ -92,7 +94,7 @@ class HttpClient:
         def work() -> None:
             last: RookeryError | None = None
             try:
-                with self._opened(method, path, body, self._timeout_s) as response:
+                with self._opened(method, path, None, silent_s, _EVENTS) as response:
                     while (line := response.readline(LINE_SIZE_MAX)) != b"":
                         if line.startswith(b"data:"):
                             loop.call_soon_threadsafe(put, line[5:].strip())
@@ -112,12 +114,14 @@ class HttpClient:
                 raise item
             yield item
 
-    def _opened(self, method: str, path: str, body: object, timeout_s: float) -> HTTPResponse:
-        headers = {"Accept": "application/json, text/event-stream", **self.headers}
+    def _opened(
+        self, method: str, path: str, body: object, timeout_s: float, accept: str = _JSON
+    ) -> HTTPResponse:
+        headers = {"Accept": accept, **self.headers}
         data = None
         if body is not None:
             data = msgspec.json.encode(body)
-            headers["Content-Type"] = "application/json"
+            headers["Content-Type"] = _JSON
         request = urllib.request.Request(  # noqa: S310 (http or https, see checked_url)
             self.url + path, data=data, headers=headers, method=method
         )

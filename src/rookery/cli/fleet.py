@@ -1,0 +1,37 @@
+"""`rookery fleet`: what concerns a whole fleet, at the hub's side.
+
+Its verbs are imported when they are called, as those of the program itself.
+"""
+
+from typing import NamedTuple
+
+from cyclopts import App
+
+
+class Verb(NamedTuple):
+    name: str
+    function: str  # "module:function" below rookery.cli
+    help: str
+    example: str
+
+
+VERBS = (
+    Verb(
+        "simulate",
+        "fleet_simulate:simulate",
+        "Have many routers report to a hub with real packets, and count what becomes of it.",
+        "rookery fleet simulate --routers 100 --interval 2 --seconds 5",
+    ),
+)
+
+app = App(name="fleet")
+for verb in VERBS:
+    if verb.function.endswith(":app"):
+        app.command(f"rookery.cli.{verb.function}", name=verb.name, help=verb.help)
+    else:
+        app.command(
+            f"rookery.cli.{verb.function}",
+            name=verb.name,
+            help=verb.help,
+            help_epilogue=f"Example:  {verb.example}",
+        )

@@ -1,0 +1,74 @@
+"""What the verbs of a hub's user share: who is signed in where, our keys, the way to a router."""
+
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from rookery.cli.control import data_folder
+from rookery.cli.fleet_keys import fleet_identity
+from rookery.client import credentials
+from rookery.client.api import HubApi
+from rookery.client.session import Session
+from rookery.errors import ProtocolError, UsageError
+from rookery.fleet.wish import Step
+from rookery.identity.identity import Identity
+
+URL_ENVIRONMENT = "ROOKERY_HUB_URL"
+TOKEN_ENVIRONMENT = "ROOKERY_TOKEN"  # noqa: S105 (its name)
+KEYS_FOLDER = "client"
+
+Mac = Annotated[
+    str, Parameter(name="MAC", help="The device, as 02:fc:00:00:00:01 or in another usual form.")
+]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class SignedIn:
+    """Where the sign-in is kept."""
+
+    data: Annotated[
+        Path | None,
+        Parameter(name="--data", help="Folder of the sign-in; else the user's data folder."),
+    ] = None
+
+    @property
+    def folder(self) -> Path:
+        return self.data or data_folder()
+
+    def api(self) -> HubApi:
+        """The hub, by token from the environment or as `rookery login` left it."""
+        url, token = os.environ.get(URL_ENVIRONMENT), os.environ.get(TOKEN_ENVIRONMENT)
+        if token:
+            if not url:
+                raise UsageError(f"{TOKEN_ENVIRONMENT} is set; set {URL_ENVIRONMENT} as well")
+            return HubApi(url, token)
+        kept = credentials.load(self.folder)
+        return HubApi(kept.url, kept.token)
+
+    def identity(self) -> Identity:
+        """Keys to meet servers with, made once."""
+        return fleet_identity(self.folder / KEYS_FOLDER)
+
+
+SIGNED_IN = SignedIn()
+
+
+@asynccontextmanager
+async def at_router(
+    signed_in: SignedIn, mac: bytes, stepped: Callable[[Step], None]
+) -> AsyncIterator[Session]:
+    """A session with a device of ours; `stepped` hears of every step on the way."""
+    api, identity, grant = signed_in.api(), signed_in.identity(), None
+    async for step in api.connect(mac):
+        stepped(step)
+        grant = step.grant or grant
+    if grant is None:
+        raise ProtocolError("the hub says it is done, and not where")
+    async with await Session.attend(identity, grant) as session:
+        yield session

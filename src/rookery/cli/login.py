@@ -1,0 +1,109 @@
+"""`rookery login`: sign in to a hub once; a token is kept for the verbs that need one."""
+
+import getpass
+import os
+import platform
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from rookery.cli.exits import OK
+from rookery.cli.hub_client import SIGNED_IN, SignedIn
+from rookery.cli.life import run_verb
+from rookery.cli.options import OUTPUT, Output
+from rookery.cli.screen import print_json, remark
+from rookery.client import credentials
+from rookery.client.api import HubApi
+from rookery.client.credentials import Credentials
+from rookery.errors import RookeryError, UsageError
+
+PASSWORD_ENVIRONMENT = "ROOKERY_PASSWORD"  # noqa: S105 (its name)
+
+_PASSWORD_SIZE_MAX = 1024
+
+
+def login(
+    url: Annotated[
+        str | None, Parameter(name="URL", help="The hub's, as in https://hub.example.org.")
+    ] = None,
+    /,
+    *,
+    name: Annotated[
+        str | None, Parameter(name="--login", help="Who you are there; else it is asked for.")
+    ] = None,
+    register: Annotated[
+        bool,
+        Parameter(
+            name="--register", negative="", show_default=False, help="Make the account first."
+        ),
+    ] = False,
+    logout: Annotated[
+        bool,
+        Parameter(
+            name="--logout", negative="", show_default=False, help="Revoke the token, forget it."
+        ),
+    ] = False,
+    signed_in: SignedIn = SIGNED_IN,
+    output: Output = OUTPUT,
+) -> int:
+    if logout:
+        return run_verb(_sign_out(signed_in, output))
+    if url is None:
+        raise UsageError("sign in where? Give the hub's URL")
+    who = name or _asked_name()
+    return run_verb(_sign_in(url, who, _password(), signed_in, output, is_new=register))
+
+
+async def _sign_in(
+    url: str, name: str, password: str, signed_in: SignedIn, output: Output, *, is_new: bool
+) -> int:
+    api = HubApi(url)
+    if is_new:
+        await api.register(name, password)
+    me = await api.sign_in(name, password)
+    token = await api.make_token(f"rookery on {platform.node()}"[:64])
+    await api.sign_out()
+    kept = Credentials(url=api.url, login=me.login, token=token.token, token_id=token.id)
+    credentials.save(signed_in.folder, kept)
+    signed_in.identity()  # takes a moment, which is better spent here than on the first call
+    if output.json:
+        print_json({"url": api.url, "login": me.login, "role": me.role, "token_id": token.id})
+    else:
+        print(f"signed in to {api.url} as {me.login}", flush=True)
+    return OK
+
+
+async def _sign_out(signed_in: SignedIn, output: Output) -> int:
+    kept = credentials.load(signed_in.folder)
+    problem = ""
+    try:
+        await HubApi(kept.url, kept.token).revoke_own_token()
+    except RookeryError as error:
+        problem = f"the token could not be revoked: {error}; do so in the cabinet"
+        remark(problem)
+    credentials.remove(signed_in.folder)
+    if output.json:
+        print_json({"url": kept.url, "login": kept.login, "is_revoked": not problem})
+    else:
+        print(f"signed out of {kept.url}", flush=True)
+    return OK
+
+
+def _asked_name() -> str:
+    if not sys.stdin.isatty():
+        raise UsageError("who are you there? Give --login NAME")
+    return input("login: ").strip()
+
+
+def _password() -> str:
+    """From the environment, by a prompt without echo, or the first line of stdin; never argv."""
+    if password := os.environ.get(PASSWORD_ENVIRONMENT):
+        return password
+    if sys.stdin.isatty():
+        password = getpass.getpass("password: ")
+    else:
+        password = sys.stdin.readline(_PASSWORD_SIZE_MAX).rstrip("\r\n")
+    if not password:
+        raise UsageError(f"no password; type it, pipe it, or set {PASSWORD_ENVIRONMENT}")
+    return password

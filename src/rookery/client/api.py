@@ -1,0 +1,143 @@
+"""The hub's HTTP API as a client uses it: sign in, devices, codes, connect."""
+
+from collections.abc import AsyncIterator
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import quote
+
+import msgspec
+
+from rookery.client.http import HttpClient
+from rookery.errors import ProtocolError, UnreachableError
+from rookery.fleet.wish import Step
+from rookery.wire.mac import mac_text
+
+API = "/api/v1"
+SCOPES = ("read", "connect", "write")
+CONNECT_S = 200.0  # between two words of the hub while it connects us
+
+_STEP = msgspec.json.Decoder(Step)
+
+
+class Me(msgspec.Struct, frozen=True):
+    """Who the hub takes us for."""
+
+    login: str
+    role: str = "user"
+
+
+class Token(msgspec.Struct, frozen=True):
+    """A token that was just made."""
+
+    id: int
+    token: str
+    expires_at: float | None = None
+
+    def __repr__(self) -> str:
+        return f"Token({self.id})"
+
+
+class Device(msgspec.Struct, frozen=True, kw_only=True):
+    """A device of ours."""
+
+    mac: str
+    name: str = ""
+    state: str = ""
+    last_seen: float | None = None
+    first_seen: float | None = None
+    claimed_at: float = 0.0
+    hashname: str = ""
+    address: str = ""
+
+
+class Code(msgspec.Struct, frozen=True, kw_only=True):
+    """A code that one new router may enrol with, and the command that does it."""
+
+    id: str
+    kind: str
+    code: str
+    expires_at: float
+    command: str
+
+    def __repr__(self) -> str:
+        return f"Code({self.id!r})"
+
+
+class HubApi:
+    """One hub, as the holder of a token or, after `sign_in`, by a session."""
+
+    def __init__(self, url: str, token: str = "") -> None:
+        self._http = HttpClient(url)
+        if token:
+            self._http.headers["Authorization"] = f"Bearer {token}"
+
+    @property
+    def url(self) -> str:
+        return self._http.url
+
+    async def register(self, login: str, password: str) -> Me:
+        """Make an account."""
+        body = {"login": login, "password": password}
+        me, _ = await self._http.ask("POST", f"{API}/accounts", Me, body)
+        return me
+
+    async def sign_in(self, login: str, password: str) -> Me:
+        """Begin a session, which lasts as long as this object."""
+        body = {"login": login, "password": password}
+        me, response = await self._http.ask("POST", f"{API}/session", Me, body)
+        try:
+            cookies = SimpleCookie(", ".join(response.headers.get_all("Set-Cookie") or []))
+        except CookieError as error:
+            raise ProtocolError("the hub's session is none") from error
+        pairs = "; ".join(f"{name}={morsel.value}" for name, morsel in cookies.items())
+        self._http.headers["Cookie"] = pairs
+        self._http.headers["Origin"] = self.url  # as a browser would say of its own page
+        return me
+
+    async def sign_out(self) -> None:
+        """End the session."""
+        await self._http.ask("DELETE", f"{API}/session", type(None))
+
+    async def make_token(self, name: str) -> Token:
+        """A token for this program; needs a session."""
+        body = {"name": name, "scopes": SCOPES}
+        token, _ = await self._http.ask("POST", f"{API}/tokens", Token, body)
+        return token
+
+    async def revoke_own_token(self) -> None:
+        """Make the token that we come with worthless."""
+        await self._http.ask("DELETE", f"{API}/token", type(None))
+
+    async def me(self) -> Me:
+        me, _ = await self._http.ask("GET", f"{API}/me", Me)
+        return me
+
+    async def devices(self) -> list[Device]:
+        """All of ours."""
+        devices, _ = await self._http.ask("GET", f"{API}/devices", list[Device])
+        return devices
+
+    async def claim(self, mac: bytes, code: str, name: str = "") -> Device:
+        """Make a device ours by the code that its agent shows."""
+        body = {"mac": mac_text(mac), "code": code, "name": name}
+        device, _ = await self._http.ask("POST", f"{API}/devices/claim", Device, body)
+        return device
+
+    async def add_code(self) -> Code:
+        """A code for one new device of ours."""
+        code, _ = await self._http.ask("POST", f"{API}/codes", Code, {"kind": "router"})
+        return code
+
+    async def connect(self, mac: bytes) -> AsyncIterator[Step]:
+        """The steps to a device as they happen; the last is `done`, or UnreachableError."""
+        path = f"{API}/devices/{quote(mac_text(mac))}/connect"
+        async for data in self._http.events("POST", path, CONNECT_S):
+            try:
+                step = _STEP.decode(data)
+            except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                raise ProtocolError(f"the hub tells a step we do not know: {error}") from error
+            yield step
+            if step.name == "failed":
+                raise UnreachableError(step.text)
+            if step.name == "done":
+                return
+        raise UnreachableError("the hub has ended the connection before it was done; try again")
