@@ -180,6 +180,12 @@ VERBS = (
         "",
     ),
     Verb(
+        "hub",
+        "hub:hub",
+        "Know a fleet's routers and let their owners in, until stopped; prints the JSON link.",
+        "rookery hub --data hub --udp 127.0.0.1:7420 --tcp 127.0.0.1:7420 > hub.link",
+    ),
+    Verb(
         "server",
         "server:server",
         "Be where clients and their routers meet, until stopped; the first line says where.",

@@ -1,0 +1,206 @@
+"""`rookery hub`: the registry and matchmaker of a fleet, until stopped.
+
+The first line of output is the hub's JSON link, with which agents, servers and clients find it.
+"""
+
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from rookery.cli.exits import BIND_ADVICE, OK, advice
+from rookery.cli.life import run_service, until_stopped
+from rookery.cli.options import OUTPUT, Output
+from rookery.cli.screen import print_link
+from rookery.errors import UsageError
+from rookery.runtime.gates.address import parse_address
+
+if TYPE_CHECKING:
+    from rookery.hub.settings import HubSettings
+    from rookery.web.settings import WebSettings
+
+FOLDER = Path("rookery-hub")
+FLEET_PORT = 7420
+HTTP_PORT = 8420
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Listening:
+    """Where it listens, and how that looks from outside."""
+
+    http: Annotated[
+        str,
+        Parameter(
+            name="--http",
+            help="Take browsers and the CLI here, IP:PORT; also /healthz, /readyz and /metrics. "
+            "`none` for a hub without.",
+        ),
+    ] = f"127.0.0.1:{HTTP_PORT}"
+    udp: Annotated[
+        str,
+        Parameter(name="--udp", help="Take reports here, IP:PORT; port 0 for a free one."),
+    ] = f"127.0.0.1:{FLEET_PORT}"
+    tcp: Annotated[
+        str,
+        Parameter(name="--tcp", help="Take routers that were called here, IP:PORT."),
+    ] = f"127.0.0.1:{FLEET_PORT}"
+    advertise: Annotated[
+        str,
+        Parameter(name="--advertise", help="IP that leads here from outside, behind a NAT."),
+    ] = ""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Stores:
+    """Where it keeps things."""
+
+    data: Annotated[
+        Path,
+        Parameter(name="--data", help="Folder for keys, database, snapshot and spool."),
+    ] = FOLDER
+    database: Annotated[
+        str,
+        Parameter(
+            name="--db",
+            help="URL of the database, such as mysql://user@host/rookery; else an SQLite file in "
+            "--data.",
+        ),
+    ] = ""
+    hot: Annotated[
+        str,
+        Parameter(
+            name="--hot", help="URL of the hot store: ram:, or redis://HOST for several hubs."
+        ),
+    ] = "ram:"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """Who may enrol, and what counts as silence."""
+
+    policy: Annotated[
+        Literal["open", "claim"],
+        Parameter(
+            name="--policy",
+            help="Whether any router may enrol, or only one with a code; servers need one always.",
+        ),
+    ] = "open"
+    renewal_s: Annotated[
+        int, Parameter(name="--renewal", help="Seconds between new secrets for routers.")
+    ] = 86_400
+    silent_after_s: Annotated[
+        float,
+        Parameter(name="--silent-after", help="Seconds without a report that make one silent."),
+    ] = 60.0
+    legacy_plain: Annotated[
+        bool,
+        Parameter(
+            name="--legacy-plain",
+            negative="",
+            show_default=False,
+            help="Take reports of old devices, which carry the secret itself.",
+        ),
+    ] = False
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Web:
+    """How the HTTP side behaves."""
+
+    public_url: Annotated[
+        str,
+        Parameter(name="--public-url", help="URL that browsers see, where a proxy stands between."),
+    ] = ""
+    trusted_proxies: Annotated[
+        str,
+        Parameter(
+            name="--trusted-proxies",
+            help="Addresses whose X-Forwarded headers are believed, separated by commas.",
+        ),
+    ] = ""
+    tls_cert: Annotated[
+        Path | None, Parameter(name="--tls-cert", help="Certificate chain, to speak HTTPS.")
+    ] = None
+    tls_key: Annotated[Path | None, Parameter(name="--tls-key", help="Its private key.")] = None
+    registration: Annotated[
+        Literal["open", "closed"],
+        Parameter(name="--registration", help="Whether anybody may make an account."),
+    ] = "open"
+
+
+LISTENING = Listening()
+STORES = Stores()
+RULES = Rules()
+WEB = Web()
+
+
+def hub(
+    *,
+    listening: Listening = LISTENING,
+    stores: Stores = STORES,
+    rules: Rules = RULES,
+    web: Web = WEB,
+    output: Output = OUTPUT,
+) -> int:
+    http = None if listening.http == "none" else parse_address(listening.http)
+    settings = _hub_settings(listening, stores, rules)
+    web_settings = _web_settings(web)
+
+    async def work() -> int:
+        try:
+            from rookery.hub.hub import Hub
+            from rookery.web.serve import serve
+        except ImportError as error:
+            raise UsageError(f"{error}; a hub needs: pip install rookery[hub]") from error
+
+        async with AsyncExitStack() as stack:
+            with advice(BIND_ADVICE):
+                running = await stack.enter_async_context(await Hub.start(settings))
+                if http is not None:
+                    url = await stack.enter_async_context(serve(running, *http, web_settings))
+                    running.advertise_http(web.public_url or url)
+            print_link(running.link, is_versioned=output.json)
+            await until_stopped()
+        return OK
+
+    return run_service(work())
+
+
+def _hub_settings(listening: Listening, stores: Stores, rules: Rules) -> "HubSettings":
+    from rookery.hub.settings import HubSettings
+
+    for option, value in (("--renewal", rules.renewal_s), ("--silent-after", rules.silent_after_s)):
+        if value <= 0:
+            raise UsageError(f"{option} {value:g}: give a number of seconds above 0")
+    return HubSettings(
+        data=stores.data,
+        udp=listening.udp,
+        tcp=listening.tcp,
+        database=stores.database,
+        hot=stores.hot,
+        advertise=listening.advertise,
+        policy=rules.policy,
+        renewal_s=rules.renewal_s,
+        is_legacy_plain=rules.legacy_plain,
+        silent_after_s=rules.silent_after_s,
+    )
+
+
+def _web_settings(web: Web) -> "WebSettings":
+    from rookery.web.settings import WebSettings
+
+    if (web.tls_cert is None) != (web.tls_key is None):
+        raise UsageError("--tls-cert and --tls-key go together")
+    return WebSettings(
+        public_url=web.public_url,
+        trusted_proxies=web.trusted_proxies,
+        tls_cert=web.tls_cert,
+        tls_key=web.tls_key,
+        registration=web.registration,
+    )
