@@ -1,7 +1,7 @@
 """Backlog: reports that the hub has not acknowledged, and when each is to be sent.
 
-Oldest first, a few at a time, so that the hub's window always covers what is under way: a report
-that it has forgotten about could not be told from one it never got.
+Oldest first, a few at a time, and the newest once; never so far apart that the hub's window would
+not cover what is under way. A report beyond it could not be told from one that came before.
 """
 
 from collections import OrderedDict
@@ -12,7 +12,7 @@ from rookery.fleet.reporter_limits import ReporterLimits
 from rookery.fleet.reporter_state import KeptReport
 from rookery.identity.cipher_set import RandomBytes
 
-_SPAN_MAX = 32  # numbers under way at a time; half of what the hub remembers
+_SPAN_MAX = 32  # half of what the hub remembers
 
 
 class Waiting:
@@ -106,8 +106,15 @@ class Backlog:
         return due
 
     def _sendable(self) -> list[Waiting]:
-        first = list(islice(self._waiting.values(), self._window))
-        return [each for each in first if each.sequence < first[0].sequence + _SPAN_MAX]
+        if not self._waiting:
+            return []
+        sendable = list(islice(self._waiting.values(), self._window))
+        newest = next(reversed(self._waiting.values()))
+        if newest.attempts == 0 and newest is not sendable[-1]:
+            # Once, whatever waits before it: it may be what tells the hub that we are there.
+            sendable.append(newest)
+        beyond = sendable[0].sequence + _SPAN_MAX
+        return [each for each in sendable if each.sequence < beyond]
 
     def _due_at(self, each: Waiting) -> float:
         return each.resend_at if each.attempts else self._free_at

@@ -162,10 +162,14 @@ class ReportDesk:
         record = observations.HEAD.pack(
             int(now * 1000), _OBSERVATION_KINDS[tag], report.reporter, report.boot, report.sequence
         )
-        answer = b"" if wish is None else answers.call(report, secret, wish)
+        answer, durable = b"", answers.ack(report, secret)
+        if wish is not None:
+            # Twice: once it is acknowledged, the report does not come again to ask for it.
+            answer = answers.call(report, secret, wish)
+            durable += answer
         if now >= generation + self._renewal_s:
             answer += self._enrolment.renew(entry, report, now)
-        return Outcome(answer, answers.ack(report, secret), entry, record + content)
+        return Outcome(answer, durable, entry, record + content)
 
     def _accept_again(
         self,
@@ -187,10 +191,10 @@ class ReportDesk:
             return Outcome(events=events)
         self.counters.repeats += 1
         # The address may be forged, so the answers together are not larger than what came.
-        answer = b""
+        durable = answers.ack(report, secret)
         if wish is not None and incoming.size >= CALLED_SIZE:
-            answer = answers.call(report, secret, wish)
-        return Outcome(answer, answers.ack(report, secret), events=events)
+            durable += answers.call(report, secret, wish)
+        return Outcome(b"", durable, events=events)
 
     def _refuse_stale(
         self, incoming: Incoming, report: Report, entry: Entry, secret: bytes, now: float
