@@ -1,0 +1,221 @@
+"""A server's doors on loopback, and a hub, routers and clients made of the cores."""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from rookery.errors import UnreachableError
+from rookery.fleet import tickets
+from rookery.fleet.rpc import Dispatcher
+from rookery.fleet.rpc_parts import RpcJoiner, split
+from rookery.fleet.rpc_relay import Audit, RelayLimits
+from rookery.fleet.seats import Seats
+from rookery.fleet.tickets import Purpose
+from rookery.identity.cipher_sets import cipher_set
+from rookery.identity.identity import Identity
+from rookery.runtime.http_listener import HttpResponse
+from rookery.runtime.sealed_line import LineLimits, SealedLine
+from rookery.server.door import Door
+from rookery.server.guests import Guests
+from rookery.server.sessions import Sessions
+from rookery.server.settings import DoorLimits
+from rookery.server.web_socket import WebDoor
+from rookery.wire.fleet_messages import (
+    Arrive,
+    Attend,
+    Message,
+    Reserve,
+    Welcome,
+    decode,
+    encode,
+)
+from tests.fleet.identities import ACCEPTOR, DIALLER
+
+PATIENCE_S = 20.0  # for a loaded machine; nothing waits that long on purpose
+MAC = bytes.fromhex("02fc00000001")
+
+
+def identity() -> Identity:
+    """Somebody new; only the quick half of the keys is made for it."""
+    return Identity({0x40: cipher_set(0x40).generate(os.urandom), 0x2A: DIALLER.pairs[0x2A]})
+
+
+HUB, ROUTER, CLIENT, STRANGER = (identity() for _ in range(4))
+
+
+class End:
+    """One end of a connection to the door."""
+
+    def __init__(self, line: SealedLine) -> None:
+        self.line = line
+        self._joiner = RpcJoiner()
+
+    def say(self, *messages: Message) -> None:
+        self.line.send(*map(encode, messages))
+
+    async def heard(self) -> Message | None:
+        """The next message; None when the server has closed."""
+        async with asyncio.timeout(PATIENCE_S):
+            tlv = await self.line.receive()
+        return None if tlv is None else decode(tlv)
+
+    def send(self, message: object) -> None:
+        data = message if isinstance(message, bytes) else json.dumps(message).encode()
+        self.line.send(*split(data))
+
+    async def received(self) -> Any:  # noqa: ANN401
+        """The next JSON-RPC message."""
+        async with asyncio.timeout(PATIENCE_S):
+            while (tlv := await self.line.receive()) is not None:
+                if (message := self._joiner.add(tlv)) is not None:
+                    return json.loads(message)
+        raise UnreachableError("closed")
+
+    async def asked(self, message: object) -> Any:  # noqa: ANN401
+        self.send(message)
+        return await self.received()
+
+    async def gone(self) -> bool:
+        return await self.heard() is None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A seat, and what opens it."""
+
+    reserve: Reserve
+    router_ticket: str
+    client_ticket: str
+
+    @property
+    def arrive(self) -> Arrive:
+        return Arrive(self.reserve.seat, self.router_ticket)
+
+    @property
+    def attend(self) -> Attend:
+        return Attend(self.reserve.seat, self.client_ticket)
+
+
+def plan(seat: str = "seat-1", router: Identity = ROUTER, seconds: int = 30) -> Plan:
+    ours, theirs = tickets.make(os.urandom), tickets.make(os.urandom)
+    to_router = Purpose("router", seat, ACCEPTOR.hashname, MAC, router.hashname)
+    to_client = Purpose("client", seat, ACCEPTOR.hashname, MAC, "ann")
+    reserve = Reserve(
+        seat,
+        MAC,
+        router.hashname,
+        "ann",
+        tickets.digest(ours, to_router),
+        tickets.digest(theirs, to_client),
+        seconds,
+    )
+    return Plan(reserve, ours, theirs)
+
+
+class World:
+    """Doors, sessions, and what was audited."""
+
+    def __init__(
+        self, door: DoorLimits, relay: RelayLimits, seats_max: int, linger_s: float
+    ) -> None:
+        self.audits: list[tuple[str, Audit]] = []
+        self.guests = Guests(door)
+        seats = Seats(ACCEPTOR.hashname, seats_max, os.urandom, linger_s)
+        self.sessions = Sessions(seats, self._audited, relay, door.slow_s)
+        self.door = Door(ACCEPTOR, HUB.hashname, self.sessions, self.guests, door)
+        self.web = WebDoor(self.sessions, self.guests, _page, door, ("https://hub.example",))
+        self.tcp: tuple[str, int] = ("", 0)
+        self.http: tuple[str, int] = ("", 0)
+        self._ends: list[End] = []
+
+    def _audited(self, seat: str, audit: Audit) -> None:
+        self.audits.append((seat, audit))
+
+    async def dial(self, who: Identity, limits: LineLimits | None = None) -> End:
+        line = await SealedLine.dial(
+            who,
+            ACCEPTOR.hashname,
+            ACCEPTOR.keys[0x2A],
+            *self.tcp,
+            timeout_s=PATIENCE_S,
+            limits=limits,
+        )
+        self._ends.append(End(line))
+        return self._ends[-1]
+
+    async def reserved(self, planned: Plan) -> End:
+        """The hub, having reserved that seat."""
+        hub = await self.dial(HUB)
+        hub.say(planned.reserve)
+        assert type(await hub.heard()).__name__ == "Reserved"
+        return hub
+
+    async def arrived(self, planned: Plan, who: Identity = ROUTER) -> End:
+        router = await self.dial(who)
+        router.say(planned.arrive)
+        assert isinstance(await router.heard(), Welcome)
+        return router
+
+    async def attended(self, planned: Plan, limits: LineLimits | None = None) -> End:
+        client = await self.dial(CLIENT, limits)
+        client.say(planned.attend)
+        assert isinstance(await client.heard(), Welcome)
+        return client
+
+    async def met(self, planned: Plan) -> tuple[End, End, End]:
+        """Hub, router and client, all in their places."""
+        hub = await self.reserved(planned)
+        router = await self.arrived(planned)
+        assert type(await hub.heard()).__name__ == "Arrived"
+        return hub, router, await self.attended(planned)
+
+    async def close(self) -> None:
+        self.sessions.close()
+        await asyncio.gather(self.door.close(), self.web.close())
+        for end in self._ends:
+            end.line.abort()
+        for end in self._ends:
+            await end.line.wait_closed()
+        assert self.guests.count == 0
+
+
+@asynccontextmanager
+async def world(
+    door: DoorLimits | None = None,
+    relay: RelayLimits | None = None,
+    seats_max: int = 4,
+    linger_s: float = 60.0,
+) -> AsyncIterator[World]:
+    made = World(door or DoorLimits(), relay or RelayLimits(), seats_max, linger_s)
+    made.tcp = await made.door.listen("127.0.0.1", 0)
+    made.http = await made.web.listen("127.0.0.1", 0)
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+async def serve(router: End, dispatcher: Dispatcher) -> None:
+    """Be a router: answer what comes until the connection ends."""
+    joiner = RpcJoiner()
+    while (tlv := await router.line.receive()) is not None:
+        if (message := joiner.add(tlv)) is not None:
+            answer = await dispatcher.dispatch(message)
+            if answer is not None:
+                router.line.send(*split(answer))
+                await router.line.drained()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that is about to happen."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not condition():  # noqa: ASYNC110 (nobody tells us)
+            await asyncio.sleep(0.005)
+
+
+def _page(path: str) -> HttpResponse:
+    return HttpResponse(200 if path == "/page" else 404, path.encode(), "text/plain")
