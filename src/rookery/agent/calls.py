@@ -59,7 +59,8 @@ class Calls:
     async def _answer(self, message: bytes) -> None:
         try:
             answer = await self._dispatcher.dispatch(message)
+            if answer is not None:
+                self._line.send(*split(answer))
+                await self._line.drained()  # or answers nobody takes would pile up
         finally:
             self._free.release()
-        if answer is not None:
-            self._line.send(*split(answer))

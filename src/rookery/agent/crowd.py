@@ -16,7 +16,7 @@ from contextlib import suppress
 from ipaddress import ip_address
 from typing import NamedTuple, Self
 
-from rookery.fleet.entry import Kind
+from rookery.fleet.entry import Kind, server_id
 from rookery.fleet.reporter import Reporter
 from rookery.fleet.reporter_events import Enrolled, Refused
 from rookery.fleet.reporter_limits import ReporterLimits
@@ -26,7 +26,6 @@ from rookery.identity.cipher_sets import RSA_CSID, cipher_set
 from rookery.identity.cs40 import CSID as CSID40
 from rookery.identity.identity import Identity
 from rookery.runtime.hub_address import HubAddress, Place
-from rookery.wire import base32
 from rookery.wire.fleet_tags import ERROR
 from rookery.wire.mac import MAC_SIZE
 from rookery.wire.telemetry import DeviceReport, InterfaceCounters, LoadReport, Report
@@ -40,7 +39,8 @@ _BUFFER_SIZE = 4 << 20
 _LOOK_S = 0.1
 _BURST = 256  # datagrams read at a time
 _DATAGRAM_SIZE_MAX = 2048
-_LOCAL_MAC = b"\x02\xfe"  # made up, as its second bit says
+_LOCAL = b"\x02"  # a MAC that is made up, as its second bit says
+_NUMBER_SIZE = 3
 _REPORTER_AT = 4  # behind tag and length
 _FAULT_REPORTER_AT = 6  # and there behind a code
 
@@ -100,6 +100,7 @@ class Crowd:
         self._hub = hub
         self._place = place
         self._interval_s = interval_s
+        self._run = os.urandom(MAC_SIZE - len(_LOCAL) - _NUMBER_SIZE)  # the hub remembers others
         self._loop = asyncio.get_running_loop()
         self._members: dict[bytes, _Member] = {}
         self._sockets: list[socket.socket] = []
@@ -179,8 +180,9 @@ class Crowd:
         pairs = {CSID40: cipher_set(CSID40).generate(os.urandom), RSA_CSID: shared.pair}
         identity = Identity(pairs, lambda csid: shared if csid == RSA_CSID else cipher_set(csid))
         kind: Kind = "router" if code is None else "server"
-        raw = base32.decode(identity.hashname)
-        name = raw[:MAC_SIZE] if kind == "server" else _LOCAL_MAC + raw[: MAC_SIZE - 2]
+        name = _LOCAL + self._run + number.to_bytes(_NUMBER_SIZE, "big")
+        if kind == "server":
+            name = server_id(identity.hashname)
         reporter = Reporter(
             identity,
             self._hub.keys,

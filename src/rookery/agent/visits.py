@@ -29,7 +29,9 @@ class Visits:
             self.tally["too_many"] += 1
             _log.warning("wish %016x has to wait: %d visits at once", wish, len(self._running))
         else:
-            self._running[wish] = self._loop.create_task(self._run(wish))
+            task = self._loop.create_task(self._run(wish))
+            self._running[wish] = task
+            task.add_done_callback(lambda _: self._running.pop(wish))
 
     @property
     def running(self) -> int:
@@ -50,5 +52,3 @@ class Visits:
         except RookeryError as error:
             self.tally["failed"] += 1
             _log.warning("wish %016x: %s", wish, error)
-        finally:
-            del self._running[wish]

@@ -1,0 +1,140 @@
+"""A hub of cores and sockets: takes reports, calls routers, sends them on; may go and come back."""
+
+import asyncio
+import os
+import time
+from types import TracebackType
+from typing import Self
+
+from rookery.fleet.code import Code
+from rookery.fleet.desk_settings import DeskSettings
+from rookery.fleet.entry import Entry
+from rookery.fleet.report_desk import ReportDesk
+from rookery.runtime.hub_address import HubAddress
+from rookery.runtime.sealed_line import SealedLine
+from rookery.wire import telemetry
+from rookery.wire.fleet_messages import Ask, Fault, FaultCode, Message, decode, encode
+from rookery.wire.observation import Observation
+from rookery.wire.path import net_path
+from rookery.wire.uri import LinkAddress
+from tests.agent.identities import identity
+
+
+class SmallHub(asyncio.DatagramProtocol):
+    """`async with SmallHub() as hub:`; its ports stay the same while it is away."""
+
+    def __init__(self, settings: DeskSettings = DeskSettings()) -> None:  # noqa: B008 (frozen)
+        self.identity = identity("hub")
+        self.master = os.urandom(32)
+        self.settings = settings
+        self.entries: dict[bytes, Entry] = {}
+        self.codes: dict[bytes, Code] = {}
+        self.wishes: dict[bytes, int] = {}  # by MAC
+        self.reports: list[telemetry.Report] = []
+        self.asks: list[Ask] = []
+        self.answers: list[Message | None] = []  # to the asks, in order; None: closes
+        self.is_deaf = False
+        self.skew_s = 0.0  # of its clock
+        self._desk = self._new_desk()
+        self._udp: asyncio.DatagramTransport | None = None
+        self._tcp: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.udp_port = self.tcp_port = 0
+
+    @property
+    def desk(self) -> ReportDesk:
+        return self._desk
+
+    @property
+    def link(self) -> LinkAddress:
+        paths = (
+            net_path("udp", "127.0.0.1", self.udp_port),
+            net_path("tcp", "127.0.0.1", self.tcp_port),
+        )
+        return LinkAddress(self.identity.hashname, dict(self.identity.keys), paths)
+
+    @property
+    def address(self) -> HubAddress:
+        return HubAddress(self.link)
+
+    async def __aenter__(self) -> Self:
+        await self.come()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.go()
+
+    async def come(self) -> None:
+        """Listen, where it did before if it did."""
+        loop = asyncio.get_running_loop()
+        self._udp, _ = await loop.create_datagram_endpoint(
+            lambda: self, local_addr=("127.0.0.1", self.udp_port)
+        )
+        self._tcp = await loop.create_server(self._accept, "127.0.0.1", self.tcp_port)
+        self.udp_port = self._udp.get_extra_info("sockname")[1]
+        self.tcp_port = self._tcp.sockets[0].getsockname()[1]
+
+    async def go(self) -> None:
+        """Be away; what it knows it still knows when it comes back."""
+        if self._udp is not None:
+            self._udp.close()
+        if self._tcp is not None:
+            self._tcp.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def forget(self) -> None:
+        """As a hub whose stores and secrets are all gone."""
+        self.entries.clear()
+        self.master = os.urandom(32)
+        self._desk = self._new_desk()
+
+    def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
+        if self.is_deaf or self._udp is None:
+            return
+        now = time.time() + self.skew_s
+        incoming = self._desk.read(data, f"{addr[0]}:{addr[1]}", now)
+        if incoming is None:
+            return
+        code = self.codes.get(incoming.code_id or b"")
+        wish = self.wishes.get(incoming.reporter)
+        entry = self.entries.get(incoming.reporter)
+        outcome = self._desk.receive(incoming, entry, code, wish, now)
+        if outcome.changed is not None:
+            self.entries[incoming.reporter] = outcome.changed
+        if outcome.spool is not None:
+            self.reports.append(telemetry.decode(Observation.parse(outcome.spool).content))
+        for answer in (outcome.answer_now, outcome.answer_durable):
+            if answer:
+                self._udp.sendto(answer, addr)
+
+    def _new_desk(self) -> ReportDesk:
+        return ReportDesk(self.identity, self.master, os.urandom, time.time(), self.settings)
+
+    def _accept(self) -> SealedLine:
+        line = SealedLine.accept(self.identity)
+        task = asyncio.get_running_loop().create_task(self._attend(line))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return line
+
+    async def _attend(self, line: SealedLine) -> None:
+        try:
+            tlv = await line.receive()
+            if tlv is not None:
+                ask = decode(tlv)
+                assert isinstance(ask, Ask)
+                self.asks.append(ask)
+                missing = Fault(FaultCode.NO_WISH, "nobody wishes for you")
+                answer = self.answers.pop(0) if self.answers else missing
+                if answer is not None:
+                    line.send(encode(answer))
+        finally:
+            line.close()
+            await line.wait_closed()
