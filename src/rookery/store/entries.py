@@ -1,21 +1,28 @@
 """Entries in the database: what every hub believes of a reporter once its memory is gone."""
 
 from collections.abc import AsyncIterator, Sequence
+from functools import cache
+from operator import attrgetter
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, delete, func, or_, select
+from sqlalchemy import ColumnElement, Dialect, Select, delete, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from rookery.fleet.entry import Entry
 from rookery.store.database import Database
 from rookery.store.row import AnyRow, columns
-from rookery.store.tables import reporter
+from rookery.store.tables import Unsigned64, reporter, signed
 from rookery.store.upsert import Columns, upsert
 
 CHUNK = 1000
-ADDRESS_SIZE_MAX = 64
+SAVED_AT_ONCE = 500  # few milliseconds in which the loop does nothing else
 
 _COLUMNS = columns(reporter, Entry)
+_UNSIGNED = [
+    index
+    for index, name in enumerate(Entry.__struct_fields__)
+    if isinstance(reporter.c[name].type, Unsigned64)
+]
 
 
 class Entries:
@@ -48,16 +55,16 @@ class Entries:
 
     async def save_many(self, entries: Sequence[Entry]) -> None:
         """Keep them all, except where what is there was changed later by another hub."""
-        for start in range(0, len(entries), CHUNK):
-            rows = [_values(entry) for entry in entries[start : start + CHUNK]]
-            await self._save(rows)
-
-    async def _save(self, rows: list[dict[str, object]]) -> None:
         # In one order, so that two hubs with the same routers do not lock each other out.
-        rows.sort(key=_key)
+        ordered = sorted(entries, key=attrgetter("reporter"))
+        for start in range(0, len(ordered), SAVED_AT_ONCE):
+            await self._save([_values(entry) for entry in ordered[start : start + SAVED_AT_ONCE]])
 
+    async def _save(self, rows: list[tuple[object, ...]]) -> None:
         async def work(connection: AsyncConnection) -> None:
-            await connection.execute(upsert(connection.dialect, reporter, _is_later), rows)
+            # Compiled once and by hand: half a hub's registry may change between two saves.
+            statement = _statement(connection.dialect)
+            await connection.exec_driver_sql(statement, rows)
 
         await self._database.write(work)
 
@@ -86,20 +93,24 @@ class Entries:
 
 
 def _is_later(there: Columns, coming: Columns) -> ColumnElement[bool]:
-    """Either suffices: versions start anew with a hot store, and clocks may step back."""
+    """Either suffices: versions may start anew with a hot store, and clocks may step back."""
     return or_(coming["version"] > there["version"], coming["last_seen"] >= there["last_seen"])
 
 
-def _values(entry: Entry) -> dict[str, object]:
-    values: dict[str, object] = msgspec.structs.asdict(entry)
-    values["address"] = entry.address[:ADDRESS_SIZE_MAX]
-    return values
+@cache
+def _statement(dialect: Dialect) -> str:
+    upserting = upsert(dialect, reporter, _is_later)
+    return str(upserting.compile(dialect=dialect, column_keys=list(Entry.__struct_fields__)))
 
 
-def _key(row: dict[str, object]) -> bytes:
-    key = row["reporter"]
-    assert isinstance(key, bytes)
-    return key
+def _values(entry: Entry) -> tuple[object, ...]:
+    """In the order of the statement."""
+    values: list[object] = list(msgspec.structs.astuple(entry))
+    for index in _UNSIGNED:
+        value = values[index]
+        assert isinstance(value, int)
+        values[index] = signed(value)
+    return tuple(values)
 
 
 def _entry(row: AnyRow) -> Entry:

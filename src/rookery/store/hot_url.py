@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from rookery.errors import UsageError
 from rookery.store.hot import Everything, Fallback, HotStore
 from rookery.store.ram_hot import RamHot
 
@@ -20,4 +19,7 @@ async def open_hot(
     """
     if url == "ram:":
         return await RamHot.open(snapshot) if snapshot else RamHot()
-    raise UsageError("a hot store is ram: or redis://HOST")
+    # Only who needs Redis loads it.
+    from rookery.store.redis_hot import RedisHot
+
+    return await RedisHot.open(url, fallback=fallback, everything=everything)

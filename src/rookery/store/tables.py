@@ -28,7 +28,6 @@ _SPAN = 1 << 64
 
 metadata = MetaData(
     naming_convention={
-        "pk": "pk_%(table_name)s",
         "fk": "fk_%(table_name)s_%(column_0_name)s",
         "uq": "uq_%(table_name)s_%(column_0_name)s",
         "ix": "ix_%(table_name)s_%(column_0_name)s",
@@ -47,10 +46,15 @@ class Unsigned64(TypeDecorator[int]):
     cache_ok = True
 
     def process_bind_param(self, value: int | None, dialect: Dialect) -> int | None:
-        return value if value is None or value < _SIGN else value - _SPAN
+        return None if value is None else signed(value)
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> int | None:
         return value if value is None or value >= 0 else value + _SPAN
+
+
+def signed(value: int) -> int:
+    """The same 64 bits, read with a sign."""
+    return value if value < _SIGN else value - _SPAN
 
 
 def binary(size: int) -> TypeEngine[bytes]:

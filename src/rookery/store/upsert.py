@@ -25,7 +25,11 @@ def upsert(dialect: Dialect, table: Table, guard: Guard | None = None) -> Insert
 
 
 def _mysql(table: Table, names: list[str], guard: Guard | None) -> Insert:
-    """MySQL has no `where` here, so each column stays or changes by itself."""
+    """MySQL has no `where` here, so each column stays or changes by itself.
+
+    It does so from left to right and sees what it has changed: a guard must hold for a row that
+    has become the one that comes, column by column.
+    """
     statement = mysql.insert(table)
     coming = statement.inserted
     if guard is None:

@@ -7,6 +7,9 @@ from rookery.store.tables import metadata
 
 connection = context.config.attributes["connection"]
 assert isinstance(connection, Connection)
-context.configure(connection=connection, target_metadata=metadata, render_as_batch=True)
+# MySQL warns about alembic's name for a primary key, and one row needs none.
+context.configure(
+    connection=connection, target_metadata=metadata, render_as_batch=True, version_table_pk=False
+)
 with context.begin_transaction():
     context.run_migrations()

@@ -36,14 +36,14 @@ def _create_settings() -> None:
         "setting",
         sa.Column("name", sa.String(64), nullable=False),
         sa.Column("value", _binary(1024), nullable=False),
-        sa.PrimaryKeyConstraint("name", name="pk_setting"),
+        sa.PrimaryKeyConstraint("name"),
     )
     _create_table(
         "spool_position",
         sa.Column("hub", sa.String(64), nullable=False),
         sa.Column("position", sa.BigInteger(), nullable=False),
         sa.Column("saved_at", sa.Double(), nullable=False),
-        sa.PrimaryKeyConstraint("hub", name="pk_spool_position"),
+        sa.PrimaryKeyConstraint("hub"),
     )
 
 
@@ -56,7 +56,7 @@ def _create_accounts() -> None:
         sa.Column("role", sa.String(16), nullable=False),
         sa.Column("created_at", sa.Double(), nullable=False),
         sa.CheckConstraint("role IN ('user', 'operator', 'admin')", name="ck_account_role"),
-        sa.PrimaryKeyConstraint("id", name="pk_account"),
+        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("login", name="uq_account_login"),
     )
     _create_table(
@@ -69,7 +69,7 @@ def _create_accounts() -> None:
         sa.Column("address", sa.String(64), nullable=False),
         sa.Column("browser", sa.String(255), nullable=False),
         _of_account("web_session", "account"),
-        sa.PrimaryKeyConstraint("key_hash", name="pk_web_session"),
+        sa.PrimaryKeyConstraint("key_hash"),
     )
     op.create_index("ix_web_session_account", "web_session", ["account"])
     op.create_index("ix_web_session_expires_at", "web_session", ["expires_at"])
@@ -84,7 +84,7 @@ def _create_accounts() -> None:
         sa.Column("expires_at", sa.Double(), nullable=True),
         sa.Column("used_at", sa.Double(), nullable=True),
         _of_account("api_token", "account"),
-        sa.PrimaryKeyConstraint("id", name="pk_api_token"),
+        sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("token_hash", name="uq_api_token_token_hash"),
     )
     op.create_index("ix_api_token_account", "api_token", ["account"])
@@ -110,7 +110,7 @@ def _create_reporters() -> None:
         sa.Column("version", sa.BigInteger(), nullable=False),
         sa.Column("previous", sa.BigInteger(), nullable=False),
         sa.Column("struck_at", sa.Double(), nullable=False),
-        sa.PrimaryKeyConstraint("reporter", name="pk_reporter"),
+        sa.PrimaryKeyConstraint("reporter"),
     )
     op.create_index("ix_reporter_kind", "reporter", ["kind"])
     op.create_index("ix_reporter_hashname", "reporter", ["hashname"])
@@ -121,7 +121,7 @@ def _create_reporters() -> None:
         sa.Column("name", sa.String(64), nullable=False),
         sa.Column("claimed_at", sa.Double(), nullable=False),
         _of_account("device", "owner"),
-        sa.PrimaryKeyConstraint("mac", name="pk_device"),
+        sa.PrimaryKeyConstraint("mac"),
     )
     op.create_index("ix_device_owner", "device", ["owner"])
     _create_table(
@@ -136,7 +136,7 @@ def _create_reporters() -> None:
         sa.Column("used_by", sa.String(64), nullable=False),
         _of_account("code", "owner"),
         sa.CheckConstraint("kind IN ('router', 'server')", name="ck_code_kind"),
-        sa.PrimaryKeyConstraint("id", name="pk_code"),
+        sa.PrimaryKeyConstraint("id"),
     )
     op.create_index("ix_code_owner", "code", ["owner"])
     op.create_index("ix_code_expires_at", "code", ["expires_at"])
@@ -152,7 +152,7 @@ def _create_audit() -> None:
         sa.Column("target", sa.String(128), nullable=False),
         sa.Column("detail", sa.Text(), nullable=False),
         sa.Column("address", sa.String(64), nullable=False),
-        sa.PrimaryKeyConstraint("id", name="pk_audit"),
+        sa.PrimaryKeyConstraint("id"),
     )
     op.create_index("ix_audit_at", "audit", ["at"])
     op.create_index("ix_audit_who", "audit", ["who", "id"])

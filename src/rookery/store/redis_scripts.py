@@ -1,0 +1,123 @@
+"""What has to happen in Redis as one: each script runs there without anything in between.
+
+A script may come twice when an answer was lost on the way, so all of them may be repeated.
+"""
+
+# Keys are entries; three arguments each: the version that is expected, the value, its index.
+PUT = """
+local done = {}
+for i, key in ipairs(KEYS) do
+  local held = redis.call('GETRANGE', key, 0, 7)
+  if held == '' or held == ARGV[3 * i - 2] then
+    redis.call('SET', key, ARGV[3 * i - 1])
+    if held == '' then redis.call('SADD', ARGV[3 * i], string.sub(key, -6)) end
+    done[i] = 1
+  else
+    done[i] = 0
+  end
+end
+return done
+"""
+
+# Keys are entries; two arguments each: the value, its index. Bytes 9 to 16 say when it was heard.
+RESTORE = """
+local count = 0
+for i, key in ipairs(KEYS) do
+  local value = ARGV[2 * i - 1]
+  local held = redis.call('GETRANGE', key, 8, 15)
+  if held == '' or struct.unpack('>d', held) < struct.unpack('>d', string.sub(value, 9, 16)) then
+    redis.call('SET', key, value)
+    redis.call('SADD', ARGV[2 * i], string.sub(key, -6))
+    count = count + 1
+  end
+end
+return count
+"""
+
+# Keys: a router's wishes, the wish. Arguments: id, value, client, milliseconds, most, prefix.
+ADD_WISH = """
+local count = 0
+for _, id in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
+  local held = redis.call('GET', ARGV[6] .. id)
+  if not held then
+    redis.call('LREM', KEYS[1], 0, id)
+  elseif cmsgpack.unpack(held).client == ARGV[3] then
+    return held
+  else
+    count = count + 1
+  end
+end
+if count >= tonumber(ARGV[5]) then return false end
+redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[4])
+redis.call('RPUSH', KEYS[1], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], math.max(tonumber(ARGV[4]), redis.call('PTTL', KEYS[1])))
+return ARGV[2]
+"""
+
+# Keys: wishes of routers. Argument: the prefix of a wish.
+OLDEST_WISHES = """
+local found = {}
+for i, key in ipairs(KEYS) do
+  local id = redis.call('LINDEX', key, 0)
+  while id and redis.call('EXISTS', ARGV[1] .. id) == 0 do
+    redis.call('LPOP', key)
+    id = redis.call('LINDEX', key, 0)
+  end
+  found[i] = id
+end
+return found
+"""
+
+# Key: the wish. Arguments: id, the prefix of a router's wishes.
+END_WISH = """
+local held = redis.call('GET', KEYS[1])
+if held then
+  redis.call('LREM', ARGV[2] .. cmsgpack.unpack(held).mac, 0, ARGV[1])
+  redis.call('DEL', KEYS[1])
+end
+return 1
+"""
+
+# Keys: the steps, the wish. Arguments: the item, whose first 8 bytes name it, milliseconds, most.
+SAY = """
+local items = redis.call('LRANGE', KEYS[1], 0, -1)
+for _, item in ipairs(items) do
+  if string.sub(item, 1, 8) == string.sub(ARGV[1], 1, 8) then return 1 end
+end
+if #items >= tonumber(ARGV[3]) then return 0 end
+redis.call('RPUSH', KEYS[1], ARGV[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[2] + math.max(redis.call('PTTL', KEYS[2]), 0))
+redis.call('PUBLISH', KEYS[1], '')
+return 1
+"""
+
+# Key: what is taken. Arguments: who takes it this time, milliseconds.
+TAKE = """
+local held = redis.call('GET', KEYS[1])
+if held then return held == ARGV[1] and 1 or 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1
+"""
+
+# Key: what was taken. Argument: the store that may give it back.
+RELEASE = """
+local held = redis.call('GET', KEYS[1])
+if held and string.sub(held, 1, #ARGV[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+return 1
+"""
+
+# Key: a server's reservations. Arguments: the seat, milliseconds.
+RESERVE = """
+local now = redis.call('TIME')
+local until_ms = now[1] * 1000 + math.floor(now[2] / 1000) + ARGV[2]
+redis.call('ZADD', KEYS[1], until_ms, ARGV[1])
+redis.call('PEXPIRE', KEYS[1], math.max(tonumber(ARGV[2]), redis.call('PTTL', KEYS[1])))
+return 1
+"""
+
+# Key: a server's reservations.
+RESERVED = """
+local now = redis.call('TIME')
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now[1] * 1000 + math.floor(now[2] / 1000))
+return redis.call('ZCARD', KEYS[1])
+"""
