@@ -203,3 +203,15 @@ def test_the_hub_releases_a_seat_in_any_state() -> None:
     table.attend(Attend("seat", "client ticket"), 2.0)
     assert table.release("seat") == Freed("seat", reason, True, True)
     assert table.free == 2
+
+
+def test_a_promise_goes_with_the_hub_it_was_made_to() -> None:
+    """Then the router is sent back at once, and the hub it comes to knows what to do."""
+    table = reserved()
+    assert table.withdraw("seat") == Freed("seat", "the hub has gone", False, False)
+    assert table.withdraw("seat") is None
+    with pytest.raises(AuthenticationError):
+        table.arrive(Arrive("seat", "router ticket"), ROUTER, 1.0)
+    table = occupied()
+    assert table.withdraw("seat") is None
+    assert table.used == 1

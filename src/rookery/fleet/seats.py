@@ -4,7 +4,7 @@
     (none) ──────────▶ PROMISED ──────▶ OCCUPIED ◀────────▶ ATTENDED
                           │                │      client left   │
                           ▼                ▼                    ▼
-                       (none): released, expired, or the router left
+                       (none): released, withdrawn, expired, or the router left
 
     | state    | free again after                                  |
     |----------|---------------------------------------------------|
@@ -12,7 +12,8 @@
     | OCCUPIED | `seconds` without the client; `linger_s` if it left |
     | ATTENDED | never by itself                                   |
 
-A hub asks for a seat and gets it or not; two hubs that want the last one ask the same table. The
+A promised seat goes with the connection it was reserved by, as nobody else knows of it. A hub asks
+for a seat and gets it or not; two hubs that want the last one ask the same table. The
 first ticket of each side is from the hub, and good once. A client that was let in gets another
 from here, with which it may come back, even while its old connection has not yet been missed.
 """
@@ -158,6 +159,13 @@ class Seats:
     def release(self, seat: str) -> Freed | None:
         """The hub does not need it; None when there is no such seat."""
         return self._free(seat, "the hub has released the seat") if seat in self._seats else None
+
+    def withdraw(self, seat: str) -> Freed | None:
+        """The hub that reserved it has gone: frees it, unless the router is there already."""
+        promised = self._seats.get(seat)
+        if promised is None or promised.has_router:
+            return None
+        return self._free(seat, "the hub has gone")
 
     def expire(self, now: float) -> list[Freed]:
         """Those whose time is up."""
