@@ -22,6 +22,7 @@ from rookery.web.api import (
     connect,
     devices,
     fleet,
+    openapi,
     sessions,
     tokens,
 )
@@ -39,7 +40,7 @@ from rookery.web.site import Site
 
 API = "/api/v1"
 _STATIC_S = 300
-_MODULES = (account, sessions, tokens, devices, connect, codes, fleet, administration)
+_MODULES = (openapi, account, sessions, tokens, devices, connect, codes, fleet, administration)
 
 
 def app(site: Site) -> Litestar:
@@ -80,11 +81,10 @@ def _openapi() -> OpenAPIConfig:
         title="rookery hub",
         version="1",
         description="Accounts, devices, and connecting to them.",
-        path=API,
+        path=f"{API}/schema",  # says not whom it is for, so it is closed; ours is `openapi`
         components=Components(security_schemes=schemes),
         security=[{"token": []}, {"session": []}],
-        render_plugins=[JsonRenderPlugin(path="/openapi.json")],
-        openapi_router=Router(API, route_handlers=[], opt=anybody()),
+        render_plugins=[JsonRenderPlugin()],
         use_handler_docstrings=True,
     )
 

@@ -3,10 +3,11 @@
 from typing import Annotated
 
 import msgspec
-from litestar import Response, delete, get, post, put
+from litestar import Response
 from litestar.params import JSONBody
 
 from rookery.web.access import anybody, may
+from rookery.web.api.route import delete, get, post, put
 from rookery.web.callers import Role
 from rookery.web.connection import AnyRequest
 from rookery.web.entrance import change_password, register, sign_in, sign_out

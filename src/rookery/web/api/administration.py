@@ -3,12 +3,12 @@
 from typing import Annotated
 
 import msgspec
-from litestar import delete, get, patch
 from litestar.params import FromPath, JSONBody, QueryParameter
 
 from rookery.store.accounts import Account
 from rookery.store.audit import AuditRow
 from rookery.web.access import may
+from rookery.web.api.route import delete, get, patch
 from rookery.web.callers import Caller, Role
 from rookery.web.connection import AnyRequest
 from rookery.web.given import TheCaller, TheSite

@@ -1,11 +1,11 @@
 """Claim codes: adding a router or a server with one command."""
 
 import msgspec
-from litestar import delete, get, post
 from litestar.params import FromPath, JSONBody
 
 from rookery.fleet.entry import Kind
 from rookery.web.access import may
+from rookery.web.api.route import delete, get, post
 from rookery.web.connection import AnyRequest
 from rookery.web.enrolling import CodeMade, make_code
 from rookery.web.given import TheCaller, TheSite

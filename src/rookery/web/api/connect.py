@@ -1,20 +1,30 @@
 """Connect to a device: its steps live, or only how it went."""
 
-from litestar import Response, post
+from litestar import Response
 from litestar.openapi import ResponseSpec
 from litestar.params import FromPath
 from litestar.response import Stream
 
 from rookery.web.access import may
+from rookery.web.api.route import PROBLEMS, post
 from rookery.web.callers import Caller
 from rookery.web.connecting import EVENT_STREAM, Connected, connected, step_stream
 from rookery.web.connection import AnyRequest
 from rookery.web.given import TheCaller, TheSite
-from rookery.web.problems import RefusedError
+from rookery.web.problems import MEDIA_TYPE, Problem, RefusedError
 from rookery.web.site import Site
 from rookery.wire.mac import parse_mac
 
 _JSON = "application/json"
+_OUTCOME = ResponseSpec(
+    Connected, description="How it went, or the steps as events.", generate_examples=False
+)
+_FAILED = ResponseSpec(
+    Problem,
+    description="It failed; the detail says at which step.",
+    media_type=MEDIA_TYPE,
+    generate_examples=False,
+)
 
 
 @post(
@@ -23,7 +33,7 @@ _JSON = "application/json"
     status_code=200,
     tags=["devices"],
     summary="Connect to it",
-    responses={200: ResponseSpec(Connected, description="How it went; or the steps as events")},
+    responses=PROBLEMS | {200: _OUTCOME, 504: _FAILED},
 )
 async def connect_device(
     request: AnyRequest, mac: FromPath[str], caller: TheCaller, site: TheSite

@@ -3,11 +3,11 @@
 from typing import Annotated
 
 import msgspec
-from litestar import delete, get, patch, post
 from litestar.params import FromPath, JSONBody
 
 from rookery.web import cabinet
 from rookery.web.access import may
+from rookery.web.api.route import delete, get, patch, post
 from rookery.web.cabinet import DeviceShown
 from rookery.web.connection import AnyRequest
 from rookery.web.given import TheCaller, TheSite

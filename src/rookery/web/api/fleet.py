@@ -3,11 +3,11 @@
 from typing import Annotated
 
 import msgspec
-from litestar import get
 from litestar.params import QueryParameter
 
 from rookery.fleet.entry import Entry
 from rookery.web.access import may
+from rookery.web.api.route import get
 from rookery.web.cabinet import State, state_of
 from rookery.web.given import TheSite
 from rookery.web.site import Site

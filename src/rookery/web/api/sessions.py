@@ -1,10 +1,10 @@
 """One's own sessions: where one is signed in, and ending that."""
 
 import msgspec
-from litestar import delete, get
 from litestar.params import FromPath
 
 from rookery.web.access import may
+from rookery.web.api.route import delete, get
 from rookery.web.connection import AnyRequest
 from rookery.web.given import TheCaller, TheSite
 from rookery.web.problems import RefusedError

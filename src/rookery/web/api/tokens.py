@@ -3,11 +3,11 @@
 from typing import Annotated
 
 import msgspec
-from litestar import delete, get, post
 from litestar.params import FromPath, JSONBody
 
 from rookery.store.tokens import NAME_SIZE_MAX, Token
 from rookery.web.access import may
+from rookery.web.api.route import delete, get, post
 from rookery.web.authentication import TOKEN_PREFIX
 from rookery.web.callers import SCOPES, Scope
 from rookery.web.connection import AnyRequest

@@ -1,0 +1,205 @@
+"""F14, F15: every route says who may call it, and means it."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import httpx
+import pytest
+from litestar import Litestar, get
+from litestar.handlers import HTTPRouteHandler
+from litestar.routes import HTTPRoute
+
+from rookery.web.access import Access
+from rookery.web.callers import RANKS, Role, Scope
+from tests.web.world import MAC, World
+
+API = "/api/v1"
+PUBLIC = {
+    ("GET", "/"),
+    ("GET", "/auth"),
+    ("POST", "/auth"),
+    ("GET", "/registation"),
+    ("POST", "/registation"),
+    ("GET", "/registration"),
+    ("POST", "/registration"),
+    ("GET", "/healthz"),
+    ("GET", "/readyz"),
+    ("GET", "/metrics"),
+    ("GET", "/static/{file_path:path}"),
+    ("HEAD", "/static/{file_path:path}"),
+    ("GET", f"{API}/openapi.json"),
+    ("POST", f"{API}/accounts"),
+    ("POST", f"{API}/session"),
+}
+CLOSED = f"{API}/schema"  # Litestar's own pages about the API
+ADMIN_ONLY = {
+    ("GET", f"{API}/accounts"),
+    ("PATCH", f"{API}/accounts/{{login:str}}"),
+    ("DELETE", f"{API}/accounts/{{login:str}}"),
+    ("GET", f"{API}/audit"),
+}
+ENDINGS = {("POST", "/signout"), ("DELETE", f"{API}/session")}
+OPERATORS = {("GET", f"{API}/servers"), ("GET", f"{API}/routers")}
+EXAMPLES = {"{mac:str}": "02:fc:00:00:00:09", "{login:str}": "zoe", "{token:int}": "999999"}
+
+
+class Route(NamedTuple):
+    method: str
+    path: str
+    access: Access | None
+
+    @property
+    def url(self) -> str:
+        parts = [EXAMPLES.get(part, "0" * 16) if "{" in part else part for part in self._parts]
+        return "/".join(parts)
+
+    @property
+    def _parts(self) -> list[str]:
+        return self.path.split("/")
+
+
+def routes(app: Litestar) -> Iterator[Route]:
+    for route in app.routes:
+        assert isinstance(route, HTTPRoute), f"{route.path} is no HTTP"
+        for handler in route.route_handlers:
+            assert isinstance(handler, HTTPRouteHandler)
+            for method in sorted(handler.http_methods - {"OPTIONS"}):
+                access = handler.opt.get("access")
+                if route.path.startswith(CLOSED):
+                    assert access is None
+                    continue
+                yield Route(method, route.path, access if isinstance(access, Access) else None)
+
+
+async def test_every_route_is_public_by_the_list_or_says_whom_it_is_for(hubworld: World) -> None:
+    public = set()
+    for route in routes(hubworld.app):
+        assert route.access is not None, f"{route.method} {route.path} is open to nobody"
+        if route.access.role is None:
+            public.add((route.method, route.path))
+    assert public == PUBLIC
+
+
+async def test_anonymous_callers_are_denied_everywhere_else(hubworld: World) -> None:
+    async with hubworld.visitor() as client:
+        for route in routes(hubworld.app):
+            if (route.method, route.path) not in PUBLIC:
+                answer = await client.request(route.method, route.url)
+                assert answer.status_code == 401, f"{route.method} {route.path}"
+
+
+@pytest.mark.parametrize("role", ["user", "operator", "admin"])
+async def test_roles_reach_what_is_theirs_and_nothing_more(hubworld: World, role: Role) -> None:
+    client = await hubworld.signed_in("zoe2", role)
+    for route in routes(hubworld.app):
+        key = (route.method, route.path)
+        if key in PUBLIC | ENDINGS:
+            continue
+        needed = "admin" if key in ADMIN_ONLY else "operator" if key in OPERATORS else "user"
+        answer = await client.request(route.method, route.url)
+        is_denied = answer.status_code == 403 and answer.json()["code"] == "role"
+        assert is_denied == (RANKS[role] < RANKS[needed]), f"{key}: {answer.status_code}"
+        assert answer.status_code < 500
+
+
+@pytest.mark.parametrize("scope", ["read", "connect", "write"])
+async def test_tokens_reach_what_their_scope_says(hubworld: World, scope: Scope) -> None:
+    admin = await hubworld.signed_in("root", "admin")
+    made = await admin.post(f"{API}/tokens", json={"name": "one", "scopes": [scope]})
+    token = made.json()["token"]
+    async with hubworld.visitor(authorization=f"Bearer {token}") as client:
+        for route in routes(hubworld.app):
+            if (route.method, route.path) in PUBLIC:
+                continue
+            assert route.access is not None
+            answer = await client.request(route.method, route.url)
+            is_denied = answer.status_code == 403 and answer.json()["code"] == "scope"
+            assert is_denied == (route.access.scope != scope), f"{route}: {answer.text}"
+
+
+async def test_a_route_that_says_nothing_is_closed_to_administrators_too(hubworld: World) -> None:
+    @get("/forgotten")
+    async def forgotten() -> str:
+        return "secret"
+
+    hubworld.app.register(forgotten)
+    client = await hubworld.signed_in("root", "admin")
+    answer = await client.get("/forgotten")
+    assert answer.status_code == 403
+    assert "secret" not in answer.text
+
+
+async def test_another_users_device_is_denied_on_every_route_about_devices(
+    hubworld: World,
+) -> None:
+    """F15."""
+    await hubworld.owner("alice")
+    mallory = await hubworld.signed_in("mallory")
+    path = f"{API}/devices/{MAC.hex(':')}"
+    answers = [
+        await mallory.get(path),
+        await mallory.patch(path, json={"name": "mine"}),
+        await mallory.delete(path),
+        await mallory.post(f"{path}/connect"),
+        await mallory.post(f"{path}/connect", headers={"accept": "application/json"}),
+        await mallory.post("/", params={"mac": MAC.hex(":")}),
+        await mallory.get(f"/devices/{MAC.hex(':')}"),
+        await mallory.post(f"/devices/{MAC.hex(':')}/name", data={"name": "mine"}),
+        await mallory.post(f"/devices/{MAC.hex(':')}/release"),
+    ]
+    assert [answer.status_code for answer in answers] == [403] * len(answers)
+    assert {answer.json()["code"] for answer in answers} == {"foreign"}
+    assert (await mallory.get(f"{API}/devices")).json() == []
+    device = await hubworld.site.devices.find(MAC)
+    assert device is not None
+    assert device.name == "attic"
+
+
+async def test_operators_see_foreign_devices_but_do_not_enter_them(hubworld: World) -> None:
+    await hubworld.owner("alice")
+    operator = await hubworld.signed_in("olga", "operator")
+    listed = (await operator.get(f"{API}/routers")).json()["routers"]
+    assert [(one["mac"], one["owner"]) for one in listed] == [(MAC.hex(":"), "alice")]
+    answer = await operator.post(f"{API}/devices/{MAC.hex(':')}/connect")
+    assert answer.status_code == 403
+
+
+async def _bearer(client: httpx.AsyncClient) -> str:
+    made = await client.post(f"{API}/tokens", json={"name": "cli", "scopes": ["read"]})
+    return str(made.json()["token"])
+
+
+async def test_a_token_ends_with_its_revocation_and_with_its_account(hubworld: World) -> None:
+    alice = await hubworld.signed_in("alice")
+    token = await _bearer(alice)
+    async with hubworld.visitor(authorization=f"Bearer {token}") as client:
+        assert (await client.get(f"{API}/me")).json()["scopes"] == ["read"]
+        listed = (await alice.get(f"{API}/tokens")).json()
+        assert "token" not in listed[0]
+        assert (await alice.delete(f"{API}/tokens/{listed[0]['id']}")).status_code == 204
+        assert (await client.get(f"{API}/me")).status_code == 401
+
+
+async def test_tokens_are_kept_as_hashes_only(hubworld: World) -> None:
+    alice = await hubworld.signed_in("alice")
+    token = await _bearer(alice)
+    file = hubworld.hub.settings.data / "hub.sqlite"
+    written = b"".join(each.read_bytes() for each in file.parent.glob("hub.sqlite*"))
+    assert b"alice" in written
+    assert token.encode() not in written
+    assert alice.cookies["rookery_session"].encode() not in written
+
+
+async def test_somebody_elses_token_cannot_be_revoked(hubworld: World) -> None:
+    alice = await hubworld.signed_in("alice")
+    await _bearer(alice)
+    number = (await alice.get(f"{API}/tokens")).json()[0]["id"]
+    mallory = await hubworld.signed_in("mallory")
+    assert (await mallory.delete(f"{API}/tokens/{number}")).status_code == 404
+    assert len((await alice.get(f"{API}/tokens")).json()) == 1
+
+
+async def test_a_bad_token_does_not_fall_back_to_the_cookie(hubworld: World) -> None:
+    alice = await hubworld.signed_in("alice")
+    answer = await alice.get(f"{API}/me", headers={"authorization": "Bearer rk_wrong"})
+    assert answer.status_code == 401
