@@ -3,7 +3,6 @@
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import cache
 from heapq import heappop, heappush
 from itertools import count, pairwise
 
@@ -19,29 +18,17 @@ from rookery.fleet.reporter_events import ReporterEvent
 from rookery.fleet.reporter_limits import ReporterLimits
 from rookery.fleet.reporter_state import ReporterState
 from rookery.fleet.security_event import SecurityEvent
-from rookery.identity.cipher_set import KeyPair
-from rookery.identity.cipher_sets import RSA_CSID, cipher_set
 from rookery.identity.identity import Identity
 from rookery.wire.observation import ENROLLED, Observation
 from rookery.wire.telemetry import DeviceReport, decode
+from tests.fleet.reporters import identity_of
 
 START = 1_800_000_000.0  # wall seconds
 REPORT_S = 20.0
 FLUSH_S = 10.0
 DURABLE_S = 0.02
-CS40 = 0x40
 
 Origin = tuple[bytes, int, int]  # reporter, boot and number of a report as it was made
-
-
-@cache
-def rsa_pair() -> KeyPair:
-    """One for all: it takes long to make, and reports have only its digest."""
-    return cipher_set(RSA_CSID).generate(random.Random(1).randbytes)
-
-
-def identity_of(randbytes: Callable[[int], bytes]) -> Identity:
-    return Identity({CS40: cipher_set(CS40).generate(randbytes), RSA_CSID: rsa_pair()})
 
 
 class Network(msgspec.Struct):
