@@ -1,0 +1,124 @@
+"""A fleet in trouble: hubs, servers and stores that die while people work."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.cli.program import Running
+from tests.e2e.fleet.world import Agent, Person, Stores, World, eventually, frozen
+from tests.store.servers import MariaServer, RedisServer
+
+pytestmark = pytest.mark.xdist_group("fleet")
+
+ROUNDS = 8
+
+
+class Scene(NamedTuple):
+    world: World
+    alice: Person
+    attic: Agent
+    north: Running
+    south: Running
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Iterator[Scene]:
+    with World(tmp_path) as world:
+        yield settled(world)
+
+
+def settled(world: World) -> Scene:
+    north, south = world.server("north"), world.server("south")
+    alice = world.person("alice")
+    alice.register()
+    assert alice.sign_in().code == 0
+    attic = world.agent("attic", alice.code())
+    alice.await_device(attic.mac)
+    return Scene(world, alice, attic, north, south)
+
+
+def test_a_killed_hub_comes_back_with_all_it_knew(scene: Scene) -> None:
+    """F2: registry, owners, sessions; and devices come back by themselves."""
+    (hub,) = scene.world.hubs
+    before = scene.alice.device(scene.attic.mac)
+    hub.kill()
+    hub.start()
+    after = scene.alice.device(scene.attic.mac)  # with the cookie of before
+    assert (after["mac"], after["name"]) == (before["mac"], before["name"])
+    assert after["last_seen"] is not None
+    scene.alice.await_device(scene.attic.mac)
+    assert scene.alice.rpc(scene.attic.mac, "system.uptime").code == 0
+
+
+def test_a_hub_ends_well_in_the_middle_of_a_wish(scene: Scene) -> None:
+    (hub,) = scene.world.hubs
+    with frozen(scene.attic.running):
+        steps = scene.alice.steps(scene.attic.mac)
+        assert next(steps)["name"] == "wished"
+        began = time.monotonic()
+        assert hub.stop() == 0
+        assert time.monotonic() - began < 5
+    hub.start()
+    scene.alice.await_device(scene.attic.mac)
+    assert scene.alice.rpc(scene.attic.mac, "system.uptime").code == 0
+
+
+def test_the_next_server_takes_over_from_one_that_does_not_answer(scene: Scene) -> None:
+    """F9: with the reason told, and the client none the worse."""
+    with frozen(scene.north):
+        for _ in range(ROUNDS):
+            steps = list(scene.alice.steps(scene.attic.mac))
+            assert steps[-1]["name"] == "done", steps[-1]["text"]
+            tried = [step["server"] for step in steps if step["name"] == "reserving"]
+            if len(tried) > 1:
+                break
+        assert len(set(tried)) == 2
+        assert steps[-1]["server"] == tried[-1]
+
+
+def test_without_any_server_the_client_is_told(scene: Scene) -> None:
+    for server in (scene.north, scene.south):
+        server.signal(9)  # type: ignore[arg-type]
+    steps = list(scene.alice.steps(scene.attic.mac))
+    assert steps[-1]["name"] == "failed"
+    assert "server" in str(steps[-1]["text"])
+    answer = scene.alice.http.post("/", params={"mac": scene.attic.mac})
+    assert answer.status_code == 504
+
+
+def test_a_router_that_stops_halfway_is_told_of(scene: Scene) -> None:
+    with frozen(scene.attic.running):
+        steps = list(scene.alice.steps(scene.attic.mac))
+    assert [step["name"] for step in steps][-1] == "failed"
+    assert steps[-1]["text"]
+    scene.alice.await_device(scene.attic.mac)
+    assert scene.alice.rpc(scene.attic.mac, "system.uptime").code == 0
+
+
+def test_stores_that_restart_lose_nothing(tmp_path: Path) -> None:
+    """F13: Redis comes back empty, MariaDB with what it had; the hub reconnects to both."""
+    redis, mariadb = RedisServer(tmp_path / "redis"), MariaServer(tmp_path / "mariadb")
+    with redis, mariadb, World(tmp_path, Stores(mariadb.url, redis.url)) as world:
+        scene = settled(world)
+        eventually(lambda: _flushed(scene))
+        for store in (redis, mariadb):
+            store.kill()
+            answer = scene.alice.http.get("/api/v1/devices")
+            assert answer.status_code in (200, 503)
+            store.start()
+            scene.alice.await_device(scene.attic.mac)
+            eventually(lambda: scene.alice.rpc(scene.attic.mac, "system.uptime").code == 0)
+        assert scene.attic.mac in scene.alice.http.get("/api/v1/devices").text
+        assert world.hubs[0].stop() == 0
+
+
+def _flushed(scene: Scene) -> bool:
+    """Whether the database knows the device by now, too."""
+    metrics = scene.alice.http.get("/metrics").text
+    return any(
+        line.startswith("rookery_database_written_entries_total") and float(line.split()[-1]) >= 3
+        for line in metrics.splitlines()
+    )
