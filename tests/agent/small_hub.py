@@ -42,6 +42,10 @@ class SmallHub(asyncio.DatagramProtocol):
         self.udp_port = self.tcp_port = 0
 
     @property
+    def transport(self) -> asyncio.DatagramTransport | None:
+        return self._udp
+
+    @property
     def desk(self) -> ReportDesk:
         return self._desk
 

@@ -73,7 +73,7 @@ class Agent:
         self._visits = Visits(self._visit, settings.visits)
         self._uplink: Uplink | None = None
         self._sampling: asyncio.Task[None] | None = None
-        self._is_changed = asyncio.Event()
+        self._is_due = asyncio.Event()
 
     @classmethod
     async def start(cls, settings: AgentSettings, told: Told) -> Self:
@@ -123,6 +123,15 @@ class Agent:
     def visits(self) -> Visits:
         return self._visits
 
+    @property
+    def waiting(self) -> int:
+        """Reports that the hub does not have yet."""
+        return 0 if self._uplink is None else self._uplink.waiting
+
+    def sample_now(self) -> None:
+        """Report without waiting for the interval to pass."""
+        self._is_due.set()
+
     def _visit(self, wish: int) -> Visit:
         settings = self._settings
         return Visit(settings.identity, settings.hub, self._dispatcher, wish, settings.visits)
@@ -133,7 +142,7 @@ class Agent:
         self._told(event)
 
     def _changed(self, _config: AgentConfig) -> None:
-        self._is_changed.set()
+        self.sample_now()
 
     async def _sample(self, uplink: Uplink) -> None:
         while True:
@@ -142,11 +151,11 @@ class Agent:
                 uplink.report(self._sampler.sample(links))
             except (OSError, psutil.Error, UsageError) as error:  # the next one may do better
                 _log.warning("there is no sample: %s", error)
-            self._is_changed.clear()
+            self._is_due.clear()
             interval_s = self._config.config.interval_s
             spread = random.uniform(1 - JITTER, 1 + JITTER)  # noqa: S311 (no secret)
             try:
                 async with asyncio.timeout(interval_s * spread):
-                    await self._is_changed.wait()
+                    await self._is_due.wait()
             except TimeoutError:
                 continue

@@ -74,6 +74,11 @@ class Uplink(asyncio.DatagramProtocol):
         """Where the hub is thought to be."""
         return self._place
 
+    @property
+    def waiting(self) -> int:
+        """Reports that the hub does not have yet."""
+        return len(self._reporter.state.kept)
+
     def report(self, report: Report) -> None:
         """Have this reach the hub; UsageError when it is too large."""
         self._reporter.report(report, self._loop.time())

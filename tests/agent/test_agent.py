@@ -1,0 +1,212 @@
+"""The agent as a whole: enrolled, reporting, called; through outages, losses and renewals."""
+
+import os
+import socket
+import time
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rookery.agent.agent import Agent, AgentSettings
+from rookery.agent.methods.config import AgentConfig
+from rookery.agent.visit import VisitLimits
+from rookery.fleet.code import Code
+from rookery.fleet.desk_settings import DeskSettings
+from rookery.fleet.reporter_events import Called, Enrolled, Refused, Renewed, ReporterEvent
+from rookery.fleet.reporter_limits import ReporterLimits
+from rookery.fleet.secrets import code_id, code_key, new_code
+from rookery.runtime.state_file import FILE_NAME
+from rookery.wire.telemetry import DeviceReport
+from tests.agent.eventually import eventually
+from tests.agent.identities import identity
+from tests.agent.small_hub import SmallHub
+from tests.agent.small_server import SmallServer
+
+MAC = bytes.fromhex("02fc00000001")
+QUICK = ReporterLimits(resend_s=0.05, resend_max_s=0.2, pace_s=0.0, hello_s=0.05, hello_max_s=0.2)
+
+
+@pytest.fixture
+async def hub() -> AsyncIterator[SmallHub]:
+    async with SmallHub() as hub:
+        yield hub
+
+
+def settings(hub: SmallHub, keep: Path | None = None, code: str | None = None) -> AgentSettings:
+    return AgentSettings(
+        identity=identity("router"),
+        hub=hub.address,
+        mac=MAC,
+        config=AgentConfig(interval_s=1.0),
+        keep=keep,
+        code=code,
+        reports=QUICK,
+        visits=VisitLimits(backoff_s=0.01),
+    )
+
+
+def _is_waiting(agent: Agent, count: int) -> bool:
+    return agent.waiting >= count
+
+
+def device_reports(hub: SmallHub) -> list[DeviceReport]:
+    return [report for report in hub.reports if isinstance(report, DeviceReport)]
+
+
+async def test_it_enrols_and_reports_real_values(hub: SmallHub) -> None:
+    """F3, F4: at first contact a secret, then reports of what the device really is."""
+    told: list[ReporterEvent] = []
+    async with await Agent.start(settings(hub), told.append):
+        await eventually(lambda: any(isinstance(event, Enrolled) for event in told))
+    (report, *_) = device_reports(hub)
+    assert report.up > 0
+    assert 0 < report.mem < 1
+    assert report.ifs
+    assert abs(report.t - time.time() * 1000) < 60_000
+    entry = hub.entries[MAC]
+    assert entry.hashname == identity("router").hashname
+    enrolled = next(event for event in told if isinstance(event, Enrolled))
+    assert hub.desk.is_claimed(entry, enrolled.claim_code, time.time())
+
+
+async def test_reports_of_an_outage_arrive_after_it(hub: SmallHub) -> None:
+    """F3: unacknowledged reports are kept, and each is counted once."""
+    async with await Agent.start(settings(hub), lambda _event: None) as agent:
+        await eventually(lambda: bool(hub.reports) and agent.waiting == 0)
+        await hub.go()
+        for number in (1, 2, 3):
+            agent.sample_now()
+            await eventually(partial(_is_waiting, agent, number))
+        await hub.come()
+        await eventually(lambda: len(hub.reports) >= 4)
+    origins = [(report.b, report.n) for report in hub.reports]
+    assert len(set(origins)) == len(origins)
+    assert sorted(number for _, number in origins)[:4] == [1, 2, 3, 4]
+
+
+async def test_reports_outlive_the_agent_on_disk(hub: SmallHub, tmp_path: Path) -> None:
+    """By choice; a new boot sends what the old one could not, under its own origin."""
+    async with await Agent.start(settings(hub, tmp_path), lambda _event: None) as agent:
+        await eventually(lambda: len(hub.reports) == 1)
+        await eventually(lambda: agent.waiting == 0)
+        await hub.go()
+        agent.sample_now()
+        await eventually(lambda: agent.waiting == 1)
+    assert (tmp_path / FILE_NAME).stat().st_mode & 0o777 == 0o600
+    await hub.come()
+    told: list[ReporterEvent] = []
+    async with await Agent.start(settings(hub, tmp_path), told.append):
+        await eventually(lambda: len(hub.reports) >= 3)
+    first, kept, new = hub.reports[:3]
+    assert (kept.b, kept.n) == (first.b, 2)
+    assert new.b > first.b
+    assert hub.desk.counters.enrolled == 1
+    assert hub.desk.counters.hellos == 1
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"\xc1 rubbish"])
+async def test_a_lost_or_damaged_state_costs_a_hello(
+    damage: bytes | None, hub: SmallHub, tmp_path: Path
+) -> None:
+    """F4: a router that lost its state recovers through its key."""
+    async with await Agent.start(settings(hub, tmp_path), lambda _event: None):
+        await eventually(lambda: len(hub.reports) == 1)
+    if damage is None:
+        (tmp_path / FILE_NAME).unlink()
+    else:
+        (tmp_path / FILE_NAME).write_bytes(damage)
+    async with await Agent.start(settings(hub, tmp_path), lambda _event: None):
+        await eventually(lambda: len(hub.reports) == 2)
+    assert hub.desk.counters.enrolled == 1
+    assert hub.desk.counters.hellos == 2
+
+
+async def test_a_hub_that_forgot_everything_learns_anew(hub: SmallHub) -> None:
+    """F4: UNKNOWN makes the agent say hello, and nothing is lost."""
+    async with await Agent.start(settings(hub), lambda _event: None) as agent:
+        await eventually(lambda: len(hub.reports) == 1)
+        hub.forget()
+        agent.sample_now()
+        await eventually(lambda: len(hub.reports) >= 2)
+    assert hub.desk.counters.enrolled == 1
+
+
+async def test_secrets_are_renewed_on_the_way(tmp_path: Path) -> None:
+    """F4: the answer to a report carries the new one, and the next report proves it."""
+    async with SmallHub(DeskSettings(renewal_s=60)) as hub:
+        told: list[ReporterEvent] = []
+        async with await Agent.start(settings(hub, tmp_path), told.append) as agent:
+            await eventually(lambda: len(hub.reports) == 1)
+            before = hub.entries[MAC].generation
+            hub.skew_s = 61.0
+            agent.sample_now()
+            await eventually(lambda: any(isinstance(event, Renewed) for event in told[1:]))
+            agent.sample_now()
+            await eventually(lambda: hub.entries[MAC].generation > before)
+        assert hub.desk.counters.forged == 0
+
+
+async def test_a_called_agent_comes(hub: SmallHub) -> None:
+    """F7: the next report is answered by a call; F10, F11: and the agent serves at the server."""
+    wish = 77
+    told: list[ReporterEvent] = []
+    async with SmallServer() as server, await Agent.start(settings(hub), told.append) as agent:
+        await eventually(lambda: len(hub.reports) == 1)
+        hub.answers = [server.direct(wish)]
+        hub.wishes[MAC] = wish
+        agent.sample_now()
+        assert await server.call("config.get") == {"interval_s": 1.0, "name": "", "labels": {}}
+        hub.wishes.clear()
+        assert await server.call("config.set", ["interval_s", 30]) == {"interval_s": 30.0}
+        await server.end()
+        await eventually(lambda: agent.visits.running == 0)
+        assert agent.visits.tally["fulfilled"] == 1
+    assert Called(wish) in told
+
+
+async def test_without_a_code_a_closed_hub_refuses(tmp_path: Path) -> None:
+    async with SmallHub(DeskSettings(policy="claim")) as hub:
+        told: list[ReporterEvent] = []
+        async with await Agent.start(settings(hub), told.append):
+            await eventually(lambda: Refused("denied") in told)
+        assert hub.entries == {}
+        code = new_code(os.urandom)
+        key = code_key(code)
+        kept = Code(id=code_id(key), key=key, kind="router", owner=1, expires_at=time.time() + 600)
+        hub.codes[kept.id] = kept
+        async with await Agent.start(settings(hub, code=code), told.append):
+            await eventually(lambda: MAC in hub.entries)
+
+
+async def test_strangers_are_not_listened_to(hub: SmallHub) -> None:
+    """Hostile: whoever is not at the hub's address, and whatever does not hold from there."""
+    async with await Agent.start(settings(hub), lambda _event: None) as agent:
+        await eventually(lambda: len(hub.reports) == 1)
+        port = int(hub.entries[MAC].address.rpartition(":")[2])
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            for junk in (b"", b"\0", b"\0\x01" * 20, os.urandom(100)):
+                stranger.sendto(junk, ("127.0.0.1", port))
+        assert hub.transport is not None
+        for junk in (b"\0", b"\4\1\0\x2a" + bytes(42), os.urandom(100), b"\0\1\0\x08" + bytes(8)):
+            hub.transport.sendto(junk, ("127.0.0.1", port))
+        agent.sample_now()
+        await eventually(lambda: len(hub.reports) >= 2)
+        assert agent.visits.running == 0
+
+
+async def test_an_interval_set_from_afar_counts_at_once(hub: SmallHub, tmp_path: Path) -> None:
+    slow = msgspec.structs.replace(
+        settings(hub), config=AgentConfig(interval_s=3600.0), config_folder=tmp_path
+    )
+    async with SmallServer() as server, await Agent.start(slow, lambda _event: None) as agent:
+        await eventually(lambda: len(hub.reports) == 1)
+        hub.answers, hub.wishes[MAC] = [server.direct(5)], 5
+        agent.sample_now()
+        await server.call("config.set", {"key": "interval_s", "value": 1})
+        await eventually(lambda: len(hub.reports) >= 4)
+    again = msgspec.structs.replace(slow, config=AgentConfig(interval_s=99.0))
+    async with await Agent.start(again, lambda _event: None):
+        pass  # it starts with what was set
