@@ -88,6 +88,8 @@ def problem_of(error: Exception) -> Problem:
         case SilentRouterError():
             seen = error.last_seen
             return Problem(status=409, code="silent", detail=str(error), last_seen=seen)
+        case RecursionError():  # a body of nothing but brackets
+            return Problem(status=400, code="malformed", detail="this is nested too deeply")
         case LoginTakenError():
             return Problem(status=409, code="taken", detail=str(error))
         case UsageError() | DecodeError():
