@@ -90,8 +90,8 @@ def unpack_address(address: Address) -> tuple[str, int]:
 def address_text(address: Address) -> str:
     """As people write it: `192.0.2.1:7000`, `[2001:db8::1]:7000`."""
     if len(address) == _IPV4.size:  # asked for every report, so without detours
-        _, _, high, low, a, b, c, d, *_ = address
-        return f"{a}.{b}.{c}.{d}:{high << 8 | low}"
+        port = address[2] << 8 | address[3]
+        return f"{address[4]}.{address[5]}.{address[6]}.{address[7]}:{port}"
     ip, port = unpack_address(address)
     return f"[{ip}]:{port}"
 

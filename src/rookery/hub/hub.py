@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from rookery.errors import UnreachableError
-from rookery.fleet.desk_settings import DeskSettings
+from rookery.fleet.desk_settings import DeskCounters, DeskSettings
 from rookery.fleet.entry import Entry
 from rookery.fleet.placement import ServerLoad
 from rookery.fleet.report_desk import ReportDesk
@@ -231,6 +231,11 @@ class Hub:
         """The servers that report, with what they carry; StoreAwayError."""
         with _store_away():
             return await self._servers.loads()
+
+    @property
+    def report_counters(self) -> DeskCounters:
+        """Reports and hellos, as the desk judged them."""
+        return self._desk.counters
 
     def metrics_text(self) -> bytes:
         """Counters and gauges in Prometheus' text format."""

@@ -41,14 +41,15 @@ class ReportBatch:
 
     def lacks_code(self, arrival: Arrival, codes: Codes) -> bool:
         """Whether it cannot be decided before a code is looked up."""
-        incoming = arrival.incoming
+        incoming, _ = arrival
         if incoming.hello is None or self._known[incoming.reporter] is not None:
             return False
         code = incoming.code_id
         return code is not None and code not in codes
 
     def decide(self, arrival: Arrival, codes: Codes) -> None:
-        incoming = arrival.incoming
+        """What the desk says, and what is to be done about it."""
+        incoming, address = arrival
         reporter = incoming.reporter
         entry, wish = self._known[reporter], self._wishes[reporter]
         code = None if incoming.hello is None else codes.get(incoming.code_id or b"")
@@ -64,9 +65,9 @@ class ReportBatch:
         if outcome.spool is not None:
             self.records.append(outcome.spool)
         if outcome.answer_durable:
-            self.decided.append(Decided(arrival, outcome.answer_durable))
+            self.decided.append((arrival, outcome.answer_durable))
         if outcome.answer_now:
-            self.answers.append((outcome.answer_now, arrival.address))
+            self.answers.append((outcome.answer_now, address))
             if wish is not None and outcome.answer_durable:
                 self.called.add(wish)
         if outcome.events:
@@ -79,7 +80,7 @@ class ReportBatch:
         self.records = [
             record for record in self.records if Observation.parse(record).reporter != reporter
         ]
-        self.decided = [each for each in self.decided if each.arrival.incoming.reporter != reporter]
+        self.decided = [each for each in self.decided if each[0][0].reporter != reporter]
 
     def _enrol(self, reporter: bytes, entry: Entry, record: bytes, code: Code | None) -> None:
         self.records.append(record)

@@ -56,7 +56,8 @@ class ReportFlow:
         self._called = called
         self._enrolled = enrolled
         self._limits = limits
-        self._waiting: deque[Datagram] = deque()
+        self._waiting: deque[Sequence[Datagram]] = deque()
+        self._waiting_count = 0
         self._again: list[Arrival] = []  # to be decided anew, as another hub was faster
         self._strangers: deque[Arrival] = deque()  # whose code is to be looked up
         self.settled = spool.position  # before this, the hot store knows all that is spooled
@@ -69,10 +70,11 @@ class ReportFlow:
     @property
     def is_full(self) -> bool:
         """Whether what is offered now would have to wait for too long."""
-        return len(self._waiting) >= self._limits.waiting_max
+        return self._waiting_count >= self._limits.waiting_max
 
     def offer(self, datagrams: Sequence[Datagram]) -> None:
-        self._waiting += datagrams
+        self._waiting.append(datagrams)
+        self._waiting_count += len(datagrams)
         self._to_decide.set()
 
     async def run(self) -> None:
@@ -108,13 +110,15 @@ class ReportFlow:
                 await asyncio.sleep(0)  # others are there, too, and more can be read
 
     def _read(self) -> list[Arrival]:
-        read, waiting, now = self._desk.read, self._waiting, self._clock.now()
-        arrivals = []
-        for _ in range(min(len(waiting), self._limits.batch_max)):
-            datagram, address = waiting.popleft()
-            incoming = read(datagram, address_text(address), now)
-            if incoming is not None:
-                arrivals.append(Arrival(incoming, address))
+        read, now = self._desk.read, self._clock.now()
+        arrivals: list[Arrival] = []
+        while self._waiting and len(arrivals) < self._limits.batch_max:
+            datagrams = self._waiting.popleft()
+            self._waiting_count -= len(datagrams)
+            for datagram, address in datagrams:
+                incoming = read(datagram, address_text(address), now)
+                if incoming is not None:
+                    arrivals.append((incoming, address))
         return arrivals
 
     async def _decide(self, arrivals: list[Arrival], codes: Codes) -> None:
@@ -150,8 +154,8 @@ class ReportFlow:
         known: dict[bytes, Entry | None] = {}
         absent = []
         young, old = self._open.changed, self._settling.changed
-        for arrival in arrivals:
-            reporter = arrival.incoming.reporter
+        for incoming, _ in arrivals:
+            reporter = incoming.reporter
             if reporter not in known:
                 known[reporter] = entry = young.get(reporter) or old.get(reporter)
                 if entry is None:
@@ -196,7 +200,7 @@ class ReportFlow:
                     self.tally["store_away"] += len(arrivals)
 
     async def _greet(self, arrivals: list[Arrival]) -> None:
-        ids = {code for each in arrivals if (code := each.incoming.code_id) is not None}
+        ids = {code for incoming, _ in arrivals if (code := incoming.code_id) is not None}
         codes = await self._enrolment.codes(list(ids))
         batch = await self._begin(arrivals)
         if batch is None:

@@ -6,25 +6,14 @@ same reporters are decided by the entries in here.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from rookery.fleet.entry import Entry
 from rookery.fleet.report_outcome import Incoming
 from rookery.hub.datagram_port import Address, Datagram
 
-
-class Arrival(NamedTuple):
-    """A datagram that was read, and where it came from."""
-
-    incoming: Incoming
-    address: Address
-
-
-class Decided(NamedTuple):
-    """An arrival, and the answer to it once the group is durable."""
-
-    arrival: Arrival
-    answer: bytes
+# Tuples without names, as there is one of each for every report.
+Arrival = tuple[Incoming, Address]  # a datagram that was read, and where it came from
+Decided = tuple[Arrival, bytes]  # and the answer to it once the group is durable
 
 
 class ReportGroup:
@@ -45,12 +34,10 @@ class ReportGroup:
         for reporter in gone:
             self.changed.pop(reporter, None)
             self.enrolled.pop(reporter, None)
-        arrivals = [each.arrival for each in self.decided if each.arrival.incoming.reporter in gone]
+        arrivals = [arrival for arrival, _ in self.decided if arrival[0].reporter in gone]
         if arrivals:
-            self.decided = [
-                each for each in self.decided if each.arrival.incoming.reporter not in gone
-            ]
+            self.decided = [each for each in self.decided if each[0][0].reporter not in gone]
         return arrivals
 
     def answers(self) -> list[Datagram]:
-        return [(answer, arrival.address) for arrival, answer in self.decided if answer]
+        return [(answer, address) for (_, address), answer in self.decided]
