@@ -57,4 +57,5 @@ def reachable() -> Iterator[None]:
     except AuthenticationError:
         raise UnreachableError("Redis refuses our name or password") from None
     except (RedisError, OSError) as error:
-        raise UnreachableError(f"Redis does not answer: {type(error).__name__}") from error
+        what = f"{type(error).__name__}: {error}"[:200]
+        raise UnreachableError(f"Redis does not answer: {what}") from error

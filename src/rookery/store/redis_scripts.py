@@ -34,14 +34,16 @@ end
 return count
 """
 
-# Keys: a router's wishes, the wish. Arguments: id, value, client, milliseconds, most, prefix.
+# A wish begins with its router and its client, `| mac 6 | length 2 | client |`, as scripts compare.
+# Keys: a router's wishes, the wish. Arguments: id, value, client with its length, milliseconds,
+# most, prefix of a wish.
 ADD_WISH = """
 local count = 0
 for _, id in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
   local held = redis.call('GET', ARGV[6] .. id)
   if not held then
     redis.call('LREM', KEYS[1], 0, id)
-  elseif cmsgpack.unpack(held).client == ARGV[3] then
+  elseif string.sub(held, 7, 6 + #ARGV[3]) == ARGV[3] then
     return held
   else
     count = count + 1
@@ -72,7 +74,7 @@ return found
 END_WISH = """
 local held = redis.call('GET', KEYS[1])
 if held then
-  redis.call('LREM', ARGV[2] .. cmsgpack.unpack(held).mac, 0, ARGV[1])
+  redis.call('LREM', ARGV[2] .. string.sub(held, 1, 6), 0, ARGV[1])
   redis.call('DEL', KEYS[1])
 end
 return 1

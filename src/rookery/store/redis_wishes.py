@@ -25,6 +25,7 @@ from rookery.store.hot import (
     TooManyWishesError,
 )
 from rookery.store.redis_client import Script, reachable
+from rookery.wire.mac import MAC_SIZE
 
 AWAY_S_MAX = 30.0  # so long a watcher waits for a Redis that is away
 LOOK_AGAIN_S = 2.0  # also without a message
@@ -52,9 +53,10 @@ class RedisWishes:
         self._listener: asyncio.Task[None] | None = None
 
     async def close(self) -> None:
-        if self._listener is not None:
+        # More than once: redis-py overhears it while it connects.
+        while self._listener is not None and not self._listener.done():
             self._listener.cancel()
-            await asyncio.gather(self._listener, return_exceptions=True)
+            await asyncio.wait([self._listener], timeout=_RETRY_S)
 
     async def oldest(self, macs: Sequence[bytes]) -> list[int | None]:
         if not macs:
@@ -66,21 +68,22 @@ class RedisWishes:
 
     async def add(self, wish: Wish, seconds: float) -> Wish:
         id_ = _id(wish.id)
-        value, most = _encoder.encode(wish), WISHES_PER_ROUTER_MAX
+        client = _client(wish)
+        value, most = wish.mac + client + _encoder.encode(wish), WISHES_PER_ROUTER_MAX
         with reachable():
             held = await self._add(
                 [_ROUTER + wish.mac, _WISH + id_],
-                [id_, value, wish.client, _ms(seconds), most, _WISH],
+                [id_, value, client, _ms(seconds), most, _WISH],
             )
         if held is None:
             raise TooManyWishesError(f"{most} clients already wait for this router")
         assert isinstance(held, bytes)
-        return _wish_decoder.decode(held)
+        return _wish(held)
 
     async def find(self, wish: int) -> Wish | None:
         with reachable():
             value = await self._client.get(_WISH + _id(wish))
-        return _wish_decoder.decode(value) if isinstance(value, bytes) else None
+        return _wish(value) if isinstance(value, bytes) else None
 
     async def end(self, wish: int) -> None:
         with reachable():
@@ -170,6 +173,17 @@ class RedisWishes:
 
 def _id(wish: int) -> bytes:
     return wish.to_bytes(8, "big")
+
+
+def _client(wish: Wish) -> bytes:
+    name = wish.client.encode()
+    return len(name).to_bytes(2, "big") + name
+
+
+def _wish(value: bytes) -> Wish:
+    """Behind what scripts compare."""
+    size = int.from_bytes(value[MAC_SIZE : MAC_SIZE + 2], "big")
+    return _wish_decoder.decode(value[MAC_SIZE + 2 + size :])
 
 
 def _ms(seconds: float) -> int:
