@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import msgspec
-import pytest
 
 from rookery.web.settings import GuessLimits
 from tests.web.world import PASSWORD, SETTINGS, World, world
@@ -112,39 +111,37 @@ async def test_an_account_holds_a_bounded_number_of_sessions(hubworld: World) ->
         assert len((await client.get(f"{API}/sessions")).json()) == count
 
 
-@pytest.mark.parametrize(
-    ("login", "password"),
-    [
-        ("a", PASSWORD),
-        ("a b", PASSWORD),
-        ("<script>", PASSWORD),
-        ("алиса", PASSWORD),
-        ("x" * 65, PASSWORD),
-        ("alice\n", "short"),
-        ("alice", "short"),
-        ("alice", "aaaaaaaaaaaaaa"),
-        ("alice", "x" * 1025),
-        ("alice", "яя" * 400),  # few characters, many bytes
-    ],
-)
-async def test_bad_logins_and_passwords_are_refused(
-    hubworld: World, login: str, password: str
-) -> None:
+REFUSED = [
+    ("a", PASSWORD),
+    ("a b", PASSWORD),
+    ("<script>", PASSWORD),
+    ("алиса", PASSWORD),
+    ("x" * 65, PASSWORD),
+    ("alice\n", "short"),
+    ("alice", "short"),
+    ("alice", "aaaaaaaaaaaaaa"),
+    ("alice", "x" * 1025),
+    ("alice", "яя" * 400),  # few characters, many bytes
+]
+
+
+async def test_bad_logins_and_passwords_are_refused(hubworld: World) -> None:
     async with hubworld.visitor() as client:
-        body = {"login": login, "password": password}
-        answer = await client.post(f"{API}/accounts", json=body)
-        assert answer.status_code == 400
-        assert password not in answer.text
+        for login, password in REFUSED:
+            body = {"login": login, "password": password}
+            answer = await client.post(f"{API}/accounts", json=body)
+            assert answer.status_code == 400, body
+            assert password not in answer.text
     assert await hubworld.site.accounts.count() == 0
 
 
-@pytest.mark.parametrize("login", ["ALICE", "\uff41lice", " alice "])
-async def test_a_login_that_looks_the_same_is_taken(hubworld: World, login: str) -> None:
+async def test_a_login_that_looks_the_same_is_taken(hubworld: World) -> None:
     await hubworld.account("alice")
     async with hubworld.visitor() as client:
-        body = {"login": login, "password": PASSWORD}
-        answer = await client.post(f"{API}/accounts", json=body)
-        assert (answer.status_code, answer.json()["code"]) == (409, "taken")
+        for login in ("ALICE", "\uff41lice", " alice "):
+            body = {"login": login, "password": PASSWORD}
+            answer = await client.post(f"{API}/accounts", json=body)
+            assert (answer.status_code, answer.json()["code"]) == (409, "taken")
 
 
 async def test_guessing_is_stopped_for_the_guesser_and_not_for_the_owner(

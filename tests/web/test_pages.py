@@ -1,5 +1,7 @@
 """F14, F15: the seed's routes and the pages, with and without a browser."""
 
+import asyncio
+
 import httpx
 import pytest
 
@@ -72,8 +74,6 @@ async def test_connecting_without_a_script_waits_and_shows_the_steps(hubworld: W
 async def _posted(
     client: httpx.AsyncClient, hub: StagedHub, headers: dict[str, str]
 ) -> httpx.Response:
-    import asyncio
-
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(hub.grant_next())
         posted = tasks.create_task(client.post("/", params={"mac": TEXT}, headers=headers))
@@ -83,7 +83,6 @@ async def _posted(
 async def test_a_wish_that_fails_says_why(hubworld: World) -> None:
     alice = await hubworld.owner("alice")
     hub = hubworld.hub
-    import asyncio
 
     async def fail() -> None:
         wish: Wish = await hub.wishes.get()
