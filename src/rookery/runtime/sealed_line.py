@@ -9,7 +9,7 @@ import contextlib
 import os
 import time
 from collections import deque
-from typing import Protocol, Self
+from typing import Protocol, Self, cast
 
 import msgspec
 
@@ -159,8 +159,7 @@ class SealedLine(asyncio.Protocol):
     # What the event loop calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = transport = cast(asyncio.Transport, transport)  # uvloop's is not one
         self.address = transport.get_extra_info("peername", ("", 0))[:2]
         self.heard_at = self._loop.time()
         with contextlib.suppress(OSError):
