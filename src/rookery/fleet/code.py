@@ -11,7 +11,7 @@ class Code(msgspec.Struct, frozen=True, kw_only=True):
     id: bytes  # the first 8 bytes of the key
     key: bytes
     kind: Kind
-    owner: int  # account whose device the router becomes
+    owner: int | None  # account whose device the router becomes; None: nobody's yet
     expires_at: float  # wall seconds
     used_by: str = ""  # hashname; who used a code may use it again, should the hub forget it
 

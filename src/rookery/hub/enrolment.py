@@ -29,7 +29,7 @@ class Enrolment:
         now = self._clock.now()
         if not await self._codes.redeem(code.id, entry.hashname, now):
             return False
-        if entry.kind == "router":
+        if entry.kind == "router" and code.owner is not None:
             try:
                 name = mac_text(entry.reporter)
                 await self._devices.claim(entry.reporter, code.owner, name, now=now)

@@ -18,7 +18,7 @@ class IssuedCode(msgspec.Struct, frozen=True):
 
     id: bytes
     kind: Kind
-    owner: int  # an account
+    owner: int | None  # an account
     created_at: float  # wall seconds, as all of them
     expires_at: float
     used_at: float | None

@@ -100,9 +100,9 @@ account = _table(
 )
 
 
-def _account(name: str) -> Column[int]:
+def _account(name: str, *, is_required: bool = True) -> Column[int]:
     owner = ForeignKey("account.id", ondelete="CASCADE")
-    return Column(name, _NUMBER, owner, nullable=False, index=True)
+    return Column(name, _NUMBER, owner, nullable=not is_required, index=True)
 
 
 web_session = _table(
@@ -162,7 +162,7 @@ code = _table(
     Column("id", binary(8), primary_key=True),
     Column("key", binary(32), nullable=False),
     Column("kind", String(8), nullable=False),
-    _account("owner"),
+    _account("owner", is_required=False),
     Column("created_at", Double, nullable=False),
     Column("expires_at", Double, nullable=False, index=True),
     Column("used_at", Double),

@@ -129,7 +129,7 @@ def _create_reporters() -> None:
         sa.Column("id", _binary(8), nullable=False),
         sa.Column("key", _binary(32), nullable=False),
         sa.Column("kind", sa.String(8), nullable=False),
-        sa.Column("owner", _NUMBER, nullable=False),
+        sa.Column("owner", _NUMBER, nullable=True),
         sa.Column("created_at", sa.Double(), nullable=False),
         sa.Column("expires_at", sa.Double(), nullable=False),
         sa.Column("used_at", sa.Double(), nullable=True),
