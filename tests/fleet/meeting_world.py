@@ -57,6 +57,7 @@ ROUTER, INTRUDER = "r" * 52, "i" * 52
 LATENCY_S = 0.05
 REPORT_S = 20.0
 LIMITS = RendezvousLimits()
+EVENTS_MAX = 1000
 
 
 class Timeline:
@@ -322,6 +323,7 @@ class World:
                 self.strike(waiting.pop()[1])
             if not self.time.step():
                 return
+            assert number < EVENTS_MAX, "it never ends"
             if not self.is_attended:
                 self.attended_after = number + 2
 

@@ -109,7 +109,7 @@ def test_a_second_fault_after_the_first_at_every_moment(first: Fault) -> None:
         settled([(moment, first), (moment + later, second)])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 80), st.sampled_from(FAULTS)), max_size=12),
     st.integers(0, 4),

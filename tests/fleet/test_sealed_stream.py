@@ -170,21 +170,22 @@ def test_a_dialler_reads_and_writes_the_vectors() -> None:
 # However the stream is cut
 
 
-def test_split_at_every_byte_it_reads_the_same() -> None:
-    data = joined(recorded("dialler"))
-    for cut in range(len(data) + 1):
+def test_split_anywhere_it_reads_the_same() -> None:
+    key, *sealed = (serialize(*tlv) for tlv in recorded("dialler"))
+    data = key + b"".join(sealed)
+    for cut in (*range(0, len(key), 16), *range(len(key) - 6, len(data) + 1)):
         acceptor = accepting(chance=drawn("acceptor"))
         assert acceptor.feed(data[:cut]) + acceptor.feed(data[cut:]) == inner("dialler")
 
 
-def test_byte_by_byte_and_glued_it_reads_the_same() -> None:
+def test_split_at_every_byte_it_reads_the_same() -> None:
     data = joined(recorded("acceptor"))
     dialler = dialled(now_ms=VECTORS["at"], chance=drawn("dialler"))
     found = [tlv for byte in data for tlv in dialler.feed(bytes([byte]))]
     assert found == inner("acceptor")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.lists(st.binary(max_size=300), max_size=8), st.data())
 def test_any_messages_in_any_cuts_arrive_in_order(values: list[bytes], data: st.DataObject) -> None:
     dialler, acceptor = connected()
@@ -249,6 +250,17 @@ def test_plain_words_after_the_handshake_end_it() -> None:
         dialler, acceptor = connected()
         refused(acceptor, serialize(*tlv))
         refused(dialler, serialize(*tlv))
+
+
+def test_the_right_words_under_another_tag_end_it() -> None:
+    key = recorded("dialler")[0].value
+    for tag in (tags.ERROR, tags.SEALED, tags.CALL):
+        refused(accepting(), serialize(tag, key))
+    for tag in (tags.ERROR, tags.KEY, tags.RPC):
+        dialler, acceptor = connected()
+        dialler.send(HELLO)
+        ((_, value),) = outer(dialler.take())
+        refused(acceptor, serialize(tag, value))
 
 
 def test_a_length_beyond_the_bound_is_refused_by_its_header() -> None:

@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.errors import DecodeError
@@ -60,7 +60,6 @@ def test_arbitrary_bytes_decode_or_raise_decode_error(tag: int, value: bytes) ->
 Plain = st.none() | st.booleans() | st.integers(-5, 2**64 - 1) | st.text(max_size=60)
 
 
-@settings(max_examples=300)
 @given(st.sampled_from(EXAMPLES), st.data())
 def test_a_field_of_another_kind_decodes_or_raises_decode_error(
     example: tuple[int, messages.Message], data: st.DataObject

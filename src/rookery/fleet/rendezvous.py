@@ -192,7 +192,7 @@ class Rendezvous:
         if attempt is None or attempt.seat != seat or self.state is not State.DIRECTED:
             return []
         server = attempt.server
-        self.state, self._attempt = State.ENDED, None
+        self.state = State.ENDED
         text = texts.done(server.hashname, self._limits.seat_s)
         return [
             CloseServer(seat),
