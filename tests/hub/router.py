@@ -72,6 +72,7 @@ class Speaker(asyncio.DatagramProtocol):
     async def open(self) -> None:
         to = path(self.link, "udp").address
         self._transport, _ = await self._loop.create_datagram_endpoint(lambda: self, remote_addr=to)
+        self._due()  # what was kept
 
     def close(self) -> None:
         if self._timer is not None:

@@ -5,6 +5,7 @@ The first line of output is the hub's JSON link, with which agents, servers and 
 
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -148,21 +149,21 @@ def hub(
     web: Web = WEB,
     output: Output = OUTPUT,
 ) -> int:
+    if find_spec("sqlalchemy") is None:
+        raise UsageError("a hub needs more than a device does: pip install rookery[hub]")
     http = None if listening.http == "none" else parse_address(listening.http)
     settings = _hub_settings(listening, stores, rules)
     web_settings = _web_settings(web)
 
     async def work() -> int:
-        try:
-            from rookery.hub.hub import Hub
-            from rookery.web.serve import serve
-        except ImportError as error:
-            raise UsageError(f"{error}; a hub needs: pip install rookery[hub]") from error
+        from rookery.hub.hub import Hub
 
         async with AsyncExitStack() as stack:
             with advice(BIND_ADVICE):
                 running = await stack.enter_async_context(await Hub.start(settings))
                 if http is not None:
+                    from rookery.web.serve import serve
+
                     url = await stack.enter_async_context(serve(running, *http, web_settings))
                     running.advertise_http(web.public_url or url)
             print_link(running.link, is_versioned=output.json)

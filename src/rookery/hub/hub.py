@@ -71,6 +71,7 @@ class Hub:
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
         self._paths: list[Path] = []
+        self._is_closed = False
         identity = self._identity = hub_identity(settings.data)
         clock = self._clock = HubClock(settings.silent_after_s)
         desk_settings = DeskSettings(
@@ -142,7 +143,10 @@ class Hub:
         return hub
 
     async def close(self) -> None:
-        """Stop listening, settle what is on its way, then write down all there is."""
+        """Stop listening, settle what is on its way, then write down all there is; once."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         self._socket.stop()
         await self._door.close()
         await self._matchmaker.close()

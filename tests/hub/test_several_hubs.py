@@ -1,0 +1,132 @@
+"""Two hubs on one database and one Redis behave as one; and a Redis that goes away comes back."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rookery.hub.errors import StoreAwayError
+from rookery.hub.hub import Hub
+from rookery.hub.settings import HubSettings
+from rookery.runtime import keystore
+from rookery.wire import fleet_messages as messages
+from rookery.wire.telemetry import DeviceReport
+from tests.hub.conftest import Start, new_code
+from tests.hub.identities import identity, mac
+from tests.hub.router import DEADLINE_S, Router, path, until
+from tests.hub.server import Server
+from tests.store.servers import RedisServer
+
+pytestmark = pytest.mark.xdist_group("databases")
+
+MAC = mac(1)
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    with RedisServer(tmp_path_factory.mktemp("redis")) as server:
+        yield server
+
+
+@pytest.fixture
+async def hubs(
+    tmp_path: Path, settings: HubSettings, start: Start, redis: RedisServer
+) -> tuple[Hub, Hub]:
+    """With the same keys and stores, and a spool each."""
+    redis.clear()
+    first = msgspec.structs.replace(settings, hot=redis.url, database=settings.database_url)
+    second = msgspec.structs.replace(first, data=tmp_path / "second")
+    keystore.save(second.data, identity("hub"))
+    return await start(first), await start(second)
+
+
+async def test_a_router_that_one_hub_enrolled_is_known_to_the_other(hubs: tuple[Hub, Hub]) -> None:
+    here, there = hubs
+    async with Router(here.link, identity("alice"), MAC) as router:
+        await router.report()
+        state = router.core.state
+    async with Router(there.link, identity("alice"), MAC, state=state) as router:
+        await router.report()
+        assert router.core.counters.hellos == 0
+    entries = [await hub.entry(MAC) for hub in hubs]
+    assert entries[0] == entries[1]
+
+
+async def test_reports_to_both_hubs_at_once_are_all_taken(hubs: tuple[Hub, Hub]) -> None:
+    """A datagram may come twice, by two hubs; the entry is never older than what it knew."""
+    here, there = hubs
+    async with Router(here.link, identity("alice"), MAC) as router:
+        await router.report()
+        to = path(there.link, "udp")
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.create_datagram_endpoint(
+            asyncio.DatagramProtocol, remote_addr=to.address
+        )
+        for _ in range(50):
+            before = len(router.sent)
+            router.send(DeviceReport(t=1))
+            for datagram in router.sent[before:]:
+                transport.sendto(datagram)
+        await router.delivered()
+        transport.close()
+    entry = await here.entry(MAC)
+    assert entry is not None
+    assert entry.sequence == 51
+    assert entry.window & ((1 << 51) - 1) == (1 << 51) - 1
+
+
+async def test_one_hub_has_the_client_and_the_other_the_router(hubs: tuple[Hub, Hub]) -> None:
+    """F7, F9, F10"""
+    here, there = hubs
+    server = Server(here.link, identity("idle"), await new_code(here, "server"))
+    async with server, Router(there.link, identity("alice"), MAC) as router:
+        await server.report()
+        await router.report()
+        wish = await here.wish(MAC, "anna")
+        await router.report()
+        direct = await router.ask(await router.called())
+        assert isinstance(direct, messages.Direct)
+        await router.arrive(direct)
+        async with asyncio.timeout(DEADLINE_S):
+            steps = [step async for step in here.steps(wish)]
+    assert [step.name for step in steps] == [
+        "wished", "called", "router_here", "reserving", "directed", "arrived", "done"
+    ]  # fmt: skip
+    assert len(server.reserved) == 1
+
+
+async def test_what_one_hub_cancels_the_other_ends(hubs: tuple[Hub, Hub]) -> None:
+    here, there = hubs
+    server = Server(here.link, identity("idle"), await new_code(here, "server"), "silent")
+    async with server, Router(there.link, identity("alice"), MAC) as router:
+        await server.report()
+        await router.report()
+        wish = await here.wish(MAC, "anna")
+        await router.report()
+        asking = asyncio.get_running_loop().create_task(router.ask(await router.called()))
+        await until(lambda: bool(server.reserved))
+        await here.cancel(wish)
+        fault = await asking
+        assert isinstance(fault, messages.Fault)
+        await until(lambda: server.released == set(server.reserved))
+
+
+async def test_while_redis_is_away_nothing_is_acknowledged_and_then_everything_is(
+    hubs: tuple[Hub, Hub], redis: RedisServer
+) -> None:
+    here, _ = hubs
+    async with Router(here.link, identity("alice"), MAC) as router:
+        await router.report()
+        redis.kill()
+        router.send(DeviceReport(t=1))
+        await until(lambda: 'reason="store_away"' in here.metrics_text().decode())
+        with pytest.raises(StoreAwayError):
+            await here.wish(MAC, "anna")
+        assert not await here.is_ready()
+        assert router.core.counters.acknowledged == 1
+        redis.start()
+        await router.delivered()
+        assert await here.is_ready()
+        assert await here.entry(MAC) is not None
