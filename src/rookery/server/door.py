@@ -24,7 +24,7 @@ from rookery.identity.identity import Identity
 from rookery.runtime.sealed_line import LineLimits, SealedLine
 from rookery.server.guests import Guests
 from rookery.server.listener import CLOSE_S, Listener
-from rookery.server.sessions import Chair, Sessions
+from rookery.server.sessions import Chair, Sessions, Tell
 from rookery.server.settings import DoorLimits
 from rookery.wire.fleet_messages import (
     Arrive,
@@ -134,6 +134,12 @@ class Door:
         def tell(message: Message) -> None:
             line.send(encode(message))
 
+        try:
+            await self._obey(line, first, tell)
+        finally:
+            self._sessions.hub_gone(tell)
+
+    async def _obey(self, line: SealedLine, first: Reserve | Release, tell: Tell) -> None:
         order: Message = first
         while True:
             match order:

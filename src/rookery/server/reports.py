@@ -16,32 +16,30 @@ from typing import Self
 
 import msgspec
 
+from rookery.fleet.entry import server_id
 from rookery.fleet.reporter import Reporter
 from rookery.fleet.reporter_events import Enrolled, Refused, ReporterEvent
+from rookery.fleet.reporter_limits import ReporterLimits
 from rookery.fleet.rpc_relay import Audit
 from rookery.identity.identity import Identity
 from rookery.runtime.hub_address import HubAddress
 from rookery.runtime.state_file import StateFile
 from rookery.runtime.uplink import Uplink
-from rookery.wire import base32
 from rookery.wire.telemetry import CallReport, LoadReport
 
 AUDITS_MAX = 10_000  # that wait; the oldest are dropped and counted
-AHEAD_MAX = 16  # reports that the hub does not have, before more audits join them
+AHEAD_MAX = 32  # reports that the hub does not have, before more audits join them
 
+# A server has more to tell than a router, and there are few of them.
+_LIMITS = ReporterLimits(kept_max=2 * AUDITS_MAX, in_flight_max=16, pace_s=0.002)
 _JITTER = 0.05  # of the interval
-_AUDIT_S = 0.05  # between looks whether the hub has taken some
+_AUDIT_S = 0.05  # between looks at whether the hub has taken some
+_LAST_LOOKS = 10  # at whether the hub has the last of them
 _METHOD_SIZE_MAX, _WHO_SIZE_MAX = 64, 256
-_REPORTER_SIZE = 6
 
 Sample = Callable[[], LoadReport]
 
 _log = logging.getLogger(__name__)
-
-
-def reporter_id(hashname: str) -> bytes:
-    """What a server reports as."""
-    return base32.decode(hashname)[:_REPORTER_SIZE]
 
 
 class Reports:
@@ -72,12 +70,13 @@ class Reports:
         reporter = Reporter(
             identity,
             hub.keys,
-            reporter_id(identity.hashname),
+            server_id(identity.hashname),
             "server",
             file.load(),
             time.time_ns() // 1_000_000,
             os.urandom,
-            code=code,
+            _LIMITS,
+            code,
         )
         reports = cls(reporter, sample, interval_s)
         reports._uplink = await Uplink.open(reporter, hub, reports._heard, file)
@@ -91,7 +90,7 @@ class Reports:
     @property
     def is_enrolled(self) -> bool:
         """Whether the hub knows this server."""
-        return self._reporter.state.is_enrolled
+        return self._reporter.is_enrolled
 
     @property
     def waiting(self) -> int:
@@ -127,6 +126,10 @@ class Reports:
         while self._audits:
             self._uplink.report(self._audits.popleft())
         self._uplink.report(msgspec.structs.replace(self._sample(), seats_max=0))
+        for _ in range(_LAST_LOOKS):
+            if not self.is_enrolled or not self._reporter.state.kept:
+                break
+            await asyncio.sleep(_AUDIT_S)
         await self._uplink.close()
 
     def _heard(self, event: ReporterEvent) -> None:

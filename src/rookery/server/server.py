@@ -45,6 +45,7 @@ class Server:
         self._web: WebDoor | None = None
         self._reports: Reports | None = None
         self._hub = hub
+        self.port = 0
         self.tcp = ""  # where others find us
         self.http: str | None = None
         self.ws = ""
@@ -111,6 +112,7 @@ class Server:
     async def _listen(self) -> None:
         settings = self._settings
         ip, port = await self._door.listen(*parse_address(settings.tcp))
+        self.port = port
         self.tcp = _advertised(settings.advertise, ip, port)
         if settings.http is None:
             return

@@ -131,6 +131,12 @@ class Sessions:
         if (freed := self.seats.release(seat)) is not None:
             self._freed(freed, FaultCode.NO_SEAT, is_told=False)
 
+    def hub_gone(self, hub: Tell) -> None:
+        """What was only promised to it, nobody else knows of."""
+        for seat in [seat for seat, table in self._tables.items() if table.hub is hub]:
+            if (freed := self.seats.withdraw(seat)) is not None:
+                self._freed(freed, FaultCode.NO_SEAT, is_told=False)
+
     def arrive(self, arrive: Arrive, router: str, peer: Peer) -> Chair:
         """Seat a router; AuthenticationError when that is not its place."""
         sitting = self.seats.arrive(arrive, router, self._loop.time())

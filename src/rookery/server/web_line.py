@@ -11,7 +11,7 @@ stop the reading, bytes that the peer does not take end the connection.
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, cast
 
 import h11
 from wsproto import ConnectionType, WSConnection
@@ -126,8 +126,7 @@ class WebLine(asyncio.Protocol):
     # What the event loop calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is not one
         self.address = transport.get_extra_info("peername", ("", 0))[:2]
         self.heard_at = self._loop.time()
         self._owner.connected(self)

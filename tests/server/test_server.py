@@ -1,0 +1,284 @@
+"""The whole server: doors, reports to a hub over UDP, pages, and the program (F5, F9 to F11)."""
+
+import asyncio
+import contextlib
+import json
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from rookery.errors import UsageError
+from rookery.fleet.entry import server_id
+from rookery.fleet.rpc_parts import RpcJoiner, split
+from rookery.fleet.rpc_relay import Audit
+from rookery.identity.identity import Identity
+from rookery.runtime import keystore
+from rookery.runtime.sealed_line import SealedLine
+from rookery.server.reports import AUDITS_MAX, Reports
+from rookery.server.server import Server
+from rookery.server.settings import ServerSettings
+from rookery.wire.fleet_messages import Fault, FaultCode, Message, Reserved, Welcome, decode, encode
+from rookery.wire.telemetry import LoadReport
+from tests.fleet.identities import ACCEPTOR
+from tests.server.browser import Browser
+from tests.server.hub_desk import HubDesk
+from tests.server.test_web_socket import asked
+from tests.server.world import CLIENT, HUB, PATIENCE_S, ROUTER, plan, until
+
+
+@asynccontextmanager
+async def hub_desk() -> AsyncIterator[HubDesk]:
+    hub = await HubDesk.open()
+    try:
+        yield hub
+    finally:
+        await hub.close()
+
+
+@asynccontextmanager
+async def running(settings: ServerSettings, hub: HubDesk) -> AsyncIterator[Server]:
+    server = await Server.start(settings, ACCEPTOR, hub.address)
+    try:
+        yield server
+    finally:
+        await server.close()
+
+
+def place(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    return host.rpartition("/")[2], int(port)
+
+
+async def dialled(who: Identity, tcp: str, *messages: Message) -> SealedLine:
+    line = await SealedLine.dial(
+        who, ACCEPTOR.hashname, ACCEPTOR.keys[0x2A], *place(tcp), timeout_s=PATIENCE_S
+    )
+    line.send(*map(encode, messages))
+    return line
+
+
+async def heard(line: SealedLine) -> Message | None:
+    async with asyncio.timeout(PATIENCE_S):
+        tlv = await line.receive()
+    return None if tlv is None else decode(tlv)
+
+
+async def test_f5_a_server_with_a_code_enrols_and_reports_its_load(tmp_path: Path) -> None:
+    async with hub_desk() as hub:
+        settings = ServerSettings(
+            folder=tmp_path, code=hub.code(), seats_max=7, report_s=0.05, http="127.0.0.1:0"
+        )
+        async with running(settings, hub) as server:
+            await until(lambda: len(hub.loads) > 2)
+            load = hub.loads[-1]
+            assert (load.seats_max, load.seats_used, load.tcp) == (7, 0, server.tcp)
+            assert load.key2a == ACCEPTOR.keys[0x2A]
+            assert load.ws == server.ws
+            assert 0.0 < load.mem < 1.0
+            assert load.t > 1_700_000_000_000
+            assert hub.entries[server_id(ACCEPTOR.hashname)].kind == "server"
+            planned = plan()
+            at_hub = await dialled(HUB, server.tcp, planned.reserve)
+            assert await heard(at_hub) == Reserved("seat-1")
+            router = await dialled(ROUTER, server.tcp, planned.arrive)
+            await until(lambda: hub.loads[-1].seats_used == 1)
+            router.abort()
+            at_hub.abort()
+        await until(lambda: hub.loads[-1].seats_max == 0)  # its last word
+
+
+async def test_f11_every_call_is_reported_to_the_hub_without_its_parameters(tmp_path: Path) -> None:
+    async with hub_desk() as hub:
+        settings = ServerSettings(folder=tmp_path, code=hub.code())
+        async with running(settings, hub) as server:
+            planned = plan()
+            at_hub = await dialled(HUB, server.tcp, planned.reserve)
+            await heard(at_hub)
+            router = await dialled(ROUTER, server.tcp, planned.arrive)
+            assert isinstance(await heard(router), Welcome)
+            client = await dialled(CLIENT, server.tcp, planned.attend)
+            assert isinstance(await heard(client), Welcome)
+            for number in range(40):
+                call = {"jsonrpc": "2.0", "method": f"m{number}", "params": ["x"], "id": number}
+                client.send(*split(json.dumps(call).encode()))
+                passed = json.loads(await joined(router))
+                answer = {"jsonrpc": "2.0", "result": 1, "id": passed["id"]}
+                router.send(*split(json.dumps(answer).encode()))
+                await joined(client)
+            await until(lambda: len(hub.calls) == 40)
+            for line in (at_hub, router, client):
+                line.abort()
+    assert [call.method for call in hub.calls] == [f"m{number}" for number in range(40)]
+    assert {(call.who, call.router, call.code, call.seat) for call in hub.calls} == {
+        ("ann", "02:fc:00:00:00:01", 0, "seat-1")
+    }
+
+
+async def joined(line: SealedLine) -> bytes:
+    joiner = RpcJoiner()
+    async with asyncio.timeout(PATIENCE_S):
+        while (tlv := await line.receive()) is not None:
+            if (message := joiner.add(tlv)) is not None:
+                return message
+    raise AssertionError("closed")
+
+
+async def test_a_server_without_a_code_is_not_ready(tmp_path: Path) -> None:
+    async with hub_desk() as hub:
+        settings = ServerSettings(folder=tmp_path, http="127.0.0.1:0")
+        async with running(settings, hub) as server:
+            assert server.http is not None
+            await until(lambda: server.counters()["reports"][2].get("refused denied", 0) > 0)
+            answer = await asked(place(server.http), b"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert b" 503 " in answer
+            assert b"the hub does not know it yet" in answer
+            answer = await asked(place(server.http), b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert b" 200 " in answer
+        assert hub.entries == {}
+
+
+async def test_its_pages_tell_how_it_is(tmp_path: Path) -> None:
+    async with hub_desk() as hub:
+        settings = ServerSettings(folder=tmp_path, http="127.0.0.1:0", code=hub.code(), seats_max=9)
+        async with running(settings, hub) as server:
+            assert server.http is not None
+            await until(lambda: not server.problems)
+            answer = await asked(place(server.http), b"GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert b" 200 " in answer
+            answer = await asked(place(server.http), b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert b"rookery_server_seats_max 9.0" in answer
+            assert b"rookery_server_ready 1.0" in answer
+            assert b'rookery_server_reports_total{what="loads"} 1.0' in answer
+            answer = await asked(place(server.http), b"GET /else HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert b" 404 " in answer
+
+
+async def test_f5_a_server_that_starts_again_needs_no_code(tmp_path: Path) -> None:
+    async with hub_desk() as hub:
+        async with running(ServerSettings(folder=tmp_path, code=hub.code()), hub):
+            await until(lambda: len(hub.loads) == 1)
+        async with running(ServerSettings(folder=tmp_path), hub):
+            await until(lambda: hub.loads[-1].seats_max > 0 and len(hub.loads) > 2)
+
+
+async def test_f5_calls_that_the_hub_did_not_hear_of_are_told_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    async with hub_desk() as hub:
+        async with running(ServerSettings(folder=tmp_path, code=hub.code()), hub) as server:
+            await until(lambda: len(hub.loads) == 1)
+            hub.is_silent = True
+            planned = plan()
+            at_hub = await dialled(HUB, server.tcp, planned.reserve)
+            await heard(at_hub)
+            router = await dialled(ROUTER, server.tcp, planned.arrive)
+            await heard(router)
+            client = await dialled(CLIENT, server.tcp, planned.attend)
+            await heard(client)
+            client.send(*split(b'{"jsonrpc":"2.0","method":"reboot"}'))
+            await joined(router)
+            for line in (at_hub, router, client):
+                line.abort()
+        assert hub.calls == []
+        hub.is_silent = False
+        async with running(ServerSettings(folder=tmp_path), hub):
+            await until(lambda: [call.method for call in hub.calls] == ["reboot"])
+
+
+async def test_audits_that_wait_have_a_bound(tmp_path: Path) -> None:
+    async with hub_desk() as hub:
+        hub.is_silent = True
+        reports = await Reports.open(ACCEPTOR, hub.address, tmp_path, None, load, 20.0)
+        for number in range(AUDITS_MAX + 3):
+            reports.audit("seat-1", Audit("ann" * 200, "mac", "m" * 200, number, 0))
+        assert reports.waiting == AUDITS_MAX
+        assert reports.tally["dropped"] == 3
+        await reports.close()
+
+
+def load() -> LoadReport:
+    return LoadReport(t=1, seats_max=1, seats_used=0, tcp="", key2a=b"")
+
+
+@pytest.mark.parametrize(
+    ("advertise", "tcp"),
+    [
+        ("", "127.0.0.1:{port}"),
+        ("192.0.2.7", "192.0.2.7:{port}"),
+        ("192.0.2.7:4433", "192.0.2.7:4433"),
+        ("2001:db8::7", "[2001:db8::7]:{port}"),
+        ("[2001:db8::7]", "[2001:db8::7]:{port}"),
+        ("[2001:db8::7]:4433", "[2001:db8::7]:4433"),
+    ],
+)
+async def test_others_are_told_the_address_that_leads_here(
+    advertise: str, tcp: str, tmp_path: Path
+) -> None:
+    async with hub_desk() as hub:
+        settings = ServerSettings(folder=tmp_path, advertise=advertise, http="127.0.0.1:0")
+        async with running(settings, hub) as server:
+            assert server.tcp == tcp.format(port=server.port)
+            host = tcp.rpartition(":")[0]
+            assert server.ws.startswith(f"ws://{host}:")
+
+
+async def test_keys_of_both_sets_are_needed(tmp_path: Path) -> None:
+    async with hub_desk() as hub:
+        half = Identity({0x40: ACCEPTOR.pairs[0x40]})
+        with pytest.raises(UsageError, match="40 and 2a"):
+            await Server.start(ServerSettings(folder=tmp_path), half, hub.address)
+
+
+async def test_a_port_that_is_taken_leaves_nothing_behind(tmp_path: Path) -> None:
+    async with hub_desk() as hub, running(ServerSettings(folder=tmp_path), hub) as server:
+        settings = ServerSettings(folder=tmp_path / "b", http=server.tcp)
+        with pytest.raises(UsageError, match="already in use"):
+            await Server.start(settings, ACCEPTOR, hub.address)
+
+
+async def test_the_program_says_where_it_is_and_leaves_in_good_order(tmp_path: Path) -> None:
+    """SIGTERM: peers are told, and it is over within five seconds."""
+    folder = tmp_path / "server"
+    keystore.save(folder, ACCEPTOR)
+    async with hub_desk() as hub:
+        (tmp_path / "hub.link").write_text(json.dumps(hub.link.json()))
+        (tmp_path / "code").write_text(f"{hub.code()}\n")
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", "from rookery.cli.main import run; run()",
+            "server", "--hub", str(tmp_path / "hub.link"), "--id", str(folder),
+            "--code-file", str(tmp_path / "code"), "--http", "127.0.0.1:0", "--seats", "3",
+            stdout=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        try:
+            assert process.stdout is not None
+            line = json.loads(await asyncio.wait_for(process.stdout.readline(), 60))
+            assert line["hashname"] == ACCEPTOR.hashname
+            assert line["ws"].endswith("/rpc")
+            await until(lambda: len(hub.loads) == 1)
+            planned = plan()
+            at_hub = await dialled(HUB, line["tcp"], planned.reserve)
+            assert await heard(at_hub) == Reserved("seat-1")
+            router = await dialled(ROUTER, line["tcp"], planned.arrive)
+            assert isinstance(await heard(router), Welcome)
+            browser = await Browser.open(place(line["http"]), origin="")
+            assert await browser.accepted() == 101
+            browser.send({"seat": "seat-1", "ticket": planned.client_ticket})
+            assert (await browser.received())["seat"] == "seat-1"
+            process.send_signal(signal.SIGTERM)
+            assert await browser.closed() == 4000 + FaultCode.CLOSING
+            browser.close()
+            fault = await heard(router)
+            assert isinstance(fault, Fault)
+            assert fault.code == FaultCode.CLOSING
+            assert await asyncio.wait_for(process.wait(), 5) == 0
+            await until(lambda: hub.loads[-1].seats_max == 0)
+            for end in (at_hub, router):
+                end.abort()
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
