@@ -19,23 +19,17 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from bench.figure import Effort, Figure, middle
+from bench.hub_routers import Reporters, Sockets, entries
 from bench.process import answer, child, ordered
-from rookery.fleet import secrets
-from rookery.fleet.entry import Entry
 from rookery.hub.hub import Hub
 from rookery.hub.settings import HubSettings
 from rookery.runtime.loop import run
 from rookery.store.settings import Settings
-from rookery.wire import base32, fleet_tags, telemetry
-from rookery.wire.fleet_datagrams import report_proved, serialize_report
 from rookery.wire.path import NetPath
-from rookery.wire.telemetry import DeviceReport, InterfaceCounters
 
 TITLE = "Hub"
 
 ROUTERS = 4000
-SOCKETS = 400
-BOOT = 1
 IN_FLIGHT_MAX = 4096
 RATE_MAX = 200_000  # reports prepared for a second
 
@@ -54,11 +48,23 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
+class Opened:
+    """A hub that listens."""
+
+    port: int
+    master: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Taken:
     """What the receiving process has done since it was asked last."""
 
     reports: int
     worked_s: float
+
+    @property
+    def rate(self) -> float:
+        return self.reports / max(self.worked_s, 1e-9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,24 +77,26 @@ class Sent:
 
 
 def measure(effort: Effort) -> list[Figure]:
-    rates, limits, walls, bytes_each = [], [], [], 0
+    rates, limits, walls = [], [], []
     with ExitStack() as stack:
         hub = stack.enter_context(child(serve, None))
-        port, master = answer(hub, tuple)
+        opened = answer(hub, Opened)
         bare = stack.enter_context(child(drain, None))
-        sender = stack.enter_context(child(send, Job(port, master, effort.seconds, True)))
-        bare_job = Job(answer(bare, int), master, effort.seconds, False)
+        port = answer(bare, int)
+        job = Job(opened.port, opened.master, effort.seconds, True)
+        sender = stack.enter_context(child(send, job))
+        bare_job = Job(port, opened.master, effort.seconds, False)
         bare_sender = stack.enter_context(child(send, bare_job))
-        bytes_each = len(_datagrams(master, 1, 1)[0])
         for _ in range(effort.runs):
             sent, taken = _turn(sender, hub)
-            rates.append(taken.reports / taken.worked_s)
+            rates.append(taken.rate)
             walls.append(sent.answers / sent.seconds)
             _, drained = _turn(bare_sender, bare)
-            limits.append(drained.reports / drained.worked_s)
+            limits.append(drained.rate)
+    size = len(Reporters(1, opened.master).datagram(0, 1))
     return [
         Figure(
-            what=f"reports of {bytes_each} B from {ROUTERS} routers, proved, kept, durable",
+            what=f"reports of {size} B from {ROUTERS} routers, proved, kept, durable",
             value=middle(rates),
             unit="reports/s per core",
             limit=middle(limits),
@@ -107,7 +115,10 @@ def _turn(sender: Connection, receiver: Connection) -> tuple[Sent, Taken]:
     return sent, answer(receiver, Taken)
 
 
-# The hub
+def udp_port(hub: Hub) -> int:
+    return next(
+        path.port for path in hub.link.paths if isinstance(path, NetPath) and path.is_datagram
+    )
 
 
 def serve(pipe: Connection, _: None) -> None:
@@ -117,12 +128,10 @@ def serve(pipe: Connection, _: None) -> None:
 
 
 async def _serve(pipe: Connection, folder: Path) -> None:
-    settings = HubSettings(data=folder)
-    async with await Hub.start(settings) as hub:
+    async with await Hub.start(HubSettings(data=folder)) as hub:
+        await hub.hot.put(entries(range(ROUTERS)))
         master = await Settings(hub.database).master_secret(os.urandom)
-        await hub.hot.put(_entries())
-        (udp,) = (p for p in hub.link.paths if isinstance(p, NetPath) and p.kind == "udp4")
-        pipe.send((udp.port, master))
+        pipe.send(Opened(udp_port(hub), master))
         reports, worked_s = 0, time.process_time()
         while await ordered(pipe):
             before, reports = reports, hub.report_counters.reports
@@ -130,34 +139,8 @@ async def _serve(pipe: Connection, folder: Path) -> None:
             pipe.send(Taken(reports - before, worked_s - began_s))
 
 
-def _router(number: int) -> tuple[bytes, bytes]:
-    """Its MAC and the bytes of its hashname."""
-    return b"\x02\xfc" + number.to_bytes(4, "big"), number.to_bytes(32, "big")
-
-
-def _generation(reporter: bytes) -> int:
-    return secrets.generation(reporter, time.time(), 86_400)
-
-
-def _entries() -> list[Entry]:
-    now, entries = time.time(), []
-    for number in range(ROUTERS):
-        reporter, raw = _router(number)
-        name, generation = base32.encode(raw), _generation(reporter)
-        entries.append(
-            Entry(
-                reporter, "router", name, os.urandom(64), os.urandom(32), generation,
-                BOOT, 0, 0, now, now,
-            )
-        )  # fmt: skip
-    return entries
-
-
-# The limit
-
-
 def drain(pipe: Connection, _: None) -> None:
-    """A process that receives and does nothing else."""
+    """A process that receives and does nothing else: the limit."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8 << 20)
         sock.bind(("127.0.0.1", 0))
@@ -188,110 +171,52 @@ def _drained(sock: socket.socket) -> int:
         return count
 
 
-# The sender
-
-
 def send(pipe: Connection, job: Job) -> None:
     """The sending process: has a turn's datagrams ready before it begins."""
-    sender = _Sender(job)
-    sequence = 1
+    sender, reporters = _Sender(job), Reporters(ROUTERS, job.master)
+    rounds, sequence = max(1, int(job.seconds * RATE_MAX / ROUTERS)), 1
     while True:
         try:
             pipe.recv()
         except EOFError:
             return
-        rounds = max(1, int(job.seconds * RATE_MAX / ROUTERS))
-        datagrams = _datagrams(job.master, sequence, rounds)
-        sequence += rounds
+        datagrams = []
+        for _ in range(rounds):
+            datagrams += reporters.round(sequence)
+            sequence += 1
         pipe.send(sender.turn(datagrams))
 
 
-def _datagrams(master: bytes, sequence: int, rounds: int) -> list[bytes]:
-    """So many rounds of reports of all routers, beginning with a sequence."""
-    routers = []
-    for number in range(ROUTERS if rounds > 1 else 1):
-        reporter, raw = _router(number)
-        generation = _generation(reporter)
-        routers.append((reporter, generation, secrets.derive(master, reporter, raw, generation)))
-    content = telemetry.encode(
-        DeviceReport(
-            t=int(time.time() * 1000),
-            b=BOOT,
-            n=sequence,
-            up=86_400.0,
-            load=0.5,
-            mem=0.4,
-            disk=0.3,
-            temp=51.0,
-            ifs={f"eth{n}": InterfaceCounters(10**9, 10**8, 10**6, 10**6) for n in range(3)},
-            agent="0.1.0",
-        )
-    )
-    datagrams = []
-    for number in range(sequence, sequence + rounds):
-        for reporter, generation, secret in routers:
-            proved = report_proved(
-                fleet_tags.TELEMETRY, reporter, generation, BOOT, number, content
-            )
-            datagrams.append(serialize_report(proved, secrets.prove(secret, proved)))
-    return datagrams
-
-
 class _Sender:
-    """Many sockets, so that no two datagrams in a row come from the same address."""
+    """Keeps so many reports in flight."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(SOCKETS)]
-        self._answered = select.epoll()
-        self._by_descriptor = {sock.fileno(): sock for sock in self._sockets}
-        for sock in self._sockets:
-            sock.connect(("127.0.0.1", job.port))
-            sock.setblocking(False)
-            if job.is_answered:
-                self._answered.register(sock, select.EPOLLIN)
+        self._sockets = Sockets(job.port)
+        self._answers = self._in_flight = 0
+        self._heard_at = 0.0
 
     def turn(self, datagrams: Sequence[bytes]) -> Sent:
-        sockets, answers, sent = self._sockets, 0, 0
-        in_flight, heard_at = 0, time.perf_counter()
-        began = heard_at
+        self._answers = self._in_flight = sent = 0
+        began = self._heard_at = time.perf_counter()
         while sent < len(datagrams) and time.perf_counter() - began < self._job.seconds:
-            for index in range(sent, min(sent + _BURST, len(datagrams))):
-                sockets[index % SOCKETS].send(datagrams[index])
-            sent = min(sent + _BURST, len(datagrams))
-            if not self._job.is_answered:
-                continue
-            in_flight += _BURST
-            while True:
-                count = self._take()
-                answers += count
-                in_flight = max(0, in_flight - count)
-                now = time.perf_counter()
-                if count:
-                    heard_at = now
-                elif now - heard_at > _LOST_S:
-                    in_flight, heard_at = 0, now
-                if in_flight < IN_FLIGHT_MAX:
-                    break
-        rest, ended = self._rest()
-        return Sent(sent, answers + rest, ended - began)
+            portion = datagrams[sent : sent + _BURST]
+            self._sockets.send(portion)
+            sent += len(portion)
+            if self._job.is_answered:
+                self._in_flight += len(portion)
+                self._hear()
+                while self._in_flight >= IN_FLIGHT_MAX:
+                    self._hear()
+        while self._job.is_answered and self._in_flight:
+            self._hear()
+        return Sent(sent, self._answers, self._heard_at - began)
 
-    def _take(self) -> int:
-        count = 0
-        for descriptor, _ in self._answered.poll(0, 256):
-            sock = self._by_descriptor[descriptor]
-            try:
-                while True:
-                    sock.recv(256)
-                    count += 1
-            except (BlockingIOError, ConnectionRefusedError):
-                continue
-        return count
-
-    def _rest(self) -> tuple[int, float]:
-        """What is still to be answered, as long as answers come; and when the last one came."""
-        count, heard_at = 0, time.perf_counter()
-        while self._job.is_answered and time.perf_counter() - heard_at < _LOST_S:
-            if taken := self._take():
-                count, heard_at = count + taken, time.perf_counter()
-        return count, heard_at
+    def _hear(self) -> None:
+        count, now = self._sockets.answers(), time.perf_counter()
+        if count:
+            self._answers += count
+            self._in_flight = max(0, self._in_flight - count)
+            self._heard_at = now
+        elif now - self._heard_at > _LOST_S:
+            self._in_flight = 0
