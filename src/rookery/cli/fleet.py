@@ -22,6 +22,18 @@ VERBS = (
         "Have many routers report to a hub with real packets, and count what becomes of it.",
         "rookery fleet simulate --routers 100 --interval 2 --seconds 5",
     ),
+    Verb(
+        "account",
+        "fleet_account:app",
+        "Add, list and remove the hub's accounts; give them roles and passwords.",
+        "",
+    ),
+    Verb(
+        "code",
+        "fleet_code:code",
+        "Print a code with which one new server or router may enrol.",
+        "rookery fleet code --server > server.code",
+    ),
 )
 
 app = App(name="fleet")

@@ -29,7 +29,7 @@ class CodeMade(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def add_code(
-    codes: Codes, kind: Kind, owner: int, *, now: float, seconds: float
+    codes: Codes, kind: Kind, owner: int | None, *, now: float, seconds: float
 ) -> tuple[str, Code]:
     """A new code as people see it, and what is kept of it."""
     code = new_code(secrets.token_bytes)
@@ -62,8 +62,9 @@ async def make_code(site: Site, caller: Caller, kind: Kind, came: Visit) -> Code
 
 def command(kind: Kind, code: str, hub: str) -> str:
     """One line that brings a new router or server here."""
-    verb = "agent" if kind == "router" else "server"
-    return f"ROOKERY_CODE={code} rookery {verb} --hub '{hub}'"
+    if kind == "router":
+        return f"ROOKERY_CODE={code} rookery agent --hub '{hub}'"
+    return f"echo {code} > server.code; rookery server --hub '{hub}' --code-file server.code"
 
 
 def _is_open(code: IssuedCode, now: float) -> bool:
