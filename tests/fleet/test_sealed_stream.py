@@ -27,7 +27,7 @@ NOW_MS = 1_800_000_000_000
 HELLO = Tlv(tags.ASK, b"hello")
 WORLD = Tlv(tags.DIRECT, b"world")
 
-# An attacker with keys of its own: those of the acceptor in 2a, and none in 40.
+# Can open what is for the acceptor, but says that it is somebody else.
 MALLORY = Identity({0x2A: ACCEPTOR.pairs[0x2A]})
 
 
@@ -358,7 +358,7 @@ def test_a_recorded_answer_to_another_connection_ends_it() -> None:
 
 
 def test_somebody_else_in_place_of_the_expected_one_is_refused() -> None:
-    """A thief of the RSA key alone does not have the name; the name is over all keys."""
+    """The name is over all keys, so the same RSA key with others beside it is somebody else."""
     dialler, thief = dialled(), accepting(MALLORY)
     thief.feed(dialler.take())
     with pytest.raises(AuthenticationError, match="in place of"):
