@@ -1,8 +1,14 @@
 """`rookery fleet account` and `rookery fleet code`, on a hub's database (F13, F14)."""
 
 import asyncio
+import io
 from pathlib import Path
+from typing import NamedTuple
 
+import msgspec
+import pytest
+
+from rookery.cli.main import main
 from rookery.fleet.secrets import code_id, code_key
 from rookery.store.accounts import Account, Accounts
 from rookery.store.audit import Audit, AuditRow
@@ -10,9 +16,36 @@ from rookery.store.codes import Codes
 from rookery.store.database import Database
 from rookery.web.passwords import Passwords
 from rookery.web.settings import PasswordCost
-from tests.cli.program import rookery
 
 PASSWORD = "correct horse"
+
+
+class Desk(NamedTuple):
+    """Where `rookery fleet` is called; `said` is what it printed since."""
+
+    folder: Path
+    monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str]
+
+    def call(self, *words: str, stdin: str = "") -> int:
+        self.monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
+        return main(["fleet", *words, "--data", str(self.folder)])
+
+    def said(self) -> str:
+        captured = self.capsys.readouterr()
+        assert "Traceback" not in captured.err
+        return captured.out
+
+    def json(self, *words: str, stdin: str = "") -> dict[str, object]:
+        assert self.call(*words, "--json", stdin=stdin) == 0
+        return msgspec.json.decode(self.said(), type=dict[str, object])
+
+
+@pytest.fixture
+def desk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Desk:
+    return Desk(tmp_path, monkeypatch, capsys)
 
 
 def account(folder: Path, login: str) -> Account | None:
@@ -36,48 +69,47 @@ def is_password(folder: Path, login: str, password: str) -> bool:
     return asyncio.run(check())
 
 
-def test_accounts_come_get_roles_and_passwords_and_go(tmp_path: Path) -> None:
-    store = ("--data", tmp_path, "--json")
-    added = rookery("fleet", "account", "add", "Ann", *store, stdin=f"{PASSWORD}\n".encode())
-    assert (added.code, added.json()["login"], added.json()["role"]) == (0, "ann", "user")
-    assert is_password(tmp_path, "ann", PASSWORD)
-    role = rookery("fleet", "account", "role", "ann", "admin", *store).json()
-    assert role["role"] == "admin"
-    file = tmp_path / "password"
+def test_accounts_come_get_roles_and_passwords_and_go(desk: Desk) -> None:
+    added = desk.json("account", "add", "Ann", stdin=f"{PASSWORD}\n")
+    assert (added["login"], added["role"]) == ("ann", "user")
+    assert is_password(desk.folder, "ann", PASSWORD)
+    assert desk.json("account", "role", "ann", "admin")["role"] == "admin"
+    file = desk.folder / "password"
     file.write_text("another password\n")
-    rookery("fleet", "account", "password", "ann", "--password-file", file, *store).json()
-    assert is_password(tmp_path, "ann", "another password")
-    (listed,) = rookery("fleet", "account", "list", *store).json_lines()
-    assert (listed["login"], listed["role"]) == ("ann", "admin")
-    assert rookery("fleet", "account", "remove", "ann", *store).code == 0
-    assert account(tmp_path, "ann") is None
-    assert [row.what for row in _audit(tmp_path)] == [
-        "account.remove",
-        "account.password",
-        "account.role",
-        "account.add",
-    ]
+    desk.json("account", "password", "ann", "--password-file", str(file))
+    assert is_password(desk.folder, "ann", "another password")
+    desk.monkeypatch.setenv("ROOKERY_PASSWORD", "a third password")
+    desk.json("account", "password", "ann")
+    assert is_password(desk.folder, "ann", "a third password")
+    assert desk.call("account", "list") == 0
+    assert "admin" in desk.said()
+    assert desk.call("account", "remove", "ann") == 0
+    assert account(desk.folder, "ann") is None
+    rows = _audit(desk.folder)
+    whats = ["add", "role", "password", "password", "remove"]
+    assert [row.what for row in rows][::-1] == [f"account.{what}" for what in whats]
+    for password in (PASSWORD, "another password", "a third password"):
+        assert password not in str(rows)
 
 
-def test_a_bad_login_or_password_is_wrong_usage(tmp_path: Path) -> None:
-    store = ("--data", tmp_path)
+def test_a_bad_login_or_password_is_wrong_usage(desk: Desk) -> None:
     for login, password in (("<b>", PASSWORD), ("ann", "short"), ("ann", "")):
-        outcome = rookery("fleet", "account", "add", login, *store, stdin=f"{password}\n".encode())
-        assert outcome.code == 2
-        assert "Traceback" not in outcome.err
-    assert rookery("fleet", "account", "role", "nobody", "admin", *store).code == 2
-    assert account(tmp_path, "ann") is None
+        assert desk.call("account", "add", login, stdin=f"{password}\n") == 2
+    assert desk.call("account", "role", "nobody", "admin") == 2
+    assert desk.call("account", "role", "ann", "god") == 2
+    assert desk.said() == ""
+    assert account(desk.folder, "ann") is None
 
 
-def test_codes_are_printed_once_and_kept_as_hashes(tmp_path: Path) -> None:
-    store = ("--data", tmp_path)
-    code = rookery("fleet", "code", "--server", *store).out.strip()
-    made = rookery("fleet", "code", "--json", *store).json()
-    rows = asyncio.run(_codes(tmp_path, [code, str(made["code"])]))
+def test_codes_are_printed_once_and_kept_as_hashes(desk: Desk) -> None:
+    assert desk.call("code", "--server") == 0
+    code = desk.said().strip()
+    made = desk.json("code")
+    rows = asyncio.run(_codes(desk.folder, [code, str(made["code"])]))
     assert rows == [("server", None), ("router", None)]
-    assert code not in str(_audit(tmp_path))
-    assert rookery("fleet", "code", "--owner", "nobody", *store).code == 2
-    assert rookery("fleet", "code", "--server", "--router", *store).code == 2
+    assert code not in str(_audit(desk.folder))
+    assert desk.call("code", "--owner", "nobody") == 2
+    assert desk.call("code", "--server", "--router") == 2
 
 
 async def _codes(folder: Path, codes: list[str]) -> list[tuple[str, int | None]]:
