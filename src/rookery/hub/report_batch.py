@@ -6,8 +6,9 @@ from operator import methodcaller
 from rookery.fleet.code import Code
 from rookery.fleet.entry import Entry
 from rookery.fleet.report_desk import ReportDesk
+from rookery.fleet.report_outcome import Incoming, Outcome
 from rookery.fleet.security_event import SecurityEvent
-from rookery.hub.datagram_port import Datagram
+from rookery.hub.datagram_port import Address, Datagram
 from rookery.hub.report_group import Arrival, Decided
 from rookery.wire.observation import Observation
 
@@ -39,39 +40,37 @@ class ReportBatch:
         self.events: list[SecurityEvent] = []
         self.called: set[int] = set()  # wishes that routers were told of
 
-    def lacks_code(self, arrival: Arrival, codes: Codes) -> bool:
-        """Whether it cannot be decided before a code is looked up."""
-        incoming, _ = arrival
-        if incoming.hello is None or self._known[incoming.reporter] is not None:
-            return False
-        code = incoming.code_id
-        return code is not None and code not in codes
+    def decide(self, arrivals: list[Arrival], codes: Codes) -> list[Arrival]:
+        """What the desk says to each; those that cannot be decided without a look for their code.
 
-    def decide(self, arrival: Arrival, codes: Codes) -> None:
-        """What the desk says, and what is to be done about it."""
-        incoming, address = arrival
-        reporter = incoming.reporter
-        entry, wish = self._known[reporter], self._wishes[reporter]
-        code = None if incoming.hello is None else codes.get(incoming.code_id or b"")
-        # The desk changes it in place, and the one in the hot store must not change yet.
-        copied = None if entry is None else _copy(entry)
-        outcome = self._desk.receive(incoming, copied, code, wish, self._now)
-        changed = outcome.changed
-        if changed is not None:
-            self._known[reporter] = self.changed[reporter] = changed
-        if outcome.enrolled is not None:
-            assert changed is not None
-            self._enrol(reporter, changed, outcome.enrolled, code if outcome.code else None)
-        if outcome.spool is not None:
-            self.records.append(outcome.spool)
-        if outcome.answer_durable:
-            self.decided.append((arrival, outcome.answer_durable))
-        if outcome.answer_now:
-            self.answers.append((outcome.answer_now, address))
-            if wish is not None and outcome.answer_durable:
-                self.called.add(wish)
-        if outcome.events:
-            self.events += outcome.events
+        One loop with everything at hand: it is run for every report.
+        """
+        receive, known, wishes, now = self._desk.receive, self._known, self._wishes, self._now
+        changes, records, decided = self.changed, self.records, self.decided
+        undecided: list[Arrival] = []
+        for arrival in arrivals:
+            incoming, address = arrival
+            reporter, code = incoming.reporter, None
+            entry = known[reporter]
+            if incoming.hello is not None:
+                if entry is None and _lacks_code(incoming, codes):
+                    undecided.append(arrival)
+                    continue
+                code = codes.get(incoming.code_id or b"")
+            # The desk changes it in place, and the one in the hot store must not change yet.
+            copied = None if entry is None else _copy(entry)
+            outcome = receive(incoming, copied, code, wishes[reporter], now)
+            if outcome.enrolled is not None:
+                self._enrol(reporter, outcome, code)
+            if outcome.changed is not None:
+                known[reporter] = changes[reporter] = outcome.changed
+            if outcome.spool is not None:
+                records.append(outcome.spool)
+            if outcome.answer_durable:
+                decided.append((arrival, outcome.answer_durable))
+            if outcome.answer_now or outcome.events:
+                self._note(reporter, outcome, address)
+        return undecided
 
     def forget(self, reporter: bytes) -> None:
         """A reporter that may not enrol after all."""
@@ -82,8 +81,24 @@ class ReportBatch:
         ]
         self.decided = [each for each in self.decided if each[0][0].reporter != reporter]
 
-    def _enrol(self, reporter: bytes, entry: Entry, record: bytes, code: Code | None) -> None:
-        self.records.append(record)
-        self.enrolled[reporter] = entry
-        if code is not None:
+    def _enrol(self, reporter: bytes, outcome: Outcome, code: Code | None) -> None:
+        assert outcome.enrolled is not None
+        assert outcome.changed is not None
+        self.records.append(outcome.enrolled)
+        self.enrolled[reporter] = outcome.changed
+        if outcome.code is not None:
+            assert code is not None
             self.redeemed[reporter] = code
+
+    def _note(self, reporter: bytes, outcome: Outcome, address: Address) -> None:
+        self.events += outcome.events
+        if outcome.answer_now:
+            self.answers.append((outcome.answer_now, address))
+            wish = self._wishes[reporter]
+            if wish is not None and outcome.answer_durable:
+                self.called.add(wish)
+
+
+def _lacks_code(incoming: Incoming, codes: Codes) -> bool:
+    code = incoming.code_id
+    return code is not None and code not in codes

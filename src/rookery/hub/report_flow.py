@@ -20,7 +20,7 @@ from rookery.fleet.security_event import SecurityEvent
 from rookery.hub.clock import HubClock
 from rookery.hub.datagram_port import Datagram, address_text
 from rookery.hub.enrolment import Enrolment
-from rookery.hub.report_batch import Codes, ReportBatch
+from rookery.hub.report_batch import ReportBatch
 from rookery.hub.report_group import Arrival, ReportGroup
 from rookery.hub.settings import ReportLimits
 from rookery.store.hot import HotStore
@@ -87,7 +87,7 @@ class ReportFlow:
         """After `run` was cancelled: settle all that was offered."""
         while self._waiting or self._again:
             arrivals, self._again = self._again, []
-            await self._decide(arrivals + self._read(), {})
+            await self._decide(arrivals + self._read())
         if self._settling is not self._open:
             await self._settle(self._settling)
         self._settling = self._open
@@ -106,7 +106,7 @@ class ReportFlow:
                 if len(self._open.decided) >= self._limits.undurable_max:
                     self.tally["shed"] += len(arrivals)
                     continue
-                await self._decide(arrivals, {})
+                await self._decide(arrivals)
                 await asyncio.sleep(0)  # others are there, too, and more can be read
 
     def _read(self) -> list[Arrival]:
@@ -121,18 +121,16 @@ class ReportFlow:
                     arrivals.append((incoming, address))
         return arrivals
 
-    async def _decide(self, arrivals: list[Arrival], codes: Codes) -> None:
+    async def _decide(self, arrivals: list[Arrival]) -> None:
         """In one go, if the hot store is in memory: nothing else happens in between."""
         batch = await self._begin(arrivals)
         if batch is None:
             return
-        for arrival in arrivals:
-            if not batch.lacks_code(arrival, codes):
-                batch.decide(arrival, codes)
-            elif len(self._strangers) < self._limits.strangers_max:
-                self._strangers.append(arrival)
-                self._to_greet.set()
+        strangers = batch.decide(arrivals, {})
         self._keep(batch)
+        if strangers:
+            self._strangers += strangers[: self._limits.strangers_max - len(self._strangers)]
+            self._to_greet.set()
 
     async def _begin(self, arrivals: list[Arrival]) -> ReportBatch | None:
         """A batch with all that it takes to decide; None when that cannot be had now."""
@@ -205,8 +203,7 @@ class ReportFlow:
         batch = await self._begin(arrivals)
         if batch is None:
             return
-        for arrival in arrivals:
-            batch.decide(arrival, codes)
+        batch.decide(arrivals, codes)
         for reporter, redeemed in list(batch.redeemed.items()):
             if not await self._enrolment.redeem(batch.enrolled[reporter], redeemed):
                 batch.forget(reporter)
