@@ -39,6 +39,7 @@ ADMIN_ONLY = {
     ("GET", f"{API}/audit"),
 }
 ENDINGS = {("POST", "/signout"), ("DELETE", f"{API}/session")}
+OWN_TOKEN = ("DELETE", f"{API}/token")  # after which it reaches nothing
 OPERATORS = {("GET", f"{API}/servers"), ("GET", f"{API}/routers")}
 EXAMPLES = {"{mac:str}": "02:fc:00:00:00:09", "{login:str}": "zoe", "{token:int}": "999999"}
 
@@ -109,7 +110,7 @@ async def test_tokens_reach_what_their_scope_says(hubworld: World, scope: Scope)
     token = made.json()["token"]
     async with hubworld.visitor(authorization=f"Bearer {token}") as client:
         for route in routes(hubworld.app):
-            if (route.method, route.path) in PUBLIC:
+            if (route.method, route.path) in PUBLIC | {OWN_TOKEN}:
                 continue
             assert route.access is not None
             answer = await client.request(route.method, route.url)
@@ -167,6 +168,17 @@ async def test_operators_see_foreign_devices_but_do_not_enter_them(hubworld: Wor
 async def _bearer(client: httpx.AsyncClient) -> str:
     made = await client.post(f"{API}/tokens", json={"name": "cli", "scopes": ["read"]})
     return str(made.json()["token"])
+
+
+async def test_a_token_revokes_itself(hubworld: World) -> None:
+    """So a program signs out; a browser has no token to revoke."""
+    alice = await hubworld.signed_in("alice")
+    token = await _bearer(alice)
+    assert (await alice.delete(OWN_TOKEN[1])).status_code == 404
+    async with hubworld.visitor(authorization=f"Bearer {token}") as client:
+        assert (await client.delete(OWN_TOKEN[1])).status_code == 204
+        assert (await client.get(f"{API}/me")).status_code == 401
+    assert (await alice.get(f"{API}/tokens")).json() == []
 
 
 async def test_a_token_ends_with_its_revocation_and_with_its_account(hubworld: World) -> None:

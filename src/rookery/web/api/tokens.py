@@ -88,6 +88,14 @@ async def revoke_token(
     await note(site, caller.login, "token.revoke", str(token), visit(request, site))
 
 
+@delete("/token", opt=may("user", "read"), tags=["tokens"], summary="Sign out", status_code=204)
+async def revoke_own_token(request: AnyRequest, caller: TheCaller, site: TheSite) -> None:
+    """The token that asks is worth nothing from now on; so a program signs out."""
+    if not caller.token or not await site.tokens.remove(caller.token, caller.account):
+        raise RefusedError(404, "unknown", "you come with no token")
+    await note(site, caller.login, "token.revoke", str(caller.token), visit(request, site))
+
+
 def _shown(token: Token) -> TokenShown:
     return TokenShown(
         id=token.id,
@@ -99,4 +107,4 @@ def _shown(token: Token) -> TokenShown:
     )
 
 
-HANDLERS = (list_tokens, make_token, revoke_token)
+HANDLERS = (list_tokens, make_token, revoke_token, revoke_own_token)
