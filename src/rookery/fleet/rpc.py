@@ -12,9 +12,10 @@ from typing import TypeVar
 
 import msgspec
 
-from rookery.errors import RookeryError, UsageError
+from rookery.errors import DeniedError, RookeryError, UsageError
 from rookery.fleet import rpc_message
 from rookery.fleet.rpc_message import (
+    DENIED,
     FAILED,
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -124,7 +125,8 @@ class Dispatcher:
         except RpcError as error:
             return error
         except RookeryError as error:
-            return RpcError(FAILED, data=str(error))
+            code = DENIED if isinstance(error, DeniedError) else FAILED
+            return RpcError(code, data=str(error))
         except Exception as error:  # methods are plug-ins: none of them may end the rest
             self._crashed(call.method, error)
             return RpcError(INTERNAL_ERROR)
