@@ -4,6 +4,7 @@ import asyncio
 import re
 import shutil
 import socket
+import time
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv6Address
 from os import urandom
@@ -56,7 +57,7 @@ async def _by_socket(
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(_receive(sock, address.version, data, sent_at, found))
                 for sequence in range(count):
-                    sent_at.append(loop.time())
+                    sent_at.append(time.perf_counter())
                     await loop.sock_sendall(sock, echo_request(address.version, sequence, data))
                     if sequence + 1 < count:
                         await asyncio.sleep(INTERVAL_S)
@@ -82,7 +83,7 @@ async def _receive(
         except DecodeError:
             continue
         if echoed == data and sequence < len(sent_at) and found[sequence] is None:
-            found[sequence] = round((loop.time() - sent_at[sequence]) * 1000, 3)
+            found[sequence] = round((time.perf_counter() - sent_at[sequence]) * 1000, 3)
 
 
 async def _by_program(

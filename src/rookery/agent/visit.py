@@ -51,7 +51,7 @@ _LINE = LineLimits(unsent_bytes_max=16 << 20)
 class VisitLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How long, how often and how many."""
 
-    visits_max: int = 4  # at once
+    visits_max: int = 16  # at once; a seat whose client may come back is one, too
     calls_max: int = 8  # at once, of one visit
     asks_max: int = 6  # of one visit
     dial_s: float = 10.0

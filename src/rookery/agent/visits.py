@@ -26,8 +26,9 @@ class Visits:
         if wish in self._running:
             self.tally["repeated"] += 1
         elif len(self._running) >= self._limits.visits_max:
+            if not self.tally["too_many"]:
+                _log.warning("wish %016x has to wait: %d visits at once", wish, len(self._running))
             self.tally["too_many"] += 1
-            _log.warning("wish %016x has to wait: %d visits at once", wish, len(self._running))
         else:
             task = self._loop.create_task(self._run(wish))
             self._running[wish] = task

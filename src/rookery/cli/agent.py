@@ -134,6 +134,7 @@ class _Console:
     def __init__(self, output: Output) -> None:
         self._output = output
         self._said = ""
+        self._called: int | None = None
 
     def __call__(self, event: ReporterEvent) -> None:
         match event:
@@ -149,7 +150,8 @@ class _Console:
                 self._say("refused", "the hub is busy; it is asked again")
             case Restarted():
                 self._say("restarted", "the hub knew a later start of this device; went past it")
-            case Called(wish):
+            case Called(wish) if wish != self._called:  # the hub repeats it until we come
+                self._called = wish
                 self._say("called", "somebody wishes for this device", wish=f"{wish:016x}")
 
     def _say(self, event: str, text: str, **more: str) -> None:

@@ -141,7 +141,8 @@ async def _hub(
     with tempfile.TemporaryDirectory(prefix="rookery-") as folder:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", "from rookery.cli.main import run; run()"),
-            *("hub", "--data", folder),
+            *("hub", "--data", folder, "--http", "none"),
+            *("--udp", "127.0.0.1:0", "--tcp", "127.0.0.1:0"),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             limit=_LINE_SIZE_MAX,

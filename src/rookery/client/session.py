@@ -121,8 +121,11 @@ class Session:
         return self._failure
 
     async def close(self) -> None:
+        """For good: the seat is free again, and the router may go."""
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)
+        if not self._line.is_closed:  # so the server need not wait for us to come back
+            self._line.send(encode(Fault(FaultCode.CLOSING, "done")))
         self._line.close()
         await self._line.wait_closed()
 
@@ -151,12 +154,17 @@ class Session:
             failure = error
         except RpcError as error:
             failure = ProtocolError(f"the server sends what is no JSON-RPC: {error}")
-        finally:
-            self._failure = failure
-            for waiting in self._open.values():
-                if not waiting.done():
-                    waiting.set_exception(failure)
-            self._line.close()
+        except asyncio.CancelledError:
+            self._fail(UnreachableError("the session was closed"))
+            raise
+        self._fail(failure)
+        self._line.close()
+
+    def _fail(self, failure: RookeryError) -> None:
+        self._failure = failure
+        for waiting in self._open.values():
+            if not waiting.done():
+                waiting.set_exception(failure)
 
     def _answered(self, message: bytes) -> None:
         for item in rpc_message.parse(message).items:
