@@ -20,8 +20,11 @@ help: ## what can be made
 demo: $(READY) ## a small world on this machine that explains itself
 	@$(BIN)/rookery demo
 
+# Tests start hundreds of processes, and where the environment forbids writing bytecode each of them
+# would compile everything anew.
 # Silent unless the branches of the cores fall short, so that pytest's closing line stays the last.
 test: $(READY) ## all tests, with the coverage of the cores
+	@$(BIN)/python -m compileall -q src
 ifeq ($(PYTEST),)
 	@$(BIN)/pytest -n 2 --dist loadgroup --cov
 	@$(BIN)/python .ci/branch_coverage.py
