@@ -1,11 +1,13 @@
 """The bookkeeper: what the hot store knows goes to the database, and comes back after a crash.
 
     start   database ─▶ hot store ◀─ spool, from the position saved with the last write
-    every   what changed ─▶ database, then the position up to which the spool is in it
-    10 s    spool: what is beyond the room kept for the lake is trimmed
+    10 s    who is new ─▶ database; all that changed, if it is not much
+    60 s    all that changed ─▶ database, then the position up to which the spool is in it
+            spool: what is beyond the room kept for the lake is trimmed
 
 Entries reach the hot store only once their reports are durable, so nothing that is written here is
-ahead of the spool; and what a crash cost the database is read from the spool again.
+ahead of the spool; and what a crash cost the database is read from the spool again. To write every
+router of a large fleet each ten seconds would cost more than to take in its reports.
 """
 
 import asyncio
@@ -26,7 +28,10 @@ from rookery.store.settings import Settings
 from rookery.store.spool import Spool
 from rookery.wire.observation import Observation
 
-CHUNK = 1000
+CHUNK = 500
+FEW = 2000  # entries that are written without further ado
+
+_PAUSE_S = 0.02  # between chunks of a large write: reports go first
 
 
 class Bookkeeper:
@@ -50,6 +55,8 @@ class Bookkeeper:
         self._spool = spool
         self._clock = clock
         self._saved = 0  # position of the spool
+        self._loop = asyncio.get_running_loop()
+        self._all_due_at = 0.0
         self.replayed = 0  # records, at the start
         self.written = 0  # entries
         self.failures = 0
@@ -67,30 +74,41 @@ class Bookkeeper:
         return changed
 
     async def run(self, flow: ReportFlow) -> None:
+        self._all_due_at = self._loop.time() + self._settings.refresh_s
         while True:
             await asyncio.sleep(self._settings.flush_s)
             with contextlib.suppress(UnreachableError):  # the next time, then
-                await self.flush(flow)
+                if len(flow.dirty) <= FEW or self._loop.time() >= self._all_due_at:
+                    await self.flush(flow, pause_s=_PAUSE_S)
+                else:
+                    await self._write(flow, flow.enrolled, pause_s=_PAUSE_S)
 
-    async def flush(self, flow: ReportFlow) -> None:
-        """Write what has changed; UnreachableError leaves it to be written."""
-        position, dirty = flow.settled, list(flow.dirty)
-        flow.dirty.clear()
+    async def flush(self, flow: ReportFlow, *, pause_s: float = 0.0) -> None:
+        """Write all that has changed; UnreachableError leaves it to be written."""
+        position = flow.settled
+        flow.enrolled.clear()  # they are among those that changed
+        await self._write(flow, flow.dirty, pause_s=pause_s)
+        if position != self._saved:
+            now = self._clock.now()
+            await self._positions.save_spool_position(self._name, position, now=now)
+        self._saved = position
+        self._all_due_at = self._loop.time() + self._settings.refresh_s
+        self._spool.trim(min(position, self._spool.position - self._settings.spool.keep_bytes))
+
+    async def _write(self, flow: ReportFlow, reporters: set[bytes], *, pause_s: float) -> None:
+        """These leave the set; back they go if the database is away."""
+        todo = list(reporters)
+        reporters.clear()
         try:
-            for start in range(0, len(dirty), CHUNK):
-                found = await self._hot.entries(dirty[start : start + CHUNK])
+            for start in range(0, len(todo), CHUNK):
+                found = await self._hot.entries(todo[start : start + CHUNK])
                 await self._entries.save_many([entry for entry in found if entry is not None])
-                await asyncio.sleep(0)
-            if position != self._saved:
-                now = self._clock.now()
-                await self._positions.save_spool_position(self._name, position, now=now)
+                await asyncio.sleep(pause_s)
         except BaseException:
-            flow.dirty.update(dirty)
+            flow.dirty.update(todo)
             self.failures += 1
             raise
-        self.written += len(dirty)
-        self._saved = position
-        self._spool.trim(min(position, self._spool.position - self._settings.spool.keep_bytes))
+        self.written += len(todo)
 
     async def _replay(self, desk: ReportDesk, records: list[bytes]) -> set[bytes]:
         observations = list(_parsed(records))

@@ -105,7 +105,7 @@ class Hub:
             send=socket.send,
             note=self._audit_log.security,
             called=self._matchmaker.called,
-            enrolled=self._audit_log.enrolled,
+            welcome=self._audit_log.enrolled,
             limits=settings.reports,
         )
 

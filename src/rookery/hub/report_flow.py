@@ -43,7 +43,7 @@ class ReportFlow:
         send: Send,
         note: Callable[[SecurityEvent], None],
         called: Callable[[int], None],
-        enrolled: Callable[[Entry], None],
+        welcome: Callable[[Entry], None],
         limits: ReportLimits,
     ) -> None:
         self._desk = desk
@@ -54,7 +54,7 @@ class ReportFlow:
         self._send = send
         self._note = note
         self._called = called
-        self._enrolled = enrolled
+        self._welcome = welcome
         self._limits = limits
         self._waiting: deque[Sequence[Datagram]] = deque()
         self._waiting_count = 0
@@ -65,6 +65,7 @@ class ReportFlow:
         self._to_decide, self._to_greet, self._to_settle = (asyncio.Event() for _ in range(3))
         self._undecided = 0  # how often decisions were taken back
         self.dirty: set[bytes] = set()  # reporters that the database does not know as they are
+        self.enrolled: set[bytes] = set()  # those of them that it does not know at all
         self.tally: Counter[str] = Counter()
 
     @property
@@ -249,8 +250,9 @@ class ReportFlow:
             self._open.changed[reporter].version = group.changed[reporter].version
         answers = group.answers()
         self.tally["unsent"] += len(answers) - self._send(answers)
+        self.enrolled.update(group.enrolled)
         for entry in group.enrolled.values():
-            self._enrolled(entry)
+            self._welcome(entry)
 
     def _undecide(self, reporters: Sequence[bytes]) -> list[Arrival]:
         """What they sent was not kept: neither is what was decided on top of it."""

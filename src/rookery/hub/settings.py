@@ -56,7 +56,8 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
     renewal_s: int = RENEWAL_S
     is_legacy_plain: bool = False  # take reports that carry the secret itself
     silent_after_s: float = 3 * REPORT_INTERVAL_S
-    flush_s: float = 10.0  # between writes of what changed to the database
+    flush_s: float = 10.0  # between writes to the database
+    refresh_s: float = 60.0  # in which all that changed is written, however much it is
     rendezvous: RendezvousLimits = RendezvousLimits()
     door: DoorLimits = DoorLimits()
     reports: ReportLimits = ReportLimits()
