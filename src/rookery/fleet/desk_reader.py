@@ -31,6 +31,7 @@ class DeskReader:
         )
 
     def read(self, datagram: bytes, address: str, now: float) -> Incoming | None:
+        """What it is, or None: counted and dropped. `address` is `ip:port`, `now` wall seconds."""
         report = Report.read(datagram)
         kind = None if report is None else _KINDS.get(report.tag)
         if report is None or kind is None:

@@ -11,6 +11,7 @@ from rookery.wire.mac import MAC_SIZE
 Kind = Literal["router", "server"]
 
 _GROUP_BIT = 0x01
+_NOBODY = bytes(MAC_SIZE)
 
 
 class Entry(msgspec.Struct, array_like=True):
@@ -59,4 +60,4 @@ def server_id(hashname: str) -> bytes:
 
 def is_router_id(reporter: bytes) -> bool:
     """Whether it can be one device's own MAC."""
-    return not reporter[0] & _GROUP_BIT and any(reporter)
+    return not reporter[0] & _GROUP_BIT and reporter != _NOBODY

@@ -6,6 +6,7 @@ Both are called for every datagram of a hundred thousand routers, so the way of 
 straight, and everything else turns off it early.
 """
 
+from collections.abc import Callable
 from hmac import compare_digest
 
 import msgspec
@@ -42,7 +43,7 @@ _REPORTED = frozenset(_OBSERVATION_KINDS.values())
 class ReportDesk:
     """One for a hub process; hubs with the same master and identity are the same to reporters."""
 
-    __slots__ = ("_alarms", "_enrolment", "_reader", "_renewal_s", "_secrets", "counters")
+    __slots__ = ("_alarms", "_enrolment", "_renewal_s", "_secrets", "counters", "read")
 
     def __init__(
         self,
@@ -54,16 +55,15 @@ class ReportDesk:
     ) -> None:
         self.counters = DeskCounters()
         self._renewal_s = settings.renewal_s
-        self._reader = DeskReader(settings, self.counters, now)
+        # Without a method in between: it is called for every datagram.
+        self.read: Callable[[bytes, str, float], Incoming | None] = DeskReader(
+            settings, self.counters, now
+        ).read
         self._secrets = SecretCache(master, settings.secrets_max)
         self._alarms = Alarms(settings, self.counters, now)
         self._enrolment = Enrolment(
             identity, self._secrets, settings, self.counters, self._alarms, random, now
         )
-
-    def read(self, datagram: bytes, address: str, now: float) -> Incoming | None:
-        """What it is, or None: counted and dropped. `address` is `ip:port`, `now` wall seconds."""
-        return self._reader.read(datagram, address, now)
 
     def receive(
         self,
