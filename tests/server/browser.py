@@ -106,5 +106,5 @@ class Browser:
     def close(self) -> None:
         self._writer.close()
 
-    def leave(self) -> None:
-        self._write(CloseConnection(code=1000))
+    def leave(self, code: int) -> None:
+        self._write(CloseConnection(code=code))

@@ -263,6 +263,22 @@ async def test_f11_a_client_that_does_not_return_frees_the_seat() -> None:
         assert there.sessions.seats.free == 4
 
 
+async def test_f11_a_client_that_says_goodbye_frees_the_seat_at_once() -> None:
+    async with world() as there:
+        _, router, client = await there.met(plan())
+        client.say(Fault(FaultCode.CLOSING, "done"))
+        assert await router.heard() == Fault(FaultCode.NO_SEAT, "the client is done")
+        assert await router.gone()
+        assert there.sessions.seats.free == 4
+
+
+async def test_f11_a_router_that_says_goodbye_is_gone() -> None:
+    async with world() as there:
+        _, router, client = await there.met(plan())
+        router.say(Fault(FaultCode.CLOSING, "restarting"))
+        assert await client.heard() == Fault(FaultCode.NO_SEAT, "the router has left")
+
+
 async def test_f11_a_call_that_the_router_does_not_answer_times_out() -> None:
     async with world(relay=RelayLimits(call_s=0.1)) as there:
         _, router, client = await there.met(plan())

@@ -10,7 +10,7 @@ from wsproto.events import Pong
 
 from rookery.fleet.rpc_message import MESSAGE_SIZE_MAX
 from rookery.server.settings import DoorLimits
-from rookery.wire.fleet_messages import FaultCode
+from rookery.wire.fleet_messages import Fault, FaultCode
 from tests.server.browser import Browser
 from tests.server.test_door import call, serving
 from tests.server.world import MAC, ROUTER, End, Plan, World, plan, until, world
@@ -64,14 +64,16 @@ async def test_f11_a_browser_calls_its_router() -> None:
         assert await browser.received() == {"jsonrpc": "2.0", "method": "note"}
         browser.send("no JSON")
         assert (await browser.received())["error"]["code"] == -32700
-        browser.leave()
-        assert await browser.closed() in (1000, None)
+        browser.leave(1001)
+        await browser.closed()
         browser.close()
         await until(lambda: there.guests.count == 2)
         back = await Browser.open(there.http)
         assert await back.accepted() == 101
         back.send({"seat": "seat-1", "ticket": welcome["ticket"]})
         assert (await back.received())["ticket"] != welcome["ticket"]
+        back.leave(1000)
+        assert await router.heard() == Fault(FaultCode.NO_SEAT, "the client is done")
         back.close()
 
 

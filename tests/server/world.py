@@ -35,7 +35,7 @@ from rookery.wire.fleet_messages import (
 )
 from tests.fleet.identities import ACCEPTOR, DIALLER
 
-PATIENCE_S = 20.0  # for a loaded machine; nothing waits that long on purpose
+PATIENCE_S = 60.0  # for a loaded machine; nothing waits that long on purpose
 MAC = bytes.fromhex("02fc00000001")
 
 

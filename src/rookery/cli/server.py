@@ -10,16 +10,13 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from rookery.cli.exits import BIND_ADVICE, OK, advice
+from rookery.cli.fleet_keys import fleet_identity
 from rookery.cli.life import run_service, until_stopped
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_json
 from rookery.cli.target import parse_target
 from rookery.errors import UsageError
 from rookery.fleet.secrets import code_key
-from rookery.identity.cipher_sets import RSA_CSID
-from rookery.identity.cs40 import CSID as ROOKERY_CSID
-from rookery.identity.identity import Identity
-from rookery.runtime import keystore
 from rookery.runtime.hub_address import HubAddress
 from rookery.server.server import Server
 from rookery.server.settings import ServerSettings
@@ -112,7 +109,7 @@ def server(
         seats_max=seats,
         code="" if code_file is None else read_code(code_file),
     )
-    identity = _identity(folder)
+    identity = fleet_identity(folder)
 
     async def work() -> int:
         with advice(BIND_ADVICE):
@@ -138,12 +135,6 @@ def read_code(file: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read a code from {file}: {error}") from error
     if not code:
-        raise UsageError(f"{file} holds no code; have the hub make one")
+        raise UsageError(f"{file} holds no code; make one with: rookery fleet code --server")
     code_key(code)  # which says what is wrong with it
     return code
-
-
-def _identity(folder: Path) -> Identity:
-    if not (folder / keystore.FILE_NAME).exists():
-        return keystore.create(folder, (ROOKERY_CSID, RSA_CSID))
-    return keystore.load(folder)

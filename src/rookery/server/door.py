@@ -5,7 +5,8 @@
     ARRIVE          the seat's router        WELCOME, JSON-RPC
     ATTEND          whoever has the ticket   WELCOME, JSON-RPC
 
-Everybody else is told ERROR and closed. Who proves no identity and takes no seat in time is
+Everybody else is told ERROR and closed. A client that says ERROR itself is done with its seat; one
+that is merely lost may come back. Who proves no identity and takes no seat in time is
 closed as well, and so is a client or hub that gives no sign of life for long.
 """
 
@@ -38,6 +39,7 @@ from rookery.wire.fleet_messages import (
     decode,
     encode,
 )
+from rookery.wire.fleet_tags import ERROR
 from rookery.wire.tlv import Tlv
 
 
@@ -162,6 +164,9 @@ class Door:
         try:
             line.send(encode(chair.welcome))
             while (tlv := await _next(line, idle_s)) is not None:
+                if tlv.tag == ERROR:
+                    chair.finish()
+                    return
                 message = joiner.add(tlv)
                 if message is not None:
                     chair.receive(message)

@@ -84,6 +84,10 @@ class Chair:
         """Wait until both sides have taken what was sent to them; a peer that does not is lost."""
         await self._sessions.drained(self._sitting.seat)
 
+    def finish(self) -> None:
+        """The peer has said that it will not come back: without its client a seat is free."""
+        self._sessions.finish(self._sitting, self._peer)
+
     def leave(self) -> None:
         """The peer is gone; to be called once."""
         self._sessions.leave(self._sitting, self._peer)
@@ -182,6 +186,15 @@ class Sessions:
             except TimeoutError:
                 self.tally["slow"] += 1
                 peer.abort()
+
+    def finish(self, sitting: Sitting, peer: Peer) -> None:
+        table = self._tables.get(sitting.seat)
+        if table is None or peer is not table.client:
+            return
+        self._client_gone(sitting.seat, table)
+        if (freed := self.seats.release(sitting.seat)) is not None:
+            done = msgspec.structs.replace(freed, reason="the client is done")
+            self._freed(done, FaultCode.NO_SEAT)
 
     def leave(self, sitting: Sitting, peer: Peer) -> None:
         table = self._tables.get(sitting.seat)

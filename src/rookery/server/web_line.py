@@ -34,6 +34,7 @@ from rookery.server.settings import DoorLimits
 RESOURCE = "/rpc"
 UNSUPPORTED, TOO_BIG, BROKEN = 1003, 1009, 1002  # reasons to close, as RFC 6455 numbers them
 
+_GOODBYES = (1000, 1005)  # on purpose; a page that is left or loaded again says 1001
 _HEAD_SIZE_MAX = 8192
 _REASON_SIZE_MAX = 123
 
@@ -78,6 +79,7 @@ class WebLine(asyncio.Protocol):
         self.address: tuple[str, int] = ("", 0)
         self.heard_at = 0.0  # loop time of the last bytes
         self.is_broken = False  # the peer does not keep to the rules
+        self.is_done = False  # it has said goodbye
 
     async def receive(self) -> bytes | None:
         """The next message; None once there is none to come."""
@@ -230,6 +232,7 @@ class WebLine(asyncio.Protocol):
             case Pong():
                 pass
             case CloseConnection():
+                self.is_done = event.code in _GOODBYES
                 if connection.state is ConnectionState.REMOTE_CLOSING:
                     self._write(connection.send(event.response()))
                 self.end()

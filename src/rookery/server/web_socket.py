@@ -118,6 +118,8 @@ class WebDoor:
         try:
             line.send(msgspec.json.encode(WebWelcome.of(chair.welcome)))
             await self._relay(line, chair)
+            if line.is_done:
+                chair.finish()
         finally:
             chair.leave()
 
