@@ -67,6 +67,7 @@ def test_every_verb_explains_itself(words: list[str], capsys: pytest.CaptureFixt
         ["realm"],
         ["devices"],
         ["fleet"],
+        ["fleet", "account"],
     ):  # these have verbs of their own
         assert "Example:" in help_text
         assert "--json" in help_text

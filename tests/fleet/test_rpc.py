@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rookery.errors import DeniedError, UsageError
+from rookery.errors import DeniedError, UnreachableError, UsageError
 from rookery.fleet.rpc import METHODS_MAX, Dispatcher, Handler
 from rookery.fleet.rpc_message import BATCH_MAX, DENIED, MESSAGE_SIZE_MAX, RpcError
 
@@ -211,6 +211,10 @@ def test_errors_of_methods_become_answers() -> None:
     async def ours() -> None:
         raise DeniedError("not on Sundays")
 
+    @served.method("away")
+    async def away() -> None:
+        raise UnreachableError("nobody is there")
+
     @served.method("broken")
     def broken() -> int:
         return 1 // 0
@@ -225,9 +229,14 @@ def test_errors_of_methods_become_answers() -> None:
         "data": {"rule": 7},
     }
     assert error_of(called(served, "ours")) == {
+        "code": -32004,
+        "message": "Denied",
+        "data": "not on Sundays",
+    }
+    assert error_of(called(served, "away")) == {
         "code": -32005,
         "message": "Failed",
-        "data": "not on Sundays",
+        "data": "nobody is there",
     }
     internal = {"code": -32603, "message": "Internal error"}
     assert error_of(called(served, "broken")) == error_of(called(served, "strange")) == internal
