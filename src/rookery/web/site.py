@@ -11,7 +11,7 @@ from rookery.store.devices import Devices
 from rookery.store.sessions import Sessions
 from rookery.store.settings import Settings
 from rookery.store.tokens import Tokens
-from rookery.web.guessing import Guessing, limits_storage
+from rookery.web.guessing import Guessing
 from rookery.web.passwords import Passwords
 from rookery.web.settings import WebSettings
 from rookery.web.turnstile import Turnstile
@@ -35,7 +35,7 @@ class Site:
         self.audit = Audit(hub.database)
         self.shared = Settings(hub.database)
         self.passwords = Passwords(settings.password_cost)
-        self.guessing = Guessing(settings.guesses, limits_storage(hub.settings.hot))
+        self.guessing = Guessing(settings.guesses, hub.settings.hot)
         self.connects = Turnstile(settings.limits.connects_per_account)
         self.watching = Watching(hub, settings.limits.connect_s)
 
@@ -46,3 +46,4 @@ class Site:
     async def closed(self) -> None:
         """When nothing of ours runs any more."""
         await self.watching.closed()
+        await self.guessing.close()

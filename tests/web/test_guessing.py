@@ -1,0 +1,82 @@
+"""Counting wrong guesses: in memory and in the Redis that hubs share."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rookery.hub.errors import StoreAwayError
+from rookery.web.guessing import Guessing
+from rookery.web.problems import TooManyError
+from rookery.web.settings import GuessLimits
+from tests.store.servers import RedisServer
+
+LIMITS = GuessLimits(per_account_and_address=2, per_address=4, per_account=6, window_s=60)
+
+
+@pytest.fixture
+def redis(tmp_path: Path) -> Iterator[RedisServer]:
+    with RedisServer(tmp_path) as server:
+        yield server
+
+
+async def is_stopped(guessing: Guessing, login: str, address: str) -> bool:
+    try:
+        await guessing.check(login, address)
+    except TooManyError:
+        return True
+    return False
+
+
+async def guess(guessing: Guessing, login: str, address: str, times: int) -> None:
+    for _ in range(times):
+        await guessing.was_wrong(login, address)
+
+
+async def test_pairs_addresses_and_accounts_have_their_own_bounds() -> None:
+    guessing = Guessing(LIMITS, "ram:")
+    await guess(guessing, "ann", "192.0.2.1", 2)
+    assert await is_stopped(guessing, "ann", "192.0.2.1")
+    assert not await is_stopped(guessing, "ann", "192.0.2.2")
+    assert not await is_stopped(guessing, "bob", "192.0.2.1")
+    await guess(guessing, "bob", "192.0.2.1", 2)
+    assert await is_stopped(guessing, "eve", "192.0.2.1")
+    for number in range(10, 14):
+        await guess(guessing, "ann", f"192.0.2.{number}", 1)
+    assert await is_stopped(guessing, "ann", "192.0.2.99")
+
+
+async def test_one_household_of_ipv6_counts_as_one_address() -> None:
+    guessing = Guessing(LIMITS, "ram:")
+    await guess(guessing, "ann", "2001:db8::1", 2)
+    assert await is_stopped(guessing, "ann", "2001:db8::ffff")
+    assert not await is_stopped(guessing, "ann", "2001:db8:0:1::1")
+
+
+async def test_any_number_of_logins_takes_a_bounded_number_of_places() -> None:
+    """Names that are made up cannot grow the table: they share places."""
+    many = GuessLimits(per_account_and_address=10**9, per_address=10**9, per_account=1)
+    guessing = Guessing(many, "ram:", places=16)
+    await guessing.was_wrong("known", "192.0.2.1")
+    made_up = [
+        await is_stopped(guessing, f"made up {number}", "192.0.2.1") for number in range(200)
+    ]
+    assert 1 <= sum(made_up) < 100
+
+
+@pytest.mark.xdist_group("databases")
+async def test_hubs_on_one_redis_count_together(redis: RedisServer) -> None:
+    first, second = Guessing(LIMITS, redis.url), Guessing(LIMITS, redis.url)
+    try:
+        await guess(first, "ann", "192.0.2.1", 1)
+        await guess(second, "ann", "192.0.2.1", 1)
+        assert await is_stopped(first, "ann", "192.0.2.1")
+        assert await is_stopped(second, "ann", "192.0.2.1")
+        redis.stop()
+        with pytest.raises(StoreAwayError):
+            await first.check("ann", "192.0.2.1")
+        redis.start()
+        assert not await is_stopped(first, "bob", "192.0.2.7")
+    finally:
+        await first.close()
+        await second.close()
