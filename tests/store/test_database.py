@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -35,13 +34,17 @@ async def test_the_migrations_lead_to_the_tables(database: Database) -> None:
     assert await database.read(work) == []
 
 
-async def test_a_difference_would_be_noticed(database: Database) -> None:
+async def test_a_difference_would_be_noticed(database_url: str) -> None:
+    database = await Database.open(database_url)
+    await database.migrate()
+
     async def work(connection: AsyncConnection) -> list[object]:
         await connection.execute(text("DROP TABLE audit"))
         await connection.execute(text("ALTER TABLE device DROP COLUMN name"))
         return await connection.run_sync(differences)
 
     assert len(await database.write(work)) >= 2
+    await database.close()
 
 
 async def test_migrating_again_changes_nothing(database: Database) -> None:
@@ -50,32 +53,16 @@ async def test_migrating_again_changes_nothing(database: Database) -> None:
     assert await Settings(database).get("name") == b"value"
 
 
-MIGRATE = """
-import asyncio, sys
-from rookery.store.database import Database
-
-async def main():
-    database = await Database.open(sys.argv[1])
-    await database.migrate()
-    await database.close()
-
-asyncio.run(main())
-"""
-
-
-async def test_hubs_that_start_together_migrate_once(database_url: str) -> None:
-    hubs = [
-        await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", MIGRATE, database_url), stderr=asyncio.subprocess.PIPE
-        )
-        for _ in range(3)
-    ]
-    outputs = [await asyncio.wait_for(hub.communicate(), 60) for hub in hubs]
-    assert [hub.returncode for hub in hubs] == [0, 0, 0], outputs
-    assert [errors for _, errors in outputs] == [b""] * 3
-    database = await Database.open(database_url)
-    assert await Settings(database).get("name") is None
-    await database.close()
+async def test_hubs_that_start_together_migrate_once(
+    database_url: str, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    hubs = [await Database.open(database_url) for _ in range(3)]
+    await asyncio.gather(*(hub.migrate() for hub in hubs))
+    assert await Settings(hubs[0]).get("name") is None
+    for hub in hubs:
+        await hub.close()
+    assert capfd.readouterr() == ("", "")
+    assert [one for one in caplog.records if one.levelno >= logging.WARNING] == []
 
 
 async def test_a_transaction_is_done_or_not_at_all(database: Database) -> None:

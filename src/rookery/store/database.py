@@ -9,8 +9,10 @@ password is ever part of an error's text.
 import asyncio
 import os
 import random
+import sqlite3
 import ssl
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -35,7 +37,7 @@ _READING = "rookery_reading"
 _MYSQL_TRANSIENT = {1040, 1053, 1205, 1213, 1317, 1927, 2002, 2003, 2006, 2013, 2055, 4031}
 _MYSQL_USAGE = {1044, 1045, 1049, 1698}  # access denied, no such database
 _SQLITE_TRANSIENT = ("database is locked", "database table is locked", "database is busy")
-_SQLITE_USAGE = ("unable to open database file", "file is not a database", "readonly database")
+_SQLITE_USAGE = ("unable to open database file", "readonly database")
 
 T = TypeVar("T")
 Work = Callable[[AsyncConnection], Awaitable[T]]
@@ -54,7 +56,10 @@ class Database:
     @classmethod
     async def open(cls, url: str, *, environment: Mapping[str, str] = os.environ) -> Self:
         """Connect once, so that a wrong URL is noticed now; UsageError, UnreachableError."""
-        database = cls(_engine(database_url(url, environment)))
+        place = database_url(url, environment)
+        if place.get_backend_name() == "sqlite":
+            await asyncio.to_thread(_look_at, place.database or "")
+        database = cls(_engine(place))
         try:
             await database.read(_nothing)
         except BaseException:
@@ -109,6 +114,15 @@ class Database:
 
 async def _nothing(connection: AsyncConnection) -> None:
     await connection.execute(text("SELECT 1"))
+
+
+def _look_at(file: str) -> None:
+    """Before there is a pool, whose threads would not survive a refusal quietly."""
+    try:
+        with closing(sqlite3.connect(file, timeout=CONNECT_S)) as connection:
+            connection.execute("PRAGMA schema_version")
+    except sqlite3.Error as error:
+        raise UsageError(f"the database {file} refuses us: {error}") from None
 
 
 def _judge(error: BaseException) -> None:
