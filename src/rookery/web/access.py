@@ -3,6 +3,8 @@
 Each handler carries `opt=…` made here; one guard over the whole application reads it.
 """
 
+from typing import Literal
+
 import msgspec
 from litestar.handlers import BaseRouteHandler
 
@@ -12,10 +14,10 @@ from rookery.web.problems import AnonymousError, RefusedError
 
 
 class Access(msgspec.Struct, frozen=True):
-    """The least role, and what a token must be good for; no scope: not by token at all."""
+    """The least role, and what a token must be good for; None: not by token, `any`: by each."""
 
     role: Role | None  # None: anybody
-    scope: Scope | None = None
+    scope: Scope | Literal["any"] | None = None
 
 
 def anybody() -> dict[str, object]:
@@ -23,7 +25,7 @@ def anybody() -> dict[str, object]:
     return {"access": Access(None)}
 
 
-def may(role: Role, scope: Scope | None = None) -> dict[str, object]:
+def may(role: Role, scope: Scope | Literal["any"] | None = None) -> dict[str, object]:
     """Open to this role and those above, by session, or by a token with this scope."""
     return {"access": Access(role, scope)}
 
@@ -40,6 +42,7 @@ def access_guard(connection: Connection, handler: BaseRouteHandler) -> None:
         raise AnonymousError
     if not caller.is_at_least(access.role):
         raise RefusedError(403, "role", f"this is for the role {access.role}")
-    if caller.scopes is not None and access.scope not in caller.scopes:
+    is_covered = caller.scopes is None or access.scope == "any" or access.scope in caller.scopes
+    if not is_covered:
         needed = f"with the scope {access.scope}" if access.scope else "of no kind: sign in instead"
         raise RefusedError(403, "scope", f"this takes a token {needed}")
