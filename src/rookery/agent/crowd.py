@@ -106,6 +106,7 @@ class Crowd:
         self._sockets: list[socket.socket] = []
         self._wakes: list[tuple[float, bytes]] = []
         self._timer: asyncio.TimerHandle | None = None
+        self._armed_at = 0.0  # uvloop's timers do not tell
         self._reporting: asyncio.Task[None] | None = None
         self.tally: Counter[str] = Counter()
 
@@ -132,6 +133,9 @@ class Crowd:
 
     def figures(self) -> Figures:
         """All counted, which takes a moment for many."""
+        if self._reporting is not None and self._reporting.done():
+            with suppress(asyncio.CancelledError):
+                self._reporting.result()  # which raises what ended it
         now = self._loop.time()
         since = now - PAUSES * self._interval_s
         enrolled = reporting = made = acknowledged = sent = lost = 0
@@ -268,9 +272,10 @@ class Crowd:
             return
         first = self._wakes[0][0]
         if self._timer is not None:
-            if self._timer.when() <= first:
+            if self._armed_at <= first:
                 return
             self._timer.cancel()
+        self._armed_at = first
         self._timer = self._loop.call_at(first, self._wake)
 
 

@@ -7,10 +7,11 @@ import asyncio
 import contextlib
 import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import psutil
 from cyclopts import Parameter
@@ -31,6 +32,7 @@ SERVERS_MAX = 1000
 SHOWN_S = 1.0
 SETTLE_S = 10.0
 START_S = 30.0
+CODE_S = 3600.0
 
 _LINE_SIZE_MAX = 1 << 16
 
@@ -49,7 +51,7 @@ def simulate(
         Path | None,
         Parameter(
             name="--code-file",
-            help="File with a code for each server, one a line; needed with --hub and --servers.",
+            help="File with a code for each server, one a line, for --servers of another hub.",
         ),
     ] = None,
     interval_s: Annotated[
@@ -67,12 +69,11 @@ def simulate(
         raise UsageError(f"{servers} servers need as many codes; give them by --code-file")
 
     async def work() -> int:
-        async with _hub(known) as (address, process):
-            if known is None and servers:
-                raise UsageError("servers need --hub and --code-file")
-            crowd = await Crowd.gather(address, routers, given[:servers], interval_s)
+        async with _hub(known, servers) as started:
+            server_codes = given[:servers] if known is not None else started.codes
+            crowd = await Crowd.gather(started.address, routers, server_codes, interval_s)
             try:
-                return await _watch(crowd, seconds, process, output)
+                return await _watch(crowd, seconds, started.process, output)
             finally:
                 await crowd.close()
 
@@ -130,13 +131,19 @@ def _burden(process: psutil.Process) -> dict[str, object]:
         return {}
 
 
+class _Started(NamedTuple):
+    """The hub that is reported to; the rest is known of one of our own only."""
+
+    address: HubAddress
+    process: psutil.Process | None = None
+    codes: list[str] = []  # noqa: RUF012 (never changed)
+
+
 @asynccontextmanager
-async def _hub(
-    known: HubAddress | None,
-) -> AsyncIterator[tuple[HubAddress, psutil.Process | None]]:
+async def _hub(known: HubAddress | None, servers: int) -> AsyncIterator[_Started]:
     """The one that was named, or one of our own in a folder that goes with it."""
     if known is not None:
-        yield known, None
+        yield _Started(known)
         return
     with tempfile.TemporaryDirectory(prefix="rookery-") as folder:
         process = await asyncio.create_subprocess_exec(
@@ -148,11 +155,29 @@ async def _hub(
             limit=_LINE_SIZE_MAX,
         )
         try:
-            yield await _first_line(process), psutil.Process(process.pid)
+            address = await _first_line(process)
+            codes = await _server_codes(Path(folder), servers) if servers else []
+            yield _Started(address, psutil.Process(process.pid), codes)
         finally:
             with contextlib.suppress(ProcessLookupError):
                 process.terminate()
             await process.communicate()
+
+
+async def _server_codes(folder: Path, count: int) -> list[str]:
+    """Codes in the database of a hub of our own."""
+    from rookery.cli.fleet_database import HubStore, hub_database
+    from rookery.store.codes import Codes
+    from rookery.web.enrolling import add_code
+
+    codes = []
+    async with hub_database(HubStore(data=folder)) as database:
+        for _ in range(count):
+            code, _ = await add_code(
+                Codes(database), "server", None, now=time.time(), seconds=CODE_S
+            )
+            codes.append(code)
+    return codes
 
 
 async def _first_line(process: asyncio.subprocess.Process) -> HubAddress:
