@@ -10,7 +10,7 @@ LOCKS := requirements/base.lock requirements/legacy.lock requirements/dev.lock
 UV_VERSION := 0.13.7
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format lock bench clean
+.PHONY: help demo test packages check format lock bench clean
 .DELETE_ON_ERROR:
 
 help: ## what can be made
@@ -23,7 +23,7 @@ demo: $(READY) ## a small world on this machine that explains itself
 # Tests start hundreds of processes, and where the environment forbids writing bytecode each of them
 # would compile everything anew.
 # Silent unless the branches of the cores fall short, so that pytest's closing line stays the last.
-test: $(READY) ## all tests, with the coverage of the cores
+test: $(READY) packages ## all tests, with the coverage of the cores
 	@$(BIN)/python -m compileall -q src
 ifeq ($(PYTEST),)
 	@$(BIN)/pytest -n 2 --dist loadgroup --cov
@@ -31,6 +31,9 @@ ifeq ($(PYTEST),)
 else
 	@$(BIN)/pytest $(PYTEST)
 endif
+
+packages:
+	@.ci/packages
 
 check: $(READY) ## format, lint, types and import rules
 	@$(BIN)/ruff format --check .
