@@ -68,6 +68,7 @@ def measure(effort: Effort) -> list[Figure]:
         began = time.perf_counter()
         answers = sum(_round(reporters, sockets, fleet, number + 1) for number in range(ROUNDS))
         seconds = time.perf_counter() - began
+        answers += _rest(sockets, ROUNDS * fleet.routers - answers)
         after = _condition(hub)
     count = ROUNDS * fleet.routers
     assert after.silent == 0, f"{after.silent} routers are falsely silent"
@@ -96,6 +97,15 @@ def _round(reporters: Reporters, sockets: Sockets, fleet: Fleet, sequence: int) 
         due = min(fleet.routers, int(gone_s / fleet.interval_s * fleet.routers) + 1)
         sockets.send([reporters.datagram(number, sequence) for number in range(sent, due)])
         sent = due
+        answers += sockets.answers()
+        time.sleep(_TICK_S)
+    return answers
+
+
+def _rest(sockets: Sockets, missing: int) -> int:
+    """What is still on its way."""
+    answers, until = 0, time.perf_counter() + 1.0
+    while answers < missing and time.perf_counter() < until:
         answers += sockets.answers()
         time.sleep(_TICK_S)
     return answers

@@ -33,7 +33,7 @@ ROUTERS = 4000
 IN_FLIGHT_MAX = 4096
 RATE_MAX = 200_000  # reports prepared for a second
 
-_LOST_S = 0.1  # without an answer: what is in flight is lost
+_LOST_S = 0.5  # without an answer: what is in flight is lost
 _BURST = 64
 
 
@@ -90,7 +90,7 @@ def measure(effort: Effort) -> list[Figure]:
         for _ in range(effort.runs):
             sent, taken = _turn(sender, hub)
             rates.append(taken.rate)
-            walls.append(sent.answers / sent.seconds)
+            walls.append(sent.answers / max(sent.seconds, 1e-9))
             _, drained = _turn(bare_sender, bare)
             limits.append(drained.rate)
     size = len(Reporters(1, opened.master).datagram(0, 1))
