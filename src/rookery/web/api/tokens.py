@@ -88,7 +88,7 @@ async def revoke_token(
     await note(site, caller.login, "token.revoke", str(token), visit(request, site))
 
 
-@delete("/token", opt=may("user", "read"), tags=["tokens"], summary="Sign out", status_code=204)
+@delete("/token", opt=may("user", "any"), tags=["tokens"], summary="Sign out", status_code=204)
 async def revoke_own_token(request: AnyRequest, caller: TheCaller, site: TheSite) -> None:
     """The token that asks is worth nothing from now on; so a program signs out."""
     if not caller.token or not await site.tokens.remove(caller.token, caller.account):
