@@ -137,27 +137,23 @@ class Door:
             line.send(encode(message))
 
         try:
-            await self._obey(line, first, tell)
+            self._obey(first, tell)
+            while (tlv := await _next(line, self._limits.idle_s)) is not None:
+                self._obey(decode(tlv), tell)
         finally:
             self._sessions.hub_gone(tell)
 
-    async def _obey(self, line: SealedLine, first: Reserve | Release, tell: Tell) -> None:
-        order: Message = first
-        while True:
-            match order:
-                case Reserve():
-                    try:
-                        self._sessions.reserve(order, tell)
-                    except (CongestionError, ProtocolError) as error:
-                        tell(Refused(order.seat, str(error)))
-                case Release():
-                    self._sessions.release(order.seat)
-                case _:
-                    raise ProtocolError(f"a hub does not say {type(order).__name__}")
-            tlv = await _next(line, self._limits.idle_s)
-            if tlv is None:
-                return
-            order = decode(tlv)
+    def _obey(self, order: Message, tell: Tell) -> None:
+        match order:
+            case Reserve():
+                try:
+                    self._sessions.reserve(order, tell)
+                except (CongestionError, ProtocolError) as error:
+                    tell(Refused(order.seat, str(error)))
+            case Release():
+                self._sessions.release(order.seat)
+            case _:
+                raise ProtocolError(f"a hub does not say {type(order).__name__}")
 
     async def _serve_peer(self, line: SealedLine, chair: Chair, idle_s: float | None) -> None:
         joiner = RpcJoiner()
