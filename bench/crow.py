@@ -13,8 +13,7 @@ from multiprocessing.connection import Connection
 from bench.crow_bare import Pace, bare_pace
 from bench.figure import Effort, Figure, middle
 from bench.process import answer, child, ordered
-from rookery.crow.delivery import DeliveryLimits
-from rookery.crow.tower import TowerLimits
+from rookery.crow.limits import DeliveryLimits, TowerLimits
 from rookery.runtime.crow.tower import CrowTower
 from rookery.runtime.crow.udp_gate import CrowUdpGate
 from rookery.runtime.loop import run

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.crow.chunks import COMPLETE_WITHIN_S, ChunkLimits, Chunks
+from rookery.crow.chunks import COMPLETE_WITHIN_S, Chunks
+from rookery.crow.limits import ChunkLimits
 from rookery.wire.crow_node import NodePacket
 from rookery.wire.crow_packet import Packet
 

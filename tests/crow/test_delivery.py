@@ -2,8 +2,9 @@
 
 import pytest
 
-from rookery.crow.delivery import TRANSMISSIONS, Delivery, DeliveryLimits
-from rookery.crow.events import Delivered, Ticket, TowerEvent, Undelivered
+from rookery.crow.delivery import TRANSMISSIONS, Delivery
+from rookery.crow.events import Delivered, Ticket, TowerNotice, Undelivered
+from rookery.crow.limits import DeliveryLimits
 from rookery.crow.seqids import Seqids
 from rookery.errors import CongestionError
 from rookery.wire.crow_packet import Packet
@@ -16,11 +17,11 @@ class Sender:
 
     def __init__(self, limits: DeliveryLimits | None = None) -> None:
         self.sent: list[Packet] = []
-        self.told: list[TowerEvent] = []
+        self.told: list[TowerNotice] = []
         self.delivery = Delivery(
             limits or DeliveryLimits(),
             Seqids(lambda size: bytes(size)),
-            self.told.append,
+            self.told,
             self.sent.extend,
         )
         self._tickets = 0

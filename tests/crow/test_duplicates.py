@@ -1,6 +1,7 @@
 """The receiving side of QoS 2."""
 
-from rookery.crow.duplicates import DuplicateLimits, Duplicates, Verdict
+from rookery.crow.duplicates import Duplicates, Verdict
+from rookery.crow.limits import DuplicateLimits
 from rookery.wire.crow_packet import ACK21, Packet
 
 HERE, THERE = b"\x0chere", b"\x0cthere"

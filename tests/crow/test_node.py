@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rookery.crow.chunks import ChunkLimits
 from rookery.crow.events import (
     Arrived,
     Delivered,
@@ -14,7 +13,8 @@ from rookery.crow.events import (
     Undelivered,
     transmits,
 )
-from rookery.crow.node import DYNAMIC_MIN, Alarm, NodeLimits, Nodes
+from rookery.crow.limits import ChunkLimits, NodeLimits
+from rookery.crow.node import DYNAMIC_MIN, Alarm, Nodes
 from rookery.errors import CongestionError, UsageError
 from rookery.sim.crow_world import CrowWorld, Station
 from rookery.sim.network import Conditions

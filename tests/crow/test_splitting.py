@@ -2,10 +2,10 @@
 
 import pytest
 
-from rookery.crow.delivery import DeliveryLimits
 from rookery.crow.events import Delivered, Ticket, Transmit, Undelivered
+from rookery.crow.limits import DeliveryLimits, TowerLimits
 from rookery.crow.splitting import UNACKED_CHUNKS_MAX, SplitOutcome, Splitting
-from rookery.crow.tower import Tower, TowerLimits
+from rookery.crow.tower import Tower
 from rookery.errors import CongestionError
 from rookery.wire.crow_node import NodePacket
 from rookery.wire.crow_packet import Packet

@@ -10,21 +10,12 @@ A message has 5 s from its first chunk. One source has room for some; beyond tha
 
 from collections import Counter
 
-import msgspec
-
 from rookery.crow.lanes import Lanes
+from rookery.crow.limits import ChunkLimits
 from rookery.wire.crow_node import CHUNKS_MAX, MESSAGE_SIZE_MAX, NodePacket
 from rookery.wire.crow_packet import QOS_MAX, SEQID_MODULUS, Packet
 
 COMPLETE_WITHIN_S = 5.0
-
-
-class ChunkLimits(msgspec.Struct, frozen=True):
-    """How far strangers can make the memory grow."""
-
-    messages_max: int = 256  # incomplete, or complete and not yet forgotten
-    per_source_max: int = 16
-    bytes_max: int = 4 << 20
 
 
 _Key = tuple[bytes, int, int, int]  # source, rid, sid, number of the first chunk

@@ -12,45 +12,50 @@ order of arrival is not promised by any QoS.
 
 from collections import deque
 from collections.abc import Callable
-
-import msgspec
+from typing import Final
 
 from rookery.crow.events import Delivered, Ticket, TowerNotice, Undelivered
 from rookery.crow.lanes import Lanes
+from rookery.crow.limits import DeliveryLimits
 from rookery.crow.seqids import Seqids
 from rookery.errors import CongestionError
 from rookery.wire.crow_packet import Packet, timer_s
 
-TRANSMISSIONS = 5
-_PATIENT = TRANSMISSIONS - 2  # one repeat may only mean that the way is longer than the timer
-_NARROWEST = 4  # a window never shrinks to less than this part of it
-
-Emit = Callable[[TowerNotice], None]
-
-
-class DeliveryLimits(msgspec.Struct, frozen=True):
-    """How much may be under way; a C++ peer fails when 64 packets are alive at once."""
-
-    unacked_max: int = 32  # per address
-    queued_max: int = 1024  # per address
-    addresses_max: int = 16384
+TRANSMISSIONS: Final = 5
+# One repeat may only mean that the way is longer than the timer.
+_PATIENT: Final = TRANSMISSIONS - 2
+_NARROWEST: Final = 4  # a window never shrinks to less than this part of it
 
 
-class _Unsent(msgspec.Struct, frozen=True, gc=False):
-    ticket: Ticket
-    type: int
-    data: bytes
-    qos: int
-    ackquant_ms: int
-    seqid: int | None  # None: the next one
+class _Unsent:
+    __slots__ = ("ackquant_ms", "data", "qos", "seqid", "ticket", "type")
+
+    def __init__(
+        self,
+        ticket: Ticket,
+        type: int,  # noqa: A002 - as the packet calls it
+        data: bytes,
+        qos: int,
+        ackquant_ms: int,
+        seqid: int | None,
+    ) -> None:
+        self.ticket = ticket
+        self.type = type
+        self.data = data
+        self.qos = qos
+        self.ackquant_ms = ackquant_ms
+        self.seqid = seqid  # None: the next one
 
 
-class _Unacked(msgspec.Struct, gc=False):
-    packet: Packet
-    ticket: Ticket
-    timer_s: float
-    repeats_left: int = TRANSMISSIONS - 1
-    due: float | None = None
+class _Unacked:
+    __slots__ = ("due", "packet", "repeats_left", "ticket", "timer_s")
+
+    def __init__(self, packet: Packet, ticket: Ticket, timer_s: float) -> None:
+        self.packet = packet
+        self.ticket = ticket
+        self.timer_s = timer_s
+        self.repeats_left = TRANSMISSIONS - 1
+        self.due: float | None = None
 
 
 class _Flow:
@@ -81,19 +86,19 @@ class _Flow:
 class Delivery:
     """The sending side of QoS 1 and 2."""
 
-    __slots__ = ("_emit", "_flows", "_limits", "_seqids", "_timers", "_transmit", "room_max")
+    __slots__ = ("_flows", "_limits", "_notices", "_seqids", "_timers", "_transmit", "room_max")
 
     def __init__(
         self,
         limits: DeliveryLimits,
         seqids: Seqids,
-        emit: Emit,
+        notices: list[TowerNotice],
         transmit: Callable[[list[Packet]], None],
     ) -> None:
         self._limits = limits
         self.room_max = limits.unacked_max + limits.queued_max  # per address
         self._seqids = seqids
-        self._emit = emit
+        self._notices = notices  # where outcomes are told
         self._transmit = transmit
         self._flows: dict[bytes, _Flow] = {}
         self._timers: Lanes[_Unacked] = Lanes()
@@ -154,7 +159,7 @@ class Delivery:
             unacked.due = None
             if flow.window < window_max and unacked.repeats_left >= _PATIENT:
                 flow.widen(window_max)
-            self._emit(Delivered(unacked.ticket))
+            self._notices.append(Delivered(unacked.ticket))
         self._proceed(flow, address, now)
         return known
 
@@ -168,7 +173,7 @@ class Delivery:
                 self._transmit([unacked.packet])
                 self._timers.wait(unacked, unacked.timer_s, now)
             else:
-                self._emit(Undelivered(unacked.ticket, "no acknowledgement"))
+                self._notices.append(Undelivered(unacked.ticket, "no acknowledgement"))
                 packet = unacked.packet
                 flow = self._flows[packet.address]
                 del flow.unacked[packet.seqid]

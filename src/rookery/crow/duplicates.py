@@ -15,23 +15,14 @@ only of messages whose sender repeats them no more.
 
 from collections.abc import Callable
 from enum import Enum, auto
-
-import msgspec
+from typing import Final
 
 from rookery.crow.delivery import TRANSMISSIONS
 from rookery.crow.lanes import Lanes
+from rookery.crow.limits import DuplicateLimits
 from rookery.wire.crow_packet import ACK21, Packet
 
-REMEMBERED_S = 15.0
-
-
-class DuplicateLimits(msgspec.Struct, frozen=True):
-    """How far strangers can make the memory grow."""
-
-    remembered_max: int = 16384
-    per_source_max: int = 4096  # fewer than there are numbers, or a sender could run out of them
-    share: int = 64  # what a source keeps when others need room
-    unconfirmed_per_source_max: int = 128
+REMEMBERED_S: Final = 15.0
 
 
 class Verdict(Enum):

@@ -12,11 +12,9 @@ channel, an acceptor, a message box); the shell hears of the other nodes by even
 
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
-import msgspec
-
-from rookery.crow.chunks import ChunkLimits, Chunks
+from rookery.crow.chunks import Chunks
 from rookery.crow.events import (
     Arrived,
     Delivered,
@@ -29,14 +27,15 @@ from rookery.crow.events import (
     Undelivered,
 )
 from rookery.crow.lanes import Lanes
+from rookery.crow.limits import NodeLimits
 from rookery.crow.splitting import SplitOutcome, Splitting
 from rookery.crow.tower import Tower
 from rookery.errors import CongestionError, DecodeError, UsageError
 from rookery.wire.crow_node import NODE_MAX, NodePacket
 from rookery.wire.crow_packet import NODE
 
-DYNAMIC_MIN = 0x8000
-_DYNAMIC_COUNT = NODE_MAX + 1 - DYNAMIC_MIN
+DYNAMIC_MIN: Final = 0x8000
+_DYNAMIC_COUNT: Final = NODE_MAX + 1 - DYNAMIC_MIN
 
 
 class Resident(Protocol):
@@ -61,12 +60,6 @@ class Alarm:
     def __init__(self, ring: Callable[[float], None]) -> None:
         self.ring = ring
         self.due: float | None = None
-
-
-class NodeLimits(msgspec.Struct, frozen=True):
-    """How far strangers can make the nodes grow."""
-
-    chunks: ChunkLimits = ChunkLimits()
 
 
 class Nodes:

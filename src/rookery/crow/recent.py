@@ -4,10 +4,12 @@ At most once is all that QoS 0 promises, and nobody repeats it. So a short memor
 long one would do harm: firmware that counts from 0 after every start sends the same again.
 """
 
+from typing import Final
+
 from rookery.wire.crow_packet import Packet
 
-RECENT_S = 1.0  # a packet is known this long, and at most twice as long
-_RECENT_MAX = 4096  # packets in either generation
+RECENT_S: Final = 1.0  # a packet is known this long, and at most twice as long
+_RECENT_MAX: Final = 4096  # packets in either generation
 
 
 class Recent:

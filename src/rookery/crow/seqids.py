@@ -8,15 +8,16 @@ The first number is random: a tower that restarts must not look like its former 
 """
 
 from collections.abc import Container
+from typing import Final
 
 from rookery.identity.cipher_set import RandomBytes
 from rookery.wire.crow_packet import SEQID_MODULUS
 
-SPENT_S = 20.0  # the receiver's memory, and the time of all repeats before it
-_SPENT_MAX = 1 << 17  # in either generation; more than 6,500 QoS 2 packets a second
+SPENT_S: Final = 20.0  # the receiver's memory, and the time of all repeats before it
+_SPENT_MAX: Final = 1 << 17  # in either generation; more than 6,500 QoS 2 packets a second
 # When this many in a row are spent, almost every number went to that one address. A receiver keeps
 # only the last few thousand of them, so the next one may be used.
-_SPENT_RUN_MAX = 8
+_SPENT_RUN_MAX: Final = 8
 
 
 class Seqids:

@@ -11,11 +11,10 @@ not carry is counted in `dropped`, by reason.
 """
 
 from collections import Counter
+from typing import Final
 
-import msgspec
-
-from rookery.crow.delivery import Delivery, DeliveryLimits
-from rookery.crow.duplicates import DuplicateLimits, Duplicates, Verdict
+from rookery.crow.delivery import Delivery
+from rookery.crow.duplicates import Duplicates, Verdict
 from rookery.crow.events import (
     Arrived,
     Delivered,
@@ -26,6 +25,7 @@ from rookery.crow.events import (
     Undelivered,
     transmits,
 )
+from rookery.crow.limits import TowerLimits
 from rookery.crow.recent import Recent
 from rookery.crow.seqids import Seqids
 from rookery.errors import DecodeError, UsageError
@@ -41,16 +41,8 @@ from rookery.wire.crow_packet import (
     Packet,
 )
 
-_TYPES = range(8)  # a larger one has no room in the header, and the C++ towers cut it off
-_QUALITIES = range(QOS_MAX + 1)
-_ACKQUANTS_MS = range(1 << 16)
-
-
-class TowerLimits(msgspec.Struct, frozen=True):
-    """How far a tower may grow."""
-
-    delivery: DeliveryLimits = DeliveryLimits()
-    duplicates: DuplicateLimits = DuplicateLimits()
+_TYPE_MAX: Final = 7  # a larger one has no room in the header, and the C++ towers cut it off
+_ACKQUANT_MS_MAX: Final = 0xFFFF
 
 
 class Tower:
@@ -70,9 +62,7 @@ class Tower:
         self._notices: list[TowerNotice] = []
         self._tickets = 0
         self._seqids = Seqids(random)
-        self._delivery = Delivery(
-            limits.delivery, self._seqids, self._notices.append, self._transmit
-        )
+        self._delivery = Delivery(limits.delivery, self._seqids, self._notices, self._transmit)
         self._recent = Recent()
         self._duplicates = Duplicates(limits.duplicates, self._transmit)
 
@@ -92,7 +82,9 @@ class Tower:
         CongestionError when the window of the address and the queue behind it are full. A `seqid`
         is one of those that `reserve` gave, for QoS 1 and 2.
         """
-        if type not in _TYPES or qos not in _QUALITIES or ackquant_ms not in _ACKQUANTS_MS:
+        if not (
+            0 <= type <= _TYPE_MAX and 0 <= qos <= QOS_MAX and 0 <= ackquant_ms <= _ACKQUANT_MS_MAX
+        ):
             raise UsageError(f"no packet of type {type}, qos {qos} and ackquant {ackquant_ms} ms")
         if len(address) > ADDRESS_SIZE_MAX:
             raise UsageError(f"an address of {len(address)} bytes")

@@ -23,8 +23,9 @@ from rookery.crow.events import (
     Transmit,
     Undelivered,
 )
-from rookery.crow.node import NodeLimits, Nodes
-from rookery.crow.tower import Tower, TowerLimits
+from rookery.crow.limits import NodeLimits, TowerLimits
+from rookery.crow.node import Nodes
+from rookery.crow.tower import Tower
 from rookery.errors import DecodeError
 from rookery.sim.network import Conditions, Network
 from rookery.sim.world import World

@@ -12,56 +12,80 @@ from v1: whoever sets up a gate must know which one its line speaks.
 """
 
 import struct
-from functools import lru_cache
-from typing import Self
-
-import msgspec
+from typing import Final
 
 from rookery.errors import DecodeError, UsageError
 
 # Types of a packet; those without a name are free for raw use.
-NODE = 3
-LEGACY_PUBSUB = 4
+NODE: Final = 3
+LEGACY_PUBSUB: Final = 4
 # Types of an acknowledgement.
-ACK = 0
-ACK21 = 1
-ACK22 = 2
+ACK: Final = 0
+ACK21: Final = 1
+ACK22: Final = 2
 
-QOS_MAX = 2
-ADDRESS_SIZE_MAX = 0xFF
-PACKET_SIZE_MAX = 0xFFFF
-SEQID_MODULUS = 1 << 16
+QOS_MAX: Final = 2
+ADDRESS_SIZE_MAX: Final = 0xFF
+PACKET_SIZE_MAX: Final = 0xFFFF
+SEQID_MODULUS: Final = 1 << 16
 
-_V1 = struct.Struct("<BHBBHB")
-_V0 = struct.Struct("<BHBBHHB")
-HEADER_SIZE = _V1.size
-HEADER_SIZE_V0 = _V0.size
+_V1: Final = struct.Struct("<BHBBHB")
+_V0: Final = struct.Struct("<BHBBHHB")
+HEADER_SIZE: Final = _V1.size
+HEADER_SIZE_V0: Final = _V0.size
 
-_CODE_MAX = 0x3F
+_CODE_MAX: Final = 0x3F
 
 # What a byte of the v1 header says, read once for every value it can have.
-_FLAGS = tuple((byte >> 5, byte & 1 == 1) for byte in range(256))
-_QUALITIES = tuple((byte & 3, 10 * (byte >> 2) + 4) for byte in range(256))
-_unpack_v1, _pack_v1 = _V1.unpack_from, _V1.pack
+_FLAGS: Final = tuple((byte >> 5, byte & 1 == 1) for byte in range(256))
+_QUALITIES: Final = tuple((byte & 3, 10 * (byte >> 2) + 4) for byte in range(256))
+_unpack_v1: Final = _V1.unpack_from
+_pack_v1: Final = _V1.pack
 
 
-@lru_cache(maxsize=1024)
 def timer_s(ackquant_ms: int) -> float:
     """How long either end waits before it repeats itself."""
     return (10 * _time_code(ackquant_ms) + 4) / 1000
 
 
-class Packet(msgspec.Struct, frozen=True, gc=False):
+class Packet:
     """One packet, the same value whichever header it travels under."""
 
-    type: int
-    is_ack: bool
-    address: bytes  # the ways back of the hops made, then the route ahead
-    stage: int  # bytes of the address already used
-    seqid: int
-    qos: int
-    ackquant_ms: int
-    data: bytes
+    __slots__ = ("ackquant_ms", "address", "data", "is_ack", "qos", "seqid", "stage", "type")
+
+    def __init__(
+        self,
+        type: int,  # noqa: A002 - as the header calls it
+        is_ack: bool,
+        address: bytes,
+        stage: int,
+        seqid: int,
+        qos: int,
+        ackquant_ms: int,
+        data: bytes,
+    ) -> None:
+        self.type: Final = type
+        self.is_ack: Final = is_ack
+        self.address: Final = address  # the ways back of the hops made, then the route ahead
+        self.stage: Final = stage  # bytes of the address already used
+        self.seqid: Final = seqid
+        self.qos: Final = qos
+        self.ackquant_ms: Final = ackquant_ms
+        self.data: Final = data
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Packet) and self._fields == other._fields
+
+    def __hash__(self) -> int:
+        return hash(self._fields)
+
+    def __repr__(self) -> str:
+        return f"Packet{self._fields}"
+
+    @property
+    def _fields(self) -> tuple[int, bool, bytes, int, int, int, int, bytes]:
+        head = self.type, self.is_ack, self.address, self.stage
+        return *head, self.seqid, self.qos, self.ackquant_ms, self.data
 
     @property
     def is_arrived(self) -> bool:
@@ -77,7 +101,7 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
         """How long either end waits before it repeats itself."""
         return timer_s(self.ackquant_ms)
 
-    def hop(self, way_back: bytes) -> Self:
+    def hop(self, way_back: bytes) -> "Packet":
         """As the receiving gate sees it: the hop just made replaced by the way back.
 
         `way_back` is in wire order, so backwards: the argument first, the gate's own id last.
@@ -85,7 +109,7 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
         stage = self.stage + len(way_back)
         if stage > len(self.address):
             raise DecodeError(f"a hop to {stage} runs over the address of {len(self.address)}")
-        return type(self)(
+        return Packet(
             self.type,
             self.is_ack,
             self.address[: self.stage] + way_back + self.address[stage:],
@@ -134,8 +158,8 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
             raise UsageError("the packet has no room under a v0 header") from error
         return header + address + data
 
-    @classmethod
-    def parse(cls, data: bytes) -> Self:
+    @staticmethod
+    def parse(data: bytes) -> "Packet":
         """Read exactly one v1 packet, or raise DecodeError; reserved bits are ignored.
 
         `ackquant_ms` is what the time code stands for, so it survives being written again.
@@ -149,12 +173,12 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
         if size != len(data) or body > size or stage > address_size or qos > QOS_MAX:
             raise DecodeError(_fault(len(data), size, body, stage, address_size))
         type_, is_ack = _FLAGS[flags]
-        return cls(
+        return Packet(
             type_, is_ack, data[HEADER_SIZE:body], stage, seqid, qos, ackquant_ms, data[body:]
         )
 
-    @classmethod
-    def parse_v0(cls, data: bytes) -> Self:
+    @staticmethod
+    def parse_v0(data: bytes) -> "Packet":
         """Read exactly one v0 packet, or raise DecodeError; `noexec` is ignored."""
         if len(data) < HEADER_SIZE_V0:
             raise DecodeError(f"{len(data)} bytes cannot be a packet")
@@ -162,7 +186,7 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
         body = HEADER_SIZE_V0 + address_size
         if size != len(data) or body > size or stage > address_size or qos > QOS_MAX:
             raise DecodeError(_fault(len(data), size, body, stage, address_size))
-        return cls(
+        return Packet(
             flags >> 3,
             flags & 1 == 1,
             data[HEADER_SIZE_V0:body],
@@ -177,7 +201,6 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
         return f"no packet has quality {self.qos} and stage {self.stage} of {len(self.address)}"
 
 
-@lru_cache(maxsize=1024)
 def _time_code(ackquant_ms: int) -> int:
     # The public implementation cuts to 6 bits, and so repeats after 4 ms when asked for 640.
     code = (ackquant_ms + 5) // 10

@@ -3,7 +3,8 @@
 import pytest
 
 from rookery.errors import UsageError
-from rookery.runtime.crow.gate import ANYBODY, AllowList, Drop, Threshold, checked_id
+from rookery.runtime.crow.gate import ANYBODY, AllowList, Drop, checked_id
+from rookery.runtime.crow.threshold import Threshold
 from rookery.wire.crow_packet import Packet
 from tests.runtime.crow.recorder import CrowRecorder, packet
 

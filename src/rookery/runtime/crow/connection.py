@@ -18,7 +18,8 @@ from functools import partial
 from typing import Protocol, cast
 
 from rookery.errors import DecodeError, UnreachableError
-from rookery.runtime.crow.gate import Drop, Threshold
+from rookery.runtime.crow.gate import Drop
+from rookery.runtime.crow.threshold import Threshold
 from rookery.runtime.gates.address import keep_alive
 from rookery.wire.frame import Deframer, frame
 

@@ -15,7 +15,7 @@ from enum import StrEnum
 from ipaddress import IPv4Network, ip_address
 from typing import Protocol, runtime_checkable
 
-from rookery.errors import DecodeError, UsageError
+from rookery.errors import UsageError
 from rookery.wire.crow_packet import Packet
 
 LOOPBACK = ("127.0.0.0/8",)
@@ -88,71 +88,6 @@ class CrowCounters:
     bytes_in: int = 0
     bytes_out: int = 0
     dropped: Counter[str] = field(default_factory=Counter)  # by reason
-
-
-class Threshold:
-    """What every gate does with what passes it: read or write the header, count, drop."""
-
-    def __init__(self, receiver: CrowReceiver, *, header_version: int = 1) -> None:
-        """Version 0 is for old serial lines; nothing on the wire tells which one it is."""
-        if header_version not in (0, 1):
-            raise UsageError(f"there is no crow header of version {header_version}")
-        self.counters = CrowCounters()
-        self._received = receiver.received
-        self._parse: Callable[[bytes], Packet] = (Packet.parse_v0, Packet.parse)[header_version]
-        self._serialize = (Packet.serialize_v0, Packet.serialize)[header_version]
-
-    def enter(self, data: bytes, way_back: bytes) -> bool:
-        """Report the packet in `data`, if that is one."""
-        packet = self.read(data)
-        if packet is None:
-            return False
-        self._received([packet], way_back)
-        return True
-
-    def enter_all(self, datagrams: list[bytes], way_back: bytes) -> None:
-        """Report every packet of several that came the same way."""
-        try:
-            packets = list(map(self._parse, datagrams))
-        except DecodeError:
-            packets = [packet for packet in map(self.read, datagrams) if packet is not None]
-        else:
-            self.counters.packets_in += len(packets)
-            self.counters.bytes_in += sum(map(len, datagrams))
-        self._received(packets, way_back)
-
-    def read(self, data: bytes) -> Packet | None:
-        """The packet in `data`, for a gate whose way back depends on it."""
-        try:
-            packet = self._parse(data)
-        except DecodeError:
-            self.drop(Drop.MALFORMED)
-            return None
-        self.counters.packets_in += 1
-        self.counters.bytes_in += len(data)
-        return packet
-
-    def leave(self, packet: Packet) -> bytes | None:
-        """The bytes to send; None for a packet that this header cannot hold."""
-        try:
-            return self._serialize(packet)
-        except UsageError:  # forwarded from a line that knows more types
-            self.drop(Drop.UNFIT)
-            return None
-
-    def leave_all(self, packets: list[Packet]) -> list[bytes]:
-        """The bytes of every packet that this header can hold."""
-        try:
-            return list(map(self._serialize, packets))
-        except UsageError:
-            return [data for data in map(self.leave, packets) if data is not None]
-
-    def sent(self, size: int, count: int = 1) -> None:
-        self.counters.packets_out += count
-        self.counters.bytes_out += size
-
-    def drop(self, reason: Drop, count: int = 1) -> None:
-        self.counters.dropped[reason] += count
 
 
 class AllowList:

@@ -2,16 +2,18 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from rookery.crow.events import Notice
 from rookery.crow.node import Nodes
 from rookery.wire.crow_packet import Packet
 
-HANDLED_MAX = 8  # messages whose consequences are worked out before they are carried out
-POSTED_MAX = 32  # messages that wait for the end of the turn
-POSTPONED_MAX = 64  # turns that reading may hold up the core's clock
+HANDLED_MAX: Final = 8  # messages whose consequences are worked out before they are carried out
+POSTED_MAX: Final = 32  # messages that wait for the end of the turn
+POSTPONED_MAX: Final = 64  # turns that reading may hold up the core's clock
 
-_PRECISION_S = 0.001  # of the core's clock; looking for its next deadline every turn costs too much
+# Of the core's clock; looking for its next deadline every turn costs too much.
+_PRECISION_S: Final = 0.001
 
 
 class CrowPump:

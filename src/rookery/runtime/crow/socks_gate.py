@@ -27,9 +27,9 @@ from rookery.runtime.crow.gate import (
     CrowCounters,
     CrowReceiver,
     Drop,
-    Threshold,
     checked_id,
 )
+from rookery.runtime.crow.threshold import Threshold
 from rookery.runtime.gates.address import BACKLOG, bound_socket
 from rookery.wire.crow_packet import Packet
 

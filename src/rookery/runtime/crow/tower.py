@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from types import MappingProxyType, TracebackType
-from typing import Self
+from typing import Final, Self
 
 from rookery.crow.events import (
     Answered,
@@ -26,9 +26,10 @@ from rookery.crow.events import (
     Unanswered,
     Undelivered,
 )
+from rookery.crow.limits import NodeLimits, TowerLimits
 from rookery.crow.msgbox import ANSWER_WITHIN_S
-from rookery.crow.node import NodeLimits, Nodes
-from rookery.crow.tower import Tower, TowerLimits
+from rookery.crow.node import Nodes
+from rookery.crow.tower import Tower
 from rookery.errors import UnreachableError, UsageError
 from rookery.identity.cipher_set import RandomBytes
 from rookery.runtime.crow.channel import ChannelHandler, Channels, CrowChannel
@@ -43,8 +44,7 @@ from rookery.wire.crow_packet import NODE, Packet
 
 NoticeHandler = Callable[[Notice, float], bool]
 
-_RAW = -1  # the inbox of packets that are for no node
-_RID = slice(2, 4)  # where a node packet names the node it is for
+_RAW: Final = -1  # the inbox of packets that are for no node
 
 
 class CrowTower:
@@ -232,7 +232,8 @@ class CrowTower:
         """Whether it is for a reader that does not keep up; not to be acknowledged then."""
         if packet.is_ack or packet.stage + len(way_back) < len(packet.address):
             return False
-        inbox = int.from_bytes(packet.data[_RID], "little") if packet.type == NODE else _RAW
+        # A node packet names the node it is for in its third and fourth byte.
+        inbox = int.from_bytes(packet.data[2:4], "little") if packet.type == NODE else _RAW
         return inbox in self._full
 
     # --- life ---
@@ -287,7 +288,7 @@ class CrowTower:
                 self.outcomes.forget(ticket)
 
     def _carry_out(self, notices: list[Notice]) -> None:
-        handlers, outcome = self._handlers, self.outcomes.tell
+        handlers = self._handlers
         arrived: list[Arrived] = []
         for notice in notices:
             if handlers and self._is_handled(notice):
@@ -295,7 +296,7 @@ class CrowTower:
             if isinstance(notice, Arrived):  # nearly all are one of these two
                 arrived.append(notice)
             elif isinstance(notice, Delivered):
-                outcome(notice.ticket, None)
+                self.outcomes.tell(notice.ticket, None)
             else:
                 self._carry_out_other(notice)
         if arrived:

@@ -9,7 +9,7 @@ address byte for byte, so a tower must be addressed by the very IP it answers fr
 
 import socket
 from collections.abc import Iterable
-from typing import Self
+from typing import Final, Self
 
 from rookery.errors import UsageError
 from rookery.runtime.crow.gate import (
@@ -18,21 +18,21 @@ from rookery.runtime.crow.gate import (
     CrowCounters,
     CrowReceiver,
     Drop,
-    Threshold,
     checked_id,
 )
+from rookery.runtime.crow.threshold import Threshold
 from rookery.runtime.gates.address import SocketAddress, advertised_ip, bound_socket
 from rookery.runtime.gates.burst_socket import DATAGRAM_SIZE_MAX, BurstSocket
 from rookery.wire.crow_address import udp_hop
 from rookery.wire.crow_packet import Packet
 
-ID = 12
-ADDRESSES_MAX = 4096  # peers remembered, to save working out the same address again
+ID: Final = 12
+ADDRESSES_MAX: Final = 4096  # peers remembered, to save working out the same address again
 
-_ARGUMENT_SIZE = 6
+_ARGUMENT_SIZE: Final = 6
 # Half of a usual window, so that both ends work at the same time, each on its half. With fewer the
 # calls into the system, and what they do to the caches, cost more than working in turn.
-_ANSWERED_MAX = 8
+_ANSWERED_MAX: Final = 8
 
 
 class CrowUdpGate:
@@ -82,6 +82,15 @@ class CrowUdpGate:
         self.send_all([packet])
 
     def send_all(self, packets: list[Packet]) -> None:
+        if not packets:
+            return
+        address, stage = packets[0].address, packets[0].stage
+        if all(each.address is address and each.stage == stage for each in packets):
+            self._send(address[stage + 1 : stage + 1 + _ARGUMENT_SIZE], packets)
+        else:
+            self._send_to_several(packets)
+
+    def _send_to_several(self, packets: list[Packet]) -> None:
         neighbours: dict[bytes, list[Packet]] = {}
         for packet in packets:
             start = packet.stage + 1

@@ -9,7 +9,7 @@ import asyncio
 import contextlib
 import socket
 from collections import deque
-from typing import Protocol
+from typing import Final, Protocol
 
 from rookery.runtime.gates.address import SocketAddress
 from rookery.runtime.gates.segmentation import (
@@ -20,12 +20,12 @@ from rookery.runtime.gates.segmentation import (
     segment_size,
 )
 
-BATCH_MAX = 64
-QUEUE_MAX = 256  # datagrams kept while the socket takes no more
-DATAGRAM_SIZE_MAX = 0xFFFF - 8 - 20
+BATCH_MAX: Final = 64
+QUEUE_MAX: Final = 256  # datagrams kept while the socket takes no more
+DATAGRAM_SIZE_MAX: Final = 0xFFFF - 8 - 20
 
-_BUFFER_SIZE = 4 << 20
-_READ_SIZE = 0xFFFF
+_BUFFER_SIZE: Final = 4 << 20
+_READ_SIZE: Final = 0xFFFF
 
 
 class BurstUser(Protocol):
