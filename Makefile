@@ -6,15 +6,16 @@ PYTEST ?=
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+COMPILED := build/compiled
 LOCKS := requirements/base.lock requirements/legacy.lock requirements/dev.lock
 UV_VERSION := 0.13.7
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test packages check format lock bench clean
+.PHONY: help demo test packages check format lock compiled bench clean
 .DELETE_ON_ERROR:
 
 help: ## what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 	@echo "  PYTHON=python3.12 chooses the interpreter; PYTEST='-k lob' goes to pytest"
 
 demo: $(READY) ## a small world on this machine that explains itself
@@ -45,8 +46,12 @@ format: $(READY) ## put the code into its one format
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
+compiled: $(COMPILED)/.ready ## the hot modules as extension modules, in a folder of their own
+
+# Where nothing can be compiled, what is interpreted is measured, and the table says so.
 bench: $(READY) ## measure beside the limits of this machine
-	@$(BIN)/python -m bench
+	@$(MAKE) --no-print-directory compiled || true
+	@PYTHONPATH=$(COMPILED) $(BIN)/python -m bench
 
 # dev first: the smaller sets are then held to the same versions.
 lock: ## resolve the dependencies anew and pin them with hashes
@@ -65,6 +70,10 @@ clean: ## remove the environment and everything that was built
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .demo \
 	  .coverage .coverage.* htmlcov build dist
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(COMPILED)/.ready: $(READY) hatch_build.py $(shell find src -name '*.py')
+	@$(BIN)/python hatch_build.py $(COMPILED)
+	@touch $@
 
 $(READY): pyproject.toml requirements/dev.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \

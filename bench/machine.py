@@ -4,19 +4,28 @@ import os
 import platform
 import subprocess
 from datetime import UTC, datetime
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
+
+from rookery.wire import crow_packet
 
 ROOT = Path(__file__).parent.parent
 
 
 def description() -> str:
-    """One line: date, commit, cores, processor, Python, kernel, and what else was going on."""
+    """One line: date, commit, cores, processor, Python, kernel, load, and what was compiled."""
     today = datetime.now(UTC).date().isoformat()
     system = f"{platform.system()} {platform.release().split('-')[0]}"
     python = f"{platform.python_implementation()} {platform.python_version()}"
+    code = "compiled cores" if _is_compiled() else "interpreted cores"
     processor = f"{os.cpu_count()} cores ({_processor()})"
     load = f"load average {os.getloadavg()[0]:.1f} before it began"
-    return f"{today}, commit {_commit()}; {processor}; {python}; {system}; {load}"
+    return f"{today}, commit {_commit()}; {processor}; {python}, {code}; {system}; {load}"
+
+
+def _is_compiled() -> bool:
+    """Whether the modules of hatch_build.py are those that were compiled."""
+    return crow_packet.__file__.endswith(tuple(EXTENSION_SUFFIXES))
 
 
 def _processor() -> str:

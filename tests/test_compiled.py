@@ -1,0 +1,62 @@
+"""The compiled cores do what the interpreted ones do: the same tests run against them."""
+
+import os
+import subprocess
+import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+import pytest
+
+from hatch_build import MODULES, missing, sources
+
+ROOT = Path(__file__).parent.parent
+
+# A fair part of the tests of what is compiled, without those that take long.
+TESTED = (
+    "tests/wire/test_crow_packet.py",
+    "tests/crow/test_captures.py",
+    "tests/crow/test_cpp_defects.py",
+    "tests/crow/test_delivery.py",
+    "tests/crow/test_duplicates.py",
+    "tests/crow/test_lanes.py",
+    "tests/crow/test_node.py",
+    "tests/crow/test_recent.py",
+    "tests/crow/test_seqids.py",
+    "tests/crow/test_tower.py",
+    "tests/runtime/crow/test_gate.py",
+    "tests/runtime/crow/test_outcome.py",
+    "tests/runtime/crow/test_pump.py",
+    "tests/runtime/crow/test_tower.py",
+    "tests/runtime/crow/test_udp_gate.py",
+    "tests/runtime/gates/test_segmentation.py",
+    "tests/runtime/gates/test_udp_gate.py",
+)
+
+_WHERE = "import importlib, sys; [print(importlib.import_module(n).__file__) for n in sys.argv[1:]]"
+
+
+def test_every_compiled_module_is_there() -> None:
+    assert [path for path in sources() if not path.is_file()] == []
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("compiled")
+def test_the_tests_of_compiled_modules_pass_against_what_was_compiled(tmp_path: Path) -> None:
+    if (lack := missing()) is not None and os.environ.get("CI") != "true":
+        pytest.skip(f"nothing can be compiled: there is {lack}")
+    _run([sys.executable, "hatch_build.py", str(tmp_path / "compiled"), "--optimisation", "0"])
+    environment = os.environ | {"PYTHONPATH": str(tmp_path / "compiled")}
+    names = [f"rookery.{package}.{name}" for package, names in MODULES.items() for name in names]
+    files = _run([sys.executable, "-c", _WHERE, *names], environment).split()
+    assert [path for path in files if not path.endswith(tuple(EXTENSION_SUFFIXES))] == []
+    options = ["-q", "-p", "no:cacheprovider", "-m", "not slow"]
+    _run([sys.executable, "-m", "pytest", *options, *TESTED], environment)
+
+
+def _run(command: list[str], environment: dict[str, str] | None = None) -> str:
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, f"{done.stdout[-6000:]}\n{done.stderr[-2000:]}"
+    return done.stdout
