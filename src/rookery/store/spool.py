@@ -77,6 +77,7 @@ class Spool:
         self._failures: deque[tuple[int, int, OSError]] = deque(maxlen=_FAILURES_KEPT)
         self.torn_bytes = 0  # cut off when it was opened
         self.dropped_segments = 0
+        self.written_groups = 0
         self.failed_writes = 0
 
     @classmethod
@@ -254,7 +255,9 @@ class Spool:
             self._drop_oldest()
             self._begin(group, start, end)
             return
-        if error is not None:
+        if error is None:
+            self.written_groups += 1
+        else:
             self._fail(error, start, end)
         self._durable = end
         self._wake()
