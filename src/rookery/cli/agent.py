@@ -11,7 +11,7 @@ from rookery.agent.agent import Agent, AgentSettings
 from rookery.agent.mac import own_mac
 from rookery.agent.methods.config import INTERVAL_S_MAX, INTERVAL_S_MIN, AgentConfig
 from rookery.agent.methods.exec import AllowList
-from rookery.cli.control import data_folder
+from rookery.cli.data_folder import data_folder
 from rookery.cli.exits import OK
 from rookery.cli.fleet_keys import fleet_identity, parse_device
 from rookery.cli.life import run_service

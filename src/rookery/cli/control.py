@@ -14,6 +14,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from rookery.cli.data_folder import data_folder
 from rookery.cli.life import run_service, run_verb
 from rookery.cli.screen import print_json, printable
 from rookery.errors import UsageError
@@ -98,12 +99,6 @@ def run_look(asking: Asking, show: Show, *, is_watching: bool) -> int:
                 await asyncio.sleep(WATCH_S)
 
     return run_service(watch()) if is_watching else run_verb(look())
-
-
-def data_folder() -> Path:
-    """Where a user's programs keep their data."""
-    base = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(base) / "rookery"
 
 
 def print_rows(rows: Iterable[Row]) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from rookery.cli.control import data_folder
+from rookery.cli.data_folder import data_folder
 from rookery.cli.fleet_keys import fleet_identity
 from rookery.client import credentials
 from rookery.client.api import HubApi
