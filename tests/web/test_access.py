@@ -192,6 +192,17 @@ async def test_a_token_ends_with_its_revocation_and_with_its_account(hubworld: W
         assert (await client.get(f"{API}/me")).status_code == 401
 
 
+async def test_a_token_of_any_scope_can_be_given_up_with_itself(hubworld: World) -> None:
+    alice = await hubworld.signed_in("alice")
+    assert (await alice.delete(f"{API}/token")).status_code == 404
+    made = await alice.post(f"{API}/tokens", json={"name": "cli", "scopes": ["connect"]})
+    async with hubworld.visitor(authorization=f"Bearer {made.json()['token']}") as client:
+        assert (await client.delete(f"{API}/session")).status_code == 403
+        assert (await client.delete(f"{API}/token")).status_code == 204
+        assert (await client.delete(f"{API}/token")).status_code == 401
+    assert (await alice.get(f"{API}/tokens")).json() == []
+
+
 async def test_tokens_are_kept_as_hashes_only(hubworld: World) -> None:
     alice = await hubworld.signed_in("alice")
     token = await _bearer(alice)
