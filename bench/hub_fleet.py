@@ -99,6 +99,7 @@ def _round(reporters: Reporters, sockets: Sockets, fleet: Fleet, sequence: int) 
         sent = due
         answers += sockets.answers()
         time.sleep(_TICK_S)
+    sockets.send([reporters.datagram(number, sequence) for number in range(sent, fleet.routers)])
     return answers
 
 

@@ -19,8 +19,10 @@ def test_a_secret_is_kept_for_one_generation_and_one_name_f4() -> None:
     secret = cache.derive(known.reporter, NAME, 5)
     assert secret == secrets.derive(MASTER, known.reporter, bytes(32), 5)
     assert cache.kept(known, 5) is None
-    cache.keep(known, 5, secret)
-    assert cache.kept(known, 5) == secret
+    prover = cache.prover(known, 5)
+    assert secrets.prove_by(prover, b"report") == secrets.prove(secret, b"report")
+    cache.keep(known, 5, prover)
+    assert cache.kept(known, 5) is prover
     assert cache.kept(known, 6) is None
     assert cache.kept(entry(1, base32.encode(bytes(31) + b"\x01")), 5) is None
 
@@ -28,7 +30,7 @@ def test_a_secret_is_kept_for_one_generation_and_one_name_f4() -> None:
 def test_it_has_a_bound_and_forgets_the_oldest() -> None:
     cache = SecretCache(MASTER, 10)
     for number in range(1000):
-        cache.keep(entry(number), 1, bytes(32))
+        cache.keep(entry(number), 1, secrets.prover(bytes(32)))
         assert len(cache) <= 10
     assert cache.kept(entry(999), 1) is not None
     assert cache.kept(entry(989), 1) is None
@@ -37,7 +39,8 @@ def test_it_has_a_bound_and_forgets_the_oldest() -> None:
 def test_a_newer_secret_replaces_an_older_one_wherever_it_is() -> None:
     cache = SecretCache(MASTER, 4)
     for number in (1, 2, 3, 1):
-        cache.keep(entry(number), number, b"%d" % len(cache))
-    cache.keep(entry(2), 9, b"new")
-    assert cache.kept(entry(2), 9) == b"new"
+        cache.keep(entry(number), number, secrets.prover(bytes(32)))
+    newer = secrets.prover(bytes(32))
+    cache.keep(entry(2), 9, newer)
+    assert cache.kept(entry(2), 9) is newer
     assert cache.kept(entry(2), 2) is None

@@ -1,6 +1,8 @@
 """What the report desk answers to a report, proved with the secret the report was proved with."""
 
-from rookery.fleet.secrets import prove
+from hashlib import blake2s
+
+from rookery.fleet.secrets import prove_by
 from rookery.wire.fleet_datagrams import (
     STALE,
     UNKNOWN,
@@ -12,22 +14,22 @@ from rookery.wire.fleet_datagrams import (
 )
 
 
-def ack(report: Report, secret: bytes) -> bytes:
+def ack(report: Report, prover: blake2s) -> bytes:
     """It is durable."""
     proved = ack_proved(report.reporter, report.boot, report.sequence)
-    return serialize_ack(proved, prove(secret, proved))
+    return serialize_ack(proved, prove_by(prover, proved))
 
 
-def call(report: Report, secret: bytes, wish: int) -> bytes:
+def call(report: Report, prover: blake2s, wish: int) -> bytes:
     """Somebody wishes to talk to the router."""
     bare = Call(report.reporter, report.boot, report.sequence, wish)
-    return bare._replace(proof=prove(secret, bare.proved)).serialize()
+    return bare._replace(proof=prove_by(prover, bare.proved)).serialize()
 
 
-def stale(report: Report, secret: bytes, boot: int) -> bytes:
+def stale(report: Report, prover: blake2s, boot: int) -> bytes:
     """There has been a newer boot: that one."""
     bare = Fault(STALE, report.reporter, boot, report.sequence)
-    return bare._replace(proof=prove(secret, bare.proved)).serialize()
+    return bare._replace(proof=prove_by(prover, bare.proved)).serialize()
 
 
 def unknown(report: Report) -> bytes:

@@ -7,6 +7,7 @@ straight, and everything else turns off it early.
 """
 
 from collections.abc import Callable
+from hashlib import blake2s
 from hmac import compare_digest
 
 import msgspec
@@ -84,8 +85,8 @@ class ReportDesk:
             return self._receive_plain(incoming, report, entry, wish, now)
         generation = report.generation
         kept = self._secrets.kept(entry, generation)
-        secret = kept or self._secrets.derive(entry.reporter, entry.hashname, generation)
-        if not compare_digest(secrets.prove(secret, report.proved), report.proof):
+        prover = kept or self._secrets.prover(entry, generation)
+        if not compare_digest(secrets.prove_by(prover, report.proved), report.proof):
             self.counters.forged += 1
             return self._refuse("forged", incoming, report, now)
         if generation != entry.generation:
@@ -98,8 +99,8 @@ class ReportDesk:
                 self.counters.ahead += 1
                 return Outcome(answers.unknown(report))
         if kept is None:
-            self._secrets.keep(entry, generation, secret)
-        return self._accept(incoming, report, entry, generation, secret, wish, now)
+            self._secrets.keep(entry, generation, prover)
+        return self._accept(incoming, report, entry, generation, prover, wish, now)
 
     def undo(self, incoming: Incoming, entry: Entry) -> None:
         """The spool did not take a new report: it must be able to come again."""
@@ -134,7 +135,7 @@ class ReportDesk:
         report: Report,
         entry: Entry,
         generation: int,
-        secret: bytes,
+        prover: blake2s,
         wish: int | None,
         now: float,
     ) -> Outcome:
@@ -149,9 +150,9 @@ class ReportDesk:
                 lineage.begin(entry, report.boot, report.sequence)
                 verdict = NEW
         if verdict == STALE:
-            return self._refuse_stale(incoming, report, entry, secret, now)
+            return self._refuse_stale(incoming, report, entry, prover, now)
         if verdict != NEW:
-            again = self._accept_again(verdict, incoming, report, entry, secret, wish, now)
+            again = self._accept_again(verdict, incoming, report, entry, prover, wish, now)
             return msgspec.structs.replace(again, changed=entry) if is_raised else again
         self.counters.reports += 1
         tag, content = report.tag, report.content
@@ -162,10 +163,10 @@ class ReportDesk:
         record = observations.HEAD.pack(
             int(now * 1000), _OBSERVATION_KINDS[tag], report.reporter, report.boot, report.sequence
         )
-        answer, durable = b"", answers.ack(report, secret)
+        answer, durable = b"", answers.ack(report, prover)
         if wish is not None:
             # Twice: once it is acknowledged, the report does not come again to ask for it.
-            answer = answers.call(report, secret, wish)
+            answer = answers.call(report, prover, wish)
             durable += answer
         if now >= generation + self._renewal_s:
             answer += self._enrolment.renew(entry, report, now)
@@ -177,7 +178,7 @@ class ReportDesk:
         incoming: Incoming,
         report: Report,
         entry: Entry,
-        secret: bytes,
+        prover: blake2s,
         wish: int | None,
         now: float,
     ) -> Outcome:
@@ -191,13 +192,13 @@ class ReportDesk:
             return Outcome(events=events)
         self.counters.repeats += 1
         # The address may be forged, so the answers together are not larger than what came.
-        durable = answers.ack(report, secret)
+        durable = answers.ack(report, prover)
         if wish is not None and incoming.size >= CALLED_SIZE:
-            durable += answers.call(report, secret, wish)
+            durable += answers.call(report, prover, wish)
         return Outcome(b"", durable, events=events)
 
     def _refuse_stale(
-        self, incoming: Incoming, report: Report, entry: Entry, secret: bytes, now: float
+        self, incoming: Incoming, report: Report, entry: Entry, prover: blake2s, now: float
     ) -> Outcome:
         self.counters.stale += 1
         is_struck = report.boot == entry.previous
@@ -206,7 +207,7 @@ class ReportDesk:
             self.counters.clones += 1
             events = self._alarms.sound("clone", report.reporter, incoming.address, now)
         changed = entry if is_struck else None
-        return Outcome(answers.stale(report, secret, entry.boot), b"", changed, events=events)
+        return Outcome(answers.stale(report, prover, entry.boot), b"", changed, events=events)
 
     def _receive_plain(
         self, incoming: Incoming, report: Report, entry: Entry, wish: int | None, now: float
@@ -218,7 +219,8 @@ class ReportDesk:
                 continue
             secret = self._secrets.derive(entry.reporter, entry.hashname, generation)
             if compare_digest(secret, report.proof):
-                return self._accept(incoming, report, entry, generation, secret, wish, now)
+                prover = secrets.prover(secret)
+                return self._accept(incoming, report, entry, generation, prover, wish, now)
         self.counters.forged += 1
         return self._refuse("forged", incoming, report, now)
 

@@ -1,10 +1,15 @@
-"""Secret cache: derived secrets of the reporters heard last, so that most proofs cost one hash."""
+"""Secret cache: derived secrets of the reporters heard last, so that most proofs cost one hash.
+
+They are kept ready to prove with: see `secrets.prover`.
+"""
+
+from hashlib import blake2s
 
 from rookery.fleet import secrets
 from rookery.fleet.entry import Entry
 from rookery.wire import base32
 
-_Kept = tuple[int, str, bytes]  # generation, hashname, secret
+_Kept = tuple[int, str, blake2s]  # generation, hashname, prover
 
 
 class SecretCache:
@@ -22,8 +27,8 @@ class SecretCache:
     def __len__(self) -> int:
         return len(self._young) + len(self._old)
 
-    def kept(self, entry: Entry, generation: int) -> bytes | None:
-        """The secret, if it is at hand."""
+    def kept(self, entry: Entry, generation: int) -> blake2s | None:
+        """What proves by the secret, if it is at hand."""
         kept = self._young.get(entry.reporter) or self._old.get(entry.reporter)
         if kept is None or kept[0] != generation or kept[1] != entry.hashname:
             return None
@@ -33,9 +38,13 @@ class SecretCache:
         """Without a look at what is kept."""
         return secrets.derive(self._master, reporter, base32.decode(hashname), generation)
 
-    def keep(self, entry: Entry, generation: int, secret: bytes) -> None:
+    def prover(self, entry: Entry, generation: int) -> blake2s:
+        """What proves by the secret, made anew."""
+        return secrets.prover(self.derive(entry.reporter, entry.hashname, generation))
+
+    def keep(self, entry: Entry, generation: int, prover: blake2s) -> None:
         """Only what was proved is worth it: anybody can name reporters and generations."""
         if len(self._young) >= self._half:
             self._old, self._young = self._young, {}
         self._old.pop(entry.reporter, None)
-        self._young[entry.reporter] = (generation, entry.hashname, secret)
+        self._young[entry.reporter] = (generation, entry.hashname, prover)

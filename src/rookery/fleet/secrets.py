@@ -57,6 +57,18 @@ def prove(secret: bytes, proved: bytes) -> bytes:
     return blake2s(proved, digest_size=PROOF_SIZE, key=secret, person=_PROOF_PERSON).digest()
 
 
+def prover(secret: bytes) -> blake2s:
+    """What makes the secret's proofs; to keep one saves a third of what each costs."""
+    return blake2s(digest_size=PROOF_SIZE, key=secret, person=_PROOF_PERSON)
+
+
+def prove_by(prover: blake2s, proved: bytes) -> bytes:
+    """The same as `prove`."""
+    hashed = prover.copy()
+    hashed.update(proved)
+    return hashed.digest()
+
+
 def is_proved(secret: bytes, proved: bytes, proof: bytes) -> bool:
     """Whether the holder of `secret` made the proof."""
     return compare_digest(prove(secret, proved), proof)
