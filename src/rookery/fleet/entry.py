@@ -14,7 +14,7 @@ _GROUP_BIT = 0x01
 _NOBODY = bytes(MAC_SIZE)
 
 
-class Entry(msgspec.Struct, array_like=True):
+class Entry(msgspec.Struct, array_like=True, gc=False):
     """Changed in place, by the report desk alone. New fields are added behind the others."""
 
     reporter: bytes  # 6 bytes: a router's MAC; see `server_id`
