@@ -1,0 +1,105 @@
+"""F6–F11, F14, F15 in a real browser: register, claim, connect live, call a method; strict policy."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.e2e.fleet.world import PASSWORD, World
+
+pytestmark = [pytest.mark.xdist_group("fleet"), pytest.mark.slow]
+
+CHROMIUM = Path("/usr/bin/chromium")
+PATIENCE_MS = 30_000
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with World(tmp_path_factory.mktemp("cabinet")) as world:
+        world.server("north")
+        yield world
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if not CHROMIUM.exists():
+        pytest.skip("there is no /usr/bin/chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser, world: World) -> Iterator[Page]:
+    """A new browser window; whatever it complains about fails the test."""
+    context = browser.new_context(locale="en-US", base_url=world.hubs[0].url)
+    page = context.new_page()
+    page.set_default_timeout(PATIENCE_MS)
+    complaints: list[str] = []
+    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    yield page
+    context.close()
+    assert complaints == []
+
+
+def register(page: Page, login: str) -> None:
+    page.goto("/registation")
+    page.get_by_label("Login").fill(login)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Register").click()
+    expect(page.get_by_role("heading", name="My devices")).to_be_visible()
+
+
+def test_from_registering_to_the_answer_of_ones_device(page: Page, world: World) -> None:
+    """F6–F11, F14, F15."""
+    register(page, "alice")
+    page.get_by_role("button", name="Make a code").click()
+    command = page.locator("#command").inner_text()
+    found = re.match(r"ROOKERY_CODE=([A-Z2-7-]{19}) rookery agent --hub '(.+)'$", command)
+    assert found is not None
+    agent = world.agent("attic", found[1])
+    device = page.get_by_role("link", name=agent.mac)
+    for _ in range(60):
+        page.goto("/")
+        if device.count():
+            break
+        page.wait_for_timeout(250)
+    device.first.click()
+    page.get_by_role("button", name="Connect").click()
+    expect(page.locator('#steps [data-step="done"]')).to_be_visible(timeout=PATIENCE_MS)
+    names = page.locator("#steps li").evaluate_all("all => all.map(each => each.dataset.step)")
+    assert names[0] == "wished"
+    assert names[-1] == "done"
+    expect(page.get_by_role("heading", name="Console")).to_be_visible(timeout=PATIENCE_MS)
+    page.get_by_label("Method").fill("system.info")
+    page.get_by_role("button", name="Call").click()
+    expect(page.locator("#calls pre").last).to_contain_text('"result"', timeout=PATIENCE_MS)
+    page.get_by_role("button", name="Sign out").click()
+    expect(page.get_by_role("link", name="Sign in").first).to_be_visible()
+
+
+def test_a_device_named_like_a_script_runs_nothing(page: Page, world: World) -> None:
+    """F15."""
+    register(page, "mallory")
+    page.get_by_role("button", name="Make a code").click()
+    found = re.match(r"ROOKERY_CODE=(\S+)", page.locator("#command").inner_text())
+    assert found is not None
+    agent = world.agent("trap", found[1])
+    for _ in range(60):
+        page.goto("/")
+        if page.get_by_role("link", name=agent.mac).count():
+            break
+        page.wait_for_timeout(250)
+    page.goto(f"/devices/{agent.mac}")
+    name = "<img src=x onerror=alert(1)>"
+    page.get_by_label("Name").fill(name)
+    page.get_by_role("button", name="Rename").click()
+    expect(page.get_by_role("heading", name=name)).to_be_visible()
+    page.goto("/")
+    expect(page.get_by_role("link", name=name)).to_be_visible()
