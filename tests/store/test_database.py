@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -146,6 +147,14 @@ async def test_sqlite_is_set_up_to_last(tmp_path: Path) -> None:
         return [await connection.scalar(text(f"PRAGMA {name}")) for name in names]
 
     assert await database.read(work) == ["wal", 2, 1, 5000]
+    await database.close()
+
+
+async def test_only_its_owner_reads_the_file(tmp_path: Path) -> None:
+    database = await Database.open(f"sqlite:///{tmp_path / 'hub.db'}")
+    await database.migrate()
+    modes = {entry.name: entry.stat().st_mode & 0o777 for entry in os.scandir(tmp_path)}
+    assert modes == {"hub.db": 0o600, "hub.db-wal": 0o600, "hub.db-shm": 0o600}
     await database.close()
 
 

@@ -119,9 +119,11 @@ async def _nothing(connection: AsyncConnection) -> None:
 def _look_at(file: str) -> None:
     """Before there is a pool, whose threads would not survive a refusal quietly."""
     try:
+        # The secret of all secrets is in there; SQLite's other files follow this one's mode.
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
         with closing(sqlite3.connect(file, timeout=CONNECT_S)) as connection:
             connection.execute("PRAGMA schema_version")
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         raise UsageError(f"the database {file} refuses us: {error}") from None
 
 
