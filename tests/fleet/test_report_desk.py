@@ -337,6 +337,11 @@ def test_calls_and_events_in_the_spool_are_no_content_f2(office: Office) -> None
     assert office.desk.restore(call, None) is None
 
 
+def test_an_enrolment_that_cannot_be_read_is_as_none_f2(office: Office) -> None:
+    unreadable = Observation(0, observations.ENROLLED, MAC, 0, 0, b"of a later version")
+    assert office.desk.restore(unreadable, None) is None
+
+
 def test_the_owner_is_who_can_read_the_claim_code_f15(office: Office, router: Device) -> None:
     entry = office.entries[MAC]
     shown = secrets.claim_code(router.secret)

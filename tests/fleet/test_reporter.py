@@ -304,6 +304,7 @@ def test_a_boot_that_cannot_be_outdone_calls_for_a_new_secret_f4(line: Line) -> 
 
 def test_a_restart_keeps_secret_and_reports_and_takes_a_newer_boot_f3_f4(line: Line) -> None:
     line.reporter.report(SAMPLE, 20.0)
+    assert line.reporter.waiting == 1
     state = ReporterState.parse(line.reporter.state.serialize())
     restarted = line.made(state)
     assert restarted.boot > line.reporter.boot

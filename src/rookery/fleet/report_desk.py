@@ -7,11 +7,13 @@ straight, and everything else turns off it early.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from hashlib import blake2s
 from hmac import compare_digest
 
 import msgspec
 
+from rookery.errors import DecodeError
 from rookery.fleet import desk_answers as answers
 from rookery.fleet import entry as entries
 from rookery.fleet import lineage, secrets
@@ -110,7 +112,8 @@ class ReportDesk:
     def restore(self, observation: Observation, entry: Entry | None) -> Entry | None:
         """The entry with what an observation says of it, to read the spool again after a crash."""
         if observation.kind == observations.ENROLLED and entry is None:
-            return entries.decode(observation.content)
+            with suppress(DecodeError):  # of another version; it will say hello
+                return entries.decode(observation.content)
         if entry is None or observation.kind not in _REPORTED:
             return entry
         if lineage.take(entry, observation.boot, observation.sequence) == NEW:

@@ -96,6 +96,11 @@ class Reporter:
         return self._is_enrolled
 
     @property
+    def waiting(self) -> int:
+        """Reports that the hub has not acknowledged."""
+        return len(self._backlog)
+
+    @property
     def state(self) -> ReporterState:
         """As it is now, reports included: to be kept by the shell, on disk or not at all."""
         return ReporterState(
