@@ -77,7 +77,7 @@ class Uplink(asyncio.DatagramProtocol):
     @property
     def waiting(self) -> int:
         """Reports that the hub does not have yet."""
-        return len(self._reporter.state.kept)
+        return self._reporter.waiting
 
     def report(self, report: Report) -> None:
         """Have this reach the hub; UsageError when it is too large."""

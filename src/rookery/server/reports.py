@@ -152,7 +152,7 @@ class Reports:
     async def _report_audits(self, uplink: Uplink) -> None:
         while True:
             await self._is_waiting.wait()
-            while self._audits and len(self._reporter.state.kept) < AHEAD_MAX:
+            while self._audits and self._reporter.waiting < AHEAD_MAX:
                 uplink.report(self._audits.popleft())
             if self._audits:
                 await asyncio.sleep(_AUDIT_S)
