@@ -1,4 +1,4 @@
-"""F6–F11, F14, F15 in a real browser: register, claim, connect live, call a method; strict policy."""
+"""F6–F11, F14, F15 in a real browser: register, add a device, connect live, call a method."""
 
 import re
 from collections.abc import Iterator
