@@ -108,6 +108,8 @@ class RamHot:
     # Wishes
 
     async def wishes(self, macs: Sequence[bytes]) -> list[int | None]:
+        if not self._wishes:
+            return [None] * len(macs)
         return [self._wishes.oldest(mac) for mac in macs]
 
     async def add_wish(self, wish: Wish, seconds: float) -> Wish:

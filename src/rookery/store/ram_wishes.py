@@ -34,10 +34,12 @@ class RamWishes:
         self._expiries: list[tuple[float, int]] = []  # a heap
         self._stories: dict[int, _Story] = {}  # the one to be forgotten first is first
 
+    def __bool__(self) -> bool:
+        """Whether any is open, which is rare."""
+        return bool(self._by_router)
+
     def oldest(self, mac: bytes) -> int | None:
         """The wish with which to call this router."""
-        if not self._by_router:
-            return None
         self._expire()
         waiting = self._by_router.get(mac)
         return waiting[0] if waiting else None

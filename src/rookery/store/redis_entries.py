@@ -22,6 +22,8 @@ STRANGERS_MAX = 65_536
 STRANGER_S = 30.0
 
 _PREFIX = struct.Struct(">Qd")
+_ITEM = struct.Struct(">6scQQd")
+_DONE = ord("1")
 _KEY = b"rookery:e:"
 _INDEX = b"rookery:k:"
 _FILLED = b"rookery:filled"
@@ -51,28 +53,27 @@ class RedisEntries:
     async def put(self, entries: Sequence[Entry]) -> list[bool]:
         if not entries:
             return []
-        arguments: list[Argument] = []
+        items: list[Argument] = [_KEY, _INDEX]
         for entry in entries:
-            expected = entry.version.to_bytes(8, "big")
+            expected = entry.version
             entry.version += 1
-            arguments += expected, _value(entry), _INDEX + entry.kind.encode()
-            entry.version -= 1  # until it is so
+            items.append(_item(entry, expected))
+            entry.version = expected  # until it is so
         with reachable():
-            done = await self._put([_KEY + entry.reporter for entry in entries], arguments)
-        assert isinstance(done, list)
-        for entry, is_done in zip(entries, done, strict=True):
+            done = await self._put([], items)
+        assert isinstance(done, bytes)
+        results = [letter == _DONE for letter in done]
+        for entry, is_done in zip(entries, results, strict=True):
             entry.version += is_done
             self._strangers.pop(entry.reporter, None)
-        return [bool(is_done) for is_done in done]
+        return results
 
     async def restore(self, entries: Sequence[Entry]) -> int:
         count = 0
         for chunk in _chunks(entries):
-            arguments: list[Argument] = []
-            for entry in chunk:
-                arguments += _value(entry), _INDEX + entry.kind.encode()
+            items: list[Argument] = [_KEY, _INDEX, *(_item(entry, 0) for entry in chunk)]
             with reachable():
-                done = await self._restore([_KEY + entry.reporter for entry in chunk], arguments)
+                done = await self._restore([], items)
             assert isinstance(done, int)
             count += done
         return count
@@ -82,7 +83,7 @@ class RedisEntries:
         cursor = 0
         while True:
             with reachable():
-                index = _INDEX + kind.encode()
+                index = _INDEX + _kind(kind)
                 cursor, reporters = await self._client.sscan(index, cursor, count=SCAN_CHUNK)
             found = await self._held([one for one in reporters if isinstance(one, bytes)])
             if chunk := [entry for entry in found if entry is not None]:
@@ -127,8 +128,14 @@ class RedisEntries:
             await self._client.set(_FILLED, b"1")
 
 
-def _value(entry: Entry) -> bytes:
-    return _PREFIX.pack(entry.version, entry.last_seen) + codec.encode(entry)
+def _item(entry: Entry, expected: int) -> bytes:
+    """As the scripts read it."""
+    prefix = _ITEM.pack(entry.reporter, _kind(entry.kind), expected, entry.version, entry.last_seen)
+    return prefix + codec.encode(entry)
+
+
+def _kind(kind: str) -> bytes:
+    return kind[:1].encode()
 
 
 def _entry(value: bytes) -> Entry:

@@ -3,31 +3,40 @@
 A script may come twice when an answer was lost on the way, so all of them may be repeated.
 """
 
-# Keys are entries; three arguments each: the version that is expected, the value, its index.
+# An argument for each entry, as few arguments and short answers are what a batch is fast by:
+#     | reporter 6 | kind 1 | expected version 8 | value: version 8, last seen 8, … |
+# Before them the prefix of entries and that of the sets of reporters by kind.
+
+# Answers a text with `1` for each that was put, and `0` where another version is held.
 PUT = """
 local done = {}
-for i, key in ipairs(KEYS) do
+for i = 3, #ARGV do
+  local item = ARGV[i]
+  local reporter = string.sub(item, 1, 6)
+  local key = ARGV[1] .. reporter
   local held = redis.call('GETRANGE', key, 0, 7)
-  if held == '' or held == ARGV[3 * i - 2] then
-    redis.call('SET', key, ARGV[3 * i - 1])
-    if held == '' then redis.call('SADD', ARGV[3 * i], string.sub(key, -6)) end
-    done[i] = 1
+  if held == '' or held == string.sub(item, 8, 15) then
+    redis.call('SET', key, string.sub(item, 16))
+    if held == '' then redis.call('SADD', ARGV[2] .. string.sub(item, 7, 7), reporter) end
+    done[i - 2] = '1'
   else
-    done[i] = 0
+    done[i - 2] = '0'
   end
 end
-return done
+return table.concat(done)
 """
 
-# Keys are entries; two arguments each: the value, its index. Bytes 9 to 16 say when it was heard.
+# Takes what is not held, or held as heard earlier; answers how many.
 RESTORE = """
 local count = 0
-for i, key in ipairs(KEYS) do
-  local value = ARGV[2 * i - 1]
+for i = 3, #ARGV do
+  local item = ARGV[i]
+  local reporter = string.sub(item, 1, 6)
+  local key = ARGV[1] .. reporter
   local held = redis.call('GETRANGE', key, 8, 15)
-  if held == '' or struct.unpack('>d', held) < struct.unpack('>d', string.sub(value, 9, 16)) then
-    redis.call('SET', key, value)
-    redis.call('SADD', ARGV[2 * i], string.sub(key, -6))
+  if held == '' or struct.unpack('>d', held) < struct.unpack('>d', string.sub(item, 24, 31)) then
+    redis.call('SET', key, string.sub(item, 16))
+    redis.call('SADD', ARGV[2] .. string.sub(item, 7, 7), reporter)
     count = count + 1
   end
 end
@@ -56,16 +65,21 @@ redis.call('PEXPIRE', KEYS[1], math.max(tonumber(ARGV[4]), redis.call('PTTL', KE
 return ARGV[2]
 """
 
-# Keys: wishes of routers. Argument: the prefix of a wish.
+# Arguments: the prefix of a router's wishes, that of a wish, and the routers in one text. Answers
+# which of them, counted from 0, has which wish: most have none.
 OLDEST_WISHES = """
 local found = {}
-for i, key in ipairs(KEYS) do
+for i = 0, #ARGV[3] / 6 - 1 do
+  local key = ARGV[1] .. string.sub(ARGV[3], 6 * i + 1, 6 * i + 6)
   local id = redis.call('LINDEX', key, 0)
-  while id and redis.call('EXISTS', ARGV[1] .. id) == 0 do
+  while id and redis.call('EXISTS', ARGV[2] .. id) == 0 do
     redis.call('LPOP', key)
     id = redis.call('LINDEX', key, 0)
   end
-  found[i] = id
+  if id then
+    found[#found + 1] = i
+    found[#found + 1] = id
+  end
 end
 return found
 """

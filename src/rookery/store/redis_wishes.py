@@ -62,9 +62,12 @@ class RedisWishes:
         if not macs:
             return []
         with reachable():
-            found = await self._oldest([_ROUTER + mac for mac in macs], [_WISH])
+            found = await self._oldest([], [_ROUTER, _WISH, b"".join(macs)])
         assert isinstance(found, list)
-        return [None if id_ is None else int.from_bytes(id_, "big") for id_ in found]
+        wishes: list[int | None] = [None] * len(macs)
+        for index, id_ in zip(found[::2], found[1::2], strict=True):
+            wishes[index] = int.from_bytes(id_, "big")
+        return wishes
 
     async def add(self, wish: Wish, seconds: float) -> Wish:
         id_ = _id(wish.id)
