@@ -41,8 +41,8 @@ def done(server: str, seconds: int) -> str:
 
 
 def out_of_servers(attempts: int) -> str:
-    tries = "the one try" if attempts == 1 else f"{attempts} tries"
-    return f"The router got to no server in {tries} there could be; try again in a minute."
+    tries = "one try" if attempts == 1 else f"{attempts} tries"
+    return f"The router did not get to a server in {tries}; try again in a minute."
 
 
 def _short(hashname: str) -> str:
