@@ -123,8 +123,8 @@ class SealedLine(asyncio.Protocol):
                 return None
             self._changed.clear()
             await self._changed.wait()
-        if self._transport is not None and len(self._received) == self._limits.waiting_max:
-            self._transport.resume_reading()
+        if len(self._received) == self._limits.waiting_max:
+            self._resume()
         return self._received.popleft()
 
     def send(self, *messages: Tlv) -> None:
@@ -205,6 +205,10 @@ class SealedLine(asyncio.Protocol):
         self._changed.set()
         if self._owner is not None:
             self._owner.lost(self)
+
+    def _resume(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
 
     def _flush(self) -> None:
         assert self._transport is not None

@@ -1,0 +1,43 @@
+"""What the hub puts on record, and how much of it."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from rookery.fleet.security_event import SecurityEvent
+from rookery.hub.audit_log import BURST, AuditLog
+from rookery.hub.clock import HubClock
+from rookery.store.audit import Audit
+from rookery.store.database import Database
+from tests.hub.identities import mac
+
+FORGED = SecurityEvent("forged", mac(1), "192.0.2.1:7")
+
+
+@pytest.fixture
+async def audit(tmp_path: Path) -> AsyncIterator[Audit]:
+    database = await Database.open(f"sqlite:///{tmp_path / 'hub.db'}")
+    await database.migrate()
+    yield Audit(database)
+    await database.close()
+
+
+async def test_an_event_is_on_record_with_who_and_whence(audit: Audit) -> None:
+    log = AuditLog(audit, HubClock(60.0))
+    log.security(FORGED)
+    await log.flush()
+    (row,) = await audit.latest()
+    assert (row.what, row.who, row.address) == ("security.forged", mac(1).hex(":"), "192.0.2.1:7")
+
+
+async def test_a_flood_of_events_is_cut_and_the_cut_is_on_record(audit: Audit) -> None:
+    log = AuditLog(audit, HubClock(60.0))
+    for _ in range(10_000):
+        log.security(FORGED)
+    await log.flush()
+    rows = await audit.latest(limit=20_000)
+    assert len(rows) < BURST + 200
+    suppressed = next(row for row in rows if row.what == "audit.suppressed")
+    assert suppressed.detail["rows"] == log.suppressed
+    assert log.suppressed + len(rows) - 1 == 10_000
