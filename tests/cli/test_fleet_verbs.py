@@ -11,7 +11,6 @@ from rookery.client.credentials import FILE_NAME
 from tests.cli.program import Outcome, rookery
 from tests.e2e.fleet.world import PASSWORD, Agent, World, eventually
 
-
 pytestmark = pytest.mark.xdist_group("fleet verbs")  # one world for all of them
 
 
