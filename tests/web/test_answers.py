@@ -108,3 +108,27 @@ async def test_the_api_describes_itself(hubworld: World) -> None:
     assert f"{API}/devices/{{mac}}/connect" in schema["paths"]
     assert not [path for path in schema["paths"] if not path.startswith(API)]
     assert MAC.hex(":") not in str(schema)
+
+
+HEADERS = ("accept", "accept-language", "cookie", "authorization", "content-type", "host", "origin")
+NONSENSE = (
+    *("", ";;;q=,,,", "*/*;q=abc", "application/json;q=1e999", ",", "a" * 3000, "\xff\xfe"),
+    *("=;=", "bearer", "Bearer \xff", "http://[", "hub.test:99999", "[::", "x y", "\t"),
+)
+
+
+async def test_headers_that_lie_break_nothing(hubworld: World) -> None:
+    alice = await hubworld.signed_in("alice")
+    for name in HEADERS:
+        for value in NONSENSE:
+            headers = [(name.encode(), value.encode("latin-1"))]
+            for method, path in (("GET", "/"), ("POST", f"{API}/codes"), ("POST", "/auth")):
+                answer = await alice.request(method, path, headers=headers)
+                assert answer.status_code < 500, (name, value[:40], method, path)
+
+
+async def test_files_outside_the_static_folder_stay_there(hubworld: World) -> None:
+    async with hubworld.visitor() as client:
+        for path in ("../app.py", "%2e%2e/app.py", "..%2fapp.py", "..%5capp.py", "/etc/passwd", ""):
+            answer = await client.get(f"/static/{path}")
+            assert answer.status_code in (400, 404), path

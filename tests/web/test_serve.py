@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import signal
+import ssl
 import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -15,7 +16,8 @@ import pytest
 from rookery.errors import UsageError
 from rookery.web.serve import serve
 from rookery.web.settings import WebLimits
-from tests.web.world import MAC, SETTINGS, World, world
+from tests.web.certificates import certificate
+from tests.web.world import MAC, PASSWORD, SETTINGS, World, world
 
 API = "/api/v1"
 PATH = f"{API}/devices/{MAC.hex(':')}/connect"
@@ -213,3 +215,74 @@ async def test_forwarded_addresses_are_believed_only_from_trusted_proxies(served
         await client.post(f"{API}/session", json=body, headers=forged)
     (row, *_) = await served.made.site.audit.latest(who="alice")
     assert row.address == "127.0.0.1"
+
+
+async def test_one_address_holds_so_many_connections_and_no_more(
+    tmp_path: Path, template: Path
+) -> None:
+    narrow = msgspec.structs.replace(SETTINGS, limits=WebLimits(connections_per_address=3))
+    async with (
+        world(tmp_path, template, narrow) as made,
+        serve(made.hub, "127.0.0.1", 0, narrow) as url,
+    ):
+        host, port = url.removeprefix("http://").split(":")
+        kept = [await asyncio.open_connection(host, int(port)) for _ in range(3)]
+        reader, writer = await asyncio.open_connection(host, int(port))
+        async with asyncio.timeout(20):
+            with contextlib.suppress(ConnectionError):
+                assert await reader.read() == b""
+        writer.close()
+        for _, one in kept:
+            one.close()
+        await until_answered(url)
+
+
+async def until_answered(url: str) -> None:
+    async with asyncio.timeout(20), httpx.AsyncClient() as client:
+        while True:
+            with contextlib.suppress(httpx.TransportError):
+                if (await client.get(f"{url}/healthz")).status_code == 200:
+                    return
+            await asyncio.sleep(0.02)
+
+
+async def test_a_body_in_pieces_is_bounded_as_well(served: Served) -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(100):
+            yield b"[" * 1000
+
+    async with httpx.AsyncClient(base_url=served.url, timeout=20) as client:
+        headers = {"content-type": "application/json"}
+        answer = await client.post(f"{API}/session", content=pieces(), headers=headers)
+        assert answer.status_code == 413
+
+
+async def test_a_websocket_at_the_hub_leads_nowhere(served: Served) -> None:
+    reader, writer = await asyncio.open_connection(*served.address)
+    writer.write(
+        b"GET / HTTP/1.1\r\nhost: hub\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
+        b"sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+    )
+    async with asyncio.timeout(20):
+        assert b" 101 " not in await reader.readline()
+    writer.close()
+    await until_answered(served.url)
+
+
+async def test_https_with_a_certificate_of_ones_own(tmp_path: Path, template: Path) -> None:
+    cert, key = certificate(tmp_path)
+    secure = msgspec.structs.replace(SETTINGS, tls_cert=cert, tls_key=key)
+    async with (
+        world(tmp_path, template, secure) as made,
+        serve(made.hub, "127.0.0.1", 0, secure) as url,
+    ):
+        assert url.startswith("https://")
+        trusted = ssl.create_default_context(cafile=str(cert))
+        await made.account("alice")
+        async with httpx.AsyncClient(base_url=url, verify=trusted, timeout=20) as client:
+            body = {"login": "alice", "password": PASSWORD}
+            answer = await client.post(f"{API}/session", json=body)
+            assert answer.status_code == 201
+            assert "secure" in answer.headers["set-cookie"].lower()
+            assert (await client.get(f"{API}/me")).status_code == 200
+            assert "strict-transport-security" in answer.headers

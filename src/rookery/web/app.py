@@ -30,6 +30,7 @@ from rookery.web.authentication import Authentication
 from rookery.web.callers import Caller
 from rookery.web.connection import AnyRequest
 from rookery.web.deadline import Deadline
+from rookery.web.hosts import host_guard
 from rookery.web.origins import SameOrigin
 from rookery.web.pages import devices as device_pages
 from rookery.web.pages import seed
@@ -56,7 +57,7 @@ def app(site: Site) -> Litestar:
         before_send=[SecurityHeaders(is_https=settings.is_https)],
         dependencies={"site": Provide(provide_site), "caller": Provide(provide_caller)},
         exception_handlers=HANDLERS,
-        guards=[access_guard, SameOrigin(settings.public_url)],
+        guards=[host_guard, access_guard, SameOrigin(settings.public_url)],
         middleware=[Deadline(settings.limits.request_s), Authentication(site)],
         openapi_config=_openapi(),
         request_max_body_size=settings.limits.body_bytes_max,

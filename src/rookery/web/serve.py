@@ -11,7 +11,8 @@ import uvicorn
 from rookery.errors import UsageError
 from rookery.hub.hub import Hub
 from rookery.web.app import app
-from rookery.web.http_protocol import PromptH11Protocol
+from rookery.web.housekeeping import keep_house
+from rookery.web.http_protocol import bounded_protocol
 from rookery.web.settings import WebSettings
 from rookery.web.site import Site
 
@@ -29,15 +30,19 @@ async def serve(
     site = Site(hub, settings)
     listener = _listen(host, port)
     server = _QuietServer(_config(site, settings))
-    running = asyncio.get_running_loop().create_task(server.serve([listener]))
+    loop = asyncio.get_running_loop()
+    running = loop.create_task(server.serve([listener]))
+    housekeeping = loop.create_task(keep_house(site))
     try:
         await _started(server, running)
         yield _url(listener, settings)
     finally:
         site.close()  # ends the streams, so that nothing has to be waited for
         server.should_exit = True
-        await running
+        housekeeping.cancel()
+        await asyncio.wait({running, housekeeping})
         await site.closed()
+    running.result()  # whatever broke the server is the caller's to know
 
 
 class _QuietServer(uvicorn.Server):
@@ -56,14 +61,15 @@ async def _started(server: uvicorn.Server, running: asyncio.Task[None]) -> None:
 
 def _config(site: Site, settings: WebSettings) -> uvicorn.Config:
     limits = settings.limits
-    protocol = type("_Protocol", (PromptH11Protocol,), {"headers_s": limits.headers_s})
     has_proxy = bool(settings.trusted_proxies)
+    each_max = limits.connections_max if has_proxy else limits.connections_per_address
     return uvicorn.Config(
         app(site),
-        http=protocol,
-        ws="wsproto",
+        http=bounded_protocol(limits.headers_s, each_max),
+        ws="none",  # sockets are the servers' business, and steps are streams
         lifespan="off",
         log_config=None,
+        log_level="error",  # else every stranger's nonsense would be a line
         access_log=False,  # a line there would hold the query, and a query may hold a password
         server_header=False,
         proxy_headers=has_proxy,

@@ -41,6 +41,7 @@ class WebLimits(msgspec.Struct, frozen=True, kw_only=True):
     headers_s: float = 10.0  # from a connection's first moment to the end of its headers
     keep_alive_s: int = 15
     connections_max: int = 2048
+    connections_per_address: int = 256  # not where a trusted proxy makes them all
     connects_per_account: int = 4
     sessions_per_account: int = 32
     tokens_per_account: int = 32
@@ -59,6 +60,7 @@ class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
     session_idle_s: int = 7 * DAY_S
     session_s: int = 30 * DAY_S
     code_s: int = DAY_S  # how long a claim code is good
+    audit_s: int = 730 * DAY_S  # how long it is remembered who did what
     password_cost: PasswordCost = PasswordCost()
     guesses: GuessLimits = GuessLimits()
     limits: WebLimits = WebLimits()

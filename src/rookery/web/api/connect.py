@@ -5,6 +5,7 @@ from litestar.openapi import ResponseSpec
 from litestar.params import FromPath
 from litestar.response import Stream
 
+from rookery.web.accepted import preferred
 from rookery.web.access import may
 from rookery.web.api.route import PROBLEMS, post
 from rookery.web.callers import Caller
@@ -16,6 +17,7 @@ from rookery.web.site import Site
 from rookery.wire.mac import parse_mac
 
 _JSON = "application/json"
+_UNBUFFERED = {"X-Accel-Buffering": "no"}  # else some proxies keep the steps to themselves
 _OUTCOME = ResponseSpec(
     Connected, description="How it went, or the steps as events.", generate_examples=False
 )
@@ -43,12 +45,16 @@ async def connect_device(
     parsed = parse_mac(mac)
     if wants_json(request):
         return Response(await granted(request, site, caller, parsed), media_type=_JSON)
-    return Stream(await step_stream(request, site, caller, parsed), media_type=EVENT_STREAM)
+    return Stream(
+        await step_stream(request, site, caller, parsed),
+        media_type=EVENT_STREAM,
+        headers=_UNBUFFERED,
+    )
 
 
 def wants_json(request: AnyRequest) -> bool:
     """Whether JSON is asked for, and the stream is not."""
-    return request.accept.best_match([EVENT_STREAM, _JSON], default=EVENT_STREAM) == _JSON
+    return preferred(request, [EVENT_STREAM, _JSON]) == _JSON
 
 
 async def granted(request: AnyRequest, site: Site, caller: Caller, mac: bytes) -> Connected:

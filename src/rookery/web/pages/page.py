@@ -7,6 +7,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from litestar import Response
 from litestar.enums import MediaType
 
+from rookery.web.accepted import preferred
 from rookery.web.callers import Caller
 from rookery.web.connection import AnyRequest
 from rookery.web.pages.texts import texts_for
@@ -45,5 +46,4 @@ def page(
 
 def wants_page(request: AnyRequest) -> bool:
     """Whether a person asks, by a browser; whoever takes anything gets JSON."""
-    accepted = request.accept.best_match(["application/json", "text/html"])
-    return accepted == "text/html"
+    return preferred(request, ["application/json", "text/html"]) == "text/html"
