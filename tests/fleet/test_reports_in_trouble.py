@@ -45,6 +45,7 @@ def test_a_third_lost_each_way_and_a_renewal_every_minute_locks_nobody_out_f4() 
     world.run(3600.0)
     for router in world.routers.values():
         assert longest_silence(world, router, 0.0, 3600.0) < 300.0
+        assert longest_silence(world, router, 300.0, 3600.0) < 100.0
         assert len(router.waiting()) <= 8
         assert router.reporter.counters.dropped == 0
     check_nothing_lost_or_doubled(world)

@@ -1,7 +1,7 @@
 """Backlog: reports that the hub has not acknowledged, and when each is to be sent.
 
-Oldest first, a few at a time, and the newest once; never so far apart that the hub's window would
-not cover what is under way. A report beyond it could not be told from one that came before.
+Oldest first, a few at a time, and the newest; never so far apart that the hub's window would not
+cover what is under way. A report beyond it could not be told from one that came before.
 """
 
 from collections import OrderedDict
@@ -13,6 +13,7 @@ from rookery.fleet.reporter_state import KeptReport
 from rookery.identity.cipher_set import RandomBytes
 
 _SPAN_MAX = 32  # half of what the hub remembers
+_NEWEST_TRIES_MAX = 3
 
 
 class Waiting:
@@ -110,8 +111,8 @@ class Backlog:
             return []
         sendable = list(islice(self._waiting.values(), self._window))
         newest = next(reversed(self._waiting.values()))
-        if newest.attempts == 0 and newest is not sendable[-1]:
-            # Once, whatever waits before it: it may be what tells the hub that we are there.
+        if newest.attempts < _NEWEST_TRIES_MAX and newest is not sendable[-1]:
+            # Whatever waits before it: it may be what tells the hub that we are there.
             sendable.append(newest)
         beyond = sendable[0].sequence + _SPAN_MAX
         return [each for each in sendable if each.sequence < beyond]

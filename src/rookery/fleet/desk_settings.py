@@ -4,7 +4,11 @@ from typing import Literal
 
 import msgspec
 
+from rookery.errors import UsageError
+
 Policy = Literal["open", "claim"]
+
+RENEWAL_S_MAX = 366 * 86_400
 
 
 class DeskSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +30,10 @@ class DeskSettings(msgspec.Struct, frozen=True, kw_only=True):
     renewal_rate: float = 500.0
     event_rate: float = 1.0  # of each kind; the counters tell of all
     event_burst: float = 20.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.renewal_s <= RENEWAL_S_MAX:
+            raise UsageError(f"secrets are renewed after 1 to {RENEWAL_S_MAX} seconds")
 
 
 class DeskCounters(msgspec.Struct, kw_only=True):
