@@ -171,7 +171,7 @@ class TestMaria:
 
     @pytest.fixture
     async def remote(self, maria_server: MariaServer) -> AsyncIterator[Database]:
-        opened = await Database.open(maria_server.new_database())
+        opened = await Database.open(maria_server.emptied())
         await opened.migrate()
         yield opened
         await opened.close()

@@ -255,9 +255,11 @@ async def main():
     held = [int(record.data[:3]) for record in spool.read()]
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
     await spool.durable(spool.append([b"999"]))
-    after = [int(record.data[:3]) for record in spool.read()]
+    reader = spool.read()
+    after = [int(record.data[:3]) for record in reader]
     await spool.close()
-    print([durable, failed, len(held), int(after == [*held, 999]), spool.failed_writes])
+    is_whole = after == [*held, 999] and not reader.damaged_segments
+    print([durable, failed, len(held), int(is_whole), spool.failed_writes])
 
 asyncio.run(main())
 """
