@@ -71,11 +71,11 @@ class Browser:
             pass
         return event.status_code
 
-    def send(self, message: object, parts: int = 1) -> None:
+    def send(self, message: object, parts: int = 1, *, is_finished: bool = True) -> None:
         text = message if isinstance(message, str) else json.dumps(message)
         size = -(-len(text) // parts)
         for start in range(0, len(text), size):
-            is_last = start + size >= len(text)
+            is_last = start + size >= len(text) and is_finished
             self._write(TextMessage(text[start : start + size], message_finished=is_last))
 
     def send_bytes(self, data: bytes) -> None:

@@ -36,6 +36,7 @@ from tests.server.world import (
     CLIENT,
     HUB,
     MAC,
+    PATIENCE_S,
     ROUTER,
     STRANGER,
     End,
@@ -506,13 +507,13 @@ async def test_a_server_that_stops_tells_everybody() -> None:
         hub = await there.reserved(waiting)
         client.send(call(1, "slow"))
         asked = await router.received()
-        draining = asyncio.get_running_loop().create_task(there.sessions.drain(5.0))
+        draining = asyncio.get_running_loop().create_task(there.sessions.drain(600.0))
         await until(lambda: there.sessions.is_draining)
         hub.say(plan("seat-3").reserve)
         assert await hub.heard() == Refused("seat-3", "this server is about to stop")
         router.send({"jsonrpc": "2.0", "result": "just in time", "id": asked["id"]})
         assert (await client.received())["result"] == "just in time"
-        await draining
+        await asyncio.wait_for(draining, PATIENCE_S)  # and not all of its time
         there.sessions.close()
         await there.door.close()
         assert await hub.heard() == Abandoned("seat-2", "the server stops")

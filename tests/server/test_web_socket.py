@@ -154,6 +154,12 @@ async def test_binary_and_endless_messages_are_refused() -> None:
         assert not router.line.is_closed
 
 
+async def test_a_message_without_end_is_refused_before_it_is_kept() -> None:
+    async with world() as there, browsing(there) as (browser, _):
+        browser.send("x" * (MESSAGE_SIZE_MAX + 1), is_finished=False)
+        assert await browser.closed() == 1009
+
+
 async def test_what_is_counted_are_bytes() -> None:
     async with world() as there, browsing(there) as (browser, _):
         browser.send("é" * (MESSAGE_SIZE_MAX // 2 + 1))
@@ -206,6 +212,7 @@ async def test_f11_a_browser_that_does_not_read_is_lost_in_the_end() -> None:
         await until(lambda: there.sessions.tally["slow"] == 1)
         talking.cancel()
         await asyncio.gather(talking, return_exceptions=True)
+        await until(lambda: there.guests.count == 2)
 
 
 async def asked(place: tuple[str, int], request: bytes) -> bytes:
