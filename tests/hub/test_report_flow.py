@@ -1,5 +1,6 @@
 """The way of reports when a store fails in the middle of it."""
 
+import asyncio
 import errno
 import socket
 from collections.abc import Sequence
@@ -49,6 +50,48 @@ async def test_a_disk_that_refuses_costs_no_report(
     await hub.close()
     kept = [each.sequence for each in await spooled(settings) if each.kind == DEVICE]
     assert sorted(set(kept)) == [1, 2, 3, 4]
+
+
+async def test_of_reports_that_are_settled_together_one_may_be_what_the_disk_refused(
+    hub: Hub, settings: HubSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slow hot store has the second and third settled as one; only the third is on disk."""
+    append, put, go_on, failures = SegmentFile.append, hub.hot.put, asyncio.Event(), [1]
+
+    def fail(file: SegmentFile, data: bytes) -> None:
+        if failures:
+            failures.pop()
+            raise OSError(errno.EIO, "broken")
+        append(file, data)
+
+    async def wait(entries: Sequence[Entry]) -> list[bool]:
+        await go_on.wait()
+        return await put(entries)
+
+    async with Router(hub.link, identity("alice"), MAC) as router:
+        await router.report()
+        monkeypatch.setattr(hub.hot, "put", wait)
+        router.send(DeviceReport(t=1))
+        await until(lambda: hub.report_counters.reports == 2)
+        await hub._spool.durable(hub._flow._settling.position)
+        monkeypatch.setattr(SegmentFile, "append", fail)
+        router.send(DeviceReport(t=1))
+        await until(lambda: "rookery_spool_failed_writes_total 1.0" in hub.metrics_text().decode())
+        router.send(DeviceReport(t=1))
+        await until(lambda: hub.report_counters.reports == 4)
+        go_on.set()
+        await router.delivered()
+    await hub.close()
+    kept = {each.sequence for each in await spooled(settings) if each.kind == DEVICE}
+    assert kept == {1, 2, 3, 4}
+
+
+async def test_one_hub_alone_is_never_too_slow_for_itself(hub: Hub) -> None:
+    async with Router(hub.link, identity("alice"), MAC) as router:
+        for _ in range(300):
+            router.send(DeviceReport(t=1))
+        await router.delivered()
+    assert "conflict" not in reasons(hub)
 
 
 async def test_another_hub_that_was_faster_is_heard_as_well(

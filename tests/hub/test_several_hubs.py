@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from rookery.fleet.rendezvous_limits import RendezvousLimits
 from rookery.hub.errors import StoreAwayError
 from rookery.hub.hub import Hub
 from rookery.hub.settings import HubSettings
@@ -36,7 +37,10 @@ async def hubs(
 ) -> tuple[Hub, Hub]:
     """With the same keys and stores, and a spool each."""
     redis.clear()
-    first = msgspec.structs.replace(settings, hot=redis.url, database=settings.database_url)
+    patient = RendezvousLimits(reserve_s=3 * DEADLINE_S)
+    first = msgspec.structs.replace(
+        settings, hot=redis.url, database=settings.database_url, rendezvous=patient
+    )
     second = msgspec.structs.replace(first, data=tmp_path / "second")
     keystore.save(second.data, identity("hub"))
     return await start(first), await start(second)
