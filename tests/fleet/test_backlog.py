@@ -62,6 +62,15 @@ def test_without_acknowledgements_no_more_than_five_are_sent_f3() -> None:
     assert sorted(sent_for_the_first_time(backlog(20), 100.0)) == [1, 2, 3, 4, 20]
 
 
+def test_after_losses_one_at_a_time_is_sent_until_something_comes_back_f3() -> None:
+    waiting = backlog(20)
+    for step in range(100):
+        due(waiting, float(step))
+    assert {number for step in range(100, 300) for number in due(waiting, float(step))} == {1}
+    waiting.acknowledge(1, 300.0)
+    assert {number for step in range(300, 305) for number in due(waiting, float(step))} == {2, 3}
+
+
 def test_the_newest_is_sent_thrice_however_long_the_oldest_waits_f3() -> None:
     waiting = backlog(1)
     for step in range(100):

@@ -17,7 +17,6 @@ from rookery.identity.cipher_set import RandomBytes
 from rookery.wire import base32
 
 MASTER_SIZE = 32
-SECRET_SIZE = 32
 PROOF_SIZE = 16
 CODE_ID_SIZE = 8
 

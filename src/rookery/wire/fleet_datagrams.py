@@ -40,8 +40,6 @@ BUSY: Final = 4  # no proof: too many hellos; try later
 
 LINEAGE_MAX = (1 << 63) - 1  # of boot and sequence
 HELLO_DATAGRAM_SIZE_MIN = 192  # so that no answer is larger
-REPORT_OVERHEAD = 47
-DATAGRAM_SIZE_MAX = 1400
 
 PROOF_SIZE = 16
 NO_CODE_ID = bytes(8)
