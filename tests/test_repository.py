@@ -19,6 +19,7 @@ REQUIREMENTS = [
     *(f"C{number}" for number in range(1, 9)),
     *(f"M{number}" for number in range(1, 12)),
     *(f"Q{number}" for number in range(1, 8)),
+    *(f"F{number}" for number in range(1, 16)),
 ]
 
 MODULE_LINES_MAX = 400
