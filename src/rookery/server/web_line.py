@@ -88,7 +88,8 @@ class WebLine(asyncio.Protocol):
                 return None
             self._changed.clear()
             await self._changed.wait()
-        if len(self._received) == self._limits.waiting_max and self._transport is not None:
+        if len(self._received) == self._limits.waiting_max and not self._closed.is_set():
+            assert self._transport is not None
             self._transport.resume_reading()
         return self._received.popleft()
 
@@ -150,7 +151,8 @@ class WebLine(asyncio.Protocol):
             self._refuse(UNSUPPORTED, str(error))
         except (WebSocketError, ValueError):
             self._refuse(BROKEN, "this is not WebSocket")
-        if not was_full and len(self._received) >= self._limits.waiting_max:
+        is_full = len(self._received) >= self._limits.waiting_max
+        if is_full and not was_full and not self._transport.is_closing():
             self._transport.pause_reading()
         self._changed.set()
 
