@@ -6,10 +6,9 @@ from collections.abc import AsyncIterator
 import msgspec
 import pytest
 
-from rookery.client.session import CALLS_MAX, Session
+from rookery.client.session import CALLS_MAX, SeatTakenError, Session
 from rookery.errors import (
     CongestionError,
-    DeniedError,
     ProtocolError,
     RemoteError,
     RookeryError,
@@ -192,7 +191,7 @@ async def test_whoever_leaves_says_so(server: SmallServer) -> None:
 
 @pytest.mark.parametrize(
     ("dies", "error"),
-    [("connected", UnreachableError), ("arrived", UnreachableError), ("refuses", DeniedError)],
+    [("connected", UnreachableError), ("arrived", UnreachableError), ("refuses", SeatTakenError)],
 )
 async def test_a_seat_that_is_not_to_be_had_is_said(
     dies: Death, error: type[RookeryError], server: SmallServer

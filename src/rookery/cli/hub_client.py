@@ -13,14 +13,15 @@ from rookery.cli.data_folder import data_folder
 from rookery.cli.fleet_keys import fleet_identity
 from rookery.client import credentials
 from rookery.client.api import HubApi
-from rookery.client.session import Session
+from rookery.client.session import SeatTakenError, Session
 from rookery.errors import ProtocolError, UsageError
-from rookery.fleet.wish import Step
+from rookery.fleet.wish import Grant, Step
 from rookery.identity.identity import Identity
 
 URL_ENVIRONMENT = "ROOKERY_HUB_URL"
 TOKEN_ENVIRONMENT = "ROOKERY_TOKEN"  # noqa: S105 (its name)
 KEYS_FOLDER = "client"
+ATTEMPTS_MAX = 4
 
 Mac = Annotated[
     str, Parameter(name="MAC", help="The device, as 02:fc:00:00:00:01 or in another usual form.")
@@ -64,11 +65,24 @@ async def at_router(
     signed_in: SignedIn, mac: bytes, stepped: Callable[[Step], None]
 ) -> AsyncIterator[Session]:
     """A session with a device of ours; `stepped` hears of every step on the way."""
-    api, identity, grant = signed_in.api(), signed_in.identity(), None
+    api, identity = signed_in.api(), signed_in.identity()
+    for attempt in range(ATTEMPTS_MAX):
+        try:
+            session = await Session.attend(identity, await _granted(api, mac, stepped))
+            break
+        except SeatTakenError:
+            # Two programs of one user share a wish, and only the first of them gets the seat.
+            if attempt + 1 == ATTEMPTS_MAX:
+                raise
+    async with session:
+        yield session
+
+
+async def _granted(api: HubApi, mac: bytes, stepped: Callable[[Step], None]) -> Grant:
+    grant = None
     async for step in api.connect(mac):
         stepped(step)
         grant = step.grant or grant
     if grant is None:
         raise ProtocolError("the hub says it is done, and not where")
-    async with await Session.attend(identity, grant) as session:
-        yield session
+    return grant

@@ -40,6 +40,10 @@ CALLS_MAX = 64
 _LINE = LineLimits(unsent_bytes_max=16 << 20)
 
 
+class SeatTakenError(DeniedError):
+    """The ticket is no good: another of our programs had the same wish, or we came too late."""
+
+
 class Session:
     """Calls to one router; `attend` makes it, and `async with` closes it."""
 
@@ -53,7 +57,7 @@ class Session:
 
     @classmethod
     async def attend(cls, identity: Identity, grant: Grant, timeout_s: float = TIMEOUT_S) -> Self:
-        """Take the client's side of the seat; DeniedError when the ticket is no good."""
+        """Take the client's side of the seat; SeatTakenError when the ticket is no good."""
         if hashname({RSA_CSID: grant.key2a}, {CSID40: grant.digest40}) != grant.server:
             raise ProtocolError("the hub names a server by keys that are not its own")
         try:
@@ -195,6 +199,10 @@ def _welcome(answer: Tlv | None, seat: str) -> Welcome:
 def _error_of(fault: object) -> RookeryError:
     assert isinstance(fault, Fault)
     text = f"the server says: {fault.text}"
-    if fault.code in (FaultCode.DENIED, FaultCode.NO_SEAT):
-        return DeniedError(text)
-    return UnreachableError(text)
+    match fault.code:
+        case FaultCode.NO_SEAT:
+            return SeatTakenError(text)
+        case FaultCode.DENIED:
+            return DeniedError(text)
+        case _:
+            return UnreachableError(text)
