@@ -21,9 +21,11 @@ ROOT = Path(__file__).parent
 
 # What profiles show, by package.
 MODULES = {
-    "wire": ("crow_packet",),
+    "wire": ("crow_packet", "outbox_reader", "outbox_request"),
     "crow": ("delivery", "duplicates", "lanes", "node", "recent", "seqids", "tower"),
-    "runtime.crow": ("outcome", "pump", "threshold", "tower", "udp_gate"),
+    "outbox": ("expiry", "intake", "peer", "pool", "request", "sending", "session", "working_list"),
+    "runtime.crow": ("outcomes", "pump", "threshold", "tower", "udp_gate"),
+    "runtime.outbox": ("conversation", "handling"),
     "runtime.gates": ("burst_socket", "segmentation"),
 }
 

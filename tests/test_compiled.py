@@ -15,6 +15,8 @@ ROOT = Path(__file__).parent.parent
 # A fair part of the tests of what is compiled, without those that take long.
 TESTED = (
     "tests/wire/test_crow_packet.py",
+    "tests/wire/test_outbox.py",
+    "tests/wire/test_outbox_reader.py",
     "tests/crow/test_captures.py",
     "tests/crow/test_cpp_defects.py",
     "tests/crow/test_delivery.py",
@@ -24,13 +26,20 @@ TESTED = (
     "tests/crow/test_recent.py",
     "tests/crow/test_seqids.py",
     "tests/crow/test_tower.py",
+    "tests/outbox/test_intake.py",
+    "tests/outbox/test_lists.py",
+    "tests/outbox/test_outbox.py",
+    "tests/outbox/test_request.py",
+    "tests/outbox/test_session.py",
+    "tests/outbox/test_state_machine.py",
     "tests/runtime/crow/test_gate.py",
-    "tests/runtime/crow/test_outcome.py",
+    "tests/runtime/crow/test_outcomes.py",
     "tests/runtime/crow/test_pump.py",
     "tests/runtime/crow/test_tower.py",
     "tests/runtime/crow/test_udp_gate.py",
     "tests/runtime/gates/test_segmentation.py",
     "tests/runtime/gates/test_udp_gate.py",
+    "tests/runtime/outbox/test_outbox.py",
 )
 
 _WHERE = "import importlib, sys; [print(importlib.import_module(n).__file__) for n in sys.argv[1:]]"
@@ -50,7 +59,7 @@ def test_the_tests_of_compiled_modules_pass_against_what_was_compiled(tmp_path: 
     names = [f"rookery.{package}.{name}" for package, names in MODULES.items() for name in names]
     files = _run([sys.executable, "-c", _WHERE, *names], environment).split()
     assert [path for path in files if not path.endswith(tuple(EXTENSION_SUFFIXES))] == []
-    options = ["-q", "-p", "no:cacheprovider", "-m", "not slow"]
+    options = ["-q", "-p", "no:cacheprovider", "-m", "not slow and not interpreted"]
     _run([sys.executable, "-m", "pytest", *options, *TESTED], environment)
 
 

@@ -10,13 +10,15 @@ from itertools import count
 from rookery.errors import RemoteError
 from rookery.outbox.intake import Arrival, Outcome
 from rookery.outbox.limits import OutboxLimits
+from rookery.outbox.numbering import Numbering
 from rookery.outbox.outbox import Outbox
-from rookery.outbox.peer import Numbering, Peer
+from rookery.outbox.peer import Peer
 from rookery.outbox.request import Request
 from rookery.outbox.session import Session
 from rookery.wire import base32
-from rookery.wire.outbox import Qos, RequestFrame
+from rookery.wire.outbox import Qos
 from rookery.wire.outbox_reader import OutboxReader
+from rookery.wire.outbox_request import RequestFrame
 
 ALICE, BOB = "a" * 51 + "a", "b" * 51 + "a"
 

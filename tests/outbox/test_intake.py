@@ -6,14 +6,8 @@ from rookery.errors import ProtocolError
 from rookery.outbox import intake as module
 from rookery.outbox.intake import Arrival, Intake, Outcome
 from rookery.outbox.limits import OutboxLimits
-from rookery.wire.outbox import (
-    Acknowledgement,
-    ErrorCode,
-    ErrorFrame,
-    Qos,
-    Reply,
-    RequestFrame,
-)
+from rookery.wire.outbox import Acknowledgement, ErrorCode, ErrorFrame, Qos, Reply
+from rookery.wire.outbox_request import RequestFrame
 from tests.outbox.ends import ALICE
 
 LIMITS = OutboxLimits(window_requests=2, window_bytes=20)
@@ -83,6 +77,7 @@ def test_more_than_was_agreed_is_refused() -> None:
         intake.arrived(frame(2, bytes(11)))
 
 
+@pytest.mark.interpreted
 def test_kept_replies_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     intake = made()
     for id_ in range(1, 8):

@@ -13,7 +13,7 @@ from rookery.outbox.sending import Sending
 from rookery.outbox.session import Session
 from rookery.outbox.state import Failure, State
 from rookery.outbox.working_list import WorkingList
-from rookery.wire.outbox import RequestFrame
+from rookery.wire.outbox_request import RequestFrame
 from tests.outbox.test_state_machine import OutboxMachine
 
 SEARCH = settings(
@@ -69,6 +69,7 @@ def late_invalidation(patch: pytest.MonkeyPatch) -> None:
 
 def write_in_spite_of_invalidation(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Request, "begin_write", lambda self: True)
+    patch.setattr(Request, "cross_border", lambda self: True)
     patch.setattr(Request, "is_valid", lambda self: True)
 
 

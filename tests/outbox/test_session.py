@@ -6,16 +6,9 @@ from rookery.errors import ChannelError, DecodeError, ProtocolError
 from rookery.outbox.intake import Outcome
 from rookery.outbox.limits import OutboxLimits
 from rookery.outbox.state import Failure, State
-from rookery.wire.outbox import (
-    Acknowledgement,
-    ErrorCode,
-    ErrorFrame,
-    Frame,
-    Introduction,
-    Qos,
-    Reply,
-    RequestFrame,
-)
+from rookery.wire.outbox import Acknowledgement, ErrorCode, ErrorFrame, Introduction, Qos, Reply
+from rookery.wire.outbox_reader import Frame
+from rookery.wire.outbox_request import RequestFrame
 from tests.outbox.ends import BOB, Pair
 
 INTRODUCTION = Introduction(b"\x08B\x10" + bytes(29), 1, 2, 0, 0, 9, 9)

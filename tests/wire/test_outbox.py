@@ -11,13 +11,12 @@ from rookery.wire.outbox import (
     Acknowledgement,
     ErrorCode,
     ErrorFrame,
-    Frame,
     Introduction,
     Qos,
     Reply,
-    RequestFrame,
-    parse_frame,
 )
+from rookery.wire.outbox_reader import Frame, parse_frame
+from rookery.wire.outbox_request import RequestFrame
 
 IDS = st.integers(1, 2**63 - 1)
 WORDS = st.integers(0, 2**64 - 1)

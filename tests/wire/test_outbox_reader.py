@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.errors import DecodeError
-from rookery.wire.outbox import FRAME_SIZE_MAX, Frame
-from rookery.wire.outbox_reader import OutboxReader
+from rookery.wire.outbox import FRAME_SIZE_MAX
+from rookery.wire.outbox_reader import Frame, OutboxReader
 from tests.wire.test_outbox import FRAMES
 
 

@@ -6,16 +6,9 @@ import msgspec
 import pytest
 
 from rookery.errors import DecodeError
-from rookery.wire.outbox import (
-    Acknowledgement,
-    ErrorFrame,
-    Frame,
-    Introduction,
-    Qos,
-    Reply,
-    RequestFrame,
-)
-from rookery.wire.outbox_reader import OutboxReader
+from rookery.wire.outbox import Acknowledgement, ErrorFrame, Introduction, Qos, Reply
+from rookery.wire.outbox_reader import Frame, OutboxReader
+from rookery.wire.outbox_request import RequestFrame
 from tests.vectors.make_outbox import vectors
 
 PATH = Path(__file__).parent.parent / "vectors" / "outbox.json"

@@ -1,10 +1,11 @@
 """Expiry: which request's time is up next."""
 
 from heapq import heapify, heappop, heappush
+from typing import Final
 
 from rookery.outbox.request import Request
 
-_SWEEP_AT = 1024
+_SWEEP_AT: Final = 1024
 
 
 class Expiry:

@@ -10,36 +10,51 @@ highest handled. Replies are kept until the origin says that it has them.
 """
 
 from collections.abc import Iterable
-
-import msgspec
+from typing import Final
 
 from rookery.errors import ProtocolError
 from rookery.outbox.limits import OutboxLimits
-from rookery.wire.outbox import Acknowledgement, ErrorCode, ErrorFrame, Qos, Reply, RequestFrame
+from rookery.wire.outbox import Acknowledgement, ErrorCode, ErrorFrame, Qos, Reply
+from rookery.wire.outbox_request import RequestFrame
 
-KEPT_BYTES_MAX = 16 << 20
+KEPT_BYTES_MAX: Final = 16 << 20
 
 Answer = Acknowledgement | Reply | ErrorFrame
 
 
-class Arrival(msgspec.Struct, frozen=True, gc=False):
+class Arrival:
     """A request that came and is to be handled, in the order of coming."""
 
-    origin: str
-    epoch: int
-    id: int
-    qos: Qos
-    wants_reply: bool
-    payload: bytes
-    floor: int = 1  # no answer below this id is asked for again
+    __slots__ = ("epoch", "floor", "id", "origin", "payload", "qos", "wants_reply")
+
+    def __init__(
+        self,
+        origin: str,
+        epoch: int,
+        id: int,  # noqa: A002 - as the frame calls it
+        qos: Qos,
+        wants_reply: bool,
+        payload: bytes,
+        floor: int = 1,
+    ) -> None:
+        self.origin: Final = origin
+        self.epoch: Final = epoch
+        self.id: Final = id
+        self.qos: Final = qos
+        self.wants_reply: Final = wants_reply
+        self.payload: Final = payload
+        self.floor: Final = floor  # no answer below this id is asked for again
 
 
-class Outcome(msgspec.Struct, frozen=True, gc=False):
+class Outcome:
     """What the handler made of it: a reply, perhaps an empty one, or an error."""
 
-    reply: bytes = b""
-    code: ErrorCode | None = None
-    text: str = ""
+    __slots__ = ("code", "reply", "text")
+
+    def __init__(self, reply: bytes = b"", code: ErrorCode | None = None, text: str = "") -> None:
+        self.reply: Final = reply
+        self.code: Final = code
+        self.text: Final = text
 
 
 class Intake:

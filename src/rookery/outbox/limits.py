@@ -1,10 +1,12 @@
 """Limits: how much an outbox holds, sends ahead and takes in."""
 
+from typing import Final
+
 import msgspec
 
 from rookery.wire.outbox import PAYLOAD_SIZE_MAX
 
-REQUEST_OVERHEAD = 512  # bytes that a queued request takes besides its payload, rounded up
+REQUEST_OVERHEAD: Final = 512  # bytes that a queued request takes besides its payload, rounded up
 
 
 class OutboxLimits(msgspec.Struct, frozen=True, kw_only=True):

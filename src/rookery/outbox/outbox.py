@@ -9,7 +9,8 @@ from rookery.errors import UnreachableError, UsageError
 from rookery.outbox.expiry import Expiry
 from rookery.outbox.ledger import Ledger
 from rookery.outbox.limits import OutboxLimits
-from rookery.outbox.peer import Numbering, Peer, Surroundings
+from rookery.outbox.numbering import Numbering
+from rookery.outbox.peer import Peer, Surroundings
 from rookery.outbox.pool import Guard, Pool
 from rookery.outbox.request import Request
 from rookery.outbox.state import State

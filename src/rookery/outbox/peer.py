@@ -7,14 +7,14 @@ guard. Everything else belongs to the loop's thread.
 from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import takewhile
-
-import msgspec
+from typing import Final
 
 from rookery.errors import CongestionError, UnreachableError
 from rookery.outbox.expiry import Expiry
 from rookery.outbox.intake import Arrival, Intake, Outcome
 from rookery.outbox.ledger import Ledger
 from rookery.outbox.limits import OutboxLimits
+from rookery.outbox.numbering import Numbering
 from rookery.outbox.pool import Guard
 from rookery.outbox.request import Request
 from rookery.outbox.session import Session
@@ -22,28 +22,32 @@ from rookery.outbox.state import Failure, State
 from rookery.outbox.working_list import WorkingList
 from rookery.wire.outbox import Introduction, Qos
 
-_ID_MAX = 2**63
+_ID_MAX: Final = 2**63
+_ACKNOWLEDGED: Final = State.ACKNOWLEDGED
 
 
-class Numbering(msgspec.Struct, frozen=True, kw_only=True):
-    """What names a peer's requests, and what it remembers of ours; with a ledger, kept."""
-
-    epoch: int  # of our requests to it
-    memory: int  # of its requests to us
-    next_id: int = 1
-    their_memory: int | None = None  # the one our last writes went to
-
-
-class Surroundings(msgspec.Struct, frozen=True):
+class Surroundings:
     """What all peers of an outbox share."""
 
-    hashname: bytes
-    limits: OutboxLimits
-    guard: Guard
-    expiry: Expiry
-    stirred: Callable[["Peer"], None]  # from any thread: the loop shall call process_packet_queue
-    ended: Callable[["Peer", list[Request]], None]  # of one and the same state
-    ledger: Ledger | None = None
+    __slots__ = ("ended", "expiry", "guard", "hashname", "ledger", "limits", "stirred")
+
+    def __init__(
+        self,
+        hashname: bytes,
+        limits: OutboxLimits,
+        guard: Guard,
+        expiry: Expiry,
+        stirred: Callable[["Peer"], None],
+        ended: Callable[["Peer", list[Request]], None],
+        ledger: Ledger | None = None,
+    ) -> None:
+        self.hashname = hashname
+        self.limits = limits
+        self.guard = guard
+        self.expiry = expiry
+        self.stirred = stirred  # from any thread: the loop shall call process_packet_queue
+        self.ended = ended  # of one and the same state
+        self.ledger = ledger
 
 
 class Peer:
@@ -62,7 +66,10 @@ class Peer:
         self.count = 0  # of requests without an end
         self.bytes = 0  # as the pool counts them
         self._around = around
-        self._guard = around.guard
+        self.guard = around.guard
+        self._requests_max = around.limits.peer_requests_max
+        self._bytes_max = around.limits.peer_bytes_max
+        self._queue_max = around.limits.session_queue_max
         self._next_id = numbering.next_id
         self._added: deque[Request] = deque()  # the inbox
         self._dropped: deque[Request] = deque()
@@ -80,11 +87,11 @@ class Peer:
         UnreachableError when the peer was removed, CongestionError at a bound. One that is invalid
         already is left alone.
         """
-        limits, size = self._around.limits, request.size
-        with self._guard:
+        size = request.size
+        with self.guard:
             if self.is_removed:
                 raise UnreachableError(f"{self.host[:8]} was removed")
-            if self.count >= limits.peer_requests_max or self.bytes + size > limits.peer_bytes_max:
+            if self.count >= self._requests_max or self.bytes + size > self._bytes_max:
                 raise CongestionError(
                     f"{self.count} requests with {self.bytes} bytes wait for {self.host[:8]}"
                 )
@@ -102,7 +109,7 @@ class Peer:
 
     def invalidated(self, request: Request) -> None:
         """One of ours will never be written: take it out of its list."""
-        with self._guard:
+        with self.guard:
             self._dropped.append(request)
             is_first, self._is_stirred = not self._is_stirred, True
         if is_first:
@@ -112,7 +119,7 @@ class Peer:
 
     def process_packet_queue(self, now: float) -> None:
         """From the inbox to the working list, and on to the session."""
-        with self._guard:
+        with self.guard:
             added, self._added = self._added, deque()
             dropped, self._dropped = self._dropped, deque()
             self._is_stirred = False
@@ -146,7 +153,8 @@ class Peer:
         session = self.session
         if session is None or session.sending is None:
             return
-        queue, queue_max = session.sending.queue, self._around.limits.session_queue_max
+        sending = session.sending
+        queue, queue_max = sending.queue, self._queue_max
         has_more = False
         while len(queue) < queue_max and (request := self._working.first) is not None:
             if request.id > self._cleared_id:
@@ -154,7 +162,7 @@ class Peer:
                 break
             self._working.popleft()
             if request.is_valid():
-                session.sending.append(request)
+                sending.append(request)
                 has_more = True
             else:
                 self.end(request, request.end_unwritten)
@@ -166,8 +174,7 @@ class Peer:
         assert ledger is not None
         assert self.their_memory is not None
         if first_id > self._asked_id:
-            queue_max = self._around.limits.session_queue_max
-            self._asked_id = min(first_id + queue_max, self._last_id)
+            self._asked_id = min(first_id + self._queue_max, self._last_id)
             ledger.clear(self.host, self._asked_id, self.their_memory)
 
     def cleared(self, id_: int, now: float) -> None:
@@ -178,7 +185,7 @@ class Peer:
     def restore(self, requests: list[Request], began_id: int) -> None:
         """What an earlier process left behind, in order; up to `began_id` it may be written."""
         for request in requests:
-            with self._guard:
+            with self.guard:
                 request.set_queued(request.id, self)
                 self.count += 1
                 self.bytes += request.size
@@ -296,7 +303,7 @@ class Peer:
 
     def remove(self, now: float) -> None:
         """The host is gone from the configuration, and everything for it with it."""
-        with self._guard:
+        with self.guard:
             self.is_removed = True
         if self.session is not None:
             self.session.close(now)
@@ -310,7 +317,7 @@ class Peer:
 
         From here on it is too late to cancel, for nobody would write that down.
         """
-        with self._guard:
+        with self.guard:
             self.is_removed = True
             added, self._added = self._added, deque()
         for request in added:
@@ -341,7 +348,7 @@ class Peer:
                 around.expiry.ended(request)
             if around.ledger is not None:
                 around.ledger.ended(self.host, request)
-        with self._guard:
+        with self.guard:
             self.count -= 1
             self.bytes -= request.size
         around.ended(self, [request])
@@ -352,17 +359,17 @@ class Peer:
         around, size = self._around, 0
         for request in requests:
             assert not request.state.is_end, "a request ended twice"
-            request.state = State.ACKNOWLEDGED
+            request.state = _ACKNOWLEDGED
             size += request.size
             if request.expires_at is not None:
                 around.expiry.ended(request)
             if around.ledger is not None:
                 around.ledger.ended(self.host, request)
-        with self._guard:
+        with self.guard:
             self.count -= len(requests)
             self.bytes -= size
         around.ended(self, requests)
-        with self._guard:
+        with self.guard:
             for request in requests:
                 request.let_go()
 
@@ -373,8 +380,8 @@ class Peer:
             yield from sending.written
             if sending.half is not None:
                 yield sending.half
-            yield from (request for request in sending.queue if request.is_queued)
+            yield from [request for request in sending.queue if request.is_queued]
         yield from self._working
-        with self._guard:
+        with self.guard:
             added = list(self._added)
         yield from added

@@ -12,14 +12,17 @@ cancelled, also when its session is lost and it is written again.
 """
 
 from collections.abc import Callable
-from typing import Protocol, Self
+from typing import Final, Protocol
 
 from rookery.errors import ChannelError, DeniedError, RookeryError, UnreachableError, UsageError
 from rookery.outbox.pool import Pool
 from rookery.outbox.state import Failure, State
 from rookery.wire.outbox import Qos
 
-_QOS = tuple(Qos)
+_QOS: Final = tuple(Qos)
+_NEW: Final = State.NEW
+_QUEUED: Final = State.QUEUED
+_WRITING: Final = State.WRITING
 
 
 class Holder(Protocol):
@@ -65,7 +68,7 @@ class Request:
         self.expires_at = expires_at
         self.wants_reply = wants_reply
         self.references = 1
-        self.state = State.NEW
+        self.state: State = _NEW
         self.is_queued = False
         self.was_written = False  # all of it, in some session
         self.id = 0  # given by the peer, rising
@@ -73,20 +76,19 @@ class Request:
         self.answer: bytes | None = None
         self.failure: Failure | None = None
         self.failure_text = ""
-        self.watcher: Callable[[Self], object] | None = None  # told of the end, by the loop
+        self.watcher: Callable[[Request], object] | None = None  # told of the end, by the loop
 
-    @classmethod
+    @staticmethod
     def create(
-        cls,
         pool: Pool,
         payload: bytes,
         *,
         qos: int = Qos.ONCE_AT_LEAST,
         expires_at: float | None = None,
         wants_reply: bool = False,
-    ) -> Self:
+    ) -> "Request":
         """UsageError when it is too large, CongestionError when the pool is used up."""
-        return cls(pool, payload, _QOS[qos], expires_at, wants_reply)
+        return Request(pool, payload, _QOS[qos], expires_at, wants_reply)
 
     # --- from any thread ---
 
@@ -111,7 +113,7 @@ class Request:
 
     def is_valid(self) -> bool:
         """False once it can never be written (again)."""
-        return self._border is None or self._border is State.WRITING
+        return self._border is None or self._border is _WRITING
 
     def set_invalid(self) -> bool:
         """True: it has not been and will not be written. False: too late, the write began."""
@@ -155,9 +157,13 @@ class Request:
     def begin_write(self) -> bool:
         """Cross the border; False when somebody else was first. Again, for a repeat: True."""
         with self._pool.guard:
-            if self._border is None:
-                self._border = State.WRITING
-            return self._border is State.WRITING
+            return self.cross_border()
+
+    def cross_border(self) -> bool:
+        """As `begin_write`, for who has the guard already."""
+        if self._border is None:
+            self._border = _WRITING
+        return self._border is _WRITING
 
     def shut(self, end: State) -> bool:
         """Nobody shall begin to write it any more; False when somebody did."""
@@ -175,18 +181,18 @@ class Request:
 
     def set_queued(self, id_: int, holder: Holder) -> None:
         """Into a list, with a reference for it; under the guard."""
-        if self.state is not State.NEW:
+        if self.state is not _NEW:
             raise UsageError(f"a request is added once; this one is {self.state.value}")
         assert self.references > 0, "a request was used after its last release"
         self.references += 1
         self.id = id_
         self.holder = holder
-        self.state = State.QUEUED
+        self.state = _QUEUED
         self.is_queued = True
 
     def set_requeued(self) -> None:
         """Back from a session that was lost."""
-        self.state = State.QUEUED
+        self.state = _QUEUED
         self.is_queued = True
 
     def reset_queued(self) -> None:

@@ -1,20 +1,37 @@
 """Sending: a session's queue, what it has written, and how much more the other side takes."""
 
 from collections import deque
+from typing import Final
 
 from rookery.errors import ProtocolError
+from rookery.outbox.pool import Guard
 from rookery.outbox.request import Request
 from rookery.outbox.state import State
+from rookery.wire.outbox_request import REQUEST_HEADER_SIZE
+
+_IN_SESSION: Final = State.IN_SESSION
+_WRITING: Final = State.WRITING
+_WRITTEN: Final = State.WRITTEN
 
 
 class Sending:
     """The lists of one session; they belong to the loop's thread."""
 
-    __slots__ = ("_bytes", "_bytes_max", "_requests_max", "half", "last_id", "queue", "written")
+    __slots__ = (
+        "_bytes",
+        "_bytes_max",
+        "_guard",
+        "_requests_max",
+        "half",
+        "last_id",
+        "queue",
+        "written",
+    )
 
-    def __init__(self, requests_max: int, bytes_max: int) -> None:
+    def __init__(self, requests_max: int, bytes_max: int, guard: Guard) -> None:
         self._requests_max = requests_max
         self._bytes_max = bytes_max
+        self._guard = guard
         self._bytes = 0  # of payload that is begun and not acknowledged
         self.queue: deque[Request] = deque()
         self.half: Request | None = None  # begun, with bytes still to come
@@ -22,7 +39,7 @@ class Sending:
         self.last_id = 0  # of the last one written whole
 
     def append(self, request: Request) -> None:
-        request.state = State.IN_SESSION
+        request.state = _IN_SESSION
         self.queue.append(request)
 
     def has_room(self, request: Request) -> bool:
@@ -32,11 +49,36 @@ class Sending:
         is_small = self._bytes + len(request.payload) <= self._bytes_max
         return is_small and len(self.written) < self._requests_max
 
+    def begin(self, room: int, now: float) -> list[Request]:
+        """The next ones to be written: as many as fill so many bytes, the last perhaps cut.
+
+        One look at the border for all of them. It ends before the first one that the other side
+        would not take, that is late, or that somebody else has ended.
+        """
+        begun: list[Request] = []
+        queue = self.queue
+        with self._guard:
+            while queue and room > 0:
+                request = queue[0]
+                if not request.is_queued:  # dropped while it waited here
+                    queue.popleft()
+                    continue
+                is_late = request.expires_at is not None and request.is_late(now)
+                if is_late or not self.has_room(request) or not request.cross_border():
+                    break
+                begun.append(queue.popleft())
+                room -= REQUEST_HEADER_SIZE + len(request.payload)
+                if room >= 0:
+                    self.wrote(request)
+                else:
+                    self.began(request)
+        return begun
+
     def began(self, request: Request) -> None:
         """Some of its bytes are out, and more are to come."""
         assert self.half is None
         self.half = request
-        request.state = State.WRITING
+        request.state = _WRITING
         self._bytes += len(request.payload)
 
     def wrote(self, request: Request) -> None:
@@ -45,7 +87,7 @@ class Sending:
             self.half = None
         else:
             self._bytes += len(request.payload)
-        request.state = State.WRITTEN
+        request.state = _WRITTEN
         request.was_written = True
         request.is_queued = False
         self.last_id = request.id

@@ -10,28 +10,26 @@ RemoteError; the session is then of no more use and has to be closed.
 
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 from rookery.errors import ChannelError, ProtocolError
 from rookery.outbox.intake import Answer, Arrival, Intake
+from rookery.outbox.pool import Guard
 from rookery.outbox.request import Request
 from rookery.outbox.sending import Sending
 from rookery.outbox.state import Failure, State
 from rookery.wire.outbox import (
-    REQUEST_HEADER_SIZE,
     VERSION,
     Acknowledgement,
     ErrorCode,
     ErrorFrame,
-    Frame,
     Introduction,
     Reply,
-    RequestFrame,
-    request_header,
 )
-from rookery.wire.outbox_reader import OutboxReader
+from rookery.wire.outbox_reader import Frame, OutboxReader
+from rookery.wire.outbox_request import REQUEST_HEADER_SIZE, RequestFrame, request_header
 
-CHUNK_SIZE = 1 << 16
+CHUNK_SIZE: Final = 1 << 16
 
 
 class Side(Protocol):
@@ -43,6 +41,8 @@ class Side(Protocol):
     def introduction(self) -> Introduction: ...
     @property
     def intake(self) -> Intake: ...
+    @property
+    def guard(self) -> Guard: ...
     def introduced(self, session: "Session", them: Introduction, now: float) -> None: ...
     def fill(self, now: float) -> None: ...
     def floor(self, floor: int) -> int: ...
@@ -59,6 +59,7 @@ class Session:
         self, side: Side, stir: Callable[[], object], *, hashname: bytes | None = None
     ) -> None:
         self._side = side
+        self._intake = side.intake
         self._stir = stir
         self._hashname = hashname  # what the introduction has to name, where that is known
         self._reader = OutboxReader()
@@ -121,34 +122,31 @@ class Session:
     ) -> int:
         """As many as there are, as fit, and as the other side takes; the size of all parts."""
         floor = sending.floor and self._side.floor(sending.floor)
-        while size < size_max and (request := self._begin(sending, now)) is not None:
+        while size < size_max and (begun := self._begin(sending, size_max - size, now)):
             if floor is None:  # nothing else is under way, and no answer comes in the meantime
-                floor = self._side.floor(request.id)
-            payload = request.payload
-            parts.append(
-                request_header(request.id, request.qos, floor, len(payload), request.wants_reply)
-            )
-            parts.append(payload)
-            size += REQUEST_HEADER_SIZE + len(payload)
-            if size <= size_max:
-                sending.wrote(request)
-            else:
-                sending.began(request)
+                floor = self._side.floor(begun[0].id)
+            for request in begun:
+                payload = request.payload
+                length = len(payload)
+                parts.append(
+                    request_header(request.id, request.qos, floor, length, request.wants_reply)
+                )
+                parts.append(payload)
+                size += REQUEST_HEADER_SIZE + length
         return size
 
-    def _begin(self, sending: Sending, now: float) -> Request | None:
-        """The next request that may be written; those that may not any more are dropped."""
-        while (request := self._first(sending, now)) is not None:
-            if not sending.has_room(request):
-                return None
-            if request.expires_at is not None and request.is_late(now):
-                self._side.expired(request)
-            elif request.begin_write():
-                sending.queue.popleft()
-                return request
+    def _begin(self, sending: Sending, room: int, now: float) -> list[Request]:
+        """The next requests that may be written; those that may not any more are dropped."""
+        while (first := self._first(sending, now)) is not None:
+            if begun := sending.begin(room, now):
+                return begun
+            if not sending.has_room(first):
+                break
+            if first.is_late(now):
+                self._side.expired(first)
             else:
-                self._side.end(request, request.end_unwritten)
-        return None
+                self._side.end(first, first.end_unwritten)
+        return []
 
     def _first(self, sending: Sending, now: float) -> Request | None:
         queue = sending.queue
@@ -206,7 +204,7 @@ class Session:
                 raise ProtocolError("a session begins with an introduction")
         if self._hashname is not None and frame.hashname != self._hashname:
             raise ProtocolError("an introduction in somebody else's name")
-        self.sending = Sending(frame.requests_max, frame.bytes_max)
+        self.sending = Sending(frame.requests_max, frame.bytes_max, self._side.guard)
         self.epoch = frame.epoch
         self._side.introduced(self, frame, now)
 
@@ -241,7 +239,7 @@ class Session:
         if frame.id <= self._received:
             raise ProtocolError("requests out of order")
         self._received = frame.id
-        match self._side.intake.arrived(frame):
+        match self._intake.arrived(frame):
             case Arrival() as arrival:
                 self._asked.append(frame.id)
                 arrivals.append(arrival)

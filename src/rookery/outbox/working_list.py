@@ -6,10 +6,11 @@ are swept out. So dropping costs no search, and memory stays within twice what i
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from rookery.outbox.request import Request
 
-_SWEEP_AT = 64
+_SWEEP_AT: Final = 64
 
 
 class WorkingList:
@@ -25,7 +26,9 @@ class WorkingList:
         return len(self._requests) - self._dropped
 
     def __iter__(self) -> Iterator[Request]:
-        return (request for request in self._requests if request.is_queued)
+        for request in self._requests:
+            if request.is_queued:
+                yield request
 
     def append(self, request: Request) -> None:
         self._requests.append(request)

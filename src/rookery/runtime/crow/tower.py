@@ -37,7 +37,8 @@ from rookery.runtime.crow.client import CrowClient, Subscription
 from rookery.runtime.crow.gate import CrowGate, sender
 from rookery.runtime.crow.inbox import Inbox
 from rookery.runtime.crow.node import CrowNode, route_of
-from rookery.runtime.crow.outcome import SENT, Outcome, Outcomes
+from rookery.runtime.crow.outcome import SENT, Outcome
+from rookery.runtime.crow.outcomes import Outcomes
 from rookery.runtime.crow.pump import CrowPump
 from rookery.runtime.crow.query import CrowQueries
 from rookery.wire.crow_packet import NODE, Packet

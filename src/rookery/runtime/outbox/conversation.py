@@ -19,8 +19,8 @@ from rookery.wire.outbox import (
     ErrorCode,
     ErrorFrame,
     Introduction,
-    parse_frame,
 )
+from rookery.wire.outbox_reader import parse_frame
 
 READ_SIZE = 1 << 16
 INTRODUCTION_S_MAX = 30.0

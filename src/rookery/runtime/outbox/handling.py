@@ -56,13 +56,14 @@ async def outcome(handler: Handler | None, arrival: Arrival) -> Outcome:
         return failed("the handler failed")
 
 
+_DONE = Outcome()
 UNHANDLED = Outcome(code=ErrorCode.UNHANDLED, text="nobody handles requests there")
 
 
 def replied(reply: bytes | None) -> Outcome:
     if reply is not None and len(reply) > PAYLOAD_SIZE_MAX:
         return failed("the reply is too large")
-    return Outcome(reply or b"")
+    return Outcome(reply) if reply else _DONE
 
 
 def failed(text: str) -> Outcome:

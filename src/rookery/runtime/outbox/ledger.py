@@ -20,7 +20,7 @@ from typing import TypeVar
 
 from rookery.errors import UnreachableError
 from rookery.outbox.intake import Arrival, Outcome
-from rookery.outbox.peer import Numbering
+from rookery.outbox.numbering import Numbering
 from rookery.outbox.request import Request
 from rookery.runtime.outbox.handling import BATCH_MAX, Desk, WhoHandles, outcome
 from rookery.runtime.outbox.ledger_file import (

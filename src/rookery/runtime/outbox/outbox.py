@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING
 
 from rookery.errors import ProtocolError, RookeryError, UnreachableError, UsageError
 from rookery.outbox.limits import OutboxLimits
+from rookery.outbox.numbering import Numbering
 from rookery.outbox.outbox import LIMITS, Alarm
 from rookery.outbox.outbox import Outbox as Core
-from rookery.outbox.peer import Numbering, Peer
+from rookery.outbox.peer import Peer
 from rookery.outbox.request import Request
 from rookery.runtime.outbox.conversation import (
     ByteStream,

@@ -3,7 +3,8 @@
 import asyncio
 
 from rookery.crow.events import Ticket
-from rookery.runtime.crow.outcome import CLOSED, DELIVERED, Outcome, Outcomes, Status
+from rookery.runtime.crow.outcome import CLOSED, DELIVERED, Outcome, Status
+from rookery.runtime.crow.outcomes import Outcomes
 
 HERE, THERE = b"here", b"there"
 
