@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from rookery.errors import UsageError
 from rookery.fleet import secrets
 from rookery.fleet.desk_settings import DeskSettings
+from rookery.fleet.report_desk import ReportDesk
 from rookery.fleet.reporter import Reporter, next_boot
 from rookery.fleet.reporter_events import (
     Called,
@@ -30,6 +31,7 @@ from rookery.wire.fleet_datagrams import (
 from rookery.wire.fleet_tags import ACK, AUDIT, CALL, HELLO, LOAD, SECRET, TELEMETRY
 from rookery.wire.telemetry import CallReport, DeviceReport, LoadReport, decode
 from tests.fleet.desk import CODE, HUB, MAC, NOW, RANDOM, Device, Office, code_of
+from tests.fleet.reporters import identity_of
 
 SAMPLE = DeviceReport(t=1, up=5.0, mem=0.5, agent="0.1.0")
 LOAD_SAMPLE = LoadReport(t=1, seats_max=1, seats_used=0, tcp="192.0.2.1:1", key2a=b"")
@@ -207,6 +209,22 @@ def test_recorded_secrets_are_of_no_use_f4(line: Line) -> None:
         restarted.received(answer, line.now)
     assert restarted.state.secret == state.secret
     assert restarted.counters.refused == 3
+
+
+def test_only_the_hub_makes_secrets_f4() -> None:
+    """Whoever reads the network knows the nonce and the key, but cannot seal as the hub does."""
+    line = Line()
+    line.reporter.tick(0.0)
+    (hello,) = line.reporter.take()
+    impostor = ReportDesk(identity_of(RANDOM.randbytes), bytes(32), RANDOM.randbytes, NOW)
+    incoming = impostor.read(hello, "198.51.100.7:1", NOW)
+    assert incoming is not None
+    answer = impostor.receive(incoming, None, None, None, NOW).answer_now
+    line.reporter.received(answer, 0.1)
+    assert line.reporter.state.secret == b""
+    assert line.reporter.counters.refused == 1
+    line.reporter.received(line.office.answer(hello).answer_now, 0.2)
+    assert line.reporter.state.secret
 
 
 def test_a_secret_for_another_is_refused_f4(line: Line) -> None:
