@@ -20,6 +20,7 @@ from typing import Protocol
 BATCH_MAX = 64
 DATAGRAM_SIZE_MAX = 2048  # longer ones are cut, and no report then
 BUFFER_SIZE = 8 << 20
+SIZES_MAX = 16  # of answers, for which room is kept
 
 Address = bytes  # a socket address as the system keeps it
 Datagram = tuple[bytes, Address]
@@ -27,11 +28,9 @@ Datagram = tuple[bytes, Address]
 _HEADER = struct.Struct("=QI4xQQQQi4xI4x")
 _RECEIVED = struct.Struct("=56xI4x")
 _IOVEC = struct.Struct("=QQ")
-_NAME_SIZE_AT, _IOVEC_SIZE_AT = 8, 8
 _FAMILY = struct.Struct("=H")
 _IPV4 = struct.Struct("=H2s4s8x")
 _IPV6 = struct.Struct("=H2sI16sI")
-_NAME_SIZE = _IPV6.size
 _SNDBUFFORCE, _RCVBUFFORCE, _MEMINFO = 32, 33, 55  # Linux's
 _DROPS = struct.Struct("=32xI")
 _BLOCKED = frozenset({errno.EAGAIN, errno.EINTR, errno.ENOBUFS})
@@ -128,21 +127,21 @@ class SinglePort:
 
 
 class _Messages:
-    """Room for a batch, laid out as the system calls want it."""
+    """Room for a batch of datagrams up to a size, laid out as the system calls want it."""
 
-    def __init__(self, slot_size: int) -> None:
-        self.slot_size = slot_size
-        self.data = bytearray(BATCH_MAX * slot_size)
-        self.names = bytearray(BATCH_MAX * _NAME_SIZE)
-        self.vectors = bytearray(BATCH_MAX * _IOVEC.size)
+    def __init__(self, size: int, name_size: int) -> None:
+        self.data = bytearray(BATCH_MAX * size)
+        self.names = bytearray(BATCH_MAX * name_size)
+        self._vectors = bytearray(BATCH_MAX * _IOVEC.size)
         self.headers = bytearray(BATCH_MAX * _HEADER.size)
-        data, names, vectors = map(_location, (self.data, self.names, self.vectors))
+        data, names, vectors = map(_location, (self.data, self.names, self._vectors))
         self.location = _location(self.headers)
         for index in range(BATCH_MAX):
-            _IOVEC.pack_into(self.vectors, index * _IOVEC.size, data + index * slot_size, slot_size)
-            name, vector = names + index * _NAME_SIZE, vectors + index * _IOVEC.size
+            vector_at = index * _IOVEC.size
+            _IOVEC.pack_into(self._vectors, vector_at, data + index * size, size)
+            name, vector = names + index * name_size, vectors + vector_at
             _HEADER.pack_into(
-                self.headers, index * _HEADER.size, name, _NAME_SIZE, vector, 1, 0, 0, 0, 0
+                self.headers, index * _HEADER.size, name, name_size, vector, 1, 0, 0, 0, 0
             )
 
 
@@ -164,13 +163,9 @@ class BatchPort:
         self._send.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_uint, ctypes.c_int]
         self._descriptor = sock.fileno()
         self._name_size = _IPV6.size if sock.family == socket.AF_INET6 else _IPV4.size
-        self._in = _Messages(DATAGRAM_SIZE_MAX)
-        self._in_data, self._in_names = memoryview(self._in.data), memoryview(self._in.names)
-        self._out = _Messages(DATAGRAM_SIZE_MAX)
-        self._out_sizes = [DATAGRAM_SIZE_MAX] * BATCH_MAX
-        for index in range(BATCH_MAX):
-            at = index * _HEADER.size + _NAME_SIZE_AT
-            struct.pack_into("=I", self._out.headers, at, self._name_size)
+        self._in = _Messages(DATAGRAM_SIZE_MAX, self._name_size)
+        self._in_data = memoryview(self._in.data)
+        self._out: dict[int, _Messages] = {}  # by size of the datagrams
 
     def receive(self) -> list[Datagram]:
         count = self._receive(
@@ -178,52 +173,49 @@ class BatchPort:
         )
         if count <= 0:
             return []
-        data, names, name_size = self._in_data, self._in_names, self._name_size
+        data, name_size = self._in_data, self._name_size
+        names = bytes(self._in.names)
         datagrams = []
         at = name_at = 0
         for (size,) in _RECEIVED.iter_unpack(self._in.headers[: count * _HEADER.size]):
-            datagrams.append(
-                (bytes(data[at : at + size]), bytes(names[name_at : name_at + name_size]))
-            )
+            datagrams.append((bytes(data[at : at + size]), names[name_at : name_at + name_size]))
             at += DATAGRAM_SIZE_MAX
-            name_at += _NAME_SIZE
+            name_at += name_size
         return datagrams
 
     def send(self, datagrams: Sequence[Datagram]) -> int:
+        """Those of one size together: there are few sizes, and most answers have the same."""
         sent = 0
-        for start in range(0, len(datagrams), BATCH_MAX):
-            portion = datagrams[start : start + BATCH_MAX]
-            self._lay_out(portion)
-            taken = self._send_portion(len(portion))
-            sent += taken
-            if taken < len(portion):
-                break
+        by_size: dict[int, list[Datagram]] = {}
+        for datagram in datagrams:
+            by_size.setdefault(len(datagram[0]), []).append(datagram)
+        for size, alike in by_size.items():
+            for start in range(0, len(alike), BATCH_MAX):
+                portion = alike[start : start + BATCH_MAX]
+                taken = self._send_portion(self._laid_out(size, portion), len(portion))
+                sent += taken
+                if taken < len(portion):
+                    return sent
         return sent
 
-    def _lay_out(self, portion: Sequence[Datagram]) -> None:
-        data, names, name_size = self._out.data, self._out.names, self._name_size
-        sizes, vectors = self._out_sizes, self._out.vectors
-        at = name_at = 0
-        for index, (datagram, address) in enumerate(portion):
-            size = len(datagram)
-            data[at : at + size] = datagram
-            names[name_at : name_at + name_size] = address
-            if sizes[index] != size:  # most answers are alike
-                sizes[index] = size
-                struct.pack_into("=Q", vectors, index * _IOVEC.size + _IOVEC_SIZE_AT, size)
-            at += DATAGRAM_SIZE_MAX
-            name_at += _NAME_SIZE
+    def _laid_out(self, size: int, portion: Sequence[Datagram]) -> _Messages:
+        messages = self._out.get(size)
+        if messages is None:
+            if len(self._out) >= SIZES_MAX:
+                self._out.clear()
+            messages = self._out[size] = _Messages(size, self._name_size)
+        count = len(portion)
+        messages.data[: count * size] = b"".join([data for data, _ in portion])
+        messages.names[: count * self._name_size] = b"".join([name for _, name in portion])
+        return messages
 
-    def _send_portion(self, count: int) -> int:
+    def _send_portion(self, messages: _Messages, count: int) -> int:
         """One that cannot be reached stops the call, and is left out of the next."""
-        done = lost = 0
-        while done + lost < count:
-            location = self._out.location + (done + lost) * _HEADER.size
-            taken = self._send(self._descriptor, location, count - done - lost, socket.MSG_DONTWAIT)
-            if taken > 0:
-                done += taken
-            elif ctypes.get_errno() in _BLOCKED:
-                return done
-            else:
-                lost += 1
+        dealt = 0
+        while dealt < count:
+            location = messages.location + dealt * _HEADER.size
+            taken = self._send(self._descriptor, location, count - dealt, socket.MSG_DONTWAIT)
+            if taken <= 0 and ctypes.get_errno() in _BLOCKED:
+                return dealt
+            dealt += max(taken, 1)
         return count
