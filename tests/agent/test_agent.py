@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from rookery.agent.agent import Agent, AgentSettings
-from rookery.agent.methods.config import AgentConfig
+from rookery.agent.methods.config import FILE_NAME as CONFIG_NAME
+from rookery.agent.methods.config import AgentConfig, ConfigFile
 from rookery.agent.visit import VisitLimits
 from rookery.fleet.code import Code
 from rookery.fleet.desk_settings import DeskSettings
@@ -19,6 +20,7 @@ from rookery.fleet.reporter_events import Called, Enrolled, Refused, Renewed, Re
 from rookery.fleet.reporter_limits import ReporterLimits
 from rookery.fleet.secrets import code_id, code_key, new_code
 from rookery.runtime.state_file import FILE_NAME
+from rookery.wire.fleet_datagrams import UNKNOWN, Fault
 from rookery.wire.telemetry import DeviceReport
 from tests.agent.eventually import eventually
 from tests.agent.identities import identity
@@ -182,19 +184,41 @@ async def test_without_a_code_a_closed_hub_refuses(tmp_path: Path) -> None:
 
 
 async def test_strangers_are_not_listened_to(hub: SmallHub) -> None:
-    """Hostile: whoever is not at the hub's address, and whatever does not hold from there."""
+    """Hostile: even who has seen a report cannot make the agent say hello from elsewhere."""
+    async with await Agent.start(settings(hub), lambda _event: None) as agent:
+        await eventually(lambda: bool(hub.reports) and agent.waiting == 0)
+        entry = hub.entries[MAC]
+        unknown = Fault(UNKNOWN, MAC, entry.boot, entry.sequence).serialize()
+        port = int(entry.address.rpartition(":")[2])
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+            for junk in (unknown, b"", b"\0", b"\0\x01" * 20, os.urandom(100)):
+                stranger.sendto(junk, ("127.0.0.1", port))
+        await _reports_again(hub, agent)
+        assert hub.desk.counters.hellos == 1
+        assert hub.transport is not None
+        hub.transport.sendto(unknown, ("127.0.0.1", port))
+        await eventually(lambda: hub.desk.counters.hellos == 2)
+
+
+async def test_rubbish_from_the_hubs_address_does_no_harm(hub: SmallHub) -> None:
+    """Hostile: acknowledgements, calls and secrets without a proof."""
     async with await Agent.start(settings(hub), lambda _event: None) as agent:
         await eventually(lambda: len(hub.reports) == 1)
         port = int(hub.entries[MAC].address.rpartition(":")[2])
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
-            for junk in (b"", b"\0", b"\0\x01" * 20, os.urandom(100)):
-                stranger.sendto(junk, ("127.0.0.1", port))
         assert hub.transport is not None
-        for junk in (b"\0", b"\4\1\0\x2a" + bytes(42), os.urandom(100), b"\0\1\0\x08" + bytes(8)):
-            hub.transport.sendto(junk, ("127.0.0.1", port))
-        agent.sample_now()
-        await eventually(lambda: len(hub.reports) >= 2)
+        for tag in (1025, 1027, 1028, 1):
+            for size in (6, 22, 30, 38, 46, 200):
+                head = tag.to_bytes(2, "big") + size.to_bytes(2, "big")
+                hub.transport.sendto(head + MAC + os.urandom(size - 6), ("127.0.0.1", port))
+        await _reports_again(hub, agent)
         assert agent.visits.running == 0
+        assert agent.visits.tally == {}
+
+
+async def _reports_again(hub: SmallHub, agent: Agent) -> None:
+    before = len(hub.reports)
+    agent.sample_now()
+    await eventually(lambda: len(hub.reports) > before)
 
 
 async def test_an_interval_set_from_afar_counts_at_once(hub: SmallHub, tmp_path: Path) -> None:
@@ -207,6 +231,4 @@ async def test_an_interval_set_from_afar_counts_at_once(hub: SmallHub, tmp_path:
         agent.sample_now()
         await server.call("config.set", {"key": "interval_s", "value": 1})
         await eventually(lambda: len(hub.reports) >= 4)
-    again = msgspec.structs.replace(slow, config=AgentConfig(interval_s=99.0))
-    async with await Agent.start(again, lambda _event: None):
-        pass  # it starts with what was set
+    assert ConfigFile(AgentConfig(), tmp_path / CONFIG_NAME).config.interval_s == 1.0
