@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from operator import methodcaller
 
+import msgspec
+
 from rookery.fleet.code import Code
 from rookery.fleet.entry import Entry
 from rookery.fleet.report_desk import ReportDesk
@@ -10,6 +12,7 @@ from rookery.fleet.report_outcome import Incoming, Outcome
 from rookery.fleet.security_event import SecurityEvent
 from rookery.hub.datagram_port import Address, Datagram
 from rookery.hub.report_group import Arrival, Decided
+from rookery.wire import observation as observations
 from rookery.wire.observation import Observation
 
 _copy: Callable[[Entry], Entry] = methodcaller("__copy__")  # a third of what copy.copy takes
@@ -92,11 +95,19 @@ class ReportBatch:
 
     def _note(self, reporter: bytes, outcome: Outcome, address: Address) -> None:
         self.events += outcome.events
+        self.records += [_observation(event, self._now) for event in outcome.events]
         if outcome.answer_now:
             self.answers.append((outcome.answer_now, address))
             wish = self._wishes[reporter]
             if wish is not None and outcome.answer_durable:
                 self.called.add(wish)
+
+
+def _observation(event: SecurityEvent, now: float) -> bytes:
+    """For the lake: who watches a fleet looks there, and not into every hub's audit."""
+    content = msgspec.msgpack.encode(event)
+    kind = observations.SECURITY
+    return Observation(int(now * 1000), kind, event.reporter, 0, 0, content).serialize()
 
 
 def _lacks_code(incoming: Incoming, codes: Codes) -> bool:
