@@ -40,7 +40,13 @@ SERVERS = 2
 REPORT_S = 0.1
 
 _SEATS = 1_000_000
-_DOOR = DoorLimits(address_connections_max=1000, address_per_s=1e6, address_burst=1e6)
+_DOOR = DoorLimits(
+    address_connections_max=1000,
+    address_per_s=1e6,
+    address_burst=1e6,
+    knocks_per_s=1e6,
+    knocks_burst=1e6,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,15 +128,24 @@ async def test_one_address_may_hold_so_many_connections_and_no_more(door: Door) 
     (await door.dial()).close()
 
 
-async def test_one_address_may_knock_only_so_often() -> None:
-    door = await opened(DoorLimits(address_per_s=0.001, address_burst=2.0))
+@pytest.mark.parametrize(
+    ("limits", "fate"),
+    [
+        (DoorLimits(address_per_s=0.001, address_burst=2.0), "too_often"),
+        (DoorLimits(knocks_per_s=0.001, knocks_burst=2.0), "busy"),
+    ],
+)
+async def test_one_address_and_all_together_may_knock_only_so_often(
+    limits: DoorLimits, fate: str
+) -> None:
+    door = await opened(limits)
     try:
         for _ in range(2):
             (await door.dial()).close()
         reader, writer = await door.knock()
         await closed(reader)
         writer.close()
-        assert door.door.tally["too_often"] == 1
+        assert door.door.tally[fate] == 1
     finally:
         await door.door.close()
 

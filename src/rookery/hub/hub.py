@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Self
 
-from rookery.errors import UnreachableError
+from rookery.errors import CongestionError, UnreachableError
 from rookery.fleet.desk_settings import DeskCounters, DeskSettings
 from rookery.fleet.entry import Entry
 from rookery.fleet.placement import ServerLoad
@@ -204,8 +204,9 @@ class Hub:
         seconds = self.settings.rendezvous.total_s + _WISH_MARGIN_S
         with _store_away():
             wish = await self.hot.add_wish(new, seconds)
-        if wish.id == new.id:
-            self._matchmaker.begin(wish, entry)
+            if wish.id == new.id and not self._matchmaker.begin(wish, entry):
+                await self.hot.end_wish(wish.id)
+                raise CongestionError("too many wishes are being seen to; try again soon")
         return wish
 
     def steps(self, wish: Wish) -> AsyncIterator[Step]:

@@ -10,7 +10,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Coroutine
 
-from rookery.errors import CongestionError, DecodeError, UnreachableError
+from rookery.errors import DecodeError, UnreachableError
 from rookery.fleet import rendezvous_texts as texts
 from rookery.fleet.entry import Entry
 from rookery.fleet.rendezvous_events import ClientGone, Reported, RouterAsked, RouterLost
@@ -61,11 +61,12 @@ class Matchmaker:
     def meetings(self) -> int:
         return len(self._meetings)
 
-    def begin(self, wish: Wish, entry: Entry) -> None:
-        """A wish that was made here; CongestionError when there are too many."""
+    def begin(self, wish: Wish, entry: Entry) -> bool:
+        """A wish that was made here; False when there are too many."""
         if len(self._meetings) >= MEETINGS_MAX:
-            raise CongestionError(f"{MEETINGS_MAX} wishes are being seen to")
+            return False
         self._open(wish, entry.hashname, is_ours=True)
+        return True
 
     def called(self, wish: int) -> None:
         """A report of the router was answered by a call."""

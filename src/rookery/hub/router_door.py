@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from rookery.errors import UnreachableError
 from rookery.hub.settings import DoorLimits
 from rookery.identity.identity import Identity
-from rookery.link.admission import Buckets
+from rookery.link.admission import Bucket, Buckets
 from rookery.runtime.gates.address import BACKLOG, bound_socket, origin
 from rookery.runtime.sealed_line import LineLimits, SealedLine
 
@@ -32,6 +32,7 @@ class RouterDoor:
         )
         self._loop = asyncio.get_running_loop()
         self._knocks = Buckets(limits.address_per_s, limits.address_burst)
+        self._all_knocks = Bucket(limits.knocks_per_s, limits.knocks_burst, self._loop.time())
         self._visits: dict[SealedLine, asyncio.Task[None]] = {}
         self._origins: Counter[bytes] = Counter()
         self._server: asyncio.Server | None = None
@@ -90,6 +91,8 @@ class RouterDoor:
             return "address_full"
         if not self._knocks.take(whence, self._loop.time()):
             return "too_often"
+        if not self._all_knocks.take(1.0, self._loop.time()):
+            return "busy"
         return None
 
     async def _attend(self, line: SealedLine) -> None:

@@ -20,6 +20,8 @@ class DoorLimits(msgspec.Struct, frozen=True, kw_only=True):
     address_connections_max: int = 64
     address_per_s: float = 20.0  # new connections; many routers may share one NAT
     address_burst: float = 100.0
+    knocks_per_s: float = 200.0  # the same from all together: a fifth of a core at most
+    knocks_burst: float = 400.0
     authenticate_s: float = 10.0  # from the first byte to a proved identity
     idle_s: float = 60.0  # without a word while nothing is going on
     received_bytes_max: int = 1 << 16  # over one connection: a router has little to say
