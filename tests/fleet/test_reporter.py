@@ -37,6 +37,8 @@ SAMPLE = DeviceReport(t=1, up=5.0, mem=0.5, agent="0.1.0")
 LOAD_SAMPLE = LoadReport(t=1, seats_max=1, seats_used=0, tcp="192.0.2.1:1", key2a=b"")
 CALL_SAMPLE = CallReport(t=1, who="ann", router="02", method="x", ms=1.0)
 
+ROUNDS_MAX = 20
+
 
 class Line:
     """A reporter and a desk, each told what the other said when the test has it so."""
@@ -69,10 +71,13 @@ class Line:
 
     def exchange(self, *, wish: int | None = None) -> list[ReporterEvent]:
         """Until neither has anything to say; what the shell hears of it."""
-        while answers := self.answers(wish=wish):
+        for _ in range(ROUNDS_MAX):
+            answers = self.answers(wish=wish)
+            if not answers:
+                return self.reporter.events()
             for answer in answers:
                 self.reporter.received(answer, self.now)
-        return self.reporter.events()
+        raise AssertionError("they will never be done")
 
     def pass_time(self, seconds: float) -> None:
         self.now += seconds
