@@ -6,10 +6,13 @@ from pathlib import Path
 import pytest
 
 from rookery.fleet.security_event import SecurityEvent
-from rookery.hub.audit_log import BURST, AuditLog
+from rookery.hub.audit_log import BURST, CALLS_MAX, AuditLog
 from rookery.hub.clock import HubClock
 from rookery.store.audit import Audit
 from rookery.store.database import Database
+from rookery.wire import telemetry
+from rookery.wire.observation import CALLED, Observation
+from rookery.wire.telemetry import CallReport, DeviceReport
 from tests.hub.identities import mac
 
 FORGED = SecurityEvent("forged", mac(1), "192.0.2.1:7")
@@ -41,3 +44,29 @@ async def test_a_flood_of_events_is_cut_and_the_cut_is_on_record(audit: Audit) -
     suppressed = next(row for row in rows if row.what == "audit.suppressed")
     assert suppressed.detail["rows"] == log.suppressed
     assert log.suppressed + len(rows) - 1 == 10_000
+
+
+def relayed(content: bytes) -> Observation:
+    return Observation(1, CALLED, mac(9), 1, 1, content)
+
+
+async def test_f11_calls_are_on_record_however_many(audit: Audit) -> None:
+    log = AuditLog(audit, HubClock(60.0))
+    call = CallReport(
+        t=7, who="ann", router="02:fc:00:00:00:01", method="system.reboot", ms=12.0, code=-32000
+    )
+    for _ in range(500):
+        log.called(relayed(telemetry.encode(call)))
+    log.called(relayed(b"\xc1"))
+    log.called(relayed(telemetry.encode(DeviceReport(t=1))))
+    await log.flush()
+    rows = await audit.latest(limit=1000)
+    assert len(rows) == 500
+    assert {(row.who, row.what, row.target) for row in rows} == {
+        ("ann", "rpc.called", "02:fc:00:00:00:01")
+    }
+    assert rows[0].detail["method"] == "system.reboot"
+    assert rows[0].detail["code"] == -32000
+    for _ in range(CALLS_MAX + 5):
+        log.called(relayed(telemetry.encode(call)))
+    assert log.suppressed == 5

@@ -1,4 +1,4 @@
-"""What the hub itself has to put on record: enrolments, and what honest reporters do not do.
+"""What the hub itself has to put on record: enrolments, calls, what honest reporters do not do.
 
 Whoever can send datagrams can cause such rows, so there is a bound on how many a second are kept
 and on how many wait for the database. What is beyond is counted, and the count is a row as well.
@@ -8,14 +8,18 @@ import asyncio
 import contextlib
 from collections import deque
 
-from rookery.errors import UnreachableError
+from rookery.errors import DecodeError, UnreachableError
 from rookery.fleet.entry import Entry
 from rookery.fleet.security_event import SecurityEvent
 from rookery.hub.clock import HubClock
 from rookery.link.admission import Bucket
 from rookery.store.audit import Audit, AuditRow
+from rookery.wire import telemetry
+from rookery.wire.observation import Observation
+from rookery.wire.telemetry import CallReport
 
 ROWS_MAX = 1000
+CALLS_MAX = 10_000  # rows that wait, until calls are not put on record any more
 PER_S = 10.0
 BURST = 200.0
 WRITE_S = 1.0
@@ -41,6 +45,35 @@ class AuditLog:
 
     def enrolled(self, entry: Entry) -> None:
         self._note(entry.hashname, f"{entry.kind}.enrolled", "", entry.address, entry.reporter)
+
+    def called(self, observation: Observation) -> None:
+        """A call that a server relayed. Only enrolled servers tell of these, so no rate applies."""
+        try:
+            call = telemetry.decode(observation.content)
+        except DecodeError:
+            return
+        if not isinstance(call, CallReport):
+            return
+        if len(self._rows) >= CALLS_MAX:
+            self.suppressed += 1
+            self._unsaid += 1
+            return
+        detail: dict[str, object] = {
+            "method": call.method,
+            "ms": call.ms,
+            "code": call.code,
+            "seat": call.seat,
+            "server": observation.reporter.hex(":"),
+            "server_ms": call.t,
+        }
+        row = AuditRow(
+            at=self._clock.now(),
+            who=call.who,
+            what="rpc.called",
+            target=call.router,
+            detail=detail,
+        )
+        self._rows.append(row)
 
     async def run(self) -> None:
         while True:

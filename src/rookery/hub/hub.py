@@ -106,6 +106,7 @@ class Hub:
             note=self._audit_log.security,
             called=self._matchmaker.called,
             welcome=self._audit_log.enrolled,
+            relayed=self._audit_log.called,
             limits=settings.reports,
         )
 

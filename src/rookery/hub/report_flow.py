@@ -25,6 +25,7 @@ from rookery.hub.report_group import Arrival, ReportGroup
 from rookery.hub.settings import ReportLimits
 from rookery.store.hot import HotStore
 from rookery.store.spool import Spool, SpoolFailedError, SpoolFullError
+from rookery.wire.observation import CALLED, KIND_AT, Observation
 
 Send = Callable[[Sequence[Datagram]], int]
 
@@ -44,6 +45,7 @@ class ReportFlow:
         note: Callable[[SecurityEvent], None],
         called: Callable[[int], None],
         welcome: Callable[[Entry], None],
+        relayed: Callable[[Observation], None],
         limits: ReportLimits,
     ) -> None:
         self._desk = desk
@@ -55,6 +57,7 @@ class ReportFlow:
         self._note = note
         self._called = called
         self._welcome = welcome
+        self._relayed = relayed
         self._limits = limits
         self._waiting: deque[Sequence[Datagram]] = deque()
         self._waiting_count = 0
@@ -175,6 +178,7 @@ class ReportFlow:
         group.changed |= batch.changed
         group.decided += batch.decided
         group.enrolled |= batch.enrolled
+        group.calls += [record for record in batch.records if record[KIND_AT] == CALLED]
         if group.decided or group.changed:
             self._to_settle.set()
         if batch.answers:
@@ -253,6 +257,8 @@ class ReportFlow:
         self.enrolled.update(group.enrolled)
         for entry in group.enrolled.values():
             self._welcome(entry)
+        for record in group.calls:
+            self._relayed(Observation.parse(record))
 
     def _undecide(self, reporters: Sequence[bytes]) -> list[Arrival]:
         """What they sent was not kept: neither is what was decided on top of it."""

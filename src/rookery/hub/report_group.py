@@ -19,7 +19,7 @@ Decided = tuple[Arrival, bytes]  # and the answer to it once the group is durabl
 class ReportGroup:
     """Open while it takes reports, then settled as one."""
 
-    __slots__ = ("changed", "decided", "enrolled", "failed_writes", "position")
+    __slots__ = ("calls", "changed", "decided", "enrolled", "failed_writes", "position")
 
     def __init__(self, position: int, failed_writes: int) -> None:
         self.position = position  # of the spool, up to which all of this is
@@ -27,6 +27,7 @@ class ReportGroup:
         self.changed: dict[bytes, Entry] = {}  # by reporter
         self.decided: list[Decided] = []
         self.enrolled: dict[bytes, Entry] = {}
+        self.calls: list[bytes] = []  # records of calls, for the audit
 
     def forget(self, reporters: Iterable[bytes]) -> list[Arrival]:
         """Undecide these reporters; what they had sent."""

@@ -18,6 +18,7 @@ ENROLLED: Final = 4  # fleet.entry.Entry, an array; comes before the first repor
 SECURITY: Final = 5  # fleet.security_event.SecurityEvent
 
 HEAD = Struct(">QB6sQQ")
+KIND_AT = 8  # for who passes by most of them
 CONTENT_SIZE_MAX = 4096
 
 
