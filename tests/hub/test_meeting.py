@@ -1,6 +1,7 @@
 """Wishes from beginning to end: a hub, routers and servers on real sockets."""
 
 import asyncio
+import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
@@ -17,7 +18,7 @@ from rookery.wire import fleet_messages as messages
 from rookery.wire.fleet_messages import FaultCode
 from tests.hub.conftest import Start, new_code
 from tests.hub.identities import identity, mac
-from tests.hub.router import DEADLINE_S, Router
+from tests.hub.router import DEADLINE_S, Router, path
 from tests.hub.server import Manner, Server
 
 MAC = mac(1)
@@ -86,6 +87,18 @@ async def test_a_client_gets_its_router_at_the_least_loaded_server(world: World)
     assert grant.ticket != direct.ticket
     assert not busy.reserved
     assert await world.hub.hot.wish(wish.id) is None
+
+
+async def test_a_repeat_calls_the_router_as_well(world: World) -> None:
+    """F7: the acknowledgement was lost, and the wish came in between."""
+    wish = await world.hub.wish(MAC, "anna")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as again:
+        again.sendto(world.router.sent[-1], path(world.hub.link, "udp").address)
+    async with asyncio.timeout(DEADLINE_S):
+        async for step in world.hub.steps(wish):
+            if step.name == "called":
+                return
+    pytest.fail("it was not called")
 
 
 async def test_a_server_that_has_no_seat_is_followed_by_the_next(world: World) -> None:

@@ -10,7 +10,7 @@ from rookery.fleet.entry import Entry
 from rookery.fleet.report_desk import ReportDesk
 from rookery.fleet.report_outcome import Incoming, Outcome
 from rookery.fleet.security_event import SecurityEvent
-from rookery.hub.datagram_port import Address, Datagram
+from rookery.hub.datagram_port import Datagram
 from rookery.hub.report_group import Arrival, Decided
 from rookery.wire import observation as observations
 from rookery.wire.observation import Observation
@@ -62,7 +62,8 @@ class ReportBatch:
                 code = codes.get(incoming.code_id or b"")
             # The desk changes it in place, and the one in the hot store must not change yet.
             copied = None if entry is None else _copy(entry)
-            outcome = receive(incoming, copied, code, wishes[reporter], now)
+            wish = wishes[reporter]
+            outcome = receive(incoming, copied, code, wish, now)
             if outcome.enrolled is not None:
                 self._enrol(reporter, outcome, code)
             if outcome.changed is not None:
@@ -71,8 +72,13 @@ class ReportBatch:
                 records.append(outcome.spool)
             if outcome.answer_durable:
                 decided.append((arrival, outcome.answer_durable))
-            if outcome.answer_now or outcome.events:
-                self._note(reporter, outcome, address)
+                if wish is not None:  # a report that is proved is answered by the call as well
+                    self.called.add(wish)
+            if outcome.answer_now:
+                self.answers.append((outcome.answer_now, address))
+            if outcome.events:
+                self.events += outcome.events
+                records += [_observation(event, now) for event in outcome.events]
         return undecided
 
     def forget(self, reporter: bytes) -> None:
@@ -92,15 +98,6 @@ class ReportBatch:
         if outcome.code is not None:
             assert code is not None
             self.redeemed[reporter] = code
-
-    def _note(self, reporter: bytes, outcome: Outcome, address: Address) -> None:
-        self.events += outcome.events
-        self.records += [_observation(event, self._now) for event in outcome.events]
-        if outcome.answer_now:
-            self.answers.append((outcome.answer_now, address))
-            wish = self._wishes[reporter]
-            if wish is not None and outcome.answer_durable:
-                self.called.add(wish)
 
 
 def _observation(event: SecurityEvent, now: float) -> bytes:
