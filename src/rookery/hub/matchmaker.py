@@ -127,6 +127,8 @@ class Matchmaker:
         meeting = self._meetings.get(wish.id) or self._take_over(wish, entry)
         if meeting is None or not await meeting.lease():
             return Fault(FaultCode.BUSY, "another hub sees to it")
+        if self._meetings.get(wish.id) is not meeting:  # it has just ended
+            return Fault(FaultCode.NO_WISH, texts.NO_WISH)
         await self._stay(meeting, line, wish.id)
         return None
 

@@ -72,7 +72,8 @@ class Meeting:
         self._servers = servers
         self._limits = limits
         self._tally = tally
-        self._events: asyncio.Queue[Event] = asyncio.Queue(EVENTS_MAX)
+        self._events: deque[Event] = deque()
+        self._told = asyncio.Event()
         self._known: list[ServerLoad] = []  # as of the event that is being handled
         self._said: deque[Step] = deque(maxlen=EVENTS_MAX)  # our own, to know them again
         self._lines: dict[int, SealedLine] = {}
@@ -85,8 +86,9 @@ class Meeting:
 
     def tell(self, event: Event) -> None:
         """Something happened; what does not fit is lost, and the deadlines see to the rest."""
-        with contextlib.suppress(asyncio.QueueFull):
-            self._events.put_nowait(event)
+        if len(self._events) < EVENTS_MAX:
+            self._events.append(event)
+            self._told.set()
 
     async def lease(self) -> bool:
         """Whether this hub may deal with the router: one hub at a time does."""
@@ -109,14 +111,18 @@ class Meeting:
             watching.cancel()
             for call in self._calls.values():
                 call.close()
+        for line in self._lines.values():
+            line.close()
         await self._end_lease()
 
     async def _next(self, deadline: float) -> Event:
-        try:
+        """What was told first, or that time has passed; nothing is lost between the two."""
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):
-                return await self._events.get()
-        except TimeoutError:
-            return Tick()
+                while not self._events:
+                    self._told.clear()
+                    await self._told.wait()
+        return self._events.popleft() if self._events else Tick()
 
     async def _handle(self, event: Event, tasks: asyncio.TaskGroup) -> None:
         if not isinstance(event, _UNCHOOSING):
