@@ -119,8 +119,9 @@ class RpcRelay:
 
     def tick(self, now: float) -> list[Action]:
         """Answer the calls whose time is over."""
-        since = now - self.limits.call_s
-        late = [own for own, call in self._open.items() if call.since <= since]
+        call_s = self.limits.call_s
+        # The same sum as in `deadline`, or rounding would make the two disagree.
+        late = [own for own, call in self._open.items() if call.since + call_s <= now]
         return self._fail(late, TIMED_OUT, now)
 
     def from_client(self, message: bytes, now: float) -> list[Action]:
