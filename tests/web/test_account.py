@@ -61,6 +61,16 @@ async def test_a_session_brought_along_is_not_taken_over(hubworld: World) -> Non
         assert (await attacker.get(f"{API}/me")).status_code == 401
 
 
+async def test_signing_in_again_ends_the_session_before(hubworld: World) -> None:
+    client = await hubworld.signed_in("alice")
+    before = client.cookies["rookery_session"]
+    await client.post(f"{API}/session", json={"login": "alice", "password": PASSWORD})
+    assert client.cookies["rookery_session"] != before
+    async with hubworld.visitor(cookie=f"rookery_session={before}") as old:
+        assert (await old.get(f"{API}/me")).status_code == 401
+    assert len((await client.get(f"{API}/sessions")).json()) == 1
+
+
 async def test_sessions_end_when_idle_and_at_the_latest_when_old(hubworld: World) -> None:
     client, site = await hubworld.signed_in("alice"), hubworld.site
     began, idle_s = site.wall(), site.settings.session_idle_s
@@ -107,6 +117,7 @@ async def test_an_account_holds_a_bounded_number_of_sessions(hubworld: World) ->
     count = SETTINGS.limits.sessions_per_account
     async with hubworld.visitor() as client:
         for _ in range(count + 3):
+            client.cookies.clear()
             await client.post(f"{API}/session", json={"login": "alice", "password": PASSWORD})
         assert len((await client.get(f"{API}/sessions")).json()) == count
 

@@ -127,7 +127,6 @@ class World:
         self.hub = hub
         self.site = site
         self.app: Litestar = app(site)
-        self.now = 0.0
 
     def visitor(self, address: str = "192.0.2.1", **headers: str) -> httpx.AsyncClient:
         """Somebody who is not signed in."""

@@ -26,8 +26,10 @@ async def register(site: Site, login: str, password: str, came: Visit) -> Accoun
     return account
 
 
-async def sign_in(site: Site, login: str, password: str, came: Visit) -> tuple[Account, str]:
-    """The account and the key of a new session; what was before it plays no part."""
+async def sign_in(
+    site: Site, login: str, password: str, came: Visit, before: Caller | None
+) -> tuple[Account, str]:
+    """The account and the key of a new session; the one that the browser had before ends."""
     spelled = normalised(login)
     account = await _proved(site, spelled, password, came)
     key, now = new_key(), site.wall()
@@ -35,6 +37,8 @@ async def sign_in(site: Site, login: str, password: str, came: Visit) -> tuple[A
     await site.sessions.add(
         Session(key_hash(key), account.id, now, now, until, came.address, came.browser)
     )
+    if before is not None and before.session:
+        await site.sessions.remove(before.session)
     for oldest in (await site.sessions.of(account.id, now))[_sessions_max(site) :]:
         await site.sessions.remove(oldest.key_hash)
     await note(site, account.login, "session.sign_in", account.login, came)

@@ -46,7 +46,6 @@ class WebLimits(msgspec.Struct, frozen=True, kw_only=True):
     sessions_per_account: int = 32
     tokens_per_account: int = 32
     open_codes_per_account: int = 32
-    page_rows_max: int = 500
 
 
 class WebSettings(msgspec.Struct, frozen=True, kw_only=True):

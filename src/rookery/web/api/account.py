@@ -62,7 +62,7 @@ async def open_session(
 ) -> Response[Me]:
     """The session's cookie comes with the answer; programs had better make a token with it."""
     came = visit(request, site)
-    account, key = await sign_in(site, data.login, data.password, came)
+    account, key = await sign_in(site, data.login, data.password, came, request.user)
     cookie = session_cookie(key, site.settings.session_s, is_https=came.is_https)
     return Response(Me(login=account.login, role=account.role), cookies=[cookie])
 

@@ -121,7 +121,7 @@ def _again(
 
 
 async def _signed_in(request: AnyRequest, site: Site, login: str, password: str) -> tuple[Me, str]:
-    account, key = await sign_in(site, login, password, visit(request, site))
+    account, key = await sign_in(site, login, password, visit(request, site), request.user)
     return Me(login=account.login, role=account.role), key
 
 
