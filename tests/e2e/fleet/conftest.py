@@ -1,7 +1,6 @@
 """The fleet on what it may keep things in: one suite for all of them."""
 
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -10,21 +9,24 @@ from tests.store.servers import MariaServer, RedisServer
 
 
 @pytest.fixture(scope="session")
-def shared_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stores]:
+def empty_stores(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], Stores]]:
     folder = tmp_path_factory.mktemp("stores")
     with RedisServer(folder / "redis") as redis, MariaServer(folder / "mariadb") as mariadb:
-        yield Stores(mariadb.url, redis.url)
+
+        def emptied() -> Stores:
+            redis.clear()
+            return Stores(mariadb.new_database(), redis.url)
+
+        yield emptied
 
 
 @pytest.fixture(scope="module", params=["embedded", "shared", "two hubs"])
 def world(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[World]:
-    folder: Path = tmp_path_factory.mktemp("world")
-    if request.param == "embedded":
-        stores, hubs = Stores(), 1
-    else:
-        stores = request.getfixturevalue("shared_stores")
+    stores, hubs = Stores(), 1
+    if request.param != "embedded":
+        stores = request.getfixturevalue("empty_stores")()
         hubs = 2 if request.param == "two hubs" else 1
-    with World(folder, stores, hubs) as world:
+    with World(tmp_path_factory.mktemp("world"), stores, hubs) as world:
         yield world
