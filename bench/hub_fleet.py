@@ -8,6 +8,7 @@ import asyncio
 import os
 import tempfile
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -63,13 +64,14 @@ def measure(effort: Effort) -> list[Figure]:
     fleet = Fleet(100_000, REPORT_INTERVAL_S) if effort == FULL else Fleet(1000, 0.5)
     with child(serve, fleet) as hub:
         opened = answer(hub, Opened)
-        reporters, sockets = Reporters(fleet.routers, opened.master), Sockets(opened.port)
-        before = _condition(hub)
-        began = time.perf_counter()
-        answers = sum(_round(reporters, sockets, fleet, number + 1) for number in range(ROUNDS))
-        seconds = time.perf_counter() - began
-        answers += _rest(sockets, ROUNDS * fleet.routers - answers)
-        after = _condition(hub)
+        reporters = Reporters(fleet.routers, opened.master)
+        with closing(Sockets(opened.port)) as sockets:
+            before = _condition(hub)
+            began = time.perf_counter()
+            answers = sum(_round(reporters, sockets, fleet, number + 1) for number in range(ROUNDS))
+            seconds = time.perf_counter() - began
+            answers += _rest(sockets, ROUNDS * fleet.routers - answers)
+            after = _condition(hub)
     count = ROUNDS * fleet.routers
     assert after.silent == 0, f"{after.silent} routers are falsely silent"
     each_bytes = (after.bytes - opened.bare_bytes) / fleet.routers

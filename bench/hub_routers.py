@@ -102,6 +102,11 @@ class Sockets:
             sock.setblocking(False)
             self._poll.register(sock, select.EPOLLIN)
 
+    def close(self) -> None:
+        self._poll.close()
+        for sock in self._sockets:
+            sock.close()
+
     def send(self, datagrams: Sequence[bytes]) -> None:
         sockets, number = self._sockets, self._next
         for datagram in datagrams:
