@@ -28,7 +28,7 @@ relay.untyped = relay_of_tests:untyped
 relay.blocking = relay_of_tests:blocking
 relay.missing = relay_of_tests:missing
 relay.broken = no_such_module_of_tests:toggle
-system.info = relay_of_tests:toggle
+system.relay = relay_of_tests:toggle
 
 [console_scripts]
 relay = relay_of_tests:main
@@ -54,9 +54,11 @@ async def test_a_plug_in_adds_methods_and_broken_ones_are_left_out(
     assert "relay.toggle" in made.names
     call = b'{"jsonrpc":"2.0","method":"relay.toggle","params":{"pin":3},"id":1}'
     assert await made.dispatch(call) == b'{"jsonrpc":"2.0","result":"pin 3 is on","id":1}'
-    assert not {"relay.untyped", "relay.blocking", "relay.missing"} & set(made.names)
+    assert not {"relay.untyped", "relay.blocking", "relay.missing", "system.relay"} & set(
+        made.names
+    )
     told = " ".join(record.getMessage() for record in caplog.records)
-    for name in ("untyped", "blocking", "missing", "broken", "system.info"):
+    for name in ("untyped", "blocking", "missing", "broken", "system.relay"):
         assert name in told
 
 

@@ -187,6 +187,7 @@ async def test_asking_has_an_end(
     with pytest.raises(UnreachableError, match="gave up after 3"):
         await visit(hub).run()
     assert len(hub.asks) == 3
+    assert server.peers == []
 
 
 async def test_a_hub_that_is_away_is_asked_again(hub: SmallHub, server: SmallServer) -> None:

@@ -130,6 +130,13 @@ async def test_an_answer_that_does_not_come_is_not_waited_for(server: SmallServe
     assert calling.result() == "in time"
 
 
+async def test_calls_that_were_given_up_make_room(server: SmallServer) -> None:
+    session, _ = await attended(server)
+    async with session:
+        await asyncio.gather(*(_failing(session, 0.01) for _ in range(CALLS_MAX)))
+        assert "no answer" in str(await _failing(session, 0.01))
+
+
 async def test_a_server_that_goes_ends_the_calls(server: SmallServer) -> None:
     session, line = await attended(server)
     async with session, asyncio.TaskGroup() as tasks:

@@ -98,7 +98,7 @@ class Visit:
                 if await self._serve_at(direct):
                     return
                 failure = UnreachableError("nobody came to the server")
-            except (NotWantedError, DeniedError):
+            except NotWantedError:
                 raise
             except (UnreachableError, RemoteError) as error:
                 failure = error
