@@ -201,6 +201,17 @@ async def test_a_body_that_never_comes_ends_in_time(tmp_path: Path, template: Pa
         writer.close()
 
 
+async def test_small_answers_are_not_held_back(served: Served) -> None:
+    """With Nagle's algorithm on, each waits 40 ms for an acknowledgement."""
+    async with httpx.AsyncClient(base_url=served.url, timeout=20) as client:
+        took_s = []
+        for _ in range(30):
+            began = time.perf_counter()
+            assert (await client.get("/healthz")).status_code == 200
+            took_s.append(time.perf_counter() - began)
+    assert min(took_s[10:]) < 0.03  # the first ones are acknowledged at once anyway
+
+
 async def test_a_taken_port_is_a_usage_error(served: Served) -> None:
     host, port = served.address
     with pytest.raises(UsageError, match="cannot listen"):
