@@ -16,19 +16,18 @@ from contextlib import suppress
 from ipaddress import ip_address
 from typing import NamedTuple, Self
 
+from rookery.agent.crowd_member import SharedKey, content
 from rookery.fleet.entry import Kind, server_id
 from rookery.fleet.reporter import Reporter
 from rookery.fleet.reporter_events import Enrolled, Refused
 from rookery.fleet.reporter_limits import ReporterLimits
 from rookery.fleet.reporter_state import ReporterState
-from rookery.identity.cipher_set import CipherSet, KeyPair, LocalKey, RandomBytes
 from rookery.identity.cipher_sets import RSA_CSID, cipher_set
 from rookery.identity.cs40 import CSID as CSID40
 from rookery.identity.identity import Identity
 from rookery.runtime.hub_address import HubAddress, Place
 from rookery.wire.fleet_tags import ERROR
 from rookery.wire.mac import MAC_SIZE
-from rookery.wire.telemetry import DeviceReport, InterfaceCounters, LoadReport, Report
 
 SOCKETS_MAX = 256
 ROUTERS_OF_SOCKET = 40  # no more than one address may enrol at once
@@ -71,28 +70,6 @@ class _Member:
         self.wake_at = 0.0  # of its entry in the heap that counts
 
 
-class _SharedKey:
-    """Cipher set 2a with one pair for all: no report uses it, and RSA keys take long to make."""
-
-    def __init__(self, real: CipherSet) -> None:
-        self.pair = real.generate(os.urandom)
-        self._key = real.load(self.pair)
-        self._real = real
-
-    @property
-    def csid(self) -> int:
-        return RSA_CSID
-
-    def generate(self, random: RandomBytes) -> KeyPair:
-        return self.pair
-
-    def load(self, pair: KeyPair) -> LocalKey:
-        return self._key
-
-    def check_key(self, key: bytes) -> None:
-        self._real.check_key(key)
-
-
 class Crowd:
     """Made with `gather`; reports until closed."""
 
@@ -120,7 +97,7 @@ class Crowd:
         count = routers + len(server_codes)
         wanted = min(max(-(-count // ROUTERS_OF_SOCKET), 1), SOCKETS_MAX)
         crowd._sockets = [_socket(place, number) for number in range(wanted)]
-        shared = _SharedKey(cipher_set(RSA_CSID))
+        shared = SharedKey(cipher_set(RSA_CSID))
         for number in range(count):
             code = server_codes[number - routers] if number >= routers else None
             crowd._add(number, shared, code)
@@ -180,7 +157,7 @@ class Crowd:
             self._reporting.cancel()
             await asyncio.gather(self._reporting, return_exceptions=True)
 
-    def _add(self, number: int, shared: _SharedKey, code: str | None) -> None:
+    def _add(self, number: int, shared: SharedKey, code: str | None) -> None:
         pairs = {CSID40: cipher_set(CSID40).generate(os.urandom), RSA_CSID: shared.pair}
         identity = Identity(pairs, lambda csid: shared if csid == RSA_CSID else cipher_set(csid))
         kind: Kind = "router" if code is None else "server"
@@ -213,7 +190,7 @@ class Crowd:
                 await asyncio.sleep(due - now)
                 now = self._loop.time()
             name, member = order[turn % len(order)]
-            member.reporter.report(_content(member.kind, turn, self._hub), now)
+            member.reporter.report(content(member.kind, turn, self._hub.key2a), now)
             self._pump(name, member)
             turn += 1
             if turn % _BURST == 0:
@@ -292,29 +269,3 @@ def _socket(place: Place, number: int) -> socket.socket:
             sock.bind((f"127.77.{high}.{low + 1}", 0))
     sock.connect(place)
     return sock
-
-
-def _content(kind: Kind, turn: int, hub: HubAddress) -> Report:
-    wall_ms = time.time_ns() // 1_000_000
-    if kind == "server":
-        return LoadReport(
-            t=wall_ms,
-            seats_max=100,
-            seats_used=100,  # full, so that nobody is sent there
-            cpu=0.1,
-            mem=0.2,
-            tcp="127.0.0.1:9",
-            key2a=hub.key2a,
-        )
-    counters = InterfaceCounters(1_000_000 + turn, 500_000 + turn, 9000, 8000, 0, 0)
-    return DeviceReport(
-        t=wall_ms,
-        up=float(turn),
-        load=0.1,
-        mem=0.3,
-        disk=0.4,
-        temp=41.5,
-        ifs={"eth0": counters, "wlan0": counters},
-        agent="simulated",
-        system="simulated",
-    )
