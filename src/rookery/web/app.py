@@ -12,6 +12,7 @@ from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, Reference, SecurityScheme
 from litestar.static_files import create_static_files_router
+from litestar.types import Message, Scope
 
 from rookery.web import health
 from rookery.web.access import access_guard, anybody
@@ -51,10 +52,14 @@ def app(site: Site) -> Litestar:
     async def provide_site() -> Site:
         return site
 
+    async def count_refusal(message: Message, _scope: Scope) -> None:
+        if message["type"] == "http.response.start" and message["status"] >= 400:
+            site.refusals[str(message["status"])] += 1
+
     api = Router(API, route_handlers=[one for module in _MODULES for one in module.HANDLERS])
     return Litestar(
         [api, *health.HANDLERS, *seed.HANDLERS, *device_pages.HANDLERS, _static()],
-        before_send=[SecurityHeaders(is_https=settings.is_https)],
+        before_send=[SecurityHeaders(is_https=settings.is_https), count_refusal],
         dependencies={"site": Provide(provide_site), "caller": Provide(provide_caller)},
         exception_handlers=HANDLERS,
         guards=[host_guard, access_guard, SameOrigin(settings.public_url)],

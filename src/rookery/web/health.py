@@ -5,6 +5,7 @@ from litestar import Response, get
 from rookery.web.access import anybody
 from rookery.web.given import TheSite
 
+_REFUSALS = "rookery_http_refusals_total"
 _TEXT = "text/plain; charset=utf-8"
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -29,7 +30,9 @@ async def readyz(site: TheSite) -> Response[bytes]:
 @get("/metrics", opt=anybody(), include_in_schema=False)
 async def metrics(site: TheSite) -> Response[bytes]:
     """Prometheus' text format; counts and sums, nothing of anybody in particular."""
-    return Response(site.hub.metrics_text(), media_type=_METRICS)
+    lines = [f'{_REFUSALS}{{reason="{why}"}} {count}' for why, count in site.refusals.items()]
+    told = "\n".join([f"# TYPE {_REFUSALS} counter", *lines, ""]).encode()
+    return Response(site.hub.metrics_text() + told, media_type=_METRICS)
 
 
 HANDLERS = (healthz, readyz, metrics)

@@ -1,6 +1,7 @@
 """The site: all that handlers work with, put together once."""
 
 import time
+from collections import Counter
 from collections.abc import Callable
 
 from rookery.hub.hub import Hub
@@ -37,6 +38,7 @@ class Site:
         self.passwords = Passwords(settings.password_cost)
         self.guessing = Guessing(settings.guesses, hub.settings.hot)
         self.connects = Turnstile(settings.limits.connects_per_account)
+        self.refusals: Counter[str] = Counter()  # requests by status, connections by why
         self.watching = Watching(hub, settings.limits.connect_s)
 
     def close(self) -> None:
