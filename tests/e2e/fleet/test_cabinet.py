@@ -2,17 +2,24 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.e2e.fleet.world import PASSWORD, World
+from tests.e2e.fleet.world import PASSWORD, PATIENCE_S, World, eventually
+from tests.store.servers import require
 
 pytestmark = [pytest.mark.xdist_group("fleet"), pytest.mark.slow]
 
-CHROMIUM = Path("/usr/bin/chromium")
-PATIENCE_MS = 30_000
+PATIENCE_MS = PATIENCE_S * 1000
+QUIETLY = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +31,9 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    if not CHROMIUM.exists():
-        pytest.skip("there is no /usr/bin/chromium")
+    program = require("chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-gpu"]
-        )
+        browser = playwright.chromium.launch(executable_path=program, args=QUIETLY)
         yield browser
         browser.close()
 
@@ -56,6 +60,16 @@ def register(page: Page, login: str) -> None:
     expect(page.get_by_role("heading", name="My devices")).to_be_visible()
 
 
+def await_device(page: Page, mac: str) -> None:
+    """Leaves the page with the list that has it."""
+
+    def is_listed() -> bool:
+        page.goto("/")
+        return page.get_by_role("link", name=mac).count() > 0
+
+    eventually(is_listed)
+
+
 def test_from_registering_to_the_answer_of_ones_device(page: Page, world: World) -> None:
     """F6–F11, F14, F15."""
     register(page, "alice")
@@ -64,13 +78,8 @@ def test_from_registering_to_the_answer_of_ones_device(page: Page, world: World)
     found = re.match(r"ROOKERY_CODE=([A-Z2-7-]{19}) rookery agent --hub '(.+)'$", command)
     assert found is not None
     agent = world.agent("attic", found[1])
-    device = page.get_by_role("link", name=agent.mac)
-    for _ in range(60):
-        page.goto("/")
-        if device.count():
-            break
-        page.wait_for_timeout(250)
-    device.first.click()
+    await_device(page, agent.mac)
+    page.get_by_role("link", name=agent.mac).first.click()
     page.get_by_role("button", name="Connect").click()
     expect(page.locator('#steps [data-step="done"]')).to_be_visible(timeout=PATIENCE_MS)
     names = page.locator("#steps li").evaluate_all("all => all.map(each => each.dataset.step)")
@@ -91,11 +100,7 @@ def test_a_device_named_like_a_script_runs_nothing(page: Page, world: World) -> 
     found = re.match(r"ROOKERY_CODE=(\S+)", page.locator("#command").inner_text())
     assert found is not None
     agent = world.agent("trap", found[1])
-    for _ in range(60):
-        page.goto("/")
-        if page.get_by_role("link", name=agent.mac).count():
-            break
-        page.wait_for_timeout(250)
+    await_device(page, agent.mac)
     page.goto(f"/devices/{agent.mac}")
     name = "<img src=x onerror=alert(1)>"
     page.get_by_label("Name").fill(name)
