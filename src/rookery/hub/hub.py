@@ -34,6 +34,7 @@ from rookery.hub.report_socket import ReportSocket
 from rookery.hub.router_door import RouterDoor
 from rookery.hub.server_list import ServerList
 from rookery.hub.settings import HubSettings
+from rookery.identity.identity import Identity
 from rookery.runtime.gates.address import advertised_ip, parse_address
 from rookery.store.audit import Audit
 from rookery.store.database import Database
@@ -61,6 +62,7 @@ class Hub:
         hot: HotStore,
         spool: Spool,
         socket: ReportSocket,
+        identity: Identity,
         master: bytes,
     ) -> None:
         self.settings = settings
@@ -72,7 +74,7 @@ class Hub:
         self._tasks: set[asyncio.Task[None]] = set()
         self._paths: list[Path] = []
         self._is_closed = False
-        identity = self._identity = hub_identity(settings.data)
+        self._identity = identity
         clock = self._clock = HubClock(settings.silent_after_s)
         desk_settings = DeskSettings(
             policy=settings.policy,
@@ -137,8 +139,10 @@ class Hub:
             stack.push_async_callback(hot.close)
             socket = await ReportSocket.bind(*parse_address(settings.udp))
             stack.callback(socket.close)
-            master = await Settings(database).master_secret(os.urandom)
-            hub = cls(settings, database, hot, spool, socket, master)
+            shared = Settings(database)
+            identity = await hub_identity(settings.data, shared)
+            master = await shared.master_secret(os.urandom)
+            hub = cls(settings, database, hot, spool, socket, identity, master)
             await hub._listen()
             stack.pop_all()
         return hub

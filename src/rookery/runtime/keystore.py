@@ -41,16 +41,9 @@ def create(folder: Path, csids: Iterable[int]) -> Identity:
 
 def save(folder: Path, identity: Identity) -> None:
     """Store keys for their owner alone."""
-    stored = _Stored(
-        VERSION,
-        identity.hashname,
-        {f"{csid:02x}": base32.encode(pair.key) for csid, pair in identity.pairs.items()},
-        {f"{csid:02x}": base32.encode(pair.secret) for csid, pair in identity.pairs.items()},
-    )
-    data = msgspec.json.format(msgspec.json.encode(stored)) + b"\n"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        replace(folder / FILE_NAME, data)
+        replace(folder / FILE_NAME, serialize(identity))
     except OSError as error:
         raise UsageError(f"cannot write keys to {folder}: {error.strerror}") from error
 
@@ -66,12 +59,24 @@ def load(folder: Path) -> Identity:
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror}") from error
     try:
-        return _parse(data)
+        return parse(data)
     except DecodeError as error:
         raise UsageError(f"{file} is damaged: {error}") from error
 
 
-def _parse(data: bytes) -> Identity:
+def serialize(identity: Identity) -> bytes:
+    """All of it, the secret half as well."""
+    stored = _Stored(
+        VERSION,
+        identity.hashname,
+        {f"{csid:02x}": base32.encode(pair.key) for csid, pair in identity.pairs.items()},
+        {f"{csid:02x}": base32.encode(pair.secret) for csid, pair in identity.pairs.items()},
+    )
+    return msgspec.json.format(msgspec.json.encode(stored)) + b"\n"
+
+
+def parse(data: bytes) -> Identity:
+    """What `serialize` made, or DecodeError."""
     try:
         stored = msgspec.json.decode(data, type=_Stored)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -79,7 +79,7 @@ _NUMBER = BigInteger().with_variant(Integer(), "sqlite")
 setting = _table(
     "setting",
     Column("name", String(64), primary_key=True),
-    Column("value", binary(1024), nullable=False),
+    Column("value", binary(8192), nullable=False),
 )
 
 spool_position = _table(

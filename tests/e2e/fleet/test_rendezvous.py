@@ -1,6 +1,6 @@
 """From a wish to JSON-RPC (F6–F11), with real processes, on every kind of store.
 
-With two hubs, devices report to the one and people ask the other.
+With two hubs, people ask the one, and of servers and devices some know the one, some the other.
 """
 
 import json
@@ -31,14 +31,14 @@ class Scene(NamedTuple):
 @pytest.fixture(scope="module")
 def scene(world: World) -> Scene:
     near, far = world.hubs[0], world.hubs[-1]
-    for name in ("north", "south"):
-        world.server(name, near)
+    world.server("north", near)
+    world.server("south", far)
     alice, bob = world.person("alice", far), world.person("bob", far)
     for person in (alice, bob):
         person.register()
         assert person.sign_in().code == 0
     attic = world.agent("attic", alice.code(), near)
-    cellar = world.agent("cellar", bob.code(), near)
+    cellar = world.agent("cellar", bob.code(), far)
     stray = world.agent("stray", hub=near)
     alice.await_device(attic.mac)
     bob.await_device(cellar.mac)
@@ -58,6 +58,14 @@ def test_every_step_of_a_meeting_is_seen(scene: Scene) -> None:
     assert isinstance(grant, dict)
     assert grant["server"] == reserving["server"]
     assert all(step["grant"] is None for step in steps[:-1])
+
+
+def test_hubs_on_one_database_are_one_hub(scene: Scene) -> None:
+    """F13: the same keys, so that all of them are what a device's link names."""
+    links = [json.loads(hub.link.read_text()) for hub in scene.world.hubs]
+    assert len({link["hashname"] for link in links}) == 1
+    for person, agent in ((scene.alice, scene.attic), (scene.bob, scene.cellar)):
+        assert [step["name"] for step in person.steps(agent.mac)] == STEPS
 
 
 def test_a_client_controls_its_router_over_tcp(scene: Scene) -> None:

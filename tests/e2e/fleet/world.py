@@ -65,6 +65,7 @@ class Hub:
             running("hub", *arguments, *stores, *self._options)
         )
         line = self.running.line(PATIENCE_S)
+        assert line, self.running.error_line()
         self.link = self.folder.with_suffix(".link")
         self.link.write_text(line)
         paths = {path["type"]: path for path in json.loads(line)["paths"]}

@@ -35,7 +35,7 @@ def _create_settings() -> None:
     _create_table(
         "setting",
         sa.Column("name", sa.String(64), nullable=False),
-        sa.Column("value", _binary(1024), nullable=False),
+        sa.Column("value", _binary(8192), nullable=False),
         sa.PrimaryKeyConstraint("name"),
     )
     _create_table(
