@@ -17,10 +17,10 @@ from rookery.fleet.seats import Seats
 from rookery.fleet.tickets import Purpose
 from rookery.identity.cipher_sets import cipher_set
 from rookery.identity.identity import Identity
+from rookery.runtime.guests import Guests
 from rookery.runtime.http_listener import HttpResponse
 from rookery.runtime.sealed_line import LineLimits, SealedLine
 from rookery.server.door import Door
-from rookery.server.guests import Guests
 from rookery.server.sessions import Sessions
 from rookery.server.settings import DoorLimits
 from rookery.server.web_socket import WebDoor
@@ -123,7 +123,7 @@ class World:
         self, door: DoorLimits, relay: RelayLimits, seats_max: int, linger_s: float
     ) -> None:
         self.audits: list[tuple[str, Audit]] = []
-        self.guests = Guests(door)
+        self.guests = Guests(door, asyncio.get_running_loop().time())
         seats = Seats(ACCEPTOR.hashname, seats_max, os.urandom, linger_s)
         self.sessions = Sessions(seats, self._audited, relay, door.slow_s)
         self.door = Door(ACCEPTOR, HUB.hashname, self.sessions, self.guests, door)

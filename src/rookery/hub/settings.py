@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from rookery.fleet.rendezvous_limits import RendezvousLimits
+from rookery.runtime.guests import GuestLimits
 
 REPORT_INTERVAL_S = 20.0
 RENEWAL_S = 86_400
@@ -13,15 +14,10 @@ RENEWAL_S = 86_400
 Policy = Literal["open", "claim"]
 
 
-class DoorLimits(msgspec.Struct, frozen=True, kw_only=True):
+class DoorLimits(GuestLimits, frozen=True, kw_only=True):
     """Bounds of the TCP listener."""
 
-    connections_max: int = 4096
-    address_connections_max: int = 64
-    address_per_s: float = 20.0  # new connections; many routers may share one NAT
-    address_burst: float = 100.0
-    knocks_per_s: float = 200.0  # the same from all together: a fifth of a core at most
-    knocks_burst: float = 400.0
+    address_connections_max: int = 64  # each stays for moments only
     authenticate_s: float = 10.0  # from the first byte to a proved identity
     idle_s: float = 60.0  # without a word while nothing is going on
     received_bytes_max: int = 1 << 16  # over one connection: a router has little to say

@@ -22,9 +22,9 @@ from rookery.errors import (
 )
 from rookery.fleet.rpc_parts import RpcJoiner, split
 from rookery.identity.identity import Identity
+from rookery.runtime.guests import Guests
+from rookery.runtime.listener import CLOSE_S, Listener
 from rookery.runtime.sealed_line import LineLimits, SealedLine
-from rookery.server.guests import Guests
-from rookery.server.listener import CLOSE_S, Listener
 from rookery.server.sessions import Chair, Sessions, Tell
 from rookery.server.settings import DoorLimits
 from rookery.wire.fleet_messages import (

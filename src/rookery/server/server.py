@@ -20,9 +20,9 @@ from rookery.identity.cipher_sets import RSA_CSID
 from rookery.identity.cs40 import CSID as ROOKERY_CSID
 from rookery.identity.identity import Identity
 from rookery.runtime.gates.address import advertised_ip, parse_address
+from rookery.runtime.guests import Guests
 from rookery.runtime.hub_address import HubAddress
 from rookery.server.door import Door
-from rookery.server.guests import Guests
 from rookery.server.metrics import Pages
 from rookery.server.reports import Reports
 from rookery.server.sessions import Sessions
@@ -38,7 +38,7 @@ class Server:
     def __init__(self, settings: ServerSettings, identity: Identity, hub: HubAddress) -> None:
         self._settings = settings
         self._identity = identity
-        self._guests = Guests(settings.door)
+        self._guests = Guests(settings.door, asyncio.get_running_loop().time())
         seats = Seats(identity.hashname, settings.seats_max, os.urandom, settings.linger_s)
         self._sessions = Sessions(seats, self._audited, settings.relay, settings.door.slow_s)
         self._door = Door(identity, hub.hashname, self._sessions, self._guests, settings.door)

@@ -5,17 +5,14 @@ from pathlib import Path
 import msgspec
 
 from rookery.fleet.rpc_relay import RelayLimits
+from rookery.runtime.guests import GuestLimits
 
 REPORT_INTERVAL_S = 20.0
 
 
-class DoorLimits(msgspec.Struct, frozen=True, kw_only=True):
+class DoorLimits(GuestLimits, frozen=True, kw_only=True):
     """Bounds of both listeners together, and of each connection."""
 
-    connections_max: int = 4096
-    address_connections_max: int = 256  # many routers and clients may share one NAT
-    address_per_s: float = 20.0  # new connections; each may cost an RSA operation
-    address_burst: float = 200.0
     authenticate_s: float = 10.0  # from the first byte to a seat
     idle_s: float = 600.0  # without a sign of life of a client or hub
     ping_s: float = 20.0  # between signs of life of ours

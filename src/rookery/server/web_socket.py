@@ -12,8 +12,8 @@ import asyncio
 import msgspec
 
 from rookery.errors import AuthenticationError
-from rookery.server.guests import Guests
-from rookery.server.listener import CLOSE_S, Listener
+from rookery.runtime.guests import Guests
+from rookery.runtime.listener import CLOSE_S, Listener
 from rookery.server.sessions import Chair, Sessions
 from rookery.server.settings import DoorLimits
 from rookery.server.web_line import Page, WebLine

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Generic, Protocol, TypeVar
 
 from rookery.runtime.gates.address import BACKLOG, bound_socket
-from rookery.server.guests import Guests
+from rookery.runtime.guests import Guests
 
 CLOSE_S = 1.5  # for a peer to take our last words
 
@@ -60,6 +60,8 @@ class Listener(Generic[AnyLine]):
         for visit in self._visits:
             visit.cancel()
         await asyncio.gather(*self._visits, return_exceptions=True)
+        for line in list(self._lines):  # those who do not take their last words
+            line.abort()
 
     def connected(self, line: AnyLine) -> None:
         """What a line says when it is there."""

@@ -2,17 +2,30 @@
 
 from collections import Counter
 
-from rookery.link.admission import Buckets
+import msgspec
+
+from rookery.link.admission import Bucket, Buckets
 from rookery.runtime.gates.address import origin
-from rookery.server.settings import DoorLimits
+
+
+class GuestLimits(msgspec.Struct, frozen=True, kw_only=True):
+    """Bounds of all listeners together; a knock is a new connection, and may cost us RSA."""
+
+    connections_max: int = 4096
+    address_connections_max: int = 256  # many may share one NAT
+    address_per_s: float = 20.0  # knocks
+    address_burst: float = 200.0
+    knocks_per_s: float = 200.0  # from all together: a fifth of a core at most
+    knocks_burst: float = 400.0
 
 
 class Guests:
     """Counts the connections of all listeners; every one admitted is to be let go."""
 
-    def __init__(self, limits: DoorLimits) -> None:
+    def __init__(self, limits: GuestLimits, now: float) -> None:
         self._limits = limits
         self._knocks = Buckets(limits.address_per_s, limits.address_burst)
+        self._all_knocks = Bucket(limits.knocks_per_s, limits.knocks_burst, now)
         self._origins: Counter[bytes] = Counter()
         self.count = 0
         self.tally: Counter[str] = Counter()  # connections by what became of them
@@ -41,4 +54,6 @@ class Guests:
             return "address_full"
         if not self._knocks.take(whence, now):
             return "too_often"
+        if not self._all_knocks.take(1.0, now):
+            return "busy"
         return None
