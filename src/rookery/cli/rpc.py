@@ -89,6 +89,8 @@ def say_error(error: RpcError, output: Output) -> int:
 
 
 def described(error: RpcError) -> str:
+    if error.code == rpc_message.METHOD_NOT_FOUND:
+        return f"{error}; rpc.discover lists those there are"
     if error.data is msgspec.UNSET:
         return str(error)
     detail = error.data if isinstance(error.data, str) else msgspec.json.encode(error.data).decode()
