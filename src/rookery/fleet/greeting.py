@@ -22,7 +22,9 @@ class Greeting:
     Anybody may tell us that the hub does not know us; believing it costs one small datagram.
     """
 
-    __slots__ = ("_attempts", "_code_key", "_due_at", "_hello", "_limits", "_random", "_tag")
+    __slots__ = (
+        "_attempts", "_code_key", "_due_at", "_hello", "_is_refused", "_limits", "_random", "_tag"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -41,6 +43,7 @@ class Greeting:
         self._hello = Hello(reporter, bytes(_NONCE_SIZE), identity.keys[cs40.CSID], digest)
         self._due_at: float | None = None  # None: there is no need to
         self._attempts = 0  # since a report was acknowledged
+        self._is_refused = False  # the last hello
         self._refresh()
 
     @property
@@ -63,12 +66,18 @@ class Greeting:
         if self._due_at is None or now < self._due_at:
             return None
         self._attempts += 1
+        self._is_refused = False
         self._due_at = now + self._pause()
         return self._hello.serialize(self._tag, HELLO_DATAGRAM_SIZE_MIN)
 
     def answered(self) -> None:
         """A secret came."""
         self._due_at = None
+
+    def hear_refusal(self) -> bool:
+        """Whether it is the first of this hello: anybody can say it as often as he likes."""
+        is_first, self._is_refused = not self._is_refused, True
+        return is_first
 
     def refused(self, now: float) -> None:
         """Policy or another key; that will not change soon."""

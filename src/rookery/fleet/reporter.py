@@ -268,6 +268,8 @@ class Reporter:
     def _check_hello(self, fault: Fault) -> None:
         if fault.boot or fault.sequence.to_bytes(8, "big") != self._greeting.nonce:
             raise AuthenticationError("an answer to none of our hellos")
+        if not self._greeting.hear_refusal():
+            raise AuthenticationError("this hello has been refused before")
 
     def _check_proof(self, answer: Ack | Call | Fault) -> None:
         proved = answer.proved
