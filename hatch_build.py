@@ -21,15 +21,49 @@ ROOT = Path(__file__).parent
 
 # What profiles show, by package.
 MODULES = {
-    "wire": ("crow_packet", "outbox_reader", "outbox_request"),
+    "wire": ("cloak", "crow_packet", "frame", "outbox_reader", "outbox_request"),
+    "identity": ("cs40",),
+    "link": ("endpoint", "exchange", "link", "traffic"),
     "crow": ("delivery", "duplicates", "lanes", "node", "recent", "seqids", "tower"),
+    "mesh": ("node", "tunnelling"),
+    "mesh.tunnel": (
+        "congestion",
+        "credit",
+        "delivery",
+        "dispatch",
+        "engine",
+        "inbound",
+        "inflow",
+        "intake",
+        "notes",
+        "outbound",
+        "outflow",
+        "packer",
+        "ranges",
+        "receiving",
+        "reinjection",
+        "round_trip",
+        "scheduler",
+        "send_buffer",
+        "sending",
+        "sent_packet",
+        "stream",
+        "stream_calls",
+        "streams",
+        "tunnel",
+        "tunnels",
+        "turns",
+        "ways",
+    ),
     "outbox": ("expiry", "intake", "peer", "pool", "request", "sending", "session", "working_list"),
+    "runtime": ("mesh", "pump", "tunnel_stream", "tunnels"),
     "runtime.crow": ("outcomes", "pump", "threshold", "tower", "udp_gate"),
     "runtime.outbox": ("conversation", "handling"),
     "runtime.gates": ("burst_socket", "segmentation"),
 }
 
 _WISHED = "ROOKERY_COMPILED"
+_OPTIMISATION = "2"
 
 
 class CompiledCores(BuildHookInterface):  # type: ignore[type-arg]
@@ -46,7 +80,7 @@ class CompiledCores(BuildHookInterface):  # type: ignore[type-arg]
             return
         self._folder = tempfile.TemporaryDirectory()
         built = Path(self._folder.name)
-        compile_modules(built, optimisation="3")
+        compile_modules(built, optimisation=_OPTIMISATION)
         for path in (built / "lib").rglob(f"*{sysconfig.get_config_var('EXT_SUFFIX')}"):
             included[str(path)] = str(path.relative_to(built / "lib"))
         build_data["pure_python"] = False
@@ -83,6 +117,7 @@ def compile_modules(folder: Path, *, optimisation: str) -> None:
     )
     command = build_ext(Distribution({"name": "rookery", "ext_modules": extensions}))
     command.build_lib, command.build_temp = str(folder / "lib"), str(folder / "temp")
+    command.parallel = os.cpu_count()
     command.ensure_finalized()
     command.run()
 
@@ -100,7 +135,7 @@ def main() -> None:
     """Put the package and the extension modules into a folder."""
     parser = argparse.ArgumentParser(prog="python hatch_build.py", description=__doc__)
     parser.add_argument("folder", type=Path, metavar="FOLDER")
-    parser.add_argument("--optimisation", default="3", help="0 to 3, as compilers call it")
+    parser.add_argument("--optimisation", default=_OPTIMISATION, help="0 to 3, as gcc has it")
     options = parser.parse_args()
     if (lack := missing()) is not None:
         sys.exit(f"nothing is compiled: there is {lack}; everything works as well, but slower")

@@ -14,7 +14,9 @@ ROOT = Path(__file__).parent.parent
 
 # A fair part of the tests of what is compiled, without those that take long.
 TESTED = (
+    "tests/wire/test_cloak.py",
     "tests/wire/test_crow_packet.py",
+    "tests/wire/test_frame.py",
     "tests/wire/test_outbox.py",
     "tests/wire/test_outbox_reader.py",
     "tests/crow/test_captures.py",
@@ -26,6 +28,18 @@ TESTED = (
     "tests/crow/test_recent.py",
     "tests/crow/test_seqids.py",
     "tests/crow/test_tower.py",
+    "tests/identity/test_cs40.py",
+    "tests/link/test_frames.py",
+    "tests/link/test_link.py",
+    "tests/mesh/test_node.py",
+    "tests/mesh/tunnel/test_congestion.py",
+    "tests/mesh/tunnel/test_outbound.py",
+    "tests/mesh/tunnel/test_outflow.py",
+    "tests/mesh/tunnel/test_receiving.py",
+    "tests/mesh/tunnel/test_sending.py",
+    "tests/mesh/tunnel/test_stall.py",
+    "tests/mesh/tunnel/test_tunnel.py",
+    "tests/mesh/tunnel/test_tunnels.py",
     "tests/outbox/test_intake.py",
     "tests/outbox/test_lists.py",
     "tests/outbox/test_outbox.py",
@@ -40,6 +54,7 @@ TESTED = (
     "tests/runtime/gates/test_segmentation.py",
     "tests/runtime/gates/test_udp_gate.py",
     "tests/runtime/outbox/test_outbox.py",
+    "tests/runtime/test_tunnels.py",
 )
 
 _WHERE = "import importlib, sys; [print(importlib.import_module(n).__file__) for n in sys.argv[1:]]"
@@ -59,7 +74,7 @@ def test_the_tests_of_compiled_modules_pass_against_what_was_compiled(tmp_path: 
     names = [f"rookery.{package}.{name}" for package, names in MODULES.items() for name in names]
     files = _run([sys.executable, "-c", _WHERE, *names], environment).split()
     assert [path for path in files if not path.endswith(tuple(EXTENSION_SUFFIXES))] == []
-    options = ["-q", "-p", "no:cacheprovider", "-m", "not slow and not interpreted"]
+    options = ["-q", "-n", "2", "-p", "no:cacheprovider", "-m", "not slow and not interpreted"]
     _run([sys.executable, "-m", "pytest", *options, *TESTED], environment)
 
 

@@ -210,7 +210,7 @@ class Endpoint:
             raise ProtocolError("a cipher set we have no key for")
         opened = local.open(packet.body)
         handshake = Handshake.parse_inner(csid, opened.inner)
-        if csid != max(handshake.csids & self.identity.keys.keys()):
+        if csid != max(handshake.csids.intersection(self.identity.keys)):
             raise ProtocolError("handshake under a lesser cipher set than we share")
         hashname = handshake.hashname
         if isinstance(path, RoutePath):

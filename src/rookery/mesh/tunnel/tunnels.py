@@ -5,8 +5,7 @@ The owner tells which ways there are to each peer, hands over TUNNEL frames, and
 """
 
 from collections import deque
-
-import msgspec
+from typing import Final
 
 from rookery.errors import CongestionError
 from rookery.identity.cipher_set import RandomBytes
@@ -28,21 +27,27 @@ _OVER_MAX = 16  # numbers remembered, of each peer
 _LIMITS = Limits()
 
 
-class PeerParcel(msgspec.Struct, frozen=True, gc=False):
+class PeerParcel:
     """A packet to carry."""
 
-    peer: str
-    way: int
-    head: bytes
-    body: bytes
+    __slots__ = ("body", "head", "peer", "way")
+
+    def __init__(self, peer: str, way: int, head: bytes, body: bytes) -> None:
+        self.peer: Final = peer
+        self.way: Final = way
+        self.head: Final = head
+        self.body: Final = body
 
 
-class TunnelEvent(msgspec.Struct, frozen=True):
+class TunnelEvent:
     """What happened, and where."""
 
-    peer: str
-    tunnel: Tunnel
-    event: Event
+    __slots__ = ("event", "peer", "tunnel")
+
+    def __init__(self, peer: str, tunnel: Tunnel, event: Event) -> None:
+        self.peer: Final = peer
+        self.tunnel: Final = tunnel
+        self.event: Final = event
 
 
 class _Peer:
