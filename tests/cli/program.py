@@ -71,6 +71,14 @@ class Running:
         """The next line of stderr."""
         return self._line(self._process.stderr)
 
+    def errors(self) -> str:
+        """All of stderr that has come since the last look."""
+        stream, found = self._process.stderr, b""
+        assert stream is not None
+        while select.select([stream], [], [], 0)[0] and (data := os.read(stream.fileno(), 1 << 16)):
+            found += data
+        return found.decode()
+
     def say(self, text: str) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(text.encode())
