@@ -38,7 +38,7 @@ class WebLimits(msgspec.Struct, frozen=True, kw_only=True):
     body_bytes_max: int = 1 << 16
     request_s: float = 30.0
     connect_s: float = 180.0  # a rendezvous takes its own time; this is the outermost bound
-    headers_s: float = 10.0  # from a connection's first moment to the end of its headers
+    headers_s: float = 10.0  # for a request to come, body included, and for its answer to be taken
     keep_alive_s: int = 15
     connections_max: int = 2048
     connections_per_address: int = 256  # not where a trusted proxy makes them all
