@@ -176,7 +176,7 @@ class Watch:
         self._service = service
         self._growth_max = growth_max
         self._is_over = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread = threading.Thread(target=self._work, daemon=True)
         self._size = service.size
         self.largest = self._size
         self.slowest_s = 0.0
@@ -202,17 +202,22 @@ class Watch:
         acknowledged = self._siege.wire.acknowledgements
         eventually(lambda: self._siege.wire.acknowledgements > acknowledged)
 
-    def _look(self) -> None:
+    def _work(self) -> None:
+        self._look()
         while not self._is_over.wait(0.1):
-            self.largest = max(self.largest, self._service.size)
-            began = time.monotonic()
-            try:
-                answer = httpx.get(f"{self._service.http}/healthz", timeout=_PATIENCE_S)
-                if answer.status_code != 200:
-                    self.failures.append(f"{answer.status_code}")
-            except httpx.TransportError as error:
-                self.failures.append(repr(error))
-            self.slowest_s = max(self.slowest_s, time.monotonic() - began)
+            self._look()
+        self._look()
+
+    def _look(self) -> None:
+        self.largest = max(self.largest, self._service.size)
+        began = time.monotonic()
+        try:
+            answer = httpx.get(f"{self._service.http}/healthz", timeout=_PATIENCE_S)
+            if answer.status_code != 200:
+                self.failures.append(f"{answer.status_code}")
+        except httpx.TransportError as error:
+            self.failures.append(repr(error))
+        self.slowest_s = max(self.slowest_s, time.monotonic() - began)
 
 
 def speaker(place: Place, source: str) -> socket.socket:
