@@ -109,3 +109,13 @@ def test_a_server_has_its_own_hello_f5() -> None:
     hello = Greeting(IDENTITY, MAC, "server", None, ReporterLimits(), RANDOM.randbytes)
     (only,) = tlv.parse_all(hello.introduction())
     assert only.tag == SERVER_HELLO
+
+
+def test_a_hello_is_refused_once_however_often_that_is_said_f4() -> None:
+    hello = greeting()
+    hello.want(0.0)
+    assert hello.due(0.0) is not None
+    assert [hello.hear_refusal() for _ in range(3)] == [True, False, False]
+    hello.refused(0.0)
+    assert hello.due(100.0) is not None
+    assert hello.hear_refusal()

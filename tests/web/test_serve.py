@@ -184,6 +184,21 @@ async def test_slow_second_requests_are_closed_as_well(served: Served) -> None:
     writer.close()
 
 
+async def test_the_rest_of_an_answered_request_is_not_waited_for(served: Served) -> None:
+    """Not even if a byte of it comes now and then."""
+    reader, writer = await asyncio.open_connection(*served.address)
+    writer.write(b"GET /healthz HTTP/1.1\r\nhost: hub\r\ncontent-length: 100\r\n\r\n")
+    assert b"200" in await reader.readuntil(b"ok\n")
+    async with asyncio.timeout(20):
+        with contextlib.suppress(ConnectionError):
+            while not reader.at_eof():
+                writer.write(b" ")
+                await asyncio.sleep(0.05)
+    writer.close()
+    async with served.client() as client:
+        assert 'reason="slow"} 1' in (await client.get("/metrics")).text
+
+
 async def test_a_body_that_never_comes_ends_in_time(tmp_path: Path, template: Path) -> None:
     impatient = msgspec.structs.replace(SETTINGS, limits=WebLimits(request_s=0.3))
     async with (
