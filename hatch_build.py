@@ -115,6 +115,9 @@ def compile_modules(folder: Path, *, optimisation: str) -> None:
         target_dir=str(folder / "c"),
         group_name="rookery",
     )
+    if os.name == "posix":  # most of gcc's time would go to warnings about what nobody has written
+        for extension in extensions:
+            extension.extra_compile_args += ["-Wno-all", "-w"]
     command = build_ext(Distribution({"name": "rookery", "ext_modules": extensions}))
     command.build_lib, command.build_temp = str(folder / "lib"), str(folder / "temp")
     command.parallel = os.cpu_count()

@@ -80,7 +80,7 @@ def test_the_tests_of_compiled_modules_pass_against_what_was_compiled(tmp_path: 
 
 def _run(command: list[str], environment: dict[str, str] | None = None) -> str:
     done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, f"{done.stdout[-6000:]}\n{done.stderr[-2000:]}"
     return done.stdout
