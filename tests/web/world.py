@@ -25,7 +25,7 @@ from rookery.store.ram_hot import RamHot
 from rookery.store.settings import Settings
 from rookery.web.app import app
 from rookery.web.callers import Role as CallerRole
-from rookery.web.settings import GuessLimits, PasswordCost, WebSettings
+from rookery.web.settings import GuessLimits, PasswordCost, WebLimits, WebSettings
 from rookery.web.site import Site
 from rookery.wire import base32
 from rookery.wire.mac import mac_text
@@ -36,7 +36,11 @@ HOST = "hub.test"
 PASSWORD = "correct horse"
 MAC = bytes.fromhex("02fc00000001")
 CHEAP = PasswordCost(time=1, memory_kib=8)
-SETTINGS = WebSettings(password_cost=CHEAP, guesses=GuessLimits(registrations_per_address=1000))
+SETTINGS = WebSettings(
+    password_cost=CHEAP,
+    guesses=GuessLimits(registrations_per_address=1000),
+    limits=WebLimits(changes_burst=10_000),
+)
 MASTER = bytes(range(32))
 HASHNAME = hashname({0x40: bytes(64)})
 GRANT = Grant(

@@ -33,6 +33,7 @@ from rookery.web.connection import AnyRequest
 from rookery.web.deadline import Deadline
 from rookery.web.hosts import host_guard
 from rookery.web.origins import SameOrigin
+from rookery.web.pace import Pace
 from rookery.web.pages import devices as device_pages
 from rookery.web.pages import seed
 from rookery.web.pages.problem_page import HANDLERS
@@ -62,7 +63,12 @@ def app(site: Site) -> Litestar:
         before_send=[SecurityHeaders(is_https=settings.is_https), count_refusal],
         dependencies={"site": Provide(provide_site), "caller": Provide(provide_caller)},
         exception_handlers=HANDLERS,
-        guards=[host_guard, access_guard, SameOrigin(settings.public_url)],
+        guards=[
+            host_guard,
+            access_guard,
+            SameOrigin(settings.public_url),
+            Pace(settings.limits),
+        ],
         middleware=[Deadline(settings.limits.request_s), Authentication(site)],
         openapi_config=_openapi(),
         request_max_body_size=settings.limits.body_bytes_max,

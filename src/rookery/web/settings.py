@@ -43,6 +43,8 @@ class WebLimits(msgspec.Struct, frozen=True, kw_only=True):
     connections_max: int = 2048
     connections_per_address: int = 256  # not where a trusted proxy makes them all
     connects_per_account: int = 4
+    changes_per_s: float = 1.0  # of one account
+    changes_burst: float = 300.0
     sessions_per_account: int = 32
     tokens_per_account: int = 32
     open_codes_per_account: int = 32
