@@ -4,6 +4,7 @@ Alice and Carol tell the realm addresses at which nobody listens, so only Bob ca
 """
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from rookery.runtime.node import MeshNode, mesh_node
 from rookery.runtime.node_view import NodeView
 from rookery.runtime.snapshot import Finding, Peer, PeerState, Reach, WayState
 from rookery.wire.path import NetPath
+from rookery.wire.uri import LinkAddress
 from tests.runtime.realms import Home, realm
 
 NOWHERE = NetPath("tcp4", "127.0.0.1", 9)
@@ -193,12 +195,21 @@ def _finding(one: Looked, check: str) -> Finding:
     return finding
 
 
+def _kept_from_others(address: LinkAddress) -> socket.socket:
+    """The port of somebody who is gone: nobody else listens there while this is open."""
+    (path,) = (path for path in address.paths if isinstance(path, NetPath) and not path.is_datagram)
+    taken = socket.socket()
+    taken.bind((path.ip, path.port))
+    return taken
+
+
 async def test_a_peer_that_never_answered_is_known_by_its_hashname(tmp_path: Path) -> None:
     alice, bob = realm(tmp_path, "alice", "bob")
     async with AsyncExitStack() as stack:
         gone = await stack.enter_async_context(mesh_node(bob.identity, bob.store))
         address = gone.mesh.address
         await gone.mesh.close()
+        stack.enter_context(_kept_from_others(address))
         node = await stack.enter_async_context(
             mesh_node(alice.identity, alice.store, peers=[address])
         )
