@@ -1,0 +1,100 @@
+"""Artifacts that can be trusted: signed by an identity, believed for its hashname's sake.
+
+    data = seal(Forecast(servers), identity, issued_ms=…, expires_ms=…)      the lake
+    learned = open_forecast(data, trusted)                                  whoever is to use it
+
+Nobody is trusted unless named: the hashname follows from the keys in the file, the signature from
+the same keys, so that knowing the hashname is enough.
+"""
+
+from collections.abc import Collection
+from typing import Generic, TypeVar
+
+import msgspec
+
+from rookery.errors import AuthenticationError, DecodeError, RemoteError, UsageError
+from rookery.identity import signing
+from rookery.identity.hashname import hashname
+from rookery.identity.identity import Identity
+from rookery.wire import artifact as kinds
+from rookery.wire.advice import Advice
+from rookery.wire.artifact import Artifact
+from rookery.wire.certificate import CSID_40
+from rookery.wire.forecast import Forecast
+
+CLOCK_SKEW_MS = 300_000  # how far the issuer's clock may be ahead of ours
+
+_Content = TypeVar("_Content", Forecast, Advice)
+
+
+class Learned(msgspec.Struct, Generic[_Content], frozen=True):
+    """What an issuer we trust has said, and for how long it holds."""
+
+    issuer: str  # hashname
+    issued_ms: int
+    expires_ms: int
+    content: _Content
+
+    def is_current(self, now_ms: float) -> bool:
+        return self.issued_ms - CLOCK_SKEW_MS <= now_ms < self.expires_ms
+
+
+def seal(
+    content: Forecast | Advice, identity: Identity, *, issued_ms: int, expires_ms: int
+) -> bytes:
+    """The signed file; UsageError for what nobody would accept."""
+    try:
+        return _sealed(content, identity, issued_ms, expires_ms)
+    except RemoteError as error:
+        raise UsageError(f"this cannot be sealed: {error}") from error
+
+
+def _sealed(
+    content: Forecast | Advice, identity: Identity, issued_ms: int, expires_ms: int
+) -> bytes:
+    if CSID_40 not in identity.keys:
+        raise UsageError("only an identity with keys of cipher set 40 signs artifacts")
+    kinds.check_lifetime(issued_ms, expires_ms)
+    unsigned = Artifact(
+        kinds.FORECAST if isinstance(content, Forecast) else kinds.ADVICE,
+        issued_ms,
+        expires_ms,
+        identity.keys[CSID_40],
+        dict(identity.intermediates(CSID_40)),
+        content.body(),
+    )
+    seed = signing.signing_seed(identity.pairs[CSID_40].secret)
+    signature = signing.sign(seed, unsigned.signed)
+    data = msgspec.structs.replace(unsigned, signature=signature).serialize()
+    # Nobody would believe what we do not.
+    if isinstance(content, Forecast):
+        open_forecast(data, (identity.hashname,))
+    else:
+        open_advice(data, (identity.hashname,))
+    return data
+
+
+def open_forecast(data: bytes, trusted: Collection[str]) -> Learned[Forecast]:
+    """A forecast of somebody trusted; RemoteError for anything else. Its time is not looked at."""
+    artifact, issuer = _checked(data, kinds.FORECAST, trusted)
+    content = Forecast.parse(artifact.body)
+    return Learned(issuer, artifact.issued_ms, artifact.expires_ms, content)
+
+
+def open_advice(data: bytes, trusted: Collection[str]) -> Learned[Advice]:
+    """An advice of somebody trusted; RemoteError for anything else. Its time is not looked at."""
+    artifact, issuer = _checked(data, kinds.ADVICE, trusted)
+    content = Advice.parse(artifact.body)
+    return Learned(issuer, artifact.issued_ms, artifact.expires_ms, content)
+
+
+def _checked(data: bytes, kind: int, trusted: Collection[str]) -> tuple[Artifact, str]:
+    """The body is read only after this: what strangers send costs no more than a signature."""
+    artifact = Artifact.parse(data)
+    if artifact.kind != kind:
+        raise DecodeError(f"an artifact of kind {artifact.kind}, not {kind}")
+    issuer = hashname({CSID_40: artifact.key}, artifact.intermediates)
+    if issuer not in trusted:
+        raise AuthenticationError(f"issued by {issuer}, who is not trusted here")
+    signing.verify(signing.signing_key(artifact.key), artifact.signed, artifact.signature)
+    return artifact, issuer
