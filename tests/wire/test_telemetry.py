@@ -17,6 +17,7 @@ from rookery.wire.telemetry import (
     LinkSample,
     LoadReport,
     Report,
+    SessionReport,
     decode,
     encode,
     lineage,
@@ -40,9 +41,14 @@ LOAD = LoadReport(
     t=1, seats_max=10, seats_used=3, cpu=0.5, tcp="192.0.2.1:4000", ws="wss://x/rpc", key2a=b"k"
 )
 CALL = CallReport(t=1, who="ann", router="02:fc:00:00:00:01", method="system.info", ms=3.5, code=-1)
+SESSION = SessionReport(
+    t=1, seat="s", who="ann", router="02:fc:00:00:00:01", opened_at=1, closed_at=2, reason="done"
+)
 
 
-@pytest.mark.parametrize("report", [DEVICE, LOAD, CALL], ids=lambda report: type(report).__name__)
+@pytest.mark.parametrize(
+    "report", [DEVICE, LOAD, CALL, SESSION], ids=lambda report: type(report).__name__
+)
 def test_reports_survive_the_wire_f3_f5(report: Report) -> None:
     assert decode(encode(report)) == report
 

@@ -9,9 +9,14 @@ from rookery.fleet.hello_limiter import HelloLimiter
 from rookery.fleet.report_outcome import Incoming
 from rookery.wire import tlv
 from rookery.wire.fleet_datagrams import HELLO_DATAGRAM_SIZE_MIN, PROVED_FORM, Hello, Report
-from rookery.wire.fleet_tags import AUDIT, HELLO, LOAD, SERVER_HELLO, TELEMETRY
+from rookery.wire.fleet_tags import AUDIT, HELLO, LOAD, SERVER_HELLO, SESSION, TELEMETRY
 
-_KINDS: dict[int, Kind] = {TELEMETRY: "router", LOAD: "server", AUDIT: "server"}
+_KINDS: dict[int, Kind] = {
+    TELEMETRY: "router",
+    LOAD: "server",
+    AUDIT: "server",
+    SESSION: "server",
+}
 _HELLO_KINDS: dict[int, Kind] = {HELLO: "router", SERVER_HELLO: "server"}
 
 

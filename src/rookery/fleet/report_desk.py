@@ -32,14 +32,18 @@ from rookery.identity.cipher_set import RandomBytes
 from rookery.identity.identity import Identity
 from rookery.wire import observation as observations
 from rookery.wire.fleet_datagrams import CALLED_SIZE, PROVED_FORM, Report
-from rookery.wire.fleet_tags import AUDIT, LOAD, TELEMETRY
+from rookery.wire.fleet_tags import AUDIT, LOAD, SESSION, TELEMETRY
 from rookery.wire.observation import Observation
 
 _OBSERVATION_KINDS = {
     TELEMETRY: observations.DEVICE,
     LOAD: observations.SERVER,
     AUDIT: observations.CALLED,
+    SESSION: observations.SESSION,
 }
+# What they say is of the reporter itself; of the others something happened there.
+_STATES = frozenset({TELEMETRY, LOAD})
+_STATE_KINDS = frozenset(_OBSERVATION_KINDS[tag] for tag in _STATES)
 _REPORTED = frozenset(_OBSERVATION_KINDS.values())
 
 
@@ -118,7 +122,7 @@ class ReportDesk:
             return entry
         if lineage.take(entry, observation.boot, observation.sequence) == NEW:
             entry.last_seen = max(entry.last_seen, observation.received_ms / 1000)
-            if observation.kind != observations.CALLED:
+            if observation.kind in _STATE_KINDS:
                 entry.content = observation.content
         return entry
 
@@ -161,7 +165,7 @@ class ReportDesk:
         tag, content = report.tag, report.content
         entry.last_seen = now
         entry.address = incoming.address
-        if tag != AUDIT:
+        if tag in _STATES:
             entry.content = content
         record = observations.HEAD.pack(
             int(now * 1000), _OBSERVATION_KINDS[tag], report.reporter, report.boot, report.sequence

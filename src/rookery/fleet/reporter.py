@@ -45,6 +45,7 @@ _TAGS: dict[type, int] = {
     telemetry.DeviceReport: fleet_tags.TELEMETRY,
     telemetry.LoadReport: fleet_tags.LOAD,
     telemetry.CallReport: fleet_tags.AUDIT,
+    telemetry.SessionReport: fleet_tags.SESSION,
 }
 _ANSWERED_MAX = 64  # reports ago; what answers an older one is a replay
 _BOOT_CHANCE_SIZE = 2

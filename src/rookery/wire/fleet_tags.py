@@ -34,6 +34,7 @@ ABANDONED: Final = 2053
 WELCOME: Final = 2054
 SERVER_HELLO: Final = 2055
 AUDIT: Final = 2056  # a call that a server relayed, reported as LOAD is
+SESSION: Final = 2057  # a seat that is free again, likewise
 
 TELEMETRY: Final = 3073
 ASK: Final = 3074

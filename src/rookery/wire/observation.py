@@ -1,4 +1,4 @@
-"""Observation: one thing the hub learned, as its spool keeps it for the lake.
+"""Observation: one thing that was learned, as a hub's or a node's spool keeps it for the lake.
 
     | received_at | kind | reporter | boot | sequence | content |
     |      8      |  1   |    6     |  8   |    8     |   ...   |
@@ -16,6 +16,12 @@ SERVER: Final = 2  # wire.telemetry.LoadReport
 CALLED: Final = 3  # wire.telemetry.CallReport
 ENROLLED: Final = 4  # fleet.entry.Entry, an array; comes before the first report of its reporter
 SECURITY: Final = 5  # fleet.security_event.SecurityEvent
+LINK: Final = 6  # wire.observed.LinkSample
+RECORD: Final = 7  # wire.observed.RecordChange
+DECISION: Final = 8  # wire.observed.RouteDecision
+SESSION: Final = 9  # wire.telemetry.SessionReport
+REQUEST: Final = 10  # wire.observed.EndedRequest
+MESSAGE: Final = 11  # wire.observed.PublishedMessage
 
 HEAD = Struct(">QB6sQQ")
 KIND_AT = 8  # for who passes by most of them

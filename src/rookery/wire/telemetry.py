@@ -97,7 +97,26 @@ class CallReport(
     seat: Name = ""
 
 
-Report = DeviceReport | LoadReport | CallReport
+class SessionReport(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="session", omit_defaults=True
+):
+    """A seat that is free again, or with no server a rendezvous that led nowhere."""
+
+    t: Count
+    b: Count = 0
+    n: Count = 0
+    seat: Name = ""
+    who: Text  # account
+    router: Name  # MAC
+    server: Name = ""  # hashname
+    opened_at: Count  # when the seat was reserved, or the router wished for; wall milliseconds
+    closed_at: Count
+    reason: Text = ""
+    sent_bytes: Count = 0  # to the router, of messages that were relayed
+    received_bytes: Count = 0  # from the router
+
+
+Report = DeviceReport | LoadReport | CallReport | SessionReport
 
 
 class Lineage(msgspec.Struct, frozen=True):
