@@ -1,0 +1,1 @@
+"""The lake: what was observed, kept as tables, explained, and handed back as advice."""

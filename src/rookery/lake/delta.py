@@ -1,0 +1,244 @@
+"""The lake's tables as Delta logs: what is in them, what is new, and the only way to commit.
+
+Whoever writes a table claims what it takes in: `Claim("landing/calls", since=4, until=7)`. The log
+keeps the last `until` of each source, so that it is the checkpoint as well: what was committed is
+never taken in twice, and what was not is taken in by the next run. A claim that does not begin
+where the log says it should is refused, and so is one of two that are made at the same time.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from typing import Literal, NamedTuple
+
+import pyarrow as pa
+import pyarrow.dataset
+from deltalake import CommitProperties, DeltaTable, Schema, Transaction
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction
+
+from rookery.errors import LocalError, UsageError
+from rookery.lake import parquet
+from rookery.lake.parquet import Added
+from rookery.lake.schema.table import DATE, Table
+
+_DATES = "dates"  # key in a commit's metadata
+_HISTORY_MAX = 10_000
+
+
+class ConflictError(LocalError):
+    """Somebody else committed what this commit claims; its files are nobody's."""
+
+
+class Claim(NamedTuple):
+    """A commit takes in a source from behind one version to another."""
+
+    source: str
+    since: int | None  # None: from the beginning
+    until: int
+
+
+class Changes(NamedTuple):
+    """What became of a table since a version."""
+
+    version: int
+    files: tuple[str, ...]  # those that are new
+    dates: frozenset[date] | None  # whose rows are others now; None: any may be
+
+    @property
+    def is_nothing(self) -> bool:
+        return not self.files and self.dates is not None and not self.dates
+
+
+class Lake:
+    """All tables below one URL: a folder, or what delta-rs can open (s3://…, hdfs://…)."""
+
+    def __init__(self, url: str, storage: Mapping[str, str] | None = None) -> None:
+        self.url = url.removeprefix("file://").rstrip("/")
+        self._storage = dict(storage or {})
+
+    def uri(self, table: Table) -> str:
+        return f"{self.url}/{table.path}"
+
+    def version(self, table: Table) -> int | None:
+        """Of its last commit; None when there is no such table yet."""
+        opened = self._open(table)
+        return None if opened is None else opened.version()
+
+    def files(
+        self,
+        table: Table,
+        dates: Collection[date] | None = None,
+        version: int | None = None,
+    ) -> list[str]:
+        """URIs of its files, of all dates or of some."""
+        opened = self._open(table, version)
+        if opened is None:
+            return []
+        if dates is None:
+            return opened.file_uris()
+        if not dates:
+            return []
+        days = [each.isoformat() for each in sorted(dates)]
+        return opened.file_uris(file_pruning_predicate=[(DATE, "in", days)])
+
+    def rows(self, table: Table, version: int | None = None) -> int:
+        """How many there are, by the log alone."""
+        opened = self._open(table, version)
+        return 0 if opened is None else opened.count()
+
+    def included(self, target: Table, source: Table | str) -> int | None:
+        """Up to which version a table has taken a source in."""
+        opened = self._open(target)
+        name = source if isinstance(source, str) else source.path
+        return None if opened is None else opened.transaction_version(name)
+
+    def changes(self, source: Table, since: int | None) -> Changes | None:
+        """What is new behind a version; None while the table does not exist."""
+        opened = self._open(source)
+        if opened is None:
+            return None
+        files = opened.file_uris()
+        version = opened.version()
+        if since is None or since > version:
+            return Changes(version, tuple(files), None)
+        known = frozenset(self._files_then(source, since))
+        new = tuple(uri for uri in files if uri not in known)
+        return Changes(version, new, _touched(opened, since))
+
+    def append(
+        self, table: Table, rows: pa.Table, claims: Sequence[Claim], metadata: Mapping[str, str]
+    ) -> int:
+        """Write some rows, as one commit; the version that it made."""
+        try:
+            added = parquet.write(self.uri(table), table, rows.cast(table.arrow))
+        except (pa.ArrowException, OSError) as error:
+            raise LocalError(f"{table.path} cannot be written: {error}") from error
+        return self.commit(table, added, None, claims, metadata)
+
+    def commit(
+        self,
+        table: Table,
+        added: Sequence[Added],
+        replaced: Collection[date] | Literal["all"] | None,
+        claims: Sequence[Claim],
+        metadata: Mapping[str, str],
+    ) -> int:
+        """Make files part of the table, in place of what it had of some dates, at once."""
+        opened = self._claimed(table, claims)
+        now_ms = int(datetime.now(UTC).timestamp() * 1000)
+        touched = {each.date for each in added if each.date is not None}
+        filters = None
+        if isinstance(replaced, str):
+            touched |= _dates_of(opened)
+        elif replaced is not None:
+            touched |= set(replaced)
+            filters = [(DATE, "in", [each.isoformat() for each in sorted(replaced)])]
+        try:
+            opened.create_write_transaction(
+                [_action(each, now_ms) for each in added],
+                "append" if replaced is None else "overwrite",
+                Schema.from_arrow(table.arrow),
+                table.partition or None,
+                filters,
+                commit_properties=_properties(claims, touched, metadata),
+            )
+        except CommitFailedError as error:
+            raise ConflictError(f"{table.path}: {error}") from error
+        except (DeltaError, OSError) as error:
+            raise LocalError(f"{table.path} cannot be committed: {error}") from error
+        opened.update_incremental()
+        return opened.version()
+
+    def dataset(self, table: Table, version: int | None = None) -> pyarrow.dataset.Dataset:
+        """To read without Spark; empty when there is no such table yet."""
+        opened = self._open(table, version)
+        if opened is None:
+            return pyarrow.dataset.dataset(table.arrow.empty_table())
+        return opened.to_pyarrow_dataset(schema=table.arrow)
+
+    def opened(self, table: Table) -> DeltaTable:
+        """For upkeep: the table itself; UsageError when there is none."""
+        opened = self._open(table)
+        if opened is None:
+            raise UsageError(f"there is no {table.path} in {self.url}")
+        return opened
+
+    def _open(self, table: Table, version: int | None = None) -> DeltaTable | None:
+        try:
+            return DeltaTable(self.uri(table), version=version, storage_options=self._storage)
+        except TableNotFoundError:
+            return None
+        except (DeltaError, OSError) as error:
+            raise LocalError(f"{table.path} cannot be read: {error}") from error
+
+    def _files_then(self, table: Table, version: int) -> list[str]:
+        try:
+            return self.files(table, version=version)
+        except LocalError:
+            return []  # its log is cleaned up: whoever asks takes everything as new
+
+    def _claimed(self, table: Table, claims: Iterable[Claim]) -> DeltaTable:
+        opened = self._open(table) or self._create(table)
+        for claim in claims:
+            found = opened.transaction_version(claim.source)
+            if found != claim.since:
+                raise ConflictError(
+                    f"{table.path} has taken in {claim.source} up to {found}, not {claim.since}"
+                )
+        self._add_columns(opened, table)
+        return opened
+
+    def _create(self, table: Table) -> DeltaTable:
+        schema = Schema.from_arrow(table.arrow)
+        try:
+            DeltaTable.create(
+                self.uri(table),
+                schema,
+                mode="ignore",
+                partition_by=table.partition or None,
+                storage_options=self._storage,
+            )
+        except CommitFailedError:
+            pass  # by somebody else, at the same time
+        except (DeltaError, OSError) as error:
+            raise LocalError(f"{table.path} cannot be made: {error}") from error
+        return self.opened(table)
+
+    def _add_columns(self, opened: DeltaTable, table: Table) -> None:
+        known = {field.name for field in opened.schema().fields}
+        missing = [each for each in Schema.from_arrow(table.arrow).fields if each.name not in known]
+        if missing:
+            opened.alter.add_columns(missing)
+            opened.update_incremental()
+
+
+def _properties(
+    claims: Iterable[Claim], dates: Iterable[date], metadata: Mapping[str, str]
+) -> CommitProperties:
+    touched = ",".join(sorted(each.isoformat() for each in dates))
+    transactions = [Transaction(claim.source, claim.until) for claim in claims]
+    return CommitProperties(
+        custom_metadata={**metadata, _DATES: touched}, app_transactions=transactions
+    )
+
+
+def _action(added: Added, now_ms: int) -> AddAction:
+    values = {} if added.date is None else {DATE: added.date.isoformat()}
+    stats = json.dumps({"numRecords": added.rows})
+    return AddAction(added.path, added.size, values, now_ms, True, stats)
+
+
+def _dates_of(opened: DeltaTable) -> set[date]:
+    if DATE not in opened.metadata().partition_columns:
+        return set()
+    return {date.fromisoformat(each[DATE]) for each in opened.partitions()}
+
+
+def _touched(opened: DeltaTable, since: int) -> frozenset[date] | None:
+    """Dates of all commits since; those without any, as compaction's, change no rows."""
+    history = opened.history(min(opened.version() - since, _HISTORY_MAX))
+    if len(history) < opened.version() - since:
+        return None
+    dates = ",".join(str(commit.get(_DATES, "")) for commit in history).split(",")
+    return frozenset(date.fromisoformat(each) for each in dates if each)

@@ -1,0 +1,212 @@
+"""Faults: what befalls which router, and when. Which is a matter of its number's role.
+
+0 nothing                       6 clock an hour ahead        12–17 a site without power
+1 reboots                       7 a clone                    18–23 a bit of everything
+2 outages                       8 counters of 32 bits
+3 reports that come late        9 dies for good              all: repeats, detours, poison
+4 clock at 1970 after a boot   10 interface resets
+5 clock at 2040                11 often overtaken
+"""
+
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from rookery.errors import UsageError
+from rookery.lake.history.noise import Flags, Ints, pair
+from rookery.lake.history.population import CLONED_ROLE, ROLES, Population
+from rookery.lake.history.timeline import DAY_S, HOUR_S, Timeline
+
+SLOW_ROLE = 11
+SITE_ROLES = range(12, 18)
+POISONS = ("load NaN", "mem above 1", "disk below 0", "up_s below 0", "received_bytes below 0")
+
+Cause = Literal["power", "dead", "site", "not there"]
+ClockKind = Literal["1970", "2040", "ahead"]
+
+_CUT_S = 45 * 60
+_CUT_AT_S = 11 * HOUR_S + 20 * 60
+_CLONE_S = 6 * HOUR_S
+_MIXED_A_DAY = 0.3
+_TRIES = 1000
+
+
+class Silence(NamedTuple):
+    device: int
+    first: int  # step
+    last: int  # the first one that is heard of again
+    cause: Cause
+
+
+class Delay(NamedTuple):
+    """Reports that were kept until somebody could be reached."""
+
+    device: int
+    first: int
+    last: int
+    arrives_ms: int
+
+
+class WrongClock(NamedTuple):
+    device: int
+    first: int
+    last: int
+    kind: ClockKind
+
+
+class Single(NamedTuple):
+    """Something at one step of a device."""
+
+    device: int
+    step: int
+
+
+@dataclass
+class Faults:
+    """Drawn once for all days. No two silences or delays of a device overlap."""
+
+    population: Population
+    timeline: Timeline
+    repeats: float  # share of the reports
+    poison: float
+    silences: list[Silence] = field(default_factory=list)
+    delays: list[Delay] = field(default_factory=list)
+    clocks: list[WrongClock] = field(default_factory=list)
+    boots: list[Single] = field(default_factory=list)
+    resets: list[Single] = field(default_factory=list)
+    _taken: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._random = np.random.Generator(np.random.PCG64([self.population.seed, 7]))
+        for device in range(self.population.devices):
+            self.boots.append(Single(device, -int(self.population.up_steps[device])))
+        for router in range(self.population.routers):
+            self._befall(router, router % ROLES)
+        for clone in range(self.population.routers, self.population.devices):
+            self._clone(clone)
+        self.boots.sort()
+        self._draw_singles()
+
+    def _befall(self, router: int, role: int) -> None:
+        for day in range(self.timeline.days):
+            match role:
+                case 1:
+                    self._reboot(router, day)
+                    self._reboot(router, day)
+                case 2:
+                    self._outage(router, day)
+                case 3:
+                    self._delay(router, day)
+                case 4 | 5 | 6 if day % 2 == 0:
+                    self._wrong_clock(router, day, role)
+                case 10:
+                    step = self._step(router, day)
+                    self.resets.append(Single(router, step))
+                case _ if role >= SITE_ROLES.stop:
+                    self._mixed(router, day)
+        if role == 9:
+            self._silence(router, int(self.timeline.steps * 0.6), self.timeline.steps, "dead")
+        elif role in SITE_ROLES:
+            first, last = self.cut
+            self._silence(router, first, last, "site")
+
+    @property
+    def cut(self) -> tuple[int, int]:
+        """When the sites have no power."""
+        begin = (self.timeline.days // 2) * DAY_S + _CUT_AT_S
+        return self.timeline.step(begin), self.timeline.step(begin + _CUT_S)
+
+    def _mixed(self, router: int, day: int) -> None:
+        for befall in (self._reboot, self._outage, self._delay):
+            if self._random.random() < _MIXED_A_DAY:
+                befall(router, day)
+
+    def _step(self, router: int, day: int, steps: int = 1) -> int:
+        """A step of the day that is followed by so many without another fault."""
+        a_day = self.timeline.steps_a_day
+        taken = self._taken.setdefault(router, [])
+        for _ in range(_TRIES):
+            first = day * a_day + 1 + int(self._random.integers(0, max(a_day - steps - 1, 1)))
+            last = min(first + steps, self.timeline.steps)
+            if all(last < begin or end < first for begin, end in taken):
+                taken.append((first, last))
+                return first
+        raise UsageError("an interval this long leaves no room for the faults of a day")
+
+    def _steps(self, low_s: int, high_s: int) -> int:
+        return max(self.timeline.step(float(self._random.integers(low_s, high_s))), 1)
+
+    def _reboot(self, router: int, day: int) -> None:
+        self.boots.append(Single(router, self._step(router, day)))
+
+    def _outage(self, router: int, day: int) -> None:
+        steps = self._steps(5 * 60, 3 * HOUR_S)
+        first = self._step(router, day, steps)
+        self._silence(router, first, first + steps, "power")
+
+    def _silence(self, router: int, first: int, last: int, cause: Cause) -> None:
+        self.silences.append(Silence(router, first, last, cause))
+        if last < self.timeline.steps:
+            self.boots.append(Single(router, last))
+
+    def _delay(self, router: int, day: int) -> None:
+        steps = self._steps(10 * 60, 90 * 60)
+        first = self._step(router, day, steps)
+        hours = 60.0 if day == 0 else float(self._random.uniform(1.0, 20.0))
+        seconds = (first + steps) * self.timeline.interval_s + hours * HOUR_S
+        arrives_ms = min(self.timeline.ms(seconds), self.timeline.end_ms - 1000)
+        self.delays.append(Delay(router, first, first + steps, arrives_ms))
+
+    def _wrong_clock(self, router: int, day: int, role: int) -> None:
+        kind: ClockKind = "1970" if role == 4 else "2040" if role == 5 else "ahead"
+        steps = max(self.timeline.step({"1970": 1800, "2040": 3600, "ahead": 7200}[kind]), 1)
+        first = self._step(router, day, steps)
+        self.clocks.append(WrongClock(router, first, first + steps, kind))
+        if kind == "1970":
+            self.boots.append(Single(router, first))
+
+    def _clone(self, device: int) -> None:
+        steps = max(self.timeline.step(_CLONE_S), 1)
+        first = self._step(device, self.timeline.days // 2, steps)
+        self.silences.append(Silence(device, -(1 << 20), first, "not there"))
+        self.silences.append(Silence(device, first + steps, 1 << 30, "not there"))
+
+    def _draw_singles(self) -> None:
+        """Which reports come again, and which say what cannot be."""
+        self.repeated = self._reports(self.repeats)
+        self.poisoned = self._reports(self.poison)
+        self.poison_kind: Ints = self._random.integers(0, len(POISONS), len(self.poisoned[0]))
+        delay_ms = self._random.integers(1_000, 3 * HOUR_S * 1000, len(self.repeated[0]))
+        self.repeat_delay_ms: Ints = delay_ms
+
+    def _reports(self, share: float) -> tuple[Ints, Ints]:
+        """Devices and steps of that share of the reports that come in time, each once."""
+        devices, steps = self.population.routers, self.timeline.steps
+        number = round(share * devices * steps)
+        keys = np.unique(self._random.integers(0, devices * steps, number, dtype=np.int64))
+        device, step = keys % devices, keys // devices
+        is_usual = ~self.is_away(device, step)
+        return device[is_usual], step[is_usual]
+
+    def is_away(self, device: Ints, step: Ints) -> Flags:
+        """Whether it is silent or its reports are kept then."""
+        spans = sorted((each.device, each.first, each.last) for each in self.spans())
+        if not spans:
+            return np.zeros(len(device), dtype=bool)
+        who, first, last = np.array(spans, dtype=np.int64).T
+        index = np.searchsorted(pair(who, first), pair(device, step), side="right") - 1
+        is_one: Flags = (index >= 0) & (who[index] == device) & (step < last[index])
+        return is_one
+
+    def spans(self) -> list[Silence | Delay]:
+        """When nothing arrives of a device."""
+        return [*self.silences, *self.delays]
+
+
+def cloned(population: Population) -> dict[int, int]:
+    """The clone of each router that has one."""
+    pairs = range(population.routers, population.devices)
+    owners = {int(population.owner[clone]): clone for clone in pairs}
+    assert all(owner % ROLES == CLONED_ROLE for owner in owners)
+    return owners

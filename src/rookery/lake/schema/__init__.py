@@ -1,0 +1,1 @@
+"""What every table of the lake holds: one module per stage."""

@@ -1,0 +1,101 @@
+"""Tables as Spark sees them: the only place where it reads and writes.
+
+Spark writes files into a directory of their own, then the Delta log makes them part of the table in
+one step (see `delta`). A run that dies between the two leaves files that no reader sees.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import date
+from typing import Literal, NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+
+from rookery.lake import parquet
+from rookery.lake.delta import Claim, Lake
+from rookery.lake.schema.table import DATE, Table
+
+_DATE_IN_PATH = r"date=(\d{4}-\d{2}-\d{2})"
+
+
+class Written(NamedTuple):
+    """What a commit brought."""
+
+    version: int
+    rows: int
+    dates: frozenset[date]
+
+
+class SparkTables:
+    """Reads are lazy, as Spark's are; writes are done and committed when they return."""
+
+    def __init__(self, spark: SparkSession, lake: Lake) -> None:
+        self.spark = spark
+        self.lake = lake
+
+    def read(
+        self,
+        table: Table,
+        dates: Collection[date] | None = None,
+        files: Sequence[str] | None = None,
+    ) -> DataFrame:
+        """A table, some dates of it, or some of its files."""
+        uris = list(files) if files is not None else self.lake.files(table, dates)
+        if not uris:
+            return self.spark.createDataFrame([], table.struct)
+        reader = self.spark.read.schema(table.struct).option("recursiveFileLookup", "true")
+        rows = reader.parquet(*(_spark_uri(uri) for uri in uris))
+        return _dated(rows) if table.is_dated else rows
+
+    def append(
+        self,
+        table: Table,
+        rows: DataFrame,
+        claims: Sequence[Claim],
+        metadata: Mapping[str, str],
+    ) -> Written:
+        return self._write(table, rows, None, claims, metadata)
+
+    def replace(
+        self,
+        table: Table,
+        rows: DataFrame,
+        dates: Collection[date] | Literal["all"],
+        claims: Sequence[Claim],
+        metadata: Mapping[str, str],
+    ) -> Written:
+        """`rows` are all there is of these dates from now on; they may hold no others."""
+        return self._write(table, rows, dates, claims, metadata)
+
+    def _write(
+        self,
+        table: Table,
+        rows: DataFrame,
+        replaced: Collection[date] | Literal["all"] | None,
+        claims: Sequence[Claim],
+        metadata: Mapping[str, str],
+    ) -> Written:
+        uri = self.lake.uri(table)
+        folder = parquet.folder()
+        chosen = rows.select(*table.arrow.names)
+        if table.is_dated:
+            chosen = chosen.withColumn(parquet.DIRECTORY, F.col(DATE))
+        writer = chosen.write.option("compression", "zstd")
+        if table.is_dated:
+            writer = writer.partitionBy(parquet.DIRECTORY)
+        writer.parquet(f"{_spark_uri(uri)}/{folder}")
+        added = parquet.written(uri, folder)
+        version = self.lake.commit(table, added, replaced, claims, metadata)
+        dates = frozenset(each.date for each in added if each.date is not None)
+        return Written(version, sum(each.rows for each in added), dates)
+
+
+def _dated(rows: DataFrame) -> DataFrame:
+    """Files that delta-rs compacted have their date in the path only."""
+    in_path = F.to_date(F.regexp_extract("_metadata.file_path", _DATE_IN_PATH, 1))
+    return rows.withColumn(DATE, F.coalesce(F.col(DATE), in_path))
+
+
+def _spark_uri(uri: str) -> str:
+    """Spark has its own name for S3."""
+    return f"s3a://{uri.removeprefix('s3://')}" if uri.startswith("s3://") else uri

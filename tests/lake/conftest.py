@@ -1,0 +1,32 @@
+"""One Spark session for all tests of a worker; an address in the environment runs them elsewhere."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from rookery.lake import session
+from rookery.lake.delta import Lake
+
+MASTER = os.environ.get("ROOKERY_TEST_SPARK", "local[2]")
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Starts in 9 to 35 s, so that it is shared; `xdist_group("spark")` keeps it one."""
+    settings = {
+        "spark.sql.shuffle.partitions": "2",
+        "spark.default.parallelism": "2",
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        "spark.log.level": "ERROR",
+    }
+    started = session.start(MASTER, name="rookery tests", settings=settings)
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    return Lake(str(tmp_path / "lake"))

@@ -1,0 +1,94 @@
+"""The Delta log as checkpoint: what is claimed once is never taken in twice (P3)."""
+
+from datetime import UTC, date, datetime
+
+import pyarrow as pa
+import pytest
+
+from rookery.errors import UsageError
+from rookery.lake.delta import Claim, ConflictError, Lake
+from rookery.lake.schema.table import TIMESTAMP, Column, Table
+
+COLUMNS = (
+    Column("n", pa.int64(), "a number"),
+    Column("at", TIMESTAMP, "when"),
+    Column("date", pa.date32(), "of at"),
+)
+TABLE = Table("facts", "numbers", COLUMNS, ("n",), "for tests")
+FIRST, SECOND = date(2026, 11, 1), date(2026, 11, 2)
+
+
+def rows(*numbers: int, day: date = FIRST) -> pa.Table:
+    at = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    return pa.table(
+        {"n": list(numbers), "at": [at] * len(numbers), "date": [day] * len(numbers)},
+        schema=TABLE.arrow,
+    )
+
+
+def numbers(lake: Lake, version: int | None = None) -> list[int]:
+    return sorted(lake.dataset(TABLE, version).to_table()["n"].to_pylist())
+
+
+def test_a_table_that_is_not_there_is_empty_and_has_no_version(lake: Lake) -> None:
+    assert lake.version(TABLE) is None
+    assert lake.changes(TABLE, None) is None
+    assert lake.included(TABLE, "somewhere") is None
+    assert lake.files(TABLE) == []
+    assert numbers(lake) == []
+    with pytest.raises(UsageError, match="no facts/numbers"):
+        lake.opened(TABLE)
+
+
+def test_what_is_appended_is_there_with_its_dates(lake: Lake) -> None:
+    both = pa.concat_tables([rows(1, 2), rows(3, day=SECOND)])
+    lake.append(TABLE, both, [Claim("spool a", None, 7)], {"run": "r"})
+    assert numbers(lake) == [1, 2, 3]
+    assert lake.rows(TABLE) == 3
+    assert lake.included(TABLE, "spool a") == 7
+    assert len(lake.files(TABLE, {SECOND})) == 1
+    assert lake.dataset(TABLE).to_table().schema.equals(TABLE.arrow)
+
+
+def test_a_claim_must_begin_where_the_log_ends(lake: Lake) -> None:
+    """P3: two who read the same are not both counted."""
+    lake.append(TABLE, rows(1), [Claim("a", None, 7)], {})
+    for since in (None, 6, 8):
+        with pytest.raises(ConflictError, match="up to 7"):
+            lake.append(TABLE, rows(2), [Claim("a", since, 9)], {})
+    lake.append(TABLE, rows(2), [Claim("a", 7, 9), Claim("b", None, 1)], {})
+    assert numbers(lake) == [1, 2]
+
+
+def test_dates_are_replaced_in_one_commit_and_the_past_stays_readable(lake: Lake) -> None:
+    first = lake.append(TABLE, pa.concat_tables([rows(1, 2), rows(3, day=SECOND)]), [], {})
+    lake.append(TABLE, rows(4), [], {})
+    newer = Lake(lake.url)
+    newer.append(TABLE, rows(), [], {})
+    changes = lake.changes(TABLE, first)
+    assert changes is not None
+    assert changes.dates == {FIRST}
+    assert len(changes.files) == 1
+    lake.commit(TABLE, [], {FIRST}, [], {})
+    assert numbers(lake) == [3]
+    assert numbers(lake, first) == [1, 2, 3]
+    lake.commit(TABLE, [], "all", [], {})
+    assert numbers(lake) == []
+
+
+def test_compaction_is_no_change(lake: Lake) -> None:
+    lake.append(TABLE, rows(1), [], {})
+    last = lake.append(TABLE, rows(2), [], {})
+    lake.opened(TABLE).optimize.compact()
+    changes = lake.changes(TABLE, last)
+    assert changes is not None
+    assert changes.dates == frozenset()
+    assert numbers(lake) == [1, 2]
+
+
+def test_a_column_that_was_added_reads_as_null_in_older_files(lake: Lake) -> None:
+    lake.append(TABLE, rows(1), [], {})
+    column = Column("more", pa.string(), "added later")
+    wider = Table("facts", "numbers", (*COLUMNS, column), ("n",), "for tests")
+    lake.append(wider, rows(2).append_column("more", [["new"]]), [], {})
+    assert lake.dataset(wider).to_table().sort_by("n")["more"].to_pylist() == [None, "new"]
