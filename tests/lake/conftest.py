@@ -1,4 +1,4 @@
-"""One Spark session for all tests of a worker; an address in the environment runs them elsewhere."""
+"""One Spark session for all tests of a worker; an address in the environment runs them there."""
 
 import os
 from collections.abc import Iterator
