@@ -1,8 +1,13 @@
-"""Insights: what facts mean: availability, traffic, quality, what breaks, what is to come."""
+"""Insights: what facts mean: availability, traffic, quality, what breaks, what is to come.
+
+Every row carries its lineage. Dated tables are recomputed by the days that changed; whole ones are
+small and replaced as a whole. Times are UTC; a span is from, and not including, to. Shares and
+rates are the last division of integers, so that every engine comes to the same ones.
+"""
 
 import pyarrow as pa
 
-from rookery.lake.schema.table import Column, Table
+from rookery.lake.schema.table import DATE, TIMESTAMP, Column, Table
 
 LINEAGE = Column(
     "lineage",
@@ -10,4 +15,276 @@ LINEAGE = Column(
     "the run that made the row, the versions of its inputs, the version of rookery",
 )
 
-TABLES: tuple[Table, ...] = ()
+_LONG, _DOUBLE, _TEXT = pa.int64(), pa.float64(), pa.string()
+_DEVICE = Column("device", _TEXT, "MAC of the router", is_nullable=False)
+_REALM = Column("realm", _TEXT, "the realm's id")
+_HOUR = Column("hour", TIMESTAMP, "start of the hour")
+
+
+def _dated(
+    name: str, key: tuple[str, ...], sources: tuple[str, ...], text: str, *columns: Column
+) -> Table:
+    day = Column(DATE, pa.date32(), "UTC date that the row belongs to")
+    return Table("insights", name, (*columns, day, LINEAGE), key, text, sources)
+
+
+def _whole(
+    name: str, key: tuple[str, ...], sources: tuple[str, ...], text: str, *columns: Column
+) -> Table:
+    return Table("insights", name, (*columns, LINEAGE), key, text, sources, is_dated=False)
+
+
+PLACES = _whole(
+    "places",
+    ("reporter",),
+    ("clean/enrolments",),
+    "who is where: what the hub knew of a router or server when it last enrolled",
+    Column("reporter", _TEXT, "MAC of the router or id of the server", is_nullable=False),
+    Column("kind", _TEXT, "router or server"),
+    Column("hashname", _TEXT, "its identity"),
+    Column("address", _TEXT, "where it came from"),
+    Column("site", _TEXT, "the address's /24, or /48 of IPv6; null if there is none"),
+)
+OUTAGES = _dated(
+    "outages",
+    ("device", "from_at"),
+    ("facts/uptime_intervals",),
+    "a router that was expected and not heard of for more than a minute, cut at midnight",
+    _DEVICE,
+    Column("from_at", TIMESTAMP, "when it was last heard of, or midnight"),
+    Column("to_at", TIMESTAMP, "when it was heard of again, or midnight, or the end of the data"),
+    Column("seconds", _LONG, "how long that is", "s"),
+    Column("is_reboot", pa.bool_(), "whether it came back with another boot"),
+    Column("is_open", pa.bool_(), "whether it had not come back by to_at"),
+)
+AVAILABILITY = _dated(
+    "availability",
+    ("device", "date"),
+    ("facts/uptime_intervals",),
+    "how much of a day a router was there. Expected is it from midnight, or from when it was first"
+    " heard of in eight days, until midnight, or until the last that anybody was heard of that day",
+    _DEVICE,
+    Column("present_s", _LONG, "it was there", "s"),
+    Column("expected_s", _LONG, "it should have been there", "s"),
+    Column("share", _DOUBLE, "present_s of expected_s; null if nothing was expected", "share"),
+    Column("outages", _LONG, "stretches of more than a minute without it", "times"),
+    Column("longest_outage_s", _LONG, "the longest of them; 0: none", "s"),
+    Column("reboots", _LONG, "boots that began that day behind another one", "times"),
+)
+AVAILABILITY_WEEKS = _whole(
+    "availability_weeks",
+    ("device", "week"),
+    ("insights/availability",),
+    "availability by week, against what was promised (99.9 % unless told otherwise)",
+    _DEVICE,
+    Column("week", pa.date32(), "Monday that the week begins with"),
+    Column("days", _LONG, "days of it that something is known of", "days"),
+    Column("present_s", _LONG, "it was there", "s"),
+    Column("expected_s", _LONG, "it should have been there", "s"),
+    Column("share", _DOUBLE, "present_s of expected_s", "share"),
+    Column("outages", _LONG, "those that went on over midnight count on both days", "times"),
+    Column("longest_outage_s", _LONG, "the longest within a day", "s"),
+    Column("reboots", _LONG, "boots behind another one", "times"),
+    Column("sla_share", _DOUBLE, "what was promised", "share"),
+    Column("is_met", pa.bool_(), "whether the share is at least that"),
+)
+UPTIME_SESSIONS = _whole(
+    "uptime_sessions",
+    ("device", "from_at"),
+    ("facts/uptime_intervals",),
+    "uninterrupted presence of a router within one boot, over as many days as it lasted",
+    _DEVICE,
+    Column("boot", _LONG, "its boot"),
+    Column("from_at", TIMESTAMP, "first report"),
+    Column("to_at", TIMESTAMP, "last report"),
+    Column("seconds", _LONG, "between them", "s"),
+    Column("reports", _LONG, "in it", "reports"),
+    Column("days", _LONG, "dates that it touches", "days"),
+)
+
+
+def _traffic(name: str, source: str, text: str, *columns: Column) -> Table:
+    return _dated(
+        name,
+        ("device", "interface", columns[0].name),
+        (source,),
+        text,
+        _DEVICE,
+        Column("interface", _TEXT, "its name on the router"),
+        *columns,
+        Column("covered_ms", _LONG, "time in it that counters were read across", "ms"),
+        Column("received_bytes", _LONG, "came in", "bytes"),
+        Column("sent_bytes", _LONG, "went out", "bytes"),
+        Column("received_packets", _LONG, "came in", "packets"),
+        Column("sent_packets", _LONG, "went out", "packets"),
+        Column("received_bps", _DOUBLE, "mean of the time covered", "bit/s"),
+        Column("sent_bps", _DOUBLE, "mean of the time covered", "bit/s"),
+        Column("received_peak_bps", _DOUBLE, "of its busiest minute", "bit/s"),
+        Column("sent_peak_bps", _DOUBLE, "of its busiest minute", "bit/s"),
+    )
+
+
+TRAFFIC_MINUTES = _traffic(
+    "traffic_minutes",
+    "facts/device_rates",
+    "traffic by minute. What was counted between two reports belongs to the minutes between them in"
+    " proportion to time: up to a moment has passed the whole part of total × elapsed ÷ length,"
+    " and a minute gets the difference, so that sums are exact",
+    Column("minute", TIMESTAMP, "its start"),
+)
+TRAFFIC_HOURS = _traffic(
+    "traffic_hours", "insights/traffic_minutes", "traffic by hour, summed from minutes", _HOUR
+)
+TRAFFIC_DAYS = _traffic(
+    "traffic_days",
+    "insights/traffic_minutes",
+    "traffic by day, summed from minutes",
+    Column("day", TIMESTAMP, "its start"),
+)
+LINK_QUALITY = _whole(
+    "link_quality",
+    ("realm", "node", "peer", "hour_of_week"),
+    ("facts/link_hours",),
+    "how a link is at this time of the week, seen from one end, over eight weeks. A quantile is the"
+    " upper bound of the histogram's step that holds the value at that rank (rounded up)",
+    _REALM,
+    Column("node", _TEXT, "hashname of who measured"),
+    Column("peer", _TEXT, "hashname of the other end"),
+    Column("hour_of_week", _LONG, "0: Monday 00:00 UTC … 167", "h"),
+    Column("weeks", _LONG, "hours that went into it", "weeks"),
+    Column("samples", _LONG, "measurements in them", "samples"),
+    Column("rtt_p50_us", _LONG, "round trip, median", "µs"),
+    Column("rtt_p95_us", _LONG, "round trip, 95 of 100 are at most", "µs"),
+    Column("rtt_p99_us", _LONG, "round trip, 99 of 100 are at most", "µs"),
+    Column("loss", _DOUBLE, "lost, mean of samples", "share"),
+    Column("up_share", _DOUBLE, "samples that found it up", "share"),
+)
+TOPOLOGY_HEALTH = _dated(
+    "topology_health",
+    ("realm", "hour"),
+    ("facts/topology_edges",),
+    "how well a realm hangs together. An edge counts in an hour that it held for at least half of;"
+    " a node in an hour in which it had an edge at any time",
+    _REALM,
+    _HOUR,
+    Column("nodes", _LONG, "members seen", "nodes"),
+    Column("edges", _LONG, "links between them", "edges"),
+    Column("components", _LONG, "parts that cannot reach each other", "parts"),
+    Column("articulation_points", _LONG, "nodes without which others are cut off", "nodes"),
+    Column("bridges", _LONG, "links without which others are cut off", "edges"),
+    Column("mean_degree", _DOUBLE, "links of a node", "edges"),
+    Column("central_node", _TEXT, "the one on most shortest paths; the first by name if several"),
+    Column("centrality", _DOUBLE, "its betweenness; null: too many nodes to tell", "share"),
+)
+CRITICAL_ELEMENTS = _dated(
+    "critical_elements",
+    ("realm", "hour", "kind", "a", "b"),
+    ("facts/topology_edges",),
+    "what disconnects whom: nodes and links that a part of the realm hangs on. Cut off is what is"
+    " not in the largest part that remains (of equal ones: the one with the first name)",
+    _REALM,
+    _HOUR,
+    Column("kind", _TEXT, "node or link"),
+    Column("a", _TEXT, "hashname of the node, or of the link's first end"),
+    Column("b", _TEXT, "hashname of the link's other end; empty for a node"),
+    Column("cut_off", _LONG, "how many nodes lose the rest", "nodes"),
+    Column("nodes", pa.list_(_TEXT), "the first 20 of them by name"),
+)
+ANOMALIES = _dated(
+    "anomalies",
+    ("kind", "entity", "from_at"),
+    (
+        "insights/outages",
+        "insights/traffic_hours",
+        "facts/link_hours",
+        "facts/server_hours",
+    ),
+    "an entity that is far from its own habit: hours that differ from the median of the same hour"
+    " of the 14 days before by 6 times its median deviation or more. Cut at midnight",
+    Column("kind", _TEXT, "silence, traffic, loss, rtt or load"),
+    Column("entity", _TEXT, "MAC, realm/node/peer of a link, or a server's id"),
+    Column("device", _TEXT, "MAC of the router or id of the server; null for a link"),
+    Column("node", _TEXT, "a link's end that measured"),
+    Column("peer", _TEXT, "a link's other end"),
+    Column("realm", _TEXT, "a link's realm"),
+    Column("from_at", TIMESTAMP, "start of the first such hour, or of the silence"),
+    Column("to_at", TIMESTAMP, "end of the last such hour, or of the silence"),
+    Column("expected", _LONG, "the median, of the worst hour", "s, bytes, ppm, µs, ppm"),
+    Column("observed", _LONG, "what was, in the worst hour", "s, bytes, ppm, µs, ppm"),
+    Column("score", _DOUBLE, "how far apart, in median deviations; below 0: too little"),
+    Column("hours", _LONG, "that differ; 0 for a silence", "h"),
+)
+INCIDENTS = _dated(
+    "incidents",
+    ("id",),
+    (
+        "insights/outages",
+        "insights/anomalies",
+        "insights/critical_elements",
+        "insights/places",
+    ),
+    "what failed together: outages and anomalies of a day that overlap within 5 minutes and share"
+    " a site (/24 or /48 of the address that it enrolled from), a mesh node or a server; a chain of"
+    " such is one incident",
+    Column("id", _TEXT, "date and a digest of the first member", is_nullable=False),
+    Column("kind", _TEXT, "outage, degradation, overload or traffic: the first that a member is"),
+    Column("from_at", TIMESTAMP, "when the first member began"),
+    Column("to_at", TIMESTAMP, "when the last member ended"),
+    Column("members", _LONG, "outages and anomalies in it", "members"),
+    Column("entities", pa.list_(_TEXT), "the first 100 of them by name, kind before them"),
+    Column("sites", pa.list_(_TEXT), "sites that members are at"),
+    Column("first", _TEXT, "the one that began first"),
+    Column("first_kind", _TEXT, "how"),
+    Column("cause", _TEXT, "articulation point, bridge, site, reboot, server, or unknown"),
+    Column("cause_entity", _TEXT, "which one; null if unknown"),
+)
+SERVER_LOAD_FORECAST = _whole(
+    "server_load_forecast",
+    ("server", "hour"),
+    ("facts/server_hours",),
+    "how full a server will be in each of 48 hours, beginning with the last one of the data: the"
+    " weighted median of the same hour of the week in eight weeks, each week counting 4/5 of the"
+    " next; of the same hour in seven days where fewer than two weeks are known",
+    Column("server", _TEXT, "id of the server", is_nullable=False),
+    _HOUR,
+    Column("share", _DOUBLE, "seats that will be taken", "share"),
+    Column("high_share", _DOUBLE, "the same, nine times of ten no more", "share"),
+    Column("evidence", _LONG, "weeks (or days) that it rests on", "hours"),
+    Column("is_weekly", pa.bool_(), "whether these are weeks"),
+    Column("confidence", _DOUBLE, "a quarter for each of four weeks, less twice their deviation"),
+)
+LINK_COST_ADVICE = _whole(
+    "link_cost_advice",
+    ("realm", "a", "b", "from_at"),
+    ("facts/link_hours",),
+    "hours of the next 48 in which a link is used to be worse than it mostly is: the factor is"
+    " 1 + 10 × loss above its own median + round trip above its own median as a share of it,"
+    " between 1 and 2; hours in a row are one window, if each counts 1.1 at least",
+    _REALM,
+    Column("a", _TEXT, "hashname of the end whose name is first"),
+    Column("b", _TEXT, "hashname of the other end"),
+    Column("from_at", TIMESTAMP, "start of the window"),
+    Column("to_at", TIMESTAMP, "its end"),
+    Column("factor", _DOUBLE, "the highest of its hours"),
+    Column("confidence", _DOUBLE, "the lowest of its hours: weeks (at most 4) of 4 that agree"),
+    Column("evidence", _LONG, "fewest weeks (or days) that an hour rests on", "hours"),
+    Column("samples", _LONG, "measurements behind it", "samples"),
+)
+
+TABLES: tuple[Table, ...] = (
+    PLACES,
+    OUTAGES,
+    AVAILABILITY,
+    AVAILABILITY_WEEKS,
+    UPTIME_SESSIONS,
+    TRAFFIC_MINUTES,
+    TRAFFIC_HOURS,
+    TRAFFIC_DAYS,
+    LINK_QUALITY,
+    TOPOLOGY_HEALTH,
+    CRITICAL_ELEMENTS,
+    ANOMALIES,
+    INCIDENTS,
+    SERVER_LOAD_FORECAST,
+    LINK_COST_ADVICE,
+)
