@@ -82,10 +82,26 @@ class Lake:
         days = [each.isoformat() for each in sorted(dates)]
         return opened.file_uris(file_pruning_predicate=[(DATE, "in", days)])
 
-    def rows(self, table: Table, version: int | None = None) -> int:
-        """How many there are, by the log alone."""
+    def rows(
+        self,
+        table: Table,
+        version: int | None = None,
+        dates: Collection[date] | None = None,
+    ) -> int:
+        """How many there are, of all dates or of some, by the log alone."""
         opened = self._open(table, version)
-        return 0 if opened is None else opened.count()
+        if opened is None:
+            return 0
+        if dates is None:
+            return opened.count()
+        actions = pa.table(opened.get_add_actions(flatten=True))
+        days, counts = (actions[name].to_pylist() for name in ("partition.date", "num_records"))
+        return sum(count for day, count in zip(days, counts, strict=True) if day in dates)
+
+    def dates(self, table: Table, version: int | None = None) -> frozenset[date]:
+        """Those that it has rows of."""
+        opened = self._open(table, version)
+        return frozenset() if opened is None else frozenset(_dates_of(opened))
 
     def included(self, target: Table, source: Table | str) -> int | None:
         """Up to which version a table has taken a source in."""
@@ -98,13 +114,16 @@ class Lake:
         opened = self._open(source)
         if opened is None:
             return None
-        files = opened.file_uris()
         version = opened.version()
+        if since == version:
+            return Changes(version, (), frozenset())
+        files = opened.file_uris()
         if since is None or since > version:
             return Changes(version, tuple(files), None)
-        known = frozenset(self._files_then(source, since))
-        new = tuple(uri for uri in files if uri not in known)
-        return Changes(version, new, _touched(opened, since))
+        history = opened.history(min(version - since, _HISTORY_MAX))
+        if len(history) < version - since:
+            return Changes(version, self._new(source, since, files), None)
+        return Changes(version, self._brought(source, since, files, history), _touched(history))
 
     def append(
         self, table: Table, rows: pa.Table, claims: Sequence[Claim], metadata: Mapping[str, str]
@@ -172,6 +191,24 @@ class Lake:
         except (DeltaError, OSError) as error:
             raise LocalError(f"{table.path} cannot be read: {error}") from error
 
+    def _new(self, table: Table, since: int, files: Iterable[str]) -> tuple[str, ...]:
+        known = frozenset(self._files_then(table, since))
+        return tuple(uri for uri in files if uri not in known)
+
+    def _brought(
+        self,
+        table: Table,
+        since: int,
+        files: Iterable[str],
+        history: Iterable[Mapping[str, object]],
+    ) -> tuple[str, ...]:
+        """Files with new rows; what compaction wrote holds old ones, so those before it count."""
+        ours = [int(str(commit["version"])) for commit in history if _DATES in commit]
+        if all(_DATES in commit for commit in history):
+            return self._new(table, since, files)
+        each = [self._new(table, at - 1, self.files(table, version=at)) for at in sorted(ours)]
+        return tuple(uri for uris in each for uri in uris)
+
     def _files_then(self, table: Table, version: int) -> list[str]:
         try:
             return self.files(table, version=version)
@@ -235,10 +272,7 @@ def _dates_of(opened: DeltaTable) -> set[date]:
     return {date.fromisoformat(each[DATE]) for each in opened.partitions()}
 
 
-def _touched(opened: DeltaTable, since: int) -> frozenset[date] | None:
-    """Dates of all commits since; those without any, as compaction's, change no rows."""
-    history = opened.history(min(opened.version() - since, _HISTORY_MAX))
-    if len(history) < opened.version() - since:
-        return None
+def _touched(history: Iterable[Mapping[str, object]]) -> frozenset[date]:
+    """Dates of all commits; those without any, as compaction's, change no rows."""
     dates = ",".join(str(commit.get(_DATES, "")) for commit in history).split(",")
     return frozenset(date.fromisoformat(each) for each in dates if each)
