@@ -41,7 +41,7 @@ def folder() -> str:
 
 def write(uri: str, table: Table, rows: pa.Table) -> list[Added]:
     """Rows as files, one for each date."""
-    system, root = _system(uri)
+    system, root = file_system(uri)
     target = folder()
     written = []
     for day, part in _by_date(table, rows):
@@ -57,7 +57,7 @@ def write(uri: str, table: Table, rows: pa.Table) -> list[Added]:
 
 def written(uri: str, directory: str) -> list[Added]:
     """The files that Spark left in a directory of the table; empty ones are left out."""
-    system, root = _system(uri)
+    system, root = file_system(uri)
     selector = fs.FileSelector(f"{root}/{directory}", recursive=True, allow_not_found=True)
     found = []
     for info in system.get_file_info(selector):
@@ -85,7 +85,8 @@ def _day(path: str) -> date | None:
     return None
 
 
-def _system(uri: str) -> tuple[fs.FileSystem, str]:
+def file_system(uri: str) -> tuple[fs.FileSystem, str]:
+    """Where a URI leads, and its path there."""
     if "://" not in uri:
         return fs.LocalFileSystem(), uri
     system, root = fs.FileSystem.from_uri(uri)

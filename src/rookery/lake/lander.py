@@ -1,0 +1,223 @@
+"""Lander: brings what a spool keeps into the lake's landing tables, each observation once.
+
+    spool ─(records behind the mark)─▶ batch ─▶ a commit for each kind ─▶ mark
+
+Each commit claims the spool up to the batch's end, so that a table's own log says how much of the
+spool it has: after a crash between two tables the batch is read again, and each takes only what is
+behind its claim. The mark (see `store.landed`) comes last. It says where to begin, and lets the
+spool forget what is before it.
+"""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from threading import Event
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rookery.errors import LocalError, UsageError
+from rookery.lake.delta import Claim, ConflictError, Lake
+from rookery.lake.landing_batch import LandingBatch
+from rookery.lake.landing_rows import TABLES
+from rookery.lake.schema import quarantine
+from rookery.lake.schema.table import Table
+from rookery.store import landed
+from rookery.store.segment import Record, segments
+from rookery.store.spool_reader import SpoolReader
+
+ROWS_MAX = 250_000  # of a batch
+BYTES_MAX = 64 << 20  # of a batch's records
+FOLLOW_S = 60.0
+
+_LOCK = "landing.lock"
+_ATTEMPTS = 10
+
+
+class Landed(NamedTuple):
+    """What a run has brought so far."""
+
+    rows: int = 0  # new in landing
+    refused: int = 0  # new in quarantine
+    batches: int = 0
+    position: int = 0  # everything before it is in the lake
+    until: int = 0  # where the spool ended when the run began
+    damaged_segments: int = 0
+    skipped_bytes: int = 0  # of those segments
+
+
+Progress = Callable[[Landed], None]
+
+
+class Lander:
+    """Lands one spool. The name tells spools apart: see `store.spool_name`."""
+
+    def __init__(
+        self,
+        lake: Lake,
+        folder: Path,
+        name: str,
+        *,
+        rows_max: int = ROWS_MAX,
+        bytes_max: int = BYTES_MAX,
+        progress: Progress | None = None,
+    ) -> None:
+        self._lake = lake
+        self._folder = folder
+        self._name = name
+        self._source = f"spool {name}"
+        self._rows_max = rows_max
+        self._bytes_max = bytes_max
+        self._progress = progress
+        self._claims: dict[str, int | None] = {}  # by table, as far as they were asked for
+
+    def run(self) -> Landed:
+        """Land what the spool has now; LocalError when the lake cannot take it.
+
+        Then nothing is lost: the next run begins where this one ended. UsageError when there is no
+        spool, or another process lands it.
+        """
+        with _alone(self._folder):
+            self._claims.clear()
+            until = _durable_end(self._folder)
+            reader = SpoolReader(self._folder, self._start())
+            total = Landed(position=reader.position, until=until)
+            records = _before(reader, until)
+            while (batch := self._read(records)).rows:
+                total = _seen(reader, self._land(batch, total))
+                self._report(total)
+            if total.position < reader.position <= until:  # nothing but damage there
+                self._mark(reader.position)
+                total = _seen(reader, total._replace(position=reader.position))
+            return total
+
+    def follow(self, stopped: Event, every_s: float = FOLLOW_S) -> None:
+        """Run again and again until told to stop, between two batches of rows at the latest."""
+        while True:
+            self.run()
+            if stopped.wait(every_s):
+                return
+
+    def _start(self) -> int:
+        """Behind the mark, unless that was made for another lake."""
+        mark = landed.read(self._folder)
+        tables = (*TABLES.values(), quarantine.OBSERVATIONS)
+        if mark is None or not any(self._claimed(table) for table in tables):
+            return 0
+        return mark
+
+    def _read(self, records: Iterator[Record]) -> LandingBatch:
+        batch = LandingBatch(self._name, datetime.now(UTC).date())
+        for position, record in records:
+            batch.take(position, record)
+            if batch.rows >= self._rows_max or batch.size >= self._bytes_max:
+                break
+        return batch
+
+    def _land(self, batch: LandingBatch, total: Landed) -> Landed:
+        rows = refused = 0
+        for table, content in batch.tables():
+            count = self._append(table, content, batch.until)
+            if table is quarantine.OBSERVATIONS:
+                refused += count
+            else:
+                rows += count
+        self._mark(batch.until)
+        return total._replace(
+            rows=total.rows + rows,
+            refused=total.refused + refused,
+            batches=total.batches + 1,
+            position=batch.until,
+        )
+
+    def _append(self, table: Table, rows: pa.Table, until: int) -> int:
+        """How many of them were new to the table."""
+        for _ in range(_ATTEMPTS):
+            since = self._claimed(table)
+            if since is not None:
+                rows = rows.filter(pc.greater(rows["position"], since))
+            count: int = rows.num_rows
+            if not count:
+                return 0
+            try:
+                claim = Claim(self._source, since, until)
+                self._lake.append(table, rows, [claim], {"spool": self._name})
+            except ConflictError:
+                del self._claims[table.path]  # somebody was faster: see what is left to do
+            else:
+                self._claims[table.path] = until
+                return count
+        raise LocalError(f"{table.path}: too many others commit to it")
+
+    def _claimed(self, table: Table) -> int | None:
+        """Up to where the table has the spool."""
+        if table.path not in self._claims:
+            self._claims[table.path] = self._lake.included(table, self._source)
+        return self._claims[table.path]
+
+    def _mark(self, position: int) -> None:
+        try:
+            landed.save(self._folder, position)
+        except OSError as error:
+            raise LocalError(f"{self._folder} takes no mark: {error.strerror}") from error
+
+    def _report(self, total: Landed) -> None:
+        if self._progress is not None:
+            self._progress(total)
+
+
+def _seen(reader: SpoolReader, total: Landed) -> Landed:
+    return total._replace(
+        damaged_segments=reader.damaged_segments, skipped_bytes=reader.skipped_bytes
+    )
+
+
+def _before(reader: SpoolReader, until: int) -> Iterator[Record]:
+    """What was durable when the run began, however much is written meanwhile."""
+    for record in reader:
+        if record.position > until:
+            return
+        yield record
+
+
+def _durable_end(folder: Path) -> int:
+    """Where the spool ends for now, and does so after a power cut, too.
+
+    What its writer has not synced yet may be lost with the power, and the positions be given to
+    others: these would never be landed.
+    """
+    found = segments(folder)
+    if not found:
+        return 0
+    try:
+        descriptor = os.open(found[-1].path, os.O_RDONLY)
+        try:
+            end = found[-1].end
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        # Shorter than before when the disk refused a group: then its writer took it back.
+        return min(end, found[-1].end)
+    except OSError as error:
+        raise LocalError(f"{found[-1].path} cannot be read: {error.strerror}") from error
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time lands a spool: two would only refuse each other's commits."""
+    try:
+        descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise UsageError(f"no spool in {folder}: {error.strerror}") from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"another process lands {folder}") from None
+        yield
+    finally:
+        os.close(descriptor)

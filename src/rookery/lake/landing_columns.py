@@ -1,0 +1,87 @@
+"""Landing columns: Arrow arrays of what fields of observations hold, by the column's type.
+
+Times are wall milliseconds there and microseconds here. One behind year 9999 becomes the end of
+that year: as wrong as before, and a time that everybody can read.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate, chain
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from msgspec.structs import astuple
+
+from rookery.lake.schema.table import TIMESTAMP
+
+MS_MAX = 253_402_300_799_999  # the last millisecond of year 9999
+
+_DAY_MS = 86_400_000
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+Build = Callable[[Sequence[object]], pa.Array]
+
+
+def build(kind: pa.DataType) -> Build:
+    """How to make a column of that type from the fields that fill it."""
+    if kind == TIMESTAMP:
+        return lambda values: times(pa.array(values, pa.int64()))
+    if pa.types.is_list(kind) and pa.types.is_struct(kind.value_type):
+        return lambda values: _structs(kind, values)
+    return lambda values: pa.array(values, kind)
+
+
+def times(ms: pa.Array) -> pa.Array:
+    """Instants of milliseconds."""
+    return pc.multiply(pc.min_element_wise(ms, MS_MAX, skip_nulls=False), 1000).cast(TIMESTAMP)
+
+
+def instant(ms: int) -> datetime:
+    """One of them."""
+    return _EPOCH + timedelta(milliseconds=min(ms, MS_MAX))
+
+
+def instants(seconds: Sequence[object]) -> pa.Array:
+    """Instants of wall seconds as floats."""
+    return times(pa.array([_milliseconds(each) for each in seconds], pa.int64()))
+
+
+def dates(ms: pa.Array) -> pa.Array:
+    """UTC dates of milliseconds that are not behind `MS_MAX`."""
+    return pc.divide(ms, _DAY_MS).cast(pa.int32()).cast(pa.date32())
+
+
+def lineage(
+    at: Sequence[object], boots: Sequence[object], numbers: Sequence[object]
+) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """boot, sequence and at; the first two are null where the reporter gave neither."""
+    boot, sequence = pa.array(boots, pa.int64()), pa.array(numbers, pa.int64())
+    is_given = pc.greater(pc.bit_wise_or(boot, sequence), 0)
+    nothing = pa.scalar(None, pa.int64())
+    return (
+        pc.if_else(is_given, boot, nothing),
+        pc.if_else(is_given, sequence, nothing),
+        times(pa.array(at, pa.int64())),
+    )
+
+
+def _structs(kind: pa.ListType, values: Sequence[object]) -> pa.Array:
+    """Of tuples of structs, or of maps from name to struct: the name is the first column then."""
+    offsets = pa.array([0, *accumulate(map(len, values))], pa.int32())  # type: ignore[arg-type]
+    fields = list(kind.value_type)
+    rows: Iterable[tuple[object, ...]]
+    if values and isinstance(values[0], dict):
+        rows = ((name, *astuple(each)) for one in values for name, each in one.items())  # type: ignore[attr-defined]
+    else:
+        rows = map(astuple, chain.from_iterable(values))  # type: ignore[arg-type]
+    columns = list(zip(*rows, strict=True)) or [()] * len(fields)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, fields, strict=True)]
+    return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays(arrays, fields=fields))
+
+
+def _milliseconds(seconds: object) -> int | None:
+    assert isinstance(seconds, float)
+    if math.isnan(seconds):
+        return None
+    return int(min(max(seconds, 0.0) * 1000, MS_MAX))
