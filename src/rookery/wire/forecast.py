@@ -2,6 +2,7 @@
 
     [[server, start_ms, step_s, [share, share, …], confidence], …]
 
+`server` is the six bytes that it reports under, as everything that is known of its past does.
 The first share holds from `start_ms` on, for `step_s` seconds, then the next one. A share is that
 of all its seats which will be taken. What stands behind the known elements of an array is for
 later versions.
@@ -13,17 +14,20 @@ import msgspec
 from msgspec import Meta
 
 from rookery.errors import DecodeError
-from rookery.wire.artifact import Hashname, Milliseconds, Ratio, check_hashnames
+from rookery.wire.artifact import Milliseconds, Ratio
+from rookery.wire.mac import MAC_SIZE
 
 SERVERS_MAX = 1024
 STEPS_MAX = 336  # two weeks of hours
 STEP_S_MAX = 86_400
 
+ServerId = Annotated[bytes, Meta(min_length=MAC_SIZE, max_length=MAC_SIZE)]
+
 
 class ServerForecast(msgspec.Struct, frozen=True, array_like=True):
     """One server's next hours or days."""
 
-    server: Hashname
+    server: ServerId
     start_ms: Milliseconds
     step_s: Annotated[int, Meta(ge=1, le=STEP_S_MAX)]
     shares: Annotated[tuple[Ratio, ...], Meta(max_length=STEPS_MAX)]  # of its seats, taken
@@ -48,7 +52,6 @@ class Forecast(msgspec.Struct, frozen=True):
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise DecodeError(f"no forecast: {error}") from error
         names = [each.server for each in servers]
-        check_hashnames(names)
         if len(set(names)) < len(names):
             raise DecodeError("a forecast that names a server twice")
         return cls(servers)
