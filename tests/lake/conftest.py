@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from rookery.lake import session
 from rookery.lake.delta import Lake
+from tests.lake.history_world import World, landed_world
 
 MASTER = os.environ.get("ROOKERY_TEST_SPARK", "local[2]")
 
@@ -30,3 +31,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
     return Lake(str(tmp_path / "lake"))
+
+
+@pytest.fixture(scope="session")
+def history(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """Three days of 24 routers, landed: to be read by all tests, to be written by none."""
+    return landed_world(tmp_path_factory.mktemp("history"))

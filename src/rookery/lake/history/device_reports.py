@@ -7,23 +7,26 @@ where it has 32 bits only those are left.
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from rookery.lake.history.faults import POISONS, Faults, Single
 from rookery.lake.history.link_quality import LinkQuality
-from rookery.lake.history.noise import Flags, Floats, Ints, below, noise, pair, share, stepped
+from rookery.lake.history.noise import Floats, Ints, below, noise, pair, share, stepped
 from rookery.lake.history.population import Population
+from rookery.lake.history.spans import Spans
 from rookery.lake.history.texts import Codes
 from rookery.lake.history.timeline import DAY_S, Timeline
 from rookery.lake.schema.landing import DEVICE_LINK, INTERFACE
 
 BOOT_LEAD_S = 15  # from the start of a device to its first report
 INTERFACES = ("wan0", "lan0")
+CLOCK_MS = {"1970": 0, "2040": 2_208_988_800_000}  # what wrong clocks begin with
 
 _CHANNEL = 10
 _NARROW = np.int64(0xFFFFFFFF)
 _SWING = 0.6  # of the rate, around its mean
 _OMEGA = 2 * np.pi / DAY_S
-_CLOCK_2040_MS = 2_208_988_800_000
+_AHEAD_MS = 3_600_000
 _DIRECTIONS = (1.0, 0.25, 0.375, 1.125)  # wan0 received and sent, lan0 received and sent
 _PACKET_BYTES = 700
 _AGENTS = Codes(["0.1.0", "0.1.1", "0.2.0"])
@@ -55,13 +58,18 @@ class DeviceReports:
         self._timeline = timeline
         self._faults = faults
         self._links = links
+        self._router_links = links.of_routers(population.devices)
+        self._clocks = Spans((each.device, each.first, each.last) for each in faults.clocks)
         self._boots = Starts(faults.boots)
         self._resets = Starts([*faults.boots, *faults.resets])
         boot_bits = noise(population.seed, _CHANNEL, pair(self._boots.device, self._boots.step))
         self._boot_numbers = self._started_ms(self._boots) + below(boot_bits, 0, 1000)
-        self._poison_keys = pair(*faults.poisoned)
-        order = np.argsort(self._poison_keys)
-        self._poison_keys, self._poison_kinds = self._poison_keys[order], faults.poison_kind[order]
+        self._boot_volumes = self._volumes(self._boots)
+        self._reset_volumes = self._volumes(self._resets)
+        self._has_wrong_clock = np.zeros(population.devices, dtype=bool)
+        self._has_wrong_clock[[each.device for each in faults.clocks]] = True
+        self._has_resets = np.zeros(population.devices, dtype=bool)
+        self._has_resets[[each.device for each in faults.resets]] = True
 
     def _started_ms(self, starts: Starts) -> Ints:
         return self.sampled_ms(starts.device, starts.step) - BOOT_LEAD_S * 1000
@@ -73,39 +81,43 @@ class DeviceReports:
         sampled: Ints = self._timeline.start_ms + step * interval_ms + offset_ms[device]
         return sampled
 
-    def lineage(self, device: Ints, step: Ints) -> tuple[Ints, Ints]:
+    def starts(self, device: Ints, step: Ints) -> Ints:
+        """The number of each report's start."""
+        return self._boots.before(device, step)
+
+    def lineage(self, start: Ints, step: Ints) -> tuple[Ints, Ints]:
         """Boot and sequence."""
-        index = self._boots.before(device, step)
-        return self._boot_numbers[index], step - self._boots.step[index] + 1
+        return self._boot_numbers[start], step - self._boots.step[start] + 1
 
     def told_ms(self, device: Ints, step: Ints) -> Ints:
         """When it was made by the device's own clock."""
         told = self.sampled_ms(device, step)
-        for clock in self._faults.clocks:
-            is_wrong = (device == clock.device) & (step >= clock.first) & (step < clock.last)
-            if not is_wrong.any():
-                continue
-            since = told[is_wrong] - self.sampled_ms(
-                device[is_wrong], np.full(is_wrong.sum(), clock.first)
-            )
-            begin = {"1970": 0, "2040": _CLOCK_2040_MS, "ahead": None}[clock.kind]
-            told[is_wrong] = told[is_wrong] + 3_600_000 if begin is None else begin + since
+        (suspects,) = np.nonzero(self._has_wrong_clock[device])
+        found = self._clocks.find(device[suspects], step[suspects])
+        for index, number in zip(suspects[found >= 0], found[found >= 0], strict=True):  # few
+            clock = self._faults.clocks[number]
+            since_ms = (step[index] - clock.first) * self._timeline.interval_s * 1000
+            told[index] = CLOCK_MS.get(clock.kind, told[index] + _AHEAD_MS - since_ms) + since_ms
         return told
 
-    def columns(self, device: Ints, step: Ints) -> dict[str, pa.Array]:
+    def columns(self, device: Ints, step: Ints, start: Ints) -> dict[str, pa.Array]:
         """Behind the head, as landing has them."""
         population = self._population
         bits = noise(population.seed, _CHANNEL + 1, pair(device, step))
-        seconds = (self.sampled_ms(device, step) - self._timeline.start_ms) / 1000.0
+        seconds = self._seconds(device, step)
         swing = np.sin(seconds * _OMEGA + population.phase[device])
-        boot_step = self._boots.step[self._boots.before(device, step)]
-        up_s = (step - boot_step) * float(self._timeline.interval_s) + BOOT_LEAD_S
+        up_s = (step - self._boots.step[start]) * float(self._timeline.interval_s) + BOOT_LEAD_S
         load = stepped(0.25 + share(bits, 0) + 0.5 * (1.0 + swing), 256)
         mem = stepped(0.25 + 0.25 * share(bits, 1) + 0.125 * (1.0 + swing), 1024)
         disk = stepped(0.25 + 0.0625 * population.offset[device] + seconds / (400 * DAY_S), 4096)
         temp = stepped(population.warmth[device] + 4.0 * swing + 2.0 * share(bits, 2), 4)
-        interfaces = self._counters(device, step, seconds)
-        self._poison(pair(device, step), up_s, load, mem, disk, interfaces)
+        counted = self.counted(device, step, start, seconds)
+        told = np.where(population.is_narrow[device][:, None, None], counted & _NARROW, counted)
+        poisoned, kind = self.poisoned(device, step)
+        for value, column, poison in ((0, load, np.nan), (1, mem, 1.5), (2, disk, -0.25)):
+            column[poisoned[kind == value]] = poison
+        up_s[poisoned[kind == 3]] = -1.0
+        told[poisoned[kind == 4], 0, 0] = -1
         return {
             "up_s": pa.array(up_s),
             "load": pa.array(load),
@@ -115,7 +127,7 @@ class DeviceReports:
             "agent": _AGENTS.take(population.agent[device]),
             "system": _SYSTEMS.take(population.system[device]),
             "dropped": pa.array(np.zeros(len(device), dtype=np.int64)),
-            "interfaces": _interface_lists(interfaces),
+            "interfaces": _interface_lists(told, counted // _PACKET_BYTES),
             "links": self._link_lists(device, step, seconds),
         }
 
@@ -125,46 +137,51 @@ class DeviceReports:
         volume: Floats = seconds - (_SWING / _OMEGA) * np.cos(seconds * _OMEGA + phase)
         return volume
 
-    def _counters(self, device: Ints, step: Ints, seconds: Floats) -> Ints:
-        """Bytes by report, interface and direction."""
+    def wraps(self, device: int) -> Ints:
+        """Steps and interfaces at which one of its counters has begun again at zero."""
+        if not self._population.is_narrow[device]:
+            return np.zeros((0, 2), dtype=np.int64)
+        step = np.arange(self._timeline.steps, dtype=np.int64)
+        devices = np.full_like(step, device)
+        start = self.starts(devices, step)
+        rounds = self.counted(devices, step, start, self._seconds(devices, step)) >> 32
+        is_new = (np.diff(rounds, axis=0) > 0).any(axis=2)
+        step, interface = np.nonzero(is_new)
+        return np.stack([step + 1, interface], axis=1)
+
+    def _seconds(self, device: Ints, step: Ints) -> Floats:
+        seconds: Floats = (self.sampled_ms(device, step) - self._timeline.start_ms) / 1000.0
+        return seconds
+
+    def counted(self, device: Ints, step: Ints, start: Ints, seconds: Floats) -> Ints:
+        """Bytes by report, interface and direction, as wide as they get."""
         bits = noise(self._population.seed, _CHANNEL + 2, pair(device, step))
         mean = self._population.bytes_s[device]
         now = self._volume(device, seconds)
-        wan = self._since(self._resets, device, step)
-        lan = self._since(self._boots, device, step)
+        lan = self._boot_volumes[start]
+        wan = lan.copy()
+        (reset,) = np.nonzero(self._has_resets[device])
+        wan[reset] = self._reset_volumes[self._resets.before(device[reset], step[reset])]
         values = np.empty((len(device), len(INTERFACES), 2), dtype=np.int64)
         for lane, direction in enumerate(_DIRECTIONS):
             # Smaller than what comes in an interval at least, so that no counter goes back.
             ripple = share(bits, lane) * (0.25 * self._timeline.interval_s)
             origin = wan if lane < 2 else lan
             values[:, lane // 2, lane % 2] = (now - origin + ripple) * (mean * direction)
-        narrow = self._population.is_narrow[device]
-        if narrow.any():
-            values[narrow] &= _NARROW
         return values
 
-    def _since(self, starts: Starts, device: Ints, step: Ints) -> Floats:
+    def _volumes(self, starts: Starts) -> Floats:
         at_s = (self._started_ms(starts) - self._timeline.start_ms) / 1000.0
-        volumes = self._volume(starts.device, at_s)
-        return volumes[starts.before(device, step)]
+        return self._volume(starts.device, at_s)
 
-    def _poison(
-        self, keys: Ints, up_s: Floats, load: Floats, mem: Floats, disk: Floats, counters: Ints
-    ) -> None:
-        index = np.searchsorted(self._poison_keys, keys)
-        index[index == len(self._poison_keys)] = 0
-        if not len(self._poison_keys):
-            return
-        is_poisoned = self._poison_keys[index] == keys
-        kinds = np.where(is_poisoned, self._poison_kinds[index], -1)
-        for kind, (column, value) in enumerate(
-            ((load, np.nan), (mem, 1.5), (disk, -0.25), (up_s, -1.0))
-        ):
-            column[kinds == kind] = value
-        counters[kinds == POISONS.index("received_bytes below 0"), 0, 0] = -1
+    def poisoned(self, device: Ints, step: Ints) -> tuple[Ints, Ints]:
+        """Which of these reports say what cannot be, and which of POISONS it is."""
+        bits = noise(self._population.seed, _CHANNEL + 3, pair(device, step))
+        (index,) = np.nonzero(share(bits, 0) < self._faults.poison)
+        return index, below(bits[index], 1, len(POISONS))
 
     def _link_lists(self, device: Ints, step: Ints, seconds: Floats) -> pa.Array:
-        starts, links = self._links.of_routers(self._population.devices)
+        starts, links = self._router_links
         counts = np.diff(starts)[device]
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
         row = np.repeat(np.arange(len(device)), counts)
@@ -179,29 +196,24 @@ class DeviceReports:
         ]
         return _lists(offsets, DEVICE_LINK, values)
 
-    @property
-    def is_narrow(self) -> Flags:
-        return self._population.is_narrow
 
-
-def _interface_lists(counters: Ints) -> pa.Array:
+def _interface_lists(counters: Ints, packets: Ints) -> pa.Array:
     reports = len(counters)
-    received, sent = counters[:, :, 0].ravel(), counters[:, :, 1].ravel()
-    packets = received // _PACKET_BYTES
+    received = packets[:, :, 0].ravel()
     names = np.tile(np.arange(len(INTERFACES), dtype=np.int64), reports)
     values = [
         Codes(INTERFACES).take(names),
+        pa.array(counters[:, :, 0].ravel()),
+        pa.array(counters[:, :, 1].ravel()),
         pa.array(received),
-        pa.array(sent),
-        pa.array(packets),
-        pa.array(sent // _PACKET_BYTES),
-        pa.array(packets >> 16),
-        pa.array(packets >> 14),
+        pa.array(packets[:, :, 1].ravel()),
+        pa.array(received >> 16),
+        pa.array(received >> 14),
     ]
     offsets = np.arange(0, (reports + 1) * len(INTERFACES), len(INTERFACES), dtype=np.int32)
     return _lists(offsets, INTERFACE, values)
 
 
-def _lists(offsets: Ints, struct: pa.DataType, values: list[pa.Array]) -> pa.Array:
+def _lists(offsets: NDArray[np.int32], struct: pa.DataType, values: list[pa.Array]) -> pa.Array:
     child = pa.StructArray.from_arrays(values, fields=list(struct))
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), child)

@@ -14,8 +14,9 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from rookery.errors import UsageError
-from rookery.lake.history.noise import Flags, Ints, pair
+from rookery.lake.history.noise import Flags, Ints
 from rookery.lake.history.population import CLONED_ROLE, ROLES, Population
+from rookery.lake.history.spans import Spans
 from rookery.lake.history.timeline import DAY_S, HOUR_S, Timeline
 
 SLOW_ROLE = 11
@@ -86,7 +87,7 @@ class Faults:
         for clone in range(self.population.routers, self.population.devices):
             self._clone(clone)
         self.boots.sort()
-        self._draw_singles()
+        self._draw_repeats()
 
     def _befall(self, router: int, role: int) -> None:
         for day in range(self.timeline.days):
@@ -172,11 +173,9 @@ class Faults:
         self.silences.append(Silence(device, -(1 << 20), first, "not there"))
         self.silences.append(Silence(device, first + steps, 1 << 30, "not there"))
 
-    def _draw_singles(self) -> None:
-        """Which reports come again, and which say what cannot be."""
+    def _draw_repeats(self) -> None:
+        """Which reports come again, and how much later."""
         self.repeated = self._reports(self.repeats)
-        self.poisoned = self._reports(self.poison)
-        self.poison_kind: Ints = self._random.integers(0, len(POISONS), len(self.poisoned[0]))
         delay_ms = self._random.integers(1_000, 3 * HOUR_S * 1000, len(self.repeated[0]))
         self.repeat_delay_ms: Ints = delay_ms
 
@@ -191,12 +190,8 @@ class Faults:
 
     def is_away(self, device: Ints, step: Ints) -> Flags:
         """Whether it is silent or its reports are kept then."""
-        spans = sorted((each.device, each.first, each.last) for each in self.spans())
-        if not spans:
-            return np.zeros(len(device), dtype=bool)
-        who, first, last = np.array(spans, dtype=np.int64).T
-        index = np.searchsorted(pair(who, first), pair(device, step), side="right") - 1
-        is_one: Flags = (index >= 0) & (who[index] == device) & (step < last[index])
+        spans = Spans((each.device, each.first, each.last) for each in self.spans())
+        is_one: Flags = spans.find(device, step) >= 0
         return is_one
 
     def spans(self) -> list[Silence | Delay]:

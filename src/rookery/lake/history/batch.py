@@ -1,0 +1,72 @@
+"""Batch: a day's rows of one kind, before they are put into the order of arrival."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from rookery.lake.history.heads import Spools, landing_rows, timestamps
+from rookery.lake.history.noise import Flags, Ints, below, noise, share
+from rookery.lake.schema.table import Table
+
+_CHANNEL = 40
+_REPEAT_MS_MAX = 1 << 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Columns of the same length."""
+
+    table: Table
+    names: Sequence[str]  # of spools
+    spool: Ints
+    received_ms: Ints
+    reporter: pa.Array
+    boot: Ints
+    sequence: Ints
+    at_ms: Ints | None  # None: the kind has no time of its own
+    columns: dict[str, pa.Array]
+
+    def __len__(self) -> int:
+        return len(self.spool)
+
+    def repeated(self, seed: int, share_of_rows: float) -> Ints:
+        """Rows that come again; only what has a lineage does."""
+        if not self.sequence.any():
+            return np.zeros(0, dtype=np.int64)
+        bits = noise(seed, _CHANNEL, self.received_ms + self.sequence)
+        found: Ints = np.nonzero(share(bits, 0) < share_of_rows)[0]
+        return found
+
+    def rows(self, spools: Spools, seed: int, share_of_rows: float) -> pa.Table:
+        """As they landed, repeats among them."""
+        again = self.repeated(seed, share_of_rows)
+        delay_ms = 1 + below(noise(seed, _CHANNEL + 1, self.received_ms[again]), 0, _REPEAT_MS_MAX)
+        index = np.concatenate([np.arange(len(self)), again])
+        is_again: Flags = np.arange(len(index)) >= len(self)
+        received_ms = self.received_ms[index]
+        received_ms[is_again] += delay_ms
+        spool = (self.spool[index] + is_again) % len(self.names)
+        order = np.argsort(received_ms, kind="stable")
+        taken = index[order]
+        positions = pa.array(taken)
+        at_ms = None if self.at_ms is None else self.at_ms[taken]
+        nothing = np.zeros(len(taken), dtype=np.int64)
+        return landing_rows(
+            self.table,
+            spools,
+            self.names,
+            spool=spool[order],
+            received_ms=received_ms[order],
+            reporter=self.reporter.take(positions),
+            boot=self.boot[taken],
+            sequence=self.sequence[taken],
+            at=timestamps(nothing, nothing > 0) if at_ms is None else timestamps(at_ms),
+            columns={name: column.take(positions) for name, column in self.columns.items()},
+        )
+
+
+def latency_ms(seed: int, channel: int, numbers: Ints) -> Ints:
+    """From something happening to somebody writing it down."""
+    return 5 + below(noise(seed, channel, numbers), 3, 200)

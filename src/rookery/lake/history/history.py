@@ -1,0 +1,124 @@
+"""History: rows as they would have landed, chunk by chunk, and the truths behind them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+
+import pyarrow as pa
+
+from rookery.errors import UsageError
+from rookery.lake.history.arrivals import ArrivalOrder, Arrivals
+from rookery.lake.history.batch import Batch
+from rookery.lake.history.device_reports import DeviceReports
+from rookery.lake.history.faults import Faults
+from rookery.lake.history.heads import Spools, landing_rows, timestamps
+from rookery.lake.history.link_quality import LinkQuality
+from rookery.lake.history.mesh import Mesh
+from rookery.lake.history.mesh_days import MeshDays
+from rookery.lake.history.other_days import OtherDays
+from rookery.lake.history.population import Population
+from rookery.lake.history.server_days import ServerDays
+from rookery.lake.history.timeline import DAY_S, Timeline
+from rookery.lake.schema.landing import DEVICE_REPORTS
+from rookery.lake.schema.table import Table
+
+CHUNK_ROWS = 250_000
+
+_INTERVAL_S_MAX = 900
+_FIRST_MONDAY = date(2026, 3, 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class History:
+    """What to generate. The same arguments make the same rows."""
+
+    seed: int = 1
+    start: date = _FIRST_MONDAY
+    days: int = 3
+    routers: int = 24
+    servers: int = 4
+    nodes: int = 20
+    realms: int = 2
+    hubs: int = 2
+    interval_s: int = 60  # between the reports of one device or server
+    sample_s: int = 300  # between the samples of one link
+    repeats: float = 0.005  # share of the device reports that come twice
+    poison: float = 0.0005  # share of them that say what cannot be
+    chunk_rows: int = CHUNK_ROWS
+
+    def __post_init__(self) -> None:
+        if self.days < 1 or self.routers < 1 or self.hubs < 1:
+            raise UsageError("a history has at least one day, one router and one hub")
+        for interval_s in (self.interval_s, self.sample_s):
+            if not 0 < interval_s <= _INTERVAL_S_MAX or DAY_S % interval_s:
+                raise UsageError("an interval is at most 900 s, and a day a multiple of it")
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        return Timeline(self.start, self.days, self.interval_s)
+
+    @cached_property
+    def population(self) -> Population:
+        return Population(self.seed, routers=self.routers, servers=self.servers, hubs=self.hubs)
+
+    @cached_property
+    def mesh(self) -> Mesh:
+        return Mesh(self.population, self.timeline, nodes=self.nodes, realms=self.realms)
+
+    @cached_property
+    def faults(self) -> Faults:
+        return Faults(self.population, self.timeline, self.repeats, self.poison)
+
+    @cached_property
+    def links(self) -> LinkQuality:
+        return LinkQuality(self.seed, self.mesh)
+
+    @cached_property
+    def device_reports(self) -> DeviceReports:
+        return DeviceReports(self.population, self.timeline, self.faults, self.links)
+
+    def chunks(self) -> Iterator[tuple[Table, pa.Table]]:
+        """Landing rows, day by day; within a table in order of arrival. Memory stays bounded."""
+        spools = Spools(self.timeline.start_ms << 20)
+        order = ArrivalOrder(self.population, self.timeline, self.faults, self.device_reports)
+        for day in range(self.days):
+            for window in order.windows(day, self.chunk_rows):
+                yield DEVICE_REPORTS, self._device_rows(spools, window)
+            for batch in self.batches(day):
+                yield batch.table, batch.rows(spools, self.seed, self.repeats)
+
+    def batches(self, day: int) -> Iterator[Batch]:
+        """Everything of that day but the device reports."""
+        for days in (self._servers, self._meshes, self._others):
+            yield from days.batches(day)
+
+    @cached_property
+    def _servers(self) -> ServerDays:
+        return ServerDays(self.population, self.timeline)
+
+    @cached_property
+    def _meshes(self) -> MeshDays:
+        timeline = Timeline(self.start, self.days, self.sample_s)
+        return MeshDays(self.seed, self.mesh, timeline, self.links)
+
+    @cached_property
+    def _others(self) -> OtherDays:
+        return OtherDays(self.population, self.timeline, self.faults, self.mesh)
+
+    def _device_rows(self, spools: Spools, window: Arrivals) -> pa.Table:
+        reports, device, step = self.device_reports, window.device, window.step
+        start = reports.starts(device, step)
+        boot, sequence = reports.lineage(start, step)
+        return landing_rows(
+            DEVICE_REPORTS,
+            spools,
+            self.population.hubs,
+            spool=window.spool,
+            received_ms=window.received_ms,
+            reporter=self.population.macs.take(self.population.owner[device]),
+            boot=boot,
+            sequence=sequence,
+            at=timestamps(reports.told_ms(device, step)),
+            columns=reports.columns(device, step, start),
+        )

@@ -1,0 +1,27 @@
+"""Puts a history into the landing tables of a lake, as its lander would have done."""
+
+from collections import Counter
+from collections.abc import Callable
+
+from rookery.lake.delta import Claim, Lake
+from rookery.lake.history.history import History
+from rookery.lake.schema.table import Table
+
+Landed = Callable[[Table, int], None]
+
+
+def land(history: History, lake: Lake, landed: Landed | None = None) -> Counter[str]:
+    """Rows that were new, by table; what landed before is passed over, so that it may go on."""
+    rows_of: Counter[str] = Counter()
+    number: Counter[str] = Counter()
+    source = f"history {history.seed}"
+    for table, rows in history.chunks():
+        number[table.path] += 1
+        until, since = number[table.path], lake.included(table, source)
+        if since is not None and since >= until:
+            continue
+        lake.append(table, rows, [Claim(source, since, until)], {"history": str(history.seed)})
+        rows_of[table.name] += rows.num_rows
+        if landed is not None:
+            landed(table, rows.num_rows)
+    return rows_of

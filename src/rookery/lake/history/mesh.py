@@ -1,0 +1,145 @@
+"""Mesh: the realms of a history, their nodes and links, and what happens to them.
+
+      ring A ═ relay ═ ring B        relay is the only way between the rings
+        │                            leaf hangs on one node of ring A
+       leaf
+
+In the first realm a chord of ring B dies for good and a link of ring A fades every night; in the
+last one the relay is away for two hours. In each realm one node claims a link that its peer does
+not know of, and in the last hour one member says goodbye.
+"""
+
+from typing import NamedTuple
+
+from rookery.errors import UsageError
+from rookery.fleet.entry import server_id
+from rookery.lake.history.population import Population, identity
+from rookery.lake.history.timeline import DAY_S, HOUR_S, Timeline
+from rookery.wire.mac import mac_text
+
+REALM_SIZE_MIN = 10
+FADE_S = (HOUR_S, 4 * HOUR_S)  # of every day
+
+_AWAY_S = (14 * HOUR_S, 16 * HOUR_S)
+_LEAF, _ANCHOR = 1, 2
+
+
+class Link(NamedTuple):
+    """Between two nodes of a realm."""
+
+    realm: int
+    one: int
+    other: int
+
+
+class Down(NamedTuple):
+    """A link carries nothing, in seconds since the history began."""
+
+    link: int
+    from_s: float
+    to_s: float
+
+
+class Mesh:
+    """Nodes and links by number; every second node is beside the agent of a router."""
+
+    def __init__(
+        self, population: Population, timeline: Timeline, *, nodes: int, realms: int
+    ) -> None:
+        if nodes and nodes // max(realms, 1) < REALM_SIZE_MIN:
+            raise UsageError(f"a realm of a history has at least {REALM_SIZE_MIN} nodes")
+        self.timeline = timeline
+        self.realms = [identity(population.seed, "realm", number) for number in range(realms)]
+        self.realm_of = [number * realms // nodes for number in range(nodes)]
+        self.router_of = [_router(number, population.routers) for number in range(nodes)]
+        self.hashnames = [
+            identity(population.seed, "node", number)
+            if router is None
+            else population.hashnames[router]
+            for number, router in enumerate(self.router_of)
+        ]
+        self.ids = [mac_text(server_id(each)) for each in self.hashnames]
+        self.links: list[Link] = []
+        self.relays: list[int] = []
+        self.leaves: list[int] = []
+        self.downs: list[Down] = []
+        self.fading: list[int] = []
+        self.dead: list[int] = []
+        self.claims: list[tuple[int, int]] = []  # that nobody confirms
+        self.leavers: list[int] = []
+        for realm in range(realms if nodes else 0):
+            self._connect([node for node in range(nodes) if self.realm_of[node] == realm])
+        if nodes:
+            self._break()
+
+    def _connect(self, members: list[int]) -> None:
+        relay, leaf, *rest = members
+        halves = rest[: len(rest) // 2], rest[len(rest) // 2 :]
+        self.relays.append(relay)
+        self.leaves.append(leaf)
+        for half in halves:
+            for index, node in enumerate(half):
+                self._link(node, half[(index + 1) % len(half)])
+            for index in range(0, len(half) - 2, 3):
+                self._link(half[index], half[index + 2])
+            self._link(relay, half[0])
+            self._link(relay, half[1])
+        self._link(leaf, members[_ANCHOR])
+        self.claims.append((halves[0][1], halves[1][-1]))
+        self.leavers.append(halves[1][-1])
+
+    def _link(self, one: int, other: int) -> None:
+        self.links.append(Link(self.realm_of[one], min(one, other), max(one, other)))
+
+    def _break(self) -> None:
+        end_s = float(self.timeline.days * DAY_S)
+        rest = [node for node in range(len(self.hashnames)) if self.realm_of[node] == 0][2:]
+        ring_a, ring_b = rest[: len(rest) // 2], rest[len(rest) // 2 :]
+        self.dead.append(self.link(ring_b[0], ring_b[2]))
+        self.downs.append(Down(self.dead[0], round(end_s * 0.4), end_s))
+        self.fading.append(self.link(ring_a[1], ring_a[2]))
+        day_s = self.timeline.days // 2 * DAY_S
+        relay = self.relays[-1]
+        for link in self.links_of(relay):
+            self.downs.append(Down(link, float(day_s + _AWAY_S[0]), float(day_s + _AWAY_S[1])))
+        for leaver in self.leavers:
+            for link in self.links_of(leaver):
+                self.downs.append(Down(link, end_s - HOUR_S, end_s))
+
+    @property
+    def away(self) -> tuple[float, float]:
+        """When the last realm has no relay."""
+        day_s = self.timeline.days // 2 * DAY_S
+        return float(day_s + _AWAY_S[0]), float(day_s + _AWAY_S[1])
+
+    @property
+    def left_s(self) -> float:
+        return float(self.timeline.days * DAY_S - HOUR_S)
+
+    def link(self, one: int, other: int) -> int:
+        """Its number."""
+        ends = min(one, other), max(one, other)
+        return next(
+            number for number, link in enumerate(self.links) if (link.one, link.other) == ends
+        )
+
+    def links_of(self, node: int) -> list[int]:
+        return [number for number, link in enumerate(self.links) if node in link[1:]]
+
+    def peer(self, node: int, link: int) -> int:
+        _, one, other = self.links[link]
+        return other if node == one else one
+
+    def anchor(self, realm: int) -> int:
+        """Where the leaf hangs."""
+        leaf = self.leaves[realm]
+        return self.peer(leaf, self.links_of(leaf)[0])
+
+    def is_up(self, link: int, seconds: float) -> bool:
+        return not any(
+            down.link == link and down.from_s <= seconds < down.to_s for down in self.downs
+        )
+
+
+def _router(node: int, routers: int) -> int | None:
+    return node // 2 if node % 2 and node // 2 < routers else None
