@@ -53,7 +53,7 @@ OUTAGES = _dated(
     _DEVICE,
     Column("from_at", TIMESTAMP, "when it was last heard of, or midnight"),
     Column("to_at", TIMESTAMP, "when it was heard of again, or midnight, or the end of the data"),
-    Column("seconds", _LONG, "how long that is", "s"),
+    Column("lasted_us", _LONG, "from one to the other", "µs"),
     Column("is_reboot", pa.bool_(), "whether it came back with another boot"),
     Column("is_open", pa.bool_(), "whether it had not come back by to_at"),
 )
@@ -61,15 +61,21 @@ AVAILABILITY = _dated(
     "availability",
     ("device", "date"),
     ("facts/uptime_intervals",),
-    "how much of a day a router was there. Expected is it from midnight, or from when it was first"
-    " heard of in eight days, until midnight, or until the last that anybody was heard of that day",
+    "how much of a day a router was there: from a report to the next, unless more than a minute or"
+    " a start lies between them. It is expected from midnight on, or from its first report in eight"
+    " days, until midnight, or until the last that was heard of anybody that day",
     _DEVICE,
-    Column("present_s", _LONG, "it was there", "s"),
-    Column("expected_s", _LONG, "it should have been there", "s"),
-    Column("share", _DOUBLE, "present_s of expected_s; null if nothing was expected", "share"),
+    Column("present_us", _LONG, "it was there", "µs"),
+    Column("expected_us", _LONG, "it should have been there", "µs"),
+    Column("share", _DOUBLE, "present_us of expected_us; null if nothing was expected", "share"),
     Column("outages", _LONG, "stretches of more than a minute without it", "times"),
-    Column("longest_outage_s", _LONG, "the longest of them; 0: none", "s"),
-    Column("reboots", _LONG, "boots that began that day behind another one", "times"),
+    Column("longest_outage_us", _LONG, "the longest of them; 0: none", "µs"),
+    Column(
+        "reboots",
+        _LONG,
+        "starts first heard of that day, after another in the week before",
+        "times",
+    ),
 )
 AVAILABILITY_WEEKS = _whole(
     "availability_weeks",
@@ -79,12 +85,12 @@ AVAILABILITY_WEEKS = _whole(
     _DEVICE,
     Column("week", pa.date32(), "Monday that the week begins with"),
     Column("days", _LONG, "days of it that something is known of", "days"),
-    Column("present_s", _LONG, "it was there", "s"),
-    Column("expected_s", _LONG, "it should have been there", "s"),
-    Column("share", _DOUBLE, "present_s of expected_s", "share"),
+    Column("present_us", _LONG, "it was there", "µs"),
+    Column("expected_us", _LONG, "it should have been there", "µs"),
+    Column("share", _DOUBLE, "present_us of expected_us", "share"),
     Column("outages", _LONG, "those that went on over midnight count on both days", "times"),
-    Column("longest_outage_s", _LONG, "the longest within a day", "s"),
-    Column("reboots", _LONG, "boots behind another one", "times"),
+    Column("longest_outage_us", _LONG, "the longest within a day", "µs"),
+    Column("reboots", _LONG, "starts after another", "times"),
     Column("sla_share", _DOUBLE, "what was promised", "share"),
     Column("is_met", pa.bool_(), "whether the share is at least that"),
 )
@@ -97,21 +103,27 @@ UPTIME_SESSIONS = _whole(
     Column("boot", _LONG, "its boot"),
     Column("from_at", TIMESTAMP, "first report"),
     Column("to_at", TIMESTAMP, "last report"),
-    Column("seconds", _LONG, "between them", "s"),
+    Column("up_us", _LONG, "from one to the other", "µs"),
     Column("reports", _LONG, "in it", "reports"),
     Column("days", _LONG, "dates that it touches", "days"),
 )
 
 
-def _traffic(name: str, source: str, text: str, *columns: Column) -> Table:
+_PEAKS = (
+    Column("received_peak_bps", _DOUBLE, "of its busiest minute", "bit/s"),
+    Column("sent_peak_bps", _DOUBLE, "of its busiest minute", "bit/s"),
+)
+
+
+def _traffic(name: str, source: str, text: str, start: Column, *columns: Column) -> Table:
     return _dated(
         name,
-        ("device", "interface", columns[0].name),
+        ("device", "interface", start.name),
         (source,),
         text,
         _DEVICE,
         Column("interface", _TEXT, "its name on the router"),
-        *columns,
+        start,
         Column("covered_ms", _LONG, "time in it that counters were read across", "ms"),
         Column("received_bytes", _LONG, "came in", "bytes"),
         Column("sent_bytes", _LONG, "went out", "bytes"),
@@ -119,8 +131,7 @@ def _traffic(name: str, source: str, text: str, *columns: Column) -> Table:
         Column("sent_packets", _LONG, "went out", "packets"),
         Column("received_bps", _DOUBLE, "mean of the time covered", "bit/s"),
         Column("sent_bps", _DOUBLE, "mean of the time covered", "bit/s"),
-        Column("received_peak_bps", _DOUBLE, "of its busiest minute", "bit/s"),
-        Column("sent_peak_bps", _DOUBLE, "of its busiest minute", "bit/s"),
+        *columns,
     )
 
 
@@ -133,13 +144,18 @@ TRAFFIC_MINUTES = _traffic(
     Column("minute", TIMESTAMP, "its start"),
 )
 TRAFFIC_HOURS = _traffic(
-    "traffic_hours", "insights/traffic_minutes", "traffic by hour, summed from minutes", _HOUR
+    "traffic_hours",
+    "insights/traffic_minutes",
+    "traffic by hour, summed from minutes",
+    _HOUR,
+    *_PEAKS,
 )
 TRAFFIC_DAYS = _traffic(
     "traffic_days",
-    "insights/traffic_minutes",
-    "traffic by day, summed from minutes",
+    "insights/traffic_hours",
+    "traffic by day, summed from hours",
     Column("day", TIMESTAMP, "its start"),
+    *_PEAKS,
 )
 LINK_QUALITY = _whole(
     "link_quality",
@@ -209,8 +225,8 @@ ANOMALIES = _dated(
     Column("realm", _TEXT, "a link's realm"),
     Column("from_at", TIMESTAMP, "start of the first such hour, or of the silence"),
     Column("to_at", TIMESTAMP, "end of the last such hour, or of the silence"),
-    Column("expected", _LONG, "the median, of the worst hour", "s, bytes, ppm, µs, ppm"),
-    Column("observed", _LONG, "what was, in the worst hour", "s, bytes, ppm, µs, ppm"),
+    Column("expected", _LONG, "the median, of the worst hour", "µs, bytes, ppm, µs or ppm"),
+    Column("observed", _LONG, "what was, in the worst hour", "µs, bytes, ppm, µs or ppm"),
     Column("score", _DOUBLE, "how far apart, in median deviations; below 0: too little"),
     Column("hours", _LONG, "that differ; 0 for a silence", "h"),
 )
