@@ -1,15 +1,50 @@
-"""Pipeline: one run through all steps; what the Delta logs say is new, and nothing else."""
+"""Pipeline: one run through all steps; what the Delta logs say is new, and nothing else.
 
-from collections.abc import Callable, Sequence
-from datetime import date
+Nothing is remembered between runs but in the tables themselves. A run that is killed at any moment
+leaves each table as it was before or after a step; the next run goes on from there. Two runs at
+once do the same work, and the log takes one of them.
+"""
 
-from rookery.lake.progress import Progress, RunReport
+import time
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, date, datetime, timedelta
+from importlib.metadata import version
+from typing import Literal, NamedTuple
+from uuid import uuid4
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+
+from rookery.errors import RookeryError, UsageError
+from rookery.lake import cleaning
+from rookery.lake.delta import ConflictError
+from rookery.lake.increment import Increment, arrivals, increment, source_dates
+from rookery.lake.progress import Outcome, Progress, RunReport, StepReport, StepStarted
+from rookery.lake.schema.insights import LINEAGE
+from rookery.lake.schema.table import DATE
 from rookery.lake.spark_tables import SparkTables
-from rookery.lake.step import AnyStep
+from rookery.lake.step import AnyStep, CleanStep, Step
+
+_NEWEST_COMMITS = 20  # to look for an event time in; compaction's have none
+_NOTHING: frozenset[date] = frozenset()
+
+
+class _Run(NamedTuple):
+    """What all commits of a run say of it."""
+
+    id: str
+    code: str
+    forced: frozenset[date]
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        return {"run": self.id, "code": self.code}
 
 
 class Pipeline:
-    """Steps over the tables of a lake."""
+    """Steps over the tables of a lake, each behind those that it builds on."""
 
     def __init__(
         self,
@@ -18,13 +53,109 @@ class Pipeline:
         on_progress: Callable[[Progress], None] = lambda event: None,
     ) -> None:
         self._tables = tables
+        self._lake = tables.lake
         self._steps = steps
         self._on_progress = on_progress
 
     def run(self) -> RunReport:
         """Take in what is new."""
-        raise NotImplementedError
+        return self._go(_NOTHING)
 
     def backfill(self, first: date, last: date) -> RunReport:
         """Compute all tables of some days anew, whether their sources changed or not."""
-        raise NotImplementedError
+        if last < first:
+            raise UsageError(f"{last} is before {first}")
+        days = (last - first).days + 1
+        return self._go(frozenset(first + timedelta(days=day) for day in range(days)))
+
+    def _go(self, forced: frozenset[date]) -> RunReport:
+        run = _Run(f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid4().hex[:8]}", _code(), forced)
+        begun = time.monotonic()
+        broken: set[str] = set()
+        reports = []
+        for number, step in enumerate(self._steps, 1):
+            report = self._attempt(step, run, broken, number)
+            if report.outcome not in {Outcome.DONE, Outcome.SKIPPED}:
+                broken.add(step.target.path)
+            reports.append(report)
+            self._on_progress(report)
+        newest = self._newest(reports)
+        return RunReport(run.id, tuple(reports), time.monotonic() - begun, newest)
+
+    def _attempt(self, step: AnyStep, run: _Run, broken: set[str], number: int) -> StepReport:
+        name = step.target.path
+        if missing := sorted(broken & {each.path for each in step.sources}):
+            return StepReport(name, Outcome.BLOCKED, text=f"waits for {', '.join(missing)}")
+
+        def started() -> None:
+            self._on_progress(StepStarted(name, number, len(self._steps)))
+
+        begun = time.monotonic()
+        try:
+            if isinstance(step, CleanStep):
+                report = self._clean(step, run, started)
+            else:
+                report = self._compute(step, run, started)
+        except ConflictError as error:
+            return StepReport(name, Outcome.CONFLICT, text=f"another driver was faster: {error}")
+        except (RookeryError, PySparkException, Py4JError, OSError) as error:
+            return StepReport(name, Outcome.FAILED, text=_line(error))
+        return report._replace(seconds=time.monotonic() - begun)
+
+    def _compute(self, step: Step, run: _Run, started: Callable[[], None]) -> StepReport:
+        due = increment(self._lake, step, run.forced)
+        if due is None:
+            return StepReport(step.target.path, Outcome.SKIPPED)
+        started()
+        dates = source_dates(self._lake, step, due)
+        frames, rows_in = {}, 0
+        for source in step.sources:
+            chosen = dates if source.is_dated else None
+            at = due.versions.get(source.path)
+            files = [] if at is None else self._lake.files(source, chosen, at)
+            frames[source.path] = self._tables.read(source, files=files)
+            rows_in += self._lake.rows(source, at, chosen) if files else 0
+        rows = _with_lineage(step, step.transform(frames), due, run)
+        replaced: frozenset[date] | Literal["all"] = due.dates if step.target.is_dated else "all"
+        if step.target.is_dated:
+            rows = rows.where(F.col(DATE).isin(sorted(due.dates)))
+        written = self._tables.replace(step.target, rows, replaced, due.claims, run.metadata)
+        return StepReport(step.target.path, Outcome.DONE, rows_in, written.rows)
+
+    def _clean(self, step: CleanStep, run: _Run, started: Callable[[], None]) -> StepReport:
+        taken = StepReport(step.target.path, Outcome.SKIPPED)
+        found = arrivals(self._lake, step)
+        if found is not None:
+            started()
+            taken = cleaning.take_in(self._tables, step, found, run.metadata)
+        if run.forced:
+            started()
+            taken = cleaning.replay(self._tables, step, run.forced, run.metadata, taken)
+        return taken
+
+    def _newest(self, reports: Iterable[StepReport]) -> datetime | None:
+        """The latest event time: this run's, or what the last commits of clean tables say."""
+        found = [each.newest for each in reports if each.newest is not None]
+        for step in self._steps:
+            if isinstance(step, CleanStep) and self._lake.version(step.target) is not None:
+                commits = self._lake.opened(step.target).history(_NEWEST_COMMITS)
+                texts = (str(each.get(cleaning.NEWEST, "")) for each in commits)
+                found += [datetime.fromisoformat(text) for text in texts if text]
+        return max(found, default=None)
+
+
+def _with_lineage(step: Step, rows: DataFrame, due: Increment, run: _Run) -> DataFrame:
+    if LINEAGE.name not in step.target.arrow.names:
+        return rows
+    values = {"run": run.id, "inputs": due.inputs, "code": run.code}
+    fields = [F.lit(value).alias(name) for name, value in values.items()]
+    return rows.withColumn(LINEAGE.name, F.struct(*fields))
+
+
+def _code() -> str:
+    return version("rookery")
+
+
+def _line(error: Exception) -> str:
+    """The first line of what Spark has to say; the rest is its own stack."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
