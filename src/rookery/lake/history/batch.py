@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from rookery.lake.history.heads import Spools, landing_rows, timestamps
+from rookery.lake.history.heads import Spools, landing_rows
 from rookery.lake.history.noise import Flags, Ints, below, noise, share
 from rookery.lake.schema.table import Table
 
@@ -23,9 +23,9 @@ class Batch:
     spool: Ints
     received_ms: Ints
     reporter: pa.Array
-    boot: Ints
-    sequence: Ints
-    at_ms: Ints | None  # None: the kind has no time of its own
+    boot: Ints | None = None  # None: a kind without lineage, which the hub itself observed
+    sequence: Ints | None = None
+    at_ms: Ints | None = None
     columns: dict[str, pa.Array]
 
     def __len__(self) -> int:
@@ -33,7 +33,7 @@ class Batch:
 
     def repeated(self, seed: int, share_of_rows: float) -> Ints:
         """Rows that come again; only what has a lineage does."""
-        if not self.sequence.any():
+        if self.sequence is None:
             return np.zeros(0, dtype=np.int64)
         bits = noise(seed, _CHANNEL, self.received_ms + self.sequence)
         found: Ints = np.nonzero(share(bits, 0) < share_of_rows)[0]
@@ -51,8 +51,6 @@ class Batch:
         order = np.argsort(received_ms, kind="stable")
         taken = index[order]
         positions = pa.array(taken)
-        at_ms = None if self.at_ms is None else self.at_ms[taken]
-        nothing = np.zeros(len(taken), dtype=np.int64)
         return landing_rows(
             self.table,
             spools,
@@ -60,9 +58,9 @@ class Batch:
             spool=spool[order],
             received_ms=received_ms[order],
             reporter=self.reporter.take(positions),
-            boot=self.boot[taken],
-            sequence=self.sequence[taken],
-            at=timestamps(nothing, nothing > 0) if at_ms is None else timestamps(at_ms),
+            boot=None if self.boot is None else self.boot[taken],
+            sequence=None if self.sequence is None else self.sequence[taken],
+            at_ms=None if self.at_ms is None else self.at_ms[taken],
             columns={name: column.take(positions) for name, column in self.columns.items()},
         )
 

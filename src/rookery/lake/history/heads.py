@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from rookery.lake.history.noise import Flags, Ints
+from rookery.lake.history.noise import Ints
 from rookery.lake.history.texts import chosen
 from rookery.lake.schema.table import TIMESTAMP, Table
 
@@ -13,11 +13,9 @@ RECORD_BYTES = 256  # each record takes that in its spool
 _DAY_MS = 86_400_000
 
 
-def timestamps(wall_ms: Ints, is_known: Flags | None = None) -> pa.Array:
-    """Of the landing tables' type; null where it is not known."""
-    micros = wall_ms * 1000
-    mask = None if is_known is None else ~is_known
-    return pa.array(micros, pa.int64(), mask=mask).view(TIMESTAMP)
+def timestamps(wall_ms: Ints) -> pa.Array:
+    """Of the landing tables' type."""
+    return pa.array(wall_ms * 1000, pa.int64()).view(TIMESTAMP)
 
 
 class Spools:
@@ -45,20 +43,21 @@ def landing_rows(
     spool: Ints,
     received_ms: Ints,
     reporter: pa.Array,
-    boot: Ints,
-    sequence: Ints,
-    at: pa.Array,
+    boot: Ints | None,
+    sequence: Ints | None,
+    at_ms: Ints | None,
     columns: dict[str, pa.Array],
 ) -> pa.Table:
     """Rows as the lander writes them, in the order given."""
+    nothing = pa.nulls(len(spool), pa.int64())
     head = {
         "spool": chosen(names, spool),
         "position": pa.array(spools.positions(names, spool)),
         "received_at": timestamps(received_ms),
         "reporter": reporter,
-        "boot": pa.array(boot),
-        "sequence": pa.array(sequence),
-        "at": at,
+        "boot": nothing if boot is None else pa.array(boot),
+        "sequence": nothing if sequence is None else pa.array(sequence),
+        "at": nothing.view(TIMESTAMP) if at_ms is None else timestamps(at_ms),
         "date": pa.array((received_ms // _DAY_MS).astype(np.int32)).view(pa.date32()),
     }
     values = head | columns

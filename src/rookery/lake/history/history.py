@@ -12,7 +12,7 @@ from rookery.lake.history.arrivals import ArrivalOrder, Arrivals
 from rookery.lake.history.batch import Batch
 from rookery.lake.history.device_reports import DeviceReports
 from rookery.lake.history.faults import Faults
-from rookery.lake.history.heads import Spools, landing_rows, timestamps
+from rookery.lake.history.heads import Spools, landing_rows
 from rookery.lake.history.link_quality import LinkQuality
 from rookery.lake.history.mesh import Mesh
 from rookery.lake.history.mesh_days import MeshDays
@@ -119,6 +119,6 @@ class History:
             reporter=self.population.macs.take(self.population.owner[device]),
             boot=boot,
             sequence=sequence,
-            at=timestamps(reports.told_ms(device, step)),
+            at_ms=reports.told_ms(device, step),
             columns=reports.columns(device, step, start),
         )

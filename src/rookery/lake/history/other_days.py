@@ -9,7 +9,7 @@ from rookery.lake.history.faults import Faults, cloned
 from rookery.lake.history.heads import timestamps
 from rookery.lake.history.mesh import Mesh
 from rookery.lake.history.noise import Ints, below, noise, pair, share
-from rookery.lake.history.population import Population, identity
+from rookery.lake.history.population import SITE_SIZE, Population, identity
 from rookery.lake.history.texts import Codes, chosen
 from rookery.lake.history.timeline import DAY_S, HOUR_S, Timeline
 from rookery.lake.schema.landing import ENROLMENTS, MESSAGES, REQUESTS, SECURITY_EVENTS
@@ -51,17 +51,13 @@ class OtherDays:
         number = np.arange(len(macs), dtype=np.int64)
         seen_ms = self._timeline.start_ms + number * 60_000 // len(macs)
         kinds = ["router"] * people.routers + ["server"] * len(people.servers)
-        addresses = [f"198.51.100.{n % 250 + 1}:7420" for n in range(len(macs))]
-        nothing = np.zeros_like(number)
+        addresses = [_address(n // SITE_SIZE, n % SITE_SIZE) for n in range(len(macs))]
         return Batch(
             table=ENROLMENTS,
             names=people.hubs,
             spool=number % len(people.hubs),
             received_ms=seen_ms,
             reporter=pa.array(macs, pa.string()),
-            boot=nothing,
-            sequence=nothing,
-            at_ms=seen_ms,
             columns={
                 "kind": pa.array(kinds, pa.string()),
                 "hashname": pa.array([*people.hashnames, *people.servers], pa.string()),
@@ -93,7 +89,6 @@ class OtherDays:
     def _security(self, day: int) -> Batch:
         events = self.security_of(day)
         router = np.array([each[1] for each in events], dtype=np.int64)
-        nothing = np.zeros_like(router)
         address = [f"203.0.113.{number % 250 + 1}:4711" for number in range(len(events))]
         return Batch(
             table=SECURITY_EVENTS,
@@ -101,9 +96,6 @@ class OtherDays:
             spool=router % len(self._population.hubs),
             received_ms=np.array([each[0] for each in events], dtype=np.int64),
             reporter=self._population.macs.take(router),
-            boot=nothing,
-            sequence=nothing,
-            at_ms=None,
             columns={
                 "event": pa.array([each[2] for each in events], pa.string()),
                 "address": pa.array(address, pa.string()),
@@ -169,3 +161,8 @@ class OtherDays:
                 "attempts": pa.array(1 + (fate > 1) * below(bits, 1, 4)),
             },
         )
+
+
+def _address(site: int, number: int) -> str:
+    """Those of a site share the first three numbers."""
+    return f"10.{site >> 8}.{site & 0xFF}.{number + 1}:7420"
