@@ -153,7 +153,9 @@ class Lake:
         elif replaced is not None:
             touched |= set(replaced)
             filters = [(DATE, "in", [each.isoformat() for each in sorted(replaced)])]
+        before = opened.version()
         try:
+            parquet.sync(self.uri(table), [each.path for each in added])
             opened.create_write_transaction(
                 [_action(each, now_ms) for each in added],
                 "append" if replaced is None else "overwrite",
@@ -167,6 +169,7 @@ class Lake:
         except (DeltaError, OSError) as error:
             raise LocalError(f"{table.path} cannot be committed: {error}") from error
         opened.update_incremental()
+        self._sync_log(table, before, opened.version())
         return opened.version()
 
     def dataset(self, table: Table, version: int | None = None) -> pyarrow.dataset.Dataset:
@@ -182,6 +185,14 @@ class Lake:
         if opened is None:
             raise UsageError(f"there is no {table.path} in {self.url}")
         return opened
+
+    def _sync_log(self, table: Table, before: int, version: int) -> None:
+        """Whoever is told of a commit may forget what it took in, also before a power cut."""
+        names = [f"_delta_log/{each:020}.json" for each in range(before + 1, version + 1)]
+        try:
+            parquet.sync(self.uri(table), names)
+        except OSError as error:
+            raise LocalError(f"{table.path} cannot be synced: {error}") from error
 
     def _open(self, table: Table, version: int | None = None) -> DeltaTable | None:
         try:

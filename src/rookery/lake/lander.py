@@ -112,10 +112,7 @@ class Lander:
 
     def _read(self, records: Iterator[Record]) -> LandingBatch:
         batch = LandingBatch(self._name, datetime.now(UTC).date())
-        for position, record in records:
-            batch.take(position, record)
-            if batch.rows >= self._rows_max or batch.size >= self._bytes_max:
-                break
+        batch.fill(records, self._rows_max, self._bytes_max)
         return batch
 
     def _land(self, batch: LandingBatch, total: Landed) -> Landed:

@@ -4,7 +4,7 @@ Contents become Arrow a few thousand at a time, so that a batch takes little mor
 rows do as Arrow.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date
 
 import msgspec
@@ -17,14 +17,14 @@ from rookery.lake.schema import quarantine
 from rookery.lake.schema.table import Table
 from rookery.wire.observation import CONTENT_SIZE_MAX, HEAD
 
-_CHUNK = 4096  # contents of a kind
+_CHUNK = 1024  # contents of a kind: few enough to stay in the processor's cache
 _SIZE_MAX = HEAD.size + CONTENT_SIZE_MAX
 _REASON_SIZE_MAX = 300
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class LandingBatch:
-    """`take` records in their order, then have them as rows."""
+    """`fill` it with records in their order, then have them as rows."""
 
     def __init__(self, spool: str, today: date) -> None:
         self._spool = spool
@@ -39,27 +39,33 @@ class LandingBatch:
     def refused(self) -> int:
         return len(self._refused)
 
-    def take(self, position: int, record: bytes) -> None:
-        """One record, whatever is in it."""
-        self.rows += 1
-        self.size += len(record)
-        self.until = position
-        if not HEAD.size <= len(record) <= _SIZE_MAX:
-            self._refuse(position, record, f"{len(record)} bytes cannot be an observation")
-            return
-        received_ms, number, reporter, _, _ = HEAD.unpack_from(record)
-        kind = self._kinds.get(number)
-        if kind is None:
-            self._refuse(position, record, "unknown kind")
-        elif received_ms > MS_MAX:
-            self._refuse(position, record, "received after year 9999")
-        else:
-            try:
-                content = kind.decode(record[HEAD.size :])
-            except _UNREADABLE as error:
-                self._refuse(position, record, str(error))
+    def fill(self, records: Iterable[tuple[int, bytes]], rows_max: int, bytes_max: int) -> None:
+        """Take records, whatever is in them, until there are no more or it is full."""
+        kinds, unpack, skip = self._kinds, HEAD.unpack_from, HEAD.size
+        for position, record in records:
+            self.rows += 1
+            self.size += len(record)
+            self.until = position
+            if not skip <= len(record) <= _SIZE_MAX:
+                self._refuse(position, record, f"{len(record)} bytes cannot be an observation")
+                continue
+            received_ms, number, reporter, _, _ = unpack(record)
+            kind = kinds.get(number)
+            if kind is None:
+                self._refuse(position, record, "unknown kind")
+            elif received_ms > MS_MAX:
+                self._refuse(position, record, "received after year 9999")
+            else:
+                try:
+                    content = kind.decode(record[skip:])
+                except _UNREADABLE as error:
+                    self._refuse(position, record, str(error))
+                else:
+                    kind.taken.append((position, received_ms, reporter, content))
+                    if len(kind.taken) == _CHUNK:
+                        kind.settle()
+            if self.rows >= rows_max or self.size >= bytes_max:
                 return
-            kind.take(Taken(position, received_ms, reporter, content))
 
     def tables(self) -> Iterator[tuple[Table, pa.Table]]:
         """Those that got rows; quarantine last."""
@@ -109,21 +115,17 @@ class _Kind:
     def __init__(self, number: int, spool: str) -> None:
         self._row = RowKind(number)
         self._spool = spool
-        self._taken: list[Taken] = []
         self._chunks: list[pa.Table] = []
+        self.taken: list[Taken] = []
         self.table = self._row.table
         self.decode = self._row.decode
 
-    def take(self, taken: Taken) -> None:
-        self._taken.append(taken)
-        if len(self._taken) == _CHUNK:
-            self._chunk()
-
     def rows(self) -> pa.Table | None:
-        if self._taken:
-            self._chunk()
+        self.settle()
         return pa.concat_tables(self._chunks) if self._chunks else None
 
-    def _chunk(self) -> None:
-        self._chunks.append(self._row.rows(self._spool, self._taken))
-        self._taken = []
+    def settle(self) -> None:
+        """Make Arrow of what was taken."""
+        if self.taken:
+            self._chunks.append(self._row.rows(self._spool, self.taken))
+            self.taken = []

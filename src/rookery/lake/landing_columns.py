@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate, chain
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import astuple
@@ -68,15 +69,20 @@ def lineage(
 
 def _structs(kind: pa.ListType, values: Sequence[object]) -> pa.Array:
     """Of tuples of structs, or of maps from name to struct: the name is the first column then."""
-    offsets = pa.array([0, *accumulate(map(len, values))], pa.int32())  # type: ignore[arg-type]
     fields = list(kind.value_type)
-    rows: Iterable[tuple[object, ...]]
+    names: list[str] = []
+    lists: Iterable[Iterable[msgspec.Struct]] = values  # type: ignore[assignment]
     if values and isinstance(values[0], dict):
-        rows = ((name, *astuple(each)) for one in values for name, each in one.items())  # type: ignore[attr-defined]
-    else:
-        rows = map(astuple, chain.from_iterable(values))  # type: ignore[arg-type]
-    columns = list(zip(*rows, strict=True)) or [()] * len(fields)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, fields, strict=True)]
+        names = list(chain.from_iterable(values))  # type: ignore[arg-type]
+        lists = map(dict.values, values)  # type: ignore[arg-type]
+    columns = list(zip(*map(astuple, chain.from_iterable(lists)), strict=True))
+    if names:
+        columns.insert(0, tuple(names))
+    offsets = pa.array([0, *accumulate(map(len, values))], pa.int32())  # type: ignore[arg-type]
+    arrays = [
+        pa.array(column, field.type)
+        for column, field in zip(columns or [()] * len(fields), fields, strict=True)
+    ]
     return pa.ListArray.from_arrays(offsets, pa.StructArray.from_arrays(arrays, fields=fields))
 
 

@@ -13,7 +13,6 @@ and whatever else has no column, stay behind.
 
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -53,13 +52,8 @@ RENAMED = {
 _LINEAGE = ("t", "b", "n")
 
 
-class Taken(NamedTuple):
-    """An observation that was understood."""
-
-    position: int
-    received_ms: int
-    reporter: bytes
-    content: msgspec.Struct
+Taken = tuple[int, int, bytes, msgspec.Struct]
+"""An observation that was understood: position, received_ms, reporter, content."""
 
 
 class RowKind:

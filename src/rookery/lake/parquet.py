@@ -6,8 +6,11 @@ The date is in the directory's name for people, and in the file as well: so Spar
 files of any age and layout with one schema, and has no directories to guess from.
 """
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import date
+from pathlib import PurePosixPath
 from typing import NamedTuple
 from uuid import uuid4
 
@@ -40,19 +43,44 @@ def folder() -> str:
 
 
 def write(uri: str, table: Table, rows: pa.Table) -> list[Added]:
-    """Rows as files, one for each date."""
+    """Rows as files, one for each date; all of them or none."""
     system, root = file_system(uri)
     target = folder()
-    written = []
-    for day, part in _by_date(table, rows):
-        directory = f"{target}/{DIRECTORY}={day.isoformat()}" if day is not None else target
-        path = f"{directory}/part-0.parquet"
-        system.create_dir(f"{root}/{directory}", recursive=True)
-        with system.open_output_stream(f"{root}/{path}") as sink:
-            pq.write_table(part, sink, compression=_COMPRESSION, row_group_size=_ROW_GROUP)
-        size = system.get_file_info(f"{root}/{path}").size
-        written.append(Added(path, size, part.num_rows, day))
-    return written
+    try:
+        return [_write(system, root, target, day, part) for day, part in _by_date(table, rows)]
+    except BaseException:
+        # Best effort, as a full disk needs the room; what stays is nobody's, and vacuumed later.
+        with suppress(OSError):
+            system.delete_dir(f"{root}/{target}")
+        raise
+
+
+def _write(
+    system: fs.FileSystem, root: str, target: str, day: date | None, part: pa.Table
+) -> Added:
+    directory = f"{target}/{DIRECTORY}={day.isoformat()}" if day is not None else target
+    path = f"{directory}/part-0.parquet"
+    system.create_dir(f"{root}/{directory}", recursive=True)
+    with system.open_output_stream(f"{root}/{path}") as sink:
+        pq.write_table(part, sink, compression=_COMPRESSION, row_group_size=_ROW_GROUP)
+    size = system.get_file_info(f"{root}/{path}").size
+    return Added(path, size, part.num_rows, day)
+
+
+def sync(uri: str, paths: Iterable[str]) -> None:
+    """Survive a power cut with these files of a table; only a local disk has to be asked."""
+    system, root = file_system(uri)
+    if not isinstance(system, fs.LocalFileSystem):
+        return
+    names = set(paths)
+    for path in tuple(names):
+        names.update(str(parent) for parent in PurePosixPath(path).parents)
+    for name in sorted(names):
+        descriptor = os.open(f"{root}/{name}", os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def written(uri: str, directory: str) -> list[Added]:
