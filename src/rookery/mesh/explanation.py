@@ -13,7 +13,7 @@ from typing import assert_never
 
 import msgspec
 
-from rookery.mesh.graph import AVOIDED_US
+from rookery.mesh.graph import AVOIDED_US, edge
 from rookery.mesh.route import Policy, Route
 from rookery.wire.lob import JsonObject
 from rookery.wire.node_id import NodeId
@@ -94,6 +94,11 @@ class Explanation(msgspec.Struct, frozen=True):
         return node == self.destination or any(
             node in candidate.route.nodes for candidate in self.candidates
         )
+
+    def edges(self) -> list[tuple[NodeId, NodeId]]:
+        """The links on any of the ways that were weighed, each once."""
+        ends = [ends for candidate in self.candidates for ends in pairwise(candidate.route.nodes)]
+        return list(dict.fromkeys(edge(*each) for each in ends))
 
     def with_remarks(self, remarks: Iterable[Remark]) -> "Explanation":
         return msgspec.structs.replace(self, remarks=tuple(remarks))

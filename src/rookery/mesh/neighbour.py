@@ -20,7 +20,7 @@ from rookery.mesh.hearsay import Hearsay
 from rookery.mesh.membership import Member
 from rookery.mesh.path_row import PathRow
 from rookery.mesh.port import PathView, Port
-from rookery.mesh.quality import ADVICE_TTL_MAX_S, COST_MAX, Advice, StreamMeasure
+from rookery.mesh.quality import COST_MAX, StreamMeasure
 from rookery.mesh.watch import Watch
 from rookery.wire.beside import BesideFrame
 from rookery.wire.datagram_class import DatagramClass
@@ -39,7 +39,6 @@ class Neighbour:
     """One per member that we have a link with."""
 
     __slots__ = (
-        "_advice",
         "_carried_s",
         "_datagram_path",
         "_distrusted",
@@ -52,6 +51,7 @@ class Neighbour:
         "_usable",
         "_was_up",
         "_watches",
+        "advice",
         "beside",
         "datagrams",
         "ignored",
@@ -76,6 +76,7 @@ class Neighbour:
         self.member = member
         self.link = link
         self.offset_us = offset_us  # the operator's
+        self.advice = 1.0  # an analysis expects it to be so much dearer than measured
         self.state = Condition.JOINING
         self.datagrams = Datagrams()
         self.beside = Beside(link, random, now, is_allowed=is_udp_allowed)
@@ -85,7 +86,6 @@ class Neighbour:
         self._carried_s = now - _CARRIED_S
         self._datagram_path: Path | None = None  # where data goes, as of the last judgement
         self._stream: Watch | None = None
-        self._advice: Advice | None = None
         self._watches: dict[Path, Watch] = {}
         self._streams: dict[Path, bool] = {}  # whether we dialled it
         self._distrusted: set[Path] = set()
@@ -158,13 +158,6 @@ class Neighbour:
         self._streams.clear()
         self.beside.close()
         self._datagram_path = self._stream = None
-
-    def advise(self, advice: Advice | None, now: float) -> None:
-        """Take an outside correction of the cost, for an hour at most; None takes none at all."""
-        if advice is not None:
-            until_s = min(advice.until_s, now + ADVICE_TTL_MAX_S)
-            advice = Advice(advice.delta_us, until_s)
-        self._advice = advice
 
     @property
     def streams(self) -> tuple[Path, ...]:
@@ -362,8 +355,7 @@ class Neighbour:
         return min(watches, key=lambda watch: self._rank(watch, now), default=None)
 
     def _cost(self, watch: Watch, now: float) -> int | None:
-        advice_us = self._advice.at(now) if self._advice is not None else 0
-        return watch.quality.cost_us(now, self.offset_us, advice_us)
+        return watch.quality.cost_us(now, self.offset_us, self.advice)
 
     def _rank(self, watch: Watch, now: float) -> int:
         cost_us = self._cost(watch, now)

@@ -18,6 +18,7 @@ from rookery.link.link import Link
 from rookery.link.timers import Timers
 from rookery.mesh.answers import Answers
 from rookery.mesh.beats import Condition
+from rookery.mesh.counsel import Counsel
 from rookery.mesh.datagrams import Fate
 from rookery.mesh.membership import Member, Membership
 from rookery.mesh.neighbour import Neighbour, QueueSize
@@ -81,6 +82,11 @@ class Neighbourhood:
         if neighbour is None or neighbour.member.hashname != hashname:
             return None
         return neighbour
+
+    def advise(self, counsel: Counsel, unix_s: float) -> None:
+        """Have costs be as an analysis expects them, as far as that goes."""
+        for neighbour in self._neighbours.values():
+            neighbour.advice = counsel.factor(neighbour.member.hashname, unix_s)
 
     def record_links(self, now: float) -> list[RecordLink]:
         """Those that carry packets, and what their links are worth."""

@@ -17,6 +17,7 @@ from rookery.identity.signing import Verify
 from rookery.link.endpoint import Endpoint
 from rookery.link.events import Discovered, Event, LinkDown, LinkForgotten, PathFound, PathLost
 from rookery.link.link import ROOKERY_CSID, Link
+from rookery.mesh.counsel import Counsel
 from rookery.mesh.database import Database
 from rookery.mesh.echo import Outcome
 from rookery.mesh.explanation import CONTRADICTED, PRETENDED, SILENT, Explanation, Remark
@@ -113,6 +114,7 @@ class Node:
             self.transit,
             random,
         )
+        self.counsel = Counsel(membership)
         self.refused = Refusals()
         self._endpoint = endpoint
         self._members_at = self._costs_at = self._others_at = self._now = now
@@ -179,6 +181,7 @@ class Node:
             for culprit, times in culprits.items():
                 if explanation.concerns(culprit):
                     remarks.append(Remark((culprit,), f"{what}, {times} ×"))
+        remarks += self.counsel.remarks(explanation, self._endpoint.wall(now))
         return explanation.with_remarks(remarks)
 
     def tell(self, statement: bytes, now: float) -> None:
@@ -352,6 +355,7 @@ class Node:
 
     def _links_changed(self, now: float) -> None:
         unix_s = self._endpoint.wall(now)
+        self.neighbourhood.advise(self.counsel, unix_s)
         links = self.neighbourhood.record_links(now)
         record = self.publisher.update(links, self.settings.paths, now, unix_s)
         self.table.changed(self.graph.claim(self.own.node, self.publisher.costs))

@@ -5,11 +5,11 @@
     loss         of the last 32 beats, each way: ours by the peer's reports, the peer's by the gaps
     rate         the most that arrived per second while the sender had more to send
 
-    cost = srtt/2 + rttvar + (ETX - 1)(srtt + 4 rttvar) + 16 KB/rate + 500 µs + offset + advice
+    cost = advice × (srtt/2 + rttvar + (ETX - 1)(srtt + 4 rttvar) + 16 KB/rate + 500 µs) + offset
     ETX  = 1 / ((1 - loss out)(1 - loss in))
 
-The advice of an analysis is held to half of what was measured, so it can tilt a choice and never
-make it. A clock that steps at the far end spoils one sample, which is dropped and counted.
+The advice of an analysis is held between 1 and 2, so it can tilt a choice and make nothing
+unreachable. A clock that steps at the far end spoils one sample, which is dropped and counted.
 """
 
 from collections import deque
@@ -22,8 +22,7 @@ from rookery.wire.ping import Report
 
 COST_MAX = 2**32 - 2
 HOP_US = 500  # what passing through one more node costs
-ADVICE_SHARE = 0.5
-ADVICE_TTL_MAX_S = 3600.0
+ADVICE_MAX = 2.0
 LOSS_BEATS = 32
 WINDOW_S = 60.0  # of the minimum round trip and of the maximum rate
 
@@ -39,16 +38,6 @@ _PATIENCE_UNKNOWN_S = 1.0
 _RATE_INTERVAL_S = (0.2, 30.0)
 _RETRANSMIT_WEIGHT = 1 / 4
 _SENT_MAX = 64
-
-
-class Advice(msgspec.Struct, frozen=True):
-    """A correction to a cost that somebody computed elsewhere; it ends by itself."""
-
-    delta_us: int
-    until_s: float  # by the monotonic clock
-
-    def at(self, now: float) -> int:
-        return self.delta_us if now < self.until_s else 0
 
 
 class StreamMeasure(msgspec.Struct, frozen=True):
@@ -202,7 +191,7 @@ class Quality:
             self._rates.popleft()
         return self._rates[0][1] if self._rates else None
 
-    def cost_us(self, now: float, offset_us: int = 0, advice_us: int = 0) -> int | None:
+    def cost_us(self, now: float, offset_us: int = 0, advice: float = 1.0) -> int | None:
         """What it costs to send here; None before the first round trip."""
         if self.srtt_s is None:
             return None
@@ -214,8 +203,7 @@ class Quality:
         if rate is not None:
             cost_s += _BURST_SIZE / rate
         measured = min(cost_s * 1e6 + HOP_US, COST_MAX)
-        bound = measured * ADVICE_SHARE
-        advised = measured + min(max(advice_us, -bound), bound)
+        advised = measured * min(ADVICE_MAX, max(1.0, advice))  # in this order 1 for no number
         return int(min(max(advised + offset_us, 1), COST_MAX))
 
     # --- inside ---

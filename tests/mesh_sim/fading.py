@@ -1,0 +1,206 @@
+"""Fourteen nights of a small mesh, one of whose links fades in each of them.
+
+        8       1 ══════ 2          the way of the packets from 0 to 2 is over 1, and
+               /  fades   \\         costs 82 ms against 92 ms over 3
+              0            │
+               \\          /
+                3 ───────
+
+What is simulated, of each night, is the stretch around the fade: everybody starts and measures for
+10 s, as a day of measuring would tell nothing else; then packets go from 0 to 2, in the last 5 s of
+the hour before, in 12 s of the hour of the fade, in the 20 s of the fade itself and 3 s after it.
+The rest of the day is left out; where an analysis asks how it was, it was as in those first 5 s.
+Nothing is carried from night to night but the samples.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from random import Random
+from statistics import fmean, median
+
+import msgspec
+
+from rookery.sim.mesh_world import MeshWorld, ip
+from rookery.sim.network import Conditions
+from rookery.sim.topology import Pair, Topology
+from rookery.wire.advice import Advice, LinkAdvice, Window
+from rookery.wire.datagram_class import DatagramClass
+
+SEED = 20_261_116
+NIGHTS = 14
+SOURCE, TARGET = 0, 2
+FADING: Pair = (1, 2)
+RING = Topology(4, {(0, 1): 0.040, (1, 2): 0.040, (2, 3): 0.045, (0, 3): 0.045})
+
+HOUR_S = 3600
+DAY_S = 24 * HOUR_S
+FADE_HOUR = 2
+MIDNIGHT_S = 1_800_057_600 // DAY_S * DAY_S  # the first one after the world's beginning
+
+SETTLE_S, BEFORE_S, EARLY_S, FADE_S, AFTER_S = 10.0, 5.0, 12.0, 20.0, 3.0
+EVERY_S = 0.2  # a packet
+SAMPLE_S = 5.0  # a look at what the links lose
+LOSS = 0.6
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """What one end of a link said of it."""
+
+    node: str
+    peer: str
+    unix_s: int
+    loss: float
+    rtt_s: float
+
+
+class Night:
+    """One night of the mesh, with its wall clock and what was observed in it."""
+
+    def __init__(self, number: int, seed: int = SEED) -> None:
+        self.world = MeshWorld(seed, topology=RING)  # the same members every night,
+        self.world.random.seed(seed + number)  # and another course of events
+        self.samples: list[Sample] = []
+        self.sent = 0
+        chance = Random(seed + number)  # the same fade, whatever else happens
+        self._early_s = EARLY_S * chance.uniform(0.8, 1.2)
+        self._loss = LOSS * chance.uniform(0.7, 1.3)
+        self._start_s = MIDNIGHT_S + number * DAY_S + FADE_HOUR * HOUR_S
+        self._set_clocks(self._start_s - HOUR_S / 2)
+        self.world.converge(60)
+        source = self.world.members[SOURCE]
+        source.core.reach(self.hashname(TARGET), self.world.now)
+        source.due()
+        self.world.run(SETTLE_S)
+        self._set_clocks(self._start_s - BEFORE_S)
+
+    def run(self) -> "Night":
+        """All there is of it."""
+        for seconds, loss in (
+            (BEFORE_S + self._early_s, 0.0),
+            (FADE_S, self._loss),
+            (AFTER_S, 0.0),
+        ):
+            self._weather(loss)
+            self.talk(seconds)
+        self.world.run(1.0)  # for those on their way
+        return self
+
+    @property
+    def lost(self) -> int:
+        return self.sent - len(self.world.members[TARGET].datagrams)
+
+    def hashname(self, number: int) -> str:
+        return self.world.members[number].hashname
+
+    @property
+    def route(self) -> list[int]:
+        """The way of the packets now."""
+        core = self.world.members[SOURCE].core
+        chosen = core.explain(self.hashname(TARGET), self.world.now).chosen
+        assert chosen is not None
+        return [self.world.numbers[node] for node in chosen.route.nodes]
+
+    @property
+    def unix_s(self) -> int:
+        return self.world.members[SOURCE].endpoint.wall(self.world.now)
+
+    def heed(self, artifact: bytes | None, advisors: Iterable[str]) -> None:
+        """Every member is given the same file."""
+        for member in self.world.members.values():
+            member.core.counsel.advisors = frozenset(advisors)
+            member.core.counsel.heed(artifact)
+
+    def _set_clocks(self, unix_s: float) -> None:
+        for member in self.world.members.values():
+            member.endpoint.set_clock(unix_s, self.world.now)
+
+    def _weather(self, loss: float) -> None:
+        one, other = FADING
+        conditions = Conditions(delay_s=RING.delays_s[FADING], loss=loss)
+        self.world.network.change(conditions, ip(one), ip(other))
+        self.world.network.change(conditions, ip(other), ip(one))
+
+    def talk(self, seconds: float) -> None:
+        """Packets all the time, and a look at the links now and then."""
+        source, target = self.world.members[SOURCE], self.hashname(TARGET)
+        ends_s, sample_s = self.world.now + seconds, self.world.now
+        while self.world.now < ends_s:
+            payload = b"%d" % self.sent
+            self.sent += 1
+            source.core.send_datagram(target, payload, self.world.now, DatagramClass.DROP)
+            source.due()
+            if self.world.now >= sample_s:
+                sample_s += SAMPLE_S
+                self.samples += self._look()
+            self.world.run(EVERY_S)
+
+    def _look(self) -> Iterator[Sample]:
+        """What each end says of the path that it would take, which is how nodes report links."""
+        now = self.world.now
+        for member in self.world.members.values():
+            for neighbour in member.core.neighbours.values():
+                rows = [row for row in neighbour.paths(now) if row.cost_us is not None]
+                best = min(rows, key=lambda row: row.cost_us or 0)
+                loss = 1 - (1 - best.loss_in) * (1 - best.loss_out)
+                peer = neighbour.member.hashname
+                yield Sample(member.hashname, peer, self.unix_s, loss, best.rtt_s or 0.0)
+
+
+class Hour(msgspec.Struct, frozen=True):
+    """How a link was in one hour."""
+
+    loss: float
+    rtt_s: float
+
+
+def hours_of(samples: Iterable[Sample]) -> dict[tuple[str, str], dict[int, Hour]]:
+    """By link and hour since 1970, the means of both ends' samples."""
+    found: dict[tuple[str, str], dict[int, list[Sample]]] = defaultdict(lambda: defaultdict(list))
+    for sample in samples:
+        ends = min(sample.node, sample.peer), max(sample.node, sample.peer)
+        found[ends][sample.unix_s // HOUR_S].append(sample)
+    return {
+        ends: {
+            hour: Hour(fmean(each.loss for each in those), fmean(each.rtt_s for each in those))
+            for hour, those in hours.items()
+        }
+        for ends, hours in found.items()
+    }
+
+
+def advice_from(samples: Iterable[Sample], realm: bytes, hour: int) -> Advice:
+    """What is to be expected of the links in this hour, by the same hour of earlier days.
+
+    As the lake defines it where fewer than two weeks are known: 1 + 10 × loss above the link's
+    median + round trip above its median as a share of it, held between 1 and 2 and told from 1.1
+    on; a quarter of confidence for each of the last seven days that agrees, up to four.
+    """
+    links = []
+    for (a, b), hours in hours_of(samples).items():
+        evidence = [hours[hour - 24 * day] for day in range(1, 8) if hour - 24 * day in hours]
+        day_long = [each for at, each in hours.items() for _ in range(_standing_for(at))]
+        if not evidence or not day_long:
+            continue
+        usual = Hour(
+            median(each.loss for each in day_long), median(each.rtt_s for each in day_long)
+        )
+        factors = [factor_of(each, usual) for each in evidence]
+        expected = Hour(
+            fmean(each.loss for each in evidence), fmean(each.rtt_s for each in evidence)
+        )
+        factor, agreeing = factor_of(expected, usual), sum(each >= 1.1 for each in factors)
+        if factor >= 1.1:
+            begin_ms, confidence = hour * HOUR_S * 1000, min(agreeing, 4) / 4
+            window = Window(begin_ms, begin_ms + HOUR_S * 1000, factor, confidence)
+            links.append(LinkAdvice(realm, a, b, (window,)))
+    return Advice(tuple(links))
+
+
+def factor_of(hour: Hour, usual: Hour) -> float:
+    slower = (hour.rtt_s - usual.rtt_s) / usual.rtt_s
+    return min(2.0, max(1.0, 1 + 10 * max(0.0, hour.loss - usual.loss) + max(0.0, slower)))
+
+
+def _standing_for(hour: int) -> int:
+    """The hour before the fade is like all the others of its day."""
+    return 1 if hour % 24 == FADE_HOUR else 23
