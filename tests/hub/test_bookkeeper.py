@@ -12,9 +12,11 @@ import msgspec
 import pytest
 
 from rookery.hub.hub import Hub
-from rookery.hub.settings import HubSettings, SpoolLimits
+from rookery.hub.settings import HubSettings, ReportLimits, SpoolLimits
+from rookery.store import landed
 from rookery.store.database import Database
 from rookery.store.entries import Entries
+from rookery.store.spool_reader import SpoolReader
 from rookery.wire import telemetry
 from rookery.wire.observation import DEVICE
 from rookery.wire.telemetry import DeviceReport
@@ -75,6 +77,50 @@ async def test_what_the_lake_has_room_for_is_kept_and_the_rest_is_trimmed(
         await router.delivered()
     folder = settings.data / "spool"
     await until(lambda: sum(file.stat().st_size for file in folder.iterdir()) < 8000)
+
+
+async def test_p3_nothing_is_trimmed_before_it_has_landed_and_a_full_spool_says_so(
+    settings: HubSettings, start: Start, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Once there is a lander: the spool fills, the hub acknowledges no more, until some landed."""
+    folder = settings.data / "spool"
+    folder.mkdir()
+    landed.save(folder, 0)
+    limits = SpoolLimits(segment_bytes=2000, keep_bytes=3000, bytes_max=12_000)
+    few = ReportLimits(batch_max=10)
+    hub = await start(msgspec.structs.replace(settings, spool=limits, reports=few, flush_s=0.05))
+    async with Router(hub.link, identity("alice"), mac(1)) as router:
+        for _ in range(300):
+            router.send(DeviceReport(t=1))
+        await until(lambda: "rookery_spool_is_full 1.0" in hub.metrics_text().decode())
+        kept = [each.data for each in SpoolReader(folder)]
+        await until(lambda: router.core.counters.acknowledged >= len(kept) - 1)  # one enrols
+        assert router.core.counters.acknowledged < 300
+        assert "rookery_spool_unlanded_bytes" in hub.metrics_text().decode()
+        assert [each for each in caplog.messages if "takes nothing more: it has its 12000" in each]
+        after = list(SpoolReader(folder))
+        assert [each.data for each in after][: len(kept)] == kept
+        landed.save(folder, after[len(after) // 2].position)
+        await until(lambda: kept[0] not in {each.data for each in SpoolReader(folder)})
+        acknowledged = router.core.counters.acknowledged
+        landed.save(folder, 2**60)
+        await until(lambda: router.core.counters.acknowledged > acknowledged)
+
+
+async def test_p3_a_mark_that_cannot_be_read_keeps_everything(
+    settings: HubSettings, start: Start
+) -> None:
+    folder = settings.data / "spool"
+    folder.mkdir()
+    (folder / "landed").write_text("here")
+    limits = SpoolLimits(segment_bytes=2000, keep_bytes=3000)
+    hub = await start(msgspec.structs.replace(settings, spool=limits, flush_s=0.05))
+    async with Router(hub.link, identity("alice"), mac(1)) as router:
+        for _ in range(100):
+            router.send(DeviceReport(t=1))
+        await router.delivered()
+    await hub.close()  # which would trim
+    assert len(list(SpoolReader(folder))) == 101  # with the enrolment
 
 
 async def begin_hub(folder: Path) -> tuple[Process, LinkAddress]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rookery.errors import UsageError
-from rookery.hub.hub_files import hub_identity, spool_name
+from rookery.hub.hub_files import hub_identity
 from rookery.runtime import keystore
 from rookery.store.database import Database
 from rookery.store.settings import Settings
@@ -49,9 +49,3 @@ async def test_damaged_keys_are_told_of(settings: Settings, tmp_path: Path) -> N
     await settings.put("hub identity", b"{}")
     with pytest.raises(UsageError, match="damaged"):
         await hub_identity(tmp_path / "one", settings)
-
-
-def test_a_spool_keeps_its_name(tmp_path: Path) -> None:
-    assert spool_name(tmp_path) == spool_name(tmp_path)
-    (tmp_path / "other").mkdir()
-    assert spool_name(tmp_path / "other") != spool_name(tmp_path)

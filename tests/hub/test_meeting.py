@@ -9,16 +9,22 @@ from contextlib import AsyncExitStack
 import msgspec
 import pytest
 
+from rookery.fleet.entry import server_id
 from rookery.fleet.rendezvous_limits import RendezvousLimits
 from rookery.fleet.wish import Step, Wish
 from rookery.hub.errors import SilentRouterError, UnknownRouterError
 from rookery.hub.hub import Hub
 from rookery.hub.settings import HubSettings
+from rookery.store.spool_reader import SpoolReader
 from rookery.wire import fleet_messages as messages
+from rookery.wire import observed
 from rookery.wire.fleet_messages import FaultCode
+from rookery.wire.mac import mac_text
+from rookery.wire.observation import SESSION, Observation
+from rookery.wire.telemetry import SessionReport
 from tests.hub.conftest import Start, new_code
 from tests.hub.identities import identity, mac
-from tests.hub.router import DEADLINE_S, Router, path
+from tests.hub.router import DEADLINE_S, Router, path, until
 from tests.hub.server import Manner, Server
 
 MAC = mac(1)
@@ -240,3 +246,30 @@ async def test_a_router_that_does_not_come_is_given_up_in_time(
         async with asyncio.timeout(DEADLINE_S):
             steps = [step async for step in hub.steps(wish)]
     assert names(steps) == ["wished", "failed"]
+
+
+async def test_p2_a_rendezvous_that_failed_is_observed(world: World, settings: HubSettings) -> None:
+    """No server has ever reported, so nobody but the hub can tell of it."""
+    wish, heard = await world.called()
+    await world.router.ask(heard)
+    steps = await world.steps(wish)
+    assert steps[-1].name == "failed"
+
+    def failures() -> list[Observation]:
+        found = [Observation.parse(each.data) for each in SpoolReader(settings.data / "spool")]
+        return [each for each in found if each.kind == SESSION]
+
+    await until(lambda: len(failures()) == 1)
+    [kept] = failures()
+    report = observed.decode(kept.kind, kept.content)
+    assert isinstance(report, SessionReport)
+    assert (report.who, report.router, report.server, report.seat) == (
+        "anna",
+        mac_text(MAC),
+        "",
+        "",
+    )
+    assert report.reason == steps[-1].reason != ""
+    assert report.opened_at <= report.closed_at == kept.received_ms
+    assert (report.b, report.n) == (kept.boot, kept.sequence)
+    assert kept.reporter == server_id(world.hub.hashname)

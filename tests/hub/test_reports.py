@@ -138,7 +138,8 @@ async def test_a_full_spool_takes_nothing_and_loses_nothing(
     small = msgspec.structs.replace(settings, spool=SpoolLimits(bytes_max=1500))
     hub = await start(small)
     async with Router(hub.link, identity("alice"), mac(1)) as router:
-        for _ in range(30):
+        await router.report()
+        for _ in range(29):
             router.send(DeviceReport(t=1))
         await until(lambda: "spool_full" in hub.metrics_text().decode())
         acknowledged = router.core.counters.acknowledged

@@ -14,7 +14,7 @@ from rookery.wire import telemetry
 from rookery.wire.fleet_datagrams import NO_CODE_ID
 from rookery.wire.observation import Observation
 from rookery.wire.path import net_path
-from rookery.wire.telemetry import CallReport, LoadReport
+from rookery.wire.telemetry import CallReport, LoadReport, SessionReport
 from rookery.wire.uri import LinkAddress
 from tests.server.world import HUB
 
@@ -29,6 +29,7 @@ class HubDesk(asyncio.DatagramProtocol):
         self.entries: dict[bytes, Entry] = {}
         self.loads: list[LoadReport] = []
         self.calls: list[CallReport] = []
+        self.sessions: list[SessionReport] = []
         self.is_silent = False
         self._closed = asyncio.Event()
 
@@ -90,3 +91,5 @@ class HubDesk(asyncio.DatagramProtocol):
             self.loads.append(report)
         elif isinstance(report, CallReport):
             self.calls.append(report)
+        elif isinstance(report, SessionReport):
+            self.sessions.append(report)

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from rookery.errors import UsageError
@@ -116,6 +117,46 @@ async def test_f11_every_call_is_reported_to_the_hub_without_its_parameters(tmp_
     assert {(call.who, call.router, call.code, call.seat) for call in hub.calls} == {
         ("ann", "02:fc:00:00:00:01", 0, "seat-1")
     }
+
+
+async def test_p2_every_seat_that_ended_is_reported_to_the_hub(tmp_path: Path) -> None:
+    """One that was used, and one whose router never came."""
+    async with hub_desk() as hub:
+        settings = ServerSettings(folder=tmp_path, code=hub.code())
+        async with running(settings, hub) as server:
+            planned = plan()
+            at_hub = await dialled(HUB, server.tcp, planned.reserve)
+            await heard(at_hub)
+            router = await dialled(ROUTER, server.tcp, planned.arrive)
+            await heard(router)
+            client = await dialled(CLIENT, server.tcp, planned.attend)
+            await heard(client)
+            client.send(*split(b'{"jsonrpc":"2.0","method":"m","id":1}'))
+            passed = await joined(router)
+            answer = b'{"jsonrpc":"2.0","result":1,"id":%d}' % json.loads(passed)["id"]
+            router.send(*split(answer))
+            await joined(client)
+            router.abort()
+            await until(lambda: len(hub.sessions) == 1)
+            await heard(client)
+            client.abort()
+            at_hub.send(encode(plan(seat="seat-2").reserve))
+            await heard(at_hub)
+            at_hub.abort()
+            await until(lambda: len(hub.sessions) == 2)
+    used, unused = hub.sessions
+    assert used == msgspec.structs.replace(
+        used,
+        seat="seat-1",
+        who="ann",
+        router="02:fc:00:00:00:01",
+        server=ACCEPTOR.hashname,
+        reason="the router has left",
+        sent_bytes=len(passed),
+        received_bytes=len(answer),
+    )
+    assert used.opened_at <= used.closed_at == used.t
+    assert (unused.seat, unused.reason, unused.sent_bytes) == ("seat-2", "the hub has gone", 0)
 
 
 async def joined(line: SealedLine) -> bytes:

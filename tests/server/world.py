@@ -23,6 +23,7 @@ from rookery.runtime.sealed_line import LineLimits, SealedLine
 from rookery.server.door import Door
 from rookery.server.sessions import Sessions
 from rookery.server.settings import DoorLimits
+from rookery.server.table import Ended
 from rookery.server.web_socket import WebDoor
 from rookery.wire.fleet_messages import (
     Arrive,
@@ -123,9 +124,10 @@ class World:
         self, door: DoorLimits, relay: RelayLimits, seats_max: int, linger_s: float
     ) -> None:
         self.audits: list[tuple[str, Audit]] = []
+        self.ended: list[Ended] = []
         self.guests = Guests(door, asyncio.get_running_loop().time())
         seats = Seats(ACCEPTOR.hashname, seats_max, os.urandom, linger_s)
-        self.sessions = Sessions(seats, self._audited, relay, door.slow_s)
+        self.sessions = Sessions(seats, self._audited, self.ended.append, relay, door.slow_s)
         self.door = Door(ACCEPTOR, HUB.hashname, self.sessions, self.guests, door)
         self.web = WebDoor(self.sessions, self.guests, _page, door, ("https://hub.example",))
         self.tcp: tuple[str, int] = ("", 0)

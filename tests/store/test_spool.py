@@ -149,8 +149,10 @@ async def test_a_full_spool_refuses_and_takes_again_after_trim(tmp_path: Path) -
     assert 40 <= count <= 50
     with pytest.raises(SpoolFullError, match="5000 bytes"):
         spool.append([bytes(100)])
+    assert spool.is_full
     spool.trim(spool.position)
     await spool.durable(spool.append([bytes(100)]))
+    assert not spool.is_full
     await spool.close()
 
 

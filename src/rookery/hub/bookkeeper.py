@@ -3,7 +3,8 @@
     start   database ─▶ hot store ◀─ spool, from the position saved with the last write
     10 s    who is new ─▶ database; all that changed, if it is not much
     60 s    all that changed ─▶ database, then the position up to which the spool is in it
-            spool: what is beyond the room kept for the lake is trimmed
+            spool: what is beyond the room kept for the lake is trimmed; once somebody lands it
+            in a lake, nothing that is not there yet, and a spool without room takes nothing
 
 Entries reach the hot store only once their reports are durable, so nothing that is written here is
 ahead of the spool; and what a crash cost the database is read from the spool again. To write every
@@ -13,25 +14,30 @@ router of a large fleet each ten seconds would cost more than to take in its rep
 import asyncio
 import contextlib
 import itertools
+import logging
 from collections.abc import Iterator
 
-from rookery.errors import DecodeError, UnreachableError
+from rookery.errors import DecodeError, UnreachableError, UsageError
 from rookery.fleet.entry import Entry
 from rookery.fleet.report_desk import ReportDesk
 from rookery.hub.clock import HubClock
 from rookery.hub.report_flow import ReportFlow
 from rookery.hub.settings import HubSettings
+from rookery.store import landed
 from rookery.store.database import Database
 from rookery.store.entries import Entries
 from rookery.store.hot import HotStore
 from rookery.store.settings import Settings
 from rookery.store.spool import Spool
+from rookery.store.spool_name import SPOOL
 from rookery.wire.observation import Observation
 
 CHUNK = 500
 FEW = 2000  # entries that are written without further ado
 
 _PAUSE_S = 0.02  # between chunks of a large write: reports go first
+
+_log = logging.getLogger(__name__)
 
 
 class Bookkeeper:
@@ -57,6 +63,8 @@ class Bookkeeper:
         self._saved = 0  # position of the spool
         self._loop = asyncio.get_running_loop()
         self._all_due_at = 0.0
+        self._folder = settings.data / SPOOL
+        self.landed: int | None = None  # of the spool, as of the last look; None: never
         self.replayed = 0  # records, at the start
         self.written = 0  # entries
         self.failures = 0
@@ -93,7 +101,16 @@ class Bookkeeper:
             await self._positions.save_spool_position(self._name, position, now=now)
         self._saved = position
         self._all_due_at = self._loop.time() + self._settings.refresh_s
-        self._spool.trim(min(position, self._spool.position - self._settings.spool.keep_bytes))
+        await self._trim(position)
+
+    async def _trim(self, position: int) -> None:
+        try:
+            self.landed = await asyncio.to_thread(landed.read, self._folder)
+        except UsageError as error:  # rather too much than too little
+            _log.error("the spool is not trimmed: %s", error)
+            return
+        kept = self._spool.position - self._settings.spool.keep_bytes
+        self._spool.trim(min(position, kept if self.landed is None else min(kept, self.landed)))
 
     async def _write(self, flow: ReportFlow, reporters: set[bytes], *, pause_s: float) -> None:
         """These leave the set; back they go if the database is away."""

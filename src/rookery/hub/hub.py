@@ -26,13 +26,14 @@ from rookery.hub.census import Census
 from rookery.hub.clock import HubClock
 from rookery.hub.enrolment import Enrolment
 from rookery.hub.errors import SilentRouterError, StoreAwayError, UnknownRouterError
-from rookery.hub.hub_files import hub_identity, spool_name
+from rookery.hub.hub_files import hub_identity
 from rookery.hub.matchmaker import Matchmaker
 from rookery.hub.metrics import HubMetrics
 from rookery.hub.report_flow import ReportFlow
 from rookery.hub.report_socket import ReportSocket
 from rookery.hub.router_door import RouterDoor
 from rookery.hub.server_list import ServerList
+from rookery.hub.session_log import SessionLog
 from rookery.hub.settings import HubSettings
 from rookery.identity.identity import Identity
 from rookery.runtime.gates.address import advertised_ip, parse_address
@@ -43,6 +44,7 @@ from rookery.store.hot import HotStore
 from rookery.store.hot_url import open_hot
 from rookery.store.settings import Settings
 from rookery.store.spool import Spool
+from rookery.store.spool_name import SPOOL, spool_name
 from rookery.wire.mac import mac_text
 from rookery.wire.path import NetPath, Path, UrlPath, net_path
 from rookery.wire.uri import LinkAddress
@@ -83,6 +85,7 @@ class Hub:
         )
         self._desk = ReportDesk(identity, master, os.urandom, clock.now(), desk_settings)
         self._audit_log = AuditLog(Audit(database), clock)
+        self._session_log = SessionLog(identity.hashname, spool, clock)
         self._census = Census(hot, clock)
         self._servers = ServerList(hot, clock)
         self._matchmaker = Matchmaker(
@@ -91,6 +94,7 @@ class Hub:
             clock,
             self._servers.loads,
             self._audit_log.security,
+            self._session_log.failed,
             settings.rendezvous,
             settings.door.idle_s,
         )
@@ -124,7 +128,7 @@ class Hub:
             stack.push_async_callback(database.close)
             await database.migrate()
             spool = await Spool.open(
-                settings.data / "spool",
+                settings.data / SPOOL,
                 segment_bytes=settings.spool.segment_bytes,
                 bytes_max=settings.spool.bytes_max,
             )

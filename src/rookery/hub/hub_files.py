@@ -1,7 +1,6 @@
-"""What a hub keeps in its data folder beside database and spool: its keys, and its spool's name.
+"""What a hub keeps in its data folder beside database and spool: its keys.
 
-DATA/identity.json     keys; hubs that share a database share them through it
-DATA/spool.name        of this folder alone, so that each hub finds its own place again
+DATA/identity.json     hubs that share a database share them through it
 """
 
 import os
@@ -12,13 +11,11 @@ from rookery.identity.cipher_sets import RSA_CSID
 from rookery.identity.identity import Identity
 from rookery.link.link import ROOKERY_CSID
 from rookery.runtime import keystore
-from rookery.runtime.whole_file import replace
 from rookery.store.settings import Settings
 
 CSIDS = (ROOKERY_CSID, RSA_CSID)
 
 _IDENTITY = "hub identity"
-_NAME_SIZE = 8
 
 
 async def hub_identity(data: Path, settings: Settings) -> Identity:
@@ -46,14 +43,3 @@ async def hub_identity(data: Path, settings: Settings) -> Identity:
     if own is None:
         keystore.save(data, identity)
     return identity
-
-
-def spool_name(data: Path) -> str:
-    """Made once."""
-    file = data / "spool.name"
-    try:
-        if not file.exists():
-            replace(file, os.urandom(_NAME_SIZE).hex().encode())
-        return file.read_text().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot use {file}: {error}") from error

@@ -18,7 +18,7 @@ from rookery.fleet.rendezvous_limits import RendezvousLimits
 from rookery.fleet.security_event import SecurityEvent
 from rookery.fleet.wish import Step, Wish
 from rookery.hub.clock import HubClock
-from rookery.hub.meeting import Meeting, Servers
+from rookery.hub.meeting import Failed, Meeting, Servers
 from rookery.identity.identity import Identity
 from rookery.runtime.sealed_line import SealedLine
 from rookery.store.hot import HotStore
@@ -41,6 +41,7 @@ class Matchmaker:
         clock: HubClock,
         servers: Servers,
         note: Note,
+        failed: Failed,
         limits: RendezvousLimits,
         idle_s: float,
     ) -> None:
@@ -49,6 +50,7 @@ class Matchmaker:
         self._clock = clock
         self._servers = servers
         self._note = note
+        self._failed = failed
         self._limits = limits
         self._idle_s = idle_s
         self._loop = asyncio.get_running_loop()
@@ -159,6 +161,7 @@ class Matchmaker:
             servers=self._servers,
             limits=self._limits,
             tally=self.tally,
+            failed=self._failed,
         )
         self._own(self._hold(meeting, is_ours=is_ours))
         return meeting

@@ -47,6 +47,7 @@ _PAUSE_S = 0.2
 _UNCHOOSING = (Reported, Elsewhere, messages.Reserved, messages.Arrived)
 
 Servers = Callable[[], Awaitable[list[ServerLoad]]]
+Failed = Callable[[Wish, Step], None]
 
 
 class Meeting:
@@ -63,6 +64,7 @@ class Meeting:
         servers: Servers,
         limits: RendezvousLimits,
         tally: Counter[str],
+        failed: Failed,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._core = Rendezvous(wish, router, self._choose, os.urandom, limits, self._loop.time())
@@ -72,6 +74,7 @@ class Meeting:
         self._servers = servers
         self._limits = limits
         self._tally = tally
+        self._failed = failed
         self._events: deque[Event] = deque()
         self._told = asyncio.Event()
         self._known: list[ServerLoad] = []  # as of the event that is being handled
@@ -148,6 +151,8 @@ class Meeting:
             case Say(step):
                 self._said.append(step)
                 self._tally[step.name] += 1
+                if step.name == "failed":
+                    self._failed(self.wish, step)
                 await self._insist(lambda: self._hot.say(step))
             case Reserve(server, message):
                 await self._reserve(server, message, tasks)

@@ -92,6 +92,10 @@ class HubMetrics(Collector):
         yield "meetings", "Wishes being seen to here.", self._matchmaker.meetings
         yield "unsaved_entries", "Changed since they were saved.", len(self._flow.dirty)
         yield "spool_size_bytes", "Kept for the lake.", self._spool.size
+        yield "spool_is_full", "1 while it has no room for more.", self._spool.is_full
+        if (landed := self._bookkeeper.landed) is not None:
+            behind = max(self._spool.position - landed, 0)
+            yield "spool_unlanded_bytes", "Not in the lake yet.", behind
 
 
 def _counter(name: str, text: str, label: str, counts: Mapping[str, int]) -> Metric:

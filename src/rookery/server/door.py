@@ -25,8 +25,9 @@ from rookery.identity.identity import Identity
 from rookery.runtime.guests import Guests
 from rookery.runtime.listener import CLOSE_S, Listener
 from rookery.runtime.sealed_line import LineLimits, SealedLine
-from rookery.server.sessions import Chair, Sessions, Tell
+from rookery.server.sessions import Chair, Sessions
 from rookery.server.settings import DoorLimits
+from rookery.server.table import Tell
 from rookery.wire.fleet_messages import (
     Arrive,
     Attend,

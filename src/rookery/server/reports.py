@@ -1,6 +1,6 @@
-"""Reports of a server: its load every so often, and each call that it relayed.
+"""Reports of a server: its load every so often, each call that it relayed, each seat that ended.
 
-Calls may be many, and the hub takes reports at its own pace. So they wait here, and the reporter
+Those may be many, and the hub takes reports at its own pace. So they wait here, and the reporter
 gets a few at a time: the load, on which the hub relies, is never far back in the queue.
 """
 
@@ -25,9 +25,10 @@ from rookery.identity.identity import Identity
 from rookery.runtime.hub_address import HubAddress
 from rookery.runtime.state_file import StateFile
 from rookery.runtime.uplink import Uplink
-from rookery.wire.telemetry import CallReport, LoadReport
+from rookery.server.table import Ended
+from rookery.wire.telemetry import CallReport, LoadReport, SessionReport
 
-AUDITS_MAX = 10_000  # that wait; the oldest are dropped and counted
+AUDITS_MAX = 10_000  # calls and seats that wait; the oldest are dropped and counted
 AHEAD_MAX = 32  # reports that the hub does not have, before more audits join them
 
 # A server has more to tell than a router, and there are few of them.
@@ -45,12 +46,13 @@ _log = logging.getLogger(__name__)
 class Reports:
     """Keeps reporting until it is closed; make it with `open`."""
 
-    def __init__(self, reporter: Reporter, sample: Sample, interval_s: float) -> None:
+    def __init__(self, server: str, reporter: Reporter, sample: Sample, interval_s: float) -> None:
+        self._server = server  # hashname
         self._reporter = reporter
         self._sample = sample
         self._interval_s = interval_s
         self._uplink: Uplink | None = None
-        self._audits: deque[CallReport] = deque()
+        self._audits: deque[CallReport | SessionReport] = deque()
         self._is_waiting = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self.tally: Counter[str] = Counter()
@@ -78,7 +80,7 @@ class Reports:
             _LIMITS,
             code,
         )
-        reports = cls(reporter, sample, interval_s)
+        reports = cls(identity.hashname, reporter, sample, interval_s)
         reports._uplink = await Uplink.open(reporter, hub, reports._heard, file)
         loop = asyncio.get_running_loop()
         reports._tasks = [
@@ -99,11 +101,8 @@ class Reports:
 
     def audit(self, seat: str, audit: Audit) -> None:
         """A call was relayed; the hub shall know."""
-        if len(self._audits) == AUDITS_MAX:
-            self._audits.popleft()
-            self.tally["dropped"] += 1
         self.tally["audits"] += 1
-        self._audits.append(
+        self._add(
             CallReport(
                 t=_wall_ms(),
                 who=audit.who[:_WHO_SIZE_MAX],
@@ -114,6 +113,31 @@ class Reports:
                 seat=seat,
             )
         )
+
+    def ended(self, ended: Ended) -> None:
+        """A seat is free again; the hub shall know, for the lake."""
+        self.tally["sessions"] += 1
+        now = _wall_ms()
+        self._add(
+            SessionReport(
+                t=now,
+                seat=ended.seat,
+                who=ended.who[:_WHO_SIZE_MAX],
+                router=ended.router,
+                server=self._server,
+                opened_at=max(now - round(ended.seconds * 1000), 0),
+                closed_at=now,
+                reason=ended.reason,
+                sent_bytes=ended.sent_bytes,
+                received_bytes=ended.received_bytes,
+            )
+        )
+
+    def _add(self, report: CallReport | SessionReport) -> None:
+        if len(self._audits) == AUDITS_MAX:
+            self._audits.popleft()
+            self.tally["dropped"] += 1
+        self._audits.append(report)
         self._is_waiting.set()
 
     async def close(self) -> None:

@@ -27,6 +27,7 @@ from rookery.server.metrics import Pages
 from rookery.server.reports import Reports
 from rookery.server.sessions import Sessions
 from rookery.server.settings import ServerSettings
+from rookery.server.table import Ended
 from rookery.server.web_line import RESOURCE
 from rookery.server.web_socket import WebDoor
 from rookery.wire.telemetry import LoadReport
@@ -40,7 +41,9 @@ class Server:
         self._identity = identity
         self._guests = Guests(settings.door, asyncio.get_running_loop().time())
         seats = Seats(identity.hashname, settings.seats_max, os.urandom, settings.linger_s)
-        self._sessions = Sessions(seats, self._audited, settings.relay, settings.door.slow_s)
+        self._sessions = Sessions(
+            seats, self._audited, self._ended, settings.relay, settings.door.slow_s
+        )
         self._door = Door(identity, hub.hashname, self._sessions, self._guests, settings.door)
         self._web: WebDoor | None = None
         self._reports: Reports | None = None
@@ -128,6 +131,10 @@ class Server:
     def _audited(self, seat: str, audit: Audit) -> None:
         if self._reports is not None:
             self._reports.audit(seat, audit)
+
+    def _ended(self, ended: Ended) -> None:
+        if self._reports is not None:
+            self._reports.ended(ended)
 
     # What its pages tell.
 

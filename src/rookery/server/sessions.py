@@ -2,7 +2,7 @@
 
     hub ──────── reserve, release ──▶┐           ┌──▶ reserved, arrived, abandoned ──── hub
     router ── arrive, messages, gone ─▶ Sessions ├──▶ messages, dismissal ── router, client
-    client ── attend, messages, gone ─▶┘         └──▶ audits
+    client ── attend, messages, gone ─▶┘         └──▶ audits, seats that ended
 
 `fleet.seats` decides who may sit, `fleet.rpc_relay` what becomes of a message; here are the
 connections and the timers.
@@ -12,56 +12,26 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
 
 import msgspec
 
 from rookery.errors import CongestionError
 from rookery.fleet.rpc_relay import Action, Audit, RelayLimits, RpcRelay, ToClient, ToRouter
 from rookery.fleet.seats import Freed, Seats, Sitting
+from rookery.server.table import Ended, Peer, Table, Tell
 from rookery.wire.fleet_messages import (
     Abandoned,
     Arrive,
     Arrived,
     Attend,
     FaultCode,
-    Message,
     Reserve,
     Reserved,
     Welcome,
 )
 from rookery.wire.mac import mac_text
 
-Tell = Callable[[Message], None]
 Audited = Callable[[str, Audit], None]  # the seat, and what happened there
-
-
-class Peer(Protocol):
-    """The connection of a router or a client."""
-
-    def send(self, message: bytes) -> None:
-        """One JSON-RPC message; never blocks."""
-
-    async def drained(self) -> None:
-        """Wait until it has taken most of what was sent, or is gone."""
-
-    def dismiss(self, code: FaultCode, text: str) -> None:
-        """Tell it why, and close."""
-
-    def abort(self) -> None:
-        """Close at once, whatever it has not taken."""
-
-
-class _Table:
-    """What belongs to one seat: a relay, up to two peers, and the hub that reserved it."""
-
-    def __init__(self, relay: RpcRelay, hub: Tell) -> None:
-        self.relay = relay
-        self.hub = hub
-        self.router: Peer | None = None
-        self.client: Peer | None = None
-        self.was_attended = False
-        self.timer: asyncio.TimerHandle | None = None
 
 
 class Chair:
@@ -97,14 +67,20 @@ class Sessions:
     """All seats of a server; everything here happens on its loop."""
 
     def __init__(
-        self, seats: Seats, audited: Audited, limits: RelayLimits, slow_s: float = 30.0
+        self,
+        seats: Seats,
+        audited: Audited,
+        ended: Callable[[Ended], None],
+        limits: RelayLimits,
+        slow_s: float = 30.0,
     ) -> None:
         self.seats = seats
         self._audited = audited
+        self._ended = ended
         self._limits = limits
         self._slow_s = slow_s
         self._loop = asyncio.get_running_loop()
-        self._tables: dict[str, _Table] = {}
+        self._tables: dict[str, Table] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._is_draining = False
         self._quiet = asyncio.Event()  # no call is open, once it drains
@@ -123,9 +99,10 @@ class Sessions:
         """Keep a seat and say so; CongestionError when there is none."""
         if self._is_draining:
             raise CongestionError("this server is about to stop")
-        self.seats.reserve(reserve, self._loop.time())
+        now = self._loop.time()
+        self.seats.reserve(reserve, now)
         relay = RpcRelay(reserve.client, mac_text(reserve.mac), self._limits)
-        self._tables[reserve.seat] = _Table(relay, hub)
+        self._tables[reserve.seat] = Table(reserve, relay, hub, now)
         self.tally["reserved"] += 1
         hub(Reserved(reserve.seat))
         self._arm()
@@ -171,6 +148,7 @@ class Sessions:
             return
         now = self._loop.time()
         if peer is table.router:
+            table.received_bytes += len(message)
             self._perform(sitting.seat, table, table.relay.from_router(message, now))
         elif peer is table.client:
             self._perform(sitting.seat, table, table.relay.from_client(message, now))
@@ -224,7 +202,7 @@ class Sessions:
         if self._timer is not None:
             self._timer.cancel()
 
-    def _perform(self, seat: str, table: _Table, actions: list[Action]) -> None:
+    def _perform(self, seat: str, table: Table, actions: list[Action]) -> None:
         for action in actions:
             match action:
                 case ToClient(message):
@@ -232,6 +210,7 @@ class Sessions:
                         table.client.send(message)
                 case ToRouter(message):
                     if table.router is not None:
+                        table.sent_bytes += len(message)
                         table.router.send(message)
                 case Audit():
                     self.calls[action.code] += 1
@@ -241,17 +220,18 @@ class Sessions:
         if table.timer is None and (deadline := table.relay.deadline) is not None:
             table.timer = self._loop.call_at(deadline, self._tick, seat, table)
 
-    def _tick(self, seat: str, table: _Table) -> None:
+    def _tick(self, seat: str, table: Table) -> None:
         table.timer = None
         self._perform(seat, table, table.relay.tick(self._loop.time()))
 
-    def _client_gone(self, seat: str, table: _Table) -> None:
+    def _client_gone(self, seat: str, table: Table) -> None:
         table.client = None
         self._perform(seat, table, table.relay.client_lost(self._loop.time()))
 
     def _freed(self, freed: Freed, code: FaultCode, *, is_told: bool = True) -> None:
         table = self._tables.pop(freed.seat)
-        self._perform(freed.seat, table, table.relay.router_lost(self._loop.time()))
+        now = self._loop.time()
+        self._perform(freed.seat, table, table.relay.router_lost(now))
         if table.timer is not None:
             table.timer.cancel()
         self.tally["freed"] += 1
@@ -261,6 +241,7 @@ class Sessions:
         for peer in (table.client, table.router):
             if peer is not None:
                 peer.dismiss(code, freed.reason)
+        self._ended(table.ended(freed.reason, now))
 
     def _arm(self) -> None:
         if self._timer is not None:

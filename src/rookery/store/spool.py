@@ -10,16 +10,16 @@ acknowledged and the reporters keep it; `drop_oldest` removes whole segments, re
 
 import asyncio
 import errno
-import fcntl
 import logging
 import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Literal, Self, TextIO
+from typing import Literal, NoReturn, Self, TextIO
 
-from rookery.errors import CongestionError, LocalError, UsageError
+from rookery.errors import CongestionError, LocalError
+from rookery.store.folder_lock import locked
 from rookery.store.segment import HEADER_SIZE, Segment, SegmentFile, frame, segments
 from rookery.store.spool_reader import SpoolReader
 
@@ -75,6 +75,7 @@ class Spool:
         self._writing: asyncio.Future[None] | None = None
         self._waiters: deque[tuple[int, asyncio.Future[None]]] = deque()
         self._failures: deque[tuple[int, int, OSError]] = deque(maxlen=_FAILURES_KEPT)
+        self._refused_at: int | None = None  # our end then; until something behind it is on disk
         self.torn_bytes = 0  # cut off when it was opened
         self.dropped_segments = 0
         self.written_groups = 0
@@ -91,7 +92,7 @@ class Spool:
         group_s: float = GROUP_S,
     ) -> Self:
         """Go on behind the last whole record; UsageError when another has the folder open."""
-        lock = await asyncio.to_thread(_locked, folder)
+        lock = await asyncio.to_thread(locked, folder)
         spool = cls(
             folder,
             lock,
@@ -156,6 +157,11 @@ class Spool:
         """Bytes that it takes, with what is buffered."""
         return self._end - self.start + HEADER_SIZE * max(len(self._segments), 1)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether something was refused, and nothing that came later is on disk."""
+        return self._refused_at is not None
+
     def append(self, records: Sequence[bytes]) -> int:
         """Buffer them; the position to wait for. SpoolFullError: none of them was taken."""
         data = frame(records)
@@ -191,11 +197,20 @@ class Spool:
 
     def _make_room(self, size: int) -> None:
         if self._buffered + size > BUFFER_BYTES_MAX:
-            raise SpoolFullError("the disk is slower than the reports")
+            self._refuse("the disk is slower than what comes")
         while self.size + size > self._bytes_max:
             if self._policy == "refuse" or len(self._segments) < 2:
-                raise SpoolFullError(f"the spool has its {self._bytes_max} bytes")
+                self._refuse(f"it has its {self._bytes_max} bytes")
             self._drop_oldest()
+
+    def _refuse(self, why: str) -> NoReturn:
+        self._say_full(why)
+        raise SpoolFullError(f"the spool is full: {why}")
+
+    def _say_full(self, why: str) -> None:
+        if not self.is_full:  # once, not for everybody who is turned away
+            _log.error("the spool %s is full, and takes nothing more: %s", self._folder, why)
+        self._refused_at = self._end
 
     def _drop_oldest(self) -> None:
         oldest = self._segments.pop(0)
@@ -257,6 +272,9 @@ class Spool:
             return
         if error is None:
             self.written_groups += 1
+            if self._refused_at is not None and end > self._refused_at:
+                _log.warning("the spool %s has room again", self._folder)
+                self._refused_at = None
         else:
             self._fail(error, start, end)
         self._durable = end
@@ -274,7 +292,10 @@ class Spool:
         self.failed_writes += 1
         if self._segments and self._segments[-1].start == start:
             self._segments.pop().path.unlink(missing_ok=True)  # nothing came into it
-        _log.error("the spool cannot write: %s", error.strerror)
+        if error.errno in _NO_ROOM:
+            self._say_full(error.strerror or "no room")
+        else:
+            _log.error("the spool cannot write: %s", error.strerror)
         self._failures.append((start, end, error))
 
     def _wake(self) -> None:
@@ -284,17 +305,3 @@ class Spool:
                 self._waiters.append((position, waiter))
             elif not waiter.done():
                 waiter.set_result(None)
-
-
-def _locked(folder: Path) -> TextIO:
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = (folder / "lock").open("w")
-    except OSError as error:
-        raise UsageError(f"no spool in {folder}: {error.strerror}") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        lock.close()
-        raise UsageError(f"another process has the spool {folder} open") from None
-    return lock

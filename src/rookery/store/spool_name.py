@@ -1,0 +1,26 @@
+"""The name of a spool: made once and kept beside it, so that everybody means the same one.
+
+DATA/spool.name        of this folder alone: a hub finds its place in the database by it, the lake
+DATA/spool/            tells by it where an observation comes from
+"""
+
+import os
+from pathlib import Path
+
+from rookery.errors import UsageError
+from rookery.runtime.whole_file import replace
+
+SPOOL = "spool"
+
+_NAME_SIZE = 8
+
+
+def spool_name(data: Path) -> str:
+    """Of the spool in that folder; UsageError where it can be neither read nor made."""
+    file = data / "spool.name"
+    try:
+        if not file.exists():
+            replace(file, os.urandom(_NAME_SIZE).hex().encode())
+        return file.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot use {file}: {error}") from error
