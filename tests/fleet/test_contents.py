@@ -42,3 +42,13 @@ def test_arbitrary_bytes_are_read_or_raise_decode_error_p2(kind: int, data: byte
 def test_what_is_no_security_event_is_refused_p2() -> None:
     with pytest.raises(DecodeError, match="not a security event"):
         contents.decode(observations.SECURITY, b"\x80")
+
+
+def test_text_that_is_none_is_refused_p2() -> None:
+    for kind, content in (
+        (observations.ENROLLED, entries.encode(ENTRY).replace(b"\xa1h", b"\xa1\xff")),
+        (observations.SECURITY, msgspec.msgpack.encode(EVENT).replace(b"192", b"\xff92")),
+        (observations.LINK, observed.encode(SAMPLE).replace(b"\xa1r", b"\xa1\xff")),
+    ):
+        with pytest.raises(DecodeError, match="utf-8"):
+            contents.decode(kind, content)

@@ -90,6 +90,12 @@ def test_values_beyond_their_bounds_are_refused(change: dict[str, object]) -> No
         decode(msgspec.msgpack.encode({**known, **change}))
 
 
+def test_text_that_is_none_is_refused() -> None:
+    content = encode(DEVICE).replace(b"0.1.0", b"\xff" * 5)
+    with pytest.raises(DecodeError, match="utf-8"):
+        decode(content)
+
+
 def test_deep_nesting_is_refused() -> None:
     nested = b"\x82\xa4kind\xa6device\xa1x" + b"\x91" * 1100
     for read in (decode, lineage):

@@ -28,5 +28,5 @@ def decode(kind: int, content: bytes) -> msgspec.Struct:
         return observed.decode(kind, content)
     try:
         return _SECURITY_DECODER.decode(content)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError(f"not a security event: {error}") from error

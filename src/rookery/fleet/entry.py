@@ -48,7 +48,7 @@ def decode(data: bytes) -> Entry:
     """Read an entry that `encode` wrote, or raise DecodeError."""
     try:
         return _DECODER.decode(data)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError(f"not an entry: {error}") from error
 
 

@@ -168,5 +168,5 @@ def decode(kind: int, content: bytes) -> msgspec.Struct:
         raise DecodeError(f"{len(content)} bytes of kind {kind} cannot be read")
     try:
         return decoder.decode(content)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError(f"not of kind {kind}: {error}") from error

@@ -148,7 +148,7 @@ def decode(content: bytes) -> Report:
         raise DecodeError(f"{len(content)} bytes cannot be a report")
     try:
         return _DECODER.decode(content)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError(f"not a report: {error}") from error
 
 
@@ -156,7 +156,7 @@ def lineage(content: bytes) -> Lineage:
     """Only its boot and sequence, or DecodeError."""
     try:
         return _LINEAGE_DECODER.decode(content)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError(f"no boot and sequence: {error}") from error
 
 
