@@ -1,0 +1,34 @@
+"""Places: who is where, by the address that it first enrolled from."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+
+_V4 = r"^(\d{1,3}\.\d{1,3}\.\d{1,3})\.\d{1,3}(:\d+)?$"
+_V6_IN_BRACKETS = r"^\[([0-9a-f:]+)\](:\d+)?$"
+_V6 = r"^[0-9a-f]*:[0-9a-f:]*:[0-9a-f]*$"
+
+
+def places(enrolments: DataFrame) -> DataFrame:
+    """`insights/places` from `clean/enrolments`.
+
+    The first one counts: what is known of the past does not change when somebody enrols again.
+    """
+    first = F.min(F.struct("received_at", "spool", "position", "kind", "hashname", "address"))
+    found = enrolments.groupBy("reporter").agg(first.alias("first"))
+    return found.select(
+        "reporter", "first.kind", "first.hashname", "first.address", _site("first.address")
+    )
+
+
+def _site(address: str) -> Column:
+    """Its network: 192.0.2.0/24, or 2001:db8:7::/48."""
+    text = F.lower(F.col(address))
+    v6 = F.coalesce(
+        F.nullif(F.regexp_extract(text, _V6_IN_BRACKETS, 1), F.lit("")),
+        F.when(text.rlike(_V6), text),
+    )
+    groups = F.filter(F.split(F.element_at(F.split(v6, "::"), 1), ":"), lambda each: each != "")
+    zeros = F.array(*(F.lit("0") for _ in range(3)))
+    network = F.concat(F.array_join(F.slice(F.concat(groups, zeros), 1, 3), ":"), F.lit("::/48"))
+    v4 = F.nullif(F.regexp_extract(text, _V4, 1), F.lit(""))
+    return F.coalesce(F.concat(v4, F.lit(".0/24")), network).alias("site")
