@@ -42,7 +42,9 @@ def increment(lake: Lake, step: Step, forced: frozenset[date]) -> Increment | No
         if changes is None:
             continue
         claims.append(Claim(source.path, since, changes.version))
-        days = _touched(lake, source, since, changes)
+        days: frozenset[date] | None = frozenset()
+        if source.path not in step.references:
+            days = _touched(lake, source, since, changes)
         is_due = is_due or days is None or bool(days)
         touched = None if touched is None or days is None else touched | days
     if not claims or not is_due:

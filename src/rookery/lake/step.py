@@ -29,6 +29,7 @@ class Step:
     lookback_days: int = 1
     lookahead_days: int = 0
     weeks: int | None = None  # how much of the sources a table that is replaced as a whole reads
+    references: frozenset[str] = frozenset()  # paths of sources whose changes touch no day
 
     def recomputed(self, touched: Iterable[date]) -> frozenset[date]:
         """The days of the target that change when these of the sources did."""
