@@ -17,12 +17,12 @@ from operator import attrgetter
 import msgspec
 import pyarrow as pa
 
+from rookery.fleet.contents import STRUCTS
 from rookery.fleet.entry import Entry
-from rookery.fleet.security_event import SecurityEvent
 from rookery.lake import landing_columns
 from rookery.lake.schema import landing
 from rookery.lake.schema.table import Table
-from rookery.wire import observation, observed
+from rookery.wire import observation
 
 TABLES = {
     observation.DEVICE: landing.DEVICE_REPORTS,
@@ -36,11 +36,6 @@ TABLES = {
     observation.SESSION: landing.SESSIONS,
     observation.REQUEST: landing.REQUESTS,
     observation.MESSAGE: landing.MESSAGES,
-}
-STRUCTS: dict[int, type[msgspec.Struct]] = {
-    **observed.STRUCTS,
-    observation.ENROLLED: Entry,
-    observation.SECURITY: SecurityEvent,
 }
 RENAMED = {
     (observation.DEVICE, "up_s"): "up",
