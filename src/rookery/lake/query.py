@@ -1,0 +1,164 @@
+"""Query: SQL over the lake's tables by DuckDB, without a JVM, and without a way out.
+
+Only tables that the SQL names are opened, as `clean.device_reports`: Arrow reads their files, so
+that the engine needs none. It is told so for good before it sees the SQL: no files, no network, no
+extensions, no settings, no Python variables, and one statement that reads.
+"""
+
+import re
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
+
+import duckdb
+import pyarrow as pa
+
+from rookery.errors import LocalError, UsageError
+from rookery.lake.delta import Lake
+from rookery.lake.schema.catalog import TABLES
+from rookery.lake.schema.table import Table
+
+ROWS_MAX = 10_000
+MEMORY_MAX = "2GB"
+
+AsOf = int | datetime | None
+"""A version, a time, or what there is now."""
+
+_SETTINGS: Final[dict[str, str | int | float | list[str]]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "python_enable_replacements": False,
+    "memory_limit": MEMORY_MAX,
+    "temp_directory": "",
+}
+_STAGES = sorted({table.stage for table in TABLES})
+_READING = (duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN)
+_BARE_AT = re.compile(r"""(?<![\w".])at(?![\w"])""", re.IGNORECASE)
+_BATCH_ROWS = 10_000
+_HISTORY_MAX = 100_000
+
+
+class Answer(NamedTuple):
+    """Rows of a query, at most as many as were asked for."""
+
+    rows: pa.Table
+    is_cut: bool  # there were more
+
+
+class Query:
+    """Questions to a lake as it is, or as it was."""
+
+    def __init__(self, lake: Lake, as_of: AsOf = None) -> None:
+        self._lake = lake
+        self._as_of = as_of
+
+    def answer(self, sql: str, rows_max: int = ROWS_MAX) -> Answer:
+        """UsageError for what is not one statement that reads, or that DuckDB refuses."""
+        connection = self.connection(sql)
+        try:
+            return _bounded(connection.sql(sql).to_arrow_reader(_BATCH_ROWS), rows_max)
+        except (duckdb.Error, pa.ArrowException) as error:
+            raise _refused(error, sql) from error
+        finally:
+            connection.close()
+
+    def relation(self, sql: str) -> duckdb.DuckDBPyRelation:
+        """The same for notebooks: evaluated when it is looked at, and as far as it is."""
+        connection = self.connection(sql)
+        try:
+            return connection.sql(sql)
+        except duckdb.Error as error:
+            raise _refused(error, sql) from error
+
+    def connection(self, sql: str) -> duckdb.DuckDBPyConnection:
+        """With the tables that this SQL names, and locked."""
+        connection = duckdb.connect(":memory:", config=_SETTINGS)
+        try:
+            _check(connection, sql)
+            connection.execute("SET TimeZone = 'UTC'")
+            for stage in _STAGES:
+                connection.execute(f'CREATE SCHEMA "{stage}"')
+            for table in named(sql):
+                self._add(connection, table)
+            connection.execute("SET enable_external_access = false")
+            connection.execute("SET lock_configuration = true")
+        except duckdb.Error as error:
+            connection.close()
+            raise _refused(error, sql) from error
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _add(self, connection: duckdb.DuckDBPyConnection, table: Table) -> None:
+        version = self._version(table)
+        connection.register(table.path, self._lake.dataset(table, version))
+        view = f'"{table.stage}"."{table.name}"'
+        connection.execute(f'CREATE VIEW {view} AS SELECT * FROM "{table.path}"')  # noqa: S608
+
+    def _version(self, table: Table) -> int | None:
+        if self._as_of is None:
+            return None
+        newest = self._lake.version(table)
+        if newest is None:
+            raise UsageError(f"there is no {table.path} in {self._lake.url} yet")
+        if isinstance(self._as_of, int):
+            if not 0 <= self._as_of <= newest:
+                raise UsageError(f"{table.path} has versions 0 to {newest}")
+            return self._as_of
+        return _version_then(self._lake, table, self._as_of)
+
+
+def named(sql: str) -> list[Table]:
+    """Tables that the SQL may mean; one too many does no harm."""
+    words = re.sub(r'["\s]', "", sql.lower())
+    return [table for table in TABLES if f"{table.stage}.{table.name}" in words]
+
+
+def parse_as_of(text: str) -> int | datetime:
+    """A version, or a time as ISO 8601 writes it, UTC unless it says otherwise."""
+    if text.isascii() and text.isdigit():
+        return int(text)
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"{text!r} is no version and no time like 2026-03-02T12:00") from None
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+
+def _check(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+    statements = connection.extract_statements(sql)
+    if len(statements) != 1:
+        raise UsageError(f"one statement at a time; there are {len(statements)}")
+    if statements[0].type not in _READING:
+        raise UsageError("the lake is only read here: SELECT, FROM, DESCRIBE or EXPLAIN")
+
+
+def _version_then(lake: Lake, table: Table, time: datetime) -> int:
+    """The last version that was there at that time."""
+    time_ms = time.timestamp() * 1000
+    commits = lake.opened(table).history(_HISTORY_MAX)
+    before = [each["version"] for each in commits if each["timestamp"] <= time_ms]
+    if not before:
+        raise UsageError(f"there was no {table.path} at {time.isoformat()}")
+    return int(max(before))
+
+
+def _bounded(reader: pa.RecordBatchReader, rows_max: int) -> Answer:
+    batches, rows = [], 0
+    for batch in reader:
+        batches.append(batch)
+        rows += batch.num_rows
+        if rows > rows_max:
+            break
+    found = pa.Table.from_batches(batches, reader.schema)
+    return Answer(found.slice(0, rows_max), found.num_rows > rows_max)
+
+
+def _refused(error: Exception, sql: str) -> LocalError:
+    """Its first line; what follows points into the SQL, which the user has."""
+    line = str(error).splitlines()[0] if str(error) else type(error).__name__
+    if isinstance(error, duckdb.CatalogException):
+        line += " See: rookery lake tables"
+    elif isinstance(error, duckdb.ParserException) and _BARE_AT.search(sql):
+        line += """; the column "at" needs its quotes, as DuckDB knows the word"""
+    return UsageError(line)
