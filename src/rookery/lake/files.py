@@ -17,6 +17,10 @@ from rookery.lake.schema.table import Table
 Bad = tuple[str, str]  # URI, and what is wrong
 
 _REASON_SIZE_MAX = 300
+_FAMILIES = (  # writers choose one, readers take any
+    {pa.string(), pa.large_string(), pa.string_view()},
+    {pa.binary(), pa.large_binary(), pa.binary_view()},
+)
 
 
 def sound(uris: Iterable[str], table: Table | None = None) -> tuple[list[str], list[Bad]]:
@@ -75,4 +79,4 @@ def _is_alike(found: pa.DataType, wanted: pa.DataType) -> bool:
     if pa.types.is_struct(found) and pa.types.is_struct(wanted):
         names = {field.name for field in found} & {field.name for field in wanted}
         return all(_is_alike(found.field(name).type, wanted.field(name).type) for name in names)
-    return bool(found == wanted)
+    return bool(found == wanted) or any({found, wanted} <= family for family in _FAMILIES)
