@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from rookery.errors import LocalError
 from rookery.lake import files
 from rookery.lake.delta import Lake
 from rookery.lake.lander import Lander
@@ -75,3 +76,8 @@ def test_columns_that_are_missing_or_more_are_no_damage(tmp_path: Path) -> None:
     inner = pa.array([[{"peer": "a", "colour": "red"}]])
     pq.write_table(pa.table({"load": [0.5], "links": inner, "colour": ["red"]}), path)
     assert files.sound([path], TABLE) == ([path], [])
+
+
+def test_a_disk_that_does_not_answer_is_no_fault_of_the_file(tmp_path: Path) -> None:
+    with pytest.raises(LocalError, match="cannot be fetched"):
+        files.sound([str(tmp_path)])  # a folder opens, and cannot be read

@@ -2,7 +2,8 @@
 
 `sound` reads footers alone, a few kilobytes of each file: a truncated one has none, and one with
 columns of other types says so there. Damage within the columns only a whole read finds: `readable`
-is for the files of a read that failed although all were sound.
+is for the files of a read that failed although all were sound. Both raise LocalError where it is
+the disk or the store that fails.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,12 +12,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
+from rookery.errors import LocalError
 from rookery.lake import parquet
 from rookery.lake.schema.table import Table
 
 Bad = tuple[str, str]  # URI, and what is wrong
 
 _REASON_SIZE_MAX = 300
+_READ_SIZE = 1 << 20
 _FAMILIES = (  # writers choose one, readers take any
     {pa.string(), pa.large_string(), pa.string_view()},
     {pa.binary(), pa.large_binary(), pa.binary_view()},
@@ -49,15 +52,27 @@ def _sorted_out(
 ) -> tuple[list[str], list[Bad]]:
     good, bad = [], []
     for uri in uris:
+        system, path = parquet.file_system(uri)
         try:
-            check(*parquet.file_system(uri))
+            check(system, path)
         except FileNotFoundError:
             bad.append((uri, "the file is gone"))
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            _fetch(system, path)
             bad.append((uri, str(error)[:_REASON_SIZE_MAX]))
         else:
             good.append(uri)
     return good, bad
+
+
+def _fetch(system: fs.FileSystem, path: str) -> None:
+    """A store that does not answer is nothing that a file could be blamed for: LocalError."""
+    try:
+        with system.open_input_stream(path) as source:
+            while source.read(_READ_SIZE):
+                pass
+    except OSError as error:
+        raise LocalError(f"{path} cannot be fetched: {error}") from error
 
 
 def _fitting(schema: pa.Schema, table: Table | None) -> None:
