@@ -16,6 +16,7 @@ from rookery.cli.life import run_service, until_stopped
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_link
 from rookery.errors import UsageError
+from rookery.identity.hashname import is_hashname
 from rookery.runtime.gates.address import parse_address
 
 if TYPE_CHECKING:
@@ -135,9 +136,43 @@ class Web:
     ] = "open"
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Expecting:
+    """Whose word it takes on how full servers will be."""
+
+    forecast: Annotated[
+        Path | None,
+        Parameter(
+            name="--forecast",
+            help="File that a lake exports, with what it expects of the servers; looked at all "
+            "the time, so that deleting it ends its effect.",
+        ),
+    ] = None
+    forecasters: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--forecaster",
+            negative="",
+            show_default=False,
+            help="HASHNAME of whose forecasts are believed; repeat for more. Nobody's are without.",
+        ),
+    ] = ()
+    no_forecast: Annotated[
+        bool,
+        Parameter(
+            name="--no-forecast",
+            negative="",
+            show_default=False,
+            help="Choose servers without forecasts, whatever else is said.",
+        ),
+    ] = False
+
+
 LISTENING = Listening()
 STORES = Stores()
 RULES = Rules()
+EXPECTING = Expecting()
 WEB = Web()
 
 
@@ -146,13 +181,14 @@ def hub(
     listening: Listening = LISTENING,
     stores: Stores = STORES,
     rules: Rules = RULES,
+    expecting: Expecting = EXPECTING,
     web: Web = WEB,
     output: Output = OUTPUT,
 ) -> int:
     if find_spec("sqlalchemy") is None:
         raise UsageError("a hub needs more than a device does: pip install rookery[hub]")
     http = None if listening.http == "none" else parse_address(listening.http)
-    settings = _hub_settings(listening, stores, rules)
+    settings = _hub_settings(listening, stores, rules, expecting)
     web_settings = _web_settings(web)
 
     async def work() -> int:
@@ -173,12 +209,19 @@ def hub(
     return run_service(work())
 
 
-def _hub_settings(listening: Listening, stores: Stores, rules: Rules) -> "HubSettings":
+def _hub_settings(
+    listening: Listening, stores: Stores, rules: Rules, expecting: Expecting
+) -> "HubSettings":
     from rookery.hub.settings import HubSettings
 
     for option, value in (("--renewal", rules.renewal_s), ("--silent-after", rules.silent_after_s)):
         if value <= 0:
             raise UsageError(f"{option} {value:g}: give a number of seconds above 0")
+    for name in expecting.forecasters:
+        if not is_hashname(name):
+            raise UsageError(f"--forecaster {name}: give the hashname of 52 characters")
+    if expecting.forecast is not None and not (expecting.forecasters or expecting.no_forecast):
+        raise UsageError("--forecast needs a --forecaster HASHNAME, whose signature is believed")
     return HubSettings(
         data=stores.data,
         udp=listening.udp,
@@ -190,6 +233,9 @@ def _hub_settings(listening: Listening, stores: Stores, rules: Rules) -> "HubSet
         renewal_s=rules.renewal_s,
         is_legacy_plain=rules.legacy_plain,
         silent_after_s=rules.silent_after_s,
+        forecast=expecting.forecast,
+        forecasters=expecting.forecasters,
+        is_forecast_followed=not expecting.no_forecast,
     )
 
 

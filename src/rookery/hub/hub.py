@@ -26,6 +26,7 @@ from rookery.hub.census import Census
 from rookery.hub.clock import HubClock
 from rookery.hub.enrolment import Enrolment
 from rookery.hub.errors import SilentRouterError, StoreAwayError, UnknownRouterError
+from rookery.hub.forecasts import Forecasts
 from rookery.hub.hub_files import hub_identity
 from rookery.hub.matchmaker import Matchmaker
 from rookery.hub.metrics import HubMetrics
@@ -86,6 +87,7 @@ class Hub:
         self._desk = ReportDesk(identity, master, os.urandom, clock.now(), desk_settings)
         self._audit_log = AuditLog(Audit(database), clock)
         self._session_log = SessionLog(identity.hashname, spool, clock)
+        self._forecasts = Forecasts(settings, clock)
         self._census = Census(hot, clock)
         self._servers = ServerList(hot, clock)
         self._matchmaker = Matchmaker(
@@ -95,6 +97,7 @@ class Hub:
             self._servers.loads,
             self._audit_log.security,
             self._session_log.failed,
+            self._forecasts.ask,
             settings.rendezvous,
             settings.door.idle_s,
         )
@@ -264,6 +267,7 @@ class Hub:
             self._census,
             self._audit_log,
             self._clock,
+            self._forecasts,
         ).text()
 
     async def is_ready(self) -> bool:
@@ -280,6 +284,7 @@ class Hub:
         for work in (flow.run(), self._bookkeeper.run(flow), self._census.run()):
             self._own(work)
         self._own(self._audit_log.run())
+        self._own(self._forecasts.run())
         self._socket.read(flow.offer, lambda: flow.is_full)
 
     def _own(self, work: Coroutine[object, object, None]) -> None:

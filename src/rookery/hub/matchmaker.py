@@ -18,7 +18,7 @@ from rookery.fleet.rendezvous_limits import RendezvousLimits
 from rookery.fleet.security_event import SecurityEvent
 from rookery.fleet.wish import Step, Wish
 from rookery.hub.clock import HubClock
-from rookery.hub.meeting import Failed, Meeting, Servers
+from rookery.hub.meeting import Ask, Failed, Meeting, Servers
 from rookery.identity.identity import Identity
 from rookery.runtime.sealed_line import SealedLine
 from rookery.store.hot import HotStore
@@ -42,6 +42,7 @@ class Matchmaker:
         servers: Servers,
         note: Note,
         failed: Failed,
+        ask: Ask,
         limits: RendezvousLimits,
         idle_s: float,
     ) -> None:
@@ -51,6 +52,7 @@ class Matchmaker:
         self._servers = servers
         self._note = note
         self._failed = failed
+        self._ask = ask
         self._limits = limits
         self._idle_s = idle_s
         self._loop = asyncio.get_running_loop()
@@ -162,6 +164,7 @@ class Matchmaker:
             limits=self._limits,
             tally=self.tally,
             failed=self._failed,
+            ask=self._ask,
         )
         self._own(self._hold(meeting, is_ours=is_ours))
         return meeting

@@ -8,10 +8,10 @@ import asyncio
 import contextlib
 import os
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from rookery.errors import UnreachableError
-from rookery.fleet.placement import Choice, ServerLoad, choose
+from rookery.fleet.placement import Choice, Forecast, ServerLoad, choose
 from rookery.fleet.rendezvous import Rendezvous
 from rookery.fleet.rendezvous_events import (
     Action,
@@ -48,6 +48,7 @@ _UNCHOOSING = (Reported, Elsewhere, messages.Reserved, messages.Arrived)
 
 Servers = Callable[[], Awaitable[list[ServerLoad]]]
 Failed = Callable[[Wish, Step], None]
+Ask = Callable[[Sequence[ServerLoad]], Forecast | None]
 
 
 class Meeting:
@@ -65,6 +66,7 @@ class Meeting:
         limits: RendezvousLimits,
         tally: Counter[str],
         failed: Failed,
+        ask: Ask,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._core = Rendezvous(wish, router, self._choose, os.urandom, limits, self._loop.time())
@@ -75,6 +77,7 @@ class Meeting:
         self._limits = limits
         self._tally = tally
         self._failed = failed
+        self._ask = ask
         self._events: deque[Event] = deque()
         self._told = asyncio.Event()
         self._known: list[ServerLoad] = []  # as of the event that is being handled
@@ -138,7 +141,7 @@ class Meeting:
 
     def _choose(self, failed: frozenset[str]) -> Choice | None:
         fit = [server for server in self._known if server.hashname not in failed]
-        return choose(fit, self._clock.now(), os.urandom)
+        return choose(fit, self._clock.now(), os.urandom, self._ask(fit))
 
     async def _perform_all(self, actions: list[Action], tasks: asyncio.TaskGroup) -> None:
         for action in actions:

@@ -15,10 +15,12 @@ from rookery.hub.audit_log import AuditLog
 from rookery.hub.bookkeeper import Bookkeeper
 from rookery.hub.census import Census
 from rookery.hub.clock import HubClock
+from rookery.hub.forecasts import Forecasts
 from rookery.hub.matchmaker import Matchmaker
 from rookery.hub.report_flow import ReportFlow
 from rookery.hub.report_socket import ReportSocket
 from rookery.hub.router_door import RouterDoor
+from rookery.runtime.artifact_file import Following
 from rookery.store.spool import Spool
 
 
@@ -37,6 +39,7 @@ class HubMetrics(Collector):
         census: Census,
         audit_log: AuditLog,
         clock: HubClock,
+        forecasts: Forecasts,
     ) -> None:
         self._desk = desk
         self._socket = socket
@@ -48,6 +51,7 @@ class HubMetrics(Collector):
         self._census = census
         self._audit_log = audit_log
         self._clock = clock
+        self._forecasts = forecasts
 
     def text(self) -> bytes:
         registry = CollectorRegistry(auto_describe=False)
@@ -66,6 +70,12 @@ class HubMetrics(Collector):
         for labels, present in self._census.counts.items():
             reporters.add_metric(labels, present)
         yield reporters
+        forecast = GaugeMetricFamily(
+            "rookery_forecast_state", "1 for what became of the forecast.", labels=("state",)
+        )
+        for state in Following:
+            forecast.add_metric((state.value,), state is self._forecasts.state)
+        yield forecast
 
     def _labelled(self) -> Iterator[Metric]:
         fates: dict[str, int] = msgspec.structs.asdict(self._desk.counters)
@@ -86,11 +96,13 @@ class HubMetrics(Collector):
         yield "spool_failed_writes", "Groups that the disk refused.", self._spool.failed_writes
         yield "audit_suppressed_rows", "Beyond what is kept.", self._audit_log.suppressed
         yield "clock_steps", "Times that the wall clock was set.", self._clock.steps
+        yield "forecast_refused_files", "Not signed by a forecaster.", self._forecasts.refused
 
     def _gauges(self) -> Iterator[tuple[str, str, float]]:
         yield "door_open_connections", "Of routers.", self._door.connections
         yield "meetings", "Wishes being seen to here.", self._matchmaker.meetings
         yield "unsaved_entries", "Changed since they were saved.", len(self._flow.dirty)
+        yield "forecast_expires_seconds", "Unix time; 0: none.", self._forecasts.expires_s
         yield "spool_size_bytes", "Kept for the lake.", self._spool.size
         yield "spool_is_full", "1 while it has no room for more.", self._spool.is_full
         if (landed := self._bookkeeper.landed) is not None:

@@ -60,6 +60,9 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
     door: DoorLimits = DoorLimits()
     reports: ReportLimits = ReportLimits()
     spool: SpoolLimits = SpoolLimits()
+    forecast: Path | None = None  # file with what an analysis expects of servers
+    forecasters: tuple[str, ...] = ()  # hashnames of those whose forecasts are believed
+    is_forecast_followed: bool = True
 
     @property
     def database_url(self) -> str:

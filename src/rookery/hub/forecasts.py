@@ -1,0 +1,73 @@
+"""Forecasts: the file that an analysis of the past writes, as placement asks about it.
+
+file ──every 2 s──▶ outlook ──▶ `placement.choose`, in every meeting
+
+Whatever is the matter with the file, servers are chosen as if there were none. What becomes of
+it is logged, and counted in the metrics.
+"""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from rookery.fleet.outlook import Outlook
+from rookery.fleet.placement import Forecast, ServerLoad
+from rookery.hub.clock import HubClock
+from rookery.hub.settings import HubSettings
+from rookery.runtime.artifact_file import LOOK_S, ArtifactFile, Following
+
+_log = logging.getLogger(__name__)
+
+
+class Forecasts:
+    """`run` it beside the hub; `ask` at any time."""
+
+    def __init__(self, settings: HubSettings, clock: HubClock) -> None:
+        self._clock = clock
+        self._outlook = Outlook(frozenset(settings.forecasters))
+        self._file: ArtifactFile | None = None
+        if settings.forecast is not None and settings.is_forecast_followed:
+            self._file = ArtifactFile(settings.forecast, self._outlook.heed)
+            self._file.look()
+        self._told = Following.OFF
+
+    def ask(self, servers: Sequence[ServerLoad]) -> Forecast | None:
+        """What is expected of these servers; None: nothing is."""
+        return None if self._file is None else self._outlook.forecast(servers, self._clock.now())
+
+    @property
+    def state(self) -> Following:
+        if self._file is None:
+            return Following.OFF
+        if self._outlook.learned is None or self._outlook.is_current(self._clock.now()):
+            return self._file.state
+        return Following.STALE
+
+    @property
+    def refused(self) -> int:
+        """Files that were."""
+        return 0 if self._file is None else self._file.refused
+
+    @property
+    def expires_s(self) -> float:
+        """Wall time; 0: there is none."""
+        learned = self._outlook.learned
+        return 0.0 if learned is None else learned.expires_ms / 1000
+
+    async def run(self) -> None:
+        while self._file is not None:
+            is_news = self._file.look()
+            self._tell(is_news=is_news)
+            await asyncio.sleep(LOOK_S)
+
+    def _tell(self, *, is_news: bool) -> None:
+        state, learned = self.state, self._outlook.learned
+        if state is self._told and not is_news:
+            return
+        self._told = state
+        if state is Following.FOLLOWED and learned is not None:
+            count = len(learned.content.servers)
+            _log.info("following a forecast of %d servers by %s", count, learned.issuer)
+        else:
+            reason = self._file.problem if self._file is not None else ""
+            _log.warning("servers are chosen without a forecast: %s", reason or state.value)
