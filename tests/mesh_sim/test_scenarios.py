@@ -12,10 +12,7 @@ import pytest
 from rookery.sim.mesh_world import MeshWorld
 from tests.mesh_sim.ordeal import Ordeal
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.no_cover,  # takes twice as long under the tracer; each core has tests of its own
-]
+pytestmark = pytest.mark.slow
 
 
 def test_fifty_nodes_survive_everything_with_seed_1() -> None:
