@@ -7,14 +7,15 @@
     world.revive(5)                     the same identity, nothing remembered but its certificate
     world.converge()
 
-Members are linked as the topology says and in no other way: none tells where it can be dialled.
+Members are linked as the topology says and in no other way: none tells where it can be dialled,
+or, where they do (`is_dialable`), nothing passes between those that the topology does not link.
 Everything in `invariants` is checked all the time. The same signature is verified once for all.
 """
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from hashlib import sha256
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from rookery.errors import UnreachableError
 from rookery.identity import signing
@@ -54,6 +55,7 @@ class MeshWorld(World):
         *,
         topology: Topology | None = None,
         kinds: tuple[str, ...] = ("tcp4", "udp4"),
+        is_dialable: bool = False,
     ) -> None:
         super().__init__(seed)
         self.topology = topology or random_topology(self.random, size)
@@ -62,6 +64,7 @@ class MeshWorld(World):
         self.severed: set[Pair] = set()
         self.travels = Travels(self)
         self._kinds = kinds
+        self._is_dialable = is_dialable
         root_seed = sha256(b"root %d" % seed).digest()
         self.realm = Realm("sim", signing.public(root_seed))
         self._root = Authority(self.realm, root_seed)
@@ -74,6 +77,8 @@ class MeshWorld(World):
         for (one, other), delay_s in self.topology.delays_s.items():
             for source, target in ((one, other), (other, one)):
                 self.network.change(Conditions(delay_s=delay_s), ip(source), ip(target))
+        if is_dialable:
+            self._separate_others()
         for number in range(self.topology.size):
             self.revive(number)
         self.watch(Bounds(self).check, every_s=1.0)
@@ -94,12 +99,13 @@ class MeshWorld(World):
         )
         near = list(self.topology.neighbours(number))
         peers = frozenset(self._identities[other].hashname for other in near)
+        paths = tuple(NetPath(kind, ip(number), PORT) for kind in self._kinds)
         node = self.members[number] = MeshNode(
             self,
             endpoint,
-            tuple(NetPath(kind, ip(number), PORT) for kind in self._kinds),
+            paths,
             Membership(self.realm, self._certificates[number], verify=verify_once),
-            NodeSettings(peers=peers),
+            NodeSettings(peers=peers, paths=paths[:1] if self._is_dialable else ()),
             epoch=epoch,
             verify=verify_once,
             watcher=self.travels.seen,
@@ -204,6 +210,11 @@ class MeshWorld(World):
         return None
 
     # --- inside ---
+
+    def _separate_others(self) -> None:
+        for pair in combinations(range(self.topology.size), 2):
+            if pair not in self.topology.delays_s:
+                self.separate(*map(ip, pair))
 
     def _dial(self, node: MeshNode, other: int) -> None:
         path = NetPath(self._kinds[0], ip(other), PORT)
