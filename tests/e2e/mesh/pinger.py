@@ -3,6 +3,9 @@
     pair ──lane: a connection to the first one's control socket──▶ ping the second, twice a second
                                                        unanswered: again at once
 
+A lane waits longer for an answer where the last one took long, and when it has had none for some
+time: on a machine that is slow enough all answers are late, and none of them is lost.
+
 An *outage* of a pair lasts from the trouble, or from the last ping before the lost ones if that was
 later, to the first after them; the longest counts, as a busy machine loses some later on.
 Witnesses have more lanes: the longest time in which none of their pings that were answered was
@@ -30,7 +33,11 @@ PATIENCE_S = 0.25
 WITNESS_PERIOD_S = 0.22
 WITNESS_PATIENCE_S = 0.2  # less than the period, so that no turn is missed
 WITNESS_LANES = 5
+PATIENCE_FACTOR = 4  # times what the last answer took
+PATIENCE_S_MAX = 4.0  # the node itself waits five seconds
+PATIENT_AFTER_S = 4.0  # without an answer; longer than any outage should be
 IN_A_ROW = 3  # pings that were answered: it is over
+_USUAL_S = 5.0  # before the trouble
 _PAUSE_S = 0.01
 _POLL_S = 0.05
 
@@ -50,6 +57,7 @@ class Outages:
 
     trouble: str
     pairs: int  # that should answer
+    usual_s: float = 0.0  # what an answer took before
     seconds: dict[Edge, float] = field(default_factory=dict)  # of those that did not at some time
     silences: dict[Edge, float] = field(default_factory=dict)  # of witnesses
 
@@ -70,6 +78,22 @@ class Outages:
             f"for {_ms(middle)} in the middle, {_ms(self.longest_s)} at most; "
             f"witnesses for {_ms(self.silence_s)}"
         )
+
+
+class _Patience:
+    """How long a lane waits for an answer."""
+
+    def __init__(self, least_s: float) -> None:
+        self.seconds = self._least_s = least_s
+        self._answered_s = time.monotonic()
+
+    def learn(self, ping: Ping) -> None:
+        if not ping.problem:
+            self._answered_s = ping.ended_s
+            usual_s = PATIENCE_FACTOR * (ping.ended_s - ping.sent_s)
+            self.seconds = min(max(self._least_s, usual_s), PATIENCE_S_MAX)
+        elif ping.ended_s > self._answered_s + PATIENT_AFTER_S:
+            self.seconds = min(2 * self.seconds, PATIENCE_S_MAX)
 
 
 class Pinger:
@@ -120,7 +144,7 @@ class Pinger:
             await asyncio.sleep(_POLL_S)
 
     def outages(self, trouble: str, pairs: Collection[Edge], since_s: float) -> Outages:
-        found = Outages(trouble, len(pairs))
+        found = Outages(trouble, len(pairs), self._usual_s(since_s))
         for pair in pairs:
             seconds = _outage(self._history[pair], since_s)
             if seconds is not None:
@@ -128,6 +152,15 @@ class Pinger:
             if pair in self._witnesses:
                 found.silences[pair] = _silence(self._history[pair], since_s)
         return found
+
+    def _usual_s(self, until_s: float) -> float:
+        took = [
+            ping.ended_s - ping.sent_s
+            for history in self._history.values()
+            for ping in history
+            if not ping.problem and until_s - _USUAL_S <= ping.sent_s < until_s
+        ]
+        return statistics.median(took) if took else 0.0
 
     def _lane(
         self, pair: Edge, phase_s: float, period_s: float, patience_s: float
@@ -137,13 +170,15 @@ class Pinger:
     async def _ping(self, pair: Edge, phase_s: float, period_s: float, patience_s: float) -> None:
         source, target = (self._flock.birds[number] for number in pair)
         history = self._history[pair]
+        patience = _Patience(patience_s)
         due_s = time.monotonic() // period_s * period_s + phase_s
         with contextlib.suppress(RookeryError):  # the source itself is gone
             async with connected(source.control, timeout_s=60.0) as client:
                 while target.is_alive:
                     await asyncio.sleep(max(_PAUSE_S, due_s - time.monotonic()))
-                    ping = await _one(client, target, patience_s)
+                    ping = await _one(client, target, patience.seconds)
                     history.append(ping)
+                    patience.learn(ping)
                     if not ping.problem:  # lanes keep their distance
                         due_s += period_s * max(1, math.ceil((ping.ended_s - due_s) / period_s))
 

@@ -23,7 +23,7 @@ from tests.e2e.mesh.lab import Lab, Weather
 from tests.e2e.mesh.pinger import Outages, Pinger
 
 READY_S = 120.0
-OVER_S = 30.0  # from here on a ping that is not answered is lost for good
+OVER_S = 60.0  # from here on a ping that is not answered is lost for good
 FROZEN_S = 10.0
 WITNESSES = 2
 
