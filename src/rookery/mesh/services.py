@@ -1,5 +1,6 @@
-"""The services that every node has, by the names that members open streams to them with."""
+"""The services of nodes, by the names that members open streams to them with."""
 
+ADVICE = "advice"  # where it is served; every node has the others
 BENCH = "bench"
 FILES = "files"
 OUTBOX = "outbox"
