@@ -90,9 +90,10 @@ def test_metrics_and_health_are_served_when_asked_for(address: str, alice: Home)
         assert ready.status == 200
 
 
-def test_an_idle_node_is_small(alice: Home) -> None:
+@pytest.mark.parametrize("options", [(), ("--observe", "observed")], ids=["", "observing"])
+def test_an_idle_node_is_small(alice: Home, options: tuple[str, ...], tmp_path: Path) -> None:
     """Below 45 MB, for it runs on routers."""
-    with running("node", *alice.options) as node:
+    with running("node", *alice.options, *options, cwd=tmp_path) as node:
         node.line()
         status = rookery("status", "--id", alice.keys, "--json").json()
         pages = int(Path(f"/proc/{status['pid']}/statm").read_text().split()[1])
@@ -108,6 +109,7 @@ def test_what_an_idle_node_does_not_use_is_not_loaded() -> None:
         "rookery.identity.cs3a",
         "rookery.mesh.files.folder",
         "rookery.mesh.proxy.rules",
+        "rookery.store.observer",
         "rookery.outbox.outbox",
         "rookery.runtime.bench.service",
         "rookery.runtime.channels.box",

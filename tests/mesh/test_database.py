@@ -378,3 +378,14 @@ def test_a_record_that_was_renewed_ends_at_its_own_time(world: World) -> None:
     world.database.tick(160.0)
     assert world.database.records == {}
     assert world.database.deadline is None
+
+
+def test_whoever_listens_hears_of_each_record_and_its_end_p2(world: World) -> None:
+    heard: list[tuple[int, bool]] = []
+    world.database.on_record = lambda record, is_gone: heard.append((record.sequence, is_gone))
+    for data in (ALICE.says(1), ALICE.says(2, A_LINK), ALICE.says(2, A_LINK), ALICE.says(1)):
+        world.offer(data)
+    assert heard == [(1, False), (2, False)]
+    world.database.forget(ALICE.node)
+    world.database.forget(ALICE.node)
+    assert heard[2:] == [(2, True)]

@@ -159,3 +159,12 @@ def test_what_else_is_known_is_told_of_those_it_concerns() -> None:
         {"nodes": ["ada", "bob", "dot"], "text": SILENT},
     ]
     assert explanation().concerns(D)
+
+
+def test_one_line_says_why_there_is_another_way_p2() -> None:
+    chosen = Candidate(DETOUR, Verdict.CHEAPEST)
+    gone = Candidate(DIRECT, Verdict.GONE, culprits=((A, D),))
+    assert explanation(chosen).account(name) == "chosen: the cheapest"
+    told = explanation(chosen, gone, previous=Previous(DIRECT, 3.0, (None,)))
+    assert told.account(name) == "gone: was in use, but ada – dot no longer carries it"
+    assert explanation().account(name) == "nothing leads there"

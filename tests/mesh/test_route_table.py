@@ -239,3 +239,27 @@ def test_the_table_chooses_as_if_everything_were_computed_anew(seed: int) -> Non
             if choice is not None and right is not None:
                 assert (choice.route, choice.alternates) == (right.route, right.alternates)
                 used[destination] = choice
+
+
+def test_whoever_listens_hears_of_other_ways_only_p2() -> None:
+    graph = graph_of(DIAMOND)
+    table = RouteTable(graph, A)
+    heard: list[tuple[NodeId, tuple[NodeId, ...], tuple[NodeId, ...]]] = []
+
+    def listen(destination: NodeId, choice: Choice | None, previous: Choice | None) -> None:
+        after, before = (() if one is None else one.route.nodes for one in (choice, previous))
+        heard.append((destination, after, before))
+
+    table.on_choice = listen
+    table.to(D, 0.0)
+    table.to(D, 1.0)
+    assert heard == [(D, (A, B, D), ())]
+    table.changed(set_edge(graph, B, D, 11))  # dearer, but the same way
+    table.to(D, 2.0)
+    assert len(heard) == 1
+    table.changed(set_edge(graph, B, D, None))
+    table.to(D, 3.0)
+    assert heard[1:] == [(D, (A, C, D), (A, B, D))]
+    table.changed(set_edge(graph, C, D, None))
+    assert table.to(D, 4.0) is table.to(D, 5.0) is None
+    assert heard[2:] == [(D, (), (A, C, D))]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from rookery.cli.advising import ADVISING, Advising
 from rookery.cli.exits import BIND_ADVICE, OK, advice
 from rookery.cli.keys import load_identity
 from rookery.cli.life import run_service, until_stopped
@@ -94,6 +95,13 @@ class Watching:
             help="Serve metrics and health over HTTP here, IP:PORT, or PORT for this machine only.",
         ),
     ] = None
+    observe: Annotated[
+        Path | None,
+        Parameter(
+            name="--observe",
+            help="Folder to write links, records, routes and ended requests to, for the lake.",
+        ),
+    ] = None
 
 
 @Parameter(name="*")
@@ -165,11 +173,12 @@ def node(
     meeting: Meeting = MEETING,
     leaving: Leaving = LEAVING,
     serving: Serving = SERVING,
+    advising: Advising = ADVISING,
     watching: Watching = WATCHING,
     output: Output = OUTPUT,
 ) -> int:
     keys, store, offsets_us = _load(identity, realm, meeting.costs)
-    offers = _offers(leaving, serving)
+    offers, advised = _offers(leaving, serving), advising.settings(realm)
 
     async def work() -> int:
         running = mesh_node(
@@ -196,6 +205,14 @@ def node(
             stack.push_async_callback(control.close)
             if watching.metrics is not None:
                 await _serve_metrics(stack, view, queues, watching.metrics)
+            if watching.observe is not None:
+                from rookery.cli.observing import observe_node  # few nodes do
+
+                await stack.enter_async_context(observe_node(mesh, view, watching.observe))
+            if advised is not None:
+                from rookery.runtime.advice import follow_advice
+
+                await stack.enter_async_context(follow_advice(mesh, advised))
             print_link(mesh.mesh.address, is_versioned=output.json)
             await until_stopped()
         return OK

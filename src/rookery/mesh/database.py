@@ -11,7 +11,7 @@ What a record says of its origin's roles is held to the certificate: a member th
 counted, and the record goes on without it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from types import MappingProxyType
 
@@ -91,6 +91,8 @@ class Database:
         self._withdrawn: set[tuple[NodeId, NodeId]] = set()
         self._pretenders: list[NodeId] = []
         self._expiries = Timers()
+        # Told of each record that is held from now on, and of each that is let go (True).
+        self.on_record: Callable[[Record, bool], None] | None = None
         # The newest version under our name that is not of this life: ours must be newer.
         self.outdone: Version | None = None
 
@@ -250,6 +252,8 @@ class Database:
         self._inventory.put(Key(RECORD, node), _packed(held.record.version))
         self._changed.add(node)
         self._expiries.arm(node.hex(), held.expires_at)
+        if self.on_record is not None:
+            self.on_record(held.record, False)
 
     def _note_withdrawn(self, before: Record, after: Record) -> None:
         if before.epoch == after.epoch:  # one who restarted has lost all its links by itself
@@ -279,11 +283,14 @@ class Database:
 
     def _drop(self, node: NodeId) -> None:
         """One record and its edges, nobody else's (R3)."""
-        if self._held.pop(node, None) is not None:
+        held = self._held.pop(node, None)
+        if held is not None:
             del self._records[node]
             self._inventory.remove(Key(RECORD, node))
             self._expiries.disarm(node.hex())
             self._changed.add(node)
+            if self.on_record is not None:
+                self.on_record(held.record, True)
 
     def _put_other(self, key: Key, data: bytes) -> None:
         self._others[key.key] = data

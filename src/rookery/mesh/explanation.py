@@ -89,6 +89,13 @@ class Explanation(msgspec.Struct, frozen=True):
         first = self.candidates[0] if self.candidates else None
         return first if first is not None and first.verdict in CHOSEN else None
 
+    def account(self, name: Name) -> str:
+        """In one line: why the way before was given up, or else why this one is chosen."""
+        before = None if self.previous is None else self.previous.route.nodes
+        given_up = [one for one in self.candidates if one.route.nodes == before]
+        candidates = [*given_up, *self.candidates]
+        return _reason(candidates[0], self.policy, name) if candidates else "nothing leads there"
+
     def concerns(self, node: NodeId) -> bool:
         """Whether a node is on any of the ways that were weighed."""
         return node == self.destination or any(

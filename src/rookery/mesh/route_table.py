@@ -5,7 +5,7 @@ news since. A choice once made is returned as it is until something it depends o
 best route, or any link of the routes in use. Better *spares* alone are looked for a second later.
 """
 
-from collections.abc import Collection, Container, Iterable, Iterator
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from math import inf
 
 from rookery.mesh.explanation import Explanation
@@ -34,6 +34,10 @@ class _Entry:
         self.refresh_s = inf  # and are to be again
 
 
+# The destination, what packets to it take from now on (None: nothing leads there), and before.
+OnChoice = Callable[[NodeId, Choice | None, Choice | None], None]
+
+
 class RouteTable:
     """The routes of one node over `graph`, which its owner keeps up to date."""
 
@@ -44,6 +48,7 @@ class RouteTable:
         self._is_overrun = False
         self._entries: dict[NodeId, _Entry] = {}
         self._avoided: dict[Edge, float] = {}
+        self.on_choice: OnChoice | None = None
 
     @property
     def in_use(self) -> Collection[NodeId]:
@@ -97,6 +102,7 @@ class RouteTable:
         decision = self.routes.decide(destination, previous)
         if decision is None:
             self._entries.pop(destination, None)
+            self._tell(destination, None, previous)
             return None
         if entry is not None and decision.route == entry.choice.route and self._stands(entry, now):
             return entry.choice
@@ -106,6 +112,7 @@ class RouteTable:
         if entry is not None and _same_routes(choice, entry.choice):
             choice = entry.choice  # with the explanation of how it came about
         self._entries[destination] = _Entry(choice, self._generation, now)
+        self._tell(destination, choice, previous)
         return choice
 
     def priced(self, nodes: tuple[NodeId, ...]) -> Route | None:
@@ -145,6 +152,11 @@ class RouteTable:
         entry.generation, entry.refresh_s = self._generation, due_s
         return True
 
+    def _tell(self, destination: NodeId, choice: Choice | None, previous: Choice | None) -> None:
+        """Whoever listens hears of other ways, not of the same at another cost."""
+        if self.on_choice is not None and _nodes(choice) != _nodes(previous):
+            self.on_choice(destination, choice, previous)
+
     def _catch_up(self) -> None:
         if self._is_overrun:
             self.routes.paths.recompute()
@@ -160,3 +172,7 @@ class RouteTable:
 
 def _same_routes(one: Choice, other: Choice) -> bool:
     return one.route == other.route and one.alternates == other.alternates
+
+
+def _nodes(choice: Choice | None) -> tuple[NodeId, ...]:
+    return () if choice is None else choice.route.nodes

@@ -61,7 +61,7 @@ class Spool:
         self._lock = lock
         self._segment_bytes = segment_bytes
         self._bytes_max = bytes_max
-        self._policy: Policy = policy
+        self.policy: Policy = policy  # may change while it is open
         self._group_s = group_s
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, "spool")
@@ -199,7 +199,7 @@ class Spool:
         if self._buffered + size > BUFFER_BYTES_MAX:
             self._refuse("the disk is slower than what comes")
         while self.size + size > self._bytes_max:
-            if self._policy == "refuse" or len(self._segments) < 2:
+            if self.policy == "refuse" or len(self._segments) < 2:
                 self._refuse(f"it has its {self._bytes_max} bytes")
             self._drop_oldest()
 
@@ -283,7 +283,7 @@ class Spool:
             self._schedule()
 
     def _may_drop(self) -> bool:
-        return self._policy == "drop_oldest" and len(self._segments) > 1
+        return self.policy == "drop_oldest" and len(self._segments) > 1
 
     def _fail(self, error: BaseException, start: int, end: int) -> None:
         """These positions will never be durable; later ones may be."""

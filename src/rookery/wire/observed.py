@@ -51,7 +51,7 @@ class LinkSample(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     realm: Name
     node: Name  # hashname of who measures
     peer: Name  # hashname
-    path: Text = ""  # the one in use; empty: none
+    path: Name = ""  # kind of the path in use; empty: there is none
     rtt_ms: Amount | None = None
     jitter_ms: Amount | None = None
     loss_in: Ratio | None = None  # from the peer to the node
@@ -94,8 +94,8 @@ class RouteDecision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     destination: Name  # hashname
     nodes: Nodes = ()  # with both ends; empty: there is no way
     cost_us: Count | None = None
-    verdict: Name  # "chosen", "changed" or "lost"
-    reason: Text = ""
+    verdict: Name  # "cheapest", "direct" or "held"; "none" when there is no way
+    reason: Text = ""  # for people
     candidates: Count = 0
     previous: Nodes = ()
 

@@ -1,0 +1,128 @@
+"""P2: what nodes, outboxes and brokers observe is in their spools, and tells what happened.
+
+Alice and Carol tell the realm addresses at which nobody listens: between them are Bob and Dave.
+"""
+
+import json
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+import msgspec
+import pytest
+
+from rookery.store.spool_reader import SpoolReader
+from rookery.wire import observed
+from rookery.wire.observation import Observation
+from rookery.wire.observed import LinkSample, RecordChange, RouteDecision
+from tests.cli.program import Running, rookery, running
+from tests.e2e.test_mesh_cli import NOWHERE, until
+from tests.runtime.realms import Home, realm
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+class Square(NamedTuple):
+    homes: dict[str, Home]
+    processes: dict[str, Running]
+    folder: Path  # into which alice observes
+
+    def seen(self, kind: type[T]) -> list[T]:
+        return seen(self.folder, kind)
+
+    def hashname(self, name: str) -> str:
+        return self.homes[name].hashname
+
+
+def seen(folder: Path, kind: type[T]) -> list[T]:
+    """All of one kind, in order."""
+    found = [Observation.parse(each.data) for each in SpoolReader(folder / "spool")]
+    contents = [observed.decode(each.kind, each.content) for each in found]
+    return [each for each in contents if isinstance(each, kind)]
+
+
+@pytest.fixture
+def square(tmp_path: Path) -> Iterator[Square]:
+    names = ("alice", "bob", "carol", "dave")
+    homes = dict(zip(names, realm(tmp_path / "realm", *names), strict=True))
+    processes: dict[str, Running] = {}
+    folder = tmp_path / "observed"
+    with ExitStack() as stack:
+
+        def start(name: str, *options: str) -> str:
+            running_ = running("node", *homes[name].options, *options)
+            processes[name] = process = stack.enter_context(running_)
+            link = homes[name].keys / "own.link"
+            link.write_text(process.line())
+            return str(link)
+
+        bob, dave = start("bob"), start("dave")
+        peers = ("--peer", bob, "--peer", dave, "--advertise", NOWHERE)
+        start("carol", *peers)
+        start("alice", *peers, "--observe", str(folder))
+        yield Square(homes, processes, folder)
+
+
+def reaches(square: Square) -> bool:
+    return rookery("ping", "carol", "--id", square.homes["alice"].keys).code == 0
+
+
+@pytest.mark.slow
+def test_the_spool_of_a_node_tells_how_a_peer_died_p2(square: Square) -> None:
+    carol, names = square.hashname("carol"), {home.hashname: n for n, home in square.homes.items()}
+
+    def way() -> tuple[str, ...]:
+        ways = [each.nodes for each in square.seen(RouteDecision) if each.destination == carol]
+        return ways[-1] if ways else ()
+
+    # Only who sends decides on ways anew.
+    until(lambda: reaches(square) and len(way()) == 3)
+
+    def states(name: str) -> list[bool]:
+        peer = square.hashname(name)
+        return [each.is_up for each in square.seen(LinkSample) if each.peer == peer]
+
+    until(lambda: states("bob")[-1:] == [True] and states("dave")[-1:] == [True])
+    before, middle = way(), names[way()[1]]
+    other = {"bob": "dave", "dave": "bob"}[middle]
+    square.processes[middle].signal(signal.SIGKILL)
+    until(lambda: reaches(square) and way()[1:2] == (square.hashname(other),))
+    until(lambda: states(middle)[-1] is False)
+    assert states(other)[-1]
+
+    decisions = [each for each in square.seen(RouteDecision) if each.destination == carol]
+    told = next(each for each in decisions if each.previous == before)
+    assert (told.source, told.verdict) == (square.hashname("alice"), "cheapest")
+    assert told.nodes == (square.hashname("alice"), square.hashname(other), carol)
+    assert "was in use" in told.reason
+    assert told.candidates >= 2
+    assert told.cost_us is not None
+
+    def claims(name: str) -> list[set[str]]:
+        node = square.hashname(name)
+        changes = [each for each in square.seen(RecordChange) if each.node == node]
+        return [{names[link.peer] for link in each.links} for each in changes]
+
+    for name in ("alice", "carol"):
+        assert {"bob", "dave"} in claims(name)
+        assert middle not in claims(name)[-1]
+    up = [each for each in square.seen(LinkSample) if each.is_up]
+    assert {each.path for each in up} <= {"tcp4", "udp4"}
+    assert any(each.rtt_ms and each.cost_us and each.loss_in == 0.0 for each in up)
+    numbers = [each.n for each in seen(square.folder, msgspec.Struct) if hasattr(each, "n")]
+    assert numbers == sorted(set(numbers))
+
+
+@pytest.mark.slow
+def test_a_node_that_is_told_to_stop_leaves_a_whole_spool_p2(square: Square) -> None:
+    until(lambda: len(square.seen(LinkSample)) > 0)
+    alice = square.processes["alice"]
+    alice.signal(signal.SIGTERM)
+    assert alice.wait(30) == 0
+    names = {each.node for each in square.seen(RecordChange)}
+    assert square.hashname("alice") in names
+    realms = {each.realm for each in square.seen(RecordChange)}
+    shown = rookery("realm", "show", "--realm", square.homes["alice"].realm, "--json")
+    assert realms == {json.loads(shown.out)["id"]}
