@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -226,3 +227,24 @@ def test_a_whole_table_reads_only_its_weeks(spark: SparkSession, lake: Lake) -> 
     SparkTables(spark, lake).append(STEPS, spark.createDataFrame(rows, STEPS.struct), [], {})
     pipeline(spark, lake, Step(TOTAL, (STEPS,), counters.total, weeks=2)).run()
     assert lake.dataset(TOTAL).to_table().to_pylist() == [{"growth": 6, "rows": 2}]
+
+
+def test_files_that_cannot_be_read_are_set_aside_and_the_run_goes_on(
+    spark: SparkSession, lake: Lake
+) -> None:
+    """P3: a truncated file and one that is damaged inside; each is named once, with the reason."""
+    clean = PIPELINE[0]
+    for position in (1, 2, 3):
+        counters.land(lake, [Row(position, 1, position)])
+    _, cut, damaged = (Path(uri) for uri in sorted(lake.files(LANDED)))
+    cut.write_bytes(cut.read_bytes()[:-20])
+    content = damaged.read_bytes()
+    damaged.write_bytes(content[:4] + bytes(60) + content[64:])
+    report = pipeline(spark, lake, clean).run()
+    assert report.is_ok
+    assert report.of(CLEAN.path).quarantined == 2
+    aside = lake.dataset(quarantine.OBSERVATIONS).to_table().to_pylist()
+    assert {row["source"] for row in aside} == {str(cut), str(damaged)}
+    assert all(row["kind"] == "numbers" and row["reason"] for row in aside)
+    assert lake.rows(CLEAN) == 1
+    assert pipeline(spark, lake, clean).run().is_idle

@@ -4,13 +4,17 @@ landing ─▶ judged ─┬─▶ bad: set aside, with the reason   (first comm
                    └─▶ sound ─▶ not known yet ─▶ clean    (second commit)
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
 
+from rookery.lake import files
+from rookery.lake.delta import Claim, Lake
+from rookery.lake.failure import SPARK_FAILURES
 from rookery.lake.increment import Arrivals
 from rookery.lake.progress import Outcome, StepReport
 from rookery.lake.schema.table import DATE
@@ -36,16 +40,34 @@ class _Judgement(NamedTuple):
 def take_in(
     tables: SparkTables, step: CleanStep, found: Arrivals, metadata: Mapping[str, str]
 ) -> StepReport:
-    """Append what is new and sound."""
+    """Append what is new and sound; files that cannot be read are set aside by their names."""
+    _, unsound = files.sound(found.files, step.source)
+    try:
+        return _take_in(tables, step, _without(found, unsound), unsound, metadata)
+    except SPARK_FAILURES:
+        # Perhaps for damage behind a sound footer: that takes a while to find, so only now.
+        _, unreadable = files.readable(found.files, step.source)
+        if len(unreadable) == len(unsound):
+            raise
+        return _take_in(tables, step, _without(found, unreadable), unreadable, metadata)
+
+
+def _take_in(
+    tables: SparkTables,
+    step: CleanStep,
+    found: Arrivals,
+    unreadable: Sequence[files.Bad],
+    metadata: Mapping[str, str],
+) -> StepReport:
+    bad = _set_aside(tables.lake, step, unreadable, metadata)
     rows = step.judged(tables.read(step.source, files=found.files))
     judgement = _judgement(rows)
-    bad = judgement.bad
-    if bad:
+    if judgement.bad:
         again = rows
         if found.refuge_files != found.files:
             again = step.judged(tables.read(step.source, files=found.refuge_files))
         rejected = step.rejected(again.where(F.col(REASON).isNotNull()))
-        bad = tables.append(step.refuge, rejected, [found.refuge_claim], metadata).rows
+        bad += tables.append(step.refuge, rejected, [found.refuge_claim], metadata).rows
     known = tables.read(step.target, dates=step.known(judgement.dates))
     fresh = step.fresh(_sound(rows), known)
     written = tables.append(step.target, fresh, [found.claim], _dated(metadata, judgement.newest))
@@ -56,6 +78,34 @@ def take_in(
         rows_out=written.rows,
         quarantined=bad,
         newest=judgement.newest,
+    )
+
+
+def _set_aside(
+    lake: Lake, step: CleanStep, unreadable: Sequence[files.Bad], metadata: Mapping[str, str]
+) -> int:
+    """Files, each once: the log of the refuge knows their names."""
+    new = [bad for bad in unreadable if lake.included(step.refuge, bad[0]) is None]
+    if new:
+        day = datetime.now(UTC).date()
+        rows = [
+            {"kind": step.source.name, "source": uri, "reason": reason, DATE: day}
+            for uri, reason in new
+        ]
+        claims = [Claim(uri, None, 1) for uri, _ in new]
+        lake.append(
+            step.refuge, pa.Table.from_pylist(rows, schema=step.refuge.arrow), claims, metadata
+        )
+    return len(unreadable)
+
+
+def _without(found: Arrivals, unreadable: Sequence[files.Bad]) -> Arrivals:
+    lost = frozenset(uri for uri, _ in unreadable)
+    if not lost:
+        return found
+    return found._replace(
+        files=tuple(uri for uri in found.files if uri not in lost),
+        refuge_files=tuple(uri for uri in found.refuge_files if uri not in lost),
     )
 
 
@@ -76,7 +126,8 @@ def replay(
     first = days[0] - timedelta(days=_EARLIEST_DAYS)
     last = days[-1] + timedelta(days=_LATEST_DAYS)
     read = frozenset(day for day in landed if first <= day <= last)
-    judged = step.judged(tables.read(step.source, files=lake.files(step.source, read, version)))
+    landing, _ = files.sound(lake.files(step.source, read, version), step.source)
+    judged = step.judged(tables.read(step.source, files=landing))
     sound = _sound(judged).where(F.col(DATE).isin(days))
     rows = step.fresh(sound, tables.read(step.target, files=[]))
     written = tables.replace(step.target, rows, days, [], metadata)

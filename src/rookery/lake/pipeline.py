@@ -12,14 +12,13 @@ from importlib.metadata import version
 from typing import Literal, NamedTuple
 from uuid import uuid4
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
 
 from rookery.errors import RookeryError, UsageError
-from rookery.lake import cleaning
+from rookery.lake import cleaning, failure
 from rookery.lake.delta import ConflictError
+from rookery.lake.failure import SPARK_FAILURES
 from rookery.lake.increment import Increment, arrivals, increment, source_dates
 from rookery.lake.progress import Outcome, Progress, RunReport, StepReport, StepStarted
 from rookery.lake.schema.insights import LINEAGE
@@ -98,8 +97,8 @@ class Pipeline:
                 report = self._compute(step, run, started)
         except ConflictError as error:
             return StepReport(name, Outcome.CONFLICT, text=f"another driver was faster: {error}")
-        except (RookeryError, PySparkException, Py4JError, OSError) as error:
-            return StepReport(name, Outcome.FAILED, text=_line(error))
+        except (RookeryError, *SPARK_FAILURES, OSError) as error:
+            return StepReport(name, Outcome.FAILED, text=failure.line(error))
         return report._replace(seconds=time.monotonic() - begun)
 
     def _compute(self, step: Step, run: _Run, started: Callable[[], None]) -> StepReport:
@@ -154,8 +153,3 @@ def _with_lineage(step: Step, rows: DataFrame, due: Increment, run: _Run) -> Dat
 
 def _code() -> str:
     return version("rookery")
-
-
-def _line(error: Exception) -> str:
-    """The first line of what Spark has to say; the rest is its own stack."""
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

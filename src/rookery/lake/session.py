@@ -1,54 +1,109 @@
-"""The Spark session: embedded by default, a cluster's by its address, the same code for both."""
+"""The Spark session: embedded by default, a cluster's by its address, the same code for all.
+
+    local[*]        in a JVM of this process, that listens to this machine only
+    spark://…       this process drives, the cluster's workers work
+    sc://…          Spark Connect: a server drives, this process only says what it wants
+
+What the JVM has to say goes to a file, so that a terminal shows the work and not its machinery.
+"""
 
 import os
 import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
 
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from rookery.errors import UnreachableError, UsageError
 from rookery.lake import java
 
 EMBEDDED = "local[*]"
+MEMORY = "2g"  # of the JVM that drives: bounds it, and what does not fit goes to disk
 
-_SETTINGS = {
+# These a session over Spark Connect can set as well.
+_SQL = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.compression.codec": "zstd",
+    # Rows go between Spark and Python as Arrow.
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+}
+_DRIVER = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "ERROR",
     # A committer that moves files once: nobody reads them before the Delta log names them.
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
-_EMBEDDED_SETTINGS = {
-    "spark.driver.memory": "2g",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-}
+_LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+_STATIC = ("spark.sql.warehouse.dir",)
 
 
 def start(
-    master: str = EMBEDDED, *, name: str = "rookery lake", settings: dict[str, str] | None = None
+    master: str = EMBEDDED,
+    *,
+    name: str = "rookery lake",
+    memory: str = MEMORY,
+    settings: Mapping[str, str] | None = None,
+    log: Path | None = None,
 ) -> SparkSession:
-    """A session on a master (`local[*]`, `spark://…`), or over Spark Connect (`sc://…`)."""
+    """A session on a master, or over Spark Connect; the JVM's own words go to `log`."""
+    chosen = dict(settings or {})
     if master.startswith("sc://"):
-        builder = SparkSession.builder.remote(master)
-        chosen = {}
-    else:
-        os.environ["JAVA_HOME"] = str(java.find().home)
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        builder = SparkSession.builder.master(master)
-        chosen = _SETTINGS | _shuffle() | (_EMBEDDED_SETTINGS if _is_local(master) else {})
-    for key, value in (chosen | (settings or {})).items():
-        builder = builder.config(key, value)
-    return builder.appName(name).getOrCreate()
+        return _connected(master, name, chosen)
+    defaults = _SQL | _DRIVER | {"spark.driver.memory": memory}
+    if master.startswith("local"):
+        defaults |= _LOOPBACK | _few_partitions()
+    conf = SparkConf().setMaster(master).setAppName(name).setAll(list((defaults | chosen).items()))
+    if SparkSession.getActiveSession() is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
+        _launch(conf, log)
+    return SparkSession.builder.config(conf=conf).getOrCreate()
 
 
-def _is_local(master: str) -> bool:
-    return master.startswith("local")
+def log_file() -> Path:
+    """Where a session's JVM writes unless told otherwise."""
+    return Path(tempfile.gettempdir()) / f"rookery-spark-{os.getpid()}.log"
 
 
-def _shuffle() -> dict[str, str]:
-    """Few and large partitions: on one machine each costs more than it brings."""
+def _connected(master: str, name: str, settings: Mapping[str, str]) -> SparkSession:
+    """Settings of the server are its operator's; only the session's own are set."""
+    builder = SparkSession.builder.remote(master).appName(name)
+    own = {key: settings[key] for key in settings if key.startswith("spark.sql.")}
+    for key, value in (_SQL | own).items():
+        if key not in _STATIC:
+            builder = builder.config(key, value)
+    try:
+        return builder.getOrCreate()
+    except ImportError as error:
+        raise UsageError(f"Spark Connect needs `pip install rookery[connect]`: {error}") from error
+    except PySparkException as error:
+        raise UnreachableError(f"{master} does not answer: {error}") from error
+
+
+def _launch(conf: SparkConf, log: Path | None) -> None:
+    """Start the JVM with a Java that is new enough, and its words in a file."""
+    from pyspark.java_gateway import launch_gateway
+
+    os.environ["JAVA_HOME"] = str(java.find().home)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    # Else Spark looks for an address to be known by, and takes one that others can reach.
+    if conf.get("spark.driver.host") == _LOOPBACK["spark.driver.host"]:
+        os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK["spark.driver.host"])
+    path = log or log_file()
+    with path.open("ab") as sink:
+        try:
+            gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
+            SparkContext(conf=conf, gateway=gateway)
+        except PySparkException as error:
+            raise UsageError(f"Spark does not start; {path} says why") from error
+
+
+def _few_partitions() -> dict[str, str]:
+    """Few and large: on one machine each costs more than it brings."""
     return {"spark.sql.shuffle.partitions": str(max(2, 2 * (os.cpu_count() or 1)))}

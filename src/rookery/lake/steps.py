@@ -1,5 +1,107 @@
 """The order of steps: everything that the pipeline does, from landing to insights."""
 
-from rookery.lake.step import AnyStep
+from collections.abc import Callable, Mapping
+from functools import partial
 
-STEPS: tuple[AnyStep, ...] = ()
+from pyspark.sql import DataFrame
+
+from rookery.lake import (
+    anomalies,
+    availability,
+    clean,
+    cost_advice,
+    edges,
+    hours,
+    incidents,
+    link_hours,
+    link_quality,
+    links,
+    load_forecast,
+    places,
+    rates,
+    topology_health,
+    traffic,
+    uptime,
+)
+from rookery.lake.schema import clean as cleaned
+from rookery.lake.schema import facts, insights
+from rookery.lake.schema.catalog import BY_PATH
+from rookery.lake.schema.table import Table
+from rookery.lake.step import AnyStep, CleanStep, Step
+
+
+def _clean(table: Table) -> CleanStep:
+    [source] = table.sources
+    return CleanStep(
+        table,
+        BY_PATH[source],
+        partial(clean.judged, table),
+        clean.fresh,
+        partial(clean.rejected, table),
+        clean.LOOKBACK_DAYS,
+    )
+
+
+def _step(
+    table: Table,
+    transform: Callable[..., DataFrame],
+    lookback_days: int = 0,
+    lookahead_days: int = 0,
+    weeks: int | None = None,
+) -> Step:
+    """The transform's arguments are the table's sources, in their order."""
+
+    def transformed(frames: Mapping[str, DataFrame]) -> DataFrame:
+        return transform(*(frames[path] for path in table.sources))
+
+    sources = tuple(BY_PATH[path] for path in table.sources)
+    return Step(table, sources, transformed, lookback_days, lookahead_days, weeks)
+
+
+CLEAN = tuple(_clean(table) for table in cleaned.TABLES)
+
+FACTS = (
+    _step(facts.DEVICE_RATES, rates.device_rates, rates.LOOKBACK_DAYS),
+    _step(facts.UPTIME_INTERVALS, uptime.uptime_intervals, uptime.LOOKBACK_DAYS),
+    _step(facts.LINK_SAMPLES, links.link_samples, links.LOOKBACK_DAYS),
+    _step(facts.LINK_HOURS, link_hours.link_hours, link_hours.LOOKBACK_DAYS),
+    _step(facts.TOPOLOGY_EDGES, edges.topology_edges, edges.LOOKBACK_DAYS),
+    _step(facts.SERVER_HOURS, hours.server_hours),
+    _step(facts.CALL_HOURS, hours.call_hours),
+    _step(facts.SESSIONS, hours.sessions),
+    _step(facts.REQUEST_HOURS, hours.request_hours),
+    _step(facts.MESSAGE_HOURS, hours.message_hours),
+    _step(facts.DECISION_HOURS, hours.decision_hours),
+    _step(facts.SECURITY_HOURS, hours.security_hours),
+)
+
+_DAYS_SILENT = (availability.LOOKBACK_DAYS, availability.LOOKAHEAD_DAYS)
+
+INSIGHTS = (
+    _step(insights.PLACES, places.places),
+    _step(insights.OUTAGES, availability.outages, *_DAYS_SILENT),
+    _step(insights.AVAILABILITY, availability.availability, *_DAYS_SILENT),
+    _step(insights.AVAILABILITY_WEEKS, availability.availability_weeks),
+    _step(insights.UPTIME_SESSIONS, availability.uptime_sessions),
+    _step(
+        insights.TRAFFIC_MINUTES,
+        traffic.traffic_minutes,
+        traffic.LOOKBACK_DAYS,
+        traffic.LOOKAHEAD_DAYS,
+    ),
+    _step(insights.TRAFFIC_HOURS, traffic.traffic_hours),
+    _step(insights.TRAFFIC_DAYS, traffic.traffic_days),
+    _step(insights.LINK_QUALITY, link_quality.link_quality, weeks=link_quality.WEEKS),
+    _step(insights.TOPOLOGY_HEALTH, topology_health.topology_health),
+    _step(insights.CRITICAL_ELEMENTS, topology_health.critical_elements),
+    _step(insights.ANOMALIES, anomalies.anomalies, anomalies.LOOKBACK_DAYS),
+    _step(insights.INCIDENTS, incidents.incidents),
+    _step(
+        insights.SERVER_LOAD_FORECAST,
+        load_forecast.server_load_forecast,
+        weeks=load_forecast.WEEKS,
+    ),
+    _step(insights.LINK_COST_ADVICE, cost_advice.link_cost_advice, weeks=cost_advice.WEEKS),
+)
+
+STEPS: tuple[AnyStep, ...] = (*CLEAN, *FACTS, *INSIGHTS)
