@@ -3,6 +3,7 @@
 import ast
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -140,3 +141,10 @@ def test_all_locks_agree_on_versions() -> None:
     pins = [set(re.findall(r"^[a-z0-9-]+==\S+", path.read_text(), re.MULTILINE)) for path in LOCKS]
     largest = max(pins, key=len)
     assert all(pin <= largest for pin in pins)
+
+
+def test_coverage_does_not_slow_down_what_it_is_not_about(request: pytest.FixtureRequest) -> None:
+    """This is no test of a core, so nobody traces it."""
+    if not request.config.pluginmanager.hasplugin("_cov"):
+        pytest.skip("nothing is traced")
+    assert sys.gettrace() is None
