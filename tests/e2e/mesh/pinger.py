@@ -240,7 +240,9 @@ def _outage(history: Iterable[Ping], since_s: float) -> float | None:
         if is_lost:
             outage_s = max(ping.sent_s - answered_s, outage_s or 0.0)
         answered_s, is_lost = max(since_s, ping.sent_s), False
-    return math.inf if is_lost and outage_s is None else outage_s
+    if is_lost and outage_s is None:  # it had resumed before: just now another one was lost
+        return max(ping.ended_s for ping in pings) - answered_s
+    return outage_s
 
 
 def _silence(history: Iterable[Ping], since_s: float) -> float:
