@@ -88,7 +88,7 @@ def rejected(bad: DataFrame) -> DataFrame:
         for each in quarantine.OBSERVATIONS.struct
         if each.name not in held
     ]
-    return bad.select(*sorted(held), *rest)
+    return bad.withColumnRenamed(REASON, "reason").select(*sorted(held), *rest)
 
 
 def steps(sources: Mapping[str, DataFrame]) -> DataFrame:

@@ -56,6 +56,7 @@ def rejected(table: Table, refused: DataFrame) -> DataFrame:
         "kind": F.lit(table.name),
         "content": content,
         "source": F.col("spool"),
+        "reason": F.col(REASON),
     }
     return refused.withColumns(added).select(*quarantine.OBSERVATIONS.arrow.names)
 

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 from rookery.lake.schema import quarantine
 from rookery.lake.schema.table import Table
 
-REASON = "reason"  # the column of judged rows that says what is wrong; null: nothing
+REASON = "refused_for"  # the column of judged rows that says what is wrong; null: nothing
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from rookery.lake.quantities import MICROS_A_SECOND, span_us
 from rookery.lake.schema.facts import UPTIME_INTERVALS
 
 LOOKBACK_DAYS = 1
-GAP_MAX_S = 60
+GAP_MAX_S = 65  # a minute, and what a report may be late by
 
 _SERIES = ("reporter", "boot")
 

@@ -82,7 +82,7 @@ UPTIME_INTERVALS = Table(
         Column(DATE, pa.date32(), "UTC date of to_at"),
     ),
     ("reporter", "boot", "from_at", "to_at"),
-    "reports of one start of a device without a gap of more than a minute, cut at midnight UTC",
+    "reports of one start of a device, none more than 65 s behind the other, cut at midnight UTC",
     (clean.DEVICE_REPORTS.path,),
 )
 
