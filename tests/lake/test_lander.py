@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Event
 
 import pyarrow as pa
 import pytest
@@ -125,6 +124,19 @@ def test_another_lake_gets_what_the_spool_still_has(
     assert sequences(other) == sequences(lake) == [1, 2]
 
 
+def test_a_spool_that_was_set_back_is_not_taken_for_the_one_it_was(
+    lake: Lake, spool: Path, tmp_path: Path
+) -> None:
+    """Its next records would come to positions that the lake has, and be left out."""
+    spools.write_segment(spool, START, calls(1))
+    shutil.copytree(spool, tmp_path / "copy")
+    spools.write_segment(spool, segments(spool)[0].end, calls(2))
+    Lander(lake, spool, "hub").run()
+    with pytest.raises(UsageError, match="needs another name"):
+        Lander(lake, tmp_path / "copy", "hub").run()
+    assert Lander(lake, tmp_path / "copy", "hub again").run().rows == 1
+
+
 def test_the_rest_of_a_damaged_segment_is_skipped_and_told_of(lake: Lake, spool: Path) -> None:
     second = spools.write_segment(spool, START, calls(1, 2, 3))
     end = spools.write_segment(spool, second, calls(4))
@@ -225,17 +237,3 @@ def test_an_empty_spool_is_nothing(lake: Lake, spool: Path) -> None:
     spool.mkdir()
     assert Lander(lake, spool, "hub").run() == Landed()
     assert versions(lake) == [None] * 12
-
-
-def test_following_lands_what_comes_until_it_is_stopped(lake: Lake, spool: Path) -> None:
-    end = spools.write_segment(spool, START, calls(1))
-    stopped = Event()
-
-    def told(total: Landed) -> None:
-        if total.position == end:
-            spools.write_segment(spool, end, calls(2))
-        else:
-            stopped.set()
-
-    Lander(lake, spool, "hub", progress=told).follow(stopped, every_s=0.001)
-    assert sequences(lake) == [1, 2]

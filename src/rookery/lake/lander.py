@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import Event
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -32,10 +31,10 @@ from rookery.store.spool_reader import SpoolReader
 
 ROWS_MAX = 250_000  # of a batch
 BYTES_MAX = 64 << 20  # of a batch's records
-FOLLOW_S = 60.0
 
 _LOCK = "landing.lock"
 _ATTEMPTS = 10
+_TARGETS = (*TABLES.values(), quarantine.OBSERVATIONS)
 
 
 class Landed(NamedTuple):
@@ -84,6 +83,7 @@ class Lander:
         with _alone(self._folder):
             self._claims.clear()
             until = _durable_end(self._folder)
+            self._refuse_another_past(until)
             reader = SpoolReader(self._folder, self._start())
             total = Landed(position=reader.position, until=until)
             records = _before(reader, until)
@@ -95,20 +95,22 @@ class Lander:
                 total = _seen(reader, total._replace(position=reader.position))
             return total
 
-    def follow(self, stopped: Event, every_s: float = FOLLOW_S) -> None:
-        """Run again and again until told to stop, between two batches of rows at the latest."""
-        while True:
-            self.run()
-            if stopped.wait(every_s):
-                return
-
     def _start(self) -> int:
         """Behind the mark, unless that was made for another lake."""
         mark = landed.read(self._folder)
-        tables = (*TABLES.values(), quarantine.OBSERVATIONS)
-        if mark is None or not any(self._claimed(table) for table in tables):
-            return 0
-        return mark
+        return mark if mark is not None and self._furthest() else 0
+
+    def _furthest(self) -> int:
+        """How much of the spool the lake has, by the table that has most of it."""
+        return max(self._claimed(table) or 0 for table in _TARGETS)
+
+    def _refuse_another_past(self, until: int) -> None:
+        """What comes to positions that the lake has already would be taken for known."""
+        if 0 < until < self._furthest():
+            raise UsageError(
+                f"{self._folder} ends before what the lake has of spool {self._name}: if it was "
+                "restored from a copy, it needs another name"
+            )
 
     def _read(self, records: Iterator[Record]) -> LandingBatch:
         batch = LandingBatch(self._name, datetime.now(UTC).date())
