@@ -8,20 +8,23 @@ import signal
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import msgspec
 import pytest
 
-from rookery.store.spool_reader import SpoolReader
-from rookery.wire import observed
-from rookery.wire.observation import Observation
-from rookery.wire.observed import LinkSample, RecordChange, RouteDecision
+from rookery.wire.observed import (
+    EndedRequest,
+    LinkSample,
+    PublishedMessage,
+    RecordChange,
+    RouteDecision,
+)
 from tests.cli.program import Running, rookery, running
+from tests.e2e.processes import crow
 from tests.e2e.test_mesh_cli import NOWHERE, until
 from tests.runtime.realms import Home, realm
-
-T = TypeVar("T", bound=msgspec.Struct)
+from tests.store.seen import T, seen
 
 
 class Square(NamedTuple):
@@ -34,13 +37,6 @@ class Square(NamedTuple):
 
     def hashname(self, name: str) -> str:
         return self.homes[name].hashname
-
-
-def seen(folder: Path, kind: type[T]) -> list[T]:
-    """All of one kind, in order."""
-    found = [Observation.parse(each.data) for each in SpoolReader(folder / "spool")]
-    contents = [observed.decode(each.kind, each.content) for each in found]
-    return [each for each in contents if isinstance(each, kind)]
 
 
 @pytest.fixture
@@ -126,3 +122,32 @@ def test_a_node_that_is_told_to_stop_leaves_a_whole_spool_p2(square: Square) -> 
     realms = {each.realm for each in square.seen(RecordChange)}
     shown = rookery("realm", "show", "--realm", square.homes["alice"].realm, "--json")
     assert realms == {json.loads(shown.out)["id"]}
+
+
+@pytest.mark.slow
+def test_requests_that_ended_are_in_the_spool_of_a_node_p2(square: Square) -> None:
+    alice = square.homes["alice"].keys
+    until(lambda: rookery("queue", "add", "bob", "hello", "--id", alice).code == 0)
+    until(lambda: len(square.seen(EndedRequest)) > 0)
+    told = square.seen(EndedRequest)[0]
+    assert (told.node, told.peer) == (square.hashname("alice"), square.hashname("bob"))
+    assert (told.size, told.attempts) == (5, 1)
+    assert told.fate in {"acknowledged", "failed"}  # by who has no handler
+
+
+def test_messages_of_marked_themes_are_in_the_spool_of_a_broker_p2(tmp_path: Path) -> None:
+    options = ("--observe", str(tmp_path), "--lake-theme", "sensors/#")
+    with crow("broker", "--udp", "0", *options) as (_, first):
+        through = ("--broker", str(first["udp"]))
+        for theme in ("sensors/hall", "other"):
+            assert rookery("crow", "pub", theme, "21.5", *through).code == 0
+        until(lambda: len(seen(tmp_path, PublishedMessage)) == 1)
+    [told] = seen(tmp_path, PublishedMessage)
+    assert (told.theme, told.payload) == ("sensors/hall", b"21.5")
+
+
+@pytest.mark.parametrize("options", [("--observe", "x"), ("--lake-theme", "x")], ids=str)
+def test_a_broker_observes_where_and_what_p2(options: tuple[str, str]) -> None:
+    refused = rookery("crow", "broker", *options)
+    assert refused.code == 2
+    assert "go together" in refused.complaint()

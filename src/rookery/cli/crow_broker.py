@@ -1,6 +1,9 @@
 """`rookery crow broker`: passes on what is published. The first line says where it listens."""
 
 import dataclasses
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -28,15 +31,38 @@ def broker(
             "publish, and has no password.",
         ),
     ] = None,
+    observe: Annotated[
+        Path | None,
+        Parameter(
+            name="--observe",
+            help="Folder to write messages to, for the lake; those of each --lake-theme.",
+        ),
+    ] = None,
+    lake_themes: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--lake-theme",
+            negative="",
+            show_default=False,
+            help="THEME that is marked for the lake, or a pattern such as sensors/#; repeat for "
+            "more.",
+        ),
+    ] = (),
     output: Output = OUTPUT,
 ) -> int:
+    if (observe is None) != (not lake_themes):
+        raise UsageError("--observe FOLDER and --lake-theme THEME go together")
     if options.udp is None:
         options = dataclasses.replace(options, udp=BROKER_PORT)
     status = None if http is None else parse_http(http)
 
     async def work() -> int:
         # The broker is there before its gates are: nobody shall be told that it is not.
-        async with CrowTower() as tower, CrowBroker(tower) as serving:
+        async with (
+            CrowTower() as tower,
+            CrowBroker(tower) as serving,
+            _observed(serving, observe, lake_themes),
+        ):
             site = await listen(tower, options)
             where = {name: crow_address.format(hop) for name, hop in site.addresses.items()}
             if status is not None:
@@ -52,6 +78,19 @@ def broker(
         return OK
 
     return run_service(work())
+
+
+@asynccontextmanager
+async def _observed(
+    broker: CrowBroker, folder: Path | None, themes: tuple[str, ...]
+) -> AsyncIterator[None]:
+    if folder is None:
+        yield
+        return
+    from rookery.cli.observing import observe_broker  # few brokers do
+
+    async with observe_broker(broker, folder, themes):
+        yield
 
 
 def parse_http(text: str) -> tuple[str, int]:

@@ -1,22 +1,45 @@
 """What is observed for the lake, put together: only programs that are told to observe load this."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rookery.runtime.node import MeshNode
-from rookery.runtime.node_view import NodeView
-from rookery.store.node_observer import NodeObserver
 from rookery.store.observer import Observer
+
+if TYPE_CHECKING:  # whoever observes has one of them, and need not load the others
+    from rookery.runtime.crow.broker import CrowBroker
+    from rookery.runtime.node import MeshNode
+    from rookery.runtime.node_view import NodeView
 
 
 @asynccontextmanager
-async def observe_node(node: MeshNode, view: NodeView, folder: Path) -> AsyncIterator[None]:
+async def observe_node(node: "MeshNode", view: "NodeView", folder: Path) -> AsyncIterator[None]:
     """While it lasts, what the node measures, hears and decides goes into the folder's spool."""
+    from rookery.store.node_observer import NodeObserver
+    from rookery.store.outbox_observer import request_observer
+
     async with await Observer.open(folder, node.hashname) as observer:
         observing = NodeObserver(node.core, view.peers, observer)
         observer.own(observing.run())
+        node.observe_requests(request_observer(node.hashname, observer))
         try:
             yield
         finally:
+            node.observe_requests(None)
             observing.close()
+
+
+@asynccontextmanager
+async def observe_broker(
+    broker: "CrowBroker", folder: Path, themes: Iterable[str]
+) -> AsyncIterator[None]:
+    """While it lasts, messages of these themes go into the folder's spool."""
+    from rookery.store.message_observer import LIMITS, message_observer
+
+    async with await Observer.open(folder, "", LIMITS) as observer:
+        broker.core.on_published = message_observer(themes, observer)
+        try:
+            yield
+        finally:
+            broker.core.on_published = None

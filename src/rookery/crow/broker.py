@@ -37,6 +37,8 @@ from rookery.wire.crow_pubsub import (
     parse_legacy,
 )
 
+OnPublished = Callable[[Client | None, bytes, bytes, int], object]  # who, theme, data, qos
+
 
 class BrokerLimits(msgspec.Struct, frozen=True):
     """How far others can make the broker grow."""
@@ -54,6 +56,7 @@ class Broker:
     def __init__(self, now: float, limits: BrokerLimits | None = None) -> None:
         self.limits = limits or BrokerLimits()
         self.published = 0
+        self.on_published: OnPublished | None = None
         self.dropped: Counter[str] = Counter()
         self.themes = Themes(self.limits.themes, self.dropped)
         self._subscriptions = Subscriptions(
@@ -63,13 +66,13 @@ class Broker:
         self._control = Control(self.themes, self.clients)
         self.themes.serve(CONTROL_THEME, now)
 
-    def received(self, client: Client, body: bytes, now: float) -> list[Send]:
-        """A message for the broker's node."""
-        return self._received(client, parse, body, now)
+    def received(self, client: Client, body: bytes, now: float, qos: int = 0) -> list[Send]:
+        """A message for the broker's node, and with which quality of service it came."""
+        return self._received(client, parse, body, now, qos)
 
     def received_legacy(self, address: bytes, data: bytes, now: float) -> list[Send]:
         """The data of a packet of type 4; its sender is known by the return address alone."""
-        return self._received(Client(address, None), parse_legacy, data, now)
+        return self._received(Client(address, None), parse_legacy, data, now, 0)
 
     def undelivered(self, client: Client) -> None:
         """One of the sends with quality of service 1 or 2 did not arrive: the client is gone."""
@@ -84,6 +87,8 @@ class Broker:
         if len(Consume(theme, data).serialize()) > MESSAGE_SIZE_MAX:
             raise UsageError(f"{len(data)} bytes are too many for one message")
         self._subscriptions.expire(now)
+        if self.on_published is not None:
+            self.on_published(None, theme, data, 0)
         return self._publish(theme, data, now)
 
     @property
@@ -95,7 +100,12 @@ class Broker:
         self._subscriptions.expire(now)
 
     def _received(
-        self, client: Client, reader: Callable[[bytes], Operation], body: bytes, now: float
+        self,
+        client: Client,
+        reader: Callable[[bytes], Operation],
+        body: bytes,
+        now: float,
+        qos: int,
     ) -> list[Send]:
         self._subscriptions.expire(now)
         if len(body) > MESSAGE_SIZE_MAX:
@@ -107,6 +117,8 @@ class Broker:
             self.dropped["malformed"] += 1
             return []
         self.clients.heard(client, now)
+        if self.on_published is not None and isinstance(operation, Publish | Request):
+            self.on_published(client, operation.theme, operation.data, qos)
         return self._handle(client, operation, now)
 
     def _handle(self, client: Client, operation: Operation, now: float) -> list[Send]:

@@ -43,7 +43,7 @@ class BrokerNode:
 
     def received(self, message: NodeMessage, now: float) -> None:
         client = Client(message.return_address, message.sid)
-        self._carry_out(self.broker.received(client, message.data, now), now)
+        self._carry_out(self.broker.received(client, message.data, now, message.qos), now)
 
     def refused(self, refusal: NodeRefused, now: float) -> None:
         """There is a tower, but the client's node is gone from it."""

@@ -17,6 +17,8 @@ from rookery.outbox.state import State
 
 LIMITS = OutboxLimits()
 
+OnEnded = Callable[[Peer, list[Request]], object]  # requests that ended alike
+
 
 class Alarm(msgspec.Struct, frozen=True):
     """A peer's bound is near, or not any more."""
@@ -45,6 +47,7 @@ class Outbox:
         self.pool = Pool(limits, guard)
         self.totals: Counter[State] = Counter()  # requests that ended, by how
         self.alarms: deque[Alarm] = deque(maxlen=1024)  # to be taken by whoever tells of them
+        self.on_ended: OnEnded | None = None
         self._peers: dict[str, Peer] = {}
         self._expiry = Expiry()
         self._stirred: deque[Peer] = deque()
@@ -120,6 +123,8 @@ class Outbox:
             self.totals[requests[0].state] += len(requests)
         if peer.is_alarmed:
             self._look_at_bounds(peer)
+        if self.on_ended is not None:
+            self.on_ended(peer, requests)
         for request in requests:
             if request.watcher is not None:
                 request.watcher(request)

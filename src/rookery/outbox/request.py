@@ -41,12 +41,14 @@ class Request:
         "_border",
         "_pool",
         "answer",
+        "attempts",
         "expires_at",
         "failure",
         "failure_text",
         "holder",
         "id",
         "is_queued",
+        "made_at",
         "payload",
         "qos",
         "references",
@@ -71,6 +73,8 @@ class Request:
         self.state: State = _NEW
         self.is_queued = False
         self.was_written = False  # all of it, in some session
+        self.attempts = 0  # to write it
+        self.made_at = 0.0  # set by whoever observes, monotonic
         self.id = 0  # given by the peer, rising
         self.holder: Holder | None = None
         self.answer: bytes | None = None
@@ -163,6 +167,7 @@ class Request:
         """As `begin_write`, for who has the guard already."""
         if self._border is None:
             self._border = _WRITING
+        self.attempts += 1
         return self._border is _WRITING
 
     def shut(self, end: State) -> bool:

@@ -46,6 +46,7 @@ from rookery.wire.uri import LinkAddress
 if TYPE_CHECKING:
     from rookery.mesh.files.folder import FolderRules
     from rookery.mesh.proxy.rules import ProxyRules
+    from rookery.outbox.outbox import OnEnded
     from rookery.runtime.outbox.outbox import Outbox
     from rookery.runtime.proxy.devices import Devices
 
@@ -121,6 +122,10 @@ class MeshNode(NodeServices):
     def outbox(self) -> "Outbox":
         """To all members of the realm; requests may be added from any thread."""
         return self._outbox.get()
+
+    def observe_requests(self, on_ended: "OnEnded | None") -> None:
+        """Tell of requests of the outbox that ended, from now on; None: not any more."""
+        self._outbox.observe(on_ended)
 
     def _members(self) -> Iterable[str]:
         return (member.hashname for member in self.core.membership.members.values())

@@ -13,6 +13,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Coroutine
+from hashlib import sha256
 from pathlib import Path
 from typing import Self
 
@@ -25,7 +26,7 @@ from rookery.link.admission import Bucket
 from rookery.store import landed
 from rookery.store.spool import Spool, SpoolFullError
 from rookery.store.spool_name import SPOOL, spool_name
-from rookery.wire import observed
+from rookery.wire import base32, observed
 from rookery.wire.observation import Observation
 from rookery.wire.observed import KINDS, Observed
 
@@ -39,7 +40,7 @@ _log = logging.getLogger(__name__)
 class ObserverLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How much is observed, and how much of it is kept."""
 
-    per_s: float = 100.0
+    per_s: float = 100.0  # of each kind
     burst: float = 2000.0
     bytes_max: int = 256 << 20
     segment_bytes: int = 16 << 20
@@ -48,12 +49,13 @@ class ObserverLimits(msgspec.Struct, frozen=True, kw_only=True):
 class Observer:
     """`async with await Observer.open(folder, hashname) as observer:`, or call `close`."""
 
-    def __init__(self, spool: Spool, data: Path, hashname: str, limits: ObserverLimits) -> None:
+    def __init__(self, spool: Spool, data: Path, reporter: bytes, limits: ObserverLimits) -> None:
         self._spool = spool
         self._folder = data / SPOOL
-        self._reporter = server_id(hashname)
+        self._reporter = reporter
         self._loop = asyncio.get_running_loop()
-        self._allowance = Bucket(limits.per_s, limits.burst, self._loop.time())
+        now = self._loop.time()
+        self._allowances = {kind: Bucket(limits.per_s, limits.burst, now) for kind in KINDS}
         self._boot = next_boot(0, wall_ms(), os.urandom)
         self._number = 0
         self._buffer: list[bytes] = []
@@ -69,13 +71,18 @@ class Observer:
         hashname: str,
         limits: ObserverLimits = ObserverLimits(),  # noqa: B008
     ) -> Self:
-        """Observe into the spool of this folder; UsageError where there can be none."""
+        """Observe into the spool of this folder; UsageError where there can be none.
+
+        `hashname` is that of who observes; empty for programs that have none.
+        """
         spool = await Spool.open(
             data / SPOOL, segment_bytes=limits.segment_bytes, bytes_max=limits.bytes_max
         )
         try:
-            await asyncio.to_thread(spool_name, data)
-            observer = cls(spool, data, hashname, limits)
+            name = await asyncio.to_thread(spool_name, data)
+            # Whoever has no keys is known by its spool: the name is made by chance, once.
+            reporter = server_id(hashname or base32.encode(sha256(name.encode()).digest()))
+            observer = cls(spool, data, reporter, limits)
             await observer._trim()
         except BaseException:
             await spool.close()
@@ -90,7 +97,7 @@ class Observer:
 
     def note(self, seen: Observed) -> None:
         """Keep it, if it is not too much; its place in the lineage is filled in."""
-        if not self._allowance.take(1.0, self._loop.time()):
+        if not self._allowances[type(seen)].take(1.0, self._loop.time()):
             self._lose("too fast", 1)
             return
         self._number += 1

@@ -15,6 +15,7 @@ from rookery.runtime.tunnel_stream import TunnelStream
 from rookery.runtime.tunnels import Tunnels
 
 if TYPE_CHECKING:
+    from rookery.outbox.outbox import OnEnded
     from rookery.runtime.outbox.ledger import SqliteLedger
     from rookery.runtime.outbox.outbox import Outbox
 
@@ -39,6 +40,7 @@ class MeshOutbox:
         self._tunnels = tunnels
         self._members = members
         self._outbox: Outbox | None = None
+        self._on_ended: OnEnded | None = None
         self._is_closed = False
         if path is not None:
             from rookery.runtime.outbox.ledger import SqliteLedger
@@ -63,6 +65,12 @@ class MeshOutbox:
         if self._outbox is not None:
             self._outbox.set_peers(self._members())
 
+    def observe(self, on_ended: "OnEnded | None") -> None:
+        """Tell of requests that ended, from now on; None: not any more."""
+        self._on_ended = on_ended
+        if self._outbox is not None:
+            self._outbox.core.on_ended = on_ended
+
     async def close(self) -> None:
         self._is_closed = True
         if self._outbox is not None:
@@ -75,6 +83,7 @@ class MeshOutbox:
         from rookery.runtime.outbox.outbox import Outbox
 
         self._outbox = Outbox(self._hashname, dial=self._dial, knock=self._knock, ledger=ledger)
+        self._outbox.core.on_ended = self._on_ended
         return self._outbox
 
     # --- over tunnels ---

@@ -101,9 +101,12 @@ class Outbox:
     ) -> Request:
         """With one reference, which is the caller's to release."""
         expires_at = None if expires_s is None else time.monotonic() + expires_s
-        return Request.create(
+        request = Request.create(
             self.core.pool, payload, qos=qos, expires_at=expires_at, wants_reply=wants_reply
         )
+        if self.core.on_ended is not None:
+            request.made_at = time.monotonic()
+        return request
 
     def peer(self, host: str) -> Peer:
         """UnreachableError when there is none: it may just have been removed."""
