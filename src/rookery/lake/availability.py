@@ -12,10 +12,12 @@ then it is not the routers that are known to have failed.
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
 
+from rookery.lake.uptime import GAP_MAX_S
+
 LOOKBACK_DAYS = 7  # for how long a silent router is still expected
 LOOKAHEAD_DAYS = 1  # what goes on over midnight is a row of the next day
 
-OUTAGE_US_MIN = 60_000_000  # as in uptime_intervals: shorter ones are between two reports
+OUTAGE_US_MAX = GAP_MAX_S * 1_000_000  # of what is none: so much may lie between two reports
 SLA_PPM = 999_000
 
 _DAY_US = 86_400_000_000
@@ -26,7 +28,7 @@ def outages(intervals: DataFrame) -> DataFrame:
     """`insights/outages` from `facts/uptime_intervals`."""
     return (
         _stretches(intervals)
-        .filter(F.col("gap_us") > OUTAGE_US_MIN)
+        .filter(F.col("gap_us") > OUTAGE_US_MAX)
         .select(
             F.col("reporter").alias("device"),
             F.timestamp_micros("since_us").alias("from_at"),
@@ -41,7 +43,7 @@ def outages(intervals: DataFrame) -> DataFrame:
 
 def availability(intervals: DataFrame) -> DataFrame:
     """`insights/availability` from `facts/uptime_intervals`."""
-    outage = F.when(F.col("gap_us") > OUTAGE_US_MIN, F.col("gap_us"))
+    outage = F.when(F.col("gap_us") > OUTAGE_US_MAX, F.col("gap_us"))
     expected = F.max(F.when(F.col("is_end"), F.col("start_us") - F.col("expected_us")))
     days = (
         _stretches(intervals)

@@ -53,7 +53,7 @@ def link_cost_advice(hours: DataFrame) -> DataFrame:
 def _link_hours(hours: DataFrame) -> DataFrame:
     """Both directions of a link in an hour: its loss and round trip; nodes' own samples only."""
     sums = (
-        hours.filter("realm IS NOT NULL AND node <> peer")
+        hours.filter("realm <> '' AND node <> peer")
         .groupBy(
             "realm",
             F.least("node", "peer").alias("a"),
@@ -87,8 +87,8 @@ def _link_hours(hours: DataFrame) -> DataFrame:
 
 def _factors(hours: DataFrame) -> DataFrame:
     usual = hours.groupBy(*_KEYS).agg(
-        F.expr("percentile_disc(0.5) WITHIN GROUP (ORDER BY loss_ppm)").alias("usual_loss_ppm"),
-        F.expr("percentile_disc(0.5) WITHIN GROUP (ORDER BY rtt_us)").alias("usual_rtt_us"),
+        _median("loss_ppm").alias("usual_loss_ppm"),
+        _median("rtt_us").alias("usual_rtt_us"),
     )
     loss = F.greatest(F.col("loss_ppm") - F.col("usual_loss_ppm"), F.lit(0)) * _LOSS_WEIGHT
     slower = F.greatest(F.col("rtt_us") - F.col("usual_rtt_us"), F.lit(0)) * _PPM
@@ -97,6 +97,12 @@ def _factors(hours: DataFrame) -> DataFrame:
     return hours.join(usual, list(_KEYS), "inner").select(
         *_KEYS, "number", "samples", factor.cast("bigint").alias("value")
     )
+
+
+def _median(name: str) -> Column:
+    """Of an even number of values the lower one of the two in the middle."""
+    found = F.expr(f"percentile_disc(0.5) WITHIN GROUP (ORDER BY {name})")
+    return found.cast("bigint")
 
 
 def _whole(dividend: Column, divisor: str) -> Column:
