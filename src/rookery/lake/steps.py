@@ -1,6 +1,7 @@
 """The order of steps: everything that the pipeline does, from landing to insights."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import DataFrame
@@ -95,7 +96,10 @@ INSIGHTS = (
     _step(insights.TOPOLOGY_HEALTH, topology_health.topology_health),
     _step(insights.CRITICAL_ELEMENTS, topology_health.critical_elements),
     _step(insights.ANOMALIES, anomalies.anomalies, anomalies.LOOKBACK_DAYS),
-    _step(insights.INCIDENTS, incidents.incidents),
+    replace(
+        _step(insights.INCIDENTS, incidents.incidents),
+        references=frozenset({insights.PLACES.path}),  # who enrols today changes no past day
+    ),
     _step(
         insights.SERVER_LOAD_FORECAST,
         load_forecast.server_load_forecast,
