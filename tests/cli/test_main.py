@@ -9,6 +9,7 @@ import pytest
 
 from rookery.cli.crow import VERBS as CROW_VERBS
 from rookery.cli.fleet import VERBS as FLEET_VERBS
+from rookery.cli.lake import VERBS as LAKE_VERBS
 from rookery.cli.main import VERBS, main
 from rookery.cli.realm import VERBS as REALM_VERBS
 from tests.cli.program import PROGRAM, rookery
@@ -42,6 +43,7 @@ def test_help_loads_no_verb() -> None:
     loaded = set(printed.splitlines()[-1].split())
     assert "rookery.cli.main" in loaded
     assert not loaded & {"asyncio", "cryptography", "rookery.cli.link", "rookery.runtime.mesh"}
+    assert not loaded & {"numpy", "pyarrow", "pyspark", "duckdb", "deltalake"}
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,8 @@ def test_help_loads_no_verb() -> None:
     + [["crow", verb.name] for verb in CROW_VERBS]
     + [["realm", verb.name] for verb in REALM_VERBS]
     + [["devices", verb] for verb in ("add", "claim")]
-    + [["fleet", verb.name] for verb in FLEET_VERBS],
+    + [["fleet", verb.name] for verb in FLEET_VERBS]
+    + [["lake", verb.name] for verb in LAKE_VERBS],
     ids=" ".join,
 )
 def test_every_verb_explains_itself(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,6 +71,7 @@ def test_every_verb_explains_itself(words: list[str], capsys: pytest.CaptureFixt
         ["devices"],
         ["fleet"],
         ["fleet", "account"],
+        ["lake"],
     ):  # these have verbs of their own
         assert "Example:" in help_text
         assert "--json" in help_text

@@ -228,6 +228,12 @@ VERBS = (
         "",
     ),
     Verb(
+        "lake",
+        "lake:app",
+        "Keep what was observed, learn from it, and ask it anything: land, run, query, check.",
+        "",
+    ),
+    Verb(
         "demo",
         "demo:demo",
         "Show it all on this machine: links, chat, stream, HTTP, sockets, box, router.",

@@ -90,12 +90,13 @@ class Query:
         return connection
 
     def _add(self, connection: duckdb.DuckDBPyConnection, table: Table) -> None:
-        version = self._version(table)
+        version = self.version(table)
         connection.register(table.path, self._lake.dataset(table, version))
         view = f'"{table.stage}"."{table.name}"'
         connection.execute(f'CREATE VIEW {view} AS SELECT * FROM "{table.path}"')  # noqa: S608
 
-    def _version(self, table: Table) -> int | None:
+    def version(self, table: Table) -> int | None:
+        """Which one of a table is meant; None: the newest."""
         if self._as_of is None:
             return None
         newest = self._lake.version(table)

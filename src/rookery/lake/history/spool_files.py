@@ -7,10 +7,11 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 
+from rookery.fleet.contents import STRUCTS
 from rookery.fleet.entry import Entry
 from rookery.fleet.security_event import SecurityEvent
 from rookery.lake.history.history import History
-from rookery.lake.landing_rows import RENAMED, STRUCTS, TABLES
+from rookery.lake.landing_rows import RENAMED, TABLES
 from rookery.lake.schema import landing
 from rookery.store.spool import Spool
 from rookery.store.spool_name import SPOOL

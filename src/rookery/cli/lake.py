@@ -1,0 +1,88 @@
+"""`rookery lake`: what was observed, cleaned, understood and asked.
+
+Its verbs are imported when they are called.
+"""
+
+from typing import NamedTuple
+
+from cyclopts import App
+
+
+class Verb(NamedTuple):
+    name: str
+    function: str  # "module:function" below rookery.cli
+    help: str
+    example: str
+
+
+VERBS = (
+    Verb(
+        "run",
+        "lake_run:run",
+        "Land spools and take what is new through all stages, once or again and again.",
+        "rookery lake run --spool rookery-hub --every 5m",
+    ),
+    Verb(
+        "land",
+        "lake_land:land",
+        "Only bring what spools hold into the landing tables; needs no Java.",
+        "rookery lake land --spool rookery-hub",
+    ),
+    Verb(
+        "status",
+        "lake_status:status",
+        "List the tables that there are: rows, files, age, and what each has not taken in.",
+        "rookery lake status",
+    ),
+    Verb(
+        "tables",
+        "lake_tables:tables",
+        "List all tables with what they are about, or the columns of one.",
+        "rookery lake tables insights/availability",
+    ),
+    Verb(
+        "query",
+        "lake_query:query",
+        "Ask by SQL, about now or about the past.",
+        'rookery lake query "SELECT device, share FROM insights.availability ORDER BY share"',
+    ),
+    Verb(
+        "check",
+        "lake_check:check",
+        "Count whether the stages add up; exit code 1 when they do not.",
+        "rookery lake check",
+    ),
+    Verb(
+        "backfill",
+        "lake_run:backfill",
+        "Compute all tables of some days anew.",
+        "rookery lake backfill 2026-03-02 2026-03-04",
+    ),
+    Verb(
+        "compact",
+        "lake_upkeep:compact",
+        "Make few files of many; the rows stay what they are.",
+        "rookery lake compact",
+    ),
+    Verb(
+        "vacuum",
+        "lake_upkeep:vacuum",
+        "Remove files that no version needs any more; forget days that are old enough.",
+        "rookery lake vacuum --keep 7d",
+    ),
+    Verb(
+        "demo",
+        "lake_demo:demo",
+        "Generate days of a fleet with known faults, and see what the lake makes of them.",
+        "rookery lake demo --days 3 --routers 24",
+    ),
+)
+
+app = App(name="lake")
+for verb in VERBS:
+    app.command(
+        f"rookery.cli.{verb.function}",
+        name=verb.name,
+        help=verb.help,
+        help_epilogue=f"Example:  {verb.example}",
+    )

@@ -1,0 +1,92 @@
+"""`rookery lake demo`: days of a fleet with known faults, and what the lake makes of them."""
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from rookery.cli import figures
+from rookery.cli.exits import FAILED, OK
+from rookery.cli.lake_options import ENGINE, Engine, Place, open_lake, seconds
+from rookery.cli.lake_progress import RunProgress
+from rookery.cli.lake_run import finished, pipeline
+from rookery.cli.lake_signals import until_stopped
+from rookery.cli.options import OUTPUT, Output
+from rookery.cli.screen import print_json, print_table, remark
+from rookery.errors import UsageError
+
+if TYPE_CHECKING:
+    from rookery.lake.delta import Lake
+    from rookery.lake.history.history import History
+
+FOLDER = "lake-demo"
+DAYS_MAX = 366
+ROUTERS_MAX = 100_000
+
+
+def demo(
+    *,
+    days: Annotated[int, Parameter(name="--days", help="How many, from a Monday on.")] = 3,
+    routers: Annotated[int, Parameter(name="--routers", help="How many report.")] = 24,
+    interval: Annotated[
+        str, Parameter(name="--interval", help="Between two reports of each; at most 60s here.")
+    ] = "60s",
+    seed: Annotated[int, Parameter(name="--seed", help="Another one is another history.")] = 1,
+    generate_only: Annotated[
+        bool,
+        Parameter(
+            name="--generate-only", negative="", help="Only land it; needs no Java. Then: lake run"
+        ),
+    ] = False,
+    data: Annotated[str, Parameter(name="--data", help="Folder or URL for it.")] = FOLDER,
+    engine: Engine = ENGINE,
+    output: Output = OUTPUT,
+) -> int:
+    if not 1 <= days <= DAYS_MAX or not 1 <= routers <= ROUTERS_MAX:
+        raise UsageError(f"1 to {DAYS_MAX} days of 1 to {ROUTERS_MAX} routers")
+    lake = open_lake(Place(data=data), must_exist=False)
+    from rookery.lake.history.history import History
+
+    history = History(seed=seed, days=days, routers=routers, interval_s=int(seconds(interval)))
+    if generate_only:
+        return until_stopped(lambda: _land(history, lake, data, output), None)
+    progress = RunProgress(is_json=output.json)
+
+    def work() -> int:
+        _land(history, lake, data, output)
+        with pipeline(lake, engine, progress) as running:
+            code = finished(running.run(), progress)
+        return code or _compare(history, lake, data, output)
+
+    return until_stopped(work, None)
+
+
+def _land(history: "History", lake: "Lake", data: str, output: Output) -> int:
+    from rookery.lake.history.landed import land
+
+    begun = time.monotonic()
+    rows = land(history, lake).total()
+    took_s = time.monotonic() - begun
+    if output.json:
+        print_json({"is": "generated", "rows": rows, "took_s": round(took_s, 3), "data": data})
+    elif rows:
+        remark(f"{rows:,} rows generated and landed in {data}, {figures.span(took_s)}")
+    else:
+        remark(f"this history is in {data} already")
+    return OK
+
+
+def _compare(history: "History", lake: "Lake", data: str, output: Output) -> int:
+    """Planted and found, side by side; exit code 1 when they differ."""
+    from rookery.lake.history.findings import findings
+    from rookery.lake.history.truths import Truths
+
+    found = findings(Truths(history), lake)
+    if output.json:
+        for each in found:
+            print_json({"is": "finding", **each._asdict()})
+    else:
+        rows = [(each.what, f"{each.planted:,}", f"{each.found:,}") for each in found]
+        print_table(("", "planted", "found"), rows)
+        remark(f'next: rookery lake query --data {data} "{found[-1].sql}"')
+    return OK if all(each.is_found for each in found) else FAILED

@@ -1,0 +1,42 @@
+"""`rookery lake land`: spools into landing tables, without a JVM."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from rookery.cli.exits import OK
+from rookery.cli.lake_options import PLACE, Place, open_lake, seconds
+from rookery.cli.lake_signals import until_stopped
+from rookery.cli.lake_spools import Spools, landers
+from rookery.cli.options import OUTPUT, Output
+from rookery.cli.screen import print_json, remark
+from rookery.errors import UsageError
+
+
+def land(
+    *,
+    spool: Spools = (),
+    follow: Annotated[
+        bool, Parameter(name="--follow", negative="", help="Again and again, until stopped.")
+    ] = False,
+    every: Annotated[
+        str, Parameter(name="--every", help="How long to wait in between, with --follow.")
+    ] = "60s",
+    place: Place = PLACE,
+    output: Output = OUTPUT,
+) -> int:
+    if not spool:
+        raise UsageError("give at least one --spool: the folder of a hub or node")
+    pause_s = seconds(every)
+    found = landers(open_lake(place, must_exist=False), spool, is_json=output.json)
+
+    def once() -> int:
+        done = [lander.run() for lander in found]
+        rows, refused = sum(each.rows for each in done), sum(each.refused for each in done)
+        if output.json:
+            print_json({"is": "done", "rows": rows, "refused": refused, "spools": len(done)})
+        elif rows or refused or not follow:
+            remark(f"{rows} rows landed, {refused} refused")
+        return OK
+
+    return until_stopped(once, pause_s if follow else None)

@@ -1,0 +1,100 @@
+"""The options that verbs of the lake share, and what they mean."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from rookery.cli.data_folder import data_folder
+from rookery.errors import UsageError
+
+if TYPE_CHECKING:
+    from rookery.lake.delta import Lake
+
+_SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(s|m|h|d)")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_NEEDED = ("pyarrow", "deltalake", "duckdb")
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Which lake."""
+
+    data: Annotated[
+        str | None,
+        Parameter(
+            name="--data",
+            help="Folder or URL (s3://…, hdfs://…) of the lake; without it, `lake` in the folder "
+            "for a user's data.",
+        ),
+    ] = None
+    storage: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--storage",
+            negative="",
+            show_default=False,
+            help="KEY=VALUE for the object store of a URL; repeat for more.",
+        ),
+    ] = ()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """Where Spark works."""
+
+    master: Annotated[
+        str,
+        Parameter(name="--master", help="local[*] for this machine, or spark://HOST:PORT."),
+    ] = "local[*]"
+    remote: Annotated[
+        str | None,
+        Parameter(name="--remote", help="Spark Connect, sc://HOST:PORT, in place of a master."),
+    ] = None
+    memory: Annotated[
+        str, Parameter(name="--memory", help="Of Spark's driver on this machine.")
+    ] = "2g"
+
+
+PLACE = Place()
+ENGINE = Engine()
+
+
+def open_lake(place: Place = PLACE, *, must_exist: bool = True) -> "Lake":
+    """UsageError when the packages for it are not installed, or there is no lake."""
+    need_packages(_NEEDED)
+    from rookery.lake.delta import Lake
+
+    url = place.data or str(data_folder() / "lake")
+    if must_exist and "://" not in url and not Path(url).is_dir():
+        raise UsageError(f"there is no lake in {url}; `rookery lake demo` makes one")
+    return Lake(url, _storage(place.storage))
+
+
+def need_packages(names: Sequence[str]) -> None:
+    if missing := [name for name in names if find_spec(name) is None]:
+        raise UsageError(f"the lake needs {', '.join(missing)}, too: pip install 'rookery[lake]'")
+
+
+def seconds(text: str) -> float:
+    """A length of time: 90s, 5m, 12h, 7d."""
+    match = _SPAN.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"{text!r} is no length of time like 90s, 5m, 12h or 7d")
+    return float(match[1]) * _SECONDS[match[2]]
+
+
+def _storage(pairs: Sequence[str]) -> dict[str, str]:
+    storage = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not key or not equals:
+            raise UsageError("--storage takes KEY=VALUE")  # the value may be a secret
+        storage[key] = value
+    return storage

@@ -1,0 +1,48 @@
+"""P3: the lake from a notebook, without a JVM and with one."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pytest
+from pyspark.sql import SparkSession
+
+from rookery.errors import UsageError
+from rookery.lake.history.history import History
+from rookery.lake.history.landed import land
+from rookery.lake.notebook import open_lake
+from tests.lake.history_world import World
+
+
+def test_tables_come_as_sql_and_arrow(history: World) -> None:
+    lake = open_lake(history.lake.url)
+    assert {each.table.stage for each in lake.tables()} == {"landing"}
+    [(routers,)] = lake.sql(
+        "SELECT count(DISTINCT reporter) FROM landing.device_reports"
+    ).fetchall()
+    assert routers == 24
+    dataset = lake.arrow("landing.enrolments")
+    assert dataset.count_rows(filter=pc.field("kind") == "server") == 4
+
+
+def test_the_past_is_the_same_for_all(tmp_path: Path) -> None:
+    url = str(tmp_path / "lake")
+    lake = open_lake(url).lake
+    land(History(seed=1, days=1, routers=2, nodes=0, interval_s=300), lake)
+    then = datetime.now(UTC).isoformat()
+    land(History(seed=2, days=1, routers=3, nodes=0, interval_s=300), lake)
+    past = open_lake(url, as_of=then)
+    assert past.arrow("landing/enrolments").count_rows() == 6
+    assert past.sql("SELECT count(*) FROM landing.enrolments").fetchall() == [(6,)]
+    assert open_lake(url).arrow("landing/enrolments").count_rows() == 13
+
+
+def test_a_table_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no table 'x'"):
+        open_lake(str(tmp_path)).arrow("x")
+
+
+@pytest.mark.xdist_group("spark")
+def test_tables_come_as_frames(spark: SparkSession, history: World) -> None:
+    frame = open_lake(history.lake.url).spark("landing/enrolments", spark)
+    assert frame.where("kind = 'router'").count() == 24
