@@ -71,6 +71,12 @@ VERBS = (
         "rookery lake vacuum --keep 7d",
     ),
     Verb(
+        "export",
+        "lake_export:export",
+        "Write the forecast for hubs and the advice for nodes, signed.",
+        "rookery lake export --id analyst --out advice",
+    ),
+    Verb(
         "demo",
         "lake_demo:demo",
         "Generate days of a fleet with known faults, and see what the lake makes of them.",

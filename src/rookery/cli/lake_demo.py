@@ -1,13 +1,14 @@
 """`rookery lake demo`: days of a fleet with known faults, and what the lake makes of them."""
 
 import time
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from rookery.cli import figures
 from rookery.cli.exits import FAILED, OK
-from rookery.cli.lake_options import ENGINE, Engine, Place, open_lake, seconds
+from rookery.cli.lake_options import ENGINE, Engine, Place, open_lake, parse_day, seconds
 from rookery.cli.lake_progress import RunProgress
 from rookery.cli.lake_run import finished, pipeline
 from rookery.cli.lake_signals import until_stopped
@@ -26,11 +27,14 @@ ROUTERS_MAX = 100_000
 
 def demo(
     *,
-    days: Annotated[int, Parameter(name="--days", help="How many, from a Monday on.")] = 3,
+    days: Annotated[int, Parameter(name="--days", help="How many, until last midnight.")] = 3,
     routers: Annotated[int, Parameter(name="--routers", help="How many report.")] = 24,
     interval: Annotated[
         str, Parameter(name="--interval", help="Between two reports of each; at most 60s here.")
     ] = "60s",
+    start: Annotated[
+        str | None, Parameter(name="--start", help="The first day instead, as in 2026-03-02.")
+    ] = None,
     seed: Annotated[int, Parameter(name="--seed", help="Another one is another history.")] = 1,
     generate_only: Annotated[
         bool,
@@ -47,7 +51,16 @@ def demo(
     lake = open_lake(Place(data=data), must_exist=False)
     from rookery.lake.history.history import History
 
-    history = History(seed=seed, days=days, routers=routers, interval_s=int(seconds(interval)))
+    history = History(
+        seed=seed,
+        start=datetime.now(UTC).date() - timedelta(days=days)
+        if start is None
+        else parse_day(start),
+        days=days,
+        routers=routers,
+        interval_s=int(seconds(interval)),
+    )
+    _check_alone(history, lake, data)
     if generate_only:
         return until_stopped(lambda: _land(history, lake, data, output), None)
     progress = RunProgress(is_json=output.json)
@@ -59,6 +72,13 @@ def demo(
         return code or _compare(history, lake, data, output)
 
     return until_stopped(work, None)
+
+
+def _check_alone(history: "History", lake: "Lake", data: str) -> None:
+    from rookery.lake.history.landed import is_alone
+
+    if not is_alone(history, lake):
+        raise UsageError(f"{data} holds something else; remove it, or choose another --data")
 
 
 def _land(history: "History", lake: "Lake", data: str, output: Output) -> int:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -88,6 +89,14 @@ def seconds(text: str) -> float:
     if match is None:
         raise UsageError(f"{text!r} is no length of time like 90s, 5m, 12h or 7d")
     return float(match[1]) * _SECONDS[match[2]]
+
+
+def parse_day(text: str) -> date:
+    """As in 2026-03-02."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"{text!r} is no day like 2026-03-02") from None
 
 
 def _storage(pairs: Sequence[str]) -> dict[str, str]:

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import date
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -16,6 +15,7 @@ from rookery.cli.lake_options import (
     Place,
     need_packages,
     open_lake,
+    parse_day,
     seconds,
 )
 from rookery.cli.lake_progress import RunProgress
@@ -70,7 +70,7 @@ def backfill(
     engine: Engine = ENGINE,
     output: Output = OUTPUT,
 ) -> int:
-    begin, end = _day(first), _day(last)
+    begin, end = parse_day(first), parse_day(last)
     if end < begin:
         raise UsageError(f"{last} is before {first}")
     progress = RunProgress(is_json=output.json)
@@ -121,10 +121,3 @@ def _waiting(progress: RunProgress, text: str) -> Iterator[Callable[[str], None]
         yield progress.wait
     finally:
         progress.stop()
-
-
-def _day(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise UsageError(f"{text!r} is no day like 2026-03-02") from None

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from rookery.lake.delta import Claim, Lake
 from rookery.lake.history.history import History
+from rookery.lake.schema.landing import DEVICE_REPORTS
 from rookery.lake.schema.table import Table
 
 Landed = Callable[[Table, int], None]
@@ -14,7 +15,7 @@ def land(history: History, lake: Lake, landed: Landed | None = None) -> Counter[
     """Rows that were new, by table; what landed before is passed over, so that it may go on."""
     rows_of: Counter[str] = Counter()
     number: Counter[str] = Counter()
-    source = f"history {history.seed}"
+    source = _source(history)
     for table, rows in history.chunks():
         number[table.path] += 1
         until, since = number[table.path], lake.included(table, source)
@@ -25,3 +26,14 @@ def land(history: History, lake: Lake, landed: Landed | None = None) -> Counter[
         if landed is not None:
             landed(table, rows.num_rows)
     return rows_of
+
+
+def is_alone(history: History, lake: Lake) -> bool:
+    """Whether no other device reports landed there."""
+    is_there = lake.version(DEVICE_REPORTS) is not None
+    return not is_there or lake.included(DEVICE_REPORTS, _source(history)) is not None
+
+
+def _source(history: History) -> str:
+    size = f"{history.days}x{history.routers}/{history.interval_s}"
+    return f"history {history.seed} {history.start.isoformat()} {size}"

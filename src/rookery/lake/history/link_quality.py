@@ -69,7 +69,7 @@ class LinkQuality:
         bits = noise(self._seed, _CHANNEL + 1, pair(link, step))
         second = seconds % DAY_S
         is_faded = self._is_fading[link] & (second >= FADE_S[0]) & (second < FADE_S[1])
-        load = busyness(seconds)
+        load = busyness(seconds + self._mesh.timeline.monday_s)
         rtt = self._rtt_ms[link] * (1.0 + 0.25 * load + 0.25 * share(bits, 0))
         rtt = stepped(np.where(is_faded, rtt * 3.0, rtt), 64)
         loss = self._loss[link] * (1.0 + share(bits, 1))

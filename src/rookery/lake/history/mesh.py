@@ -9,6 +9,7 @@ last one the relay is away for two hours. In each realm one node claims a link t
 not know of, and in the last hour one member says goodbye.
 """
 
+import hashlib
 from typing import NamedTuple
 
 from rookery.errors import UsageError
@@ -16,6 +17,7 @@ from rookery.fleet.entry import server_id
 from rookery.lake.history.population import Population, identity
 from rookery.lake.history.timeline import DAY_S, HOUR_S, Timeline
 from rookery.wire.mac import mac_text
+from rookery.wire.statement import REALM_ID_SIZE
 
 REALM_SIZE_MIN = 10
 FADE_S = (HOUR_S, 4 * HOUR_S)  # of every day
@@ -49,7 +51,7 @@ class Mesh:
         if nodes and nodes // max(realms, 1) < REALM_SIZE_MIN:
             raise UsageError(f"a realm of a history has at least {REALM_SIZE_MIN} nodes")
         self.timeline = timeline
-        self.realms = [identity(population.seed, "realm", number) for number in range(realms)]
+        self.realms = [_realm_id(population.seed, number) for number in range(realms)]
         self.realm_of = [number * realms // nodes for number in range(nodes)]
         self.router_of = [_router(number, population.routers) for number in range(nodes)]
         self.hashnames = [
@@ -143,3 +145,7 @@ class Mesh:
 
 def _router(node: int, routers: int) -> int | None:
     return node // 2 if node % 2 and node // 2 < routers else None
+
+
+def _realm_id(seed: int, number: int) -> str:
+    return hashlib.sha256(f"{seed} realm {number}".encode()).digest()[:REALM_ID_SIZE].hex()

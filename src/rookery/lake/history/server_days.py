@@ -93,7 +93,7 @@ class ServerDays:
         )
 
     def _seats(self, server: Ints, seconds: Floats, bits: Bits) -> Ints:
-        usual = 16.0 + 96.0 * busyness(seconds) + 16.0 * share(bits, 0)
+        usual = 16.0 + 96.0 * busyness(seconds + self._timeline.monday_s) + 16.0 * share(bits, 0)
         day, second = np.divmod(seconds, DAY_S)
         is_herd = (second >= HERD_S[0]) & (second < HERD_S[1])
         is_herd &= server == day % len(self._population.servers)
@@ -104,7 +104,7 @@ class ServerDays:
         number = np.arange(_SESSIONS_A_ROUTER * self._population.routers, dtype=np.int64)
         bits = noise(self._seed, _CHANNEL + 2, pair(np.full_like(number, day), number))
         quarters = np.arange(96, dtype=np.float64) * 900.0 + day * DAY_S
-        shares = np.cumsum(busyness(quarters) + 0.05)
+        shares = np.cumsum(busyness(quarters + self._timeline.monday_s) + 0.05)
         quarter = np.searchsorted(shares / shares[-1], share(bits, 0), side="right")
         opened_s = quarter * 900 + below(bits, 1, 900)
         closed_s = np.minimum(opened_s + 30 + below(bits, 2, 3600), DAY_S - 1)

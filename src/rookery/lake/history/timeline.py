@@ -39,6 +39,11 @@ class Timeline:
     def steps(self) -> int:
         return self.days * self.steps_a_day
 
+    @property
+    def monday_s(self) -> int:
+        """Of the week it begins in, before it."""
+        return self.start.weekday() * DAY_S
+
     def step(self, seconds: float) -> int:
         """The one that begins at or after."""
         return -int(-seconds // self.interval_s)
@@ -52,7 +57,7 @@ def moment(wall_ms: int) -> datetime:
 
 
 def busyness(seconds: Floats, phase: Floats | float = 0.0) -> Floats:
-    """How busy people are: near 1 in the afternoon, near 0 before dawn, less at weekends."""
+    """How busy people are, by seconds since a Monday: least before dawn, less at weekends."""
     hour = np.sin((seconds / DAY_S - 0.375) * (2 * np.pi) + phase)
     is_weekend = (seconds // DAY_S) % 7 >= 5
     busy: Floats = (0.5 + 0.5 * hour) * np.where(is_weekend, 0.5, 1.0)
