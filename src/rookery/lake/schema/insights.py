@@ -162,7 +162,7 @@ LINK_QUALITY = _whole(
     ("realm", "node", "peer", "hour_of_week"),
     ("facts/link_hours",),
     "how a link is at this time of the week, seen from one end, over eight weeks. A quantile is the"
-    " upper bound of the histogram's step that holds the value at that rank (rounded up)",
+    " largest value of the histogram's step that holds the sample of that rank, at most 5 % above",
     _REALM,
     Column("node", _TEXT, "hashname of who measured"),
     Column("peer", _TEXT, "hashname of the other end"),
@@ -216,7 +216,9 @@ ANOMALIES = _dated(
         "facts/server_hours",
     ),
     "an entity that is far from its own habit: hours that differ from the median of the same hour"
-    " of the 14 days before by 6 times its median deviation or more. Cut at midnight",
+    " of the 14 days before by 6 times the median of their distances from it (or a tenth of it, or"
+    " 1 kB/s, 5000 ppm of loss, 1 ms, 2 % of load) or more; silences by outages likewise. Cut at"
+    " midnight",
     Column("kind", _TEXT, "silence, traffic, loss, rtt or load"),
     Column("entity", _TEXT, "MAC, realm/node/peer of a link, or a server's id"),
     Column("device", _TEXT, "MAC of the router or id of the server; null for a link"),
@@ -225,8 +227,8 @@ ANOMALIES = _dated(
     Column("realm", _TEXT, "a link's realm"),
     Column("from_at", TIMESTAMP, "start of the first such hour, or of the silence"),
     Column("to_at", TIMESTAMP, "end of the last such hour, or of the silence"),
-    Column("expected", _LONG, "the median, of the worst hour", "µs, bytes, ppm, µs or ppm"),
-    Column("observed", _LONG, "what was, in the worst hour", "µs, bytes, ppm, µs or ppm"),
+    Column("expected", _LONG, "the median, of the worst hour", "µs, B/s, ppm, µs or ppm"),
+    Column("observed", _LONG, "what was, in the worst hour", "µs, B/s, ppm, µs or ppm"),
     Column("score", _DOUBLE, "how far apart, in median deviations; below 0: too little"),
     Column("hours", _LONG, "that differ; 0 for a silence", "h"),
 )
@@ -267,7 +269,11 @@ SERVER_LOAD_FORECAST = _whole(
     Column("high_share", _DOUBLE, "the same, nine times of ten no more", "share"),
     Column("evidence", _LONG, "weeks (or days) that it rests on", "hours"),
     Column("is_weekly", pa.bool_(), "whether these are weeks"),
-    Column("confidence", _DOUBLE, "a quarter for each of four weeks, less twice their deviation"),
+    Column(
+        "confidence",
+        _DOUBLE,
+        "a quarter for each of four weeks, less by twice their spread; half for days",
+    ),
 )
 LINK_COST_ADVICE = _whole(
     "link_cost_advice",
@@ -282,7 +288,11 @@ LINK_COST_ADVICE = _whole(
     Column("from_at", TIMESTAMP, "start of the window"),
     Column("to_at", TIMESTAMP, "its end"),
     Column("factor", _DOUBLE, "the highest of its hours"),
-    Column("confidence", _DOUBLE, "the lowest of its hours: weeks (at most 4) of 4 that agree"),
+    Column(
+        "confidence",
+        _DOUBLE,
+        "the lowest of its hours: a quarter for each of four weeks that were worse; half for days",
+    ),
     Column("evidence", _LONG, "fewest weeks (or days) that an hour rests on", "hours"),
     Column("samples", _LONG, "measurements behind it", "samples"),
 )
