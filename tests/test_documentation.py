@@ -64,7 +64,13 @@ def test_the_index_lists_every_page() -> None:
     ]
 
 
-@pytest.mark.parametrize("page", guides(), ids=name)
+def grouped(page: Path) -> object:
+    """Pages that start Spark wait for the tests that do: two at once help nobody."""
+    marks = [pytest.mark.xdist_group("spark")] if page.name.startswith("lake") else []
+    return pytest.param(page, marks=marks, id=name(page))
+
+
+@pytest.mark.parametrize("page", list(map(grouped, guides())))
 def test_every_command_shown_does_what_the_page_says(page: Path, tmp_path: Path) -> None:
     run(page.read_text(), tmp_path)
 

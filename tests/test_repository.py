@@ -21,6 +21,7 @@ REQUIREMENTS = [
     *(f"M{number}" for number in range(1, 12)),
     *(f"Q{number}" for number in range(1, 8)),
     *(f"F{number}" for number in range(1, 16)),
+    *(f"P{number}" for number in range(1, 6)),
 ]
 
 MODULE_LINES_MAX = 400

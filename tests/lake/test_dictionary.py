@@ -1,4 +1,4 @@
-"""P3: the page that explains every column says what the schemas say."""
+"""P4: the page that explains every column says what the schemas say."""
 
 from pathlib import Path
 

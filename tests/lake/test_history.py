@@ -1,4 +1,4 @@
-"""P1, P2: the generated history holds exactly the faults that its truths tell of."""
+"""P2, P4: the generated history holds exactly the faults that its truths tell of."""
 
 from collections import Counter, defaultdict
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""P1: a history that went through spools and the lander is the history that was generated."""
+"""P2, P3: a history that went through spools and the lander is the history that was generated."""
 
 from pathlib import Path
 

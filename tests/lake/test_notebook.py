@@ -1,4 +1,4 @@
-"""P3: the lake from a notebook, without a JVM and with one."""
+"""P1, P4: the lake from a notebook, without a JVM and with one."""
 
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""P3: questions by SQL, about now and then, without a JVM and without a way out."""
+"""P4: questions by SQL, about now and then, without a JVM and without a way out."""
 
 import subprocess
 import sys
