@@ -16,7 +16,10 @@ from rookery.identity.identity import Identity
 from rookery.mesh.services import ADVICE
 from rookery.runtime.advice import AdviceKeeper, AdviceSettings, follow_advice
 from rookery.runtime.artifact_file import Following
+from rookery.runtime.http_listener import HttpRequest
+from rookery.runtime.metrics import Metrics
 from rookery.runtime.node import MeshNode, mesh_node
+from rookery.runtime.node_view import NodeView
 from rookery.runtime.tunnel_stream import TunnelStream
 from rookery.wire.advice import Advice, LinkAdvice, Window
 from tests.runtime.realms import realm
@@ -44,12 +47,12 @@ class Pair:
         self.switch = folder / "advice.off"
         self._stack = stack
 
-    def publish(self, factor: float = 2.0, by: Identity = LAKE) -> None:
+    def publish(self, factor: float = 2.0, by: Identity = LAKE, lasts_ms: int = 3_600_000) -> None:
         a, b = sorted((self.alice.hashname, self.bob.hashname))
         now_ms = time.time_ns() // 1_000_000
         window = Window(now_ms - 60_000, now_ms + 3_600_000, factor, 1.0)
         link = LinkAdvice(self.alice.core.membership.realm.id, a, b, (window,))
-        data = seal(Advice((link,)), by, issued_ms=now_ms, expires_ms=now_ms + 3_600_000)
+        data = seal(Advice((link,)), by, issued_ms=now_ms, expires_ms=now_ms + lasts_ms)
         aside = self.file.with_suffix(".new")
         aside.write_bytes(data)
         aside.replace(self.file)
@@ -78,25 +81,48 @@ async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
 
 async def test_a_file_is_followed_while_it_is_there_and_not_switched_off(pair: Pair) -> None:
     """P5: the kill switch ends it within seconds, and so does deleting the file."""
+    view = NodeView(pair.alice)
+    shown = [view.status().advice]
     keeper = await pair.follows(pair.alice, file=pair.file)
     states = [keeper.state]
+    shown.append(view.status().advice)
     pair.publish()
     await until(lambda: pair.factor(pair.alice) == 2)
     states.append(keeper.state)
+    shown.append(view.status().advice)
+    [bob] = view.peers()
+    assert bob.advice == 2
+    metrics = Metrics(view).answer(HttpRequest("GET", "/metrics")).body
+    assert b'rookery_advice_state{state="followed"} 1.0' in metrics
+    assert b"rookery_peer_advice_ratio{" in metrics
     pair.switch.touch()
     await until(lambda: pair.factor(pair.alice) == 1)
     states.append(keeper.state)
+    shown.append(view.status().advice)
     pair.switch.unlink()
     await until(lambda: pair.factor(pair.alice) == 2)
     pair.file.unlink()
     await until(lambda: pair.factor(pair.alice) == 1)
     states.append(keeper.state)
+    assert shown == ["off", "missing", "followed", "off"]
     assert states == [
         Following.MISSING,
         Following.FOLLOWED,
         Following.OFF,
         Following.MISSING,
     ]
+
+
+async def test_what_has_expired_is_neither_followed_nor_passed_on(pair: Pair) -> None:
+    keeper = await pair.follows(pair.alice, file=pair.file, is_served=True)
+    other = await pair.follows(pair.bob, members=(pair.alice.hashname,), fetch_s=0.1)
+    pair.publish(lasts_ms=1)
+    await until(lambda: keeper.state is Following.STALE)
+    assert NodeView(pair.alice).status().advice == "stale"
+    stream = await pair.bob.open(pair.alice.hashname, ADVICE)
+    assert await stream.read() == b"\x00"
+    assert pair.factor(pair.alice) == 1
+    assert other.state is Following.MISSING
 
 
 async def test_what_nobody_trusted_has_signed_is_not_followed(pair: Pair) -> None:

@@ -102,6 +102,7 @@ class AdviceKeeper:
 
     def _look(self) -> None:
         was_off, self._is_off = self._is_off, os.path.exists(self._settings.switch)
+        self._counsel.advisors = frozenset() if self._is_off else self._settings.advisors
         if self._is_off:
             if not was_off:
                 self._heed(None)

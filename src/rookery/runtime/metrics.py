@@ -23,6 +23,7 @@ from rookery.runtime.outbox.queues import Queues
 from rookery.runtime.snapshot import Controlled, Peer, PeerState, Reach, Status
 
 _PEER = ("peer", "name")
+_ADVICE_STATES = ("off", "missing", "stale", "followed")
 
 
 class Metrics:
@@ -152,6 +153,13 @@ def _of_node(status: Status) -> Iterator[Metric]:
         ),
     ):
         yield GaugeMetricFamily(name, text, value=float(value))
+    yield _gauge(
+        "rookery_advice_state",
+        "1 for what becomes of advice about links.",
+        ("state",),
+        {(status.advice,): 1},
+        _ADVICE_STATES,
+    )
 
 
 def _of_peers(peers: tuple[Peer, ...]) -> Iterator[Metric]:
@@ -166,6 +174,8 @@ def _of_peers(peers: tuple[Peer, ...]) -> Iterator[Metric]:
     out_bytes = {_labels(peer): peer.out_bytes for peer in peers}
     yield _counter("rookery_peer_in_bytes", "Received from a peer.", _PEER, in_bytes)
     yield _counter("rookery_peer_out_bytes", "Sent to a peer.", _PEER, out_bytes)
+    advised = {_labels(peer): peer.advice for peer in peers if peer.advice > 1}
+    yield _gauge("rookery_peer_advice_ratio", "Cost by that measured.", _PEER, advised)
     rtts = {_labels(peer): peer.rtt_ms / 1e3 for peer in peers if peer.rtt_ms is not None}
     yield _gauge("rookery_peer_rtt_seconds", "Round trip, smoothed.", _PEER, rtts)
     costs = {_labels(peer): peer.cost_us / 1e6 for peer in peers if peer.cost_us is not None}

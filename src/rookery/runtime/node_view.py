@@ -65,7 +65,16 @@ class NodeView:
             certificate_ends_at=own.not_after_s,
             is_ready=not problems,
             problems=problems,
+            advice=self._advice(),
         )
+
+    def _advice(self) -> str:
+        counsel = self._core.counsel
+        if not counsel.advisors:
+            return "off"
+        if counsel.learned is None:
+            return "missing"
+        return "followed" if counsel.is_current(time.time()) else "stale"
 
     def _problems(self) -> Iterator[str]:
         core = self._core

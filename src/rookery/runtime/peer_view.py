@@ -47,6 +47,7 @@ def linked_peer(neighbour: Neighbour, link: Link, now: float) -> Peer:
         roles=tuple(sorted(member.roles)),
         cost_us=neighbour.cost_us(now),
         offset_us=neighbour.offset_us,
+        advice=neighbour.advice,
         rtt_ms=used.rtt_ms if used else None,
         jitter_ms=used.jitter_ms if used else None,
         loss_out=used.loss_out if used else None,

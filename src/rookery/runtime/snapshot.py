@@ -80,6 +80,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="sta
     certificate_ends_at: int
     is_ready: bool
     problems: tuple[str, ...] = ()  # why it is not ready
+    advice: str = "off"  # whether an analysis' advice about links is followed, missing or stale
 
     @property
     def is_stale(self) -> bool:
@@ -109,6 +110,7 @@ class Peer(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="peer"
     roles: tuple[str, ...] = ()
     cost_us: int | None = None
     offset_us: int = 0  # what the operator put on top
+    advice: float = 1.0  # how many times as dear as measured, by somebody's advice
     rtt_ms: float | None = None
     jitter_ms: float | None = None
     loss_out: float | None = None
