@@ -1,4 +1,4 @@
-"""`python -m bench [--quick] [NAME …]`: measure everything, or what is named.
+"""`python -m bench [--quick] [--rows N] [NAME …]`: measure everything, or what is named.
 
 Without names and in full, the table also goes to bench/results.md. `profile`, `fuzz` and `flood`
 are no rows of the table and run only when named.
@@ -6,6 +6,7 @@ are no rows of the table and run only when named.
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 
 from bench import (
     crow,
@@ -18,6 +19,7 @@ from bench import (
     hub_fleet,
     hub_reports,
     idle_node,
+    lake,
     memory,
     mesh,
     outbox,
@@ -57,6 +59,7 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Effort], list[Figure]]]] = {
     "hub_reports": (hub_reports.TITLE, hub_reports.measure),
     "hub_fleet": (hub_fleet.TITLE, hub_fleet.measure),
     "rendezvous": (rendezvous.TITLE, rendezvous.measure),
+    "lake": (lake.TITLE, lake.measure),
 }
 OTHERS: dict[str, Callable[[], None]] = {
     "profile": profile.write,
@@ -70,6 +73,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(MEASUREMENTS))
     parser.add_argument("--quick", action="store_true", help="only see that it works")
+    parser.add_argument("--rows", type=int, action="append", help="of the lake; may be repeated")
     options = parser.parse_args()
     names = options.names or list(MEASUREMENTS)
     known = [*MEASUREMENTS, *OTHERS]
@@ -83,7 +87,10 @@ def main() -> None:
         return
     machine = description()
     print(machine)
-    sections = _measure(names, QUICK if options.quick else FULL)
+    effort = QUICK if options.quick else FULL
+    if options.rows:
+        effort = replace(effort, rows=tuple(options.rows))
+    sections = _measure(names, effort)
     if not options.names and not options.quick:
         RESULTS.write_text(document(machine, sections))
 

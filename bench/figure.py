@@ -29,10 +29,11 @@ class Effort:
     runs: int
     links: int  # of the memory measurement
     identities: int  # of the handshake measurement
+    rows: tuple[int, ...]  # of the lake's measurements, one after the other
 
 
-FULL = Effort(seconds=1.0, runs=5, links=10_000, identities=200)
-QUICK = Effort(seconds=0.1, runs=1, links=100, identities=8)
+FULL = Effort(seconds=1.0, runs=5, links=10_000, identities=200, rows=(1_000_000,))
+QUICK = Effort(seconds=0.1, runs=1, links=100, identities=8, rows=(6_000,))
 
 
 def middle(values: Iterable[float]) -> float:

@@ -1,0 +1,128 @@
+"""The work that all engines do: from landed device reports to clean rows, rates and traffic.
+
+    landing ─▶ clean ─┬─▶ rates ─▶ traffic by minute ─▶ by hour ─▶ by day
+                      └─▶ uptime
+
+Each table is written as Parquet before the next one is made from it, as a lake has it. Spark does
+it with the pipeline itself, DuckDB with the SQL that tests compare it with, and Polars by what is
+in `lake_polars`.
+"""
+
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+import polars as pl
+import pyarrow.parquet as pq
+
+from bench import lake_polars
+from rookery.lake import session
+from rookery.lake.delta import Lake
+from rookery.lake.pipeline import Pipeline
+from rookery.lake.schema import clean, facts, insights, landing
+from rookery.lake.spark_tables import SparkTables
+from rookery.lake.steps import STEPS
+from tests.lake.oracle import clean as clean_sql
+from tests.lake.oracle import rates as rates_sql
+from tests.lake.oracle import traffic as traffic_sql
+from tests.lake.oracle import uptime as uptime_sql
+
+TABLES = (
+    clean.DEVICE_REPORTS,
+    facts.DEVICE_RATES,
+    facts.UPTIME_INTERVALS,
+    insights.TRAFFIC_MINUTES,
+    insights.TRAFFIC_HOURS,
+    insights.TRAFFIC_DAYS,
+)
+MEMORY_MAX = "4GB"  # for DuckDB; Spark's heap is its default, Polars has no bound
+
+
+class Work(NamedTuple):
+    """Where the rows are and where results go."""
+
+    lake: str
+    folder: str
+
+
+class Done(NamedTuple):
+    """Seconds and rows of each table."""
+
+    seconds: dict[str, float]
+    rows: dict[str, int]
+
+    @property
+    def total_s(self) -> float:
+        return sum(self.seconds.values())
+
+
+def spark(pipe: Connection, work: Work) -> None:
+    """Everything, twice: what had landed, and then, when told, what is new."""
+    lake = Lake(work.lake)
+    started = session.start(log=Path(work.folder) / "spark.log")
+    pipeline = Pipeline(SparkTables(started, lake), STEPS)
+    pipe.send("ready")
+    while True:
+        try:
+            pipe.recv()
+        except EOFError:
+            break
+        report = pipeline.run()
+        assert report.is_ok, [each for each in report.steps if each.text]
+        done = {each.step: each.seconds for each in report.steps}
+        pipe.send(Done(done, {each.step: each.rows_out for each in report.steps}))
+    started.stop()
+
+
+def duck(pipe: Connection, work: Work) -> None:
+    folder = Path(work.folder)
+    connection = duckdb.connect(config={"memory_limit": MEMORY_MAX, "temp_directory": str(folder)})
+    connection.execute("SET TimeZone = 'UTC'")
+    for stage in ("landing", "clean", "facts", "insights"):
+        connection.execute(f"CREATE SCHEMA {stage}")
+    files = Lake(work.lake).files(landing.DEVICE_REPORTS)
+    _view(connection, landing.DEVICE_REPORTS.path, files)
+    queries = (
+        clean_sql.sql("device_reports"),
+        rates_sql.sql(),
+        uptime_sql.sql(),
+        traffic_sql.minutes_sql(),
+        traffic_sql.longer_sql("hour"),
+        traffic_sql.longer_sql("day"),
+    )
+    done = Done({}, {})
+    for table, query in zip(TABLES, queries, strict=True):
+        target = folder / f"{table.name}.parquet"
+        begun = time.monotonic()
+        connection.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
+        done.seconds[table.path] = time.monotonic() - begun
+        done.rows[table.path] = pq.read_metadata(target).num_rows
+        _view(connection, table.path, [str(target)])
+    pipe.send(done)
+
+
+def polars(pipe: Connection, work: Work) -> None:
+    folder = Path(work.folder)
+    files = Lake(work.lake).files(landing.DEVICE_REPORTS)
+    rows = pl.scan_parquet(files, hive_partitioning=False)
+    sources = {landing.DEVICE_REPORTS.path: rows}
+    done = Done({}, {})
+    for table in TABLES:
+        target = folder / f"{table.name}.parquet"
+        begun = time.monotonic()
+        lake_polars.FRAMES[table.path](sources).sink_parquet(target, compression="zstd")
+        done.seconds[table.path] = time.monotonic() - begun
+        done.rows[table.path] = pq.read_metadata(target).num_rows
+        sources[table.path] = pl.scan_parquet(target)
+    pipe.send(done)
+
+
+def _view(connection: duckdb.DuckDBPyConnection, path: str, files: list[str]) -> None:
+    """Files are named by the lake; their folders say nothing that is not in them."""
+    names = ", ".join(f"'{each}'" for each in files)
+    connection.execute(
+        f"CREATE VIEW {path.replace('/', '.')} AS "
+        f"SELECT * FROM read_parquet([{names}], hive_partitioning = false)"
+    )
