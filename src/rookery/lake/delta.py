@@ -6,23 +6,23 @@ never taken in twice, and what was not is taken in by the next run. A claim that
 where the log says it should is refused, and so is one of two that are made at the same time.
 """
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from typing import Literal, NamedTuple
 
 import pyarrow as pa
 import pyarrow.dataset
-from deltalake import CommitProperties, DeltaTable, Schema, Transaction
+from deltalake import DeltaTable, Schema
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
-from deltalake.transaction import AddAction
 
 from rookery.errors import LocalError, UsageError
 from rookery.lake import parquet
+from rookery.lake.commit import DATES, action, dates_of, properties, touched_dates
 from rookery.lake.parquet import Added
+from rookery.lake.reason import reason
 from rookery.lake.schema.table import DATE, Table
 
-_DATES = "dates"  # key in a commit's metadata
 _HISTORY_MAX = 10_000
 
 
@@ -101,7 +101,7 @@ class Lake:
     def dates(self, table: Table, version: int | None = None) -> frozenset[date]:
         """Those that it has rows of."""
         opened = self._open(table, version)
-        return frozenset() if opened is None else frozenset(_dates_of(opened))
+        return frozenset() if opened is None else frozenset(dates_of(opened))
 
     def included(self, target: Table, source: Table | str) -> int | None:
         """Up to which version a table has taken a source in."""
@@ -123,7 +123,9 @@ class Lake:
         history = opened.history(min(version - since, _HISTORY_MAX))
         if len(history) < version - since:
             return Changes(version, self._new(source, since, files), None)
-        return Changes(version, self._brought(source, since, files, history), _touched(history))
+        return Changes(
+            version, self._brought(source, since, files, history), touched_dates(history)
+        )
 
     def append(
         self, table: Table, rows: pa.Table, claims: Sequence[Claim], metadata: Mapping[str, str]
@@ -132,8 +134,12 @@ class Lake:
         try:
             added = parquet.write(self.uri(table), table, rows.cast(table.arrow))
         except (pa.ArrowException, OSError) as error:
-            raise LocalError(f"{table.path} cannot be written: {error}") from error
-        return self.commit(table, added, None, claims, metadata)
+            raise LocalError(f"{table.path} cannot be written: {reason(error)}") from error
+        try:
+            return self.commit(table, added, None, claims, metadata)
+        except LocalError:
+            self._take_back(table, added)
+            raise
 
     def commit(
         self,
@@ -149,7 +155,7 @@ class Lake:
         touched = {each.date for each in added if each.date is not None}
         filters = None
         if isinstance(replaced, str):
-            touched |= _dates_of(opened)
+            touched |= dates_of(opened)
         elif replaced is not None:
             touched |= set(replaced)
             filters = [(DATE, "in", [each.isoformat() for each in sorted(replaced)])]
@@ -157,17 +163,17 @@ class Lake:
         try:
             parquet.sync(self.uri(table), [each.path for each in added])
             opened.create_write_transaction(
-                [_action(each, now_ms) for each in added],
+                [action(each, now_ms) for each in added],
                 "append" if replaced is None else "overwrite",
                 Schema.from_arrow(table.arrow),
                 table.partition or None,
                 filters,
-                commit_properties=_properties(claims, touched, metadata),
+                commit_properties=properties(claims, touched, metadata),
             )
         except CommitFailedError as error:
-            raise ConflictError(f"{table.path}: {error}") from error
+            raise ConflictError(f"{table.path}: {reason(error)}") from error
         except (DeltaError, OSError) as error:
-            raise LocalError(f"{table.path} cannot be committed: {error}") from error
+            raise LocalError(f"{table.path} cannot be committed: {reason(error)}") from error
         opened.update_incremental()
         self._sync_log(table, before, opened.version())
         return opened.version()
@@ -186,13 +192,21 @@ class Lake:
             raise UsageError(f"there is no {table.path} in {self.url}")
         return opened
 
+    def _take_back(self, table: Table, added: Iterable[Added]) -> None:
+        """Files that were not committed: a disk that was full needs the room for the next try."""
+        with suppress(LocalError, OSError):
+            committed = frozenset(self.files(table))
+            uris = [f"{self.uri(table)}/{each.path}" for each in added]
+            if committed.isdisjoint(uris):  # else it was what comes behind the commit that failed
+                parquet.remove(uris)
+
     def _sync_log(self, table: Table, before: int, version: int) -> None:
         """Whoever is told of a commit may forget what it took in, also before a power cut."""
         names = [f"_delta_log/{each:020}.json" for each in range(before + 1, version + 1)]
         try:
             parquet.sync(self.uri(table), names)
         except OSError as error:
-            raise LocalError(f"{table.path} cannot be synced: {error}") from error
+            raise LocalError(f"{table.path} cannot be synced: {reason(error)}") from error
 
     def _open(self, table: Table, version: int | None = None) -> DeltaTable | None:
         try:
@@ -200,7 +214,7 @@ class Lake:
         except TableNotFoundError:
             return None
         except (DeltaError, OSError) as error:
-            raise LocalError(f"{table.path} cannot be read: {error}") from error
+            raise LocalError(f"{table.path} cannot be read: {reason(error)}") from error
 
     def _new(self, table: Table, since: int, files: Iterable[str]) -> tuple[str, ...]:
         known = frozenset(self._files_then(table, since))
@@ -214,8 +228,8 @@ class Lake:
         history: Iterable[Mapping[str, object]],
     ) -> tuple[str, ...]:
         """Files with new rows; what compaction wrote holds old ones, so those before it count."""
-        ours = [int(str(commit["version"])) for commit in history if _DATES in commit]
-        if all(_DATES in commit for commit in history):
+        ours = [int(str(commit["version"])) for commit in history if DATES in commit]
+        if all(DATES in commit for commit in history):
             return self._new(table, since, files)
         each = [self._new(table, at - 1, self.files(table, version=at)) for at in sorted(ours)]
         return tuple(uri for uris in each for uri in uris)
@@ -250,40 +264,18 @@ class Lake:
         except CommitFailedError:
             pass  # by somebody else, at the same time
         except (DeltaError, OSError) as error:
-            raise LocalError(f"{table.path} cannot be made: {error}") from error
+            raise LocalError(f"{table.path} cannot be made: {reason(error)}") from error
         return self.opened(table)
 
     def _add_columns(self, opened: DeltaTable, table: Table) -> None:
         known = {field.name for field in opened.schema().fields}
         missing = [each for each in Schema.from_arrow(table.arrow).fields if each.name not in known]
-        if missing:
+        if not missing:
+            return
+        try:
             opened.alter.add_columns(missing)
-            opened.update_incremental()
-
-
-def _properties(
-    claims: Iterable[Claim], dates: Iterable[date], metadata: Mapping[str, str]
-) -> CommitProperties:
-    touched = ",".join(sorted(each.isoformat() for each in dates))
-    transactions = [Transaction(claim.source, claim.until) for claim in claims]
-    return CommitProperties(
-        custom_metadata={**metadata, _DATES: touched}, app_transactions=transactions
-    )
-
-
-def _action(added: Added, now_ms: int) -> AddAction:
-    values = {} if added.date is None else {DATE: added.date.isoformat()}
-    stats = json.dumps({"numRecords": added.rows})
-    return AddAction(added.path, added.size, values, now_ms, True, stats)
-
-
-def _dates_of(opened: DeltaTable) -> set[date]:
-    if DATE not in opened.metadata().partition_columns:
-        return set()
-    return {date.fromisoformat(each[DATE]) for each in opened.partitions()}
-
-
-def _touched(history: Iterable[Mapping[str, object]]) -> frozenset[date]:
-    """Dates of all commits; those without any, as compaction's, change no rows."""
-    dates = ",".join(str(commit.get(_DATES, "")) for commit in history).split(",")
-    return frozenset(date.fromisoformat(each) for each in dates if each)
+        except CommitFailedError as error:
+            raise ConflictError(f"{table.path}: {reason(error)}") from error
+        except (DeltaError, OSError) as error:
+            raise LocalError(f"{table.path} takes no columns: {reason(error)}") from error
+        opened.update_incremental()

@@ -67,6 +67,13 @@ def _write(
     return Added(path, size, part.num_rows, day)
 
 
+def remove(uris: Iterable[str]) -> None:
+    """Files that nobody needs."""
+    for uri in uris:
+        system, path = file_system(uri)
+        system.delete_file(path)
+
+
 def sync(uri: str, paths: Iterable[str]) -> None:
     """Survive a power cut with these files of a table; only a local disk has to be asked."""
     system, root = file_system(uri)

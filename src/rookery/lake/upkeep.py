@@ -18,6 +18,7 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from rookery.errors import LocalError, UsageError
 from rookery.lake import parquet
 from rookery.lake.delta import Lake
+from rookery.lake.reason import reason
 from rookery.lake.schema.catalog import TABLES
 from rookery.lake.schema.table import DATE, Stage, Table
 
@@ -73,7 +74,7 @@ def compact(
         except CommitFailedError:
             done.append(Compacted(table, is_left=True))
         except (DeltaError, OSError) as error:
-            raise LocalError(f"{table.path} cannot be compacted: {error}") from error
+            raise LocalError(f"{table.path} cannot be compacted: {reason(error)}") from error
         else:
             removed, added = metrics["numFilesRemoved"], metrics["numFilesAdded"]
             done.append(Compacted(table, removed, added))
@@ -97,7 +98,7 @@ def vacuum(
                 full=True,
             )
         except (DeltaError, OSError) as error:
-            raise LocalError(f"{table.path} cannot be vacuumed: {error}") from error
+            raise LocalError(f"{table.path} cannot be vacuumed: {reason(error)}") from error
         if not is_dry and "://" not in lake.url:
             _remove_empty_folders(Path(lake.uri(table)), time.time() - keep.total_seconds())
         done.append(Vacuumed(table, tuple(files)))
@@ -159,7 +160,7 @@ def _delete(table: Table, opened: DeltaTable, dates: frozenset[date]) -> None:
         except CommitFailedError:
             opened.update_incremental()
         except (DeltaError, OSError) as error:
-            raise LocalError(f"{table.path} cannot forget {days}: {error}") from error
+            raise LocalError(f"{table.path} cannot forget {days}: {reason(error)}") from error
         else:
             return
     raise LocalError(f"{table.path}: too many others commit to it")
@@ -172,7 +173,7 @@ def _checkpoint(table: Table, opened: DeltaTable) -> None:
         opened.create_checkpoint()
         opened.cleanup_metadata()
     except (DeltaError, OSError) as error:
-        raise LocalError(f"{table.path} takes no checkpoint: {error}") from error
+        raise LocalError(f"{table.path} takes no checkpoint: {reason(error)}") from error
 
 
 def _remove_empty_folders(root: Path, before: float) -> None:
