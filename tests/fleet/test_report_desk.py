@@ -15,7 +15,7 @@ from rookery.wire.fleet_datagrams import (
     Call,
     serialize_plain,
 )
-from rookery.wire.fleet_tags import ACK, AUDIT, CALL, SECRET, TELEMETRY
+from rookery.wire.fleet_tags import ACK, AUDIT, CALL, SECRET, SESSION, TELEMETRY
 from rookery.wire.observation import Observation
 from rookery.wire.telemetry import DeviceReport, encode
 from tests.fleet.desk import CONTENT, ELSEWHERE, HOME, MAC, NOW, Device, Office, code_of, fault
@@ -261,13 +261,16 @@ def test_a_repeat_too_small_for_it_is_not_told_of_a_wish_f7(office: Office, rout
     assert tags(again.answer_durable) == [ACK]
 
 
-def test_servers_report_load_and_calls_f5(office: Office) -> None:
+@pytest.mark.parametrize(
+    ("tag", "kind"), [(AUDIT, observations.CALLED), (SESSION, observations.SESSION)]
+)
+def test_servers_report_load_calls_and_sessions_f5_p2(office: Office, tag: int, kind: int) -> None:
     server = Device("server")
     office.enrol(server, code_of("server"))
     office.tell(server.report(2, b"load"))
-    outcome = office.answer(server.report(3, b"call", tag=AUDIT))
+    outcome = office.answer(server.report(3, b"what happened", tag=tag))
     assert outcome.spool is not None
-    assert Observation.parse(outcome.spool).kind == observations.CALLED
+    assert Observation.parse(outcome.spool).kind == kind
     assert office.entries[server.mac].content == b"load"
     assert Observation.parse(office.spool[-2]).kind == observations.SERVER
 
@@ -332,6 +335,9 @@ def test_calls_and_events_in_the_spool_are_no_content_f2(office: Office) -> None
     call = Observation(int(NOW * 1000), observations.CALLED, server.mac, 100, 2, b"call")
     assert office.desk.restore(call, entry) is entry
     assert (entry.sequence, entry.content) == (2, CONTENT)
+    session = Observation(int(NOW * 1000), observations.SESSION, server.mac, 100, 3, b"session")
+    assert office.desk.restore(session, entry) is entry
+    assert (entry.sequence, entry.content) == (3, CONTENT)
     event = Observation(int(NOW * 1000), observations.SECURITY, server.mac, 0, 0, b"event")
     assert office.desk.restore(event, entry) is entry
     assert office.desk.restore(call, None) is None
