@@ -11,7 +11,7 @@ from rookery.errors import UsageError
 from rookery.fleet.entry import server_id
 from rookery.identity.hashname import hashname
 from rookery.store import landed
-from rookery.store.observer import Observer, ObserverLimits
+from rookery.store.observer import BUFFERED_MAX, Observer, ObserverLimits
 from rookery.store.segment import SegmentFile
 from rookery.store.spool_reader import SpoolReader
 from rookery.wire import observed
@@ -60,6 +60,16 @@ async def test_what_comes_too_fast_is_counted_and_said(
     assert len(kept(tmp_path)) == 10
     assert observer.lost == {"too fast": 16}
     assert "16 observations were not kept: too fast 16" in caplog.messages
+
+
+async def test_a_disk_that_hangs_costs_no_memory(tmp_path: Path) -> None:
+    """While one write lasts, no other begins."""
+    limits = ObserverLimits(per_s=1e6, burst=1e6)
+    async with await Observer.open(tmp_path, HASHNAME, limits) as observer:
+        for number in range(BUFFERED_MAX + 7):
+            observer.note(sample(number))
+    assert observer.lost == {"disk too slow": 7}
+    assert observer.kept == BUFFERED_MAX
 
 
 async def test_what_is_too_large_is_counted(tmp_path: Path) -> None:

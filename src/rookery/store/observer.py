@@ -33,6 +33,7 @@ from rookery.wire.observed import KINDS, Observed
 WRITE_S = 1.0
 TRIM_S = 20.0
 SAY_S = 60.0
+BUFFERED_MAX = 20_000  # that wait for a disk which takes its time
 
 _log = logging.getLogger(__name__)
 
@@ -99,6 +100,9 @@ class Observer:
         """Keep it, if it is not too much; its place in the lineage is filled in."""
         if not self._allowances[type(seen)].take(1.0, self._loop.time()):
             self._lose("too fast", 1)
+            return
+        if len(self._buffer) >= BUFFERED_MAX:
+            self._lose("disk too slow", 1)
             return
         self._number += 1
         placed = msgspec.structs.replace(seen, b=self._boot, n=self._number)
