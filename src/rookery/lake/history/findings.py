@@ -55,7 +55,7 @@ def _questions(truths: Truths) -> Iterator[tuple[str, int, str]]:
     )
     yield (
         "routers that were out for five minutes or more",
-        len({each.reporter for each in truths.outages() if (each.to_at - each.from_at).seconds}),
+        len({each.reporter for each in truths.outages()}),
         "SELECT count(DISTINCT device) FROM insights.outages WHERE lasted_us >= 300 * 1000000",
     )
     yield (
@@ -73,5 +73,5 @@ def _questions(truths: Truths) -> Iterator[tuple[str, int, str]]:
         "mesh links that fade at night",
         len({(each.node, each.peer) for each in truths.fades()}),
         "SELECT count(DISTINCT least(node, peer) || greatest(node, peer))"
-        " FROM insights.link_quality WHERE loss > 0.2",
+        " FROM insights.link_quality WHERE loss > 0.2 AND realm <> ''",
     )
