@@ -65,8 +65,8 @@ def test_the_index_lists_every_page() -> None:
 
 
 def grouped(page: Path) -> object:
-    """Pages that start Spark wait for the tests that do: two at once help nobody."""
-    marks = [pytest.mark.xdist_group("spark")] if page.name.startswith("lake") else []
+    """The page that starts Spark waits for the tests that do: two at once help nobody."""
+    marks = [pytest.mark.xdist_group("spark")] if page.name == "lake.md" else []
     return pytest.param(page, marks=marks, id=name(page))
 
 
