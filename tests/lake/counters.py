@@ -74,7 +74,8 @@ def judged(landed: DataFrame) -> DataFrame:
     return landed.withColumn("date", F.to_date("at")).withColumn(REASON, reason)
 
 
-def fresh(sound: DataFrame, known: DataFrame) -> DataFrame:
+def fresh(landed: DataFrame, known: DataFrame) -> DataFrame:
+    sound = judged(landed).where(F.col(REASON).isNull()).drop(REASON)
     first = Window.partitionBy("spool", "position").orderBy("received_at")
     once = sound.withColumn("copy", F.row_number().over(first)).where("copy = 1").drop("copy")
     return once.join(known.select("spool", "position"), ["spool", "position"], "left_anti")

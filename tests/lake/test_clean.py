@@ -5,7 +5,6 @@ from datetime import date, timedelta
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
 from pyspark.testing import assertDataFrameEqual
 
 from rookery.lake import clean
@@ -96,8 +95,8 @@ def fresh(
     spark: SparkSession, known: list[dict[str, object]], *rows: dict[str, object]
 ) -> set[int]:
     """Positions of messages that are taken in."""
-    new = frame(spark, cleaned.MESSAGES, rows)
-    found = clean.fresh(new, frame(spark, cleaned.MESSAGES, known))
+    new = frame(spark, landing.MESSAGES, [{**SOUND["messages"], **row} for row in rows])
+    found = clean.fresh(cleaned.MESSAGES, new, frame(spark, cleaned.MESSAGES, known))
     return {row.position for row in found.select("position").collect()}
 
 
@@ -170,6 +169,8 @@ def test_of_repeats_the_first_to_come_stays(spark: SparkSession) -> None:
         head(13, sequence=1, boot=2),
         head(14, sequence=1, reporter="02:00:00:00:00:02"),
         head(15, sequence=2),
+        head(16, sequence=3, size=-1),
+        head(17, sequence=3),
         *(head(position, sequence=0, boot=0) for position in (20, 21)),
         *(head(position, sequence=None, boot=None) for position in (22, 23)),
     ]
@@ -187,9 +188,7 @@ def test_clean_rows_of_a_history_are_those_that_duckdb_finds(
     connection = database.opened({f"landing/{name}": landed})
     expected = database.rows(connection, target, oracle.sql(name))
     tables = SparkTables(spark, history.lake)
-    rows = clean.judged(target, tables.read(BY_PATH[f"landing/{name}"]))
-    sound = rows.where(F.col(REASON).isNull()).drop(REASON)
-    found = clean.fresh(sound, tables.read(target))
+    found = clean.fresh(target, tables.read(BY_PATH[f"landing/{name}"]), tables.read(target))
     assert found.columns == target.arrow.names
     assert database.differences(expected, found.toArrow()) == []
     assert expected.num_rows > 0

@@ -1,12 +1,12 @@
 """Clean: believe or refuse what landed, put its time right, and keep each observation once.
 
-    landing ─ judged ─┬─ sound ─ fresh ─▶ clean     less what is there already
-                      └─ rejected ─▶ quarantine     with the first rule that a row breaks
+    landing ─┬─ fresh ─────────────▶ clean        sound rows, less what is there already
+             └─ judged ─ rejected ─▶ quarantine   with the first rule that a row breaks
 
 An observation is known by its lineage (reporter, boot, sequence), and where it has no sequence, or
-0, by its place in the spool. Of several with one lineage that which came first stays. Repeats are
-few and rows are wide: repeats are looked for among hashes of keys, and only they are joined with
-the rows, which are never shuffled.
+0, by its place in the spool. Of several with one lineage that which came first counts, whether it
+is sound or not: the others are the same once more. Repeats are few and rows are wide: repeats are
+looked for among hashes of keys, and only they are joined with the rows, which are never shuffled.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -38,14 +38,10 @@ def judged(table: Table, landed: DataFrame) -> DataFrame:
     A refused row stays as it came.
     """
     reason = F.when(~soundness.is_sound(rules(table)), soundness.reason(rules(table)))
+    timed = {name: F.when(F.col(REASON).isNull(), value) for name, value in _times().items()}
+    raw = {name: F.coalesce(timed[name], F.col(name)) for name in ("at", DATE)}
     rows = landed.withColumn(REASON, reason)
-    is_refused = F.col(REASON).isNotNull()
-    has_no_clock = F.col("at").isNull()
-    is_wrong = ~is_refused & ~has_no_clock & ~_can_be(F.col("at"), F.col("received_at"))
-    at = F.when(is_wrong | (has_no_clock & ~is_refused), F.col("received_at"))
-    rows = rows.withColumns({_CLOCK_WRONG: is_wrong, "at": F.coalesce(at, F.col("at"))})
-    rows = rows.withColumn(DATE, F.when(is_refused, F.col(DATE)).otherwise(F.to_date("at")))
-    return rows.select(*table.arrow.names, REASON)
+    return rows.withColumns({**timed, **raw}).select(*table.arrow.names, REASON)
 
 
 def rejected(table: Table, refused: DataFrame) -> DataFrame:
@@ -61,17 +57,23 @@ def rejected(table: Table, refused: DataFrame) -> DataFrame:
     return refused.withColumns(added).select(*quarantine.OBSERVATIONS.arrow.names)
 
 
-def fresh(sound: DataFrame, known: DataFrame) -> DataFrame:
-    """Sound rows that repeat neither each other nor those that are known."""
-    repeats = _repeats(sound).unionByName(_repeats_of(known, sound))
-    return sound.join(F.broadcast(repeats), on=list(_PLACE), how="left_anti").select(*sound.columns)
+def fresh(table: Table, landed: DataFrame, known: DataFrame) -> DataFrame:
+    """Rows of a table in clean: what landed and is sound, less what repeats others or the known."""
+    repeats = _repeats(landed).unionByName(_repeats_of(known, landed))
+    sound = landed.where(soundness.is_sound(rules(table)))
+    rows = sound.join(F.broadcast(repeats), on=list(_PLACE), how="left_anti")
+    return rows.withColumns(_times()).select(*table.arrow.names)
 
 
-def _can_be(at: Column, received_at: Column) -> Column:
-    """Whether something that was received then can have happened at that time."""
+def _times() -> dict[str, Column]:
+    """`at` in the lake's time, its date, and whether the reporter's own cannot be."""
+    at, received_at = F.col("at"), F.col("received_at")
     earliest = received_at - F.expr(f"INTERVAL {BEHIND_MAX_DAYS} DAYS")
     latest = received_at + F.expr(f"INTERVAL {AHEAD_MAX_MINUTES} MINUTES")
-    return at.between(earliest, latest)
+    can_be = at.between(earliest, latest)
+    believed = F.when(can_be, at).otherwise(received_at)
+    is_wrong = F.coalesce(~can_be, F.lit(False))
+    return {_CLOCK_WRONG: is_wrong, "at": believed, DATE: F.to_date(believed)}
 
 
 def _repeats(rows: DataFrame) -> DataFrame:

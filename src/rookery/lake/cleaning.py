@@ -60,7 +60,8 @@ def _take_in(
     metadata: Mapping[str, str],
 ) -> StepReport:
     bad = _set_aside(tables.lake, step, unreadable, metadata)
-    rows = step.judged(tables.read(step.source, files=found.files))
+    landed = tables.read(step.source, files=found.files)
+    rows = step.judged(landed)
     judgement = _judgement(rows)
     if judgement.bad:
         again = rows
@@ -69,7 +70,7 @@ def _take_in(
         rejected = step.rejected(again.where(F.col(REASON).isNotNull()))
         bad += tables.append(step.refuge, rejected, [found.refuge_claim], metadata).rows
     known = tables.read(step.target, dates=step.known(judgement.dates))
-    fresh = step.fresh(_sound(rows), known)
+    fresh = step.fresh(landed, known)
     written = tables.append(step.target, fresh, [found.claim], _dated(metadata, judgement.newest))
     return StepReport(
         step.target.path,
@@ -127,9 +128,8 @@ def replay(
     last = days[-1] + timedelta(days=_LATEST_DAYS)
     read = frozenset(day for day in landed if first <= day <= last)
     landing, _ = files.sound(lake.files(step.source, read, version), step.source)
-    judged = step.judged(tables.read(step.source, files=landing))
-    sound = _sound(judged).where(F.col(DATE).isin(days))
-    rows = step.fresh(sound, tables.read(step.target, files=[]))
+    fresh = step.fresh(tables.read(step.source, files=landing), tables.read(step.target, files=[]))
+    rows = fresh.where(F.col(DATE).isin(days))
     written = tables.replace(step.target, rows, days, [], metadata)
     return taken._replace(
         outcome=Outcome.DONE,
@@ -149,10 +149,6 @@ def _judgement(judged: DataFrame) -> _Judgement:
     ).collect()
     newest = None if found.newest is None else _EPOCH + timedelta(microseconds=found.newest)
     return _Judgement(found.rows, found.bad, frozenset(found.dates), newest)
-
-
-def _sound(judged: DataFrame) -> DataFrame:
-    return judged.where(F.col(REASON).isNull()).drop(REASON)
 
 
 def _dated(metadata: Mapping[str, str], newest: datetime | None) -> dict[str, str]:

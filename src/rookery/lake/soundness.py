@@ -1,20 +1,23 @@
-"""Soundness: rules of a table as expressions of Spark."""
+"""Soundness: rules of a table as expressions of Spark.
 
-from collections.abc import Iterable, Iterator, Sequence
+For each element of a list, functions of whole arrays are used, which Spark compiles; those that
+take a lambda are interpreted, and cost more than reading the rows.
+"""
+
+from collections.abc import Sequence
 from functools import reduce
-from itertools import groupby
 from operator import or_
 from typing import assert_never
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
 
-from rookery.lake.schema.rules import Between, Named, OneOf, Required, Rule
+from rookery.lake.schema.rules import COUNT_MAX, Between, Named, OneOf, Required, Rule
 
 
 def is_sound(rules: Sequence[Rule]) -> Column:
     """Whether a row keeps all of them; never null."""
-    return ~reduce(or_, _breaches(rules))
+    return ~reduce(or_, map(_is_broken, rules))
 
 
 def reason(rules: Sequence[Rule]) -> Column:
@@ -22,46 +25,44 @@ def reason(rules: Sequence[Rule]) -> Column:
     return F.coalesce(*(F.when(_is_broken(rule), F.lit(_text(rule))) for rule in rules))
 
 
-def _breaches(rules: Sequence[Rule]) -> Iterator[Column]:
-    """Rules of the same list are looked at together: going through it is what costs."""
-    for name, some in groupby(rules, key=_list_of):
-        if name:
-            yield _is_broken_in_list(name, list(some))
-        else:
-            yield from map(_is_broken, some)
-
-
-def _list_of(rule: Rule) -> str:
-    return rule.column.partition(".")[0] if "." in rule.column else ""
-
-
 def _is_broken(rule: Rule) -> Column:
-    name = _list_of(rule)
-    return _is_broken_in_list(name, [rule]) if name else _is_wrong(rule, F.col(rule.column))
-
-
-def _is_broken_in_list(name: str, rules: Iterable[Rule]) -> Column:
-    def is_wrong(element: Column) -> Column:
-        return reduce(
-            or_, (_is_wrong(rule, element[rule.column.partition(".")[2]]) for rule in rules)
-        )
-
-    return F.coalesce(F.exists(name, is_wrong), F.lit(False))
+    """Never null."""
+    name, _, field = rule.column.partition(".")
+    if field:
+        return F.col(name).isNotNull() & _is_broken_within(rule, F.col(name)[field])
+    return _is_wrong(rule, F.col(name))
 
 
 def _is_wrong(rule: Rule, value: Column) -> Column:
-    """Never null; what is not a number is above all numbers."""
     match rule:
         case Required():
             return value.isNull()
         case Named():
             return value.isNull() | (value == "")
-        case Between(_, low, high):
-            return value.isNotNull() & ((value < low) | (value > high))
+        case Between():
+            return F.coalesce(_is_outside(rule, value, value), F.lit(False))
         case OneOf(_, values):
             return value.isNull() | ~value.isin(*values)
         case _:
             assert_never(rule)
+
+
+def _is_broken_within(rule: Rule, values: Column) -> Column:
+    match rule:
+        case Named():
+            # Null where there is no empty text, and one that is missing.
+            return F.coalesce(F.array_contains(values, ""), F.lit(True))
+        case Between():
+            outside = _is_outside(rule, F.array_min(values), F.array_max(values))
+            return F.coalesce(outside, F.lit(False))
+        case _:
+            raise AssertionError(f"no rule for elements: {rule}")
+
+
+def _is_outside(rule: Between, least: Column, most: Column) -> Column:
+    """What is not a number is above all numbers."""
+    is_below = least < rule.low
+    return is_below if rule.high == COUNT_MAX else is_below | (most > rule.high)
 
 
 def _text(rule: Rule) -> str:

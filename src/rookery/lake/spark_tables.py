@@ -4,6 +4,7 @@ Spark writes files into a directory of their own, then the Delta log makes them 
 one step (see `delta`). A run that dies between the two leaves files that no reader sees.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from typing import Literal, NamedTuple
@@ -15,6 +16,8 @@ from rookery.lake import parquet
 from rookery.lake.delta import Claim, Lake
 from rookery.lake.schema.table import DATE, Table
 
+# To ask each row for the name of its file costs more than to read it: only where it must be.
+_IS_COMPACTED = re.compile(r"/date=\d{4}-\d{2}-\d{2}/")
 _DATE_IN_PATH = r"date=(\d{4}-\d{2}-\d{2})"
 
 
@@ -45,7 +48,8 @@ class SparkTables:
             return self.spark.createDataFrame([], table.struct)
         reader = self.spark.read.schema(table.struct).option("recursiveFileLookup", "true")
         rows = reader.parquet(*(_spark_uri(uri) for uri in uris))
-        return _dated(rows) if table.is_dated else rows
+        is_compacted = any(_IS_COMPACTED.search(uri) for uri in uris)
+        return _dated(rows) if table.is_dated and is_compacted else rows
 
     def append(
         self,

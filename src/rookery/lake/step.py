@@ -47,7 +47,7 @@ class CleanStep:
     target: Table
     source: Table
     judged: Callable[[DataFrame], DataFrame]  # landing → clean's columns and REASON, row by row
-    fresh: Callable[[DataFrame, DataFrame], DataFrame]  # (sound, known clean) → new ones, each once
+    fresh: Callable[[DataFrame, DataFrame], DataFrame]  # (landing, known) → new ones, each once
     rejected: Callable[[DataFrame], DataFrame]  # judged rows that have a reason → quarantine's
     lookback_days: int = 1  # days before those of the new rows that hold the same ones, perhaps
     refuge: Table = quarantine.OBSERVATIONS

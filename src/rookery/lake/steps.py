@@ -37,7 +37,7 @@ def _clean(table: Table) -> CleanStep:
         table,
         BY_PATH[source],
         partial(clean.judged, table),
-        clean.fresh,
+        partial(clean.fresh, table),
         partial(clean.rejected, table),
         clean.LOOKBACK_DAYS,
     )
