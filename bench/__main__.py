@@ -20,6 +20,7 @@ from bench import (
     hub_reports,
     idle_node,
     lake,
+    lake_landing,
     memory,
     mesh,
     outbox,
@@ -59,6 +60,7 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Effort], list[Figure]]]] = {
     "hub_reports": (hub_reports.TITLE, hub_reports.measure),
     "hub_fleet": (hub_fleet.TITLE, hub_fleet.measure),
     "rendezvous": (rendezvous.TITLE, rendezvous.measure),
+    "lake_landing": (lake_landing.TITLE, lake_landing.measure),
     "lake": (lake.TITLE, lake.measure),
 }
 OTHERS: dict[str, Callable[[], None]] = {

@@ -62,9 +62,29 @@ def _write(
     path = f"{directory}/part-0.parquet"
     system.create_dir(f"{root}/{directory}", recursive=True)
     with system.open_output_stream(f"{root}/{path}") as sink:
-        pq.write_table(part, sink, compression=_COMPRESSION, row_group_size=_ROW_GROUP)
+        pq.write_table(
+            part,
+            sink,
+            compression=_COMPRESSION,
+            row_group_size=_ROW_GROUP,
+            use_dictionary=_texts(part.schema),
+        )
     size = system.get_file_info(f"{root}/{path}").size
     return Added(path, size, part.num_rows, day)
+
+
+def _texts(fields: Iterable[pa.Field], within: str = "") -> list[str]:
+    """Columns that repeat themselves: a dictionary of numbers costs time and room."""
+    found = []
+    for field in fields:
+        path, kind = f"{within}{field.name}", field.type
+        if pa.types.is_list(kind):
+            found += _texts([pa.field("element", kind.value_type)], f"{path}.list.")
+        elif pa.types.is_struct(kind):
+            found += _texts(kind, f"{path}.")
+        elif pa.types.is_string(kind):
+            found.append(path)
+    return found
 
 
 def remove(uris: Iterable[str]) -> None:
@@ -109,8 +129,9 @@ def _by_date(table: Table, rows: pa.Table) -> Iterator[tuple[date | None, pa.Tab
     if not table.is_dated:
         yield None, rows
         return
-    for day in sorted(pc.unique(rows[DATE]).to_pylist()):
-        yield day, rows.filter(pc.equal(rows[DATE], day))
+    days = sorted(pc.unique(rows[DATE]).to_pylist())
+    for day in days:
+        yield day, rows if len(days) == 1 else rows.filter(pc.equal(rows[DATE], day))
 
 
 def _day(path: str) -> date | None:
