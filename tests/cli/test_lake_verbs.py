@@ -1,6 +1,7 @@
 """P3, P4: the lake's verbs as people and programs call them, without a JVM."""
 
 import csv
+import fcntl
 import io
 import signal
 import subprocess
@@ -185,6 +186,19 @@ async def test_following_ends_in_good_order(tmp_path: Path, number: signal.Signa
         lander.signal(number)
         assert lander.wait() == 0
         assert lander.errors() == ""
+
+
+def test_following_goes_on_after_an_error(tmp_path: Path) -> None:
+    """Whoever reads the spool meanwhile is done soon, perhaps."""
+    spool = tmp_path / "hub" / "spool"
+    spool.mkdir(parents=True)
+    lock = (spool / "landing.lock").open("w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    arguments = [f"--spool={tmp_path / 'hub'}", f"--data={tmp_path / 'lake'}"]
+    with running("lake", "land", *arguments, "--follow", "--every", "0.1s", "--json") as lander:
+        assert "another process lands" in lander.error_line()
+        lock.close()
+        assert '"done"' in lander.line()
 
 
 def test_a_check_of_what_only_landed_adds_up(data: str) -> None:
