@@ -1,6 +1,9 @@
 """The Delta log as checkpoint: what is claimed once is never taken in twice (P3)."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime
+from pathlib import Path
+from threading import Barrier
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -109,3 +112,30 @@ def test_files_that_compaction_wrote_are_not_new_and_those_before_it_are(lake: L
     assert lake.dates(TABLE) == {FIRST, SECOND}
     assert lake.rows(TABLE, dates={FIRST}) == 3
     assert lake.rows(TABLE, dates={SECOND}, version=first) == 0
+
+
+def test_of_two_who_claim_the_same_at_once_one_is_refused(lake: Lake) -> None:
+    """P3: both have looked, and both have written their files, before either commits."""
+    lake.append(TABLE, rows(0), [], {})
+    for turn in range(5):
+        since = lake.included(TABLE, "a")
+        barrier = Barrier(3)
+
+        def claim(number: int, turn: int = turn, since: int | None = since) -> bool:
+            barrier.wait()  # noqa: B023
+            try:
+                Lake(lake.url).append(TABLE, rows(number), [Claim("a", since, turn + 1)], {})
+            except ConflictError:
+                return False
+            return True
+
+        with ThreadPoolExecutor(3) as pool:
+            assert sum(pool.map(claim, [turn + 1] * 3)) == 1
+    assert numbers(lake) == [0, 1, 2, 3, 4, 5]
+
+
+def test_what_was_not_committed_is_taken_back(lake: Lake) -> None:
+    lake.append(TABLE, rows(1), [Claim("a", None, 1)], {})
+    with pytest.raises(ConflictError):
+        lake.append(TABLE, rows(2), [Claim("a", None, 1)], {})
+    assert list(map(str, (Path(lake.uri(TABLE)) / "data").rglob("*.parquet"))) == lake.files(TABLE)
