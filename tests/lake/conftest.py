@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from rookery.lake import session
 from rookery.lake.delta import Lake
 from tests.lake.history_world import World, landed_world
+from tests.lake.spark_processes import Cluster, cluster
 
 MASTER = os.environ.get("ROOKERY_TEST_SPARK", "local[2]")
 
@@ -37,3 +38,10 @@ def lake(tmp_path: Path) -> Lake:
 def history(tmp_path_factory: pytest.TempPathFactory) -> World:
     """Three days of 24 routers, landed: to be read by all tests, to be written by none."""
     return landed_world(tmp_path_factory.mktemp("history"))
+
+
+@pytest.fixture(scope="session")
+def spark_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A master and two workers on loopback; `xdist_group("cluster")` keeps it one."""
+    with cluster(tmp_path_factory.mktemp("cluster"), workers=2) as started:
+        yield started

@@ -7,11 +7,14 @@
 What the JVM has to say goes to a file, so that a terminal shows the work and not its machinery.
 """
 
+import logging
 import os
+import socket
 import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
@@ -42,6 +45,9 @@ _DRIVER = {
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
 _LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+_CONNECT_PORT = 15002
+_KNOCK_S = 10.0
+_HERE = ("local", "spark://127.0.0.1:", "spark://localhost:")
 _STATIC = ("spark.sql.warehouse.dir",)
 
 
@@ -59,11 +65,21 @@ def start(
         return _connected(master, name, chosen)
     defaults = _SQL | _DRIVER | {"spark.driver.memory": memory}
     if master.startswith("local"):
-        defaults |= _LOOPBACK | _few_partitions()
+        defaults |= _few_partitions()
+    if master.startswith(_HERE):
+        defaults |= _LOOPBACK
     conf = SparkConf().setMaster(master).setAppName(name).setAll(list((defaults | chosen).items()))
     if SparkSession.getActiveSession() is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
         _launch(conf, log)
     return SparkSession.builder.config(conf=conf).getOrCreate()
+
+
+def submitted(name: str = "rookery lake") -> SparkSession:
+    """The session that spark-submit or a notebook's server has prepared: its master stays."""
+    builder = SparkSession.builder.appName(name)
+    for key, value in _SQL.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
 
 
 def log_file() -> Path:
@@ -73,6 +89,9 @@ def log_file() -> Path:
 
 def _connected(master: str, name: str, settings: Mapping[str, str]) -> SparkSession:
     """Settings of the server are its operator's; only the session's own are set."""
+    # What it would write to stderr, as JSON of many kilobytes, is in the error as well.
+    logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL)
+    _knock(master)
     builder = SparkSession.builder.remote(master).appName(name)
     own = {key: settings[key] for key in settings if key.startswith("spark.sql.")}
     for key, value in (_SQL | own).items():
@@ -83,6 +102,16 @@ def _connected(master: str, name: str, settings: Mapping[str, str]) -> SparkSess
     except ImportError as error:
         raise UsageError(f"Spark Connect needs `pip install rookery[connect]`: {error}") from error
     except PySparkException as error:
+        raise UnreachableError(f"{master} does not answer: {error}") from error
+
+
+def _knock(master: str) -> None:
+    """Spark's client would try again and again for minutes, and not say why."""
+    address = urlsplit(master)
+    try:
+        place = (address.hostname or "", address.port or _CONNECT_PORT)
+        socket.create_connection(place, _KNOCK_S).close()
+    except (OSError, ValueError) as error:
         raise UnreachableError(f"{master} does not answer: {error}") from error
 
 

@@ -1,0 +1,49 @@
+"""Sessions: quiet, local, and clear about what is missing (P1)."""
+
+from pathlib import Path
+
+import psutil
+import pytest
+from pyspark.sql import SparkSession
+
+from rookery.errors import UnreachableError
+from rookery.lake import session
+from tests.lake.spark_processes import HERE, free_port
+
+pytestmark = pytest.mark.xdist_group("spark")
+
+IS_EMBEDDED_ONLY = "asks what only an embedded session knows"
+
+
+def test_settings_do_not_depend_on_the_machine(spark: SparkSession) -> None:
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+    assert spark.conf.get("spark.sql.ansi.enabled") == "true"
+    assert spark.conf.get("spark.sql.parquet.outputTimestampType") == "TIMESTAMP_MICROS"
+
+
+def test_nobody_else_can_reach_an_embedded_session(spark: SparkSession) -> None:
+    """Its JVM listens on loopback alone."""
+    if spark.conf.get("spark.master", "") != "local[2]":
+        pytest.skip(IS_EMBEDDED_ONLY)
+    listening = [
+        connection
+        for child in psutil.Process().children(recursive=True)
+        if "java" in child.name()
+        for connection in child.net_connections("inet")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    assert listening
+    for each in listening:
+        assert each.laddr.ip.removeprefix("::ffff:") in {HERE, "::1"}, each
+
+
+def test_a_server_that_is_not_there_is_named() -> None:
+    for address in (f"sc://{HERE}:{free_port()}", f"sc://{HERE}:no-port"):
+        with pytest.raises(UnreachableError, match=f"{address} does not answer"):
+            session.start(address)
+
+
+def test_the_log_is_a_file_of_this_process() -> None:
+    assert session.log_file().is_absolute()
+    assert session.log_file().suffix == ".log"
+    assert isinstance(session.log_file(), Path)
