@@ -10,7 +10,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from rookery.store.spool_reader import SpoolReader
+from rookery.wire import observed
 from rookery.wire.lob import JsonObject
+from rookery.wire.observation import SESSION, Observation
+from rookery.wire.telemetry import SessionReport
 from tests.e2e.fleet.world import Agent, Person, World, eventually
 from tests.server.browser import Browser
 
@@ -113,6 +117,24 @@ def test_calls_are_audited(scene: Scene) -> None:
         eventually(lambda: "system.uptime" in scene.alice.http.get("/api/v1/audit").text)
     finally:
         hub.fleet("account", "role", "alice", "user")
+
+
+def test_sessions_are_observed(scene: Scene) -> None:
+    """P2: the server reports the seat that was left, to whichever hub it knows."""
+
+    def sessions() -> list[SessionReport]:
+        kept = [each.data for hub in scene.world.hubs for each in SpoolReader(hub.folder / "spool")]
+        found = [each for each in map(Observation.parse, kept) if each.kind == SESSION]
+        reports = [observed.decode(each.kind, each.content) for each in found]
+        return [each for each in reports if isinstance(each, SessionReport)]
+
+    assert scene.alice.rpc(scene.attic.mac, "system.uptime").code == 0
+    eventually(lambda: any(each.received_bytes for each in sessions()))
+    told = next(each for each in sessions() if each.received_bytes)
+    assert (told.who, told.router) == ("alice", scene.attic.mac)
+    assert told.seat
+    assert told.server
+    assert told.opened_at <= told.closed_at
 
 
 def test_unknown_foreign_and_unowned_routers_are_refused(scene: Scene) -> None:
