@@ -134,5 +134,5 @@ def _launch(conf: SparkConf, log: Path | None) -> None:
 
 
 def _few_partitions() -> dict[str, str]:
-    """Few and large: on one machine each costs more than it brings."""
-    return {"spark.sql.shuffle.partitions": str(max(2, 2 * (os.cpu_count() or 1)))}
+    """A few for each core: on one machine more cost more than they bring."""
+    return {"spark.sql.shuffle.partitions": str(4 * (os.cpu_count() or 1))}
