@@ -24,6 +24,7 @@ from rookery.lake.reason import reason
 from rookery.lake.schema.table import DATE, Table
 
 _HISTORY_MAX = 10_000
+_COMPACTION = "OPTIMIZE"  # the only operation that writes files of rows there were
 
 
 class ConflictError(LocalError):
@@ -228,9 +229,9 @@ class Lake:
         history: Iterable[Mapping[str, object]],
     ) -> tuple[str, ...]:
         """Files with new rows; what compaction wrote holds old ones, so those before it count."""
-        ours = [int(str(commit["version"])) for commit in history if DATES in commit]
-        if all(DATES in commit for commit in history):
+        if not any(commit.get("operation") == _COMPACTION for commit in history):
             return self._new(table, since, files)
+        ours = [int(str(commit["version"])) for commit in history if DATES in commit]
         each = [self._new(table, at - 1, self.files(table, version=at)) for at in sorted(ours)]
         return tuple(uri for uris in each for uri in uris)
 
