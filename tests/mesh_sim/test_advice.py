@@ -161,6 +161,16 @@ def test_an_explanation_names_the_advice_and_who_gave_it() -> None:
     assert note.endswith(f"by {LAKE.hashname[:8]}")
 
 
+def test_it_is_enough_if_one_end_of_the_link_follows_the_advice() -> None:
+    """P5: the worse claim counts, and those who know nothing of a lake go around, too."""
+    night = Night(3)
+    counsel = night.world.members[2].core.counsel
+    counsel.advisors = TRUSTED
+    counsel.heed(sealed(against(night, (1, 2)), night))
+    night.talk(15.0)
+    assert night.route == OVER_3
+
+
 def test_wrong_advice_makes_a_detour_and_nobody_unreachable() -> None:
     """P5: good links called bad, one way and then all of them."""
     night = Night(3)

@@ -11,7 +11,7 @@ until it expires; without it placement is as if there were no forecasts.
 
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rookery.fleet.entry import server_id
 from rookery.fleet.placement import FORECAST_MAX, Forecast, ServerLoad
@@ -25,7 +25,14 @@ AHEAD_S = 3600
 LOOKS = 4  # at the time ahead
 ERROR_MAX = 0.5  # share of the seats; a forecast that is so wrong about now counts for nothing
 
+_MINUTE_S = 60
 _NOTHING: "Mapping[bytes, wire.ServerForecast]" = MappingProxyType({})
+
+
+class _Expected(NamedTuple):
+    now: float  # share of the seats
+    growth: float  # within the time ahead
+    confidence: float
 
 
 class Outlook:
@@ -35,13 +42,15 @@ class Outlook:
         self.learned: Learned[wire.Forecast] | None = None
         self._forecasters = forecasters  # hashnames
         self._servers = _NOTHING
+        self._known: dict[str, _Expected | None] = {}  # by hashname, in this minute
+        self._minute = 0
 
     def heed(self, artifact: bytes | None) -> None:
         """Follow this from now on, and nothing else; None: nothing at all.
 
         RemoteError when it is no forecast of somebody we trust; then nothing is followed either.
         """
-        self.learned, self._servers = None, _NOTHING
+        self.learned, self._servers, self._known = None, _NOTHING, {}
         if artifact is not None:
             self.learned = open_forecast(artifact, self._forecasters)
             self._servers = {each.server: each for each in self.learned.content.servers}
@@ -58,21 +67,32 @@ class Outlook:
 
     def growth(self, server: ServerLoad, unix_s: float) -> float | None:
         """The share of its seats that it will soon need beyond today's; None: no opinion."""
-        expected = self._servers.get(server_id(server.hashname))
-        if expected is None or not self.is_current(unix_s):
+        if not self.is_current(unix_s):
             return None
-        now = expected_share(expected, unix_s)
-        if now is None:
+        expected = self._expected(server.hashname, int(unix_s // _MINUTE_S))
+        if expected is None:
             return None
-        ahead = [
-            share
-            for look in range(1, LOOKS + 1)
-            if (share := expected_share(expected, unix_s + AHEAD_S * look / LOOKS)) is not None
-        ]
         taken = (server.seats_used + server.reserved) / max(server.seats_max, 1)
-        plausibility = max(0.0, 1 - abs(taken - now) / ERROR_MAX)
-        more = max(0.0, max(ahead, default=now) - now)
-        return min(FORECAST_MAX, expected.confidence * plausibility * more)
+        plausibility = max(0.0, 1 - abs(taken - expected.now) / ERROR_MAX)
+        return min(FORECAST_MAX, expected.confidence * plausibility * expected.growth)
+
+    def _expected(self, hashname: str, minute: int) -> _Expected | None:
+        """Computed once a minute: a busy hub asks about all its servers all the time."""
+        if minute != self._minute:
+            self._minute, self._known = minute, {}
+        if hashname not in self._known:
+            said = self._servers.get(server_id(hashname))
+            self._known[hashname] = None if said is None else _ahead(said, minute * _MINUTE_S)
+        return self._known[hashname]
+
+
+def _ahead(said: "wire.ServerForecast", unix_s: float) -> _Expected | None:
+    now = expected_share(said, unix_s)
+    if now is None:
+        return None
+    times = (unix_s + AHEAD_S * look / LOOKS for look in range(1, LOOKS + 1))
+    later = [share for at_s in times if (share := expected_share(said, at_s)) is not None]
+    return _Expected(now, max(0.0, max(later, default=now) - now), said.confidence)
 
 
 def expected_share(expected: "wire.ServerForecast", unix_s: float) -> float | None:
