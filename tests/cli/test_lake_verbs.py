@@ -6,6 +6,7 @@ import io
 import signal
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,12 +15,13 @@ import pytest
 from rookery.cli.lake_options import seconds
 from rookery.cli.main import main
 from rookery.errors import UsageError
+from rookery.identity.artifact import open_forecast
 from rookery.lake.check import check
 from rookery.lake.delta import Claim, Lake
 from rookery.lake.history.history import History
 from rookery.lake.history.landed import land
 from rookery.lake.history.spool_files import write_spools
-from rookery.lake.schema import clean, landing
+from rookery.lake.schema import clean, insights, landing
 from tests.cli.program import PROGRAM, rookery, running
 
 HISTORY = History(days=1, routers=8, nodes=10, realms=1, interval_s=300)
@@ -229,6 +231,38 @@ def test_a_check_finds_rows_that_are_missing_or_doubled(tmp_path: Path) -> None:
     outcome = rookery("lake", "check", "--data", tmp_path / "lake")
     assert outcome.code == 1
     assert "it does not add up" in outcome.err
+
+
+def test_an_export_is_signed_and_says_for_how_long_it_holds(tmp_path: Path) -> None:
+    """P5: what a hub is told is what the insights say."""
+    lake = Lake(str(tmp_path / "lake"))
+    hour = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+    rows = [
+        {"server": "03:00:00:00:00:01", "hour": hour + timedelta(hours=n), "share": n / 8}
+        | {"high_share": 1.0, "evidence": 4, "is_weekly": True, "confidence": 0.5}
+        for n in range(8)
+    ]
+    schema = insights.SERVER_LOAD_FORECAST.arrow
+    lake.append(insights.SERVER_LOAD_FORECAST, pa.Table.from_pylist(rows, schema), [], {})
+    assert rookery("id", "new", "analyst", cwd=tmp_path).code == 0
+    arguments = ["lake", "export", "--id", "analyst", "--data", "lake", "--out", "out"]
+    forecast, advice = rookery(*arguments, "--json", cwd=tmp_path).json_lines()
+    assert (forecast["entries"], advice["entries"]) == (1, 0)
+    assert advice["problem"]
+    data = (tmp_path / "out" / "forecast.rka").read_bytes()
+    learned = open_forecast(data, {str(forecast["issuer"])})
+    assert learned.expires_ms == forecast["expires_ms"]
+    assert learned.content.servers[0].shares[:3] == (0.0, 0.125, 0.25)
+    printed = rookery(*arguments, cwd=tmp_path)
+    assert printed.code == 0
+    assert "forecast.rka: 1 entries, for 7 h" in printed.err or "for 8 h" in printed.err
+
+
+def test_an_export_of_nothing_is_stale(data: str, tmp_path: Path) -> None:
+    assert rookery("id", "new", "analyst", cwd=tmp_path).code == 0
+    outcome = rookery("lake", "export", "--id", "analyst", "--data", data, cwd=tmp_path)
+    assert outcome.code == 5
+    assert not list(tmp_path.glob("*.rka"))
 
 
 def test_lengths_of_time() -> None:
