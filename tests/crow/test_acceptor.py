@@ -138,6 +138,7 @@ def test_what_is_no_request_is_dropped(world: CrowWorld, station: Station, peer:
     assert station.tower.dropped == {"no channel frame": 2, "frame out of turn": 1}
 
 
+@pytest.mark.slow
 def test_made_up_sources_never_reach_the_shell_and_are_forgotten(
     world: CrowWorld, station: Station
 ) -> None:

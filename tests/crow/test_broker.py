@@ -346,6 +346,7 @@ class TestHostility:
             broker.received(BOB, body, 0.0)
         assert broker.dropped.total() <= 2
 
+    @pytest.mark.slow
     def test_a_hundred_thousand_fake_clients_stay_within_the_bounds(self) -> None:
         limits = ClientLimits(clients_max=100, client_themes_max=5, subscriptions_max=300)
         themes = ThemeLimits(themes_max=50)

@@ -18,6 +18,8 @@ from rookery.sim.crow_world import CrowWorld, Station
 from rookery.sim.network import Conditions
 from tests.crow.topology import Topology
 
+pytestmark = pytest.mark.slow
+
 SEEDS = st.integers(0, 2**32 - 1)
 WEATHER = st.builds(
     Conditions,

@@ -253,6 +253,7 @@ class Watched(Broker):
         super().undelivered(client)
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None)
 @given(
     seed=st.integers(0, 2**32),

@@ -110,6 +110,7 @@ def test_a_message_whose_turn_comes_at_a_full_queue_fails() -> None:
     assert sender.told == [SplitOutcome(first, 9, "the queue is full")]
 
 
+@pytest.mark.slow
 def test_the_number_of_conversations_is_bounded() -> None:
     """C5."""
     sender = Sender()

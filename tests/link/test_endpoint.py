@@ -202,6 +202,7 @@ def mutations(packets: list[bytes], count: int, random: Random) -> list[bytes]:
     return made
 
 
+@pytest.mark.slow
 def test_hostile_packets_cost_nothing_and_get_nothing() -> None:
     """T2, T6: tens of thousands, random and mutated, from everywhere."""
     pair = Pair(9, csids=(0x3A, 0x40))
@@ -321,6 +322,7 @@ VISITS = range(50, 350)
 BYTES_PER_VISIT_MAX = 80  # a token or path that is left behind takes more
 
 
+@pytest.mark.slow
 def test_links_that_come_and_go_leave_nothing() -> None:
     """T2: however they end, and whatever paths they had."""
     target = alone()

@@ -346,6 +346,7 @@ def test_two_who_give_up_at_once_have_failed_once() -> None:
     assert states(world) == (UP, UP)
 
 
+@pytest.mark.slow
 def test_a_path_that_worked_for_a_minute_is_retried_soon() -> None:
     world = World()
     world.block_udp()

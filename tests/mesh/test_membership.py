@@ -260,6 +260,7 @@ def told(group: Membership, data: bytes) -> Membership:
     return group
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(st.lists(st.sampled_from(NEWS), unique=True, max_size=8), st.data())
 def test_members_agree_once_they_told_each_other_everything(

@@ -513,6 +513,7 @@ def test_too_many_addresses_are_cut() -> None:
     assert record.paths == tuple(office.paths[:PATHS_MAX])
 
 
+@pytest.mark.slow
 def test_peers_that_came_and_went_are_forgotten() -> None:
     """However many there were: what remains is bounded."""
     office = Office()

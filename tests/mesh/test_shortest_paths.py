@@ -84,6 +84,7 @@ def assert_right(paths: ShortestPaths, model: Model) -> None:
             assert len(set(way)) == len(way)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(_node, _costs), min_size=4), st.lists(st.lists(_operation, max_size=4)))
 def test_after_every_batch_of_changes_networkx_agrees(
     start: list[tuple[NodeId, dict[NodeId, int]]], batches: list[list[tuple[object, ...]]]

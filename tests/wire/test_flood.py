@@ -61,6 +61,7 @@ def test_a_root_digest_is_read_back(digest: int) -> None:
     assert parse_digest(*RootDigest(digest).serialize()) == RootDigest(digest)
 
 
+@pytest.mark.slow
 @given(st.lists(u64, min_size=BUCKETS, max_size=BUCKETS))
 def test_half_of_each_bucket_digest_is_told(digests: list[int]) -> None:
     head, body = BucketDigests(tuple(digests)).serialize()

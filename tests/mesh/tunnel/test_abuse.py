@@ -73,6 +73,7 @@ class Attacker:
         return ends[0].reason
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_streams_are_refused() -> None:
     """M4: those granted open, the next closes the tunnel."""
     attacker = Attacker()
@@ -86,6 +87,7 @@ def test_a_hundred_thousand_streams_are_refused() -> None:
     assert events[-1] == Closed(CloseCode.PROTOCOL, "more streams than were granted", False)
 
 
+@pytest.mark.slow
 def test_streams_that_end_at_once_are_granted_again_but_never_more_at_a_time() -> None:
     attacker = Attacker()
     granted = STREAMS_START
@@ -225,6 +227,7 @@ def test_datagrams_that_nobody_takes_are_dropped() -> None:
     assert len(attacker.victim.take()) == 1
 
 
+@pytest.mark.slow
 def test_packets_of_countless_ways_are_bounded() -> None:
     attacker = Attacker()
     tracemalloc.start()

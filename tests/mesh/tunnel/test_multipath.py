@@ -31,6 +31,7 @@ def roads(draw: st.DrawFn) -> list[Road]:
     return made
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     made=roads(),
@@ -111,6 +112,7 @@ def test_a_way_that_falls_silent_is_left_within_a_few_round_trips(kind: WayKind)
     assert not rows[2].is_silent
 
 
+@pytest.mark.slow
 def test_a_silent_way_is_used_again_once_it_answers() -> None:
     world = TunnelWorld([Road(1, Lane(0.02, rate=1e6)), Road(2, Lane(0.03, rate=1e6))])
     world.block(1)

@@ -51,6 +51,7 @@ def test_a_reset_ends_both_halves_on_both_sides(loss: float) -> None:
     world.near.tunnel.finish(stream)
 
 
+@pytest.mark.slow
 def test_resets_of_many_streams_leave_the_credit_whole() -> None:
     """M4: what was given up counts as read, on both sides."""
     world = world_with(0.1)

@@ -8,6 +8,8 @@ from rookery.mesh.tunnel.scheduler import Mode
 from rookery.mesh.tunnel.way import STREAM_MTU, WayKind
 from tests.mesh.tunnel.tunnel_world import Lane, Road, TunnelWorld
 
+pytestmark = pytest.mark.slow
+
 RATE = 1_000_000.0
 SIZE = 2_500_000
 
