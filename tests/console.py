@@ -21,7 +21,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-COMMAND_TIMEOUT_S = 300  # Spark needs its time, above all where others work as well
+COMMAND_TIMEOUT_S = 600  # Spark needs its time, above all where others work as well
 READY_TIMEOUT_S = 20
 END_TIMEOUT_S = 10
 
@@ -83,7 +83,7 @@ def _foreground(step: Step, folder: Path) -> None:
         try:
             output, _ = process.communicate(timeout=COMMAND_TIMEOUT_S)
         except subprocess.TimeoutExpired:
-            raise ConsoleError(f"$ {step.command}\nstill runs after five minutes") from None
+            raise ConsoleError(f"$ {step.command}\nstill runs after ten minutes") from None
     if process.returncode:
         raise ConsoleError(f"$ {step.command}\nexit code {process.returncode}:\n{output}")
     if step.expected and not _matches(step.expected, output.strip()):
