@@ -37,7 +37,7 @@ def test_an_edge_lasts_while_both_ends_claim_it(spark: SparkSession) -> None:
         # A goodbye, and an observer that heard of the record after it.
         record(0, "goodbye", "a", 1, ("b", 5)),
         record(0, "goodbye", "b", 1, ("a", 5)),
-        record(100, "goodbye", "b", 1, is_withdrawn=True),
+        record(100, "goodbye", "b", 1, ("a", 5), is_withdrawn=True),
         record(200, "goodbye", "b", 1, ("a", 5)),
         # An older record that comes late, and a new life with smaller numbers.
         record(0, "late", "a", 9, ("b", 5)),

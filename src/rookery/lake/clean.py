@@ -33,11 +33,12 @@ _RANK = "_rank"
 
 
 def judged(table: Table, landed: DataFrame) -> DataFrame:
-    """Rows in landing with the columns of a table in clean, and why a row is refused, or null.
+    """Rows in landing with the columns of a table in clean, and a mark at those that are refused.
 
-    A refused row stays as it came.
+    A refused row stays as it came; which rule it breaks is asked only then (see `rejected`), since
+    to ask it of all rows is more than Spark compiles.
     """
-    reason = F.when(~soundness.is_sound(rules(table)), soundness.reason(rules(table)))
+    reason = F.when(~soundness.is_sound(rules(table)), F.lit("breaks a rule"))
     timed = {name: F.when(F.col(REASON).isNull(), value) for name, value in _times().items()}
     raw = {name: F.coalesce(timed[name], F.col(name)) for name in ("at", DATE)}
     rows = landed.withColumn(REASON, reason)
@@ -45,14 +46,14 @@ def judged(table: Table, landed: DataFrame) -> DataFrame:
 
 
 def rejected(table: Table, refused: DataFrame) -> DataFrame:
-    """Judged rows that have a reason, as quarantine keeps them."""
+    """Judged rows that are refused, as quarantine keeps them, with the first rule they break."""
     landed = [name for name in table.arrow.names if name != _CLOCK_WRONG]
     content = F.encode(F.to_json(F.struct(*landed)), "UTF-8")
     added = {
         "kind": F.lit(table.name),
         "content": content,
         "source": F.col("spool"),
-        "reason": F.col(REASON),
+        "reason": soundness.reason(rules(table)),
     }
     return refused.withColumns(added).select(*quarantine.OBSERVATIONS.arrow.names)
 
