@@ -11,7 +11,7 @@ from rookery.cli.exits import FAILED, OK
 from rookery.cli.lake_options import ENGINE, Engine, Place, open_lake, parse_day, seconds
 from rookery.cli.lake_progress import RunProgress
 from rookery.cli.lake_run import finished, pipeline
-from rookery.cli.lake_signals import until_stopped
+from rookery.cli.lake_signals import until_signal
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_json, print_table, remark
 from rookery.errors import UsageError
@@ -62,7 +62,7 @@ def demo(
     )
     _check_alone(history, lake, data)
     if generate_only:
-        return until_stopped(lambda: _land(history, lake, data, output), None)
+        return until_signal(lambda: _land(history, lake, data, output))
     progress = RunProgress(is_json=output.json)
 
     def work() -> int:
@@ -71,7 +71,7 @@ def demo(
             code = finished(running.run(), progress)
         return code or _compare(history, lake, data, output)
 
-    return until_stopped(work, None)
+    return until_signal(work)
 
 
 def _check_alone(history: "History", lake: "Lake", data: str) -> None:

@@ -6,7 +6,7 @@ from cyclopts import Parameter
 
 from rookery.cli.exits import OK
 from rookery.cli.lake_options import PLACE, Place, open_lake, seconds
-from rookery.cli.lake_signals import until_stopped
+from rookery.cli.lake_signals import repeated, until_signal
 from rookery.cli.lake_spools import Spools, landers
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_json, remark
@@ -39,4 +39,5 @@ def land(
             remark(f"{rows} rows landed, {refused} refused")
         return OK
 
-    return until_stopped(once, pause_s if follow else None)
+    pause = pause_s if follow else None
+    return until_signal(lambda: repeated(once, pause), is_service=follow)

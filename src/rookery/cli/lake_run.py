@@ -1,6 +1,7 @@
 """`rookery lake run` and `backfill`: the pipeline, on this machine or on a cluster."""
 
 import logging
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +20,7 @@ from rookery.cli.lake_options import (
     seconds,
 )
 from rookery.cli.lake_progress import RunProgress
-from rookery.cli.lake_signals import until_stopped
+from rookery.cli.lake_signals import repeated, until_signal
 from rookery.cli.lake_spools import Spools, landers
 from rookery.cli.options import OUTPUT, Output
 from rookery.errors import UsageError
@@ -51,14 +52,18 @@ def run(
     lake = open_lake(place, must_exist=not spool)
     found = landers(lake, spool, is_json=output.json)
     progress = RunProgress(is_json=output.json)
-    with pipeline(lake, engine, progress) as running:
 
-        def work() -> int:
-            for lander in found:
-                lander.run()
-            return finished(running.run(), progress)
+    def work() -> int:
+        with pipeline(lake, engine, progress) as running:
 
-        return until_stopped(work, pause_s)
+            def once_more() -> int:
+                for lander in found:
+                    lander.run()
+                return finished(running.run(), progress)
+
+            return repeated(once_more, pause_s)
+
+    return until_signal(work, is_service=pause_s is not None)
 
 
 def backfill(
@@ -74,16 +79,26 @@ def backfill(
     if end < begin:
         raise UsageError(f"{last} is before {first}")
     progress = RunProgress(is_json=output.json)
-    with pipeline(open_lake(place), engine, progress) as running:
-        return until_stopped(lambda: finished(running.backfill(begin, end), progress), None)
+    lake = open_lake(place)
+
+    def work() -> int:
+        with pipeline(lake, engine, progress) as running:
+            return finished(running.backfill(begin, end), progress)
+
+    return until_signal(work)
 
 
 @contextmanager
 def pipeline(lake: "Lake", engine: Engine, progress: RunProgress) -> Iterator["Pipeline"]:
-    """With a session that is ended with the block, whatever happens."""
+    """With a session that is ended with the block.
+
+    In the middle of a call to the JVM nothing more can be asked of it: after an interruption it
+    ends with this process. What it was writing is nobody's.
+    """
     need_packages(["pyspark"])
-    # Each failure is told once, by its step.
+    # Each failure is told once, by its step, and that somebody pressed Ctrl-C is none.
     logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    logging.getLogger().addFilter(_is_no_interruption)
     with _waiting(progress, "starting Spark"):
         from rookery.lake import session
         from rookery.lake.pipeline import Pipeline
@@ -92,11 +107,14 @@ def pipeline(lake: "Lake", engine: Engine, progress: RunProgress) -> Iterator["P
 
         progress.say(_engine_text(engine))
         spark = session.start(engine.remote or engine.master, memory=engine.memory)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # Spark's own asks the JVM from within
     try:
         yield Pipeline(SparkTables(spark, lake), STEPS, progress)
-    finally:
+    except KeyboardInterrupt:
         progress.stop()
-        spark.stop()
+        raise
+    progress.stop()
+    spark.stop()
 
 
 def finished(report: "RunReport", progress: RunProgress) -> int:
@@ -112,6 +130,10 @@ def _engine_text(engine: Engine) -> str:
 
     found = java.find()
     return f"Spark at {engine.master}, Java {found.version} ({found.source}, {found.home})"
+
+
+def _is_no_interruption(record: logging.LogRecord) -> bool:
+    return not str(record.msg).startswith("KeyboardInterrupt")
 
 
 @contextmanager

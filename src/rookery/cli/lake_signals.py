@@ -9,27 +9,26 @@ from rookery.cli.exits import OK, complain
 from rookery.errors import RookeryError
 
 
-def until_stopped(work: Callable[[], int], pause_s: float | None) -> int:
-    """Its exit code; with a pause it goes on until a signal, which is then how it should end.
-
-    What goes wrong is told, and tried again after the pause.
-    """
+def until_signal(work: Callable[[], int], *, is_service: bool = False) -> int:
+    """Its exit code. For a service a signal is how it should end."""
     signal.signal(signal.SIGTERM, _stop)
-    if pause_s is None:
+    try:
         return work()
-    try:
-        while True:
-            _attempt(work)
-            Event().wait(pause_s)
     except KeyboardInterrupt:
-        return OK
+        if is_service:
+            return OK
+        raise
 
 
-def _attempt(work: Callable[[], int]) -> None:
-    try:
-        work()
-    except RookeryError as error:
-        complain(error)
+def repeated(work: Callable[[], int], pause_s: float | None) -> int:
+    """Once; or, with a pause, for ever: what goes wrong is told, and tried again."""
+    while pause_s is not None:
+        try:
+            work()
+        except RookeryError as error:
+            complain(error)
+        Event().wait(pause_s)
+    return work()
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
