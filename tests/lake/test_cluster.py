@@ -17,7 +17,7 @@ from tests.lake.spark_processes import HERE, Cluster
 pytestmark = [pytest.mark.xdist_group("cluster"), pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
-SMALLEST = History(days=1, routers=3, nodes=6, realms=1)
+SMALLEST = History(days=1, routers=3, nodes=10, realms=1)
 SUITE = ("test_pipeline.py", "test_spark_tables.py", "test_rates.py", "test_topology_health.py")
 TIMEOUT_S = 900
 
