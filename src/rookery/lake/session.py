@@ -31,8 +31,6 @@ _SQL = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.adaptive.enabled": "true",
-    # The JVM never compiles a method of more bytes: what is longer is better taken apart.
-    "spark.sql.codegen.hugeMethodLimit": "8000",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.compression.codec": "zstd",
     # Rows go between Spark and Python as Arrow.
