@@ -9,14 +9,14 @@ from rookery.cli.lake_progress import RunProgress, step_line
 from rookery.cli.lake_run import finished
 from rookery.lake.progress import Outcome, RunReport, StepReport, StepStarted
 
-NEWEST = datetime.now(UTC) - timedelta(hours=1, minutes=5)
-DONE = StepReport("clean/calls", Outcome.DONE, 5000, 4990, 3, 2.0, NEWEST)
+AGO = timedelta(hours=1, minutes=5)
+DONE = StepReport("clean/calls", Outcome.DONE, 5000, 4990, 3, 2.0)
 SKIPPED = StepReport("facts/call_hours", Outcome.SKIPPED)
 FAILED = StepReport("facts/sessions", Outcome.FAILED, text="no room")
 
 
 def report(*steps: StepReport) -> RunReport:
-    return RunReport("20260302T000000-12345678", steps, 61.0, NEWEST)
+    return RunReport("20260302T000000-12345678", steps, 61.0, datetime.now(UTC) - AGO)
 
 
 def test_people_see_what_was_done_and_how_fast(capsys: pytest.CaptureFixture[str]) -> None:

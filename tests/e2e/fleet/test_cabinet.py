@@ -80,6 +80,7 @@ def test_from_registering_to_the_answer_of_ones_device(page: Page, world: World)
     agent = world.agent("attic", found[1])
     await_device(page, agent.mac)
     page.get_by_role("link", name=agent.mac).first.click()
+    page.wait_for_url(f"**/devices/{agent.mac}")  # with its script; without it, it is a plain form
     page.get_by_role("button", name="Connect").click()
     expect(page.locator('#steps [data-step="done"]')).to_be_visible(timeout=PATIENCE_MS)
     names = page.locator("#steps li").evaluate_all("all => all.map(each => each.dataset.step)")
