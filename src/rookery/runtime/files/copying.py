@@ -9,6 +9,7 @@ import asyncio
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -77,7 +78,7 @@ async def put(opener: Opener, local: Path, remote: Place, told: Told) -> Copied:
     """Bring a file of ours to a folder of the member."""
     watched = _Watched(told)
     with _sentences(local, remote, watched):
-        async with held(await asyncio.to_thread(_source, local)) as source:
+        async with held(partial(_source, local)) as source:
             frames = await _answered(opener, Put(remote.path, source.size).meta(), source.size)
             with _given_up(frames):
                 digest = await _put(frames, source, watched)
@@ -126,7 +127,7 @@ async def get(opener: Opener, remote: Place, local: Path, told: Told) -> Copied:
     """Fetch a file of the member, to this very place."""
     watched, mode = _Watched(told), file_mode()
     with _sentences(local, remote, watched):
-        async with held(await asyncio.to_thread(_part, local, mode)) as part:
+        async with held(partial(_part, local, mode)) as part:
             have = await hash_part(part)
             frames = await _answered(opener, Get(remote.path, have).meta(), have.size)
             with _given_up(frames):

@@ -6,6 +6,7 @@ node.serve(FILES, FileService(FolderRules.parse(["inbox=/srv/inbox:rw"])).handle
 import asyncio
 import os
 from collections import Counter
+from functools import partial
 
 import msgspec
 
@@ -83,14 +84,13 @@ class FileService:
     async def _give(self, frames: FrameStream, request: Get, who: str) -> None:
         path = request.path
         directory = self.rules.directory(path.folder, who, to_write=False)
-        async with held(await asyncio.to_thread(_source, directory, path.parts)) as source:
+        async with held(partial(_source, directory, path.parts)) as source:
             await send_file(frames, source, request.have, _nobody)
 
     async def _take(self, frames: FrameStream, request: Put, who: str) -> None:
         path = request.path
         directory = self.rules.directory(path.folder, who, to_write=True)
-        opening = asyncio.to_thread(_part, directory, path.parts, self._mode)
-        async with held(await opening) as part:
+        async with held(partial(_part, directory, path.parts, self._mode)) as part:
             have = await hash_part(part)
             await frames.send(have)
             receiving = Receiving(have.size, request.size)

@@ -42,13 +42,25 @@ def hashing_s(size: int) -> float:
 
 
 @asynccontextmanager
-async def held(file: Held) -> AsyncIterator[Held]:
-    """A file of ours, closed after whatever a thread still does with it."""
+async def held(opening: Callable[[], Held]) -> AsyncIterator[Held]:
+    """A file of ours, opened in a thread; closed after whatever a thread still does with it."""
+    loop = asyncio.get_running_loop()
+    opened = loop.run_in_executor(None, opening)
+    try:
+        file = await asyncio.shield(opened)
+    except asyncio.CancelledError:
+        # The thread goes on, and a lock that nobody knows of would last as long as we do.
+        opened.add_done_callback(_close)
+        raise
     try:
         yield file
     finally:
-        closing = asyncio.get_running_loop().run_in_executor(None, file.close)
-        await asyncio.shield(closing)
+        await asyncio.shield(loop.run_in_executor(None, file.close))
+
+
+def _close(opened: "asyncio.Future[Held]") -> None:
+    if not opened.cancelled() and opened.exception() is None:
+        opened.result().close()
 
 
 class FrameStream:
@@ -113,7 +125,7 @@ class FrameStream:
 async def send_file(frames: FrameStream, source: SourceFile, have: Have, told: Told) -> str:
     """All that the other end has not got yet; the digest of the whole."""
     while await asyncio.to_thread(source.skip, have):
-        pass
+        opened.add_done_callback(_close)
     offset = source.agree(have)
     await frames.send(Start(source.size, offset))
     told(offset, source.size)
@@ -128,7 +140,7 @@ async def send_file(frames: FrameStream, source: SourceFile, have: Have, told: T
 async def hash_part(part: PartFile) -> Have:
     """What is here already."""
     while await asyncio.to_thread(part.hash_more):
-        pass
+        opened.add_done_callback(_close)
     return part.have
 
 
