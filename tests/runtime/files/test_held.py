@@ -28,6 +28,13 @@ async def test_a_file_is_locked_while_it_is_held_and_no_longer(tmp_path: Path) -
     part(tmp_path).close()
 
 
+async def test_a_lock_that_is_gone_in_a_moment_is_waited_for(tmp_path: Path) -> None:
+    """As one is that a program which is just being started has inherited."""
+    first = part(tmp_path)
+    asyncio.get_running_loop().call_later(0.03, first.close)
+    (await asyncio.to_thread(part, tmp_path)).close()
+
+
 async def test_who_is_cancelled_while_a_file_is_opened_leaves_no_lock(tmp_path: Path) -> None:
     is_opening, may_open = Event(), Event()
     opened: list[PartFile] = []

@@ -8,6 +8,7 @@ import fcntl
 import hmac
 import os
 import stat
+import time
 from contextlib import suppress
 from hashlib import blake2b
 from threading import Lock
@@ -21,6 +22,7 @@ DIGEST_SIZE = 32
 SLICE_SIZE = 1 << 22  # hashed between two looks whether anybody still waits for it
 
 _TRIES = 8
+_WAIT_S = 0.02
 
 
 class PartFile:
@@ -116,19 +118,31 @@ def _mode(folder: int, name: str, mode: int) -> int:
 
 
 def _locked(folder: int, part: str) -> int:
-    """The part, which somebody else may just have put in its place or removed."""
+    """The part, which somebody else may just have put in its place or removed.
+
+    A program that is being started elsewhere in this process has our files for a moment, and our
+    locks with them: so somebody who seems to be writing is waited for a little.
+    """
     for _ in range(_TRIES):
         file = create_file(folder, part)
         try:
-            with faults():
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.fstat(file).st_nlink == 1 and _is_at(file, folder, part):
-                    return file
+            if _is_taken(file) and os.fstat(file).st_nlink == 1 and _is_at(file, folder, part):
+                return file
         except BaseException:
             os.close(file)
             raise
         os.close(file)
     raise CopyError(FileFault.IN_USE)
+
+
+def _is_taken(file: int) -> bool:
+    with faults():
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_WAIT_S)
+            return False
+    return True
 
 
 def _is_at(file: int, folder: int, name: str) -> bool:

@@ -125,7 +125,7 @@ class FrameStream:
 async def send_file(frames: FrameStream, source: SourceFile, have: Have, told: Told) -> str:
     """All that the other end has not got yet; the digest of the whole."""
     while await asyncio.to_thread(source.skip, have):
-        opened.add_done_callback(_close)
+        pass
     offset = source.agree(have)
     await frames.send(Start(source.size, offset))
     told(offset, source.size)
@@ -140,7 +140,7 @@ async def send_file(frames: FrameStream, source: SourceFile, have: Have, told: T
 async def hash_part(part: PartFile) -> Have:
     """What is here already."""
     while await asyncio.to_thread(part.hash_more):
-        opened.add_done_callback(_close)
+        pass
     return part.have
 
 
