@@ -3,17 +3,7 @@
 Its verbs are imported when they are called.
 """
 
-from typing import NamedTuple
-
-from cyclopts import App
-
-
-class Verb(NamedTuple):
-    name: str
-    function: str  # "module:function" below rookery.cli
-    help: str
-    example: str
-
+from rookery.cli.verb import Verb, group
 
 VERBS = (
     Verb(
@@ -84,11 +74,4 @@ VERBS = (
     ),
 )
 
-app = App(name="lake")
-for verb in VERBS:
-    app.command(
-        f"rookery.cli.{verb.function}",
-        name=verb.name,
-        help=verb.help,
-        help_epilogue=f"Example:  {verb.example}",
-    )
+app = group("lake", VERBS)
