@@ -1,5 +1,7 @@
 """Sessions: quiet, local, and clear about what is missing (P1)."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import psutil
@@ -43,7 +45,15 @@ def test_a_server_that_is_not_there_is_named() -> None:
             session.start(address)
 
 
-def test_the_log_is_a_file_of_this_process() -> None:
-    assert session.log_file().is_absolute()
-    assert session.log_file().suffix == ".log"
-    assert isinstance(session.log_file(), Path)
+def test_a_log_that_leads_elsewhere_is_refused(tmp_path: Path) -> None:
+    """Its usual place is a folder where others can write."""
+    elsewhere, log = tmp_path / "precious", tmp_path / "spark.log"
+    elsewhere.write_text("as it was")
+    log.symlink_to(elsewhere)
+    code = "import pathlib, sys; from rookery.lake import session as s; "
+    code += "s.start(log=pathlib.Path(sys.argv[1]))"
+    done = subprocess.run(
+        [sys.executable, "-c", code, log], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert "UsageError: Spark has nowhere to write its log" in done.stderr
+    assert elsewhere.read_text() == "as it was"

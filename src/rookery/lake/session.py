@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import BinaryIO
 from urllib.parse import urlsplit
 
 from pyspark import SparkConf, SparkContext
@@ -125,12 +126,21 @@ def _launch(conf: SparkConf, log: Path | None) -> None:
     if conf.get("spark.driver.host") == _LOOPBACK["spark.driver.host"]:
         os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK["spark.driver.host"])
     path = log or log_file()
-    with path.open("ab") as sink:
+    with _own(path) as sink:
         try:
             gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
             SparkContext(conf=conf, gateway=gateway)
         except PySparkException as error:
             raise UsageError(f"Spark does not start; {path} says why") from error
+
+
+def _own(path: Path) -> BinaryIO:
+    """In a folder where others write, its name may have been made to lead elsewhere."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+    try:
+        return os.fdopen(os.open(path, flags, 0o600), "ab")
+    except OSError as error:
+        raise UsageError(f"Spark has nowhere to write its log: {error}") from error
 
 
 def _few_partitions() -> dict[str, str]:
