@@ -116,6 +116,7 @@ def test_the_past_can_be_asked(data: str) -> None:
         (["query", "SELECT 1", "--data", ".", "--limit", "0"], "at least 1"),
         (["query", "SELECT 1", "--data", ".", "--as-of", "soon"], "no version and no time"),
         (["status", "--data", ".", "--storage", "secret"], "--storage takes KEY=VALUE"),
+        (["status", "--data", ".", "--storage", "AWS_SECRET_ACCESS_KEY=x"], "into the environment"),
         (["land"], "at least one --spool"),
         (["land", "--spool", "nowhere"], "there is no spool in nowhere"),
         (["land", "--spool", ".", "--follow", "--every", "often"], "no length of time"),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_SECRET = re.compile("key|pass|sas|secret|token", re.IGNORECASE)
 _NEEDED = ("pyarrow", "deltalake", "duckdb")
 
 
@@ -40,7 +41,8 @@ class Place:
             name="--storage",
             negative="",
             show_default=False,
-            help="KEY=VALUE for the object store of a URL; repeat for more.",
+            help="KEY=VALUE for the object store of a URL, its secrets excepted: those are taken "
+            "from the environment. Repeat for more.",
         ),
     ] = ()
 
@@ -105,5 +107,9 @@ def _storage(pairs: Sequence[str]) -> dict[str, str]:
         key, equals, value = pair.partition("=")
         if not key or not equals:
             raise UsageError("--storage takes KEY=VALUE")  # the value may be a secret
+        if _SECRET.search(key):
+            raise UsageError(
+                f"{key} is a secret: put it into the environment, where no ps shows it"
+            )
         storage[key] = value
     return storage
