@@ -11,12 +11,13 @@ import pyarrow as pa
 import pytest
 
 from rookery.errors import LocalError, UsageError
+from rookery.lake import lander
 from rookery.lake.delta import Claim, ConflictError, Lake
 from rookery.lake.lander import Landed, Lander
 from rookery.lake.schema import landing, quarantine
 from rookery.lake.schema.table import Table
 from rookery.store import landed
-from rookery.store.segment import frame, segments
+from rookery.store.segment import Segment, frame, segments
 from tests.lake import spools
 
 START = 1 << 40
@@ -237,3 +238,22 @@ def test_an_empty_spool_is_nothing(lake: Lake, spool: Path) -> None:
     spool.mkdir()
     assert Lander(lake, spool, "hub").run() == Landed()
     assert versions(lake) == [None] * 12
+
+
+def test_a_segment_that_its_writer_drops_meanwhile_is_not_missed(
+    lake: Lake, spool: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    end = spools.write_segment(spool, 1 << 40, [spools.called(1)])
+    Lander(lake, spool, "hub").run()
+    drops = [segments(spool)[-1].path]
+    spools.write_segment(spool, end, [spools.called(2)])
+
+    def a_moment_ago(folder: Path) -> list[Segment]:
+        if not drops:
+            return segments(folder)
+        found = [each for each in segments(folder) if each.path in drops]
+        drops.pop().unlink()
+        return found
+
+    monkeypatch.setattr(lander, "segments", a_moment_ago)
+    assert Lander(lake, spool, "hub").run().rows == 1

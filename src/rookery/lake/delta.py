@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.dataset
 from deltalake import DeltaTable, Schema
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from pyarrow import fs
 
 from rookery.errors import LocalError, UsageError
 from rookery.lake import parquet
@@ -184,7 +185,7 @@ class Lake:
         opened = self._open(table, version)
         if opened is None:
             return pyarrow.dataset.dataset(table.arrow.empty_table())
-        return opened.to_pyarrow_dataset(schema=table.arrow)
+        return opened.to_pyarrow_dataset(schema=table.arrow, filesystem=_local(self.uri(table)))
 
     def opened(self, table: Table) -> DeltaTable:
         """For upkeep: the table itself; UsageError when there is none."""
@@ -280,3 +281,11 @@ class Lake:
         except (DeltaError, OSError) as error:
             raise LocalError(f"{table.path} takes no columns: {reason(error)}") from error
         opened.update_incremental()
+
+
+def _local(uri: str) -> fs.FileSystem | None:
+    """How to read a table of the local disk; None leaves it to delta-rs.
+
+    Its way goes through Python, also in threads that outlive the interpreter: those abort it.
+    """
+    return None if "://" in uri else fs.SubTreeFileSystem(uri, fs.LocalFileSystem())

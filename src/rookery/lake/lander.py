@@ -27,7 +27,7 @@ from rookery.lake.landing_rows import TABLES
 from rookery.lake.schema import quarantine
 from rookery.lake.schema.table import Table
 from rookery.store import landed
-from rookery.store.segment import Record, segments
+from rookery.store.segment import Record, Segment, segments
 from rookery.store.spool_reader import SpoolReader
 
 ROWS_MAX = 250_000  # of a batch
@@ -190,20 +190,29 @@ def _durable_end(folder: Path) -> int:
     What its writer has not synced yet may be lost with the power, and the positions be given to
     others: these would never be landed.
     """
-    found = segments(folder)
-    if not found:
-        return 0
-    try:
-        descriptor = os.open(found[-1].path, os.O_RDONLY)
+    for _ in range(_ATTEMPTS):
+        found = segments(folder)
+        if not found:
+            return 0
         try:
-            end = found[-1].end
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        # Shorter than before when the disk refused a group: then its writer took it back.
-        return min(end, found[-1].end)
-    except OSError as error:
-        raise LocalError(f"{found[-1].path} cannot be read: {error.strerror}") from error
+            return _synced(found[-1])
+        except FileNotFoundError:
+            continue  # its writer went on to another meanwhile, and needs this one no more
+        except OSError as error:
+            raise LocalError(f"{found[-1].path} cannot be read: {error.strerror}") from error
+    raise LocalError(f"{folder} changes too fast to be read")
+
+
+def _synced(segment: Segment) -> int:
+    """Where a segment ends that its writer may still write to, once that is on disk."""
+    descriptor = os.open(segment.path, os.O_RDONLY)
+    try:
+        end = segment.end
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    # Shorter than before when the disk refused a group: then its writer took it back.
+    return min(end, segment.end)
 
 
 @contextmanager
