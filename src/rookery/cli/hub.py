@@ -17,6 +17,7 @@ from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_link
 from rookery.errors import UsageError
 from rookery.identity.hashname import is_hashname
+from rookery.runtime.control import FILE_NAME
 from rookery.runtime.gates.address import parse_address
 
 if TYPE_CHECKING:
@@ -134,6 +135,19 @@ class Web:
         Literal["open", "closed"],
         Parameter(name="--registration", help="Whether anybody may make an account."),
     ] = "open"
+    lake: Annotated[
+        str,
+        Parameter(
+            name="--lake", help="Folder or URL of the lake, for the pages that show what was."
+        ),
+    ] = ""
+    node: Annotated[
+        Path | None,
+        Parameter(
+            name="--node",
+            help="Folder of the mesh node that runs beside, or its control socket, for the map.",
+        ),
+    ] = None
 
 
 @Parameter(name="*")
@@ -250,4 +264,11 @@ def _web_settings(web: Web) -> "WebSettings":
         tls_cert=web.tls_cert,
         tls_key=web.tls_key,
         registration=web.registration,
+        lake=web.lake,
+        node=None if web.node is None else _control_socket(web.node),
     )
+
+
+def _control_socket(node: Path) -> Path:
+    """Of the node whose folder it is, unless it is the socket itself."""
+    return node / FILE_NAME if node.is_dir() else node

@@ -19,13 +19,25 @@ from rookery.web.access import access_guard, anybody
 from rookery.web.api import (
     account,
     administration,
+    alerts,
     codes,
     connect,
     devices,
     fleet,
+    history,
+    insights,
+    live,
+    mesh,
     openapi,
+    overview,
+    preferences,
+    queues,
+    search,
     sessions,
+    system,
+    telemetry,
     tokens,
+    topics,
 )
 from rookery.web.authentication import Authentication
 from rookery.web.callers import Caller
@@ -34,8 +46,21 @@ from rookery.web.deadline import Deadline
 from rookery.web.hosts import host_guard
 from rookery.web.origins import SameOrigin
 from rookery.web.pace import Pace
+from rookery.web.pages import account as account_page
+from rookery.web.pages import (
+    audit,
+    fleet_devices,
+    fleet_map,
+    incidents,
+    matrix,
+    seed,
+    servers,
+)
 from rookery.web.pages import devices as device_pages
-from rookery.web.pages import seed
+from rookery.web.pages import insights as insight_pages
+from rookery.web.pages import overview as overview_page
+from rookery.web.pages import system as system_page
+from rookery.web.pages import topics as topics_page
 from rookery.web.pages.problem_page import HANDLERS
 from rookery.web.security_headers import SecurityHeaders
 from rookery.web.session_cookie import NAME
@@ -43,7 +68,16 @@ from rookery.web.site import Site
 
 API = "/api/v1"
 _STATIC_S = 300
-_MODULES = (openapi, account, sessions, tokens, devices, connect, codes, fleet, administration)
+_MODULES = (
+    *(openapi, account, sessions, tokens, preferences, search, live),
+    *(devices, connect, codes, telemetry, queues),
+    *(overview, fleet, mesh, history, insights, alerts, topics, system, administration),
+)
+_PAGES = (
+    *(seed, device_pages, account_page),
+    *(overview_page, fleet_devices, fleet_map, matrix, servers, incidents, insight_pages),
+    *(topics_page, audit, system_page),
+)
 
 
 def app(site: Site) -> Litestar:
@@ -59,7 +93,7 @@ def app(site: Site) -> Litestar:
 
     api = Router(API, route_handlers=[one for module in _MODULES for one in module.HANDLERS])
     return Litestar(
-        [api, *health.HANDLERS, *seed.HANDLERS, *device_pages.HANDLERS, _static()],
+        [api, *health.HANDLERS, *(one for each in _PAGES for one in each.HANDLERS), _static()],
         before_send=[SecurityHeaders(is_https=settings.is_https), count_refusal],
         dependencies={"site": Provide(provide_site), "caller": Provide(provide_caller)},
         exception_handlers=HANDLERS,

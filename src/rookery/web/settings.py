@@ -62,6 +62,8 @@ class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
     session_s: int = 30 * DAY_S
     code_s: int = DAY_S  # how long a claim code is good
     audit_s: int = 730 * DAY_S  # how long it is remembered who did what
+    lake: str = ""  # folder or URL; empty: the pages show only what is now
+    node: Path | None = None  # control socket of the mesh node beside us; None: no map
     password_cost: PasswordCost = PasswordCost()
     guesses: GuessLimits = GuessLimits()
     limits: WebLimits = WebLimits()

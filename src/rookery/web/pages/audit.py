@@ -1,0 +1,5 @@
+"""Who did what."""
+
+from litestar.handlers import HTTPRouteHandler
+
+HANDLERS: tuple[HTTPRouteHandler, ...] = ()

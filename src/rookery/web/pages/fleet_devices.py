@@ -1,0 +1,5 @@
+"""All devices, for operators."""
+
+from litestar.handlers import HTTPRouteHandler
+
+HANDLERS: tuple[HTTPRouteHandler, ...] = ()

@@ -1,0 +1,5 @@
+"""Incidents and alerts."""
+
+from litestar.handlers import HTTPRouteHandler
+
+HANDLERS: tuple[HTTPRouteHandler, ...] = ()

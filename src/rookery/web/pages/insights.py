@@ -1,0 +1,5 @@
+"""What the lake found out."""
+
+from litestar.handlers import HTTPRouteHandler
+
+HANDLERS: tuple[HTTPRouteHandler, ...] = ()

@@ -1,0 +1,5 @@
+"""The fleet at a glance."""
+
+from litestar.handlers import HTTPRouteHandler
+
+HANDLERS: tuple[HTTPRouteHandler, ...] = ()

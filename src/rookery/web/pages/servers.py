@@ -1,0 +1,5 @@
+"""Servers: seats, forecast, drain."""
+
+from litestar.handlers import HTTPRouteHandler
+
+HANDLERS: tuple[HTTPRouteHandler, ...] = ()

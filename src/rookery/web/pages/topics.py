@@ -1,0 +1,5 @@
+"""Publish-subscribe topics."""
+
+from litestar.handlers import HTTPRouteHandler
+
+HANDLERS: tuple[HTTPRouteHandler, ...] = ()

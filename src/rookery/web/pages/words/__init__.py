@@ -1,0 +1,1 @@
+"""The pages' words in Russian, a module for each part; English is in the templates."""

@@ -1,0 +1,3 @@
+"""Words of incidents, topics, audit and system."""
+
+WORDS: dict[str, str] = {}

@@ -1,0 +1,3 @@
+"""Words of overview, servers and insights."""
+
+WORDS: dict[str, str] = {}

@@ -1,0 +1,3 @@
+"""Words of the map and the matrix."""
+
+WORDS: dict[str, str] = {}
