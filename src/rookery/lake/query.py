@@ -2,15 +2,18 @@
 
 Only tables that the SQL names are opened, as `clean.device_reports`: Arrow reads their files, so
 that the engine needs none. It is told so for good before it sees the SQL: no files, no network, no
-extensions, no settings, no Python variables, and one statement that reads.
+extensions, no settings, no Python variables, and one statement that reads. What comes from outside
+is a parameter, `WHERE device = ?`, and never a part of the SQL.
 """
 
 import re
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
 from typing import Final, NamedTuple
 
 import duckdb
 import pyarrow as pa
+import pyarrow.dataset
 
 from rookery.errors import LocalError, UsageError
 from rookery.lake.delta import Lake
@@ -22,6 +25,9 @@ MEMORY_MAX = "2GB"
 
 AsOf = int | datetime | None
 """A version, a time, or what there is now."""
+
+Value = str | int | float | bool | date | datetime | None
+"""What a parameter may be."""
 
 _SETTINGS: Final[dict[str, str | int | float | list[str]]] = {
     "autoinstall_known_extensions": False,
@@ -51,13 +57,13 @@ class Query:
         self._lake = lake
         self._as_of = as_of
 
-    def answer(self, sql: str, rows_max: int = ROWS_MAX) -> Answer:
+    def answer(
+        self, sql: str, rows_max: int = ROWS_MAX, parameters: Sequence[Value] = ()
+    ) -> Answer:
         """UsageError for what is not one statement that reads, or that DuckDB refuses."""
         connection = self.connection(sql)
         try:
-            return _bounded(connection.sql(sql).to_arrow_reader(_BATCH_ROWS), rows_max)
-        except (duckdb.Error, pa.ArrowException) as error:
-            raise _refused(error, sql) from error
+            return ask(connection, sql, parameters, rows_max)
         finally:
             connection.close()
 
@@ -71,29 +77,15 @@ class Query:
 
     def connection(self, sql: str) -> duckdb.DuckDBPyConnection:
         """With the tables that this SQL names, and locked."""
-        connection = duckdb.connect(":memory:", config=_SETTINGS)
+        connection = locked_connection()
         try:
-            _check(connection, sql)
-            connection.execute("SET TimeZone = 'UTC'")
-            for stage in _STAGES:
-                connection.execute(f'CREATE SCHEMA "{stage}"')
+            check(connection, sql)
             for table in named(sql):
-                self._add(connection, table)
-            connection.execute("SET enable_external_access = false")
-            connection.execute("SET lock_configuration = true")
-        except duckdb.Error as error:
-            connection.close()
-            raise _refused(error, sql) from error
+                register(connection, table, self._lake.dataset(table, self.version(table)))
         except BaseException:
             connection.close()
             raise
         return connection
-
-    def _add(self, connection: duckdb.DuckDBPyConnection, table: Table) -> None:
-        version = self.version(table)
-        connection.register(table.path, self._lake.dataset(table, version))
-        view = f'"{table.stage}"."{table.name}"'
-        connection.execute(f'CREATE VIEW {view} AS SELECT * FROM "{table.path}"')  # noqa: S608
 
     def version(self, table: Table) -> int | None:
         """Which one of a table is meant; None: the newest."""
@@ -107,6 +99,51 @@ class Query:
                 raise UsageError(f"{table.path} has versions 0 to {newest}")
             return self._as_of
         return _version_then(self._lake, table, self._as_of)
+
+
+def locked_connection() -> duckdb.DuckDBPyConnection:
+    """One without tables and without a way out; what is registered with it later is all it sees."""
+    connection = duckdb.connect(":memory:", config=_SETTINGS)
+    connection.execute("SET TimeZone = 'UTC'")
+    for stage in _STAGES:
+        connection.execute(f'CREATE SCHEMA "{stage}"')
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+def register(
+    connection: duckdb.DuckDBPyConnection, table: Table, dataset: pyarrow.dataset.Dataset
+) -> None:
+    """Have SQL find these rows under the table's name."""
+    connection.register(table.path, dataset)
+    view = f'"{table.stage}"."{table.name}"'
+    connection.execute(f'CREATE OR REPLACE VIEW {view} AS SELECT * FROM "{table.path}"')  # noqa: S608
+
+
+def check(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """UsageError for what is not one statement that reads."""
+    try:
+        statements = connection.extract_statements(sql)
+    except duckdb.Error as error:
+        raise _refused(error, sql) from error
+    if len(statements) != 1:
+        raise UsageError(f"one statement at a time; there are {len(statements)}")
+    if statements[0].type not in _READING:
+        raise UsageError("the lake is only read here: SELECT, FROM, DESCRIBE or EXPLAIN")
+
+
+def ask(
+    connection: duckdb.DuckDBPyConnection, sql: str, parameters: Sequence[Value], rows_max: int
+) -> Answer:
+    """UsageError for what DuckDB refuses."""
+    try:
+        relation = (
+            connection.sql(sql, params=list(parameters)) if parameters else connection.sql(sql)
+        )
+        return _bounded(relation.to_arrow_reader(_BATCH_ROWS), rows_max)
+    except (duckdb.Error, pa.ArrowException) as error:
+        raise _refused(error, sql) from error
 
 
 def named(sql: str) -> list[Table]:
@@ -124,14 +161,6 @@ def parse_as_of(text: str) -> int | datetime:
     except ValueError:
         raise UsageError(f"{text!r} is no version and no time like 2026-03-02T12:00") from None
     return time if time.tzinfo else time.replace(tzinfo=UTC)
-
-
-def _check(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
-    statements = connection.extract_statements(sql)
-    if len(statements) != 1:
-        raise UsageError(f"one statement at a time; there are {len(statements)}")
-    if statements[0].type not in _READING:
-        raise UsageError("the lake is only read here: SELECT, FROM, DESCRIBE or EXPLAIN")
 
 
 def _version_then(lake: Lake, table: Table, time: datetime) -> int:

@@ -1,0 +1,139 @@
+"""Lake view: what pages ask the lake, without ever waiting long for it.
+
+    handler ── cache (seconds) ── turn (2 at a time, 16 wait) ── worker's standing query ── files
+
+The lake is optional, and so are the packages that read it: nothing of them is imported before the
+first question. A lake that is away, empty or half written gives one clear problem, or no rows.
+SQL is written here in the code; what comes from outside is a parameter.
+"""
+
+import asyncio
+import importlib.util
+import logging
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date, datetime
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from rookery.errors import CongestionError, LocalError
+from rookery.web.problems import RefusedError
+
+if TYPE_CHECKING:
+    from rookery.lake.standing_query import Freshness, StandingQuery
+
+AT_ONCE_MAX = 2
+WAITING_MAX = 16
+ANSWER_S = 10.0
+KEPT_S = 3.0
+KEPT_MAX = 256  # answers
+ROWS_MAX = 1000
+
+Value = str | int | float | bool | date | datetime | None
+Row = dict[str, object]
+
+_NEEDED = ("duckdb", "pyarrow", "deltalake")
+_log = logging.getLogger(__name__)
+_T = TypeVar("_T")
+
+
+class LakeAwayError(RefusedError):
+    """The lake cannot be asked now; the pages say why, and go on."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(503, "lake_away", detail, retry_after=5)
+
+
+class LakeView:
+    """Answers of one lake; `close` ends its threads."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._threads = ThreadPoolExecutor(AT_ONCE_MAX, thread_name_prefix="lake")
+        self._turns = asyncio.Semaphore(AT_ONCE_MAX)
+        self._asking = 0
+        self._idle: list[StandingQuery] = []  # none of them is being asked
+        self._kept: OrderedDict[object, tuple[float, asyncio.Task[object]]] = OrderedDict()
+
+    async def rows(self, sql: str, *parameters: Value, rows_max: int = ROWS_MAX) -> list[Row]:
+        """What the SQL finds, at most so many rows; LakeAwayError, CongestionError."""
+
+        def work(query: "StandingQuery") -> list[Row]:
+            return list(query.answer(sql, parameters, rows_max).rows.to_pylist())
+
+        return await self._answer((sql, parameters, rows_max), work)
+
+    async def freshness(self) -> "dict[str, Freshness]":
+        """Of all tables that there are, by path such as `insights/outages`."""
+        return await self._answer("freshness", lambda query: query.freshness())
+
+    def close(self) -> None:
+        """Answers under way come to nothing."""
+        for query in self._idle:
+            query.close()
+        self._idle.clear()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _answer(self, key: object, work: "Callable[[StandingQuery], _T]") -> _T:
+        """Of those who ask the same within seconds, only the first makes the lake work."""
+        loop = asyncio.get_running_loop()
+        kept = self._kept.get(key)
+        if kept is None or loop.time() >= kept[0]:
+            if self._asking >= AT_ONCE_MAX + WAITING_MAX:
+                raise CongestionError("too many questions to the lake at a time")
+            self._asking += 1
+            answer = loop.create_task(self._turn(work))
+            answer.add_done_callback(self._answered)
+            self._kept[key] = kept = (loop.time() + KEPT_S, answer)
+            self._kept.move_to_end(key)
+            while len(self._kept) > KEPT_MAX:
+                self._kept.popitem(last=False)
+        return cast("_T", await asyncio.shield(kept[1]))  # the key tells its type
+
+    def _answered(self, answer: "asyncio.Task[object]") -> None:
+        self._asking -= 1
+        if not answer.cancelled():
+            answer.exception()  # whoever asked may be gone, and then it is nobody's surprise
+
+    async def _turn(self, work: "Callable[[StandingQuery], object]") -> object:
+        async with self._turns:
+            return await self._work(work)
+
+    async def _work(self, work: "Callable[[StandingQuery], _T]") -> _T:
+        loop = asyncio.get_running_loop()
+        query: StandingQuery | None = None
+
+        def in_thread() -> _T:
+            nonlocal query
+            query = self._idle.pop() if self._idle else _opened(self.url)
+            answer = work(query)
+            self._idle.append(query)
+            return answer
+
+        running: Awaitable[_T] = loop.run_in_executor(self._threads, in_thread)
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                return await running
+        except TimeoutError:
+            if query is not None:
+                query.interrupt()
+            raise LakeAwayError(f"the lake took longer than {ANSWER_S:g} s to answer") from None
+        except RefusedError:
+            raise
+        except (LocalError, OSError) as error:
+            _log.warning("the lake at %s cannot be asked: %s", self.url, error)
+            raise LakeAwayError(f"the lake cannot be read: {_first_line(error)}") from error
+
+
+def _opened(url: str) -> "StandingQuery":
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise LakeAwayError("this hub lacks what reads a lake: pip install 'rookery[lake]'")
+    from rookery.lake.delta import Lake
+    from rookery.lake.standing_query import StandingQuery
+
+    return StandingQuery(Lake(url))
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
