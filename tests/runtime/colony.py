@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from rookery.errors import UnreachableError
+from rookery.runtime.graph_rows import GraphLink, GraphMember, GraphPart, LinkState
 from rookery.runtime.snapshot import (
     Counters,
     Explained,
@@ -115,6 +116,36 @@ COUNTERS = Counters(
     refused=(Refused("stale record", "dave", 3),),
 )
 
+GRAPH = (
+    GraphPart(
+        at=1_700_000_000.0,
+        members=(
+            GraphMember(hashname=ALICE.hashname, name="alice", reach=Reach.SELF),
+            GraphMember(hashname=BOB.hashname, name="bob", roles=("relay",), reach=Reach.DIRECT),
+            GraphMember(hashname=CAROL.hashname, name="carol", reach=Reach.ROUTE),
+        ),
+    ),
+    GraphPart(
+        at=1_700_000_000.0,
+        links=(
+            GraphLink(
+                a=ALICE.hashname,
+                b=BOB.hashname,
+                state=LinkState.UP,
+                cost_us=900,
+                cost_ab_us=900,
+                cost_ba_us=800,
+                loss_ab=0.0,
+                loss_ba=0.01,
+                rate_ab_bytes_s=12_000_000,
+                rtt_ms=0.412,
+                claimed_at=1_699_999_990,
+            ),
+            GraphLink(a=BOB.hashname, b=CAROL.hashname, state=LinkState.ONE_WAY, cost_ab_us=1400),
+        ),
+    ),
+)
+
 CHECKS = (
     NetCheckItem(check="tcp-listening", finding=Finding.OK, found="127.0.0.1:7001"),
     NetCheckItem(
@@ -178,13 +209,21 @@ class Colony:
         rtts = (None, *(1.1,) * (probes - 1))
         yield TraceHop(number=2, node=CAROL, rtts_ms=rtts, is_last=True)
 
-    def explain(self, hashname: str) -> Explained:
-        (to,) = (member.node for member in self.members() if member.node.hashname == hashname)
+    def explain(self, hashname: str, source: str = "") -> Explained:
+        to = self._who(hashname)
         return Explained(
             to=to,
+            source=self._who(source or ALICE.hashname),
             lines=(f"{to}: over bob", "  candidate 2 lost: it costs 2.2 × the best"),
             decision={"chosen": 0, "candidates": [{"cost_us": 2300}, {"cost_us": 5100}]},
         )
+
+    def _who(self, hashname: str) -> Who:
+        (found,) = (member.node for member in self.members() if member.node.hashname == hashname)
+        return found
+
+    def graph(self) -> tuple[GraphPart, ...]:
+        return GRAPH
 
     def netcheck(self) -> tuple[NetCheckItem, ...]:
         return self.checks

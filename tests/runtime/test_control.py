@@ -13,8 +13,9 @@ import pytest
 
 from rookery.errors import UsageError
 from rookery.runtime import control as control_module
-from rookery.runtime.control import CLIENTS_MAX, Control, matching
+from rookery.runtime.control import CLIENTS_MAX, Control
 from rookery.runtime.control_lines import REQUEST_SIZE_MAX, Code, End
+from rookery.runtime.control_names import matching
 from rookery.wire.lob import JsonObject
 from tests.runtime.colony import ALICE, BOB, BOB_PEER, CAROL, CAROLINE, DAVE, Colony
 

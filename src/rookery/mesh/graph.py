@@ -52,13 +52,13 @@ class Graph:
         self.weights: dict[NodeId, dict[NodeId, int]] = {}
         self.relays: set[NodeId] = set()
         self._may_relay = may_relay
-        self._own = own
+        self.own = own
         self._claims: dict[NodeId, dict[NodeId, int]] = {}
         self._avoided: set[Edge] = set()
 
     def apply(self, record: Record | None, origin: NodeId) -> list[EdgeChange]:
         """A new record of `origin`, or None when the last one is gone."""
-        if origin == self._own:
+        if origin == self.own:
             return []  # what we told others is older than what we know
         links = record.links if record is not None else ()
         return self.claim(origin, {link.peer: link.cost_us for link in links})
@@ -78,14 +78,14 @@ class Graph:
 
     def measured(self, peer: NodeId, cost_us: int) -> list[EdgeChange]:
         """Our own link to `peer` is up and costs this."""
-        assert self._own is not None
-        return self.claim(self._own, {**self._claims.get(self._own, _NOTHING), peer: cost_us})
+        assert self.own is not None
+        return self.claim(self.own, {**self._claims.get(self.own, _NOTHING), peer: cost_us})
 
     def lost(self, peer: NodeId) -> list[EdgeChange]:
         """Our own link to `peer` is down."""
-        assert self._own is not None
-        ours = self._claims.get(self._own, _NOTHING)
-        return self.claim(self._own, {other: ours[other] for other in ours if other != peer})
+        assert self.own is not None
+        ours = self._claims.get(self.own, _NOTHING)
+        return self.claim(self.own, {other: ours[other] for other in ours if other != peer})
 
     def reconsider(self, node: NodeId) -> list[EdgeChange]:
         """Its roles may have changed: ask again whether it may relay."""
@@ -124,6 +124,16 @@ class Graph:
         weights = self.weights.get(node, _NOTHING)
         return {peer: weight >> HOP_BITS for peer, weight in weights.items()}
 
+    def seen_from(self, source: NodeId) -> "Graph":
+        """What `source` should make of the same claims: it knows its own links best, not we ours.
+
+        Edges that we avoid count as before: what failed for us may not have failed for it.
+        """
+        graph = Graph(self._may_relay, source)
+        for origin, costs in self._claims.items():
+            graph.claim(origin, costs)
+        return graph
+
     def claims(self) -> Iterator[tuple[NodeId, NodeId, int]]:
         """All that is said: by whom, about the link to whom, in microseconds."""
         for origin, costs in self._claims.items():
@@ -152,9 +162,9 @@ class Graph:
     def _agreed(self, u: NodeId, v: NodeId) -> int | None:
         here = self._claims.get(u, _NOTHING).get(v)
         there = self._claims.get(v, _NOTHING).get(u)
-        if self._own == u:
+        if self.own == u:
             there = here if there is None else there
-        elif self._own == v:
+        elif self.own == v:
             here = there if here is None else here
         if here is None or there is None or u == v:
             return None

@@ -17,10 +17,11 @@ from rookery.identity.signing import Verify
 from rookery.link.endpoint import Endpoint
 from rookery.link.events import Discovered, Event, LinkDown, LinkForgotten, PathFound, PathLost
 from rookery.link.link import ROOKERY_CSID, Link
+from rookery.mesh.accounts import Accounts
 from rookery.mesh.counsel import Counsel
 from rookery.mesh.database import Database
 from rookery.mesh.echo import Outcome
-from rookery.mesh.explanation import CONTRADICTED, PRETENDED, SILENT, Explanation, Remark
+from rookery.mesh.explanation import PRETENDED, Explanation
 from rookery.mesh.flooding import FRAME_TYPES, Flooding
 from rookery.mesh.graph import Graph
 from rookery.mesh.join import TYPE as JOIN
@@ -115,6 +116,7 @@ class Node:
             random,
         )
         self.counsel = Counsel(membership)
+        self.accounts = Accounts(self.table, self.database, self.transit.silence, self.counsel)
         self.refused = Refusals()
         self._endpoint = endpoint
         self._members_at = self._costs_at = self._others_at = self._now = now
@@ -169,20 +171,11 @@ class Node:
             self.membership.named(hashname).node, now, size=size, hop_limit=hop_limit
         )
 
-    def explain(self, hashname: str, now: float) -> Explanation:
-        """Why packets for a member take the way they do."""
+    def explain(self, hashname: str, now: float, source: str = "") -> Explanation:
+        """Why packets for a member take the way they do, ours or those of another member."""
+        origin = self.membership.named(source or self.own.hashname).node
         node = self.membership.named(hashname).node
-        explanation = self.table.explain(node, now)
-        remarks = [Remark(way, SILENT) for way in self.transit.silence.towards(node)]
-        for what, culprits in (
-            (CONTRADICTED, self.database.contradictions),
-            (PRETENDED, self.database.pretences),
-        ):
-            for culprit, times in culprits.items():
-                if explanation.concerns(culprit):
-                    remarks.append(Remark((culprit,), f"{what}, {times} ×"))
-        remarks += self.counsel.remarks(explanation, self._endpoint.wall(now))
-        return explanation.with_remarks(remarks)
+        return self.accounts.explain(origin, node, now, self._endpoint.wall(now))
 
     def tell(self, statement: bytes, now: float) -> None:
         """Have the realm hear of a certificate or a revocation."""

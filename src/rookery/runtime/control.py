@@ -32,6 +32,7 @@ from rookery.runtime.control_lines import (
     end_of,
     parse_request,
 )
+from rookery.runtime.control_names import among_all, matching
 from rookery.runtime.control_queues import queue_rows
 from rookery.runtime.control_socket import listening
 from rookery.runtime.control_streams import StreamKeeper, carry
@@ -44,7 +45,6 @@ READ_S_MAX = 5.0  # for a client to take what it asked for
 IDLE_S_MAX = 300.0  # between two questions
 
 _BUFFER_SIZE = 1 << 18
-_SHOWN_MAX = 5
 
 
 class Control:
@@ -192,6 +192,8 @@ class _Client:
         """None after a stream: the connection has had its time."""
         try:
             match request.do:
+                case Do.EXPLAIN if request.source:
+                    return await self._explain_from(request)
                 case Do.PING | Do.TRACE | Do.EXPLAIN | Do.BENCH:
                     return await self._about(request)
                 case Do.STREAM:
@@ -222,6 +224,8 @@ class _Client:
                 return (self._node.counters(),)
             case Do.NETCHECK:
                 return self._node.netcheck()
+            case Do.GRAPH:
+                return self._node.graph()
             case Do.PING | Do.TRACE | Do.EXPLAIN | Do.DOORS | Do.STREAM | Do.BENCH:
                 raise AssertionError("these are more than a look")
             case Do.QUEUES | Do.QUEUE | Do.QUEUE_ADD | Do.QUEUE_CANCEL:
@@ -249,6 +253,17 @@ class _Client:
         async with contextlib.aclosing(self._about_node(request, found)) as rows:
             async for row in rows:
                 await self._send(row)
+        return End()
+
+    async def _explain_from(self, request: Request) -> End:
+        """The way between any two members, this node among them."""
+        members = list(self._node.members())
+        source, target = among_all(members, request.source), among_all(members, request.node)
+        if isinstance(source, End):
+            return source
+        if isinstance(target, End):
+            return target
+        await self._send(self._node.explain(target.node.hashname, source.node.hashname))
         return End()
 
     async def _about_node(self, request: Request, member: Member) -> AsyncGenerator[Row]:
@@ -314,24 +329,3 @@ class _Client:
         self._writer.write(answer_line(row))
         async with asyncio.timeout(READ_S_MAX):
             await self._writer.drain()
-
-
-def matching(members: Iterable[Member], text: str) -> Member | End:
-    """The one member of that name, or whose hashname begins so."""
-    others = [member for member in members if member.reach is not Reach.SELF]
-    found = [member for member in others if text and member.node.name == text]
-    if not found and text:
-        found = [member for member in others if member.node.hashname.startswith(text)]
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        known = _few(sorted(str(member.node) for member in others))
-        return End(False, Code.UNKNOWN_NODE, f"no other member is called {text!r}; known: {known}")
-    names = _few(sorted(member.node.hashname[:16] for member in found))
-    return End(False, Code.AMBIGUOUS_NODE, f"{text!r} may be any of {names}; say more of it")
-
-
-def _few(names: list[str]) -> str:
-    shown = ", ".join(names[:_SHOWN_MAX])
-    more = len(names) - _SHOWN_MAX
-    return f"{shown} and {more} more" if more > 0 else shown or "nobody yet"

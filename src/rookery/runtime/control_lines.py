@@ -50,6 +50,7 @@ class Do(Enum):
     PING = "ping"
     TRACE = "trace"
     EXPLAIN = "explain"
+    GRAPH = "graph"
     NETCHECK = "netcheck"
     DOORS = "doors"
     STREAM = "stream"
@@ -90,6 +91,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     do: Do
     v: int = VERSION
     node: str = ""  # hashname, the beginning of one, or a name: all about a node
+    source: str = msgspec.field(name="from", default="")  # explain: likewise; empty: this node
     timeout_s: float = TIMEOUT_S_DEFAULT  # ping, trace
     probes: int = PROBES_DEFAULT  # trace
     doors: tuple[DoorWanted, ...] = ()  # doors
@@ -150,8 +152,8 @@ def _checked(request: Request) -> Request | End:
         wrong = f"probes must be 1 to {PROBES_MAX}"
     elif not 0 <= request.qos <= 2:
         wrong = "qos must be 0, 1 or 2"
-    elif len(request.node) > NODE_SIZE_MAX:
-        wrong = f"node must have at most {NODE_SIZE_MAX} characters"
+    elif max(len(request.node), len(request.source)) > NODE_SIZE_MAX:
+        wrong = f"node and from must have at most {NODE_SIZE_MAX} characters"
     elif request.do is Do.STREAM and not 0 < len(request.service.encode()) <= SERVICE_SIZE_MAX:
         wrong = f"service must have 1 to {SERVICE_SIZE_MAX} bytes"
     elif not 0 < request.seconds <= SECONDS_MAX:

@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 
 from rookery.mesh.beats import Condition
+from rookery.runtime.graph_rows import GraphPart
 from rookery.runtime.node import MeshNode
 from rookery.runtime.peer_log import PeerLog
 from rookery.runtime.peer_view import absent_peer, linked_peer, noted
@@ -149,8 +150,13 @@ class NodeView:
     def trace(self, hashname: str, probes: int, timeout_s: float) -> AsyncIterator[TraceHop]:
         return self._probes.trace(hashname, probes, timeout_s)
 
-    def explain(self, hashname: str) -> Explained:
-        return self._routes.explain(hashname)
+    def explain(self, hashname: str, source: str = "") -> Explained:
+        return self._routes.explain(hashname, source)
+
+    def graph(self) -> Iterator[GraphPart]:
+        from rookery.runtime.graph_view import GraphView  # takes memory, and is rarely asked for
+
+        return GraphView(self._node, self._routes).parts()
 
     def netcheck(self) -> tuple[NetCheckItem, ...]:
         from rookery.runtime.netcheck import netcheck  # takes memory, and is rarely asked for

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 
+from rookery.errors import UsageError
 from rookery.link.link import Link
 from rookery.mesh.beats import Condition
 from rookery.mesh.graph import AVOIDED_US
@@ -87,10 +88,12 @@ class RouteView:
                 record_age_s=age_s,
             )
 
-    def explain(self, hashname: str) -> Explained:
+    def explain(self, hashname: str, source: str = "") -> Explained:
         """Why packets to a member take their way, and who sent what could not be believed."""
-        core = self._core
-        explanation = core.explain(hashname, self._node.mesh.now())
+        core, now = self._core, self._node.mesh.now()
+        if source == hashname:
+            raise UsageError("a member needs no way to itself; name two")
+        explanation = core.explain(hashname, now, source)
         refused = core.refused.most_common(_REFUSED_SHOWN_MAX)
         lines = explanation.lines(lambda node: str(self.who(node)))
         lines += [
@@ -102,9 +105,12 @@ class RouteView:
             {"source": source, "reason": reason, "count": count}
             for (source, reason), count in refused
         ]
-        member = core.membership.by_hashname(hashname)
-        to = Who(hashname, member.name if member is not None else "")
-        return Explained(to=to, lines=tuple(lines), decision=decision)
+        return Explained(
+            to=self.who(explanation.destination),
+            source=self.who(explanation.source),
+            lines=tuple(lines),
+            decision=decision,
+        )
 
     def _named(self, short: str) -> str:
         members = self._core.membership.members.values()

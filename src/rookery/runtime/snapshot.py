@@ -14,7 +14,9 @@ import msgspec
 
 from rookery.link.channels.sock import Address
 from rookery.runtime.bench.report import BenchProgress, BenchReport
+from rookery.runtime.graph_rows import GraphPart
 from rookery.runtime.outbox.rows import QueueRow, RequestRow
+from rookery.runtime.reach import Reach as Reach
 from rookery.runtime.who import Who as Who  # most who take rows need it as well
 
 VERSION = 1  # of all that is below; a new field is no new version
@@ -39,16 +41,6 @@ class WayState(Enum):
     UP = "up"
     SUSPECT = "suspect"
     DOWN = "down"
-
-
-class Reach(Enum):
-    """How a member is reached from here."""
-
-    SELF = "self"
-    DIRECT = "direct"  # an address of its own
-    RELAY = "relay"  # through a router that knows both ends
-    ROUTE = "route"  # over other members
-    NONE = "none"
 
 
 class Finding(Enum):
@@ -206,6 +198,7 @@ class Explained(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="
     """Why packets to a member take the way they take."""
 
     to: Who
+    source: Who | None = msgspec.field(name="from", default=None)  # None: the node that was asked
     lines: tuple[str, ...]  # for people
     decision: dict[str, object] = {}  # for programs
 
@@ -268,6 +261,7 @@ Row = (
     | StreamOpened
     | BenchProgress
     | BenchReport
+    | GraphPart
     | QueueRow
     | RequestRow
 )
@@ -303,6 +297,12 @@ class Controlled(Protocol):
         """Hop by hop, as the answers come; UnreachableError when there is no way at all."""
         ...
 
-    def explain(self, hashname: str) -> Explained: ...
+    def explain(self, hashname: str, source: str = "") -> Explained:
+        """Why packets take their way there, from here or from another member."""
+        ...
+
+    def graph(self) -> Iterable[GraphPart]:
+        """The whole mesh as this node knows it, a part at a time."""
+        ...
 
     def netcheck(self) -> tuple[NetCheckItem, ...]: ...

@@ -1,0 +1,72 @@
+"""Accounts: why packets between two members take the way they take, from here or from elsewhere.
+
+    our own      the route table, which knows what is in use and what was before
+    another's    its routes worked out from the claims held here, as it would weigh them
+
+To either belongs what else is to be known about the nodes on the way.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from rookery.mesh.counsel import Counsel
+from rookery.mesh.database import Database
+from rookery.mesh.explanation import CONTRADICTED, PRETENDED, SILENT, Explanation, Remark
+from rookery.mesh.route_table import RouteTable
+from rookery.mesh.routes import Routes
+from rookery.mesh.silence import Silence
+from rookery.mesh.weighing import weigh_all
+from rookery.wire.node_id import NodeId
+
+
+class Accounts:
+    """Gives account of the routes of `table`, and of anybody's over the same graph."""
+
+    def __init__(
+        self, table: RouteTable, database: Database, silence: Silence, counsel: Counsel
+    ) -> None:
+        self._table = table
+        self._database = database
+        self._silence = silence
+        self._counsel = counsel
+
+    def explain(
+        self, source: NodeId, destination: NodeId, now: float, unix_s: float
+    ) -> Explanation:
+        """Every way worth a word; takes its time."""
+        if source == self._table.routes.source:
+            explanation = self._table.explain(destination, now)
+            silent = [Remark(way, SILENT) for way in self._silence.towards(destination)]
+            return self._remarked(explanation, silent, unix_s)
+        own = self._table.routes
+        routes = Routes(own.graph.seen_from(source), source, own.policy)
+        explanation = weigh_all(routes, destination, routes.to(destination, now=now), now)
+        return self._remarked(explanation, self._grounds(source, unix_s), unix_s)
+
+    def _grounds(self, source: NodeId, unix_s: float) -> Iterator[Remark]:
+        """What an account of another's routes rests on."""
+        record = self._database.records.get(source)
+        if record is None:
+            yield Remark((source,), "has told of no links that we know of")
+        else:
+            age_s = max(0.0, unix_s - record.made_s)
+            yield Remark((source,), f"told of its links {age_s:.0f} s ago")
+        hold_factor = self._table.routes.policy.hold_factor
+        text = "was not asked: this follows from the records held here, and it may hold on to a way"
+        yield Remark((source,), f"{text} that counts up to {hold_factor:g} × the best")
+
+    def _remarked(
+        self, explanation: Explanation, remarks: Iterable[Remark], unix_s: float
+    ) -> Explanation:
+        culprits = self._culprits(explanation)
+        return explanation.with_remarks(
+            (*remarks, *culprits, *self._counsel.remarks(explanation, unix_s))
+        )
+
+    def _culprits(self, explanation: Explanation) -> Iterator[Remark]:
+        for what, culprits in (
+            (CONTRADICTED, self._database.contradictions),
+            (PRETENDED, self._database.pretences),
+        ):
+            for culprit, times in culprits.items():
+                if explanation.concerns(culprit):
+                    yield Remark((culprit,), f"{what}, {times} ×")
