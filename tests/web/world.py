@@ -17,6 +17,7 @@ from rookery.fleet.secrets import claim_code, derive
 from rookery.fleet.wish import Grant, Step, StepName, Wish
 from rookery.hub.errors import SilentRouterError, UnknownRouterError
 from rookery.hub.hub import Hub
+from rookery.hub.recent import Recent
 from rookery.hub.settings import HubSettings
 from rookery.identity.hashname import hashname
 from rookery.store.accounts import Account, Role
@@ -55,6 +56,7 @@ class StagedHub(Hub):
         self.database = database
         self.hot = self.ram = RamHot()
         self.settings = HubSettings(data=data)
+        self.recent = Recent()
         self.loads: list[ServerLoad] = []
         self.cancelled: list[int] = []
         self.wishes: asyncio.Queue[Wish] = asyncio.Queue()
@@ -102,11 +104,15 @@ class StagedHub(Hub):
     async def is_ready(self) -> bool:
         return self.is_up
 
-    async def report(self, mac: bytes = MAC, *, ago_s: float = 1.0) -> None:
+    async def report(
+        self, mac: bytes = MAC, *, ago_s: float = 1.0, content: bytes = b"", address: str = ""
+    ) -> None:
         """As if a router of that MAC had reported."""
         seen = time.time() - ago_s
         entry = Entry(mac, "router", HASHNAME, bytes(64), bytes(32), 7, 1, 1, 1, seen, seen)
+        entry.content, entry.address = content, address
         await self.ram.put([entry])
+        self.recent.take([entry])
 
     async def say(self, wish: Wish, name: StepName) -> None:
         grant = msgspec.structs.replace(GRANT, mac=mac_text(wish.mac)) if name == "done" else None

@@ -30,6 +30,7 @@ from rookery.hub.forecasts import Forecasts
 from rookery.hub.hub_files import hub_identity
 from rookery.hub.matchmaker import Matchmaker
 from rookery.hub.metrics import HubMetrics
+from rookery.hub.recent import Recent
 from rookery.hub.report_flow import ReportFlow
 from rookery.hub.report_socket import ReportSocket
 from rookery.hub.router_door import RouterDoor
@@ -90,6 +91,7 @@ class Hub:
         self._forecasts = Forecasts(settings, clock)
         self._census = Census(hot, clock)
         self._servers = ServerList(hot, clock)
+        self.recent = Recent()
         self._matchmaker = Matchmaker(
             identity,
             hot,
@@ -116,6 +118,7 @@ class Hub:
             called=self._matchmaker.called,
             welcome=self._audit_log.enrolled,
             relayed=self._audit_log.called,
+            recent=self.recent,
             limits=settings.reports,
         )
 

@@ -20,6 +20,7 @@ from rookery.fleet.security_event import SecurityEvent
 from rookery.hub.clock import HubClock
 from rookery.hub.datagram_port import Datagram, address_text
 from rookery.hub.enrolment import Enrolment
+from rookery.hub.recent import Recent
 from rookery.hub.report_batch import ReportBatch
 from rookery.hub.report_group import Arrival, ReportGroup
 from rookery.hub.settings import ReportLimits
@@ -46,6 +47,7 @@ class ReportFlow:
         called: Callable[[int], None],
         welcome: Callable[[Entry], None],
         relayed: Callable[[Observation], None],
+        recent: Recent,
         limits: ReportLimits,
     ) -> None:
         self._desk = desk
@@ -58,6 +60,7 @@ class ReportFlow:
         self._called = called
         self._welcome = welcome
         self._relayed = relayed
+        self._recent = recent
         self._limits = limits
         self._waiting: deque[Sequence[Datagram]] = deque()
         self._waiting_count = 0
@@ -254,6 +257,7 @@ class ReportFlow:
             self._open.changed[reporter].version = group.changed[reporter].version
         answers = group.answers()
         self.tally["unsent"] += len(answers) - self._send(answers)
+        self._recent.take(group.changed.values())
         self.enrolled.update(group.enrolled)
         for entry in group.enrolled.values():
             self._welcome(entry)

@@ -1,0 +1,162 @@
+"""Recent: how routers were in their last reports, in the memory of this hub alone.
+
+    report ─▶ | at | received | sent | load | memory | disk | temperature |   32 of them a router
+
+A point is packed as it comes, into a ring of fixed size: ten thousand routers take 21 MB, where
+the reports themselves would take 120. Once all places are taken, a new router gets one when
+somebody looks at it, instead of the one that nobody has looked at for longest: a fleet far larger
+than the table must not push everybody out all the time.
+"""
+
+import struct
+from collections.abc import Iterable
+from math import isfinite, nan
+from typing import Annotated, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+from rookery.fleet.entry import Entry
+
+ROUTERS_MAX = 10_000
+POINTS_MAX = 32
+
+_POINT = struct.Struct("<7d")
+_LOOPBACK = "lo"
+
+
+class Point(NamedTuple):
+    """One report; None is what it does not say, or what only the next one can tell."""
+
+    at: float  # wall seconds, when the hub had it
+    received: float | None  # bytes a second since the report before
+    sent: float | None
+    load: float
+    mem: float  # share
+    disk: float  # share
+    temp: float | None  # °C
+
+
+class _Counters(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    received: int = 0
+    sent: int = 0
+
+
+class _Sample(msgspec.Struct, frozen=True, gc=False):
+    """What a point needs of a report: a third of what it takes to read all of it."""
+
+    t: int
+    up: float = 0.0
+    load: float = 0.0
+    mem: float = 0.0
+    disk: float = 0.0
+    temp: float | None = None
+    ifs: Annotated[dict[str, _Counters], Meta(max_length=64)] = {}
+
+
+class _Ring:
+    __slots__ = ("at", "count", "points", "received", "sent", "t", "traffic")
+
+    def __init__(self) -> None:
+        self.points = bytearray(_POINT.size * POINTS_MAX)
+        self.count = 0  # of all that ever came
+        self.at = 0.0  # of the newest
+        self.t = 0  # the router's own time of it, in ms
+        self.received = self.sent = -1  # counters of the newest, summed; -1: none
+        self.traffic: tuple[int, ...] | None = ()  # as it was asked for; None: no longer
+
+
+_decode = msgspec.msgpack.Decoder(_Sample).decode
+
+
+class Recent:
+    """`take` what was reported; `points` of a router, the oldest first."""
+
+    def __init__(self, routers_max: int = ROUTERS_MAX) -> None:
+        self._routers_max = routers_max
+        self._rings: dict[bytes, _Ring] = {}  # who was looked at last is at the end
+
+    def __len__(self) -> int:
+        return len(self._rings)
+
+    def take(self, entries: Iterable[Entry]) -> None:
+        """The newest report of each, where it is another than before."""
+        rings = self._rings
+        for entry in entries:
+            ring = rings.get(entry.reporter)
+            if ring is None:
+                if len(rings) >= self._routers_max or entry.kind != "router":
+                    continue
+                ring = rings[entry.reporter] = _Ring()
+            if entry.last_seen > ring.at:
+                _add(ring, entry)
+
+    def points(self, reporter: bytes) -> list[Point]:
+        """As many as are kept; whom somebody looks at has a place from then on."""
+        return [
+            Point(at, _known(received), _known(sent), load, mem, disk, _known(temp))
+            for at, received, sent, load, mem, disk, temp in _in_order(self._looked_at(reporter))
+        ]
+
+    def traffic(self, reporter: bytes) -> tuple[int, ...]:
+        """Bytes a second of both directions, where they are known: for a small picture."""
+        ring = self._looked_at(reporter)
+        if ring.traffic is None:
+            ring.traffic = tuple(
+                round(sum_)
+                for _, received, sent, *_ in _in_order(ring)
+                if isfinite(sum_ := received + sent)
+            )
+        return ring.traffic
+
+    def _looked_at(self, reporter: bytes) -> _Ring:
+        ring = self._rings.pop(reporter, None)
+        if ring is None:
+            if len(self._rings) >= self._routers_max:
+                del self._rings[next(iter(self._rings))]
+            ring = _Ring()
+        self._rings[reporter] = ring
+        return ring
+
+
+def _add(ring: _Ring, entry: Entry) -> None:
+    try:
+        sample = _decode(entry.content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return  # of another version; the report itself is kept all the same
+    received = sent = -1
+    for name, counters in sample.ifs.items():
+        if name != _LOOPBACK:
+            received = max(received, 0) + counters.received
+            sent = max(sent, 0) + counters.sent
+    span_s = (sample.t - ring.t) / 1000  # by its own clock: reports that waited come all at once
+    _POINT.pack_into(
+        ring.points,
+        _POINT.size * (ring.count % POINTS_MAX),
+        entry.last_seen,
+        _rate(ring.received, received, span_s),
+        _rate(ring.sent, sent, span_s),
+        sample.load,
+        sample.mem,
+        sample.disk,
+        nan if sample.temp is None else sample.temp,
+    )
+    ring.count += 1
+    ring.traffic = None
+    ring.at, ring.t, ring.received, ring.sent = entry.last_seen, sample.t, received, sent
+
+
+def _rate(before: int, now: int, span_s: float) -> float:
+    """Nothing is known where a counter began anew, or time stood still."""
+    return (now - before) / span_s if 0 <= before <= now and span_s > 0 else nan
+
+
+def _in_order(ring: _Ring) -> list[tuple[float, ...]]:
+    """The oldest first."""
+    rows = list(_POINT.iter_unpack(ring.points))
+    newest = ring.count % POINTS_MAX
+    return rows[: ring.count] if ring.count <= POINTS_MAX else rows[newest:] + rows[:newest]
+
+
+def _known(value: float) -> float | None:
+    return value if isfinite(value) else None
