@@ -10,18 +10,20 @@ time.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from rookery.errors import DeniedError, RemoteError, UnreachableError
+from rookery.errors import DeniedError, RemoteError, UnreachableError, UsageError
 from rookery.runtime.control_client import ControlClient, connected
 from rookery.runtime.control_lines import Do, Request
 from rookery.runtime.graph_rows import GraphPart
 from rookery.runtime.outbox.rows import QueueRow, RequestRow
 from rookery.runtime.snapshot import Explained
-from rookery.web.mesh_graph import ExplanationShown, Graph, QueuedRequest, QueueShown
+from rookery.web.mesh_graph import ExplanationShown, Graph, Matrix, QueuedRequest, QueueShown
+from rookery.web.mesh_matrix import MEMBERS_MAX, in_order, matrix_of, telling
+from rookery.web.mesh_names import member_called
 from rookery.web.mesh_shown import explanation_shown, graph_shown, queue_shown, request_shown
 from rookery.web.node_away import NodeAwayError
 
@@ -50,6 +52,8 @@ class MeshSource:
         self._fetched: Graph | NodeAwayError = NodeAwayError("nobody has asked yet")
         self._fetched_at = float("-inf")
         self._fetching = asyncio.Lock()
+        self._matrix: Matrix | None = None  # the last one, for those who ask for the same
+        self._computing = asyncio.Lock()
 
     async def graph(self) -> Graph:
         """The whole mesh, at most a second old."""
@@ -66,6 +70,25 @@ class MeshSource:
             return await self._asked(self._fetch)
         except NodeAwayError as error:
             return error
+
+    async def matrix(self, names: Sequence[str] = (), site: str = "") -> Matrix:
+        """Between these members, those of a site, or those that tell most of the mesh."""
+        graph = await self.graph()
+        if names:
+            found = {member.hashname: member for member in (member_called(graph, n) for n in names)}
+            chosen = in_order(found.values())
+        elif site:
+            chosen = in_order(member for member in graph.members if member.site == site)
+        else:
+            chosen = telling(graph)
+        if len(chosen) > MEMBERS_MAX:
+            raise UsageError(f"a matrix has at most {MEMBERS_MAX} members; name fewer")
+        wanted = tuple(member.hashname for member in chosen)
+        async with self._computing:
+            last = self._matrix
+            if last is None or last.at != graph.at or _hashnames(last) != wanted:
+                last = self._matrix = await asyncio.to_thread(matrix_of, graph, chosen)
+        return last
 
     async def explain(self, source: str, target: str) -> ExplanationShown:
         """Why packets from one member to another take their way; UsageError: no such members."""
@@ -133,3 +156,7 @@ class MeshSource:
             except DeniedError as error:
                 raise NodeAwayError(str(error)) from error
             yield client
+
+
+def _hashnames(matrix: Matrix) -> tuple[str, ...]:
+    return tuple(member.hashname for member in matrix.members)

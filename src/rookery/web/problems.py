@@ -23,6 +23,7 @@ from rookery.errors import (
 from rookery.hub.errors import SilentRouterError, UnknownRouterError
 from rookery.store.accounts import LoginTakenError
 from rookery.web.connection import AnyRequest
+from rookery.web.node_away import NodeAwayError
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -98,6 +99,8 @@ def problem_of(error: Exception) -> Problem:
             return Problem(status=403, code="denied", detail=str(error))
         case CongestionError():
             return Problem(status=503, code="busy", detail=str(error), retry_after=1)
+        case NodeAwayError():
+            return Problem(status=503, code="node_away", detail=str(error), retry_after=2)
         case UnreachableError():
             return Problem(status=503, code="store_away", detail=str(error), retry_after=2)
         case _:

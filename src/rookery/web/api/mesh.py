@@ -1,8 +1,73 @@
 """For operators: the mesh as the node beside the hub knows it."""
 
-from litestar.handlers import HTTPRouteHandler
+from typing import Annotated
 
-from rookery.web.topic import Topic
+from litestar.params import QueryParameter
 
-HANDLERS: tuple[HTTPRouteHandler, ...] = ()
-TOPICS: tuple[Topic, ...] = ()
+from rookery.web.access import may
+from rookery.web.api.route import get
+from rookery.web.callers import Caller
+from rookery.web.given import TheSite
+from rookery.web.mesh_graph import ExplanationShown, Graph, Matrix
+from rookery.web.mesh_matrix import MEMBERS_MAX
+from rookery.web.mesh_names import member_called
+from rookery.web.mesh_shown import links_now, members_now
+from rookery.web.mesh_source import MeshSource
+from rookery.web.problems import RefusedError
+from rookery.web.site import Site
+from rookery.web.topic import Topic, Values
+
+_NAME_MAX = 64
+_MEMBERS_TEXT_MAX = MEMBERS_MAX * (_NAME_MAX + 1)
+
+
+def mesh_of(site: Site) -> MeshSource:
+    """The node beside the hub; a problem that says how to name one when there is none."""
+    if site.mesh is None:
+        text = "this hub has no node beside it; name one with: rookery hub --node CONTROL.SOCK"
+        raise RefusedError(404, "no_node", text)
+    return site.mesh
+
+
+@get("/mesh/graph", opt=may("operator", "read"), tags=["mesh"], summary="Members and links")
+async def get_graph(site: TheSite) -> Graph:
+    """All that the node knows, at most a second old; null is what it does not know."""
+    return await mesh_of(site).graph()
+
+
+@get("/mesh/matrix", opt=may("operator", "read"), tags=["mesh"], summary="Latency and loss, N×N")
+async def get_matrix(
+    site: TheSite,
+    members: Annotated[str, QueryParameter(max_length=_MEMBERS_TEXT_MAX)] = "",
+    in_site: Annotated[str, QueryParameter(name="site", max_length=_NAME_MAX)] = "",
+) -> Matrix:
+    """Between the members named (separated by commas), those of a site, or those that tell most."""
+    source = mesh_of(site)
+    names = [one for one in members.split(",") if one]
+    return await source.matrix(names, in_site)
+
+
+@get("/mesh/explain", opt=may("operator", "read"), tags=["mesh"], summary="Why this path")
+async def get_explanation(
+    site: TheSite,
+    from_: Annotated[str, QueryParameter(name="from", min_length=1, max_length=_NAME_MAX)],
+    to: Annotated[str, QueryParameter(min_length=1, max_length=_NAME_MAX)],
+) -> ExplanationShown:
+    """Which ways there are between two members, which is used, and why the others lost."""
+    source = mesh_of(site)
+    graph = await source.graph()
+    origin, target = member_called(graph, from_), member_called(graph, to)
+    return await source.explain(origin.hashname, target.hashname)
+
+
+async def read_mesh(site: Site, _caller: Caller) -> Values:
+    """Nothing while there is no node; ages are left to those who look."""
+    if site.mesh is None:
+        return {}
+    graph = await site.mesh.graph()
+    members = {f"member {one.hashname}": one for one in members_now(graph)}
+    return members | {f"link {one.a} {one.b}": one for one in links_now(graph)}
+
+
+HANDLERS = (get_graph, get_matrix, get_explanation)
+TOPICS = (Topic("mesh", "operator", read_mesh, is_shared=True),)
