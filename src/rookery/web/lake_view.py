@@ -21,6 +21,7 @@ from rookery.web.problems import RefusedError
 
 if TYPE_CHECKING:
     from rookery.lake.standing_query import Freshness, StandingQuery
+    from rookery.web.site import Site
 
 AT_ONCE_MAX = 2
 WAITING_MAX = 16
@@ -123,6 +124,14 @@ class LakeView:
         except (LocalError, OSError) as error:
             _log.warning("the lake at %s cannot be asked: %s", self.url, error)
             raise LakeAwayError(f"the lake cannot be read: {_first_line(error)}") from error
+
+
+def lake_of(site: "Site") -> LakeView:
+    """The lake that the hub was told of; a problem of 404 without one."""
+    if site.lake is None:
+        detail = "this hub knows no lake; start it with: rookery hub --lake FOLDER"
+        raise RefusedError(404, "no_lake", detail)
+    return site.lake
 
 
 def _opened(url: str) -> "StandingQuery":
