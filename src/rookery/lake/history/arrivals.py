@@ -8,7 +8,7 @@ import numpy as np
 from rookery.lake.history.device_reports import DeviceReports
 from rookery.lake.history.faults import SLOW_ROLE, Delay, Faults
 from rookery.lake.history.noise import Ints, below, noise, pair, share
-from rookery.lake.history.population import ROLES, Population
+from rookery.lake.history.population import Population
 from rookery.lake.history.timeline import Timeline
 
 _CHANNEL = 30
@@ -83,7 +83,7 @@ class ArrivalOrder:
     def _latency_ms(self, device: Ints, step: Ints) -> Ints:
         """Short, but for some that take a detour and are overtaken."""
         bits = noise(self._population.seed, _CHANNEL, pair(device, step))
-        is_slow = self._population.owner[device] % ROLES == SLOW_ROLE
+        is_slow = self._population.role[device] == SLOW_ROLE
         is_detour = share(bits, 0) < np.where(is_slow, _SLOW_SHARE, _DETOUR_SHARE)
         interval_ms = self._timeline.interval_s * 1000
         detour_ms = interval_ms // 2 + below(bits, 1, 1 << 16) * interval_ms * 2 // (1 << 16)

@@ -15,7 +15,7 @@ import numpy as np
 
 from rookery.errors import UsageError
 from rookery.lake.history.noise import Flags, Ints
-from rookery.lake.history.population import CLONED_ROLE, ROLES, Population
+from rookery.lake.history.population import CLONED_ROLE, Population
 from rookery.lake.history.spans import Spans
 from rookery.lake.history.timeline import DAY_S, HOUR_S, Timeline
 
@@ -83,7 +83,7 @@ class Faults:
         for device in range(self.population.devices):
             self.boots.append(Single(device, -int(self.population.up_steps[device])))
         for router in range(self.population.routers):
-            self._befall(router, router % ROLES)
+            self._befall(router, int(self.population.role[router]))
         for clone in range(self.population.routers, self.population.devices):
             self._clone(clone)
         self.boots.sort()
@@ -203,5 +203,5 @@ def cloned(population: Population) -> dict[int, int]:
     """The clone of each router that has one."""
     pairs = range(population.routers, population.devices)
     owners = {int(population.owner[clone]): clone for clone in pairs}
-    assert all(owner % ROLES == CLONED_ROLE for owner in owners)
+    assert all(population.role[owner] == CLONED_ROLE for owner in owners)
     return owners

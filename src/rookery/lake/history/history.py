@@ -2,22 +2,25 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from functools import cached_property
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rookery.errors import UsageError
 from rookery.lake.history.arrivals import ArrivalOrder, Arrivals
 from rookery.lake.history.batch import Batch
 from rookery.lake.history.device_reports import DeviceReports
 from rookery.lake.history.faults import Faults
+from rookery.lake.history.given_mesh import GivenMesh
 from rookery.lake.history.heads import Spools, landing_rows
 from rookery.lake.history.link_quality import LinkQuality
-from rookery.lake.history.mesh import Mesh
+from rookery.lake.history.mesh import DrawnMesh, Mesh
 from rookery.lake.history.mesh_days import MeshDays
 from rookery.lake.history.other_days import OtherDays
-from rookery.lake.history.population import Population
+from rookery.lake.history.population import Population, drawn
+from rookery.lake.history.roster import Roster
 from rookery.lake.history.server_days import ServerDays
 from rookery.lake.history.timeline import DAY_S, Timeline
 from rookery.lake.schema.landing import DEVICE_REPORTS
@@ -46,6 +49,8 @@ class History:
     repeats: float = 0.005  # share of the device reports that come twice
     poison: float = 0.0005  # share of them that say what cannot be
     chunk_rows: int = CHUNK_ROWS
+    roster: Roster | None = None  # who there is, instead of so many routers, servers and nodes
+    until: datetime | None = None  # what would have come later is left out
 
     def __post_init__(self) -> None:
         if self.days < 1 or self.routers < 1 or self.hubs < 1:
@@ -60,11 +65,14 @@ class History:
 
     @cached_property
     def population(self) -> Population:
-        return Population(self.seed, routers=self.routers, servers=self.servers, hubs=self.hubs)
+        numbers = {"routers": self.routers, "servers": self.servers, "hubs": self.hubs}
+        return Population(self.seed, self.roster or drawn(self.seed, **numbers))
 
     @cached_property
     def mesh(self) -> Mesh:
-        return Mesh(self.population, self.timeline, nodes=self.nodes, realms=self.realms)
+        if self.roster is not None:
+            return GivenMesh(self.population, self.timeline, self.roster)
+        return DrawnMesh(self.population, self.timeline, nodes=self.nodes, realms=self.realms)
 
     @cached_property
     def faults(self) -> Faults:
@@ -84,9 +92,15 @@ class History:
         order = ArrivalOrder(self.population, self.timeline, self.faults, self.device_reports)
         for day in range(self.days):
             for window in order.windows(day, self.chunk_rows):
-                yield DEVICE_REPORTS, self._device_rows(spools, window)
+                yield DEVICE_REPORTS, self._come(self._device_rows(spools, window))
             for batch in self.batches(day):
-                yield batch.table, batch.rows(spools, self.seed, self.repeats)
+                yield batch.table, self._come(batch.rows(spools, self.seed, self.repeats))
+
+    def _come(self, rows: pa.Table) -> pa.Table:
+        """Those that have come by the end."""
+        if self.until is None:
+            return rows
+        return rows.filter(pc.field("received_at") < pa.scalar(self.until))
 
     def batches(self, day: int) -> Iterator[Batch]:
         """Everything of that day but the device reports."""

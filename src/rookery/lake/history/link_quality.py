@@ -42,6 +42,10 @@ class LinkQuality:
         self._rtt_ms = np.repeat(stepped(2.0 + 60.0 * share(bits, 0) ** 2, 64), 2)
         self._loss = np.repeat(stepped(0.02 * share(bits, 1) ** 3, 4096), 2)
         self._rate_kbps = np.repeat(2_000.0 + 1_000.0 * below(bits, 2, 40), 2)
+        for link, usual in mesh.usual.items():
+            both = [2 * link, 2 * link + 1]
+            self._rtt_ms[both] = stepped(np.array(usual.rtt_ms), 64)
+            self._loss[both] = stepped(np.array(usual.loss), 4096)
         self._is_fading = np.isin(np.repeat(links, 2), mesh.fading)
 
     def __len__(self) -> int:

@@ -42,26 +42,26 @@ class Down(NamedTuple):
     to_s: float
 
 
-class Mesh:
-    """Nodes and links by number; every second node is beside the agent of a router."""
+class Usual(NamedTuple):
+    """How a link is while nothing is wrong with it."""
 
-    def __init__(
-        self, population: Population, timeline: Timeline, *, nodes: int, realms: int
-    ) -> None:
-        if nodes and nodes // max(realms, 1) < REALM_SIZE_MIN:
-            raise UsageError(f"a realm of a history has at least {REALM_SIZE_MIN} nodes")
+    rtt_ms: float
+    loss: float
+
+
+class Mesh:
+    """Nodes and links by number. How there came to be which is a matter of the kinds below."""
+
+    def __init__(self, population: Population, timeline: Timeline) -> None:
+        self.population = population
         self.timeline = timeline
-        self.realms = [_realm_id(population.seed, number) for number in range(realms)]
-        self.realm_of = [number * realms // nodes for number in range(nodes)]
-        self.router_of = [_router(number, population.routers) for number in range(nodes)]
-        self.hashnames = [
-            identity(population.seed, "node", number)
-            if router is None
-            else population.hashnames[router]
-            for number, router in enumerate(self.router_of)
-        ]
-        self.ids = [mac_text(server_id(each)) for each in self.hashnames]
+        self.realms: list[str] = []
+        self.realm_of: list[int] = []
+        self.router_of: list[int | None] = []
+        self.hashnames: list[str] = []
+        self.ids: list[str] = []
         self.links: list[Link] = []
+        self.usual: dict[int, Usual] = {}  # of links that are not drawn
         self.relays: list[int] = []
         self.leaves: list[int] = []
         self.downs: list[Down] = []
@@ -69,44 +69,13 @@ class Mesh:
         self.dead: list[int] = []
         self.claims: list[tuple[int, int]] = []  # that nobody confirms
         self.leavers: list[int] = []
-        for realm in range(realms if nodes else 0):
-            self._connect([node for node in range(nodes) if self.realm_of[node] == realm])
-        if nodes:
-            self._break()
-
-    def _connect(self, members: list[int]) -> None:
-        relay, leaf, *rest = members
-        halves = rest[: len(rest) // 2], rest[len(rest) // 2 :]
-        self.relays.append(relay)
-        self.leaves.append(leaf)
-        for half in halves:
-            for index, node in enumerate(half):
-                self._link(node, half[(index + 1) % len(half)])
-            for index in range(0, len(half) - 2, 3):
-                self._link(half[index], half[index + 2])
-            self._link(relay, half[0])
-            self._link(relay, half[1])
-        self._link(leaf, members[_ANCHOR])
-        self.claims.append((halves[0][1], halves[1][-1]))
-        self.leavers.append(halves[1][-1])
 
     def _link(self, one: int, other: int) -> None:
         self.links.append(Link(self.realm_of[one], min(one, other), max(one, other)))
 
-    def _break(self) -> None:
-        end_s = float(self.timeline.days * DAY_S)
-        rest = [node for node in range(len(self.hashnames)) if self.realm_of[node] == 0][2:]
-        ring_a, ring_b = rest[: len(rest) // 2], rest[len(rest) // 2 :]
-        self.dead.append(self.link(ring_b[0], ring_b[2]))
-        self.downs.append(Down(self.dead[0], round(end_s * 0.4), end_s))
-        self.fading.append(self.link(ring_a[1], ring_a[2]))
-        day_s = self.timeline.days // 2 * DAY_S
-        relay = self.relays[-1]
-        for link in self.links_of(relay):
-            self.downs.append(Down(link, float(day_s + _AWAY_S[0]), float(day_s + _AWAY_S[1])))
-        for leaver in self.leavers:
-            for link in self.links_of(leaver):
-                self.downs.append(Down(link, end_s - HOUR_S, end_s))
+    def _take_away(self, relay: int) -> None:
+        """None of its links is up while it is away."""
+        self.downs += [Down(link, *self.away) for link in self.links_of(relay)]
 
     @property
     def away(self) -> tuple[float, float]:
@@ -141,6 +110,63 @@ class Mesh:
         return not any(
             down.link == link and down.from_s <= seconds < down.to_s for down in self.downs
         )
+
+    def observers(self, realm: int) -> tuple[int, int]:
+        """Two members that are always there."""
+        return self.leaves[realm], self.leaves[realm] + 1
+
+
+class DrawnMesh(Mesh):
+    """Every second node is beside the agent of a router."""
+
+    def __init__(
+        self, population: Population, timeline: Timeline, *, nodes: int, realms: int
+    ) -> None:
+        super().__init__(population, timeline)
+        if nodes and nodes // max(realms, 1) < REALM_SIZE_MIN:
+            raise UsageError(f"a realm of a history has at least {REALM_SIZE_MIN} nodes")
+        self.realms = [_realm_id(population.seed, number) for number in range(realms)]
+        self.realm_of = [number * realms // nodes for number in range(nodes)]
+        self.router_of = [_router(number, population.routers) for number in range(nodes)]
+        self.hashnames = [
+            identity(population.seed, "node", number)
+            if router is None
+            else population.hashnames[router]
+            for number, router in enumerate(self.router_of)
+        ]
+        self.ids = [mac_text(server_id(each)) for each in self.hashnames]
+        for realm in range(realms if nodes else 0):
+            self._connect([node for node in range(nodes) if self.realm_of[node] == realm])
+        if nodes:
+            self._break()
+
+    def _connect(self, members: list[int]) -> None:
+        relay, leaf, *rest = members
+        halves = rest[: len(rest) // 2], rest[len(rest) // 2 :]
+        self.relays.append(relay)
+        self.leaves.append(leaf)
+        for half in halves:
+            for index, node in enumerate(half):
+                self._link(node, half[(index + 1) % len(half)])
+            for index in range(0, len(half) - 2, 3):
+                self._link(half[index], half[index + 2])
+            self._link(relay, half[0])
+            self._link(relay, half[1])
+        self._link(leaf, members[_ANCHOR])
+        self.claims.append((halves[0][1], halves[1][-1]))
+        self.leavers.append(halves[1][-1])
+
+    def _break(self) -> None:
+        end_s = float(self.timeline.days * DAY_S)
+        rest = [node for node in range(len(self.hashnames)) if self.realm_of[node] == 0][2:]
+        ring_a, ring_b = rest[: len(rest) // 2], rest[len(rest) // 2 :]
+        self.dead.append(self.link(ring_b[0], ring_b[2]))
+        self.downs.append(Down(self.dead[0], round(end_s * 0.4), end_s))
+        self.fading.append(self.link(ring_a[1], ring_a[2]))
+        self._take_away(self.relays[-1])
+        for leaver in self.leavers:
+            for link in self.links_of(leaver):
+                self.downs.append(Down(link, end_s - HOUR_S, end_s))
 
 
 def _router(node: int, routers: int) -> int | None:

@@ -182,8 +182,7 @@ class MeshDays:
 
     def _observers(self, record: Record) -> tuple[int, int]:
         """Two of its realm that are always there."""
-        leaf = self._mesh.leaves[self._mesh.realm_of[record.node]]
-        return leaf, leaf + 1
+        return self._mesh.observers(self._mesh.realm_of[record.node])
 
     def decided(self, day: int) -> list[Decision]:
         """The ends of a fading link take a detour at night."""

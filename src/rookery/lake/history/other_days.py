@@ -9,7 +9,7 @@ from rookery.lake.history.faults import Faults, cloned
 from rookery.lake.history.heads import timestamps
 from rookery.lake.history.mesh import Mesh
 from rookery.lake.history.noise import Ints, below, noise, pair, share
-from rookery.lake.history.population import SITE_SIZE, Population, identity
+from rookery.lake.history.population import Population, identity
 from rookery.lake.history.texts import Codes, chosen
 from rookery.lake.history.timeline import DAY_S, HOUR_S, Timeline
 from rookery.lake.schema.landing import ENROLMENTS, MESSAGES, REQUESTS, SECURITY_EVENTS
@@ -51,7 +51,8 @@ class OtherDays:
         number = np.arange(len(macs), dtype=np.int64)
         seen_ms = self._timeline.start_ms + number * 60_000 // len(macs)
         kinds = ["router"] * people.routers + ["server"] * len(people.servers)
-        addresses = [_address(n // SITE_SIZE, n % SITE_SIZE) for n in range(len(macs))]
+        sites = [*people.site_of.tolist(), *[len(people.sites)] * len(people.servers)]
+        addresses = [_address(site, n) for n, site in enumerate(sites)]
         return Batch(
             table=ENROLMENTS,
             names=people.hubs,
@@ -113,7 +114,7 @@ class OtherDays:
         bits = noise(self._seed, _CHANNEL + 1, number)
         at_ms = self._timeline.ms(day * DAY_S) + below(bits, 0, 1440) * 60_000 + below(bits, 1, 999)
         payload = [b'{"celsius":%d}' % (15 + degrees) for degrees in below(bits, 2, 15).tolist()]
-        sites = [f"site-{n}/temperature" for n in range(self._population.routers // 6 + 1)]
+        themes = [f"{site}/temperature" for site in self._population.sites]
         broker = mac_text(server_id(identity(self._seed, "broker", 0)))
         return Batch(
             table=MESSAGES,
@@ -125,7 +126,7 @@ class OtherDays:
             sequence=number + 1,
             at_ms=at_ms,
             columns={
-                "theme": chosen(sites, router // 6),
+                "theme": chosen(themes, self._population.site_of[router]),
                 "publisher": self._population.macs.take(router),
                 "qos": pa.array(below(bits, 3, 3)),
                 "size": pa.array([len(each) for each in payload], pa.int64()),
@@ -165,4 +166,4 @@ class OtherDays:
 
 def _address(site: int, number: int) -> str:
     """Those of a site share the first three numbers."""
-    return f"10.{site >> 8}.{site & 0xFF}.{number + 1}:7420"
+    return f"10.{site >> 8}.{site & 0xFF}.{number % 250 + 1}:7420"

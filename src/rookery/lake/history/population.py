@@ -6,6 +6,7 @@ import numpy as np
 
 from rookery.fleet.entry import server_id
 from rookery.lake.history.noise import Floats, Ints, below, noise, share, stepped
+from rookery.lake.history.roster import Roster, Router
 from rookery.lake.history.texts import Codes
 from rookery.wire import base32
 from rookery.wire.mac import mac_text
@@ -25,26 +26,49 @@ def identity(seed: int, kind: str, number: int) -> str:
     return base32.encode(hashlib.sha256(f"{seed} {kind} {number}".encode()).digest())
 
 
+def drawn(seed: int, *, routers: int, servers: int, hubs: int) -> Roster:
+    """As many as are wanted, with a role of each kind in turn."""
+    return Roster(
+        routers=tuple(
+            Router(
+                _mac(seed, number),
+                identity(seed, "router", number),
+                number // SITE_SIZE,
+                number % ROLES,
+            )
+            for number in range(routers)
+        ),
+        servers=tuple(identity(seed, "server", number) for number in range(servers)),
+        hubs=tuple(f"hub-{number + 1}" for number in range(hubs)),
+        accounts=tuple(f"user-{number:03d}" for number in range(max(routers // 4, 1))),
+        sites=tuple(f"site-{number}" for number in range(routers // SITE_SIZE + 1)),
+    )
+
+
 class Population:
     """Devices are the routers and, behind them, the clones: the same MAC, another machine."""
 
-    def __init__(self, seed: int, *, routers: int, servers: int, hubs: int) -> None:
+    def __init__(self, seed: int, roster: Roster) -> None:
         self.seed = seed
-        self.routers = routers
-        cloned = np.arange(CLONED_ROLE, routers, ROLES, dtype=np.int64)
-        self.owner: Ints = np.concatenate([np.arange(routers, dtype=np.int64), cloned])
-        self.hashnames = [identity(seed, "router", number) for number in range(routers)]
-        self.macs = Codes([_mac(seed, number) for number in range(routers)])
-        self.servers = [identity(seed, "server", number) for number in range(servers)]
+        self.routers = len(roster.routers)
+        roles = np.array([each.role for each in roster.routers], dtype=np.int64)
+        (cloned,) = np.nonzero(roles == CLONED_ROLE)
+        self.owner: Ints = np.concatenate([np.arange(self.routers, dtype=np.int64), cloned])
+        self.role: Ints = roles[self.owner]  # of each device, what befalls it
+        self.hashnames = [each.hashname for each in roster.routers]
+        self.macs = Codes([each.mac for each in roster.routers])
+        self.servers = list(roster.servers)
         self.server_ids = [mac_text(server_id(each)) for each in self.servers]
-        self.hubs = [f"hub-{number + 1}" for number in range(hubs)]
-        self.accounts = [f"user-{number:03d}" for number in range(max(routers // 4, 1))]
+        self.hubs = list(roster.hubs)
+        self.accounts = list(roster.accounts)
+        self.sites = list(roster.sites)
+        self.site_of: Ints = np.array([each.site for each in roster.routers], dtype=np.int64)
         self._draw_devices()
 
     def _draw_devices(self) -> None:
         devices = np.arange(len(self.owner), dtype=np.int64)
         bits = noise(self.seed, _CHANNEL, devices)
-        self.is_narrow = (self.owner % ROLES) == NARROW_ROLE
+        self.is_narrow = self.role == NARROW_ROLE
         low = np.where(self.is_narrow, _NARROW_BYTES_S[0], _WAN_BYTES_S[0])
         high = np.where(self.is_narrow, _NARROW_BYTES_S[1], _WAN_BYTES_S[1])
         self.bytes_s: Floats = stepped(low + (high - low) * share(bits, 0) ** 2, 1)
@@ -63,9 +87,6 @@ class Population:
 
     def mac(self, device: int) -> str:
         return self.macs.texts[int(self.owner[device])]
-
-    def site(self, device: int) -> int:
-        return int(self.owner[device]) // SITE_SIZE
 
 
 def _mac(seed: int, number: int) -> str:

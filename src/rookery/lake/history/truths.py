@@ -11,7 +11,6 @@ from rookery.lake.history.faults import POISONS, SITE_ROLES, Cause, ClockKind, c
 from rookery.lake.history.history import History
 from rookery.lake.history.mesh import FADE_S
 from rookery.lake.history.noise import Ints
-from rookery.lake.history.population import ROLES, SITE_SIZE
 from rookery.lake.history.server_days import HERD_S
 from rookery.lake.history.timeline import DAY_S, moment
 
@@ -137,8 +136,8 @@ class Truths:
         first, last = self._faults.cut
         sites: dict[int, list[int]] = {}
         for device in range(self._people.routers):
-            if device % ROLES in SITE_ROLES:
-                sites.setdefault(device // SITE_SIZE, []).append(device)
+            if self._people.role[device] in SITE_ROLES:
+                sites.setdefault(int(self._people.site_of[device]), []).append(device)
         return [
             Incident(
                 tuple(self._people.mac(device) for device in devices),
