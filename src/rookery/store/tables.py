@@ -182,3 +182,64 @@ audit = _table(
     Index("ix_audit_who", "who", "id"),
     Index("ix_audit_target", "target", "id"),
 )
+
+# One hub of several does what is to be done once; whose lease ran out lost it.
+lease = _table(
+    "lease",
+    Column("name", String(64), primary_key=True),
+    Column("holder", String(64), nullable=False),
+    Column("until", Double, nullable=False),
+)
+
+alert = _table(
+    "alert",
+    Column("id", _NUMBER, primary_key=True, autoincrement=True),
+    Column("key", String(160), nullable=False),
+    # The key while it is open, then null: so no two are open under one key, whoever raises them.
+    Column("open_key", String(160), unique=True),
+    Column("scope", String(64), nullable=False),  # who looks: all hubs' one, or one hub's own
+    Column("kind", String(16), nullable=False),
+    Column("severity", String(16), nullable=False),
+    Column("title", String(255), nullable=False),
+    Column("detail", Text, nullable=False),  # JSON
+    Column("since", Double, nullable=False),
+    Column("raised_at", Double, nullable=False),
+    Column("changed_at", Double, nullable=False),
+    Column("until", Double, index=True),
+    Column("acknowledged_by", String(64), nullable=False),
+    Column("acknowledged_at", Double),
+    Column("muted_by", String(64), nullable=False),
+    Column("muted_until", Double),
+    CheckConstraint("severity IN ('critical', 'warning', 'notice')", name="severity"),
+    Index("ix_alert_key", "key", "id"),
+)
+
+
+def _alert(name: str) -> Column[int]:
+    return Column(name, _NUMBER, ForeignKey("alert.id", ondelete="CASCADE"), nullable=False)
+
+
+alert_event = _table(
+    "alert_event",
+    Column("id", _NUMBER, primary_key=True, autoincrement=True),
+    _alert("alert"),
+    Column("at", Double, nullable=False),
+    Column("what", String(16), nullable=False),
+    Column("who", String(64), nullable=False),
+    Column("text", String(255), nullable=False),
+    Index("ix_alert_event_alert", "alert", "id"),
+)
+
+# What is still to be told outside; a row goes once it was, or once it is given up.
+alert_delivery = _table(
+    "alert_delivery",
+    Column("id", _NUMBER, primary_key=True, autoincrement=True),
+    Column("key", String(64), nullable=False, unique=True),
+    _alert("alert"),
+    Column("channel", String(64), nullable=False),
+    Column("event", String(16), nullable=False),
+    Column("body", Text, nullable=False),  # JSON, the same at each attempt
+    Column("attempts", Integer, nullable=False),
+    Column("due_at", Double, nullable=False, index=True),
+    Index("ix_alert_delivery_alert", "alert"),
+)
