@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from rookery.store.database import Database
 from rookery.store.row import AnyRow, columns, value
-from rookery.store.tables import web_session
+from rookery.store.tables import account, web_session
 
 BROWSER_SIZE_MAX = 255
 
@@ -56,16 +56,29 @@ class Sessions:
 
         return await self._database.read(work)
 
-    async def of(self, account: int, now: float) -> list[Session]:
+    async def of(self, owner: int, now: float) -> list[Session]:
         """All of an account, the one seen last first."""
         query = (
             select(*_COLUMNS)
-            .where(web_session.c.account == account, web_session.c.expires_at > now)
+            .where(web_session.c.account == owner, web_session.c.expires_at > now)
             .order_by(web_session.c.seen_at.desc())
         )
 
         async def work(connection: AsyncConnection) -> list[Session]:
             return [_session(row) for row in await connection.execute(query)]
+
+        return await self._database.read(work)
+
+    async def roles(self, key_hashes: set[bytes], now: float) -> dict[bytes, str]:
+        """What the accounts of those are now, of which the session is not over."""
+        query = (
+            select(web_session.c.key_hash, account.c.role)
+            .join(account, account.c.id == web_session.c.account)
+            .where(web_session.c.key_hash.in_(key_hashes), web_session.c.expires_at > now)
+        )
+
+        async def work(connection: AsyncConnection) -> dict[bytes, str]:
+            return {bytes(key): role for key, role in await connection.execute(query)}
 
         return await self._database.read(work)
 
@@ -85,9 +98,9 @@ class Sessions:
     async def remove(self, key_hash: bytes) -> None:
         await self._delete(web_session.c.key_hash == key_hash)
 
-    async def remove_all(self, account: int) -> None:
+    async def remove_all(self, owner: int) -> None:
         """Sign an account out everywhere."""
-        await self._delete(web_session.c.account == account)
+        await self._delete(web_session.c.account == owner)
 
     async def purge(self, now: float) -> int:
         """Forget those that have expired; says how many."""

@@ -1,12 +1,13 @@
 """API tokens: bearers that act for an account, within scopes, until they expire."""
 
 import msgspec
-from sqlalchemy import delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from rookery.errors import UsageError
 from rookery.store.database import Database
 from rookery.store.row import AnyRow, columns
+from rookery.store.tables import account as account_table
 from rookery.store.tables import api_token
 
 NAME_SIZE_MAX = 64
@@ -64,8 +65,7 @@ class Tokens:
 
     async def find(self, token_hash: bytes, now: float) -> Token | None:
         """If it has not expired."""
-        is_fresh = or_(api_token.c.expires_at.is_(None), api_token.c.expires_at > now)
-        query = select(*_COLUMNS).where(api_token.c.token_hash == token_hash, is_fresh)
+        query = select(*_COLUMNS).where(api_token.c.token_hash == token_hash, _is_fresh(now))
 
         async def work(connection: AsyncConnection) -> Token | None:
             row = (await connection.execute(query)).one_or_none()
@@ -78,6 +78,19 @@ class Tokens:
 
         async def work(connection: AsyncConnection) -> list[Token]:
             return [_token(row) for row in await connection.execute(query)]
+
+        return await self._database.read(work)
+
+    async def roles(self, numbers: set[int], now: float) -> dict[int, str]:
+        """What the accounts of those are now, which are there and have not expired."""
+        query = (
+            select(api_token.c.id, account_table.c.role)
+            .join(account_table, account_table.c.id == api_token.c.account)
+            .where(api_token.c.id.in_(numbers), _is_fresh(now))
+        )
+
+        async def work(connection: AsyncConnection) -> dict[int, str]:
+            return {int(number): role for number, role in await connection.execute(query)}
 
         return await self._database.read(work)
 
@@ -100,6 +113,10 @@ class Tokens:
             return (await connection.execute(statement)).rowcount > 0
 
         return await self._database.write(work)
+
+
+def _is_fresh(now: float) -> ColumnElement[bool]:
+    return or_(api_token.c.expires_at.is_(None), api_token.c.expires_at > now)
 
 
 def _token(row: AnyRow) -> Token:

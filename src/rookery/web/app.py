@@ -3,19 +3,15 @@
 security headers ── deadline ── who asks ── may they ── from here ── handler
 """
 
-from pathlib import Path
-
 from litestar import Litestar, Router
-from litestar.datastructures import CacheControlHeader
 from litestar.di import Provide
 from litestar.openapi import OpenAPIConfig
 from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, Reference, SecurityScheme
-from litestar.static_files import create_static_files_router
 from litestar.types import Message, Scope
 
-from rookery.web import health
-from rookery.web.access import access_guard, anybody
+from rookery.web import assets, health
+from rookery.web.access import access_guard
 from rookery.web.api import (
     account,
     administration,
@@ -67,14 +63,13 @@ from rookery.web.session_cookie import NAME
 from rookery.web.site import Site
 
 API = "/api/v1"
-_STATIC_S = 300
 _MODULES = (
     *(openapi, account, sessions, tokens, preferences, search, live),
     *(devices, connect, codes, telemetry, queues),
     *(overview, fleet, mesh, history, insights, alerts, topics, system, administration),
 )
 _PAGES = (
-    *(seed, device_pages, account_page),
+    *(assets, seed, device_pages, account_page),
     *(overview_page, fleet_devices, fleet_map, matrix, servers, incidents, insight_pages),
     *(topics_page, audit, system_page),
 )
@@ -83,6 +78,7 @@ _PAGES = (
 def app(site: Site) -> Litestar:
     """The whole of HTTP for one hub."""
     settings = site.settings
+    site.live.offer(topic for module in _MODULES for topic in getattr(module, "TOPICS", ()))
 
     async def provide_site() -> Site:
         return site
@@ -93,7 +89,7 @@ def app(site: Site) -> Litestar:
 
     api = Router(API, route_handlers=[one for module in _MODULES for one in module.HANDLERS])
     return Litestar(
-        [api, *health.HANDLERS, *(one for each in _PAGES for one in each.HANDLERS), _static()],
+        [api, *health.HANDLERS, *(one for each in _PAGES for one in each.HANDLERS)],
         before_send=[SecurityHeaders(is_https=settings.is_https), count_refusal],
         dependencies={"site": Provide(provide_site), "caller": Provide(provide_caller)},
         exception_handlers=HANDLERS,
@@ -132,14 +128,4 @@ def _openapi() -> OpenAPIConfig:
         security=[{"token": []}, {"session": []}],
         render_plugins=[JsonRenderPlugin()],
         use_handler_docstrings=True,
-    )
-
-
-def _static() -> Router:
-    return create_static_files_router(
-        "/static",
-        [Path(__file__).parent / "static"],
-        opt=anybody(),
-        include_in_schema=False,
-        cache_control=CacheControlHeader(max_age=_STATIC_S, public=True),
     )

@@ -20,6 +20,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     scopes: frozenset[str] | None = None  # what its token may; None: a session, which may all
     session: bytes = b""  # the hash that the session is kept under
     token: int = 0
+    language: str = ""  # chosen for the account; empty: as the browser says
+    theme: str = ""
 
     def is_at_least(self, role: str) -> bool:
         return RANKS[self.role] >= RANKS[role]

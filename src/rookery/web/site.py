@@ -13,6 +13,9 @@ from rookery.store.sessions import Sessions
 from rookery.store.settings import Settings
 from rookery.store.tokens import Tokens
 from rookery.web.guessing import Guessing
+from rookery.web.lake_view import LakeView
+from rookery.web.live import Live
+from rookery.web.mesh_source import MeshSource
 from rookery.web.passwords import Passwords
 from rookery.web.settings import WebSettings
 from rookery.web.turnstile import Turnstile
@@ -40,12 +43,19 @@ class Site:
         self.connects = Turnstile(settings.limits.connects_per_account)
         self.refusals: Counter[str] = Counter()  # requests by status, connections by why
         self.watching = Watching(hub, settings.limits.connect_s)
+        self.lake = LakeView(settings.lake) if settings.lake else None
+        self.mesh = None if settings.node is None else MeshSource(settings.node)
+        self.live = Live(self)
 
     def close(self) -> None:
         """End the streams; requests under way still finish."""
         self.watching.close()
+        self.live.close()
+        if self.lake is not None:
+            self.lake.close()
 
     async def closed(self) -> None:
         """When nothing of ours runs any more."""
         await self.watching.closed()
+        await self.live.closed()
         await self.guessing.close()

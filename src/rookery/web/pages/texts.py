@@ -4,6 +4,7 @@ from litestar.datastructures import Headers
 
 from rookery.web.pages.words import cabinet, incidents, insights, mesh, shell
 
+LANGUAGES = ("en", "ru")
 _RUSSIAN: dict[str, str] = {
     text: word
     for part in (shell, cabinet, mesh, insights, incidents)
@@ -22,16 +23,15 @@ class Texts:
         return self._words.get(text, text)
 
 
-def texts_for(headers: Headers) -> Texts:
-    """In the language that the browser prefers, of the two there are."""
+def preferred_language(headers: Headers) -> str:
+    """What the browser prefers, of the two there are."""
     weighed = []
     for part in headers.get("accept-language", "")[:256].split(","):
         tag, _, parameters = part.strip().partition(";")
         language = tag.strip().lower().partition("-")[0]
-        if language in ("en", "ru"):
+        if language in LANGUAGES:
             weighed.append((_quality(parameters), language))
-    best = max(weighed, key=lambda each: each[0], default=(1.0, "en"))
-    return Texts(best[1])
+    return max(weighed, key=lambda each: each[0], default=(1.0, "en"))[1]
 
 
 def _quality(parameters: str) -> float:

@@ -1,0 +1,173 @@
+"""Live: topics read while somebody follows them, and what changed told to each who does.
+
+    ticker ── feed (topic, or topic and account) ── follower ── stream of one page
+
+One ticker for all; a shared topic is read once however many follow it, another once an account.
+Who is signed out, or has another role by now, is sent away within seconds.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncGenerator, Coroutine, Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from rookery.errors import RookeryError
+from rookery.web.callers import Caller
+from rookery.web.live_feed import Feed, Follower
+from rookery.web.problems import RefusedError, TooManyError, problem_of
+from rookery.web.topic import Topic
+
+if TYPE_CHECKING:
+    from rookery.web.site import Site
+
+STREAMS_PER_ACCOUNT = 8
+STREAMS_MAX = 256
+PULSE_S = 10.0  # so that a proxy between does not take a quiet stream for a dead one
+CHECK_S = 2.0  # how often it is asked whether followers are still signed in
+_READ_S = 10.0
+_READS_AT_ONCE = 4
+_BEGIN = b"retry: 1000\n\n"
+_PULSE = b": \n\n"
+_SIGNED_OUT = b"event: end\ndata: {}\n\n"
+
+_log = logging.getLogger(__name__)
+
+
+class Live:
+    """All streams of one hub."""
+
+    def __init__(self, site: "Site") -> None:
+        self._site = site
+        self._topics: dict[str, Topic] = {}
+        self._feeds: dict[tuple[str, int], Feed] = {}
+        self._followers: dict[Follower, list[Feed]] = {}
+        self._ticker: asyncio.Task[None] | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._turns = asyncio.Semaphore(_READS_AT_ONCE)
+        self._wake = asyncio.Event()
+        self._is_closed = False
+
+    def offer(self, topics: Iterable[Topic]) -> None:
+        """What may be followed."""
+        self._topics.update((topic.name, topic) for topic in topics)
+
+    @property
+    def topics(self) -> list[Topic]:
+        return list(self._topics.values())
+
+    def check(self, caller: Caller, names: list[str]) -> list[Topic]:
+        """The topics, or why the caller may not follow them."""
+        found = []
+        for name in dict.fromkeys(names):
+            topic = self._topics.get(name)
+            if topic is None:
+                raise RefusedError(404, "unknown", f"there is no topic {name}")
+            if not caller.is_at_least(topic.role):
+                raise RefusedError(403, "role", f"{name} is for the role {topic.role}")
+            found.append(topic)
+        if not self._has_place(caller):
+            raise TooManyError(5, "too many live pages are open; close one")
+        return found
+
+    async def events(self, caller: Caller, topics: list[Topic]) -> AsyncGenerator[bytes, None]:
+        """Server-sent events until either side ends it; first everything, then what changes."""
+        if self._is_closed or not self._has_place(caller):
+            return
+        follower = Follower(caller)
+        try:
+            self._join(follower, topics)
+            yield _BEGIN
+            while data := await follower.next(PULSE_S) or (b"" if follower.is_over else _PULSE):
+                yield data
+        finally:
+            self._leave(follower)
+
+    def close(self) -> None:
+        """End all streams, now."""
+        self._is_closed = True
+        for follower in self._followers:
+            follower.end()
+        for task in self._tasks:
+            task.cancel()
+
+    async def closed(self) -> None:
+        """When nothing of ours runs any more."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def _has_place(self, caller: Caller) -> bool:
+        used = Counter(follower.caller.account for follower in self._followers)
+        return used.total() < STREAMS_MAX and used[caller.account] < STREAMS_PER_ACCOUNT
+
+    def _join(self, follower: Follower, topics: list[Topic]) -> None:
+        feeds = [self._feed(topic, follower.caller) for topic in topics]
+        self._followers[follower] = feeds
+        for feed in feeds:
+            feed.join(follower)
+        self._wake.set()
+        if self._ticker is None:
+            self._ticker = self._own(self._tick())
+
+    def _feed(self, topic: Topic, caller: Caller) -> Feed:
+        key = (topic.name, 0 if topic.is_shared else caller.account)
+        return self._feeds.setdefault(key, Feed(topic, caller))
+
+    def _leave(self, follower: Follower) -> None:
+        for feed in self._followers.pop(follower, ()):
+            feed.followers.discard(follower)
+        self._feeds = {key: feed for key, feed in self._feeds.items() if feed.followers}
+
+    async def _tick(self) -> None:
+        clock = asyncio.get_running_loop().time
+        check_at = clock() + CHECK_S
+        try:
+            while self._followers:
+                self._wake.clear()
+                for feed in self._feeds.values():
+                    if feed.due <= clock() and not feed.is_reading:
+                        feed.due = clock() + feed.topic.every_s
+                        feed.is_reading = True
+                        self._own(self._read(feed))
+                if check_at <= clock():
+                    await self._check()
+                    check_at = clock() + CHECK_S
+                due = min((feed.due for feed in self._feeds.values()), default=check_at)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout_at(min(due, check_at)):
+                        await self._wake.wait()
+        finally:
+            self._ticker = None
+
+    async def _read(self, feed: Feed) -> None:
+        try:
+            async with self._turns, asyncio.timeout(_READ_S):
+                feed.read(await feed.topic.read(self._site, feed.caller))
+        except Exception as error:  # the edge: a topic that breaks ends no stream
+            problem = problem_of(error)
+            if problem.status == 500 and not isinstance(error, TimeoutError):
+                _log.error("the topic %s broke", feed.topic.name, exc_info=error)
+            feed.failed(problem.detail)
+        finally:
+            feed.is_reading = False
+
+    async def _check(self) -> None:
+        """Send away who is not signed in any more, or not as what they were."""
+        site, now = self._site, self._site.wall()
+        callers = [follower.caller for follower in self._followers]
+        with suppress(RookeryError):  # a store that is away is asked again next time
+            sessions = await site.sessions.roles({one.session for one in callers}, now)
+            tokens = await site.tokens.roles({one.token for one in callers}, now)
+            for follower in self._followers:
+                caller = follower.caller
+                role = sessions.get(caller.session) or tokens.get(caller.token)
+                if role != caller.role:
+                    follower.put(_SIGNED_OUT)
+                    follower.end()
+
+    def _own(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
