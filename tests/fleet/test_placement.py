@@ -46,6 +46,13 @@ def test_open_reservations_count() -> None:
     assert chosen(server("a", 3, reserved=5), server("b", 6)) == "b"
 
 
+def test_a_server_that_is_drained_gets_nobody_however_empty_it_is() -> None:
+    drained = msgspec.structs.replace(server("empty"), is_draining=True)
+    assert chosen(drained, server("full", 99)) == "full"
+    assert chosen(drained) is None
+    assert chosen(msgspec.structs.replace(drained, is_draining=False)) == "empty"
+
+
 def test_load_is_a_share_of_the_seats() -> None:
     assert chosen(server("small", 3, seats_max=10), server("large", 20, seats_max=100)) == "large"
 

@@ -34,6 +34,12 @@ VERBS = (
         "Print a code with which one new server or router may enrol.",
         "rookery fleet code --server > server.code",
     ),
+    Verb(
+        "drain",
+        "fleet_drain:drain",
+        "Have a server get nobody new, so that it empties; --undo ends that.",
+        "rookery fleet drain --list",
+    ),
 )
 
 app = App(name="fleet")

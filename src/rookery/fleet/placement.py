@@ -9,6 +9,8 @@ decides between equals.
 
 Where reports are old, the least loaded one would get everybody until its next report. So then two
 of the better half are drawn, and the less loaded of them wins.
+
+A server that is being drained gets nobody, however empty it is, until it is so no longer.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,6 +43,7 @@ class ServerLoad(msgspec.Struct, frozen=True):
     cpu: float  # 0 to 1
     mem: float  # 0 to 1
     reported_at: float  # on the clock of `choose`
+    is_draining: bool = False  # operators want nobody new there
 
     @property
     def seats_free(self) -> int:
@@ -87,7 +90,8 @@ def choose(
 
 
 def _is_fit(server: ServerLoad, now: float) -> bool:
-    return server.seats_free > 0 and now - server.reported_at <= DEAD_AFTER_S
+    is_alive = now - server.reported_at <= DEAD_AFTER_S
+    return is_alive and server.seats_free > 0 and not server.is_draining
 
 
 def _rate(server: ServerLoad, random: RandomBytes, forecast: Forecast | None) -> _Rated:

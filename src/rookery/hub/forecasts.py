@@ -54,6 +54,20 @@ class Forecasts:
         learned = self._outlook.learned
         return 0.0 if learned is None else learned.expires_ms / 1000
 
+    @property
+    def problem(self) -> str:
+        """Why there is none that is followed, for people; empty: there is, or nobody asked."""
+        return "" if self._file is None else self._file.problem
+
+    @property
+    def issuer(self) -> str:
+        """Hashname of who signed it; empty: there is none."""
+        return "" if self._outlook.learned is None else self._outlook.learned.issuer
+
+    def growth(self, server: ServerLoad) -> float | None:
+        """By how much of its seats a server counts as fuller now; None: nothing is expected."""
+        return None if self._file is None else self._outlook.growth(server, self._clock.now())
+
     async def run(self) -> None:
         while self._file is not None:
             is_news = self._file.look()

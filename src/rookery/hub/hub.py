@@ -21,6 +21,7 @@ from rookery.fleet.placement import ServerLoad
 from rookery.fleet.report_desk import ReportDesk
 from rookery.fleet.wish import Step, Wish
 from rookery.hub.audit_log import AuditLog
+from rookery.hub.backlog import Backlog
 from rookery.hub.bookkeeper import Bookkeeper
 from rookery.hub.census import Census
 from rookery.hub.clock import HubClock
@@ -41,6 +42,7 @@ from rookery.identity.identity import Identity
 from rookery.runtime.gates.address import advertised_ip, parse_address
 from rookery.store.audit import Audit
 from rookery.store.database import Database
+from rookery.store.drains import Drains
 from rookery.store.entries import Entries
 from rookery.store.hot import HotStore
 from rookery.store.hot_url import open_hot
@@ -90,7 +92,7 @@ class Hub:
         self._session_log = SessionLog(identity.hashname, spool, clock)
         self._forecasts = Forecasts(settings, clock)
         self._census = Census(hot, clock)
-        self._servers = ServerList(hot, clock)
+        self._servers = ServerList(hot, clock, Drains(database))
         self.recent = Recent()
         self._matchmaker = Matchmaker(
             identity,
@@ -251,6 +253,18 @@ class Hub:
         """The servers that report, with what they carry; StoreAwayError."""
         with _store_away():
             return await self._servers.loads()
+
+    @property
+    def forecasts(self) -> Forecasts:
+        """What is expected of servers, and whether it is followed."""
+        return self._forecasts
+
+    @property
+    def backlog(self) -> Backlog:
+        """What is kept for the lake and for the database."""
+        landed, position = self._bookkeeper.landed, self._spool.position
+        unlanded = None if landed is None else max(position - landed, 0)
+        return Backlog(self._spool.size, unlanded, self._spool.is_full, len(self._flow.dirty))
 
     @property
     def report_counters(self) -> DeskCounters:

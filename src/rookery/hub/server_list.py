@@ -1,24 +1,35 @@
 """The servers that report, with what each carries, for placement and for those who look."""
 
-from rookery.errors import DecodeError
+import asyncio
+import contextlib
+
+from rookery.errors import DecodeError, UnreachableError
 from rookery.fleet.entry import Entry
 from rookery.fleet.placement import ServerLoad
 from rookery.hub.clock import HubClock
 from rookery.identity.hashname import intermediate
+from rookery.store.drains import Drains
 from rookery.store.hot import HotStore
 from rookery.wire import telemetry
 from rookery.wire.telemetry import LoadReport
+
+DRAINS_S = 1.0  # how old the operators' wishes may be
 
 
 class ServerList:
     """Reads the hot store anew each time: reservations of all hubs count."""
 
-    def __init__(self, hot: HotStore, clock: HubClock) -> None:
+    def __init__(self, hot: HotStore, clock: HubClock, drains: Drains) -> None:
         self._hot = hot
         self._clock = clock
+        self._drains = drains
+        self._draining: frozenset[str] = frozenset()
+        self._looked_at = float("-inf")
+        self._loop = asyncio.get_running_loop()
 
     async def loads(self) -> list[ServerLoad]:
         """UnreachableError when the hot store is away."""
+        draining = await self._drained()
         loads = []
         for entry in await self._hot.all("server"):
             report = _report(entry)
@@ -37,9 +48,19 @@ class ServerList:
                     report.cpu,
                     report.mem,
                     self._clock.counted(entry.last_seen),
+                    entry.hashname in draining,
                 )
             )
         return loads
+
+    async def _drained(self) -> frozenset[str]:
+        """As the database said last: while it is away, servers are chosen all the same."""
+        now = self._loop.time()
+        if now - self._looked_at >= DRAINS_S:
+            self._looked_at = now
+            with contextlib.suppress(UnreachableError):
+                self._draining = frozenset(await self._drains.all())
+        return self._draining
 
 
 def _report(entry: Entry) -> LoadReport | None:
