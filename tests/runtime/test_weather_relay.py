@@ -1,0 +1,105 @@
+"""The relay carries real packets, and carries out the rules of its passage."""
+
+import asyncio
+import socket
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from random import Random
+
+from rookery.runtime.weather_relay import WeatherRelay
+from rookery.sim.network import Conditions
+from rookery.sim.weather import Passage, Weather
+
+HOST = "127.0.0.1"
+WITHIN_S = 10.0
+
+
+@asynccontextmanager
+async def echoing() -> AsyncIterator[tuple[str, int]]:
+    """Somebody who says everything back, on TCP and UDP of one port."""
+    loop = asyncio.get_running_loop()
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(1 << 16):
+            writer.write(data)
+        writer.close()
+
+    class Echo(asyncio.DatagramProtocol):
+        def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
+            transport.sendto(data, addr)
+
+    transport, _ = await loop.create_datagram_endpoint(Echo, local_addr=(HOST, 0))
+    port: int = transport.get_extra_info("sockname")[1]
+    try:
+        async with await asyncio.start_server(talk, HOST, port):
+            yield HOST, port
+    finally:
+        transport.close()
+
+
+@asynccontextmanager
+async def relayed(weather: Weather) -> AsyncIterator[WeatherRelay]:
+    async with echoing() as target:
+        relay = await WeatherRelay.open(Passage(weather, Random(1)), target)
+        try:
+            yield relay
+        finally:
+            await relay.close()
+
+
+async def ask(relay: WeatherRelay, data: bytes, within_s: float = WITHIN_S) -> bytes | None:
+    """What comes back of a datagram."""
+    loop = asyncio.get_running_loop()
+    with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sock:
+        sock.setblocking(False)
+        sock.connect(relay.place)
+        await loop.sock_sendall(sock, data)
+        try:
+            return await asyncio.wait_for(loop.sock_recv(sock, 2000), within_s)
+        except TimeoutError:
+            return None
+
+
+async def test_datagrams_take_as_long_as_the_weather_says() -> None:
+    async with relayed(Weather(conditions=Conditions(delay_s=0.05))) as relay:
+        began = time.monotonic()
+        assert await ask(relay, b"hello") == b"hello"
+        assert time.monotonic() - began >= 0.1
+
+
+async def test_nothing_passes_a_cut_and_streams_go_on_after_it() -> None:
+    async with relayed(Weather()) as relay:
+        reader, writer = await asyncio.open_connection(*relay.place)
+        writer.write(b"one\n")
+        assert await asyncio.wait_for(reader.readline(), WITHIN_S) == b"one\n"
+        relay.passage.is_cut = True
+        writer.write(b"two\n")
+        assert await ask(relay, b"lost", within_s=0.2) is None
+        relay.passage.is_cut = False
+        assert await asyncio.wait_for(reader.readline(), WITHIN_S) == b"two\n"
+        assert await ask(relay, b"found") == b"found"
+        writer.close()
+
+
+async def test_a_stream_arrives_whole_and_in_order_whatever_the_weather() -> None:
+    rough = Weather(conditions=Conditions(delay_s=0.001, jitter_s=0.005, loss=0.1))
+    sent = bytes(range(256)) * 400
+    async with relayed(rough) as relay:
+        reader, writer = await asyncio.open_connection(*relay.place)
+        for start in range(0, len(sent), 1000):
+            writer.write(sent[start : start + 1000])
+            await writer.drain()
+        received = await asyncio.wait_for(reader.readexactly(len(sent)), WITHIN_S)
+        writer.close()
+    assert received == sent
+
+
+async def test_the_end_of_a_stream_passes_too() -> None:
+    async with relayed(Weather()) as relay:
+        reader, writer = await asyncio.open_connection(*relay.place)
+        writer.write(b"bye")
+        writer.write_eof()
+        assert await asyncio.wait_for(reader.read(3), WITHIN_S) == b"bye"
+        assert await asyncio.wait_for(reader.read(), WITHIN_S) == b""
+        writer.close()
