@@ -1,5 +1,6 @@
 """Accounts: who may sign in, and as what."""
 
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 import msgspec
@@ -30,6 +31,8 @@ class Account(msgspec.Struct, frozen=True):
     password_hash: str
     role: Role
     created_at: float  # wall seconds
+    language: str | None = None  # of the pages; None: as the browser says
+    theme: str | None = None
 
     def __repr__(self) -> str:
         return f"Account(id={self.id}, login={self.login!r}, role={self.role!r})"
@@ -83,6 +86,15 @@ class Accounts:
 
         return await self._database.read(work)
 
+    async def logins(self, numbers: Collection[int]) -> dict[int, str]:
+        """Of those accounts that there are."""
+        query = select(account.c.id, account.c.login).where(account.c.id.in_(list(numbers)))
+
+        async def work(connection: AsyncConnection) -> dict[int, str]:
+            return {row.id: row.login for row in await connection.execute(query)}
+
+        return await self._database.read(work) if numbers else {}
+
     async def all(self, *, after: int = 0, limit: int = PAGE) -> list[Account]:
         """In order of their numbers, those after one."""
         query = _ALL.where(account.c.id > after).order_by(account.c.id).limit(limit)
@@ -104,9 +116,15 @@ class Accounts:
     async def set_role(self, number: int, role: Role) -> None:
         await self._set(number, {"role": role})
 
-    async def _set(self, number: int, values: dict[str, str]) -> None:
+    async def prefer(self, number: int, language: str | None, theme: str | None) -> None:
+        """Keep how somebody wants the pages."""
+        await self._set(number, {"language": language, "theme": theme})
+
+    async def _set(self, number: int, values: Mapping[str, str | None]) -> None:
         async def work(connection: AsyncConnection) -> None:
-            await connection.execute(update(account).where(account.c.id == number).values(values))
+            await connection.execute(
+                update(account).where(account.c.id == number).values(dict(values))
+            )
 
         await self._database.write(work)
 

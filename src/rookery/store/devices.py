@@ -1,5 +1,7 @@
 """Devices: routers that belong to an account."""
 
+from collections.abc import Sequence
+
 import msgspec
 from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -12,6 +14,8 @@ from rookery.store.tables import device
 
 NAME_SIZE_MAX = 64
 PAGE = 1000
+
+_AT_ONCE = 500  # databases bound how many values a statement has
 
 
 class Device(msgspec.Struct, frozen=True):
@@ -63,6 +67,34 @@ class Devices:
         async def work(connection: AsyncConnection) -> list[Device]:
             rows = await connection.execute(query.order_by(device.c.name, device.c.mac))
             return [_device(row) for row in rows]
+
+        return await self._database.read(work)
+
+    async def some(self, macs: Sequence[bytes]) -> dict[bytes, Device]:
+        """Those of these routers that are somebody's."""
+        portions = [macs[start : start + _AT_ONCE] for start in range(0, len(macs), _AT_ONCE)]
+
+        async def work(connection: AsyncConnection) -> dict[bytes, Device]:
+            found: dict[bytes, Device] = {}
+            for portion in portions:
+                query = select(*_COLUMNS).where(device.c.mac.in_(portion))
+                found.update((row.mac, _device(row)) for row in await connection.execute(query))
+            return found
+
+        return await self._database.read(work) if portions else {}
+
+    async def matching(
+        self, *, text: str = "", owner: int | None = None, limit: int = 10 * PAGE
+    ) -> set[bytes]:
+        """MACs of those whose name has this in it, without regard to case, and of one owner."""
+        query = select(device.c.mac).order_by(device.c.mac).limit(limit)
+        if text:
+            query = query.where(func.lower(device.c.name).contains(text.lower(), autoescape=True))
+        if owner is not None:
+            query = query.where(device.c.owner == owner)
+
+        async def work(connection: AsyncConnection) -> set[bytes]:
+            return {bytes(mac) for mac in await connection.scalars(query)}
 
         return await self._database.read(work)
 

@@ -10,6 +10,7 @@ from rookery.fleet.secrets import derive, generation, is_claim_code
 from rookery.hub.errors import UnknownRouterError
 from rookery.store.devices import Device
 from rookery.web.callers import Caller
+from rookery.web.device_reach import NOWHERE, Reach, Reached, reached
 from rookery.web.names import checked_name
 from rookery.web.problems import RefusedError
 from rookery.web.site import Site
@@ -21,29 +22,51 @@ State = Literal["online", "silent", "never"]
 
 
 class DeviceShown(msgspec.Struct, frozen=True, kw_only=True):
-    """A device as its owner sees it."""
+    """A device as its owner sees it; operators see all, and may do less."""
 
     mac: str
     name: str
     state: State  # `never`: claimed, but it has not reported yet
     last_seen: float | None  # wall seconds
     first_seen: float | None
-    claimed_at: float
+    claimed_at: float | None
     hashname: str = ""
     address: str = ""
+    is_mine: bool = True
+    owner: str = ""  # login, where it is not the caller's own
+    reach: Reach = ""  # in the mesh; empty: it is not in it, or there is none
+    queued: int | None = None  # requests that wait for it; None: it is not in the mesh
+    traffic: tuple[int, ...] = ()  # bytes a second between its last reports, the newest last
 
 
 async def my_devices(site: Site, caller: Caller) -> list[DeviceShown]:
     """All that the caller owns, by name."""
     devices = await site.devices.of(caller.account)
     entries = await site.hub.hot.entries([device.mac for device in devices])
-    return [_shown(site, device, entry) for device, entry in zip(devices, entries, strict=True)]
+    mesh = await reached(site, {entry.hashname for entry in entries if entry is not None})
+    return [
+        _shown(site, device.mac, device, entry, mesh)
+        for device, entry in zip(devices, entries, strict=True)
+    ]
 
 
 async def my_device(site: Site, caller: Caller, mac: bytes) -> DeviceShown:
     """One of them; 404 when nobody knows it, 403 when it is not the caller's."""
     device = await _owned(site, caller, mac)
-    return _shown(site, device, await site.hub.entry(mac))
+    return await _looked_at(site, mac, device, await site.hub.entry(mac))
+
+
+async def seen_device(site: Site, caller: Caller, mac: bytes) -> DeviceShown:
+    """The same for operators, who see every router; the caller's own is as `my_device`."""
+    device = await site.devices.find(mac)
+    if not caller.is_at_least("operator") or (device and device.owner == caller.account):
+        return await my_device(site, caller, mac)
+    entry = await site.hub.entry(mac)
+    if device is None and entry is None:
+        raise UnknownRouterError(f"no router {mac_text(mac)} has ever reported here")
+    owner = "" if device is None else (await site.accounts.logins([device.owner]))[device.owner]
+    shown = await _looked_at(site, mac, device, entry)
+    return msgspec.structs.replace(shown, is_mine=False, owner=owner)
 
 
 async def check_connect(site: Site, caller: Caller, mac: bytes) -> None:
@@ -119,14 +142,27 @@ def state_of(site: Site, entry: Entry | None) -> State:
     return "silent" if site.hub.is_silent(entry) else "online"
 
 
-def _shown(site: Site, device: Device, entry: Entry | None) -> DeviceShown:
+async def _looked_at(
+    site: Site, mac: bytes, device: Device | None, entry: Entry | None
+) -> DeviceShown:
+    mesh = {} if entry is None else await reached(site, {entry.hashname})
+    return _shown(site, mac, device, entry, mesh)
+
+
+def _shown(
+    site: Site, mac: bytes, device: Device | None, entry: Entry | None, mesh: Reached
+) -> DeviceShown:
+    where = NOWHERE if entry is None else mesh.get(entry.hashname, NOWHERE)
     return DeviceShown(
-        mac=mac_text(device.mac),
-        name=device.name,
+        mac=mac_text(mac),
+        name=mac_text(mac) if device is None else device.name,
         state=state_of(site, entry),
         last_seen=None if entry is None else entry.last_seen,
         first_seen=None if entry is None else entry.first_seen,
-        claimed_at=device.claimed_at,
+        claimed_at=None if device is None else device.claimed_at,
         hashname="" if entry is None else entry.hashname,
         address="" if entry is None else entry.address,
+        reach=where.reach,
+        queued=where.queued,
+        traffic=() if entry is None else site.hub.recent.traffic(mac),
     )

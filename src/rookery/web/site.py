@@ -6,19 +6,24 @@ from collections.abc import Callable
 
 from rookery.hub.hub import Hub
 from rookery.store.accounts import Accounts
+from rookery.store.alerts import Alerts
 from rookery.store.audit import Audit
 from rookery.store.codes import Codes
 from rookery.store.devices import Devices
 from rookery.store.sessions import Sessions
 from rookery.store.settings import Settings
 from rookery.store.tokens import Tokens
+from rookery.web.alerting import Alerting
+from rookery.web.census import Census
 from rookery.web.guessing import Guessing
 from rookery.web.lake_view import LakeView
 from rookery.web.live import Live
 from rookery.web.mesh_source import MeshSource
 from rookery.web.passwords import Passwords
 from rookery.web.settings import WebSettings
+from rookery.web.shown_routers import ShownRouters
 from rookery.web.turnstile import Turnstile
+from rookery.web.vital_signs import VitalSigns
 from rookery.web.watching import Watching
 
 Wall = Callable[[], float]
@@ -42,10 +47,15 @@ class Site:
         self.guessing = Guessing(settings.guesses, hub.settings.hot)
         self.connects = Turnstile(settings.limits.connects_per_account)
         self.refusals: Counter[str] = Counter()  # requests by status, connections by why
+        self.census = Census()
         self.watching = Watching(hub, settings.limits.connect_s)
         self.lake = LakeView(settings.lake) if settings.lake else None
         self.mesh = None if settings.node is None else MeshSource(settings.node)
+        self.shown_routers = ShownRouters()
         self.live = Live(self)
+        self.alerts = Alerts(hub.database)
+        self.vitals = VitalSigns(hub)
+        self.alerting = Alerting(self, settings.alerts)
 
     def close(self) -> None:
         """End the streams; requests under way still finish."""

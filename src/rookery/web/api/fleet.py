@@ -1,20 +1,21 @@
 """For operators: the servers, and all routers."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from litestar.params import QueryParameter
 
-from rookery.fleet.entry import Entry
 from rookery.web.access import may
 from rookery.web.api.route import get
-from rookery.web.cabinet import State, state_of
+from rookery.web.callers import Caller
 from rookery.web.given import TheSite
+from rookery.web.routers import Filter, RouterPage, router_page, routers_now
 from rookery.web.site import Site
-from rookery.wire.mac import mac_text, parse_mac
+from rookery.web.topic import Topic
+from rookery.wire.mac import parse_mac
 
-_ROWS = 100
-_ROWS_MAX = 500
+ROWS = 100
+ROWS_MAX = 500
 
 
 class ServerShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,26 +30,6 @@ class ServerShown(msgspec.Struct, frozen=True, kw_only=True):
     cpu: float
     mem: float
     reported_at: float
-
-
-class RouterShown(msgspec.Struct, frozen=True, kw_only=True):
-    """A router, whosever it is."""
-
-    mac: str
-    state: State
-    owner: str | None  # login
-    name: str
-    hashname: str
-    address: str
-    first_seen: float
-    last_seen: float
-
-
-class RouterPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Some routers, in the order of their MACs; `next` is `after` for the page behind."""
-
-    routers: list[RouterShown]
-    next: str | None
 
 
 @get("/servers", opt=may("operator", "read"), tags=["fleet"], summary="Servers and their load")
@@ -73,37 +54,19 @@ async def list_servers(site: TheSite) -> list[ServerShown]:
 async def list_routers(
     site: TheSite,
     after: Annotated[str | None, QueryParameter(max_length=32)] = None,
-    count: Annotated[int, QueryParameter(ge=1, le=_ROWS_MAX)] = _ROWS,
+    count: Annotated[int, QueryParameter(ge=1, le=ROWS_MAX)] = ROWS,
+    text: Annotated[str, QueryParameter(max_length=64)] = "",
+    how: Annotated[Literal["online", "silent", ""], QueryParameter(name="state")] = "",
+    owner: Annotated[str, QueryParameter(max_length=64)] = "",
 ) -> RouterPage:
+    """Filters: `text` in name, MAC, address or hashname; `state`; `owner`, `-` for nobody's."""
     start = b"" if after is None else parse_mac(after)
-    entries = await _page(site, start, count + 1)
-    shown = [await _shown(site, entry) for entry in entries[:count]]
-    return RouterPage(routers=shown, next=shown[-1].mac if len(entries) > count else None)
+    return await router_page(site, Filter(text=text, state=how, owner=owner), start, count)
 
 
-async def _page(site: Site, start: bytes, count: int) -> list[Entry]:
-    """The first so many behind `start`; holds no more than that and a chunk at a time."""
-    best: list[Entry] = []
-    async for chunk in site.hub.hot.scan("router"):
-        best += [entry for entry in chunk if entry.reporter > start]
-        best.sort(key=lambda entry: entry.reporter)
-        del best[count:]
-    return best
-
-
-async def _shown(site: Site, entry: Entry) -> RouterShown:
-    device = await site.devices.find(entry.reporter)
-    owner = None if device is None else await site.accounts.get(device.owner)
-    return RouterShown(
-        mac=mac_text(entry.reporter),
-        state=state_of(site, entry),
-        owner=None if owner is None else owner.login,
-        name="" if device is None else device.name,
-        hashname=entry.hashname,
-        address=entry.address,
-        first_seen=entry.first_seen,
-        last_seen=entry.last_seen,
-    )
+async def _shown_now(site: Site, _caller: Caller) -> dict[str, msgspec.Struct]:
+    return {router.mac: router for router in await routers_now(site)}
 
 
 HANDLERS = (list_servers, list_routers)
+TOPICS = (Topic("routers", "operator", _shown_now, is_shared=True, every_s=2.0),)

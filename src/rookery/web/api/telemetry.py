@@ -1,8 +1,85 @@
-"""How a device was: its last reports, and what the lake knows."""
+"""How a device is and was: its last report, its telemetry, what happened to it, ways to it."""
 
-from litestar.handlers import HTTPRouteHandler
+from typing import Annotated
 
+import msgspec
+from litestar.params import FromPath, QueryParameter
+
+from rookery.web import cabinet
+from rookery.web.access import may
+from rookery.web.api.mesh import mesh_of
+from rookery.web.api.route import get
+from rookery.web.cabinet import DeviceShown
+from rookery.web.callers import Caller
+from rookery.web.device_events import DeviceEvents, device_events
+from rookery.web.device_report import ReportShown, last_report
+from rookery.web.device_telemetry import Span, Telemetry, lake_telemetry, recent_telemetry
+from rookery.web.given import TheCaller, TheSite
+from rookery.web.mesh_graph import ExplanationShown
+from rookery.web.problems import RefusedError
+from rookery.web.site import Site
 from rookery.web.topic import Topic
+from rookery.wire.mac import parse_mac
 
-HANDLERS: tuple[HTTPRouteHandler, ...] = ()
-TOPICS: tuple[Topic, ...] = ()
+READ = may("user", "read")
+
+
+@get("/devices/{mac:str}/report", opt=READ, tags=["devices"], summary="What it said last")
+async def get_report(mac: FromPath[str], caller: TheCaller, site: TheSite) -> ReportShown:
+    parsed = parse_mac(mac)
+    await cabinet.seen_device(site, caller, parsed)
+    report = last_report(await site.hub.entry(parsed))
+    if report is None:
+        raise RefusedError(404, "unknown", "this device has not told of itself yet")
+    return report
+
+
+@get("/devices/{mac:str}/telemetry", opt=READ, tags=["devices"], summary="How it was")
+async def get_telemetry(
+    mac: FromPath[str],
+    caller: TheCaller,
+    site: TheSite,
+    span: Annotated[Span, QueryParameter()] = "now",
+) -> Telemetry:
+    """`now`: its last reports, as this hub remembers them; the others are of the lake."""
+    parsed = parse_mac(mac)
+    device = await cabinet.seen_device(site, caller, parsed)
+    if span == "now":
+        return recent_telemetry(site, parsed)
+    return await lake_telemetry(site, parsed, span, since=since(device))
+
+
+@get("/devices/{mac:str}/events", opt=READ, tags=["devices"], summary="What happened to it")
+async def get_events(mac: FromPath[str], caller: TheCaller, site: TheSite) -> DeviceEvents:
+    """From the audit and the lake, since the device is its owner's."""
+    parsed = parse_mac(mac)
+    device = await cabinet.seen_device(site, caller, parsed)
+    return await device_events(site, caller, parsed, since(device))
+
+
+@get("/devices/{mac:str}/route", opt=READ, tags=["devices"], summary="How it is reached, and why")
+async def get_route(mac: FromPath[str], caller: TheCaller, site: TheSite) -> ExplanationShown:
+    """From the node beside the hub; 404 for a device that is not in its mesh."""
+    device = await cabinet.seen_device(site, caller, parse_mac(mac))
+    return await route_to(site, device)
+
+
+async def route_to(site: Site, device: DeviceShown) -> ExplanationShown:
+    """Why packets for a device take the way they take."""
+    source = mesh_of(site)
+    if not device.reach:
+        raise RefusedError(404, "unknown", "this device is not in the mesh of this hub's node")
+    return await source.explain("", device.hashname)
+
+
+def since(device: DeviceShown) -> float:
+    """From when on its past is the caller's: what others did before is theirs."""
+    return (device.claimed_at or 0.0) - 1.0 if device.is_mine else 0.0
+
+
+async def _mine(site: Site, caller: Caller) -> dict[str, msgspec.Struct]:
+    return {device.mac: device for device in await cabinet.my_devices(site, caller)}
+
+
+HANDLERS = (get_report, get_telemetry, get_events, get_route)
+TOPICS = (Topic("devices", "user", _mine),)
