@@ -56,6 +56,7 @@ def _member(row: GraphMember, at: float) -> MemberShown:
         roles=row.roles,
         is_up=row.reach is not Reach.NONE,
         age_s=_age_s(row.claimed_at, at),
+        reach=row.reach.value,
     )
 
 
