@@ -55,6 +55,10 @@ class Outlook:
             self.learned = open_forecast(artifact, self._forecasters)
             self._servers = {each.server: each for each in self.learned.content.servers}
 
+    def said(self, hashname: str) -> "wire.ServerForecast | None":
+        """All that is expected of a server, current or not."""
+        return self._servers.get(server_id(hashname))
+
     def is_current(self, unix_s: float) -> bool:
         """Whether there is a forecast whose time has come and not passed."""
         return self.learned is not None and self.learned.is_current(unix_s * 1000)
@@ -81,7 +85,7 @@ class Outlook:
         if minute != self._minute:
             self._minute, self._known = minute, {}
         if hashname not in self._known:
-            said = self._servers.get(server_id(hashname))
+            said = self.said(hashname)
             self._known[hashname] = None if said is None else _ahead(said, minute * _MINUTE_S)
         return self._known[hashname]
 

@@ -9,12 +9,16 @@ it is logged, and counted in the metrics.
 import asyncio
 import logging
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rookery.fleet.outlook import Outlook
 from rookery.fleet.placement import Forecast, ServerLoad
 from rookery.hub.clock import HubClock
 from rookery.hub.settings import HubSettings
 from rookery.runtime.artifact_file import LOOK_S, ArtifactFile, Following
+
+if TYPE_CHECKING:
+    from rookery.wire.forecast import ServerForecast
 
 _log = logging.getLogger(__name__)
 
@@ -63,6 +67,11 @@ class Forecasts:
     def issuer(self) -> str:
         """Hashname of who signed it; empty: there is none."""
         return "" if self._outlook.learned is None else self._outlook.learned.issuer
+
+    def expected(self, hashname: str) -> "ServerForecast | None":
+        """The shares of its seats that the followed forecast expects of a server."""
+        is_followed = self.state is Following.FOLLOWED
+        return self._outlook.said(hashname) if is_followed else None
 
     def growth(self, server: ServerLoad) -> float | None:
         """By how much of its seats a server counts as fuller now; None: nothing is expected."""

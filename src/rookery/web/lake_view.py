@@ -27,6 +27,7 @@ AT_ONCE_MAX = 2
 WAITING_MAX = 16
 ANSWER_S = 10.0
 KEPT_S = 3.0
+FRESHNESS_KEPT_S = 10.0  # as it looks at every table's log
 KEPT_MAX = 256  # answers
 ROWS_MAX = 1000
 
@@ -66,7 +67,7 @@ class LakeView:
 
     async def freshness(self) -> "dict[str, Freshness]":
         """Of all tables that there are, by path such as `insights/outages`."""
-        return await self._answer("freshness", lambda query: query.freshness())
+        return await self._answer("freshness", lambda query: query.freshness(), FRESHNESS_KEPT_S)
 
     def close(self) -> None:
         """Answers under way come to nothing."""
@@ -75,7 +76,9 @@ class LakeView:
         self._idle.clear()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _answer(self, key: object, work: "Callable[[StandingQuery], _T]") -> _T:
+    async def _answer(
+        self, key: object, work: "Callable[[StandingQuery], _T]", kept_s: float = KEPT_S
+    ) -> _T:
         """Of those who ask the same within seconds, only the first makes the lake work."""
         loop = asyncio.get_running_loop()
         kept = self._kept.get(key)
@@ -85,7 +88,7 @@ class LakeView:
             self._asking += 1
             answer = loop.create_task(self._turn(work))
             answer.add_done_callback(self._answered)
-            self._kept[key] = kept = (loop.time() + KEPT_S, answer)
+            self._kept[key] = kept = (loop.time() + kept_s, answer)
             self._kept.move_to_end(key)
             while len(self._kept) > KEPT_MAX:
                 self._kept.popitem(last=False)

@@ -1,0 +1,59 @@
+"""What happened lately that operators want to know: alerts, and a part of the audit.
+
+The audit as a whole is for administrators. Who signed in and who called what is not shown here.
+"""
+
+from typing import Literal
+
+import msgspec
+
+from rookery.store.alerts import AlertFilter, Alerts
+from rookery.store.audit import AuditRow
+from rookery.web.site import Site
+
+EVENTS_MAX = 10
+_LOOKED_AT = 60  # rows of the audit
+_SHOWN = ("router.", "server.", "security.", "device.", "alert.", "code.")
+
+
+class EventShown(msgspec.Struct, frozen=True, kw_only=True):
+    """One line."""
+
+    at: float
+    kind: Literal["alert", "security", "fleet"]
+    what: str
+    target: str
+    who: str
+    url: str = ""
+
+
+async def recent_events(site: Site) -> list[EventShown]:
+    """The newest first."""
+    alerts = await Alerts(site.hub.database).latest(AlertFilter(), limit=EVENTS_MAX)
+    rows = await site.audit.latest(limit=_LOOKED_AT)
+    events = [
+        EventShown(
+            at=each.raised_at,
+            kind="alert",
+            what=each.title,
+            target="",
+            who="",
+            url=f"/fleet/incidents/{each.id}",
+        )
+        for each in alerts
+    ]
+    events += [_event(row) for row in rows if row.what.startswith(_SHOWN)]
+    return sorted(events, key=lambda event: event.at, reverse=True)[:EVENTS_MAX]
+
+
+def _event(row: AuditRow) -> EventShown:
+    is_security = row.what.startswith("security.")
+    is_server = row.what.startswith("server.")
+    return EventShown(
+        at=row.at,
+        kind="security" if is_security else "fleet",
+        what=row.what,
+        target=row.target or row.who,
+        who=row.who if row.target else "",
+        url="/fleet/servers" if is_server else "",
+    )
