@@ -15,7 +15,10 @@ from rookery.fleet.entry import Entry
 from rookery.fleet.placement import ServerLoad
 from rookery.fleet.secrets import claim_code, derive
 from rookery.fleet.wish import Grant, Step, StepName, Wish
+from rookery.hub.backlog import Backlog
+from rookery.hub.clock import HubClock
 from rookery.hub.errors import SilentRouterError, UnknownRouterError
+from rookery.hub.forecasts import Forecasts
 from rookery.hub.hub import Hub
 from rookery.hub.recent import Recent
 from rookery.hub.settings import HubSettings
@@ -58,9 +61,15 @@ class StagedHub(Hub):
         self.settings = HubSettings(data=data)
         self.recent = Recent()
         self.loads: list[ServerLoad] = []
+        self._forecasts = Forecasts(self.settings, HubClock(60.0))
+        self.waiting = Backlog(0, None, is_full=False, unsaved_entries=0)
         self.cancelled: list[int] = []
         self.wishes: asyncio.Queue[Wish] = asyncio.Queue()
         self.is_up = True
+
+    @property
+    def backlog(self) -> Backlog:
+        return self.waiting
 
     @property
     def link(self) -> LinkAddress:

@@ -10,6 +10,7 @@ from rookery.web.api.route import get
 from rookery.web.callers import Caller
 from rookery.web.given import TheSite
 from rookery.web.routers import Filter, RouterPage, router_page, routers_now
+from rookery.web.servers import ServerShown, servers_now
 from rookery.web.site import Site
 from rookery.web.topic import Topic
 from rookery.wire.mac import parse_mac
@@ -18,36 +19,10 @@ ROWS = 100
 ROWS_MAX = 500
 
 
-class ServerShown(msgspec.Struct, frozen=True, kw_only=True):
-    """A server and what it carries."""
-
-    hashname: str
-    tcp: str
-    ws: str
-    seats_max: int
-    seats_used: int
-    reserved: int
-    cpu: float
-    mem: float
-    reported_at: float
-
-
 @get("/servers", opt=may("operator", "read"), tags=["fleet"], summary="Servers and their load")
 async def list_servers(site: TheSite) -> list[ServerShown]:
-    return [
-        ServerShown(
-            hashname=one.hashname,
-            tcp=one.tcp,
-            ws=one.ws,
-            seats_max=one.seats_max,
-            seats_used=one.seats_used,
-            reserved=one.reserved,
-            cpu=one.cpu,
-            mem=one.mem,
-            reported_at=one.reported_at,
-        )
-        for one in await site.hub.servers()
-    ]
+    """The fullest first, silent ones last."""
+    return await servers_now(site)
 
 
 @get("/routers", opt=may("operator", "read"), tags=["fleet"], summary="All routers")
