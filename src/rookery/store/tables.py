@@ -96,6 +96,8 @@ account = _table(
     Column("password_hash", String(255), nullable=False),
     Column("role", String(16), nullable=False),
     Column("created_at", Double, nullable=False),
+    Column("language", String(8)),  # of the pages; null: as the browser says
+    Column("theme", String(8)),
     CheckConstraint("role IN ('user', 'operator', 'admin')", name="role"),
 )
 

@@ -47,7 +47,14 @@ class Authentication(ASGIMiddleware):
             until = session.created_at + site.settings.session_s
             until = min(until, now + site.settings.session_idle_s)
             await site.sessions.touch(hashed, now, until)
-        return Caller(account=account.id, login=account.login, role=account.role, session=hashed)
+        return Caller(
+            account=account.id,
+            login=account.login,
+            role=account.role,
+            session=hashed,
+            language=account.language or "",
+            theme=account.theme or "",
+        )
 
     async def _by_token(self, header: str) -> Caller | None:
         kind, _, text = header.partition(" ")

@@ -5,10 +5,12 @@ from litestar.params import FromPath
 
 from rookery.web.access import may
 from rookery.web.api.route import delete, get
+from rookery.web.callers import Caller
 from rookery.web.connection import AnyRequest
 from rookery.web.given import TheCaller, TheSite
 from rookery.web.problems import RefusedError
-from rookery.web.visits import note, visit
+from rookery.web.site import Site
+from rookery.web.visits import Visit, note, visit
 
 _ID_BYTES = 8
 
@@ -27,6 +29,11 @@ class SessionShown(msgspec.Struct, frozen=True, kw_only=True):
 
 @get("/sessions", opt=may("user"), tags=["sessions"], summary="Where I am signed in")
 async def list_sessions(caller: TheCaller, site: TheSite) -> list[SessionShown]:
+    return await my_sessions(site, caller)
+
+
+async def my_sessions(site: Site, caller: Caller) -> list[SessionShown]:
+    """All of the caller's account, the one used last first."""
     return [
         SessionShown(
             id=session_id(session.key_hash),
@@ -41,15 +48,34 @@ async def list_sessions(caller: TheCaller, site: TheSite) -> list[SessionShown]:
     ]
 
 
+@delete("/sessions", opt=may("user"), tags=["sessions"], status_code=204)
+async def end_other_sessions(request: AnyRequest, caller: TheCaller, site: TheSite) -> None:
+    """Sign out everywhere but here."""
+    await end_others(site, caller, visit(request, site))
+
+
 @delete("/sessions/{session:str}", opt=may("user"), tags=["sessions"], status_code=204)
 async def end_session(
     request: AnyRequest, session: FromPath[str], caller: TheCaller, site: TheSite
 ) -> None:
     """Sign that browser out."""
+    await end_one(site, caller, session, visit(request, site))
+
+
+async def end_others(site: Site, caller: Caller, came: Visit) -> None:
+    """All of the account's sessions but the one that asks."""
+    for one in await site.sessions.of(caller.account, site.wall()):
+        if one.key_hash != caller.session:
+            await site.sessions.remove(one.key_hash)
+    await note(site, caller.login, "session.end", "all others", came)
+
+
+async def end_one(site: Site, caller: Caller, session: str, came: Visit) -> None:
+    """One of the account's sessions, by the id that it is shown with."""
     for one in await site.sessions.of(caller.account, site.wall()):
         if session_id(one.key_hash) == session:
             await site.sessions.remove(one.key_hash)
-            await note(site, caller.login, "session.end", session, visit(request, site))
+            await note(site, caller.login, "session.end", session, came)
             return
     raise RefusedError(404, "unknown", "you have no such session")
 
@@ -59,4 +85,4 @@ def session_id(key_hash: bytes) -> str:
     return key_hash[:_ID_BYTES].hex()
 
 
-HANDLERS = (list_sessions, end_session)
+HANDLERS = (list_sessions, end_other_sessions, end_session)

@@ -9,14 +9,15 @@ from rookery.store.tokens import NAME_SIZE_MAX, Token
 from rookery.web.access import may
 from rookery.web.api.route import delete, get, post
 from rookery.web.authentication import TOKEN_PREFIX
-from rookery.web.callers import SCOPES, Scope
+from rookery.web.callers import SCOPES, Caller, Scope
 from rookery.web.connection import AnyRequest
 from rookery.web.given import TheCaller, TheSite
 from rookery.web.names import checked_name
 from rookery.web.problems import RefusedError
 from rookery.web.session_cookie import key_hash, new_key
 from rookery.web.settings import DAY_S
-from rookery.web.visits import note, visit
+from rookery.web.site import Site
+from rookery.web.visits import Visit, note, visit
 
 _DAYS_MAX = 3660
 
@@ -53,7 +54,7 @@ class TokenMade(TokenShown, frozen=True, kw_only=True):
 
 @get("/tokens", opt=may("user"), tags=["tokens"], summary="My tokens")
 async def list_tokens(caller: TheCaller, site: TheSite) -> list[TokenShown]:
-    return [_shown(token) for token in await site.tokens.of(caller.account)]
+    return await my_tokens(site, caller)
 
 
 @post("/tokens", opt=may("user"), tags=["tokens"], summary="Make a token")
@@ -61,20 +62,7 @@ async def make_token(
     request: AnyRequest, data: JSONBody[TokenWanted], caller: TheCaller, site: TheSite
 ) -> TokenMade:
     """`read` looks, `connect` reaches devices, `write` changes things. No token makes tokens."""
-    if len(await site.tokens.of(caller.account)) >= site.settings.limits.tokens_per_account:
-        raise RefusedError(409, "too_many_tokens", "revoke a token before you make another")
-    text, now = TOKEN_PREFIX + new_key(), site.wall()
-    token = await site.tokens.add(
-        key_hash(text),
-        caller.account,
-        checked_name(data.name),
-        tuple(scope for scope in SCOPES if scope in data.scopes),
-        now=now,
-        expires_at=None if data.days is None else now + data.days * DAY_S,
-    )
-    made = {"scopes": token.scopes, "name": token.name}
-    await note(site, caller.login, "token.make", str(token.id), visit(request, site), detail=made)
-    return TokenMade(token=text, **msgspec.structs.asdict(_shown(token)))
+    return await made_token(site, caller, data, visit(request, site))
 
 
 @delete("/tokens/{token:int}", opt=may("user"), tags=["tokens"], summary="Revoke", status_code=204)
@@ -82,10 +70,7 @@ async def revoke_token(
     request: AnyRequest, token: FromPath[int], caller: TheCaller, site: TheSite
 ) -> None:
     """Whoever holds it is refused from now on."""
-    is_number = 0 < token < 1 << 63  # what else cannot be asked of a database
-    if not is_number or not await site.tokens.remove(token, caller.account):
-        raise RefusedError(404, "unknown", "you have no such token")
-    await note(site, caller.login, "token.revoke", str(token), visit(request, site))
+    await revoke(site, caller, token, visit(request, site))
 
 
 @delete("/token", opt=may("user", "any"), tags=["tokens"], summary="Sign out", status_code=204)
@@ -94,6 +79,37 @@ async def revoke_own_token(request: AnyRequest, caller: TheCaller, site: TheSite
     if not caller.token or not await site.tokens.remove(caller.token, caller.account):
         raise RefusedError(404, "unknown", "you come with no token")
     await note(site, caller.login, "token.revoke", str(caller.token), visit(request, site))
+
+
+async def my_tokens(site: Site, caller: Caller) -> list[TokenShown]:
+    """All of the caller's account."""
+    return [_shown(token) for token in await site.tokens.of(caller.account)]
+
+
+async def made_token(site: Site, caller: Caller, wanted: TokenWanted, came: Visit) -> TokenMade:
+    """A new token, for once with what makes it one."""
+    if len(await site.tokens.of(caller.account)) >= site.settings.limits.tokens_per_account:
+        raise RefusedError(409, "too_many_tokens", "revoke a token before you make another")
+    text, now = TOKEN_PREFIX + new_key(), site.wall()
+    token = await site.tokens.add(
+        key_hash(text),
+        caller.account,
+        checked_name(wanted.name),
+        tuple(scope for scope in SCOPES if scope in wanted.scopes),
+        now=now,
+        expires_at=None if wanted.days is None else now + wanted.days * DAY_S,
+    )
+    made = {"scopes": token.scopes, "name": token.name}
+    await note(site, caller.login, "token.make", str(token.id), came, detail=made)
+    return TokenMade(token=text, **msgspec.structs.asdict(_shown(token)))
+
+
+async def revoke(site: Site, caller: Caller, token: int, came: Visit) -> None:
+    """One of the account's tokens."""
+    is_number = 0 < token < 1 << 63  # what else cannot be asked of a database
+    if not is_number or not await site.tokens.remove(token, caller.account):
+        raise RefusedError(404, "unknown", "you have no such token")
+    await note(site, caller.login, "token.revoke", str(token), came)
 
 
 def _shown(token: Token) -> TokenShown:

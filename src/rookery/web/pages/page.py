@@ -14,6 +14,7 @@ from rookery.web.assets import assets
 from rookery.web.callers import Caller
 from rookery.web.connection import AnyRequest
 from rookery.web.pages.ages import ago, duration, moment
+from rookery.web.pages.browsers import browser
 from rookery.web.pages.choices import language_of, theme_of
 from rookery.web.pages.sections import section_of, sections_for
 from rookery.web.pages.texts import Texts
@@ -26,6 +27,7 @@ templates = Environment(
     lstrip_blocks=True,
 )
 templates.filters["moment"] = moment
+templates.filters["browser"] = browser
 
 
 def page(

@@ -44,4 +44,70 @@ WORDS: dict[str, str] = {
     "user": "пользователь",
     "operator": "оператор",
     "admin": "администратор",
+    "Every device within reach, wherever it is": "Любое устройство под рукой, где бы оно ни было",
+    "Behind any NAT": "За любым NAT",
+    "A device needs one command and no open port; it finds the hub, and you find it here.": (
+        "Устройству нужна одна команда и ни одного открытого порта: оно само находит узел, "
+        "а вы находите его здесь."
+    ),
+    "Reached step by step": "Связь шаг за шагом",
+    "See each step of a connection as it happens, then call the device's methods from the page "
+    "or a terminal.": (
+        "Смотрите, как устанавливается связь, шаг за шагом, и вызывайте методы устройства "
+        "со страницы или из терминала."
+    ),
+    "A mesh that explains itself": "Сеть, которая себя объясняет",
+    "Which way packets take, why, what it was like at four in the morning, and what will break "
+    "next.": (
+        "Каким путём идут пакеты и почему, что было в четыре часа утра и что сломается следующим."
+    ),
+    "No account yet?": "Ещё нет учётной записи?",
+    "You have an account?": "Уже есть учётная запись?",
+    "At least 10 characters; a sentence is easier to remember.": (
+        "Не менее 10 символов; фразу запомнить проще."
+    ),
+    "Present password": "Текущий пароль",
+    "New password": "Новый пароль",
+    "Change password": "Сменить пароль",
+    "At least 10 characters. Every other session ends.": (
+        "Не менее 10 символов. Все остальные сеансы завершатся."
+    ),
+    "The password is changed; every other session has ended.": (
+        "Пароль изменён; все остальные сеансы завершены."
+    ),
+    "Kept with your account, in every browser you sign in with.": (
+        "Хранится в учётной записи, действует в любом браузере, где вы вошли."
+    ),
+    "Sessions": "Сеансы",
+    "Sign out all others": "Завершить все остальные",
+    "Browser": "Браузер",
+    "Address": "Адрес",
+    "Signed in": "Вход",
+    "Last used": "Использован",
+    "Actions": "Действия",
+    "unknown": "неизвестно",
+    "this one": "этот",
+    "API tokens": "Токены API",
+    "For programs and the command line. A token acts as you, within its scopes, and makes no other "
+    "tokens.": (
+        "Для программ и командной строки. Токен действует от вашего имени в пределах своих прав "
+        "и не создаёт других токенов."
+    ),
+    "Copy the token now: it is shown only this once.": (
+        "Скопируйте токен сейчас: он показывается только один раз."
+    ),
+    "Copy": "Скопировать",
+    "May": "Права",
+    "Made": "Создан",
+    "Good until": "Действует до",
+    "Good for": "Срок действия",
+    "until revoked": "до отзыва",
+    "30 days": "30 дней",
+    "a year": "год",
+    "what it is for": "для чего он",
+    "Make a token": "Создать токен",
+    "Revoke": "Отозвать",
+    "read": "чтение",
+    "connect": "подключение",
+    "write": "изменение",
 }
