@@ -26,6 +26,8 @@ VERBS = [
     ["ping", "bob"],
     ["trace", "carol"],
     ["explain", "carol"],
+    ["explain", "carol", "--from", "bob"],
+    ["graph"],
     ["netcheck"],
     ["top", "--count", "1"],
 ]

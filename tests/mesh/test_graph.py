@@ -102,3 +102,18 @@ def test_all_claims_can_be_listed_with_those_nobody_confirms() -> None:
     graph = graph_of([(1, 2, 10)])
     graph.claim(C, {A: 1})
     assert set(graph.claims()) == {(A, B, 10), (B, A, 10), (C, A, 1)}
+
+
+def test_another_node_weighs_the_same_claims_with_its_own_eyes() -> None:
+    graph = Graph(everybody, A)
+    graph.claim(A, {B: 10})  # we measured it, and B has not told yet
+    graph.claim(C, {B: 30})  # so has C
+    graph.claim(B, {C: 20})
+    graph.avoid(B, C)
+    seen = graph.seen_from(C)
+    assert seen.own == C
+    assert seen.cost(A, B) is None  # to C that is a claim of one side
+    assert seen.cost(B, C) == 30
+    graph.claim(B, {})
+    assert graph.seen_from(C).cost(B, C) == 30  # C knows its own links best
+    assert graph.cost(B, C) is None

@@ -78,6 +78,7 @@ OK = {"v": 1, "is": "end", "ok": True, "code": None, "error": ""}
         ("members", ["member"] * 5),
         ("counters", ["counters"]),
         ("netcheck", ["check", "check"]),
+        ("graph", ["graph", "graph"]),
     ],
 )
 async def test_each_question_has_its_rows(client: Program, do: str, kinds: list[str]) -> None:
@@ -98,10 +99,26 @@ async def test_questions_about_a_node_find_it_by_name(client: Program, colony: C
     assert end == OK
 
 
+async def test_a_way_may_begin_and_end_anywhere(client: Program) -> None:
+    """R13: between two others, and from another to this node itself."""
+    for source, target in ((BOB, CAROL), (BOB, ALICE), (ALICE, BOB)):
+        line = f'{{"v":1,"do":"explain","node":"{target.name}","from":"{source.hashname}"}}'
+        explanation, end = await client.ask(line)
+        assert (explanation["from"], explanation["to"]) == (
+            {"hashname": source.hashname, "name": source.name},
+            {"hashname": target.hashname, "name": target.name},
+        )
+        assert end == OK
+
+
 @pytest.mark.parametrize(
     ("line", "code"),
     [
         ("nonsense", "bad-request"),
+        ('{"v":1,"do":"explain","node":"bob","from":"nobody"}', "unknown-node"),
+        ('{"v":1,"do":"explain","node":"nobody","from":"bob"}', "unknown-node"),
+        ('{"v":1,"do":"explain","node":"bob","from":"cccc"}', "ambiguous-node"),
+        (f'{{"v":1,"do":"explain","node":"bob","from":"{"x" * 65}"}}', "bad-request"),
         ('{"v":3,"do":"status"}', "unknown-version"),
         ('{"v":1,"do":"ping","node":"nobody"}', "unknown-node"),
         ('{"v":1,"do":"ping"}', "unknown-node"),

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 
 from rookery.errors import UnreachableError
+from rookery.runtime.graph_rows import GraphLink, GraphMember
 from rookery.runtime.network_view import is_own, net_facts
 from rookery.runtime.node import MeshNode, mesh_node
 from rookery.runtime.node_view import NodeView
@@ -128,6 +129,46 @@ async def test_ping_and_trace_go_the_way_of_packets(tmp_path: Path) -> None:
         assert counters.packets["relayed"] >= 4
         assert counters.bytes["relayed"] > 0
         assert counters.bytes["flooded"] > 0
+
+
+async def test_one_node_tells_of_the_whole_mesh(tmp_path: Path) -> None:
+    """R13."""
+    async with colony(tmp_path) as (alice, bob, carol):
+        names = {one.home.hashname: one.home.name for one in (alice, bob, carol)}
+
+        def graph() -> tuple[dict[str, GraphMember], dict[str, GraphLink]]:
+            parts = list(alice.view.graph())
+            members = {one.name: one for part in parts for one in part.members}
+            links = {
+                " ".join(sorted((names[link.a], names[link.b]))): link
+                for part in parts
+                for link in part.links
+            }
+            return members, links
+
+        def states() -> dict[str, str]:
+            return {ends: link.state.value for ends, link in graph()[1].items()}
+
+        await until(lambda: states() == {"alice bob": "up", "bob carol": "up"})
+        members, links = graph()
+        reaches = {name: member.reach for name, member in members.items()}
+        assert reaches == {"alice": Reach.SELF, "bob": Reach.DIRECT, "carol": Reach.ROUTE}
+        await until(lambda: graph()[1]["alice bob"].rtt_ms is not None)
+        assert links["bob carol"].rtt_ms is None
+        for link in links.values():
+            assert link.a < link.b
+            assert link.cost_ab_us is not None
+            assert link.cost_ba_us is not None
+            assert link.claimed_at is not None
+        explained = alice.view.explain(alice.home.hashname, carol.home.hashname)
+        assert explained.lines[0] == "to alice: carol – bob – alice"
+        assert explained.source is not None
+        assert explained.source.name == "carol"
+        await carol.node.mesh.close()
+        await until(lambda: states() == {"alice bob": "up", "bob carol": "down"})
+        assert graph()[0]["carol"].reach is Reach.NONE
+        await bob.node.mesh.close()
+        await until(lambda: states()["alice bob"] == "down")
 
 
 async def test_nobody_answers_for_a_member_that_is_gone(tmp_path: Path) -> None:

@@ -126,6 +126,12 @@ VERBS = (
         "rookery explain carol --id alice",
     ),
     Verb(
+        "graph",
+        "graph:graph",
+        "List every member and every link of the mesh, as the local node knows them.",
+        "rookery graph --id alice",
+    ),
+    Verb(
         "netcheck",
         "netcheck:netcheck",
         "Say what works from here, and what to do about what does not.",
