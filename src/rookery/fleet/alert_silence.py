@@ -7,7 +7,7 @@ its last device is back.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
@@ -16,6 +16,7 @@ from rookery.fleet.alert import Condition
 GROUP_MIN = 3
 GROUP_SHARE_MIN = 0.5  # of all that share it
 NOTHING = "nothing that the hub knows of"
+_NO_NAMES: Mapping[str, str] = {}
 _TOGETHER_MIN = 10  # silent ones without anything in common, which are one alert all the same
 
 
@@ -29,8 +30,12 @@ class SeenDevice(msgspec.Struct, frozen=True, kw_only=True):
     shares: tuple[str, ...] = ()  # "site 192.0.2.0/24", "node HASHNAME"
 
 
-def silences(devices: Sequence[SeenDevice], open_keys: Collection[str]) -> list[Condition]:
-    """What to tell of those that are silent."""
+def silences(
+    devices: Sequence[SeenDevice],
+    open_keys: Collection[str],
+    names: Mapping[str, str] = _NO_NAMES,
+) -> list[Condition]:
+    """What to tell of those that are silent; `names` are of what they share."""
     left = {each.mac: each for each in devices if each.is_silent}
     sharing: dict[str, set[str]] = defaultdict(set)
     totals: dict[str, int] = defaultdict(int)
@@ -42,12 +47,13 @@ def silences(devices: Sequence[SeenDevice], open_keys: Collection[str]) -> list[
     conditions = []
     while cause := _best(sharing, totals, open_keys):
         macs = sharing.pop(cause)
-        conditions.append(_group(cause, [left.pop(mac) for mac in sorted(macs)], totals[cause]))
+        silent = [left.pop(mac) for mac in sorted(macs)]
+        conditions.append(_group(cause, names.get(cause, cause), silent, totals[cause]))
         for others in sharing.values():
             others -= macs
     rest = [left[mac] for mac in sorted(left)]
     if len(rest) >= _TOGETHER_MIN or (rest and _group_key(NOTHING) in open_keys):
-        return [*conditions, _group(NOTHING, rest, len(devices))]
+        return [*conditions, _group(NOTHING, "", rest, len(devices))]
     return [*conditions, *(_single(device) for device in rest)]
 
 
@@ -85,15 +91,14 @@ def _best(
     )
 
 
-def _group(cause: str, silent: Sequence[SeenDevice], total: int) -> Condition:
-    shared = "" if cause == NOTHING else cause
+def _group(cause: str, name: str, silent: Sequence[SeenDevice], total: int) -> Condition:
     devices = "1 device is" if len(silent) == 1 else f"{len(silent)} devices are"
     return Condition(
         key=_group_key(cause),
         kind="devices_silent",
         severity="critical",
-        title=f"{devices} silent: {cause}" if shared else f"{devices} silent at once",
-        cause=shared,
+        title=f"{devices} silent: {name}" if name else f"{devices} silent at once",
+        cause="" if cause == NOTHING else cause,
         entities=tuple(f"router {each.mac}" for each in silent),
         note=f"{len(silent)} of {total}",
         began_at=min(each.last_seen for each in silent),

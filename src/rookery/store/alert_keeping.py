@@ -10,7 +10,7 @@ import msgspec
 from sqlalchemy import func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from rookery.fleet.alert import Changed, Raised, Resolved, Transition
+from rookery.fleet.alert import RANKS, Changed, Raised, Resolved, Severity, Transition
 from rookery.store.alert_row import (
     COLUMNS,
     Alert,
@@ -34,6 +34,7 @@ class Outlets(msgspec.Struct, frozen=True, kw_only=True):
     """Where alerts are told outside, and as whose."""
 
     channels: tuple[str, ...] = ()
+    least: Severity = "notice"  # what is less grave is in the pages only
     hub: str = ""  # hashname
     url: str = ""  # of its pages
 
@@ -152,6 +153,8 @@ class AlertKeeping:
     async def _tell(
         self, connection: AsyncConnection, found: Alert, event: int, word: str, now: float
     ) -> None:
+        if RANKS[found.severity] < RANKS[self._outlets.least]:
+            return
         waiting = await connection.scalar(select(func.count()).select_from(alert_delivery))
         room = max(0, WAITING_MAX - int(waiting or 0))
         for number, channel in enumerate(self._outlets.channels[:room]):

@@ -1,7 +1,7 @@
 """Audit: who did what to whom, and when; rows are only ever added, and purged by age."""
 
 import msgspec
-from sqlalchemy import delete, insert, select
+from sqlalchemy import delete, insert, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from rookery.store.database import Database
@@ -54,20 +54,38 @@ class Audit:
         *,
         who: str | None = None,
         target: str | None = None,
+        what: str | None = None,
         before: int | None = None,
         limit: int = PAGE,
     ) -> list[AuditRow]:
-        """The newest first; `before` is the id of the last row of the page before."""
+        """The newest first; `before` is the id of the last row of the page before.
+
+        `what` is the whole of it, or what is before a point: `device` finds `device.claim`.
+        """
         query = select(*_COLUMNS).order_by(audit.c.id.desc()).limit(limit)
         if who is not None:
             query = query.where(audit.c.who == who)
         if target is not None:
             query = query.where(audit.c.target == target)
+        if what is not None:
+            is_part = audit.c.what.startswith(f"{what}.", autoescape=True)
+            query = query.where(or_(audit.c.what == what, is_part))
         if before is not None:
             query = query.where(audit.c.id < before)
 
         async def work(connection: AsyncConnection) -> list[AuditRow]:
             return [_row(row) for row in await connection.execute(query)]
+
+        return await self._database.read(work)
+
+    async def since(self, at: float, what: str, *, limit: int = PAGE) -> list[AuditRow]:
+        """Those of a kind that were added from then on, the newest first."""
+        is_part = audit.c.what.startswith(f"{what}.", autoescape=True)
+        query = select(*_COLUMNS).where(audit.c.at >= at, is_part)
+
+        async def work(connection: AsyncConnection) -> list[AuditRow]:
+            newest = query.order_by(audit.c.at.desc()).limit(limit)
+            return [_row(row) for row in await connection.execute(newest)]
 
         return await self._database.read(work)
 

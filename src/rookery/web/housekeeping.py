@@ -1,4 +1,4 @@
-"""Forgetting what nobody needs: sessions and codes that are over, and the audit of years ago."""
+"""Forgetting what nobody needs: sessions, codes and alerts that are over, an audit of years ago."""
 
 import asyncio
 import logging
@@ -28,5 +28,7 @@ async def forget(site: Site) -> None:
     sessions = await site.sessions.purge(now)
     codes = await site.codes.purge(now - _CODES_KEPT_S)
     rows = await site.audit.purge(now - site.settings.audit_s)
-    if sessions or codes or rows:
-        _log.info("forgot %d sessions, %d codes, %d rows of the audit", sessions, codes, rows)
+    alerts = await site.alerts.purge(now - site.settings.alerts_s)
+    if sessions or codes or rows or alerts:
+        told = "forgot %d sessions, %d codes, %d rows of the audit, %d alerts"
+        _log.info(told, sessions, codes, rows, alerts)

@@ -32,15 +32,17 @@ async def serve(
     server = _QuietServer(_config(site, settings))
     loop = asyncio.get_running_loop()
     running = loop.create_task(server.serve([listener]))
-    housekeeping = loop.create_task(keep_house(site))
+    site.alerting.url = settings.public_url or _url(listener, settings)
+    beside = {loop.create_task(keep_house(site)), loop.create_task(site.alerting.run())}
     try:
         await _started(server, running)
         yield _url(listener, settings)
     finally:
         site.close()  # ends the streams, so that nothing has to be waited for
         server.should_exit = True
-        housekeeping.cancel()
-        await asyncio.wait({running, housekeeping})
+        for task in beside:
+            task.cancel()
+        await asyncio.wait({running, *beside})
         await site.closed()
     running.result()  # whatever broke the server is the caller's to know
 

@@ -5,6 +5,8 @@ from typing import Literal
 
 import msgspec
 
+from rookery.web.alert_settings import AlertSettings
+
 DAY_S = 86_400
 
 
@@ -64,6 +66,8 @@ class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
     audit_s: int = 730 * DAY_S  # how long it is remembered who did what
     lake: str = ""  # folder or URL; empty: the pages show only what is now
     node: Path | None = None  # control socket of the mesh node beside us; None: no map
+    alerts: AlertSettings = AlertSettings()
+    alerts_s: int = 90 * DAY_S  # how long it is remembered what was the matter
     password_cost: PasswordCost = PasswordCost()
     guesses: GuessLimits = GuessLimits()
     limits: WebLimits = WebLimits()

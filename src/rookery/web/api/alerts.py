@@ -1,8 +1,139 @@
 """For operators: incidents and alerts, acknowledged and muted."""
 
-from litestar.handlers import HTTPRouteHandler
+from typing import Annotated
 
-from rookery.web.topic import Topic
+import msgspec
+from litestar.params import FromPath, JSONBody, QueryParameter
 
-HANDLERS: tuple[HTTPRouteHandler, ...] = ()
-TOPICS: tuple[Topic, ...] = ()
+from rookery.fleet.alert import Kind, Severity
+from rookery.store.alert_row import Alert, AlertEvent
+from rookery.store.alerts import AlertFilter, Which
+from rookery.web.access import may
+from rookery.web.alert_acts import acknowledge, mute
+from rookery.web.api.route import get, post
+from rookery.web.callers import Caller
+from rookery.web.connection import AnyRequest
+from rookery.web.given import TheCaller, TheSite
+from rookery.web.problems import RefusedError
+from rookery.web.site import Site
+from rookery.web.topic import Topic, Values
+from rookery.web.visits import visit
+
+_TAGS = ["alerts"]
+_ROWS = 100
+_ROWS_MAX = 500
+_ID_MAX = (1 << 63) - 1
+_OVER_SHOWN = 20  # newest of those that are over, in the live topic
+
+Id = Annotated[int, QueryParameter(ge=0, le=_ID_MAX)]
+
+
+class AlertShown(msgspec.Struct, frozen=True, kw_only=True):
+    """An alert; times are wall seconds."""
+
+    id: int
+    key: str
+    kind: Kind
+    severity: Severity
+    title: str
+    cause: str
+    entities: tuple[str, ...]
+    note: str
+    why: str  # it is over, where it did not just go away
+    since: float
+    raised_at: float
+    until: float | None
+    acknowledged_by: str
+    acknowledged_at: float | None
+    muted_by: str
+    muted_until: float | None
+
+
+class AlertTold(msgspec.Struct, frozen=True, kw_only=True):
+    """An alert and what happened to it, the oldest first."""
+
+    alert: AlertShown
+    events: list[AlertEvent]
+
+
+class MuteWanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """For how long nobody outside is to be told; 0: they are, again."""
+
+    seconds: Annotated[float, msgspec.Meta(ge=0, le=366 * 86_400)]
+
+
+def shown(alert: Alert) -> AlertShown:
+    """As operators see it."""
+    detail = alert.detail
+    return AlertShown(
+        id=alert.id,
+        key=alert.key,
+        kind=alert.kind,
+        severity=alert.severity,
+        title=alert.title,
+        cause=detail.cause,
+        entities=detail.entities,
+        note=detail.note,
+        why=detail.why,
+        since=alert.since,
+        raised_at=alert.raised_at,
+        until=alert.until,
+        acknowledged_by=alert.acknowledged_by,
+        acknowledged_at=alert.acknowledged_at,
+        muted_by=alert.muted_by,
+        muted_until=alert.muted_until,
+    )
+
+
+@get("/alerts", opt=may("operator", "read"), tags=_TAGS, summary="What is the matter, and was")
+async def list_alerts(
+    site: TheSite,
+    which: Annotated[Which, QueryParameter()] = "all",
+    severity: Annotated[Severity | None, QueryParameter()] = None,
+    kind: Annotated[Kind | None, QueryParameter()] = None,
+    before: Annotated[int | None, QueryParameter(ge=0, le=_ID_MAX)] = None,
+    count: Annotated[int, QueryParameter(ge=1, le=_ROWS_MAX)] = _ROWS,
+) -> list[AlertShown]:
+    """The newest first; `before` is the last id of the page before."""
+    wanted = AlertFilter(which=which, severity=severity or "", kind=kind or "")
+    found = await site.alerts.latest(wanted, before=before, limit=count)
+    return [shown(each) for each in found]
+
+
+@get("/alerts/{number:int}", opt=may("operator", "read"), tags=_TAGS, summary="One, with its story")
+async def get_alert(number: FromPath[int], site: TheSite) -> AlertTold:
+    alert = await site.alerts.get(min(number, _ID_MAX))
+    if alert is None:
+        raise RefusedError(404, "unknown", "there is no such alert")
+    return AlertTold(alert=shown(alert), events=await site.alerts.events(alert.id))
+
+
+@post("/alerts/{number:int}/acknowledge", opt=may("operator", "write"), tags=_TAGS, status_code=200)
+async def acknowledge_alert(
+    request: AnyRequest, number: FromPath[int], caller: TheCaller, site: TheSite
+) -> AlertShown:
+    """Say that you see to it; whoever did so first stays the one."""
+    return shown(await acknowledge(site, caller, number, visit(request, site)))
+
+
+@post("/alerts/{number:int}/mute", opt=may("operator", "write"), tags=_TAGS, status_code=200)
+async def mute_alert(
+    request: AnyRequest,
+    number: FromPath[int],
+    data: JSONBody[MuteWanted],
+    caller: TheCaller,
+    site: TheSite,
+) -> AlertShown:
+    """Have nobody told outside for a while, even if it is over and comes back."""
+    return shown(await mute(site, caller, number, data.seconds, visit(request, site)))
+
+
+async def _read(site: Site, _caller: Caller) -> Values:
+    """All that are open, and the last that are over, so that pages see them end."""
+    opened = await site.alerts.open()
+    over = await site.alerts.latest(AlertFilter(which="over"), limit=_OVER_SHOWN)
+    return {str(each.id): shown(each) for each in (*opened, *over)}
+
+
+HANDLERS = (list_alerts, get_alert, acknowledge_alert, mute_alert)
+TOPICS = (Topic("alerts", "operator", _read, is_shared=True, every_s=1.0),)

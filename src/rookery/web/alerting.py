@@ -1,0 +1,166 @@
+"""Alerting: looks at the fleet every few seconds, keeps what is news, and has it told.
+
+    looks ──▶ watch ──▶ keeping (database, if the lease is ours) ──▶ telling (webhook, mail)
+
+Of several hubs one looks at the fleet; each looks at its own spool. Whoever loses its lease forgets
+what it knew, and reads it again from the database when it gets it back.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import suppress
+
+from sqlalchemy.exc import IntegrityError
+
+from rookery.errors import RookeryError
+from rookery.fleet.alert_watch import AlertWatch
+from rookery.store.alert_deliveries import AlertDeliveries
+from rookery.store.alert_keeping import LEASE_S, AlertKeeping, Outlets
+from rookery.store.alerts import Alerts
+from rookery.store.leases import Leases
+from rookery.store.spool_name import spool_name
+from rookery.web.alert_looks import Look, Looks
+from rookery.web.alert_settings import AlertSettings
+from rookery.web.alert_telling import Telling
+from rookery.web.site_view import SiteView
+
+FLEET = "fleet"
+TELL_S = 1.0
+STEP_S = 2.0  # apart, between two looks: one of the clocks was set
+
+_log = logging.getLogger(__name__)
+
+LookAt = Callable[[Collection[str]], Awaitable[Look]]
+
+
+class _Scope:
+    """Something that one hub at a time looks at."""
+
+    def __init__(self, name: str, holder: str, site: SiteView, outlets: Outlets) -> None:
+        self.name = name
+        self.lease = f"alerts {name}"
+        self.holder = holder
+        self.keeping = AlertKeeping(site.hub.database, name, holder, outlets)
+        self.watch: AlertWatch | None = None  # None: the lease is not ours, as far as we know
+
+
+class Alerting:
+    """`run` it beside the site."""
+
+    def __init__(
+        self,
+        site: SiteView,
+        settings: AlertSettings,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._site = site
+        self._settings = settings
+        self._clock = clock
+        self._alerts = Alerts(site.hub.database)
+        self._leases = Leases(site.hub.database)
+        self.url = ""  # of the pages, once somebody serves them
+        self._scopes: list[tuple[_Scope, LookAt]] = []
+        self._offset_s: float | None = None  # of the wall clock from the one that is not set
+        self.telling = Telling(AlertDeliveries(site.hub.database), settings)
+
+    async def run(self) -> None:
+        """Until cancelled; a store that is away is asked again."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(_forever(self._look_and_sample, self._settings.every_s))
+                group.create_task(_forever(self.tell, TELL_S))
+        finally:
+            await self._release()
+
+    async def look(self) -> None:
+        """Once, at all that is ours to look at."""
+        offset_s = self._site.wall() - self._clock()
+        if self._offset_s is not None and abs(offset_s - self._offset_s) > STEP_S:
+            for scope, _ in self._scopes:
+                scope.watch = None  # how long something lasted is not known any more
+        self._offset_s = offset_s
+        for scope, look_at in self._opened():
+            try:
+                await self._look(scope, look_at)
+            except IntegrityError:  # another hub had the lease for a moment
+                scope.watch = None
+
+    async def tell(self) -> int:
+        """What is due, if it is ours to tell; how many there were."""
+        fleet, _ = self._opened()[0]
+        return 0 if fleet.watch is None else await self.telling.tell(self._site.wall())
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this hub looks at the fleet."""
+        return bool(self._scopes) and self._scopes[0][0].watch is not None
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Where alerts are told."""
+        return self._settings.channels
+
+    def _opened(self) -> list[tuple[_Scope, LookAt]]:
+        """Made when first needed: the hub's folder and address are known by then."""
+        if not self._scopes:
+            name = spool_name(self._site.hub.settings.data)
+            looks = Looks(self._site, self._settings, name)
+            outlets = Outlets(
+                channels=self._settings.channels,
+                least=self._settings.least,
+                hub=self._site.hub.link.hashname or "",
+                url=self.url,
+            )
+
+            async def at_fleet(open_keys: Collection[str]) -> Look:
+                return await looks.fleet(open_keys, self._clock())
+
+            self._scopes = [
+                (_Scope(FLEET, name, self._site, outlets), at_fleet),
+                (_Scope(name, name, self._site, outlets), looks.local),
+            ]
+        return self._scopes
+
+    async def _look(self, scope: _Scope, look_at: LookAt) -> None:
+        if scope.watch is None:
+            now = self._site.wall()
+            held = self._leases.hold(scope.lease, scope.holder, now=now, seconds=LEASE_S)
+            if not await held:
+                return
+            opened = [each.condition for each in await self._alerts.open(scope.name)]
+            scope.watch = AlertWatch(self._settings.watch, opened)
+        found = await look_at(scope.watch.open_keys)
+        now = self._site.wall()
+        transitions = scope.watch.handle(found.conditions, now, found.looked_at)
+        try:
+            is_kept = await scope.keeping.apply(transitions, now=now)
+        except BaseException:
+            scope.watch = None  # it is ahead of what is kept
+            raise
+        if not is_kept:
+            scope.watch = None
+
+    async def _look_and_sample(self) -> None:
+        self._site.vitals.sample(self._clock())
+        await self.look()
+
+    async def _release(self) -> None:
+        """So that another hub need not wait for our time to be up."""
+        with suppress(RookeryError):
+            for scope, _ in self._scopes:
+                if scope.watch is not None:
+                    await self._leases.release(scope.lease, scope.holder)
+
+
+async def _forever(work: Callable[[], Awaitable[object]], pause_s: float) -> None:
+    """What breaks one time is tried the next: nobody else would tell that alerts are not told."""
+    while True:
+        try:
+            await work()
+        except RookeryError as error:
+            _log.warning("alerts wait: %s", error)
+        except Exception:
+            _log.exception("looking for alerts broke; it goes on")
+        await asyncio.sleep(pause_s)
