@@ -57,7 +57,7 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def _row(column: Column) -> str:
-    cells = (f"`{column.name}`", f"`{_type(column.type)}`", column.unit, _sentence(column.text))
+    cells = (f"`{column.name}`", f"`{type_text(column.type)}`", column.unit, _sentence(column.text))
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
@@ -65,12 +65,12 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _type(kind: pa.DataType) -> str:
-    """As people say it, with the fields of what is nested."""
+def type_text(kind: pa.DataType) -> str:
+    """A type as people say it, with the fields of what is nested."""
     if pa.types.is_list(kind):
-        return f"list of {_type(kind.value_type)}"
+        return f"list of {type_text(kind.value_type)}"
     if pa.types.is_struct(kind):
-        return f"struct({', '.join(f'{field.name} {_type(field.type)}' for field in kind)})"
+        return f"struct({', '.join(f'{field.name} {type_text(field.type)}' for field in kind)})"
     if kind == TIMESTAMP:
         return "timestamp"
     return {"int64": "long", "bool": "boolean", "date32[day]": "date"}.get(str(kind), str(kind))

@@ -1,0 +1,101 @@
+"""Charts of insights: lines over time, as `chart.js` draws them."""
+
+from collections.abc import Iterable
+from datetime import date, timedelta
+
+import msgspec
+
+from rookery.web.insights import insight
+from rookery.web.lake_view import LakeView, Row
+from rookery.web.problems import RefusedError
+
+POINTS_MAX = 3000
+SERVERS_MAX = 8
+
+_TRAFFIC = {
+    "traffic_minutes": """
+SELECT epoch(minute) AS "at", sum(received_bytes) * 1000.0 / 60000 AS received,
+    sum(sent_bytes) * 1000.0 / 60000 AS sent
+FROM insights.traffic_minutes WHERE date > ? AND (? = '' OR contains(device, ?))
+GROUP BY minute ORDER BY minute""",
+    "traffic_hours": """
+SELECT epoch(hour) AS "at", sum(received_bytes) / 3600.0 AS received,
+    sum(sent_bytes) / 3600.0 AS sent
+FROM insights.traffic_hours WHERE date > ? AND (? = '' OR contains(device, ?))
+GROUP BY hour ORDER BY hour""",
+    "traffic_days": """
+SELECT epoch(day) AS "at", sum(received_bytes) / 86400.0 AS received,
+    sum(sent_bytes) / 86400.0 AS sent
+FROM insights.traffic_days WHERE date > ? AND (? = '' OR contains(device, ?))
+GROUP BY day ORDER BY day""",
+}
+_DAYS = {"traffic_minutes": 1, "traffic_hours": 14, "traffic_days": 365, "topology_health": 14}
+_TOPOLOGY = """
+SELECT epoch(hour) AS "at", sum(nodes)::DOUBLE AS nodes, sum(edges)::DOUBLE AS edges,
+    sum(articulation_points)::DOUBLE AS articulation_points, sum(bridges)::DOUBLE AS bridges
+FROM insights.topology_health WHERE date > ? GROUP BY hour ORDER BY hour"""
+_FORECAST = """
+SELECT epoch(hour) AS "at", server, share FROM insights.server_load_forecast ORDER BY hour"""
+
+NAMES = frozenset({*_TRAFFIC, "topology_health", "server_load_forecast"})
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """One series."""
+
+    label: str
+    values: list[float | None]
+
+
+class Chart(msgspec.Struct, frozen=True, kw_only=True):
+    """Lines over the same times."""
+
+    unit: str  # as in chart.js: `bytes/s`, `ratio`, or none
+    times: list[float]  # wall seconds
+    series: list[Line]
+
+
+async def chart(lake: LakeView, name: str, text: str, now: float) -> Chart:
+    """A problem of 404 for insights that are no lines over time."""
+    if name not in NAMES:
+        raise RefusedError(404, "unknown", "this insight has no chart")
+    last = (await insight(lake, name, now)).last
+    if name == "server_load_forecast":
+        return _by_server(await lake.rows(_FORECAST, rows_max=POINTS_MAX))
+    if not last:
+        return Chart(unit="", times=[], series=[])
+    since = date.fromisoformat(last) - timedelta(days=_DAYS[name])
+    if name == "topology_health":
+        rows = await lake.rows(_TOPOLOGY, since, rows_max=POINTS_MAX)
+        return _chart(rows, "", ("nodes", "edges", "articulation_points", "bridges"))
+    part = text.lower()
+    rows = await lake.rows(_TRAFFIC[name], since, part, part, rows_max=POINTS_MAX)
+    return _chart(rows, "bytes/s", ("received", "sent"))
+
+
+def _chart(rows: list[Row], unit: str, names: Iterable[str]) -> Chart:
+    return Chart(
+        unit=unit,
+        times=[_number(row["at"]) or 0.0 for row in rows],
+        series=[Line(label=name, values=[_number(row[name]) for row in rows]) for name in names],
+    )
+
+
+def _by_server(rows: list[Row]) -> Chart:
+    times = sorted({_number(row["at"]) or 0.0 for row in rows})
+    shares: dict[str, dict[float, float | None]] = {}
+    for row in rows:
+        hours = shares.setdefault(str(row["server"]), {})
+        hours[_number(row["at"]) or 0.0] = _number(row["share"])
+    return Chart(
+        unit="ratio",
+        times=times,
+        series=[
+            Line(label=server, values=[hours.get(at) for at in times])
+            for server, hours in sorted(shares.items())[:SERVERS_MAX]
+        ],
+    )
+
+
+def _number(value: object) -> float | None:
+    return None if value is None else float(str(value))
