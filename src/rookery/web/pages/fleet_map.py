@@ -1,5 +1,18 @@
 """The map of the mesh, live and as it was."""
 
-from litestar.handlers import HTTPRouteHandler
+from litestar import Response, get
 
-HANDLERS: tuple[HTTPRouteHandler, ...] = ()
+from rookery.web.access import may
+from rookery.web.connection import AnyRequest
+from rookery.web.given import TheSite
+from rookery.web.pages.page import page
+
+
+@get("/fleet/map", opt=may("operator"), include_in_schema=False)
+async def fleet_map(request: AnyRequest, site: TheSite) -> Response[str]:
+    """Members, links and the paths between them; what it shows comes by script."""
+    values = {"has_mesh": site.mesh is not None, "has_lake": site.lake is not None}
+    return page(request, "map.html", values, cli="rookery routes", json="/api/v1/mesh/graph")
+
+
+HANDLERS = (fleet_map,)

@@ -1,5 +1,18 @@
 """Latency and loss between every two members."""
 
-from litestar.handlers import HTTPRouteHandler
+from litestar import Response, get
 
-HANDLERS: tuple[HTTPRouteHandler, ...] = ()
+from rookery.web.access import may
+from rookery.web.connection import AnyRequest
+from rookery.web.given import TheSite
+from rookery.web.pages.page import page
+
+
+@get("/fleet/matrix", opt=may("operator"), include_in_schema=False)
+async def fleet_matrix(request: AnyRequest, site: TheSite) -> Response[str]:
+    """Each way between two members, with the age of its figures; filled by script."""
+    values = {"has_mesh": site.mesh is not None}
+    return page(request, "matrix.html", values, cli="rookery routes", json="/api/v1/mesh/matrix")
+
+
+HANDLERS = (fleet_matrix,)

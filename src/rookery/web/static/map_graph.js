@@ -1,0 +1,159 @@
+// The mesh as a graph: members by hashname and links by the pair of them, now or at a time past.
+
+const MEMBER = "member ";
+const LINK = "link ";
+
+export class Graph {
+  constructor(at = null) {
+    this.at = at;
+    this.members = new Map();
+    this.links = new Map();
+    this._byMember = null;
+  }
+
+  /** Of the JSON that both the live and the history's address answer with. */
+  static of(json) {
+    const graph = new Graph(json.at);
+    for (const member of json.members) graph.members.set(member.hashname, member);
+    for (const link of json.links) graph.links.set(keyOf(link), link);
+    return graph;
+  }
+
+  /** What the live stream sends: values by key, and keys that are no more; or first, all there is. */
+  apply({ changed, gone, first }) {
+    if (first) {
+      this.members.clear();
+      this.links.clear();
+    }
+    for (const [key, value] of Object.entries(changed)) {
+      if (key.startsWith(MEMBER)) this.members.set(value.hashname, value);
+      else if (key.startsWith(LINK)) this.links.set(keyOf(value), value);
+    }
+    for (const key of gone) {
+      if (key.startsWith(MEMBER)) this.members.delete(key.slice(MEMBER.length));
+      else if (key.startsWith(LINK)) this.links.delete(key.slice(LINK.length));
+    }
+    this.at = Date.now() / 1000;
+    this._byMember = null;
+  }
+
+  get sorted() {
+    return [...this.members.values()].sort(bySiteAndName);
+  }
+
+  /** Links of which both ends are known. */
+  get drawn() {
+    return [...this.links.values()].filter((link) => this.members.has(link.a) && this.members.has(link.b));
+  }
+
+  linksOf(hashname) {
+    if (!this._byMember) {
+      this._byMember = new Map([...this.members.keys()].map((member) => [member, []]));
+      for (const link of this.drawn) {
+        this._byMember.get(link.a).push(link);
+        this._byMember.get(link.b).push(link);
+      }
+    }
+    return this._byMember.get(hashname) ?? [];
+  }
+
+  name(hashname) {
+    return nameOf(this.members.get(hashname)) || hashname.slice(0, 12);
+  }
+
+  /** Whom a text of an address bar means: a hashname, or a name that only one member has. */
+  find(text) {
+    if (!text || this.members.has(text)) return text ? this.members.get(text) : undefined;
+    const named = this.sorted.filter((member) => member.name === text);
+    return named.length === 1 ? named[0] : undefined;
+  }
+
+  /** The shortest text by which `find` finds this member again. */
+  textOf(hashname) {
+    const name = this.members.get(hashname)?.name;
+    return name && this.find(name)?.hashname === hashname ? name : hashname;
+  }
+
+  /** The cheapest way by the costs in this graph: hashnames from end to end, or null. */
+  cheapest(from, to) {
+    const costs = this._costs();
+    const best = new Map([[from, 0]]);
+    const before = new Map();
+    const open = new Set([from]);
+    while (open.size) {
+      const here = [...open].reduce((one, other) => (best.get(other) < best.get(one) ? other : one));
+      if (here === to) return { nodes: backFrom(to, before), cost_us: best.get(to) };
+      open.delete(here);
+      for (const [next, cost] of costs.get(here) ?? []) {
+        const total = best.get(here) + cost;
+        if (total < (best.get(next) ?? Infinity)) {
+          best.set(next, total);
+          before.set(next, here);
+          open.add(next);
+        }
+      }
+    }
+    return null;
+  }
+
+  _costs() {
+    const costs = new Map([...this.members.keys()].map((hashname) => [hashname, []]));
+    for (const link of this.drawn) {
+      if (link.state === "down") continue;
+      if (link.cost_ab_us !== null) costs.get(link.a).push([link.b, link.cost_ab_us]);
+      if (link.cost_ba_us !== null) costs.get(link.b).push([link.a, link.cost_ba_us]);
+    }
+    return costs;
+  }
+}
+
+/** How old a member's or link's figures are, in seconds; null: not known. */
+export function ageOf(value) {
+  // What is followed live tells when it was claimed: an age would change all the time.
+  if (value.claimed_at === undefined) return value.age_s;
+  return value.claimed_at === null ? null : Math.max(0, Date.now() / 1000 - value.claimed_at);
+}
+
+export function keyOf(link) {
+  return `${link.a} ${link.b}`;
+}
+
+/** The key of the link between two, whichever comes first. */
+export function keyBetween(one, other) {
+  return one < other ? `${one} ${other}` : `${other} ${one}`;
+}
+
+export function nameOf(member) {
+  return member ? member.name || member.hashname.slice(0, 12) : "";
+}
+
+/** A member's name where its site is told beside it. */
+export function shortNameOf(member) {
+  const name = nameOf(member);
+  const isTold = member.site && name.startsWith(member.site) && name.length > member.site.length + 1;
+  return isTold ? name.slice(member.site.length).replace(/^[-.]/, "") : name;
+}
+
+export function isRelay(member) {
+  return member.roles.includes("relay");
+}
+
+export function bySiteAndName(one, other) {
+  return (
+    Number(!one.site) - Number(!other.site) ||
+    compare(one.site ?? "", other.site ?? "") ||
+    compare(nameOf(one), nameOf(other)) ||
+    compare(one.hashname, other.hashname)
+  );
+}
+
+const collator = new Intl.Collator("en", { numeric: true });
+function compare(one, other) {
+  return collator.compare(one, other);
+}
+
+function backFrom(last, before) {
+  const nodes = [last];
+  while (before.has(nodes[0])) nodes.unshift(before.get(nodes[0]));
+  return nodes;
+}
