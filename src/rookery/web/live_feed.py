@@ -35,6 +35,8 @@ class Follower:
 
     def put(self, event: bytes) -> None:
         """Have it sent; a reader that is too slow for that is dropped and may come again."""
+        if self.is_over:
+            return
         is_full = len(self._waiting) >= EVENTS_MAX or self._size + len(event) > BYTES_MAX
         if self._waiting and is_full:
             self._waiting.clear()
