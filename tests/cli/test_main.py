@@ -54,6 +54,7 @@ def test_help_loads_no_verb() -> None:
     + [["crow", verb.name] for verb in CROW_VERBS]
     + [["realm", verb.name] for verb in REALM_VERBS]
     + [["devices", verb] for verb in ("add", "claim")]
+    + [["demo", "incident"]]
     + [["fleet", verb.name] for verb in FLEET_VERBS]
     + [["lake", verb.name] for verb in LAKE_VERBS],
     ids=" ".join,
@@ -113,7 +114,7 @@ def test_debug_adds_the_trace() -> None:
 
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     """As with any other program in a pipe."""
-    command = f'"{PROGRAM}" demo --json 2> errors | head -n 1 > first'
+    command = f'"{PROGRAM}" demo --scenario links --json 2> errors | head -n 1 > first'
     subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True, timeout=60)
     assert (tmp_path / "first").read_text().startswith('{"v":1,')
     assert (tmp_path / "errors").read_text() == ""

@@ -241,9 +241,9 @@ VERBS = (
     ),
     Verb(
         "demo",
-        "demo:demo",
-        "Show it all on this machine: links, chat, stream, HTTP, sockets, box, router.",
-        "rookery demo",
+        "demo.app:app",
+        "Bring up a small world on this machine: hub, mesh, devices, sensors, lake, and a tour.",
+        "",
     ),
 )
 

@@ -1,17 +1,14 @@
-"""`rookery demo`: a small world on this machine that explains itself, and fails loudly."""
+"""`rookery demo --scenario links`: endpoints that tell what they do, and fail loudly."""
 
 import asyncio
 import time
-from typing import Annotated
 
-from cyclopts import Parameter
-
-from rookery.cli.demo_steps import STEPS, Step
-from rookery.cli.demo_world import World, opened
+from rookery.cli.demo.link_steps import STEPS, Step
+from rookery.cli.demo.link_world import World, opened
 from rookery.cli.endpoint import Serving, serve
 from rookery.cli.exits import FAILED, OK, complain
 from rookery.cli.life import run_service, until_stopped
-from rookery.cli.options import OUTPUT, Output
+from rookery.cli.options import Output
 from rookery.cli.screen import print_json, print_link, remark
 from rookery.errors import RookeryError
 
@@ -23,19 +20,7 @@ away for now. They talk over real sockets of 127.0.0.1, and every byte between t
 """
 
 
-def demo(
-    *,
-    keep: Annotated[
-        bool,
-        Parameter(
-            name="--keep",
-            negative="",
-            show_default=False,
-            help="Stay afterwards: print bob's link, to be played with until Ctrl-C.",
-        ),
-    ] = False,
-    output: Output = OUTPUT,
-) -> int:
+def links(*, keep: bool, output: Output) -> int:
     return run_service(_demo(keep, output))
 
 
@@ -53,7 +38,8 @@ async def _demo(keep: bool, output: Output) -> int:
         elif not failures:
             print(f"\n{len(STEPS)} steps in {took:.1f} s, all as promised.")
         if failures:
-            complain(f"{failures} of {len(STEPS)} steps failed; try: rookery demo --debug")
+            again = "rookery demo --scenario links --debug"
+            complain(f"{failures} of {len(STEPS)} steps failed; try: {again}")
             return FAILED
         if keep:
             serve(world.bob, Serving(echo=True))

@@ -10,8 +10,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 from typing import NamedTuple
 
-from rookery.cli.demo_gateways import gateways
-from rookery.cli.demo_world import World
+from rookery.cli.demo.link_gateways import gateways
+from rookery.cli.demo.link_world import World
 from rookery.errors import ProtocolError, UnreachableError
 from rookery.link.channels.chat_events import Said
 from rookery.link.channels.sock_rules import Rules

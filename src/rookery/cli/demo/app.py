@@ -1,0 +1,149 @@
+"""`rookery demo`: worlds on this machine that explain themselves, and what may happen in them."""
+
+import logging
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+from rookery.cli.demo.folder import NAME, DemoFolder, prepared
+from rookery.cli.exits import OK
+from rookery.cli.life import run_service, run_verb
+from rookery.cli.options import OUTPUT, Output
+from rookery.cli.screen import print_json, print_table, remark
+from rookery.errors import UsageError
+
+DAYS = 14
+SCENARIOS = {
+    "world": "a fleet at three sites with hub, mesh, sensors and lake; its relay may die",
+    "blackout": "the same world, in which a server may die",
+    "links": "four endpoints and what runs over their links, told step by step",
+}
+
+Scenario = Literal["world", "blackout", "links"]
+Folder = Annotated[
+    Path, Parameter(name="--folder", help="Everything is in there; an earlier demo's is removed.")
+]
+
+_NEEDED = ("sqlalchemy", "litestar", "uvicorn")
+_LAKE_NEEDED = ("pyarrow", "deltalake", "duckdb", "pyspark", "numpy")
+
+app = App(name="demo", help_epilogue="Example:  rookery demo --scenario blackout")
+
+
+@app.default
+def demo(
+    *,
+    scenario: Annotated[Scenario, Parameter(name="--scenario", help="Which world.")] = "world",
+    list_: Annotated[
+        bool, Parameter(name="--list", negative="", show_default=False, help="List the scenarios.")
+    ] = False,
+    days: Annotated[
+        int, Parameter(name="--days", help="Of history in the lake; 0 for a world without a lake.")
+    ] = DAYS,
+    folder: Folder = NAME,
+    keep: Annotated[
+        bool,
+        Parameter(
+            name="--keep",
+            negative="",
+            show_default=False,
+            help="With links: stay, and print bob's link, to be played with until Ctrl-C.",
+        ),
+    ] = False,
+    output: Output = OUTPUT,
+) -> int:
+    """Bring up a small world on this machine, and a tour of it; Ctrl-C ends it."""
+    if list_:
+        return _list(output)
+    if scenario == "links":
+        from rookery.cli.demo.links import links
+
+        return links(keep=keep, output=output)
+    if keep:
+        raise UsageError("--keep is for --scenario links; the others stay until Ctrl-C")
+    _check(days)
+    with prepared(folder) as ready:
+        return run_service(_live(ready, scenario, days, output))
+
+
+@app.command(help_epilogue="Example:  rookery demo incident --over")
+def incident(
+    *,
+    over: Annotated[
+        bool,
+        Parameter(name="--over", negative="", show_default=False, help="End it instead."),
+    ] = False,
+    folder: Folder = NAME,
+    output: Output = OUTPUT,
+) -> int:
+    """Let the incident of a running demo happen, and see how it is lived with."""
+
+    async def work() -> int:
+        from rookery.cli.demo.desk import Asked, ask
+
+        told = await ask(DemoFolder(folder).socket, Asked("end" if over else "begin"))
+        if output.json:
+            print_json({"text": told.text, "is_over": told.is_over})
+        else:
+            print(told.text)
+        return OK
+
+    return run_verb(work())
+
+
+@app.command(show=False, help_epilogue="Example:  rookery demo past --days 14")
+def past(*, days: int = DAYS, folder: Folder = NAME, output: Output = OUTPUT) -> int:
+    """Generate the past of a demo that is being started."""
+    from rookery.cli.demo.past import land_past
+
+    rows = land_past(DemoFolder(folder), days)
+    if output.json:
+        print_json({"rows": rows})
+    else:
+        remark(f"{rows:,} rows of the past")
+    return OK
+
+
+def _list(output: Output) -> int:
+    if output.json:
+        for name, text in SCENARIOS.items():
+            print_json({"scenario": name, "text": text})
+    else:
+        print_table(("scenario", "what it is"), list(SCENARIOS.items()))
+    return OK
+
+
+def _check(days: int) -> None:
+    from rookery.cli.demo.past import DAYS_MAX
+
+    if not 0 <= days <= DAYS_MAX:
+        raise UsageError(f"--days {days}: give 0 to {DAYS_MAX}")
+    needed = _NEEDED + (_LAKE_NEEDED if days else ())
+    if missing := [name for name in needed if find_spec(name) is None]:
+        raise UsageError(
+            f"this world needs {', '.join(missing)}, too: pip install 'rookery[all]'; "
+            "without it there is: rookery demo --scenario links"
+        )
+
+
+async def _live(folder: DemoFolder, scenario: Scenario, days: int, output: Output) -> int:
+    from rookery.cli.demo.show import Show
+    from rookery.cli.demo.world import Watchers, World, program
+
+    # What the parts have to say is for those who look for it, and not between the lines of a tour.
+    logging.basicConfig(filename=folder.log("world"), format="%(asctime)s %(name)s %(message)s")
+    show = Show(output)
+    watchers = Watchers(say=show.say, tour=show.tour, incident=show.incident, lake=show.lake)
+    world = World(folder=folder, scenario=scenario, days=days, program=program(), watchers=watchers)
+    try:
+        await world.live()
+    except BaseExceptionGroup as group:  # of which people want to know the first only
+        raise _first(group) from group
+    return OK
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    first = group.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first

@@ -1,0 +1,74 @@
+"""Members: the keys of everybody in the demo, and the realm that its gateways share."""
+
+import asyncio
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from rookery.cli.demo.folder import DemoFolder
+from rookery.cli.demo.site_plan import GATEWAYS, PLACES, SERVERS
+from rookery.cli.fleet_keys import FLEET_CSIDS
+from rookery.identity.cipher_sets import DEFAULT_CSIDS
+from rookery.identity.identity import Identity
+from rookery.runtime import keystore
+from rookery.runtime.realm_authority import RealmAuthority, found
+from rookery.runtime.realm_store import RealmStore
+from rookery.wire.certificate import CSID_40, RELAY
+
+REALM = "demo"
+
+
+@dataclass(frozen=True)
+class Members:
+    """Keys by name; of the gateways also what makes them members of the realm."""
+
+    identities: dict[str, Identity]
+    stores: dict[str, RealmStore]
+    forecaster: Identity  # signs what the lake exports
+
+    @property
+    def realm_id(self) -> str:
+        return self.stores[GATEWAYS[0].name].realm.id.hex()
+
+    def hashname(self, name: str) -> str:
+        return self.identities[name].hashname
+
+
+async def made(folder: DemoFolder) -> Members:
+    """New ones. RSA takes its time, so all processors are asked."""
+    names = [*(place.name for place in PLACES), *SERVERS]
+    keys = await asyncio.gather(*(asyncio.to_thread(_keys) for _ in names))
+    identities = dict(zip(names, keys, strict=True))
+    forecaster = Identity.generate(DEFAULT_CSIDS, os.urandom)
+    for name, identity in identities.items():
+        keystore.save(folder.member(name), identity)
+    keystore.save(folder.lake_keys, forecaster)
+    stores = await asyncio.to_thread(_realm, folder, identities)
+    return Members(identities, stores, forecaster)
+
+
+def _keys() -> Identity:
+    return Identity.generate(FLEET_CSIDS, os.urandom)
+
+
+def _realm(folder: DemoFolder, identities: dict[str, Identity]) -> dict[str, RealmStore]:
+    """The first gateway has founded it."""
+    founder, *others = (place.name for place in GATEWAYS)
+    first = found(_realm_folder(folder, founder), REALM, identities[founder], member_name=founder)
+    stores, authority = {founder: first}, RealmAuthority(first)
+    for name in others:
+        identity = identities[name]
+        certificate = authority.certify(
+            identity.keys[CSID_40],
+            identity.intermediates(CSID_40),
+            hashname=identity.hashname,
+            name=name,
+            roles=[RELAY],
+        )
+        stores[name] = RealmStore.create(_realm_folder(folder, name), first.realm, certificate)
+        first.add_statements([certificate])
+    return stores
+
+
+def _realm_folder(folder: DemoFolder, name: str) -> Path:
+    return folder.member(name) / "realm"

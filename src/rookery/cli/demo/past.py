@@ -1,0 +1,77 @@
+"""The past: two weeks that the demo's own members would have reported, up to this moment.
+
+It is made in a process of its own, from a file with the roster, so that nobody waits for it.
+"""
+
+import time
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from rookery.cli.demo.folder import DemoFolder
+from rookery.cli.demo.members import Members
+from rookery.cli.demo.site_plan import GATEWAYS, LINKS, NUMBER, PLACES, RELAY, SERVERS, SITES, mac
+from rookery.wire.mac import mac_text
+
+if TYPE_CHECKING:
+    from rookery.lake.history.roster import Roster
+
+DAYS_MAX = 60
+SEED = 1
+_FILE = "roster.json"
+
+
+def write_roster(folder: DemoFolder, members: Members) -> None:
+    (folder.path / _FILE).write_bytes(msgspec.json.encode(roster(members)))
+
+
+def roster(members: Members) -> "Roster":
+    """The site plan as the lake's generator knows it."""
+    from rookery.lake.history.roster import Roster, RosterLink, Router
+
+    return Roster(
+        routers=tuple(
+            Router(
+                mac_text(mac(place)),
+                members.hashname(place.name),
+                SITES.index(place.site),
+                place.role,
+            )
+            for place in PLACES
+        ),
+        servers=tuple(map(members.hashname, SERVERS)),
+        sites=SITES,
+        realm=members.realm_id,
+        nodes=len(GATEWAYS),
+        links=tuple(
+            RosterLink(
+                NUMBER[link.one],
+                NUMBER[link.other],
+                rtt_ms=2 * link.delay_ms,
+                loss=link.loss,
+                fades=link.is_fading,
+                flaps=link.is_flapping,
+            )
+            for link in LINKS
+        ),
+        relay=NUMBER[RELAY],
+    )
+
+
+def land_past(folder: DemoFolder, days: int) -> int:
+    """Put it into the demo's lake; how many rows it has."""
+    from rookery.lake.delta import Lake
+    from rookery.lake.history.history import History
+    from rookery.lake.history.landed import land
+    from rookery.lake.history.roster import Roster
+
+    now = datetime.fromtimestamp(time.time(), UTC)
+    history = History(
+        seed=SEED,
+        start=now.date() - timedelta(days=days),
+        days=days + 1,
+        roster=msgspec.json.decode((folder.path / _FILE).read_bytes(), type=Roster),
+        until=now,
+    )
+    return land(history, Lake(str(folder.lake))).total()

@@ -1,0 +1,69 @@
+"""Sensors: crow devices that publish to a broker, one over a serial line, the others by UDP."""
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import msgspec
+
+from rookery.cli.crow_options import BROKER_PORT
+from rookery.cli.demo.cable import null_modem
+from rookery.cli.demo.folder import DemoFolder
+from rookery.cli.demo.ports import HOST
+from rookery.cli.demo.site_plan import SITES
+from rookery.cli.observing import observe_broker
+from rookery.runtime.crow.broker import CrowBroker
+from rookery.runtime.crow.client import CrowClient
+from rookery.runtime.crow.serial_gate import CrowSerialGate
+from rookery.runtime.crow.tower import CrowTower
+from rookery.runtime.crow.udp_gate import CrowUdpGate
+from rookery.wire import crow_address
+
+PUBLISH_S = 2.0
+PORT = BROKER_PORT
+QUANTITIES = ("temperature", "humidity", "power")  # of each site's device
+PATTERNS = tuple(f"{site}/#" for site in SITES)
+
+_PERIOD_S = 300.0
+
+
+@asynccontextmanager
+async def sensors(folder: DemoFolder, port: int) -> AsyncIterator[str]:
+    """The broker and a device at each site; the broker's address."""
+    async with AsyncExitStack() as stack:
+        tower = await stack.enter_async_context(CrowTower())
+        broker = await stack.enter_async_context(CrowBroker(tower))
+        await stack.enter_async_context(observe_broker(broker, folder.broker, PATTERNS))
+        gate = await CrowUdpGate.bind(tower, HOST, port)
+        tower.add_gate(gate)
+        ours, theirs = stack.enter_context(null_modem())
+        tower.add_gate(CrowSerialGate(tower, ours))
+        tasks = await stack.enter_async_context(asyncio.TaskGroup())
+        for number, site in enumerate(SITES):
+            device = await stack.enter_async_context(CrowTower())
+            client = await _wired(device, theirs if number == 0 else None, gate.address)
+            stack.callback(tasks.create_task(_measure(client, site, number)).cancel)
+        yield crow_address.format(gate.address)
+
+
+async def _wired(device: CrowTower, line: str | None, broker: bytes) -> CrowClient:
+    """By its serial line, or by UDP."""
+    if line is None:
+        device.add_gate(await CrowUdpGate.bind(device, HOST, 0))
+        return device.client(broker)
+    gate = CrowSerialGate(device, line)
+    device.add_gate(gate)
+    return device.client(gate.address)
+
+
+async def _measure(client: CrowClient, site: str, number: int) -> None:
+    """Publish what it measures; at the most once, as a sensor does."""
+    while True:
+        swing = math.sin(time.time() * 2 * math.pi / _PERIOD_S + number)
+        values = (19 + 2 * number + 3 * swing, 50 - 8 * swing, 120 + 40 * swing)
+        for quantity, value in zip(QUANTITIES, values, strict=True):
+            data = msgspec.json.encode({"value": round(value, 1)})
+            await client.publish(f"{site}/{quantity}", data, qos=0)
+        await asyncio.sleep(PUBLISH_S)

@@ -1,0 +1,53 @@
+"""What the demo prints: lines for people, JSON for programs."""
+
+import time
+from collections.abc import Mapping
+
+from rookery.cli import figures
+from rookery.cli.demo.incident import Told
+from rookery.cli.demo.tour import Tour
+from rookery.cli.options import Output
+from rookery.cli.screen import print_json, remark
+
+
+class Show:
+    """One demo's; times are since it began."""
+
+    def __init__(self, output: Output) -> None:
+        self._output = output
+        self._began_s = time.monotonic()
+        self._has_insights = False
+        if not output.json:
+            remark("bringing up a small world; this takes some seconds")
+
+    def say(self, text: str) -> None:
+        if self._output.json:
+            print_json({"event": "remark", "text": text})
+        else:
+            remark(text)
+
+    def tour(self, tour: Tour) -> None:
+        if self._output.json:
+            print_json({**tour.json(), "seconds": self._since_s()})
+            return
+        print(f"up after {figures.span(self._since_s())}\n", flush=True)
+        for line in tour.lines():
+            print(line, flush=True)
+        print(flush=True)
+
+    def incident(self, told: Told) -> None:
+        if self._output.json:
+            print_json({"event": "incident", "text": told.text, "is_over": told.is_over})
+        else:
+            remark(told.text)
+
+    def lake(self, kind: str, values: Mapping[str, object]) -> None:
+        """Every step and run for programs; people hear when there is something to see."""
+        if self._output.json:
+            print_json({"event": kind, **values, "seconds": self._since_s()})
+        elif kind == "run" and not self._has_insights:
+            self._has_insights = True
+            remark(f"the insights are there, after {figures.span(self._since_s())}")
+
+    def _since_s(self) -> float:
+        return round(time.monotonic() - self._began_s, 1)

@@ -1,0 +1,106 @@
+"""The tour: what there is to see, and commands that work as they are printed."""
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rookery.cli.demo.fleet_hub import LOGIN, HubPlan
+from rookery.cli.demo.folder import NAME, DemoFolder
+from rookery.cli.demo.site_plan import GATEWAYS, LINKS, PLACES, SERVERS, WATCHED, mac
+from rookery.cli.screen import Json
+from rookery.wire.mac import mac_text
+
+CLI = "cli"  # folder of the sign-in that the commands use
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tour:
+    """Of one world; the password is in it and nowhere else."""
+
+    folder: DemoFolder
+    hub: HubPlan
+    password: str
+    broker: str
+    program: str  # how this program was called
+    days: int
+
+    def __repr__(self) -> str:
+        return f"Tour({self.folder.path})"
+
+    def lines(self) -> Iterator[str]:
+        yield from self._introduction()
+        yield ""
+        for path, text in self.pages():
+            yield f"  {self.hub.url + path:<40} {text}"
+        yield ""
+        for command, text in self.commands():
+            yield f"  {command:<66} {text}"
+        yield ""
+        yield f"  Press i, or type in another terminal:  {self.incident_command()}"
+        yield "  and see how it is lived with; once more, and all is well again. Ctrl-C ends it."
+
+    def _introduction(self) -> Iterator[str]:
+        near = sum(link.one.split("-")[0] == link.other.split("-")[0] for link in LINKS)
+        yield (
+            f"{len(PLACES)} routers at three sites report to a hub, {len(GATEWAYS)} of them are a "
+            f"mesh of {len(LINKS)} links,"
+        )
+        yield (
+            f"{len(LINKS) - near} of them long: one loses packets, one comes and goes. "
+            f"{len(SERVERS)} servers, a broker and its sensors."
+        )
+        if self.days:
+            yield f"{self.days} days of their past are being worked on; insights take a while."
+        yield ""
+        yield f"  sign in at {self.hub.url}/ as {LOGIN}, password {self.password}"
+
+    def pages(self) -> Iterator[tuple[str, str]]:
+        yield "/fleet", "how the fleet is"
+        yield "/fleet/map", f"the mesh; show the way from {WATCHED[0]} to {WATCHED[1]}"
+        yield "/fleet/incidents", "what is wrong, and what was"
+        yield "/", "your devices; connect to one and call its methods"
+        if self.days:
+            yield "/fleet/insights", "what the lake has learned"
+            yield "/fleet/servers", "servers now, and as they are expected to be"
+        yield "/fleet/topics", "what the sensors publish"
+
+    def commands(self) -> Iterator[tuple[str, str]]:
+        one, other = WATCHED
+        node, device = self._path(one), mac_text(mac(PLACES[0]))
+        data = f"--data {self._path(CLI)}"
+        yield f"{self._program} explain {other} --id {node}", "why packets go the way they go"
+        yield f"{self._program} trace {other} --id {node}", "every node on the way"
+        yield f"{self._program} top --id {node}", "its links, live"
+        yield f"{self._program} devices {data}", "your devices"
+        yield f"{self._program} rpc {device} system.board {data}", "ask one of them"
+        theme = shlex.quote("berlin/#")
+        yield f"{self._program} crow sub {theme} --broker {self.broker}", "listen to the sensors"
+        if self.days:
+            sql = shlex.quote("SELECT cause, members FROM insights.incidents")
+            yield f"{self._program} lake status --data {self._path('lake')}", "tables of the lake"
+            yield f"{self._program} lake query --data {self._path('lake')} {sql}", "ask it anything"
+
+    def incident_command(self) -> str:
+        where = "" if self.folder.path == NAME else f" --folder {self._path('.')}"
+        return f"{self._program} demo incident{where}"
+
+    def json(self) -> Json:
+        return {
+            "event": "ready",
+            "url": self.hub.url,
+            "login": LOGIN,
+            "password": self.password,
+            "folder": str(self.folder.path),
+            "broker": self.broker,
+            "pages": [self.hub.url + path for path, _ in self.pages()],
+            "commands": [command for command, _ in self.commands()],
+            "incident": self.incident_command(),
+        }
+
+    @property
+    def _program(self) -> str:
+        return shlex.quote(self.program)
+
+    def _path(self, name: str | Path) -> str:
+        return shlex.quote(str(self.folder.path / name))
