@@ -15,7 +15,7 @@ class LinkState(Enum):
     DOWN = "down"  # it is left over from a member that is gone, or the node's own and broken
 
 
-class GraphMember(msgspec.Struct, frozen=True, kw_only=True):
+class GraphMember(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A member of the realm."""
 
     hashname: str
@@ -26,7 +26,7 @@ class GraphMember(msgspec.Struct, frozen=True, kw_only=True):
     claimed_at: int | None = None  # when it told of its links
 
 
-class GraphLink(msgspec.Struct, frozen=True, kw_only=True):
+class GraphLink(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A link between two members, `a` before `b` by their hashnames."""
 
     a: str

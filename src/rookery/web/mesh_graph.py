@@ -2,7 +2,8 @@
 
     {"at": …, "members": [{"hashname": …, "name": …, …}], "links": [{"a": …, "b": …, …}]}
 
-None is what is not known. Hashnames of a link are in order: `a` before `b`.
+None is what is not known. Hashnames of a link are in order: `a` before `b`. What there are
+thousands of is left out of garbage collection, as it refers to nothing that could refer back.
 """
 
 from typing import Literal
@@ -12,7 +13,7 @@ import msgspec
 LinkState = Literal["up", "down", "one-way"]
 
 
-class MemberShown(msgspec.Struct, frozen=True, kw_only=True):
+class MemberShown(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A member, and whether the node beside the hub finds a way to it."""
 
     hashname: str
@@ -24,7 +25,7 @@ class MemberShown(msgspec.Struct, frozen=True, kw_only=True):
     reach: str = ""  # how that node gets there, as `runtime.reach` names it; empty: nobody says
 
 
-class LinkShown(msgspec.Struct, frozen=True, kw_only=True):
+class LinkShown(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A link, as its two ends tell of it."""
 
     a: str
@@ -47,7 +48,7 @@ class Graph(msgspec.Struct, frozen=True, kw_only=True):
     links: tuple[LinkShown, ...]
 
 
-class MemberNow(msgspec.Struct, frozen=True, kw_only=True):
+class MemberNow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A member as it is followed live: a time instead of an age, which would change always."""
 
     hashname: str
@@ -58,7 +59,7 @@ class MemberNow(msgspec.Struct, frozen=True, kw_only=True):
     claimed_at: float | None
 
 
-class LinkNow(msgspec.Struct, frozen=True, kw_only=True):
+class LinkNow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A link as it is followed live."""
 
     a: str
@@ -91,7 +92,7 @@ class ExplanationShown(msgspec.Struct, frozen=True, kw_only=True):
     ways: tuple[WayShown, ...]  # the one in use first, if there is one
 
 
-class Cell(msgspec.Struct, frozen=True, kw_only=True):
+class Cell(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """From one member to another, along the way that packets take; None: there is none."""
 
     source: str = msgspec.field(name="from")

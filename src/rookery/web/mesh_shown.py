@@ -1,6 +1,6 @@
 """Rows of a control socket, turned into what the web shows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import msgspec
 
@@ -22,6 +22,9 @@ from rookery.web.mesh_graph import (
     WayShown,
 )
 
+MEMBERS_MAX = 20_000
+LINKS_MAX = 200_000
+
 
 class _Candidate(msgspec.Struct):
     """What is shown of a candidate of a decision."""
@@ -36,16 +39,26 @@ class _Decision(msgspec.Struct):
     candidates: tuple[_Candidate, ...]
 
 
-def graph_shown(parts: Sequence[GraphPart]) -> Graph:
-    """The whole of what the parts tell; ProtocolError when they tell of nothing."""
-    if not parts:
-        raise ProtocolError("a mesh without any member")
-    at = parts[-1].at
-    return Graph(
-        at=at,
-        members=tuple(_member(one, at) for part in parts for one in part.members),
-        links=tuple(_link(one, at) for part in parts for one in part.links),
-    )
+class GraphBuilder:
+    """Puts a graph together from its parts, so that a large one is made a little at a time."""
+
+    def __init__(self) -> None:
+        self._at: float | None = None
+        self._members: list[MemberShown] = []
+        self._links: list[LinkShown] = []
+
+    def add(self, part: GraphPart) -> None:
+        at = self._at = part.at if self._at is None else self._at
+        self._members += [_member(one, at) for one in part.members]
+        self._links += [_link(one, at) for one in part.links]
+        if len(self._links) > LINKS_MAX or len(self._members) > MEMBERS_MAX:
+            raise ProtocolError("more than a mesh can have")
+
+    def graph(self) -> Graph:
+        """All of it; ProtocolError when that is nothing."""
+        if self._at is None or not self._members:
+            raise ProtocolError("a mesh without any member")
+        return Graph(at=self._at, members=tuple(self._members), links=tuple(self._links))
 
 
 def _member(row: GraphMember, at: float) -> MemberShown:

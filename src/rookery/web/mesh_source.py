@@ -24,12 +24,11 @@ from rookery.runtime.snapshot import Explained
 from rookery.web.mesh_graph import ExplanationShown, Graph, Matrix, QueuedRequest, QueueShown
 from rookery.web.mesh_matrix import MEMBERS_MAX, in_order, matrix_of, telling
 from rookery.web.mesh_names import member_called
-from rookery.web.mesh_shown import explanation_shown, graph_shown, queue_shown, request_shown
+from rookery.web.mesh_shown import GraphBuilder, explanation_shown, queue_shown, request_shown
 from rookery.web.node_away import NodeAwayError
 
 ANSWER_S_MAX = 5.0  # for the whole of an answer
 FRESH_S = 1.0
-PARTS_MAX = 512
 ASKED_AT_ONCE_MAX = 4  # of the node's 16 clients; people at its shell want some, too
 
 Answer = TypeVar("Answer")
@@ -125,13 +124,11 @@ class MeshSource:
         await self._asked(ask)
 
     async def _fetch(self, client: ControlClient) -> Graph:
-        parts: list[GraphPart] = []
+        builder = GraphBuilder()
         async for part in client.ask(Request(do=Do.GRAPH), GraphPart):
-            parts.append(part)
-            if len(parts) > PARTS_MAX:
-                raise NodeAwayError("the node beside this hub tells of more than a mesh can have")
-            await asyncio.sleep(0)  # what has come already is read without a pause
-        return graph_shown(parts)
+            builder.add(part)
+            await asyncio.sleep(0)  # what has come already would be read without a pause
+        return builder.graph()
 
     async def _asked(self, ask: Callable[[ControlClient], Awaitable[Answer]]) -> Answer:
         try:

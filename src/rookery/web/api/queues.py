@@ -19,7 +19,7 @@ from rookery.web.topic import Topic
 from rookery.web.visits import note, visit
 from rookery.wire.mac import mac_text, parse_mac
 
-RequestId = Annotated[int, PathParameter(ge=0, le=2**63)]
+RequestId = Annotated[int, PathParameter(ge=0, le=2**62)]
 
 
 @get("/mesh/queues", opt=may("operator", "read"), tags=["queues"], summary="All queues of the node")

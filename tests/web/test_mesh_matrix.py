@@ -1,0 +1,174 @@
+"""What the matrix makes of a graph, and how a large mesh is asked for."""
+
+import asyncio
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rookery.errors import UsageError
+from rookery.runtime.graph_rows import GraphLink, GraphMember, GraphPart, LinkState
+from rookery.runtime.reach import Reach
+from rookery.web.mesh_graph import Cell, Graph, LinkShown, Matrix, MemberShown
+from rookery.web.mesh_matrix import MEMBERS, MEMBERS_MAX, matrix_of, telling
+from rookery.web.mesh_source import MeshSource
+from rookery.wire import base32
+from tests.cli.control_thread import controlled
+from tests.runtime.colony import Colony
+
+MANY = 1000
+
+
+def member(
+    hashname: str, *, roles: tuple[str, ...] = ("relay",), is_up: bool = True
+) -> MemberShown:
+    return MemberShown(
+        hashname=hashname, name=hashname, site="", roles=roles, is_up=is_up, age_s=1.0
+    )
+
+
+def link(
+    a: str,
+    b: str,
+    costs_us: tuple[int | None, int | None] = (1000, 1000),
+    *,
+    rtt_ms: float | None = None,
+    losses: tuple[float, float] = (0.0, 0.0),
+    state: str = "up",
+    age_s: float = 5.0,
+) -> LinkShown:
+    assert state in ("up", "down", "one-way")
+    return LinkShown(
+        a=a,
+        b=b,
+        rtt_ms=rtt_ms,
+        loss_ab=losses[0],
+        loss_ba=losses[1],
+        cost_ab_us=costs_us[0],
+        cost_ba_us=costs_us[1],
+        rate_bytes_s=None,
+        state="up" if state == "up" else "one-way",
+        age_s=age_s,
+    )
+
+
+def graph(*links: LinkShown, members: tuple[MemberShown, ...] = ()) -> Graph:
+    ends = sorted({end for one in links for end in (one.a, one.b)})
+    return Graph(at=100.0, members=members or tuple(map(member, ends)), links=links)
+
+
+def cell(matrix: Matrix, source: str, target: str) -> Cell:
+    (found,) = (one for one in matrix.cells if (one.source, one.target) == (source, target))
+    return found
+
+
+def whole(mesh: Graph) -> Matrix:
+    return matrix_of(mesh, mesh.members)
+
+
+def test_latency_is_half_the_round_trip_where_measured_and_else_the_worse_claim() -> None:
+    mesh = graph(link("a", "b", rtt_ms=3.0), link("b", "c", (4000, 7000)))
+    matrix = whole(mesh)
+    assert cell(matrix, "a", "b").latency_ms == 1.5
+    assert cell(matrix, "c", "b").latency_ms == 7.0
+    far = cell(matrix, "a", "c")
+    assert (far.latency_ms, far.via, far.is_direct) == (8.5, ("b",), False)
+    assert cell(matrix, "a", "b").is_direct
+
+
+def test_loss_adds_up_by_direction_and_the_oldest_claim_gives_the_age() -> None:
+    mesh = graph(
+        link("a", "b", losses=(0.5, 0.0), age_s=7.0), link("b", "c", losses=(0.5, 0.1), age_s=90.0)
+    )
+    there, back = (cell(whole(mesh), *ends) for ends in (("a", "c"), ("c", "a")))
+    assert (there.loss, there.age_s) == (0.75, 90.0)
+    assert back.loss == pytest.approx(0.1)
+
+
+def test_only_links_that_are_up_and_members_that_relay_carry_others() -> None:
+    leaf = member("b", roles=())
+    mesh = graph(
+        link("a", "b"), link("b", "c"), members=(member("a"), leaf, member("c"), member("d"))
+    )
+    nothing = cell(whole(mesh), "a", "c")
+    assert (nothing.latency_ms, nothing.loss, nothing.age_s, nothing.via) == (None, None, None, ())
+    assert cell(whole(mesh), "a", "d").latency_ms is None
+    one_way = graph(link("a", "b", (1000, None), state="one-way"))
+    assert cell(whole(one_way), "a", "b").latency_ms is None
+    ours = graph(link("a", "b", (1000, None)))  # the node's own, which the other has not told yet
+    assert cell(whole(ours), "b", "a").latency_ms == 1.0
+
+
+def test_of_a_mesh_too_large_those_are_shown_that_tell_most() -> None:
+    names = [f"m{number:03}" for number in range(MEMBERS * 2)]
+    hub = link("hub", "m000")
+    mesh = graph(
+        hub,
+        *(link("hub", name) for name in names[1:]),
+        members=(
+            *(member(name, roles=()) for name in names),
+            member("hub"),
+            member("off", is_up=False),
+        ),
+    )
+    shown = [one.hashname for one in telling(mesh)]
+    assert len(shown) == MEMBERS
+    assert "hub" in shown
+    assert "off" not in shown
+    assert matrix_of(mesh, telling(mesh)).left_out == len(mesh.members) - MEMBERS
+
+
+class LargeColony(Colony):
+    """A node that knows of a thousand others, four links each."""
+
+    def graph(self) -> tuple[GraphPart, ...]:
+        return tuple(self._parts())
+
+    def _parts(self) -> Iterator[GraphPart]:
+        names = [_hashname(number) for number in range(MANY)]
+        for first in range(0, MANY, 100):
+            members = [
+                GraphMember(hashname=name, roles=("relay",), site="one", reach=Reach.ROUTE)
+                for name in names[first : first + 100]
+            ]
+            links = [
+                GraphLink(
+                    a=min(names[one], names[other]),
+                    b=max(names[one], names[other]),
+                    state=LinkState.UP,
+                    cost_us=1000,
+                    cost_ab_us=1000 + one,
+                    cost_ba_us=1000,
+                )
+                for one in range(first, first + 100)
+                for other in (one - 1, one - 10, one - 100, one - 300)
+            ]
+            yield GraphPart(at=1.0, members=tuple(members), links=tuple(links))
+
+
+def _hashname(number: int) -> str:
+    return base32.encode(hashlib.sha256(number.to_bytes(4, "big")).digest())
+
+
+async def test_a_thousand_members_are_read_while_others_are_served(tmp_path: Path) -> None:
+    path, turns = tmp_path / "control.sock", 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    with controlled(LargeColony(), path):
+        source = MeshSource(path, answer_s=30)
+        serving = asyncio.get_running_loop().create_task(others())
+        mesh = await source.graph()
+        assert (len(mesh.members), len(mesh.links)) == (MANY, 4 * MANY)
+        assert turns >= 10  # once a part, however fast they come
+        matrix = await source.matrix()
+        serving.cancel()
+        assert len(matrix.cells) == MEMBERS * (MEMBERS - 1)
+        assert all(one.latency_ms is not None for one in matrix.cells)
+        with pytest.raises(UsageError, match=f"at most {MEMBERS_MAX}"):
+            await source.matrix(site="one")
