@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rookery.lake.standing_query import Freshness
 
 LATE_S = 26 * 3600  # a pipeline that runs daily is not late before
-PAGE_ROWS = 50
+PAGE_ROWS = 25
 PAGE_ROWS_MAX = 500
 DOWNLOAD_ROWS_MAX = 10_000
 _TEXT_MAX = 128

@@ -14,6 +14,25 @@ from rookery.web.site import Site
 EVENTS_MAX = 10
 _LOOKED_AT = 60  # rows of the audit
 _SHOWN = ("router.", "server.", "security.", "device.", "alert.", "code.")
+_TEXTS = {
+    "router.enrolled": "Device enrolled",
+    "server.enrolled": "Server enrolled",
+    "server.drain": "Server drained",
+    "server.undrain": "Server serves again",
+    "device.claim": "Device claimed",
+    "device.rename": "Device renamed",
+    "device.release": "Device released",
+    "code.make": "Code made",
+    "code.remove": "Code taken back",
+    "alert.acknowledge": "Alert acknowledged",
+    "alert.mute": "Alert muted",
+    "security.forged": "Forged report",
+    "security.old_secret": "Report with an old secret",
+    "security.replay": "Report sent again",
+    "security.clone": "Two devices with one identity",
+    "security.foreign_key": "Another key for a known device",
+    "security.denied": "Device turned away",
+}
 
 
 class EventShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +71,7 @@ def _event(row: AuditRow) -> EventShown:
     return EventShown(
         at=row.at,
         kind="security" if is_security else "fleet",
-        what=row.what,
+        what=_TEXTS.get(row.what, row.what),
         target=row.target or row.who,
         who=row.who if row.target else "",
         url="/fleet/servers" if is_server else "",

@@ -23,7 +23,7 @@ SELECT reporter AS server, epoch(hour) AS "at",
 FROM facts.server_hours WHERE date >= ? AND hour > ? ORDER BY hour"""
 _WILL_BE = """
 SELECT server, epoch(hour) AS "at", share, high_share, confidence
-FROM insights.server_load_forecast WHERE hour >= ? AND hour < ? ORDER BY hour"""
+FROM insights.server_load_forecast WHERE hour > ? AND hour < ? ORDER BY hour"""
 
 Source = Literal["lake", "forecast", "none"]
 
@@ -69,7 +69,7 @@ async def _from_lake(
     hour = now.replace(minute=0, second=0, microsecond=0)
     since = hour - PAST
     past = await lake.rows(_WAS, since.date(), since, rows_max=_ROWS_MAX)
-    ahead = await lake.rows(_WILL_BE, hour, hour + AHEAD, rows_max=_ROWS_MAX)
+    ahead = await lake.rows(_WILL_BE, since, hour + AHEAD, rows_max=_ROWS_MAX)
     found: list[dict[str, list[_Point]]] = []
     for rows in (past, ahead):
         points: dict[str, list[_Point]] = {}

@@ -1,5 +1,47 @@
-"""The fleet at a glance."""
+"""The overview: how the fleet is, at a glance."""
 
-from litestar.handlers import HTTPRouteHandler
+import time
 
-HANDLERS: tuple[HTTPRouteHandler, ...] = ()
+from litestar import Response, get
+
+from rookery.web.access import may
+from rookery.web.connection import AnyRequest
+from rookery.web.given import TheSite
+from rookery.web.overview import overview_now
+from rookery.web.pages import figures
+from rookery.web.pages.api_command import api_command
+from rookery.web.pages.page import page
+from rookery.web.site import Site
+
+_JSON = "/api/v1/overview"
+
+
+@get("/fleet", opt=may("operator"), include_in_schema=False)
+async def overview(request: AnyRequest, site: TheSite) -> Response[str]:
+    """Tiles that each lead to their page; live."""
+    values = await _values(site)
+    return page(request, "overview.html", values, cli=api_command(request, _JSON), json=_JSON)
+
+
+@get("/fleet/now", opt=may("operator"), include_in_schema=False)
+async def overview_part(request: AnyRequest, site: TheSite) -> Response[str]:
+    """The tiles alone, for a page that heard of a change."""
+    return page(request, "parts/overview_now.html", await _values(site))
+
+
+async def _values(site: Site) -> dict[str, object]:
+    return {
+        "now": await overview_now(site),
+        "percent": figures.percent,
+        "size": figures.size,
+        "number": figures.number,
+        "short": figures.short,
+        "clock": _clock,
+    }
+
+
+def _clock(seconds: float) -> str:
+    return time.strftime("%H:%M", time.gmtime(seconds))
+
+
+HANDLERS = (overview, overview_part)
