@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import msgspec
-from litestar import Response, get
+from litestar import Response, get, head
 from litestar.params import FromPath
 
 from rookery.web.access import anybody
@@ -88,19 +88,13 @@ def assets() -> Assets:
     return Assets(_FOLDER)
 
 
-@get(URL + "{name:path}", opt=anybody(), include_in_schema=False)
-async def static_file(request: AnyRequest, name: FromPath[str]) -> Response[bytes]:
+@get(URL + "{file_path:path}", opt=anybody(), include_in_schema=False)
+async def static_file(request: AnyRequest, file_path: FromPath[str]) -> Response[bytes]:
     """A file of the pages."""
-    asset = assets().find(name.removeprefix("/"))
+    asset = assets().find(file_path.removeprefix("/"))
     if asset is None:
         raise RefusedError(404, "unknown", "there is no such file")
-    version = assets().version
-    is_named = request.query_params.get("v") == version
-    headers = {
-        "ETag": f'"{version}"',
-        "Cache-Control": _KEPT if is_named else _ASKED,
-        "Vary": "Accept-Encoding",
-    }
+    headers = _headers(request)
     if request.headers.get("if-none-match") == headers["ETag"]:
         return Response(b"", status_code=304, headers=headers)
     if "gzip" not in request.headers.get("accept-encoding", ""):
@@ -109,4 +103,23 @@ async def static_file(request: AnyRequest, name: FromPath[str]) -> Response[byte
     return Response(asset.compressed, media_type=asset.kind, headers=headers)
 
 
-HANDLERS = (static_file,)
+@head(URL + "{file_path:path}", opt=anybody(), include_in_schema=False)
+async def static_head(request: AnyRequest, file_path: FromPath[str]) -> Response[None]:
+    """Whether a file is there, and whether it is still the same."""
+    asset = assets().find(file_path.removeprefix("/"))
+    if asset is None:
+        raise RefusedError(404, "unknown", "there is no such file")
+    return Response(None, media_type=asset.kind, headers=_headers(request))
+
+
+def _headers(request: AnyRequest) -> dict[str, str]:
+    version = assets().version
+    is_named = request.query_params.get("v") == version
+    return {
+        "ETag": f'"{version}"',
+        "Cache-Control": _KEPT if is_named else _ASKED,
+        "Vary": "Accept-Encoding",
+    }
+
+
+HANDLERS = (static_file, static_head)
