@@ -13,7 +13,7 @@ from rookery.web.site import Site
 
 EVENTS_MAX = 10
 _LOOKED_AT = 60  # rows of the audit
-_SHOWN = ("router.", "server.", "security.", "device.", "alert.", "code.")
+_SHOWN = ("router.", "server.", "security.", "device.", "alert.", "code.", "queue.")
 _TEXTS = {
     "router.enrolled": "Device enrolled",
     "server.enrolled": "Server enrolled",
@@ -22,8 +22,10 @@ _TEXTS = {
     "device.claim": "Device claimed",
     "device.rename": "Device renamed",
     "device.release": "Device released",
+    "device.connect": "Connected to a device",
+    "queue.cancel": "Request taken back",
     "code.make": "Code made",
-    "code.remove": "Code taken back",
+    "code.withdraw": "Code taken back",
     "alert.acknowledge": "Alert acknowledged",
     "alert.mute": "Alert muted",
     "security.forged": "Forged report",

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from litestar import Response, get
 from litestar.params import FromPath, QueryParameter
 
+from rookery.errors import UnreachableError
 from rookery.web import insight_charts, insight_views
 from rookery.web.access import may
 from rookery.web.connection import AnyRequest
@@ -96,7 +97,7 @@ async def insight_page(
     shown = await insight(lake, name, now)
     rows = await insight_rows(lake, name, text, offset)
     texts = Texts(language_of(request))
-    values = _words(texts) | {
+    values = _words(texts, await _names(site)) | {
         "insight": shown,
         "insights": await catalogue(lake, now),
         "columns": {each.name: each for each in shown.columns},
@@ -108,7 +109,7 @@ async def insight_page(
         "searched": True,
         "levels": _levels(shown),
         "has_chart": name in insight_charts.NAMES,
-        "chart_labels": "|".join(f"{each}={texts(each)}" for each in _LABELS),
+        "chart_labels": "|".join(f"{each}={texts(each.replace('_', ' '))}" for each in _LABELS),
         "view_kind": _VIEWS.get(name, ""),
         "view": await _view(lake, shown, text, offset, link, now),
         "run_command": _run_command(site),
@@ -140,13 +141,28 @@ async def _view(
             return None
 
 
-def _words(texts: Texts) -> dict[str, object]:
+async def _names(site: Site) -> dict[str, str]:
+    """The lake knows hashnames; what their owners call them is the mesh's to say."""
+    if site.mesh is None:
+        return {}
+    try:
+        return {one.hashname: one.name for one in (await site.mesh.graph()).members}
+    except UnreachableError:
+        return {}
+
+
+def _words(texts: Texts, names: dict[str, str]) -> dict[str, object]:
     """What templates write figures with."""
+
+    def short(name: str) -> str:
+        parts = name.split(" – ")
+        return " – ".join(names.get(each) or figures.short(each) for each in parts)
+
     return {
         "percent": figures.percent,
         "size": figures.size,
         "number": figures.number,
-        "short": figures.short,
+        "short": short,
         "lasting": lambda micros: figures.lasting(micros, texts),
         "cell": lambda value, unit: figures.cell(value, unit, texts),
         "heat": _heat,
