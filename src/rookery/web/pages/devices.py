@@ -1,4 +1,4 @@
-"""The cabinet's other pages (F15): one device, adding, claiming, naming and releasing."""
+"""The cabinet's other pages (F15): one device with its tabs, naming and releasing it."""
 
 from litestar import Response, get, post
 from litestar.params import FromPath
@@ -6,14 +6,18 @@ from litestar.response import Redirect
 
 from rookery.web import cabinet
 from rookery.web.access import may
+from rookery.web.callers import Caller
 from rookery.web.connection import AnyRequest
-from rookery.web.enrolling import make_code
 from rookery.web.entrance import sign_out
 from rookery.web.given import TheCaller, TheSite
+from rookery.web.pages import device_add
+from rookery.web.pages.device_tabs import BY_KEY, TABS
 from rookery.web.pages.fields import form_fields
 from rookery.web.pages.page import page
+from rookery.web.problems import RefusedError
 from rookery.web.security_headers import content_security_policy
 from rookery.web.session_cookie import session_cookie
+from rookery.web.site import Site
 from rookery.web.visits import visit
 from rookery.wire.mac import mac_text, parse_mac
 
@@ -22,9 +26,35 @@ from rookery.wire.mac import mac_text, parse_mac
 async def device_page(
     request: AnyRequest, mac: FromPath[str], caller: TheCaller, site: TheSite
 ) -> Response[str]:
-    """One device, with its steps live and a console on the server's WebSocket."""
-    device = await cabinet.my_device(site, caller, parse_mac(mac))
-    answer = page(request, "device.html", {"device": device})
+    """One device at a glance."""
+    return await _tab_page(request, mac, "", caller, site)
+
+
+@get("/devices/{mac:str}/{tab:str}", opt=may("user"), include_in_schema=False)
+async def device_tab_page(
+    request: AnyRequest, mac: FromPath[str], tab: FromPath[str], caller: TheCaller, site: TheSite
+) -> Response[str]:
+    """One of its tabs."""
+    return await _tab_page(request, mac, tab, caller, site)
+
+
+async def _tab_page(
+    request: AnyRequest, mac: str, key: str, caller: Caller, site: Site
+) -> Response[str]:
+    device = await cabinet.seen_device(site, caller, parse_mac(mac))
+    tab = BY_KEY.get(key)
+    if tab is None:
+        raise RefusedError(404, "unknown", "a device has no such page")
+    values = await tab.read(site, caller, device)
+    answer = page(
+        request,
+        tab.template,
+        {"device": device, "tab": tab, "tabs": TABS, **values},
+        cli=tab.cli.format(mac=device.mac, hashname=device.hashname),
+        json=f"/api/v1/devices/{device.mac}{tab.json}",
+        section="devices" if device.is_mine else "fleet-devices",
+    )
+    # The console talks to whichever server the device is sent to.
     sockets = [server.ws for server in await site.hub.servers()]
     answer.headers["Content-Security-Policy"] = content_security_policy(sockets)
     return answer
@@ -47,22 +77,6 @@ async def release_device(
     return Redirect("/", status_code=303)
 
 
-@post("/claim", opt=may("user"), include_in_schema=False)
-async def claim_device(request: AnyRequest, caller: TheCaller, site: TheSite) -> Redirect:
-    fields = await form_fields(request)
-    mac, name = parse_mac(fields.text("mac")), fields.optional("name")
-    await cabinet.claim(site, caller, mac, fields.text("code"), name, visit(request, site))
-    return Redirect(f"/devices/{mac_text(mac)}", status_code=303)
-
-
-@post("/add", opt=may("user"), include_in_schema=False, status_code=200)
-async def add_device(request: AnyRequest, caller: TheCaller, site: TheSite) -> Response[str]:
-    """Show a new code, this once."""
-    made = await make_code(site, caller, "router", visit(request, site))
-    devices = await cabinet.my_devices(site, caller)
-    return page(request, "devices.html", {"devices": devices, "made": made})
-
-
 @post("/signout", opt=may("user"), include_in_schema=False)
 async def sign_out_page(request: AnyRequest, caller: TheCaller, site: TheSite) -> Redirect:
     came = visit(request, site)
@@ -71,4 +85,7 @@ async def sign_out_page(request: AnyRequest, caller: TheCaller, site: TheSite) -
     return Redirect("/", status_code=303, cookies=[cookie])
 
 
-HANDLERS = (device_page, name_device, release_device, claim_device, add_device, sign_out_page)
+HANDLERS = (
+    *(device_page, device_tab_page, name_device, release_device, sign_out_page),
+    *device_add.HANDLERS,
+)

@@ -1,5 +1,54 @@
-"""All devices, for operators."""
+"""All devices, for operators: filtered, a page at a time, and live."""
 
-from litestar.handlers import HTTPRouteHandler
+from typing import Literal, cast
+from urllib.parse import urlencode
 
-HANDLERS: tuple[HTTPRouteHandler, ...] = ()
+from litestar import Response, get
+
+from rookery.web.access import may
+from rookery.web.connection import AnyRequest
+from rookery.web.given import TheSite
+from rookery.web.pages.page import page
+from rookery.web.routers import Filter, router_page
+from rookery.wire.mac import parse_mac
+
+ROWS = 50
+_LENGTH_MAX = 64
+
+
+@get("/fleet/devices", opt=may("operator"), include_in_schema=False)
+async def fleet_devices_page(request: AnyRequest, site: TheSite) -> Response[str]:
+    """Those behind `after`; what is not a state is none."""
+    asked = {
+        name: str(request.query_params.get(name, ""))[:_LENGTH_MAX]
+        for name in ("text", "state", "owner", "after")
+    }
+    if asked["state"] not in ("online", "silent"):
+        asked["state"] = ""
+    wanted = Filter(
+        text=asked["text"],
+        state=cast('Literal["online", "silent", ""]', asked["state"]),
+        owner=asked["owner"].strip(),
+    )
+    start = parse_mac(asked["after"]) if asked["after"] else b""
+    found = await router_page(site, wanted, start, ROWS)
+    filters = {name: asked[name] for name in ("text", "state", "owner") if asked[name]}
+    values = {
+        "found": found,
+        "wanted": wanted,
+        "is_first": not asked["after"],
+        "first_url": "?" + urlencode(filters),
+        "next_url": "?" + urlencode({**filters, "after": found.next}) if found.next else "",
+    }
+    url = f"/api/v1/routers?{urlencode(filters)}".rstrip("?")
+    whole = (site.settings.public_url or str(request.base_url)).rstrip("/") + url
+    return page(
+        request,
+        "fleet_devices.html",
+        values,
+        cli=f"curl -sH \"Authorization: Bearer $ROOKERY_TOKEN\" '{whole}'",
+        json=url,
+    )
+
+
+HANDLERS = (fleet_devices_page,)

@@ -18,6 +18,7 @@ from rookery.web.connecting import Connected, connected
 from rookery.web.connection import AnyRequest
 from rookery.web.entrance import register, sign_in
 from rookery.web.given import TheCaller, TheSite
+from rookery.web.pages.device_list import devices_page
 from rookery.web.pages.fields import Fields, form_fields
 from rookery.web.pages.page import page, wants_page
 from rookery.web.problems import RefusedError, problem_headers, problem_of
@@ -46,7 +47,7 @@ async def front(request: AnyRequest, site: TheSite) -> Page | Response[Front]:
         return Response(Front(login=None if caller is None else caller.login, devices=devices))
     if caller is None:
         return page(request, "welcome.html", {})
-    return page(request, "devices.html", {"devices": devices, "made": None})
+    return devices_page(request, devices)
 
 
 @post(

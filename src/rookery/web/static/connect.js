@@ -1,18 +1,69 @@
-// A device's page: the steps of connecting as they happen, then a JSON-RPC console.
-"use strict";
+// The console tab of a device: connecting step by step, then calls and a terminal.
 
-const form = document.getElementById("connect");
+import { isWanted } from "/static/connect_link.js";
+import { Session } from "/static/connect_session.js";
+import { Console } from "/static/console.js";
+import { Terminal } from "/static/terminal.js";
+
+const ORDER = ["wished", "called", "router_here", "reserving", "directed", "arrived", "done"];
+const head = document.getElementById("device");
+const mac = head.dataset.mac;
+const words = document.getElementById("words").dataset;
+const button = head.querySelector("button[data-connect]");
 const steps = document.getElementById("steps");
-const calls = document.getElementById("calls");
-let socket = null;
-let number = 0;
+const state = document.getElementById("session-state");
+const calls = new Console(mac, words);
+const terminal = new Terminal(words);
+let session = null;
+let begun = 0;
 
-function add(list, text, kind) {
+function word(name) {
+  return words[`step${name[0].toUpperCase()}${name.slice(1)}`] || name;
+}
+
+function part(kind, text, parent) {
+  const element = document.createElement("div");
+  element.className = kind;
+  element.textContent = text;
+  parent.append(element);
+  return element;
+}
+
+// What is still to come, as far as it goes well.
+function expect(after) {
+  for (const item of steps.querySelectorAll("li:not([data-step])")) item.remove();
+  ORDER.slice(ORDER.indexOf(after) + 1).forEach((name, index) => {
+    const item = document.createElement("li");
+    item.className = index === 0 ? "active" : "pending";
+    part("title", word(name), item);
+    steps.append(item);
+  });
+}
+
+function add(step) {
+  for (const item of steps.querySelectorAll("li:not([data-step])")) item.remove();
   const item = document.createElement("li");
-  item.textContent = text;
-  if (kind) item.className = kind;
-  list.append(item);
-  return item;
+  item.dataset.step = step.name;
+  item.className = step.name === "failed" ? "failed" : "done";
+  begun ||= step.at;
+  part("title", word(step.name), item);
+  part("at", `+${Math.max(0, step.at - begun).toFixed(1)} s`, item).title = new Date(step.at * 1000).toISOString();
+  part("text", step.text, item);
+  if (step.reason && step.reason !== step.text) {
+    const reason = part("reason", "", item);
+    if (step.name === "reserving") {
+      const title = document.createElement("b");
+      title.textContent = words.why;
+      reason.append(title);
+    }
+    reason.append(step.reason);
+  }
+  steps.append(item);
+  if (step.name !== "failed" && step.name !== "done") expect(step.name);
+}
+
+function fail(text) {
+  add({ name: "failed", text, reason: "", at: Date.now() / 1000 });
 }
 
 // EventSource cannot POST, so the stream is read by hand: events end with an empty line.
@@ -25,93 +76,96 @@ async function* events(body) {
     waiting += value;
     const parts = waiting.split("\n\n");
     waiting = parts.pop();
-    for (const part of parts) {
-      const data = part.split("\n").find((line) => line.startsWith("data: "));
+    for (const each of parts) {
+      const data = each.split("\n").find((line) => line.startsWith("data: "));
       if (data) yield JSON.parse(data.slice(6));
     }
   }
 }
 
 async function connect() {
+  document.getElementById("idle").hidden = true;
   steps.replaceChildren();
-  document.getElementById("progress").hidden = false;
-  const answer = await fetch(`/api/v1/devices/${encodeURIComponent(form.dataset.mac)}/connect`, {
+  begun = 0;
+  expect("");
+  const answer = await fetch(`/api/v1/devices/${encodeURIComponent(mac)}/connect`, {
     method: "POST",
     headers: { Accept: "text/event-stream" },
   });
   if (!answer.ok) {
-    const problem = await answer.json();
-    add(steps, problem.detail, "problem");
+    fail((await answer.json()).detail);
     return;
   }
   for await (const step of events(answer.body)) {
-    const item = add(steps, step.text, step.name === "failed" ? "problem" : step.name);
-    item.dataset.step = step.name;
-    if (step.reason) item.title = step.reason;
+    add(step);
     if (step.grant) attend(step.grant);
   }
 }
 
 function attend(grant) {
-  if (socket) socket.close();
-  socket = new WebSocket(grant.ws);
-  socket.addEventListener("open", () => {
-    socket.send(JSON.stringify({ ticket: grant.ticket, seat: grant.seat }));
-    document.getElementById("console").hidden = false;
-  });
-  socket.addEventListener("message", (event) => {
-    const item = add(calls, "");
-    const answer = document.createElement("pre");
-    answer.textContent = readable(event.data);
-    item.append(answer);
-  });
-  socket.addEventListener("close", (event) => {
-    add(calls, event.reason || "the connection has ended; connect again", "problem");
-    socket = null;
-  });
+  session?.close();
+  const mine = new Session(grant, () => opened(mine), (reason) => ended(mine, reason));
+  session = mine;
 }
 
-function readable(text) {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2);
-  } catch {
-    return String(text);
-  }
+function opened(mine) {
+  show(true);
+  calls.open(mine);
+  terminal.open(mine);
 }
 
-function call(fields) {
-  const request = { jsonrpc: "2.0", method: fields.get("method"), id: ++number };
-  const params = fields.get("params").trim();
-  if (params) {
-    try {
-      request.params = JSON.parse(params);
-    } catch (error) {
-      add(calls, error.message, "problem");
-      return;
-    }
-  }
-  if (!socket || socket.readyState !== WebSocket.OPEN) {
-    add(calls, "not connected", "problem");
-    return;
-  }
-  add(calls, `→ ${request.method} ${params}`);
-  socket.send(JSON.stringify(request));
+function ended(mine, reason) {
+  if (mine !== session) return; // another one has taken its place
+  session = null;
+  show(false);
+  calls.close(reason || words.ended);
+  terminal.close(reason || words.ended);
 }
 
-form.addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const button = form.querySelector("button");
+function show(isOpen) {
+  state.className = isOpen ? "badge ok" : "badge";
+  state.textContent = isOpen ? state.dataset.open : state.dataset.idle;
+}
+
+async function begin() {
+  if (button.dataset.busy) return;
+  button.dataset.busy = "yes";
   button.disabled = true;
   try {
     await connect();
   } catch (error) {
-    add(steps, error.message, "problem");
+    fail(error.message);
   } finally {
+    delete button.dataset.busy;
     button.disabled = false;
   }
-});
+}
 
-document.getElementById("call").addEventListener("submit", (event) => {
+button?.form.addEventListener("submit", (event) => {
   event.preventDefault();
-  call(new FormData(event.target));
+  begin();
 });
+addEventListener("pagehide", () => session?.close());
+
+const tabs = [...document.querySelectorAll('[role="tab"]')];
+function choose(tab) {
+  for (const each of tabs) {
+    const isChosen = each === tab;
+    each.setAttribute("aria-selected", String(isChosen));
+    each.setAttribute("aria-pressed", String(isChosen));
+    each.tabIndex = isChosen ? 0 : -1;
+    document.getElementById(each.getAttribute("aria-controls")).hidden = !isChosen;
+  }
+  if (tab.id === "tab-terminal") terminal.focus();
+}
+for (const tab of tabs) {
+  tab.addEventListener("click", () => choose(tab));
+  tab.addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+    const other = tabs.find((each) => each !== tab);
+    choose(other);
+    other.focus();
+  });
+}
+
+if (button && !button.disabled && isWanted(mac)) begin();

@@ -1,0 +1,112 @@
+"""A device's page: one address for each of its tabs, and what each of them shows."""
+
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
+
+from rookery.errors import UnreachableError, UsageError
+from rookery.web.api.telemetry import route_to, since
+from rookery.web.cabinet import DeviceShown
+from rookery.web.callers import Caller
+from rookery.web.device_events import accesses, device_events
+from rookery.web.device_report import last_report
+from rookery.web.mesh_graph import ExplanationShown, QueuedRequest
+from rookery.web.site import Site
+from rookery.wire.mac import parse_mac
+
+Values = dict[str, object]
+Read = Callable[[Site, Caller, DeviceShown], Awaitable[Values]]
+
+
+class Tab(NamedTuple):
+    """A part of a device's page."""
+
+    key: str  # of its address; the first tab has none
+    title: str  # English; templates translate it
+    read: Read
+    json: str  # of the same data, behind the device's address in the API
+    cli: str
+
+    @property
+    def template(self) -> str:
+        return f"device_{self.key or 'overview'}.html"
+
+
+async def _overview(site: Site, _caller: Caller, device: DeviceShown) -> Values:
+    return {"report": last_report(await site.hub.entry(parse_mac(device.mac)))}
+
+
+async def _console(site: Site, _caller: Caller, _device: DeviceShown) -> Values:
+    return {"has_servers": bool(await site.hub.servers())}
+
+
+async def _telemetry(site: Site, _caller: Caller, _device: DeviceShown) -> Values:
+    return {"has_lake": site.lake is not None}
+
+
+async def _links(site: Site, _caller: Caller, device: DeviceShown) -> Values:
+    report = last_report(await site.hub.entry(parse_mac(device.mac)))
+    return {"report": report, "names": await _names(site)}
+
+
+async def _routes(site: Site, _caller: Caller, device: DeviceShown) -> Values:
+    explanation: ExplanationShown | None = None
+    problem = ""
+    if site.mesh is not None and device.reach:
+        try:
+            explanation = await route_to(site, device)
+        except (UnreachableError, UsageError) as error:
+            problem = str(error)
+    return {
+        "has_mesh": site.mesh is not None,
+        "explanation": explanation,
+        "problem": problem,
+        "names": await _names(site),
+    }
+
+
+async def _queue(site: Site, _caller: Caller, device: DeviceShown) -> Values:
+    requests: list[QueuedRequest] = []
+    problem = ""
+    if site.mesh is not None and device.reach:
+        try:
+            requests = await site.mesh.queue(device.hashname)
+        except (UnreachableError, UsageError) as error:
+            problem = str(error)
+    return {"has_mesh": site.mesh is not None, "requests": requests, "problem": problem}
+
+
+async def _events(site: Site, caller: Caller, device: DeviceShown) -> Values:
+    found = await device_events(site, caller, parse_mac(device.mac), since(device))
+    return {"found": found}
+
+
+async def _access(site: Site, caller: Caller, device: DeviceShown) -> Values:
+    mac = parse_mac(device.mac)
+    return {
+        "entry": await site.hub.entry(mac),
+        "accesses": await accesses(site, caller, mac, since(device)),
+    }
+
+
+async def _names(site: Site) -> dict[str, str]:
+    """Of the mesh's members, by hashname."""
+    if site.mesh is None:
+        return {}
+    try:
+        graph = await site.mesh.graph()
+    except UnreachableError:
+        return {}
+    return {member.hashname: member.name for member in graph.members if member.name}
+
+
+TABS = (
+    Tab("", "Overview", _overview, "/report", "rookery rpc {mac} system.info"),
+    Tab("console", "Console", _console, "", "rookery connect {mac}"),
+    Tab("telemetry", "Telemetry", _telemetry, "/telemetry", "rookery devices --watch"),
+    Tab("links", "Links", _links, "/report", "rookery rpc {mac} net.interfaces"),
+    Tab("routes", "Routes", _routes, "/route", "rookery explain {hashname}"),
+    Tab("queue", "Queue", _queue, "/queue", "rookery queue show {hashname}"),
+    Tab("events", "Events", _events, "/events", "rookery devices"),
+    Tab("access", "Keys and access", _access, "", "rookery devices"),
+)
+BY_KEY = {tab.key: tab for tab in TABS}
