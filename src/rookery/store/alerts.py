@@ -113,7 +113,7 @@ class Alerts:
             if not (await connection.execute(statement)).rowcount:
                 return None
             what: Happened = "muted" if is_muted else "unmuted"
-            text = f"{until - now:.0f} s" if is_muted else ""
+            text = _span(until - now) if is_muted else ""
             await add_event(connection, number, what, now=now, who=who, text=text)
             return await read(connection, number)
 
@@ -178,3 +178,11 @@ async def add_event(
     number_made = key[0]
     assert isinstance(number_made, int)
     return number_made
+
+
+def _span(seconds: float) -> str:
+    """`45 min`, `8 h`, `3 d`."""
+    minutes = round(seconds / 60)
+    if minutes < 120:
+        return f"{minutes} min"
+    return f"{minutes // 60} h" if minutes < 2880 else f"{minutes // 1440} d"

@@ -3,6 +3,7 @@
 `/metrics` is for a scraper; a page wants the same figures by name, and how fast counters go now.
 """
 
+import time
 from collections import deque
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -61,6 +62,7 @@ class VitalSigns:
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
+        self.started_at = time.time()
         self._samples: deque[_Sample] = deque(maxlen=SAMPLES_MAX)
 
     def figures(self) -> Figures:

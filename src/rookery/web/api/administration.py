@@ -80,11 +80,15 @@ async def list_audit(
     site: TheSite,
     who: Annotated[str | None, QueryParameter(max_length=_TEXT_MAX)] = None,
     target: Annotated[str | None, QueryParameter(max_length=_TEXT_MAX)] = None,
+    what: Annotated[str | None, QueryParameter(max_length=_TEXT_MAX)] = None,
     before: Annotated[int | None, QueryParameter(ge=0, le=_ID_MAX)] = None,
     count: Count = _ROWS,
 ) -> list[AuditRow]:
-    """The newest first; `before` is the last id of the page before."""
-    return await site.audit.latest(who=who, target=target, before=before, limit=count)
+    """The newest first; `before` is the last id of the page before.
+
+    `what` is the whole of it, or what is before a point: `device` finds `device.claim`.
+    """
+    return await site.audit.latest(who=who, target=target, what=what, before=before, limit=count)
 
 
 async def _another(site: Site, caller: Caller, login: str) -> Account:

@@ -1,5 +1,20 @@
-"""How the hub itself is."""
+"""The hub itself: its stores, its spool, what comes in, and what stands beside it."""
 
-from litestar.handlers import HTTPRouteHandler
+from litestar import Response, get
 
-HANDLERS: tuple[HTTPRouteHandler, ...] = ()
+from rookery.web.access import may
+from rookery.web.connection import AnyRequest
+from rookery.web.given import TheSite
+from rookery.web.pages.page import page
+from rookery.web.system import system_now
+
+
+@get("/fleet/system", opt=may("operator"), include_in_schema=False)
+async def system_page(request: AnyRequest, site: TheSite) -> Response[str]:
+    """As it is now; figures go on by script."""
+    values = {"system": await system_now(site)}
+    url = (site.settings.public_url or str(request.base_url)).rstrip("/")
+    return page(request, "system.html", values, cli=f"curl -s {url}/metrics", json="/api/v1/system")
+
+
+HANDLERS = (system_page,)

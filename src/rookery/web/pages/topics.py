@@ -1,5 +1,35 @@
-"""Publish-subscribe topics."""
+"""Publish-subscribe topics: how much is published, by whom, and when last."""
 
-from litestar.handlers import HTTPRouteHandler
+from litestar import Response, get
 
-HANDLERS: tuple[HTTPRouteHandler, ...] = ()
+from rookery.errors import RookeryError
+from rookery.web.access import may
+from rookery.web.connection import AnyRequest
+from rookery.web.given import TheSite
+from rookery.web.pages.page import page
+from rookery.web.themes import ThemesShown, themes_of
+
+CLI = """rookery lake query 'SELECT theme, sum(messages) FROM facts.message_hours GROUP BY theme'"""
+
+
+@get("/fleet/topics", opt=may("operator"), include_in_schema=False)
+async def topics_page(request: AnyRequest, site: TheSite) -> Response[str]:
+    """What the lake knows; without one, or without messages, how to get there."""
+    found, problem = ThemesShown(to=None, themes=[]), ""
+    if site.lake is not None:
+        try:
+            found = await themes_of(site.lake)
+        except RookeryError as error:
+            problem = str(error)
+    values = {
+        "found": found,
+        "problem": problem,
+        "has_lake": site.lake is not None,
+        "messages": sum(each.messages for each in found.themes),
+        "bytes": sum(each.bytes for each in found.themes),
+        "publishers": len({name for each in found.themes for name in each.names}),
+    }
+    return page(request, "topics.html", values, cli=CLI, json="/api/v1/topics")
+
+
+HANDLERS = (topics_page,)
