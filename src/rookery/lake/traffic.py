@@ -34,19 +34,32 @@ def traffic_minutes(rates: DataFrame) -> DataFrame:
         F.unix_millis("at").alias("until_ms"),
     )
     # A moment that ends a minute belongs to it; a delta without any length to the one it is in.
-    last = F.when(until > since, _div(until - 1, _MINUTE_MS)).otherwise(_div(until, _MINUTE_MS))
-    minutes = spans.withColumn("number", F.explode(F.sequence(_div(since, _MINUTE_MS), last)))
-    start = F.greatest(since, number * _MINUTE_MS)
-    end = F.least(until, (number + 1) * _MINUTE_MS)
-    parts = minutes.select(
+    length = F.greatest(until - since, F.lit(1))
+    last = _div(since + length - 1, _MINUTE_MS)
+    numbered = F.sequence(_div(since, _MINUTE_MS), last)
+    # What is the same for all minutes of a span is computed before it is taken apart.
+    minutes = spans.withColumn("length_ms", length).select(
         "device",
         "interface",
-        F.timestamp_millis(number * _MINUTE_MS).alias("minute"),
-        (end - start).alias("covered_ms"),
-        *(_part(F.col(name), since, until, start, end).alias(name) for name in _COUNTERS),
+        "since_ms",
+        "until_ms",
+        "length_ms",
+        *(_div(F.col(name), F.col("length_ms")).alias(f"{name}_whole") for name in _COUNTERS),
+        *((F.col(name) % F.col("length_ms")).alias(f"{name}_rest") for name in _COUNTERS),
+        F.explode(numbered).alias("number"),
     )
-    totals = parts.groupBy("device", "interface", "minute").agg(*_sums("covered_ms", *_COUNTERS))
-    return _described(totals, "minute")
+    start = F.greatest(since, number * _MINUTE_MS) - since
+    end = F.least(until, (number + 1) * _MINUTE_MS) - since
+    parts = minutes.withColumns({"start": start, "end": end}).select(
+        "device",
+        "interface",
+        "number",
+        (F.col("end") - F.col("start")).alias("covered_ms"),
+        *(_part(name).alias(name) for name in _COUNTERS),
+    )
+    totals = parts.groupBy("device", "interface", "number").agg(*_sums("covered_ms", *_COUNTERS))
+    minute = F.timestamp_millis(number * _MINUTE_MS)
+    return _described(totals.withColumn("minute", minute), "minute")
 
 
 def traffic_hours(minutes: DataFrame) -> DataFrame:
@@ -91,16 +104,16 @@ def _sums(*names: str) -> list[Column]:
     return [F.sum(name).alias(name) for name in names]
 
 
-def _part(total: Column, since: Column, until: Column, start: Column, end: Column) -> Column:
-    length = until - since
-    passed = _passed(total, length, end - since) - _passed(total, length, start - since)
-    return F.when(length > 0, passed).otherwise(total)
+def _part(name: str) -> Column:
+    """What of a span's total is of a part of it; all of it, where it has no length."""
+    until = F.when(F.col("until_ms") == F.col("since_ms"), F.lit(1)).otherwise(F.col("end"))
+    return _passed(name, until) - _passed(name, F.col("start"))
 
 
-def _passed(total: Column, length: Column, elapsed: Column) -> Column:
+def _passed(name: str, elapsed: Column) -> Column:
     """⌊total × elapsed ÷ length⌋, whose product would be too long as it stands."""
-    some = F.when(length > 0, length).otherwise(1)
-    return _div(total, some) * elapsed + _div((total % some) * elapsed, some)
+    rest = F.col(f"{name}_rest") * elapsed
+    return F.col(f"{name}_whole") * elapsed + _div(rest, F.col("length_ms"))
 
 
 def _div(dividend: Column, divisor: Column | int) -> Column:
