@@ -40,6 +40,24 @@ VERBS = (
         "Have a server get nobody new, so that it empties; --undo ends that.",
         "rookery fleet drain --list",
     ),
+    Verb(
+        "alerts",
+        "fleet_alerts:alerts",
+        "Show what is the matter with the fleet; with an ID, what happened to that alert.",
+        "rookery fleet alerts --all",
+    ),
+    Verb(
+        "ack",
+        "fleet_alerts:ack",
+        "Acknowledge an alert: you see to it.",
+        "rookery fleet ack 17",
+    ),
+    Verb(
+        "mute",
+        "fleet_alerts:mute",
+        "Have nobody told of an alert for a while; --for 0 ends that.",
+        "rookery fleet mute 17 --for 8h",
+    ),
 )
 
 app = App(name="fleet")

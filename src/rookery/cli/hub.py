@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from rookery.cli.exits import BIND_ADVICE, OK, advice
+from rookery.cli.hub_alerts import ALARMING, Alarming
 from rookery.cli.life import run_service, until_stopped
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_link
@@ -197,13 +198,16 @@ def hub(
     rules: Rules = RULES,
     expecting: Expecting = EXPECTING,
     web: Web = WEB,
+    alarming: Alarming = ALARMING,
     output: Output = OUTPUT,
 ) -> int:
     if find_spec("sqlalchemy") is None:
         raise UsageError("a hub needs more than a device does: pip install rookery[hub]")
     http = None if listening.http == "none" else parse_address(listening.http)
+    if http is None and (alarming.webhooks or alarming.mail):
+        raise UsageError("alerts are looked for by the HTTP side; leave out --http none")
     settings = _hub_settings(listening, stores, rules, expecting)
-    web_settings = _web_settings(web)
+    web_settings = _web_settings(web, alarming)
 
     async def work() -> int:
         from rookery.hub.hub import Hub
@@ -253,7 +257,7 @@ def _hub_settings(
     )
 
 
-def _web_settings(web: Web) -> "WebSettings":
+def _web_settings(web: Web, alarming: Alarming) -> "WebSettings":
     from rookery.web.settings import WebSettings
 
     if (web.tls_cert is None) != (web.tls_key is None):
@@ -266,6 +270,7 @@ def _web_settings(web: Web) -> "WebSettings":
         registration=web.registration,
         lake=web.lake,
         node=None if web.node is None else _control_socket(web.node),
+        alerts=alarming.settings(),
     )
 
 

@@ -1,4 +1,4 @@
-"""The hub's HTTP API as a client uses it: sign in, devices, codes, connect."""
+"""The hub's HTTP API as a client uses it: sign in, devices, codes, connect, alerts."""
 
 from collections.abc import AsyncIterator
 from http.cookies import CookieError, SimpleCookie
@@ -60,6 +60,38 @@ class Code(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"Code({self.id!r})"
+
+
+class Alert(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that is the matter with the fleet, or was."""
+
+    id: int
+    kind: str
+    severity: str
+    title: str
+    since: float
+    until: float | None = None
+    cause: str = ""
+    note: str = ""
+    entities: list[str] = []
+    acknowledged_by: str = ""
+    muted_until: float | None = None
+
+
+class AlertEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened to an alert."""
+
+    at: float
+    what: str
+    who: str = ""
+    text: str = ""
+
+
+class AlertStory(msgspec.Struct, frozen=True):
+    """An alert with all of that, the oldest first."""
+
+    alert: Alert
+    events: list[AlertEvent]
 
 
 class HubApi:
@@ -126,6 +158,29 @@ class HubApi:
         """A code for one new device of ours."""
         code, _ = await self._http.ask("POST", f"{API}/codes", Code, {"kind": "router"})
         return code
+
+    async def alerts(self, *, is_all: bool = False) -> list[Alert]:
+        """What is the matter, or also what was, the newest first; operators only."""
+        path = f"{API}/alerts?which={'all' if is_all else 'open'}"
+        alerts, _ = await self._http.ask("GET", path, list[Alert])
+        return alerts
+
+    async def alert(self, number: int) -> AlertStory:
+        """One, with what happened to it."""
+        story, _ = await self._http.ask("GET", f"{API}/alerts/{number}", AlertStory)
+        return story
+
+    async def acknowledge(self, number: int) -> Alert:
+        """Say that we see to it."""
+        path = f"{API}/alerts/{number}/acknowledge"
+        alert, _ = await self._http.ask("POST", path, Alert)
+        return alert
+
+    async def mute(self, number: int, seconds: float) -> Alert:
+        """Have nobody told for so long; 0: they are, again."""
+        body = {"seconds": seconds}
+        alert, _ = await self._http.ask("POST", f"{API}/alerts/{number}/mute", Alert, body)
+        return alert
 
     async def connect(self, mac: bytes) -> AsyncIterator[Step]:
         """The steps to a device as they happen; the last is `done`, or UnreachableError."""
