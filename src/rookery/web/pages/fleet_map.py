@@ -12,7 +12,7 @@ from rookery.web.pages.page import page
 async def fleet_map(request: AnyRequest, site: TheSite) -> Response[str]:
     """Members, links and the paths between them; what it shows comes by script."""
     values = {"has_mesh": site.mesh is not None, "has_lake": site.lake is not None}
-    return page(request, "map.html", values, cli="rookery routes", json="/api/v1/mesh/graph")
+    return page(request, "map.html", values, cli="rookery graph", json="/api/v1/mesh/graph")
 
 
 HANDLERS = (fleet_map,)

@@ -12,7 +12,7 @@ from rookery.web.pages.page import page
 async def fleet_matrix(request: AnyRequest, site: TheSite) -> Response[str]:
     """Each way between two members, with the age of its figures; filled by script."""
     values = {"has_mesh": site.mesh is not None}
-    return page(request, "matrix.html", values, cli="rookery routes", json="/api/v1/mesh/matrix")
+    return page(request, "matrix.html", values, cli="rookery graph", json="/api/v1/mesh/matrix")
 
 
 HANDLERS = (fleet_matrix,)

@@ -141,14 +141,15 @@ export function isRelay(member) {
 export function bySiteAndName(one, other) {
   return (
     Number(!one.site) - Number(!other.site) ||
-    compare(one.site ?? "", other.site ?? "") ||
-    compare(nameOf(one), nameOf(other)) ||
-    compare(one.hashname, other.hashname)
+    compareNames(one.site ?? "", other.site ?? "") ||
+    compareNames(nameOf(one), nameOf(other)) ||
+    compareNames(one.hashname, other.hashname)
   );
 }
 
 const collator = new Intl.Collator("en", { numeric: true });
-function compare(one, other) {
+/** `gw2` before `gw10`. */
+export function compareNames(one, other) {
   return collator.compare(one, other);
 }
 

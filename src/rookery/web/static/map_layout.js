@@ -7,11 +7,14 @@ const RING_MAX = 12; // members on one ring; more of them fill a disc
 const ROUNDS = 120;
 const GOLDEN = Math.PI * (3 - Math.sqrt(5));
 
-/** A position for each member, in an area that is `isTall` or wide. */
-export function layout(graph, { isTall = false } = {}) {
+/** A position for each member, in an area that is so many times as wide as high. */
+export function layout(graph, ratio = 1.6) {
+  const isTall = ratio < 1;
   const groups = groupsOf(graph);
   const centres = spread(groups, distances(groups, graph));
   turn(centres, isTall);
+  if (isTall) stretch(groups, centres, "y", "x", 1 / ratio);
+  else stretch(groups, centres, "x", "y", ratio);
   separate(groups, centres);
   const found = new Map();
   groups.forEach((group, index) => {
@@ -136,6 +139,16 @@ function turn(places, isTall) {
   // A drawing and its mirror image are as good: let the first group be on the upper left.
   if (places[0].x > 0) places.forEach((place) => (place.x = -place.x));
   if (places[0].y > 0) places.forEach((place) => (place.y = -place.y));
+}
+
+// What is as wide as high leaves half of a screen empty.
+function stretch(groups, places, long, short, ratio) {
+  const extent = (axis) => {
+    const ends = places.map((place, index) => [place[axis] - groups[index].radius, place[axis] + groups[index].radius]);
+    return Math.max(...ends.map((each) => each[1])) - Math.min(...ends.map((each) => each[0]));
+  };
+  const factor = Math.min(ratio, (ratio * extent(short)) / extent(long));
+  if (factor > 1) for (const place of places) place[long] *= factor;
 }
 
 // Sites are drawn as boxes, so they are pushed apart along the side where they overlap least.

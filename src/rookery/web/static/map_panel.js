@@ -2,7 +2,7 @@
 
 import { element } from "/static/map_element.js";
 import { age, milliseconds, rate, roundTripText, share, UNKNOWN } from "/static/map_figures.js";
-import { ageOf, isRelay, nameOf } from "/static/map_graph.js";
+import { ageOf, compareNames, nameOf } from "/static/map_graph.js";
 
 export class Panel {
   constructor({ path, item, say, choose }) {
@@ -87,20 +87,20 @@ export class Panel {
 
   _neighbours(graph, member, links) {
     const head = [this._say.with, "RTT", this._say.loss, this._say.age];
-    const rows = links.map((link) => {
+    const other = (link) => (link.a === member.hashname ? link.b : link.a);
+    const sorted = [...links].sort((one, two) => compareNames(graph.name(other(one)), graph.name(other(two))));
+    const rows = sorted.map((link) => {
       const isFirst = link.a === member.hashname;
-      const other = isFirst ? link.b : link.a;
       const losses = isFirst ? [link.loss_ab, link.loss_ba] : [link.loss_ba, link.loss_ab];
       return element(
         "tr",
         { className: link.state },
-        element("th", { scope: "row" }, graph.name(other)),
+        element("th", { scope: "row" }, graph.name(other(link))),
         element("td", {}, link.state === "down" ? this._say.down : roundTripText(link)),
         element("td", {}, losses.map(share).join(" / ")),
         element("td", {}, age(ageOf(link))),
       );
     });
-    rows.sort((one, other) => one.textContent.localeCompare(other.textContent, undefined, { numeric: true }));
     return element(
       "table",
       { className: "map-neighbours" },

@@ -2,7 +2,7 @@
 
 import { element } from "/static/map_element.js";
 import { age, rate, roundTrip, roundTripText, share, worse } from "/static/map_figures.js";
-import { ageOf, keyOf } from "/static/map_graph.js";
+import { ageOf, compareNames, keyOf } from "/static/map_graph.js";
 
 const SHOWN_MAX = 200; // rows; the filter finds the others
 
@@ -77,7 +77,7 @@ export class LinkTable {
     const sign = this._sort.isFalling ? -1 : 1;
     if (first === null || second === null) return Number(first === null) - Number(second === null);
     if (typeof first === "number") return sign * (first - second);
-    return sign * first.localeCompare(second, undefined, { numeric: true });
+    return sign * compareNames(first, second);
   }
 
   _row(link) {

@@ -9,15 +9,15 @@ import { mapStyle } from "/static/map_style.js";
 const MEMORY = "rookery.map.positions";
 const REMEMBERED_MAX = 2000;
 const LABELLED_MAX = 16; // links; with more of them only those that matter bear figures
-const PLAIN_FROM = 1500; // links; from here on they are drawn the quick way
+const MANY_FROM = 400; // links; from here on they are drawn the quick way, and the good ones pale
 const SITE = "site ";
 
 export class MapView {
   constructor(container, { select }) {
     this._container = container;
-    this._isTall = container.clientHeight > container.clientWidth;
+    this._ratio = container.clientWidth / container.clientHeight;
     this._isMoved = false;
-    this._positions = remembered(this._isTall);
+    this._positions = remembered(this._ratio);
     this._cy = cytoscape({
       container,
       style: mapStyle(container),
@@ -83,7 +83,7 @@ export class MapView {
 
   /** Forget where members were dragged to. */
   tidy(graph) {
-    this._positions = layout(graph, { isTall: this._isTall });
+    this._positions = layout(graph, this._ratio);
     this._remember();
     this._cy.batch(() => {
       for (const [hashname, place] of this._positions) this._cy.getElementById(hashname).position(place);
@@ -95,11 +95,6 @@ export class MapView {
   /** Colours anew, after the page went from light to dark or back. */
   restyle() {
     this._cy.style(mapStyle(this._container));
-  }
-
-  /** Where a member is on the screen, within the container; for tests and pointers. */
-  where(hashname) {
-    return this._cy.getElementById(hashname).renderedPosition();
   }
 
   _listen(select) {
@@ -131,7 +126,7 @@ export class MapView {
 
   _place(graph) {
     if ([...graph.members.keys()].every((hashname) => this._positions.has(hashname))) return;
-    const computed = layout(graph, { isTall: this._isTall });
+    const computed = layout(graph, this._ratio);
     const before = this._positions;
     this._positions = settled(computed, before, graph);
     // Who is away now comes back to its place.
@@ -140,44 +135,55 @@ export class MapView {
   }
 
   _members(graph) {
+    const missing = [];
+    const sites = new Set();
     for (const member of graph.sorted) {
       const parent = member.site ? SITE + member.site : undefined;
-      if (parent && this._cy.getElementById(parent).empty()) {
+      if (parent && !sites.has(parent) && this._cy.getElementById(parent).empty()) {
         const data = { id: parent, kind: "site", label: member.site };
-        this._cy.add({ group: "nodes", data, classes: "site", selectable: false });
+        missing.push({ group: "nodes", data, classes: "site", selectable: false });
       }
+      sites.add(parent);
       const data = { id: member.hashname, kind: "member", label: shortNameOf(member), parent };
-      let node = this._cy.getElementById(member.hashname);
+      const classes = [isRelay(member) ? "relay" : "", member.is_up ? "" : "down"].join(" ").trim();
+      const node = this._cy.getElementById(member.hashname);
       if (node.empty()) {
-        node = this._cy.add({ group: "nodes", data, position: { ...this._positions.get(member.hashname) } });
-      } else {
-        node.data("label", data.label);
-        if (node.parent().id() !== parent) node.move({ parent: parent ?? null });
+        const position = { ...this._positions.get(member.hashname) };
+        missing.push({ group: "nodes", data: { ...data, drawn: classes }, classes, position });
+        continue;
       }
-      node.toggleClass("relay", isRelay(member)).toggleClass("down", !member.is_up);
+      if (node.data("label") !== data.label) node.data("label", data.label);
+      if (node.parent().id() !== parent) {
+        this._cy.add(missing.splice(0));
+        node.move({ parent: parent ?? null });
+      }
+      redrawn(node, classes);
     }
+    this._cy.add(missing);
   }
 
   _links(graph, by) {
     const scale = SCALES[by];
     const drawn = graph.drawn;
-    const isPlain = drawn.length >= PLAIN_FROM;
-    const isLabelled = drawn.length <= LABELLED_MAX;
+    const size = drawn.length <= LABELLED_MAX ? "told" : drawn.length >= MANY_FROM ? "many" : "some";
+    const missing = [];
     for (const link of drawn) {
+      const id = keyOf(link);
       const step = scale.step(scale.read(link));
+      const isFigured = link.state !== "down" && step !== null;
       const kind = link.state === "down" ? "down" : step === null ? "unknown" : `${by} step-${step}`;
-      const figure = link.state !== "down" && step !== null ? scale.tell(link) : "";
-      const classes = [kind, link.state, isPlain ? "plain" : "", isLabelled ? "told" : ""].join(" ").trim();
-      let edge = this._cy.getElementById(keyOf(link));
+      const figure = isFigured ? scale.tell(link) : "";
+      const classes = `${kind} ${size}`;
+      const edge = this._cy.getElementById(id);
       if (edge.empty()) {
-        edge = this._cy.add({ group: "edges", data: { id: keyOf(link), source: link.a, target: link.b } });
+        const data = { id, source: link.a, target: link.b, figure, drawn: classes };
+        missing.push({ group: "edges", data, classes });
+        continue;
       }
       if (edge.data("figure") !== figure) edge.data("figure", figure);
-      if (edge.data("drawn") !== classes) {
-        const kept = edge.classes().filter((name) => OVERLAID.has(name));
-        edge.classes([...classes.split(/ +/), ...kept]).data("drawn", classes);
-      }
+      redrawn(edge, classes);
     }
+    this._cy.add(missing);
   }
 
   _lift(nodes, className) {
@@ -202,22 +208,29 @@ export class MapView {
       .slice(-REMEMBERED_MAX)
       .map(([hashname, { x, y }]) => [hashname, Math.round(x), Math.round(y)]);
     try {
-      sessionStorage.setItem(memory(this._isTall), JSON.stringify(rounded));
+      sessionStorage.setItem(memory(this._ratio), JSON.stringify(rounded));
     } catch {
       // A full or forbidden storage costs the memory, not the map.
     }
   }
 }
 
-const OVERLAID = new Set(["used", "alternate", "aside", "forth", "back", "marked", "near"]);
+const OVERLAID = new Set(["used", "alternate", "aside", "forth", "back", "from", "to", "marked", "near"]);
 
-function memory(isTall) {
-  return `${MEMORY}.${isTall ? "tall" : "wide"}`;
+/** Give an element other classes, but leave those by which it is lifted or marked. */
+function redrawn(item, classes) {
+  if (item.data("drawn") === classes) return;
+  const kept = item.classes().filter((name) => OVERLAID.has(name));
+  item.classes([...classes.split(" ").filter(Boolean), ...kept]).data("drawn", classes);
 }
 
-function remembered(isTall) {
+function memory(ratio) {
+  return `${MEMORY}.${ratio < 1 ? "tall" : "wide"}`;
+}
+
+function remembered(ratio) {
   try {
-    const rows = JSON.parse(sessionStorage.getItem(memory(isTall)) ?? "[]");
+    const rows = JSON.parse(sessionStorage.getItem(memory(ratio)) ?? "[]");
     return new Map(rows.map(([hashname, x, y]) => [hashname, { x, y }]));
   } catch {
     return new Map();

@@ -8,6 +8,7 @@ WORDS: dict[str, str] = {
     "Latency": "Задержка",
     "Age": "Возраст",
     "Path from": "Путь от",
+    "Path to": "Путь до",
     "to": "до",
     "from": "от",
     "choose…": "выберите…",
