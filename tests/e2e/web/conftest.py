@@ -90,7 +90,10 @@ def browser() -> Iterator[Browser]:
 
 
 class OpenPage(Protocol):
-    """Opens a window; of who is signed in, in a theme, a size and a language."""
+    """Opens a window; of who is signed in, in a theme, a size and a language.
+
+    Without the pages' policy only where a test's own script would break it.
+    """
 
     def __call__(
         self,
@@ -100,6 +103,7 @@ class OpenPage(Protocol):
         width: int = 1280,
         height: int = 800,
         locale: str = "en-US",
+        has_policy: bool = True,
     ) -> Page: ...
 
 
@@ -116,8 +120,10 @@ def open_page(browser: Browser, served: ServedWorld) -> Iterator[OpenPage]:
         width: int = 1280,
         height: int = 800,
         locale: str = "en-US",
+        has_policy: bool = True,
     ) -> Page:
         context = browser.new_context(
+            bypass_csp=not has_policy,
             locale=locale,
             base_url=served.url,
             viewport={"width": width, "height": height},
