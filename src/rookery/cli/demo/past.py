@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 DAYS_MAX = 60
 SEED = 1
+SAMPLE_S = 600  # between the samples of a link, so that there is less to work on
 _FILE = "roster.json"
 
 
@@ -71,6 +72,7 @@ def land_past(folder: DemoFolder, days: int) -> int:
         seed=SEED,
         start=now.date() - timedelta(days=days),
         days=days + 1,
+        sample_s=SAMPLE_S,
         roster=msgspec.json.decode((folder.path / _FILE).read_bytes(), type=Roster),
         until=now,
     )

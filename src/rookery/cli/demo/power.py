@@ -13,6 +13,7 @@ class Power:
         self._on.set()
         self._is_running = asyncio.Event()
         self._is_dead = asyncio.Event()
+        self._is_over = False
 
     @property
     def is_on(self) -> bool:
@@ -30,13 +31,21 @@ class Power:
         self._off.set()
         await self._is_dead.wait()
 
+    def end(self) -> None:
+        """For good; whatever it feeds is closed, even where a cancellation got lost."""
+        self._is_over = True
+        self._on.set()
+        self._off.set()
+
     async def running(self) -> None:
         await self._is_running.wait()
 
     async def feed(self, opened: Callable[[], AbstractAsyncContextManager[object]]) -> None:
-        """Have it run whenever there is power, until cancelled."""
+        """Have it run whenever there is power, until cancelled or at the end."""
         while True:
             await self._on.wait()
+            if self._is_over:
+                return
             async with opened():
                 self._is_dead.clear()
                 self._is_running.set()

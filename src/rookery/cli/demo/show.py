@@ -17,8 +17,10 @@ class Show:
         self._output = output
         self._began_s = time.monotonic()
         self._has_insights = False
-        if not output.json:
-            remark("bringing up a small world; this takes some seconds")
+        if output.json:
+            print_json({"event": "starting"})
+        else:
+            print("bringing up a small world; this takes some seconds", flush=True)
 
     def say(self, text: str) -> None:
         if self._output.json:

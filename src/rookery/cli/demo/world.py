@@ -62,6 +62,7 @@ class World:
             process, hub = await starting
             broker = await stack.enter_async_context(sensors(self.folder, port))
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
+            stack.callback(self._end)  # before the tasks are waited for
             tasks.create_task(process.failed())
             gateways = self._gateways(node_ports, weather)
             devices = self._feed(tasks, hub, gateways)
@@ -123,6 +124,10 @@ class World:
 
     def _power(self, name: str) -> Power:
         return self._powers.setdefault(name, Power())
+
+    def _end(self) -> None:
+        for power in self._powers.values():
+            power.end()
 
     def _incident(self, weather: Weathers) -> Incident:
         if self.scenario == "blackout":
