@@ -152,7 +152,6 @@ function choose(tab) {
   for (const each of tabs) {
     const isChosen = each === tab;
     each.setAttribute("aria-selected", String(isChosen));
-    each.setAttribute("aria-pressed", String(isChosen));
     each.tabIndex = isChosen ? 0 : -1;
     document.getElementById(each.getAttribute("aria-controls")).hidden = !isChosen;
   }
