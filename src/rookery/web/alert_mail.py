@@ -5,6 +5,7 @@ import ipaddress
 import smtplib
 import ssl
 from datetime import UTC, datetime
+from email.errors import MessageError
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import format_datetime
@@ -18,7 +19,7 @@ def checked_address(text: str) -> str:
     """An address of mail, as it is, or UsageError."""
     try:
         address = Address(addr_spec=text)
-    except (ValueError, IndexError, AttributeError) as error:
+    except (ValueError, IndexError, AttributeError, MessageError) as error:
         raise UsageError(f"{text!r} is no address of mail") from error
     if not address.domain or not text.isascii() or not text.isprintable():
         raise UsageError(f"{text!r} is no address of mail")

@@ -49,8 +49,10 @@ async def post(webhook: Webhook, key: str, body: bytes, *, now: float, timeout_s
             status = await _exchange(parts, _request(webhook, parts, key, body, now))
     except TimeoutError:
         raise UnreachableError(f"no answer within {timeout_s:g} s") from None
-    except (OSError, ValueError, asyncio.IncompleteReadError) as error:
-        raise UnreachableError(_why(error)) from None
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        raise UnreachableError("it does not answer by HTTP") from None
+    except (OSError, ValueError) as error:
+        raise UnreachableError((str(error) or type(error).__name__)[:160]) from None
     if not 200 <= status < 300:
         raise UnreachableError(f"answered with {status}")
     return str(status)
@@ -95,9 +97,3 @@ def _status(line: bytes) -> int:
     if not version.startswith(b"HTTP/1.") or not rest[:3].isdigit():
         raise ValueError("it does not answer by HTTP")
     return int(rest[:3])
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, asyncio.IncompleteReadError):
-        return "the connection ended without an answer"
-    return (str(error) or type(error).__name__)[:160]
