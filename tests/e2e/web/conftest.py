@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from rookery.store.database import Database
 from rookery.web.callers import Role
@@ -27,6 +27,7 @@ QUIETLY = [
     "--disable-sync",
     "--no-first-run",
 ]
+expect.set_options(timeout=PATIENCE_MS)
 
 
 class ServedWorld:
