@@ -120,6 +120,8 @@ class StagedHub(Hub):
         seen = time.time() - ago_s
         entry = Entry(mac, "router", HASHNAME, bytes(64), bytes(32), 7, 1, 1, 1, seen, seen)
         entry.content, entry.address = content, address
+        known = await self.entry(mac)
+        entry.version = 0 if known is None else known.version
         await self.ram.put([entry])
         self.recent.take([entry])
 

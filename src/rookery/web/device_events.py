@@ -119,15 +119,21 @@ async def _from_lake(site: Site, mac: bytes) -> list[DeviceEvent]:
 
 def _found(kind: EventKind, rows: Iterable[Row]) -> Iterable[DeviceEvent]:
     for row in rows:
-        at = _seconds(row.pop("from_at", None))
+        at = _seconds(row.get("from_at"))
         if at is None:
             continue
-        until = _seconds(row.pop("to_at", None))
-        who = str(row.pop("who", "") or "")
-        detail = {key: _plain(value) for key, value in row.items() if value is not None}
+        others = (item for item in row.items() if item[0] not in _OWN and item[1] is not None)
         yield DeviceEvent(
-            at=at, kind=kind, what=f"lake.{kind}", who=who, detail=detail, until=until
+            at=at,
+            kind=kind,
+            what=f"lake.{kind}",
+            who=str(row.get("who") or ""),
+            detail={key: _plain(value) for key, value in others},
+            until=_seconds(row.get("to_at")),
         )
+
+
+_OWN = frozenset({"from_at", "to_at", "who"})
 
 
 def _seconds(value: object) -> float | None:

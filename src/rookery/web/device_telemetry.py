@@ -49,15 +49,16 @@ _RANGES: dict[str, _Range] = {
     "14d": _Range(14 * _DAY, 4 * _HOUR, "insights.traffic_hours", "hour"),
 }
 _STATE = """
-SELECT floor(epoch(at) / $1) * $1 AS t,
+SELECT floor(epoch("at") / $1) * $1 AS t,
        avg(load) AS load, avg(mem) AS mem, avg(disk) AS disk, max(temp) AS temp
 FROM clean.device_reports
-WHERE reporter = $2 AND date >= CAST($3 AS DATE) AND at >= $4
+WHERE reporter = $2 AND date >= CAST($3 AS DATE) AND "at" >= $4
 GROUP BY 1 ORDER BY 1
 """
 _TRAFFIC = """
 SELECT floor(epoch({column}) / $1) * $1 AS t,
-       sum(received_bytes) AS received, sum(sent_bytes) AS sent, sum(covered_ms) AS covered_ms,
+       sum(received_bytes)::DOUBLE AS received, sum(sent_bytes)::DOUBLE AS sent,
+       sum(covered_ms)::DOUBLE AS covered_ms,
        count(DISTINCT interface) AS interfaces
 FROM {table}
 WHERE device = $2 AND date >= CAST($3 AS DATE) AND {column} >= $4 AND interface <> 'lo'
