@@ -136,10 +136,10 @@ async def connected(
 ) -> AsyncIterator[ControlClient]:
     """A connection to the node whose control socket this is."""
     try:
+        # Not `wait_for`, in which Python 3.11 may lose a cancellation.
         with reachable(path) as address:
-            reader, writer = await asyncio.wait_for(
-                asyncio.open_unix_connection(address, limit=ROW_SIZE_MAX), timeout_s
-            )
+            async with asyncio.timeout(timeout_s):
+                reader, writer = await asyncio.open_unix_connection(address, limit=ROW_SIZE_MAX)
     except PermissionError as error:
         text = f"{path} belongs to another user; ask as the one whose node it is"
         raise DeniedError(text) from error
