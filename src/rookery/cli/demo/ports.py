@@ -1,5 +1,6 @@
 """Ports of this machine: those that everybody knows, or others when somebody has them."""
 
+import secrets
 import socket
 from collections.abc import Callable, Iterable
 
@@ -8,7 +9,8 @@ from rookery.errors import UsageError
 HOST = "127.0.0.1"
 
 _KINDS = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM}
-_TRIES = 16
+_TRIES = 64
+_SCATTERED = range(20_000, 32_000)  # below those that systems give to connections
 
 
 def wanted(port: int, kinds: Iterable[str], name: str, say: Callable[[str], None]) -> int:
@@ -22,13 +24,10 @@ def wanted(port: int, kinds: Iterable[str], name: str, say: Callable[[str], None
 
 
 def free(kinds: Iterable[str]) -> int:
-    """One that nobody has right now."""
+    """One that nobody has right now, and that no connection is given before we use it."""
     kinds = tuple(kinds)
     for _ in range(_TRIES):
-        with socket.socket(socket.AF_INET, _KINDS[kinds[0]]) as probe:
-            probe.bind((HOST, 0))
-            port: int = probe.getsockname()[1]
-        if is_free(port, kinds):
+        if is_free(port := _SCATTERED[0] + secrets.randbelow(len(_SCATTERED)), kinds):
             return port
     raise UsageError(f"no port of {HOST} is free for {' and '.join(kinds)}")
 
