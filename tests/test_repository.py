@@ -129,6 +129,11 @@ def test_every_module_is_named_after_its_idea() -> None:
     assert vague == []
 
 
+def test_nothing_loses_a_cancellation() -> None:
+    """Python 3.11's `wait_for` does, when it comes with the result; `asyncio.timeout` does not."""
+    assert [str(path) for path in SOURCES if "asyncio.wait_for(" in path.read_text()] == []
+
+
 @pytest.mark.parametrize("path", LOCKS, ids=relative)
 def test_every_locked_dependency_has_a_version_and_hashes(path: Path) -> None:
     entries = path.read_text().replace("\\\n", "").splitlines()

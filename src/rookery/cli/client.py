@@ -80,7 +80,8 @@ async def _announced(mesh: Mesh, target: LinkAddress, timeout_s: float) -> Link:
 
     mesh.on_discover = discovered
     try:
-        stranger = await asyncio.wait_for(heard, timeout_s)
+        async with asyncio.timeout(timeout_s):
+            stranger = await heard
     except TimeoutError as error:
         name = (target.hashname or "")[:8]
         raise UnreachableError(f"{name} did not announce itself here") from error

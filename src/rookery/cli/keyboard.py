@@ -21,9 +21,11 @@ class Keyboard:
         deadline = loop.time() + seconds
         while True:
             try:
-                yield await asyncio.wait_for(self._keys.get(), max(deadline - loop.time(), 0.0))
+                async with asyncio.timeout_at(deadline):
+                    key = await self._keys.get()
             except TimeoutError:
                 return
+            yield key
 
     def read(self, descriptor: int) -> None:
         for key in os.read(descriptor, _KEYS_MAX).decode(errors="ignore"):
