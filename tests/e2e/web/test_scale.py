@@ -1,0 +1,147 @@
+"""Pages and API with no device, one, and a thousand that report; how quick they are."""
+
+import asyncio
+import statistics
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from playwright.sync_api import Browser
+
+from rookery.store.accounts import Accounts
+from rookery.store.database import Database
+from rookery.store.devices import Devices
+from rookery.wire.mac import parse_mac
+from tests.cli.program import running
+from tests.e2e.fleet.world import PASSWORD, PATIENCE_S, Person, World, eventually
+
+pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.slow]
+
+MANY = 1000
+PAGES = (
+    *("/", "/account", "/fleet", "/fleet/devices", "/fleet/map", "/fleet/matrix"),
+    *("/fleet/servers", "/fleet/incidents", "/fleet/insights", "/fleet/topics"),
+    *("/fleet/audit", "/fleet/system"),
+)
+CALLS = (
+    *("/devices", "/routers", "/servers", "/overview", "/alerts", "/search?q=02:", "/me"),
+    *("/system", "/audit"),
+)
+ROUNDS = 12
+P95_MS = 100.0
+PAINT_MS = 1000.0
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with World(tmp_path_factory.mktemp("scale"), None, 1, "--silent-after", "60") as world:
+        hub = world.hubs[0]
+        hub.fleet("account", "add", "ann", "--role", "admin", stdin=PASSWORD)
+        yield world
+
+
+@pytest.fixture(scope="module")
+def ann(world: World) -> Person:
+    person = world.person("ann")
+    body = {"login": "ann", "password": PASSWORD}
+    assert person.http.post("/api/v1/session", json=body).status_code == 201
+    return person
+
+
+def failing_pages(person: Person) -> list[str]:
+    """Pages that are not shown, with why."""
+    failing = []
+    for path in PAGES:
+        answer = person.http.get(path, headers={"Accept": "text/html"})
+        if answer.status_code != 200 or "<main" not in answer.text:
+            failing.append(f"{path}: {answer.status_code}")
+    return failing
+
+
+def macs(person: Person) -> list[str]:
+    """Of all routers that the hub knows."""
+    found: list[str] = []
+    after: dict[str, str] = {}
+    while True:
+        page = person.http.get("/api/v1/routers", params={"count": "500", **after}).json()
+        found += [router["mac"] for router in page["routers"]]
+        if page["next"] is None:
+            return found
+        after = {"after": page["next"]}
+
+
+async def claim(database: Path, found: list[str]) -> None:
+    """As if Ann had typed every one's code."""
+    opened = await Database.open(f"sqlite:///{database}")
+    try:
+        account = await Accounts(opened).find("ann")
+        assert account is not None
+        for number, mac in enumerate(found):
+            await Devices(opened).claim(
+                parse_mac(mac), account.id, f"gateway {number}", now=time.time()
+            )
+    finally:
+        await opened.close()
+
+
+def slowest_ms(person: Person, path: str) -> float:
+    """All but the slowest twentieth of the answers are quicker; the first does not count."""
+    person.http.get(f"/api/v1{path}")
+    took = []
+    for _ in range(ROUNDS):
+        began = time.perf_counter()
+        answer = person.http.get(f"/api/v1{path}")
+        took.append((time.perf_counter() - began) * 1000)
+        assert answer.status_code == 200, (path, answer.text[:300])
+    return statistics.quantiles(took, n=20)[18]
+
+
+def test_every_page_is_there_without_a_device_and_with_one(world: World, ann: Person) -> None:
+    assert failing_pages(ann) == []
+    agent = world.agent("attic", ann.code())
+    ann.await_device(agent.mac)
+    assert failing_pages(ann) == []
+
+
+def test_a_thousand_devices_report_and_everything_stays_quick(
+    world: World, ann: Person, browser: Browser
+) -> None:
+    hub = world.hubs[0]
+    with running(
+        *("fleet", "simulate", "--hub", hub.link, "--routers", str(MANY)),
+        *("--interval", "20", "--json"),
+    ) as crowd:
+        crowd.line(PATIENCE_S)
+        eventually(lambda: len(macs(ann)) >= MANY, 120)
+        asyncio.run(claim(hub.folder / "hub.sqlite", macs(ann)[:MANY]))
+        assert failing_pages(ann) == []
+        slow = {path: slowest_ms(ann, path) for path in CALLS}
+        print({path: round(ms, 1) for path, ms in slow.items()})
+        assert {path: ms for path, ms in slow.items() if ms > P95_MS} == {}
+        painted = painted_ms(browser, ann.http)
+        print({path: round(ms) for path, ms in painted.items()})
+        assert {path: ms for path, ms in painted.items() if ms > PAINT_MS} == {}
+
+
+def painted_ms(browser: Browser, http: httpx.Client) -> dict[str, float]:
+    """When the first content of each page appeared, in a browser that has seen the site before."""
+    context = browser.new_context(locale="en-US", base_url=str(http.base_url))
+    context.add_cookies(
+        [
+            {"name": each.name, "value": str(each.value), "url": str(http.base_url)}
+            for each in http.cookies.jar
+        ]
+    )
+    page = context.new_page()
+    found = {}
+    page.goto("/account")
+    for path in PAGES:
+        page.goto(path)
+        handle = page.wait_for_function(
+            "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+        )
+        found[path] = float(handle.json_value())
+    context.close()
+    return found
