@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.web.axe import axe_source, grave_violations
 from tests.e2e.web.conftest import OpenPage, ServedWorld
 from tests.web.lake_world import HOSTILE, ROUTERS, RUN, with_lake, write_lake
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+
+SCHEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +61,16 @@ def test_a_hostile_name_is_only_shown(open_page: OpenPage) -> None:
     page = open_page("olga")
     page.goto("/fleet/insights/outages")
     expect(page.get_by_text(HOSTILE).first).to_be_visible()
+
+
+def test_axe_finds_nothing_grave(open_page: OpenPage) -> None:
+    source, page, found = axe_source(), open_page("olga", has_policy=False), {}
+    for name in ("availability", "outages", "traffic_hours", "link_quality", "topology_health"):
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            page.goto(f"/fleet/insights/{name}")
+            found[f"{name} {scheme}"] = grave_violations(page, source)
+    assert {where: what for where, what in found.items() if what} == {}
 
 
 @pytest.mark.parametrize("name", ["availability", "outages", "link_quality", "topology_health"])
