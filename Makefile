@@ -11,14 +11,14 @@ LOCKS := requirements/base.lock requirements/legacy.lock requirements/dev.lock
 UV_VERSION := 0.13.7
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test packages check format lock compiled bench clean
+.PHONY: help demo test packages check format lock vendor compiled bench clean
 .DELETE_ON_ERROR:
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
 	@echo "  PYTHON=python3.12 chooses the interpreter; PYTEST='-k lob' goes to pytest"
 
-demo: $(READY) ## a small world on this machine that explains itself
+demo: $(READY) ## a living world on this machine, with a tour; Ctrl-C ends it
 	@$(BIN)/rookery demo
 
 # Tests start hundreds of processes, and where the environment forbids writing bytecode each of them
@@ -65,6 +65,9 @@ lock: ## resolve the dependencies anew and pin them with hashes
 	compile --constraint requirements/dev.lock --extra legacy --output-file requirements/legacy.lock; \
 	compile --constraint requirements/dev.lock --output-file requirements/base.lock; \
 	wc -l $(LOCKS)
+
+vendor: ## take the pages' libraries from npm anew; versions are in .ci/vendor
+	@$(PYTHON) .ci/vendor
 
 clean: ## remove the environment and everything that was built
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .demo \

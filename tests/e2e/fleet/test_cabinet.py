@@ -82,14 +82,17 @@ def test_from_registering_to_the_answer_of_ones_device(page: Page, world: World)
     page.get_by_role("link", name=agent.mac).first.click()
     page.wait_for_url(f"**/devices/{agent.mac}")  # with its script; without it, it is a plain form
     page.get_by_role("button", name="Connect").click()
+    page.wait_for_url(f"**/devices/{agent.mac}/console")
     expect(page.locator('#steps [data-step="done"]')).to_be_visible(timeout=PATIENCE_MS)
     names = page.locator("#steps li").evaluate_all("all => all.map(each => each.dataset.step)")
     assert names[0] == "wished"
     assert names[-1] == "done"
     expect(page.get_by_role("heading", name="Console")).to_be_visible(timeout=PATIENCE_MS)
-    page.get_by_label("Method").fill("system.info")
-    page.get_by_role("button", name="Call").click()
-    expect(page.locator("#calls pre").last).to_contain_text('"result"', timeout=PATIENCE_MS)
+    page.get_by_label("Method", exact=True).fill("system.info")
+    page.get_by_role("button", name="Call", exact=True).click()
+    expect(page.locator("#calls pre").last).to_contain_text('"hostname"', timeout=PATIENCE_MS)
+    page.get_by_label("Account menu").click()
+    page.locator("header summary", has_text="Account menu").click()
     page.get_by_role("button", name="Sign out").click()
     expect(page.get_by_role("link", name="Sign in").first).to_be_visible()
 
@@ -102,7 +105,7 @@ def test_a_device_named_like_a_script_runs_nothing(page: Page, world: World) -> 
     assert found is not None
     agent = world.agent("trap", found[1])
     await_device(page, agent.mac)
-    page.goto(f"/devices/{agent.mac}")
+    page.goto(f"/devices/{agent.mac}/access")
     name = "<img src=x onerror=alert(1)>"
     page.get_by_label("Name").fill(name)
     page.get_by_role("button", name="Rename").click()

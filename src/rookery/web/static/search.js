@@ -92,8 +92,8 @@ if (input) {
     } else if (event.key === "Enter") {
       event.preventDefault();
       if (!list.hidden) go(options()[chosen]);
-    } else if (event.key === "Escape") {
-      if (list.hidden) input.value = "";
+    } else if (event.key === "Escape" && !list.hidden) {
+      event.preventDefault(); // a second one clears the box, as browsers do
       show(false);
     }
   });
