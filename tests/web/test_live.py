@@ -250,6 +250,33 @@ async def test_a_stream_ends_when_its_reader_gets_another_role(
             assert "event: end" in [line async for line in lines]
 
 
+async def test_who_leaves_makes_place_at_once(
+    hubworld: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not only when the next pulse finds nobody."""
+    monkeypatch.setattr(live_module, "STREAMS_PER_ACCOUNT", 1)
+    monkeypatch.setattr(live_module, "PULSE_S", 3600.0)
+    alice = await hubworld.signed_in("alice")
+    cookies = {"rookery_session": alice.cookies["rookery_session"]}
+    async with (
+        asyncio.timeout(PATIENCE_S),
+        serve(hubworld.hub, "127.0.0.1", 0, SETTINGS) as url,
+        httpx.AsyncClient(base_url=url, cookies=cookies, timeout=PATIENCE_S) as client,
+    ):
+        async with client.stream("GET", "/api/v1/live", params={"topic": "devices"}) as answer:
+            assert answer.status_code == 200
+            assert await opened(client) == 429
+        while await opened(client) != 200:  # noqa: ASYNC110 - nobody is told when one has left
+            await asyncio.sleep(0.05)
+
+
+async def opened(client: httpx.AsyncClient) -> int:
+    """The status of a stream that is opened and left."""
+    stream = client.stream("GET", "/api/v1/live", params={"topic": "devices"})
+    async with stream as answer:
+        return answer.status_code
+
+
 async def test_strangers_follow_nothing(hubworld: World) -> None:
     async with hubworld.visitor() as client:
         answer = await client.get("/api/v1/live", params={"topic": "devices"})

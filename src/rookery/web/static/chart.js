@@ -82,9 +82,10 @@ function digits(value) {
  */
 export async function lines(element, { times, series, unit = "", height = 200, onSelect = null }) {
   const uPlot = await library();
-  let plot = null, data = [times, ...series.map((one) => one.values)], described = series;
+  let plot = null, isOver = false, data = [times, ...series.map((one) => one.values)], described = series;
 
   function draw() {
+    if (isOver) return;
     if (plot) plot.destroy();
     element.classList.add("chart");
     plot = new uPlot(options(), data, element);
@@ -107,7 +108,7 @@ export async function lines(element, { times, series, unit = "", height = 200, o
         { ...axis, size: 62, values: (_, ticks) => ticks.map((tick) => shown(tick, unit)) },
       ],
       series: [
-        { value: (_, at) => at === null ? "–" : uPlot.fmtDate("{YYYY}-{MM}-{DD} {HH}:{mm}:{ss}")(new Date(at * 1000)) },
+        { label: document.documentElement.dataset.time, value: (_, at) => at === null ? "–" : uPlot.fmtDate("{YYYY}-{MM}-{DD} {HH}:{mm}:{ss}")(new Date(at * 1000)) },
         ...described.map((one, index) => {
           const ink = colour(one.token ?? SERIES[index % SERIES.length]);
           return {
@@ -141,6 +142,7 @@ export async function lines(element, { times, series, unit = "", height = 200, o
       }
     },
     destroy() {
+      isOver = true;
       watch.disconnect();
       plot.destroy();
       plot = null;

@@ -35,6 +35,7 @@ WORDS: dict[str, str] = {
     "Copy as CLI": "Скопировать команду",
     "Copy the command": "Скопировать команду",
     "Copied": "Скопировано",
+    "Time": "Время",
     "API": "API",
     "{} ago": "{} назад",
     "s": "с",
