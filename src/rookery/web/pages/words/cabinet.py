@@ -210,7 +210,6 @@ WORDS: dict[str, str] = {
     ),
     "Keys": "Ключи",
     "Hashname": "Хешнейм",
-    "Copy the hashname": "Скопировать хешнейм",
     "Secret of": "Секрет от",
     "renewed by itself": "обновляется сам",
     "Started": "Запуск",
