@@ -21,6 +21,7 @@ WEBHOOKS_VARIABLE = "ROOKERY_ALERT_WEBHOOKS"
 SECRET_VARIABLE = "ROOKERY_ALERT_SECRET"  # noqa: S105 - where it is, not what
 PASSWORD_VARIABLE = "ROOKERY_SMTP_PASSWORD"  # noqa: S105
 SECRET_SIZE_MIN = 16
+AFTER_S_MIN, AFTER_S_MAX = 1.0, 86_400.0
 
 _PORTS = {"smtp": 587, "smtps": 465}
 
@@ -77,15 +78,27 @@ class Alarming:
         Literal["critical", "warning", "notice"],
         Parameter(name="--alert-least", help="What is less grave is in the pages only."),
     ] = "warning"
+    after_s: Annotated[
+        float,
+        Parameter(
+            name="--alert-after",
+            help="Seconds that something has to last; it has to be gone for twice as long.",
+        ),
+    ] = 15.0
 
     def settings(self, environment: Mapping[str, str] = os.environ) -> "AlertSettings":
         """What was said, checked; UsageError."""
+        from rookery.fleet.alert_watch import WatchLimits
         from rookery.web.alert_settings import AlertSettings
 
+        if not AFTER_S_MIN <= self.after_s <= AFTER_S_MAX:
+            raise UsageError(f"--alert-after {self.after_s:g}: give {AFTER_S_MIN:g} s to a day")
         return AlertSettings(
             webhooks=self._webhooks(environment),
             mailbox=self._mailbox(environment),
             least=self.least,
+            every_s=max(1.0, min(5.0, self.after_s / 3)),
+            watch=WatchLimits(raise_after_s=self.after_s, clear_after_s=2 * self.after_s),
         )
 
     def _webhooks(self, environment: Mapping[str, str]) -> "tuple[Webhook, ...]":
