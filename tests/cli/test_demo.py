@@ -1,6 +1,8 @@
 """`rookery demo`: its scenarios, and the one of links, which says what it does."""
 
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 from tests.cli.program import rookery, running
@@ -50,3 +52,17 @@ def test_an_incident_needs_a_demo(tmp_path: Path) -> None:
 def test_options_that_make_no_sense_are_told() -> None:
     assert "--days" in rookery("demo", "--days", "-1").complaint()
     assert "links" in rookery("demo", "--keep").complaint()
+
+
+def test_what_is_not_installed_is_named_with_the_command_that_installs_it(tmp_path: Path) -> None:
+    program = (
+        "import sys; sys.modules['pyspark'] = None; sys.argv[:] = ['rookery', 'demo']; "
+        "from rookery.cli.main import run; run()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert b"pyspark" in done.stderr
+    assert b"pip install 'rookery[all]'" in done.stderr
+    assert not list(tmp_path.iterdir())

@@ -22,7 +22,7 @@ from rookery.runtime.outbox.queues import Queues
 from rookery.wire.path import net_path
 from rookery.wire.uri import LinkAddress
 
-TALK_S = 2.0  # between two words to each of the others, so that links have something to carry
+TALK_S = 5.0  # between two words to each of the others, so that links have something to carry
 _WORDS = b"readings of this site " * 16
 
 

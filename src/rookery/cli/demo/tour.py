@@ -31,14 +31,13 @@ class Tour:
     def lines(self) -> Iterator[str]:
         yield from self._introduction()
         yield ""
-        for path, text in self.pages():
-            yield f"  {self.hub.url + path:<40} {text}"
+        pages = [(self.hub.url + path, text) for path, text in self.pages()]
+        yield from _columns(pages)
         yield ""
-        for command, text in self.commands():
-            yield f"  {command:<66} {text}"
+        yield from _columns(list(self.commands()))
         yield ""
         yield f"  Press i, or type in another terminal:  {self.incident_command()}"
-        yield "  and see how it is lived with; once more, and all is well again. Ctrl-C ends it."
+        yield "  and see how it is lived with; i once more, and all is well again. Ctrl-C ends it."
 
     def _introduction(self) -> Iterator[str]:
         near = sum(link.one.split("-")[0] == link.other.split("-")[0] for link in LINKS)
@@ -73,7 +72,7 @@ class Tour:
         yield f"{self._program} trace {other} --id {node}", "every node on the way"
         yield f"{self._program} top --id {node}", "its links, live"
         yield f"{self._program} devices {data}", "your devices"
-        yield f"{self._program} rpc {device} system.board {data}", "ask one of them"
+        yield f"{self._program} rpc {device} system.info {data}", "ask one of them"
         theme = shlex.quote("berlin/#")
         yield f"{self._program} crow sub {theme} --broker {self.broker}", "listen to the sensors"
         if self.days:
@@ -104,3 +103,9 @@ class Tour:
 
     def _path(self, name: str | Path) -> str:
         return shlex.quote(str(self.folder.path / name))
+
+
+def _columns(rows: list[tuple[str, str]]) -> Iterator[str]:
+    width = max(len(first) for first, _ in rows)
+    for first, second in rows:
+        yield f"  {first:<{width}}  {second}"

@@ -2,9 +2,12 @@
 
 import asyncio
 import os
+import shutil
+import sys
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from rookery.cli.crow_options import BROKER_PORT
 from rookery.cli.demo import fleet_hub, members, past, ports
@@ -164,8 +167,8 @@ async def _listen(keyboard: Keyboard, desk: Desk) -> None:
 
 
 def program() -> str:
-    """How the user has called it, for commands that can be copied."""
-    import sys
-
-    called = sys.argv[0]
-    return called if os.sep in called and os.access(called, os.X_OK) else "rookery"
+    """What to call it by, in commands that can be copied."""
+    called, known = Path(sys.argv[0]), shutil.which("rookery")
+    if not called.is_file() or (known is not None and called.samefile(known)):
+        return "rookery"
+    return min(str(called), os.path.relpath(called), key=len)
