@@ -1,7 +1,7 @@
 // The map of the mesh: what is chosen stands in the address bar, so that a view can be passed on.
 
 import { follow } from "/static/live.js";
-import { SCALES } from "/static/map_figures.js";
+import { SCALES, utc } from "/static/map_figures.js";
 import { Graph, nameOf } from "/static/map_graph.js";
 import { showLegend } from "/static/map_legend.js";
 import { Panel } from "/static/map_panel.js";
@@ -49,6 +49,7 @@ function summary() {
   const away = members.filter((member) => !member.is_up).length;
   const text = [`${say.members}: ${members.length}`, `${say.links}: ${shown.drawn.length}`];
   if (away) text.push(`${say.down}: ${away}`);
+  if (timeline.at !== null) text.push(utc(timeline.at));
   return text.join(" · ");
 }
 
@@ -90,7 +91,9 @@ function select(id) {
   view.mark(id);
   table.mark(id);
   panel.showItem(shown, id);
-  if (id && matchMedia("(max-width: 60rem)").matches) find("item").scrollIntoView({ block: "nearest" });
+  if (!id) return;
+  find("side").scrollTop = find("item").offsetTop - find("side").offsetTop;
+  if (matchMedia("(max-width: 64rem)").matches) find("item").scrollIntoView({ block: "nearest" });
 }
 
 async function explain() {
@@ -116,7 +119,7 @@ async function asNow(from, to) {
 // The past keeps what links cost, not what each member decided: this is what follows from it.
 function asThen(from, to) {
   const way = shown.cheapest(from, to);
-  const ways = way ? [{ ...way, is_used: true, why: say.byCosts }] : [];
+  const ways = way ? [{ ...way, is_used: true, state: say.cheapest, why: say.byCosts }] : [];
   return { from, to, ways, lines: [] };
 }
 

@@ -178,7 +178,8 @@ function slotsOf(group, centre) {
   const radius = ringRadius(count);
   return group.members.map((_, index) => {
     const isRing = count <= RING_MAX;
-    const angle = isRing ? (2 * Math.PI * index) / count - Math.PI / 2 : index * GOLDEN;
+    const first = count === 2 ? 0 : -Math.PI / 2; // two stand side by side, so that names do not hide their link
+    const angle = isRing ? (2 * Math.PI * index) / count + first : index * GOLDEN;
     const reach = isRing ? radius : radius * Math.sqrt((index + 0.5) / count);
     return { x: centre.x + reach * Math.cos(angle), y: centre.y + reach * Math.sin(angle) };
   });

@@ -40,7 +40,7 @@ export class Panel {
 
   _way(graph, way) {
     const chain = way.nodes.map((hashname) => graph.name(hashname)).join(" → ");
-    const state = way.is_used ? this._say.used : this._say.alternate;
+    const state = way.state ?? (way.is_used ? this._say.used : this._say.alternate);
     return element(
       "li",
       { className: way.is_used ? "is-used" : "" },

@@ -65,7 +65,9 @@ export class MatrixTable {
       else sites.push({ site: member.site, count: 1 });
     }
     const cells = sites.map(({ site, count }) =>
-      element("th", { scope: "colgroup", colSpan: count, className: "is-first" }, element("span", { title: site }, site)),
+      site
+        ? element("th", { scope: "colgroup", colSpan: count, className: "is-first" }, element("span", { title: site }, site))
+        : element("td", { colSpan: count, className: "is-first" }),
     );
     return [element("tr", { className: "matrix-sites" }, element("td"), ...cells)];
   }

@@ -51,7 +51,10 @@ WORDS: dict[str, str] = {
     "alternate": "запасной",
     "cost": "стоимость",
     "There is no way between them.": "Пути между ними нет.",
-    "the cheapest by what links cost then": "самый дешёвый по стоимости каналов в тот момент",
+    "cheapest": "самый дешёвый",
+    "by what links cost then, not by what members chose": (
+        "по стоимости каналов в тот момент, а не по выбору участников"
+    ),
     "Site": "Площадка",
     "Roles": "Роли",
     "Told of its links": "Сообщил о каналах",
