@@ -112,13 +112,17 @@ class Ordeal:
         self.restart()
         return self.figures
 
-    def much(self) -> Figures:
-        """What takes the least time and still hurts."""
+    def blows(self) -> Figures:
+        """What befalls single links and relays.
+
+        Partitions and restarts, which flood everything anew and so take long in a large mesh, are
+        left to `everything`.
+        """
         self.begin()
         self.cut()
         self.death()
-        self.partition()
-        self.restart()
+        self.disappearance()
+        self.flap()
         return self.figures
 
     def _harm(self, what: str, harm: Callable[[int, int], None], *, is_death: bool) -> None:

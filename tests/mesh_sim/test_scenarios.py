@@ -21,9 +21,11 @@ def test_fifty_nodes_survive_everything_with_seed_1() -> None:
     print(*figures.lines(), sep="\n")
 
 
-def test_a_hundred_nodes_survive_much_with_seed_3() -> None:
+def test_a_hundred_nodes_survive_lost_links_and_relays_and_a_flapping_link_with_seed_3() -> None:
     """M1, M2, R1 to R6; without datagrams."""
-    figures = Ordeal(MeshWorld(3, 100, kinds=("tcp4",)), 3).much()
+    figures = Ordeal(MeshWorld(3, 100, kinds=("tcp4",)), 3).blows()
+    assert figures.repairs.keys() == {"link cut", "relay dies", "relay vanishes"}
+    assert "link flaps" in figures.converged_s
     print(*figures.lines(), sep="\n")
 
 
