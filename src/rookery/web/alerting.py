@@ -28,6 +28,7 @@ from rookery.web.site_view import SiteView
 
 FLEET = "fleet"
 TELL_S = 1.0
+RELEASE_S = 1.0  # when the hub is stopped; whoever comes next waits for the lease instead
 STEP_S = 2.0  # apart, between two looks: one of the clocks was set
 
 _log = logging.getLogger(__name__)
@@ -148,10 +149,14 @@ class Alerting:
 
     async def _release(self) -> None:
         """So that another hub need not wait for our time to be up."""
-        with suppress(RookeryError):
-            for scope, _ in self._scopes:
-                if scope.watch is not None:
-                    await self._leases.release(scope.lease, scope.holder)
+        with suppress(RookeryError, TimeoutError):
+            async with asyncio.timeout(RELEASE_S):
+                await self._release_all()
+
+    async def _release_all(self) -> None:
+        for scope, _ in self._scopes:
+            if scope.watch is not None:
+                await self._leases.release(scope.lease, scope.holder)
 
 
 async def _forever(work: Callable[[], Awaitable[object]], pause_s: float) -> None:
