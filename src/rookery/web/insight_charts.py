@@ -1,12 +1,12 @@
 """Charts of insights: lines over time, as `chart.js` draws them."""
 
 from collections.abc import Iterable
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 import msgspec
 
 from rookery.web.insights import insight
-from rookery.web.lake_view import LakeView, Row
+from rookery.web.lake_view import VIEW_KEPT_S, LakeView, Row, Value
 from rookery.web.problems import RefusedError
 
 POINTS_MAX = 3000
@@ -14,22 +14,24 @@ SERVERS_MAX = 8
 
 _TRAFFIC = {
     "traffic_minutes": """
-SELECT epoch(minute) AS "at", sum(received_bytes) * 1000.0 / 60000 AS received,
-    sum(sent_bytes) * 1000.0 / 60000 AS sent
-FROM insights.traffic_minutes WHERE date > ? AND (? = '' OR contains(device, ?))
+SELECT epoch(minute) AS "at", sum(received_bytes) / 60.0 AS received,
+    sum(sent_bytes) / 60.0 AS sent
+FROM insights.traffic_minutes WHERE date > ? AND minute > ? {of_device}
 GROUP BY minute ORDER BY minute""",
     "traffic_hours": """
 SELECT epoch(hour) AS "at", sum(received_bytes) / 3600.0 AS received,
     sum(sent_bytes) / 3600.0 AS sent
-FROM insights.traffic_hours WHERE date > ? AND (? = '' OR contains(device, ?))
+FROM insights.traffic_hours WHERE date > ? {of_device}
 GROUP BY hour ORDER BY hour""",
     "traffic_days": """
 SELECT epoch(day) AS "at", sum(received_bytes) / 86400.0 AS received,
     sum(sent_bytes) / 86400.0 AS sent
-FROM insights.traffic_days WHERE date > ? AND (? = '' OR contains(device, ?))
+FROM insights.traffic_days WHERE date > ? {of_device}
 GROUP BY day ORDER BY day""",
 }
 _DAYS = {"traffic_minutes": 1, "traffic_hours": 14, "traffic_days": 365, "topology_health": 14}
+_LAST_MINUTE = "SELECT max(minute) AS last FROM insights.traffic_minutes WHERE date > ?"
+_MINUTES = timedelta(hours=6)
 _TOPOLOGY = """
 SELECT epoch(hour) AS "at", sum(nodes)::DOUBLE AS nodes, sum(edges)::DOUBLE AS edges,
     sum(articulation_points)::DOUBLE AS articulation_points, sum(bridges)::DOUBLE AS bridges
@@ -61,15 +63,23 @@ async def chart(lake: LakeView, name: str, text: str, now: float) -> Chart:
         raise RefusedError(404, "unknown", "this insight has no chart")
     last = (await insight(lake, name, now)).last
     if name == "server_load_forecast":
-        return _by_server(await lake.rows(_FORECAST, rows_max=POINTS_MAX))
+        return _by_server(await lake.rows(_FORECAST, rows_max=POINTS_MAX, kept_s=VIEW_KEPT_S))
     if not last:
         return Chart(unit="", times=[], series=[])
     since = date.fromisoformat(last) - timedelta(days=_DAYS[name])
     if name == "topology_health":
-        rows = await lake.rows(_TOPOLOGY, since, rows_max=POINTS_MAX)
+        rows = await lake.rows(_TOPOLOGY, since, rows_max=POINTS_MAX, kept_s=VIEW_KEPT_S)
         return _chart(rows, "", ("nodes", "edges", "articulation_points", "bridges"))
-    part = text.lower()
-    rows = await lake.rows(_TRAFFIC[name], since, part, part, rows_max=POINTS_MAX)
+    sql = _TRAFFIC[name].format(of_device="AND contains(device, ?)" if text else "")
+    given: list[Value] = [since]
+    if name == "traffic_minutes":
+        [row] = await lake.rows(_LAST_MINUTE, since, kept_s=VIEW_KEPT_S)
+        newest = row["last"]
+        assert isinstance(newest, datetime)
+        given.append(newest - _MINUTES)
+    if text:
+        given.append(text.lower())
+    rows = await lake.rows(sql, *given, rows_max=POINTS_MAX, kept_s=VIEW_KEPT_S)
     return _chart(rows, "bytes/s", ("received", "sent"))
 
 

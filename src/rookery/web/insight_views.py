@@ -12,12 +12,12 @@ from datetime import date, datetime, timedelta
 
 import msgspec
 
-from rookery.web.lake_view import LakeView
+from rookery.web.lake_view import VIEW_KEPT_S, LakeView
 
 DAYS = 28
 ENTITIES_MAX = 40
 SPANS_MAX = 2000
-LINKS_MAX = 400
+LINKS_MAX = 200
 CRITICAL_MAX = 40
 
 _DAYS_SQL = """
@@ -157,9 +157,9 @@ async def days_view(lake: LakeView, last: str, text: str, offset: int) -> Days:
         return Days(strips=[], next=None, weeks=0, met=0, sla_share=None)
     since = date.fromisoformat(last) - timedelta(days=DAYS)
     part, count = text.lower(), ENTITIES_MAX
-    rows = await lake.rows(_DAYS_SQL, since, part, part, count + 1, offset)
+    rows = await lake.rows(_DAYS_SQL, since, part, part, count + 1, offset, kept_s=VIEW_KEPT_S)
     strips = [msgspec.convert(row, DayStrip) for row in rows]
-    [sla] = await lake.rows(_SLA)
+    [sla] = await lake.rows(_SLA, kept_s=VIEW_KEPT_S)
     return Days(
         strips=strips[:count],
         next=offset + count if len(strips) > count else None,
@@ -183,7 +183,7 @@ async def spans_view(lake: LakeView, name: str, last: str, now: datetime, days: 
     floor = since.date() if name not in ("uptime_sessions", "link_cost_advice") else since
     found = [
         msgspec.convert(row, _Found)
-        for row in await lake.rows(_SPANS_SQL[name], floor, rows_max=SPANS_MAX)
+        for row in await lake.rows(_SPANS_SQL[name], floor, rows_max=SPANS_MAX, kept_s=VIEW_KEPT_S)
     ]
     if not found:
         return Spans(since=0, until=0, ticks=[], entities=[], left_out=0)
@@ -231,13 +231,13 @@ def _ticks(begin: float, end: float) -> list[tuple[float, float]]:
 
 async def week_view(lake: LakeView, node: str, peer: str) -> Week | None:
     """Of the link that is asked for, else of the one that loses most; None: there are none."""
-    rows = await lake.rows(_LINKS_SQL, LINKS_MAX)
+    rows = await lake.rows(_LINKS_SQL, LINKS_MAX, kept_s=VIEW_KEPT_S)
     links = [msgspec.convert(row, LinkName) for row in rows]
     if not links:
         return None
     chosen = next((one for one in links if (one.node, one.peer) == (node, peer)), links[0])
     hours: list[WeekHour | None] = [None] * 168
-    for row in await lake.rows(_WEEK_SQL, chosen.node, chosen.peer):
+    for row in await lake.rows(_WEEK_SQL, chosen.node, chosen.peer, kept_s=VIEW_KEPT_S):
         hour = msgspec.convert(row, WeekHour)
         if 0 <= hour.hour_of_week < len(hours):
             hours[hour.hour_of_week] = hour
@@ -249,5 +249,5 @@ async def critical_view(lake: LakeView, last: str) -> list[Critical]:
     if not last:
         return []
     since = date.fromisoformat(last) - timedelta(days=1)
-    rows = await lake.rows(_CRITICAL_SQL, since, CRITICAL_MAX)
+    rows = await lake.rows(_CRITICAL_SQL, since, CRITICAL_MAX, kept_s=VIEW_KEPT_S)
     return [msgspec.convert(row, Critical) for row in rows]

@@ -5,7 +5,8 @@ picks one of them, or is a parameter.
 """
 
 import shlex
-from datetime import date, datetime
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -22,6 +23,7 @@ PAGE_ROWS = 25
 PAGE_ROWS_MAX = 500
 DOWNLOAD_ROWS_MAX = 10_000
 _TEXT_MAX = 128
+_WHOLE = (len("02:fc:00:00:00:01"), 52)  # lengths of a MAC and of a hashname
 _UNQUOTED = frozenset('"$`\\!')  # what means something between a shell's double quotes
 
 # What comes first in a table, where its key does not put the most interesting rows there.
@@ -42,6 +44,7 @@ _ORDERS = {
     "link_cost_advice": "from_at, factor DESC, a, b",
     "places": "reporter",
 }
+_TIMES = ("from_at", "hour", "minute", "day")  # which dated tables are in order of
 _SEARCHED = ("device", "reporter", "server", "node", "peer", "a", "b", "entity", "first", "id")
 _TITLES = {
     "places": "Places",
@@ -132,10 +135,13 @@ async def insight_rows(
     await lake.freshness()  # by which a worker loads what the schemas need, and not our loop
     table = _table(name)
     columns = [each.name for each in table.columns if each.name != "lineage"]
-    sql, parameters = _statement(table, text)
-    found = await lake.rows(
-        f"{sql} LIMIT ? OFFSET ?", *parameters, count + 1, offset, rows_max=count + 1
-    )
+    fresh, found = (await lake.freshness()).get(table.path), list[Row]()
+    for since in windows(fresh, offset + count + 1):
+        sql, parameters = _statement(table, text, since)
+        asked = (*parameters, count + 1, offset)
+        found = await lake.rows(f"{sql} LIMIT ? OFFSET ?", *asked, rows_max=count + 1)
+        if len(found) > count:
+            break
     rows = [{column: _plain(row[column]) for column in columns} for row in found[:count]]
     following = offset + count if len(found) > count else None
     return InsightRows(name=name, columns=columns, rows=rows, next=following)
@@ -151,17 +157,42 @@ def command(lake: LakeView, name: str, text: str = "") -> str:
     return f"rookery lake query --data {shlex.quote(lake.url)} {words}"
 
 
-def _statement(table: "Table", text: str) -> tuple[str, list[Value]]:
+def windows(fresh: "Freshness | None", wanted: int) -> Iterator[datetime | None]:
+    """Times to look back to, until there are enough rows: the newest come first everywhere."""
+    if fresh is not None and fresh.first:
+        first, last = (
+            datetime.fromisoformat(each).replace(tzinfo=UTC) for each in (fresh.first, fresh.last)
+        )
+        end = last + timedelta(days=1)
+        hours = (end - first) // timedelta(hours=1)
+        width = max(1, -(-wanted * hours // max(fresh.rows, 1)))
+        while width < hours:
+            yield end - timedelta(hours=width)
+            width *= 4
+    yield None
+
+
+def _statement(table: "Table", text: str, since: datetime | None = None) -> tuple[str, list[Value]]:
     names = [each.name for each in table.columns if each.name != "lineage"]
-    columns = ", ".join(names)
     searched = [name for name in names if name in _SEARCHED]
-    where, parameters = "", list[Value]()
+    conditions, parameters = list[str](), list[Value]()
+    if since is not None:
+        conditions.append("date >= ?")
+        parameters.append(since.date())
+        time = next((name for name in _TIMES if name in names), "")
+        if time:
+            conditions.append(f"{time} >= ?")
+            parameters.append(since)
     if text and searched:
         part = text[:_TEXT_MAX].lower()
-        where = " WHERE " + " OR ".join(f"contains(lower({name}), ?)" for name in searched)
-        parameters = [part] * len(searched)
+        is_whole = len(part) in _WHOLE  # which needs no look into every name
+        form = "{} = ?" if is_whole else "contains(lower({}), ?)"
+        conditions.append("(" + " OR ".join(form.format(name) for name in searched) + ")")
+        parameters += [part] * len(searched)
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
     order = _ORDERS.get(table.name) or ", ".join(table.key)
-    return f"SELECT {columns} FROM insights.{table.name}{where} ORDER BY {order}", parameters  # noqa: S608 (names of the schema)
+    sql = f"SELECT {', '.join(names)} FROM insights.{table.name}{where} ORDER BY {order}"  # noqa: S608 (names of the schema)
+    return sql, parameters
 
 
 def _tables() -> "dict[str, Table]":

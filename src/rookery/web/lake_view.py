@@ -27,6 +27,7 @@ AT_ONCE_MAX = 2
 WAITING_MAX = 16
 ANSWER_S = 10.0
 KEPT_S = 3.0
+VIEW_KEPT_S = 30.0  # for what takes a look at much, and changes with the pipeline's runs only
 FRESHNESS_KEPT_S = 10.0  # as it looks at every table's log
 KEPT_MAX = 256  # answers
 ROWS_MAX = 1000
@@ -57,13 +58,15 @@ class LakeView:
         self._idle: list[StandingQuery] = []  # none of them is being asked
         self._kept: OrderedDict[object, tuple[float, asyncio.Task[object]]] = OrderedDict()
 
-    async def rows(self, sql: str, *parameters: Value, rows_max: int = ROWS_MAX) -> list[Row]:
+    async def rows(
+        self, sql: str, *parameters: Value, rows_max: int = ROWS_MAX, kept_s: float = KEPT_S
+    ) -> list[Row]:
         """What the SQL finds, at most so many rows; LakeAwayError, CongestionError."""
 
         def work(query: "StandingQuery") -> list[Row]:
             return list(query.answer(sql, parameters, rows_max).rows.to_pylist())
 
-        return await self._answer((sql, parameters, rows_max), work)
+        return await self._answer((sql, parameters, rows_max), work, kept_s)
 
     async def freshness(self) -> "dict[str, Freshness]":
         """Of all tables that there are, by path such as `insights/outages`."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rookery.web.lake_view import LakeView, Row
+from rookery.web.lake_view import VIEW_KEPT_S, LakeView, Row
 from rookery.web.mesh_graph import Graph, LinkShown, LinkState, MemberShown
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 STEP_S = 300
 SAMPLES_DAYS = 3  # how far back single samples are looked at
-SAMPLES_ROWS_MAX = 400_000  # of a day
+SAMPLES_ROWS_MAX = 150_000  # of a day
 LINKS_MAX = 20_000
 _BEFORE = timedelta(seconds=900)  # within which a sample tells of now
 _PPM = 1e6
@@ -103,7 +103,10 @@ async def graph_then(lake: LakeView, at: datetime, known: Iterable[MemberShown] 
     }
     pairs = sorted({*edges, *(_ordered(*ends) for ends in sides)})
     links = [_link(pair, edges.get(pair, _Edge()), sides, at.timestamp()) for pair in pairs]
-    sites = {str(row["hashname"]): str(row["site"]) for row in await lake.rows(_PLACES)}
+    sites = {
+        str(row["hashname"]): str(row["site"])
+        for row in await lake.rows(_PLACES, kept_s=VIEW_KEPT_S)
+    }
     members = _members(links, {each.hashname: each for each in known}, sites)
     return Graph(at=at.timestamp(), members=members, links=tuple(links))
 
