@@ -4,6 +4,7 @@ import { Form } from "/static/console_form.js";
 import { History } from "/static/console_history.js";
 
 const DISCOVER = "rpc.discover";
+const FIRST = "system.info"; // harmless, and every device has it
 
 export class Console {
   #session = null;
@@ -38,7 +39,7 @@ export class Console {
     const { result } = await session.call(DISCOVER);
     this.#methods = result?.methods ?? [];
     this.#components = result?.components?.schemas ?? {};
-    this.#show();
+    if (!this.#search.value && this.#methods.some((method) => method.name === FIRST)) this.#search.value = FIRST;
     this.#sought();
   }
 
