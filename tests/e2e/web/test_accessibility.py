@@ -5,8 +5,10 @@ import time
 import pytest
 
 from rookery.fleet.placement import ServerLoad
+from rookery.wire import telemetry
 from tests.e2e.web.axe import axe_source, grave_violations
 from tests.e2e.web.conftest import OpenPage, ServedWorld
+from tests.web.test_device_pages import REPORT
 from tests.web.world import HASHNAME
 
 pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.slow]
@@ -42,7 +44,7 @@ def inhabited(served: ServedWorld) -> ServedWorld:
         for number, ago_s in ((1, 1.0), (2, 3600.0), (3, None)):
             mac = bytes([2, 0xFC, 0, 0, 0, number])
             if ago_s is not None:
-                await world.hub.report(mac, ago_s=ago_s)
+                await world.hub.report(mac, ago_s=ago_s, content=telemetry.encode(REPORT))
             await world.site.devices.claim(mac, account.id, f"place {number}", now=time.time())
 
     served.call(inhabit())

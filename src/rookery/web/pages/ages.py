@@ -27,5 +27,5 @@ def duration(seconds: float | None, texts: Texts) -> str:
 def ago(seconds: float | None, now: float, texts: Texts) -> str:
     """The age of a moment."""
     if seconds is None:
-        return texts("never")
+        return texts("not yet")
     return texts("{} ago").replace("{}", duration(now - seconds, texts))

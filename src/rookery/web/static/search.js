@@ -41,7 +41,7 @@ function item(found, index) {
   note.textContent = found.note;
   const kind = document.createElement("small");
   kind.className = "kind";
-  kind.textContent = found.kind;
+  kind.textContent = input.dataset[found.kind] ?? found.kind;
   option.append(title, note, kind);
   return option;
 }

@@ -86,7 +86,7 @@ WORDS: dict[str, str] = {
     "Signed in": "Вход",
     "Last used": "Использован",
     "Actions": "Действия",
-    "unknown": "неизвестно",
+    "unknown browser": "неизвестный браузер",
     "this one": "этот",
     "API tokens": "Токены API",
     "For programs and the command line. A token acts as you, within its scopes, and makes no other "
@@ -111,4 +111,10 @@ WORDS: dict[str, str] = {
     "read": "чтение",
     "connect": "подключение",
     "write": "изменение",
+    "Auto": "Авто",
+    "not yet": "ещё нет",
+    "page": "страница",
+    "device": "устройство",
+    "server": "сервер",
+    "member": "участник",
 }
