@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from random import Random
 
+import pytest
+
 from rookery.runtime.weather_relay import WeatherRelay
 from rookery.sim.network import Conditions
 from rookery.sim.weather import Passage, Weather
@@ -103,3 +105,16 @@ async def test_the_end_of_a_stream_passes_too() -> None:
         assert await asyncio.wait_for(reader.read(3), WITHIN_S) == b"bye"
         assert await asyncio.wait_for(reader.read(), WITHIN_S) == b""
         writer.close()
+
+
+async def test_an_end_that_hangs_up_meanwhile_is_no_trouble(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with relayed(Weather(conditions=Conditions(delay_s=0.05))) as relay:
+        for _ in range(3):
+            _, writer = await asyncio.open_connection(*relay.place)
+            writer.write(b"never mind\n")
+            await writer.drain()
+            writer.transport.abort()
+        assert await ask(relay, b"hello") == b"hello"
+    assert caplog.text == ""

@@ -112,9 +112,13 @@ def _carry(
             arrival, data = await waiting.get()
             await asyncio.sleep(arrival - loop.time())
             await _until_open(passage)
-            writer.write(data)
-            await writer.drain()
-        writer.write_eof()
+            if writer.is_closing():  # by its other end, while this was on its way
+                raise ConnectionResetError
+            if data:
+                writer.write(data)
+                await writer.drain()
+            else:
+                writer.write_eof()
 
     tasks.create_task(read())
     tasks.create_task(write())

@@ -16,7 +16,7 @@ from pathlib import Path
 from rookery.errors import UnreachableError
 
 STOP_S = 2.5  # for saying goodbye
-NICE = 15
+NICE = 5
 LINE_SIZE_MAX = 1 << 20
 
 # Linux lets a process ask to be told when its parent is gone; elsewhere it is left at that.
