@@ -11,7 +11,7 @@ import { MapView } from "/static/map_view.js";
 import { onTheme } from "/static/theme.js";
 
 const AGES_MS = 5000; // how often ages are written anew while nothing else changes
-const EXPLAINED_MS = 5000; // how often the way between two is asked for anew, live
+const EXPLAINED_MS = 5000; // how often the way between two is asked for anew, while the mesh changes
 
 const root = document.getElementById("map");
 const say = root.dataset;
@@ -173,9 +173,11 @@ function listen() {
 
 function followLive() {
   let isFirst = true;
+  let isChanged = false;
   follow({
     mesh: (change) => {
       live.apply(change);
+      isChanged = true;
       if (timeline.at !== null) return;
       draw();
       if (isFirst) explain();
@@ -183,7 +185,11 @@ function followLive() {
     },
   });
   setInterval(() => timeline.at === null && !document.hidden && table.show(shown), AGES_MS);
-  setInterval(() => timeline.at === null && !document.hidden && overlay && explain(), EXPLAINED_MS);
+  setInterval(() => {
+    if (timeline.at !== null || document.hidden || !overlay || !isChanged) return;
+    isChanged = false;
+    explain();
+  }, EXPLAINED_MS);
 }
 
 async function begin() {

@@ -2,6 +2,7 @@
 
 const MEMBER = "member ";
 const LINK = "link ";
+const DIRECT_RATIO = 0.8;
 
 export class Graph {
   constructor(at = null) {
@@ -74,9 +75,22 @@ export class Graph {
     return name && this.find(name)?.hashname === hashname ? name : hashname;
   }
 
-  /** The cheapest way by the costs in this graph: hashnames from end to end, or null. */
+  /**
+   * The way that routing's rules prefer by the costs in this graph, or null: only relays pass on, and
+   * a direct link counts less than it costs.
+   */
   cheapest(from, to) {
     const costs = this._costs();
+    const direct = costs.get(from)?.get(to);
+    const around = this._around(from, to, costs);
+    if (direct !== undefined && (!around || direct * DIRECT_RATIO <= around.cost_us)) {
+      return { nodes: [from, to], cost_us: direct };
+    }
+    return around;
+  }
+
+  _around(from, to, costs) {
+    const hasRelays = [...this.members.values()].some(isRelay); // a lake may not know who is one
     const best = new Map([[from, 0]]);
     const before = new Map();
     const open = new Set([from]);
@@ -84,7 +98,8 @@ export class Graph {
       const here = [...open].reduce((one, other) => (best.get(other) < best.get(one) ? other : one));
       if (here === to) return { nodes: backFrom(to, before), cost_us: best.get(to) };
       open.delete(here);
-      for (const [next, cost] of costs.get(here) ?? []) {
+      if (here !== from && hasRelays && !isRelay(this.members.get(here))) continue;
+      for (const [next, cost] of costs.get(here)) {
         const total = best.get(here) + cost;
         if (total < (best.get(next) ?? Infinity)) {
           best.set(next, total);
@@ -96,12 +111,14 @@ export class Graph {
     return null;
   }
 
+  // As both ends claim, the worse of them: what one end alone claims carries nothing.
   _costs() {
-    const costs = new Map([...this.members.keys()].map((hashname) => [hashname, []]));
+    const costs = new Map([...this.members.keys()].map((hashname) => [hashname, new Map()]));
     for (const link of this.drawn) {
-      if (link.state === "down") continue;
-      if (link.cost_ab_us !== null) costs.get(link.a).push([link.b, link.cost_ab_us]);
-      if (link.cost_ba_us !== null) costs.get(link.b).push([link.a, link.cost_ba_us]);
+      const claims = [link.cost_ab_us, link.cost_ba_us].filter((us) => us !== null);
+      if (link.state !== "up" || !claims.length) continue;
+      costs.get(link.a).set(link.b, Math.max(...claims));
+      costs.get(link.b).set(link.a, Math.max(...claims));
     }
     return costs;
   }

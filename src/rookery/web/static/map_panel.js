@@ -140,6 +140,9 @@ function factList(facts) {
   return element("dl", { className: "facts" }, ...rows);
 }
 
+// What is live is written anew while somebody may be in it by keyboard: they stay where they were.
 function fill(section, children) {
+  const held = [...section.querySelectorAll("button")].indexOf(document.activeElement);
   section.replaceChildren(...children.filter(Boolean));
+  if (held >= 0) section.querySelectorAll("button")[held]?.focus();
 }
