@@ -56,6 +56,7 @@ class LakeView:
         self._turns = asyncio.Semaphore(AT_ONCE_MAX)
         self._asking = 0
         self._idle: list[StandingQuery] = []  # none of them is being asked
+        self._busy: set[StandingQuery] = set()
         self._kept: OrderedDict[object, tuple[float, asyncio.Task[object]]] = OrderedDict()
 
     async def rows(
@@ -74,6 +75,8 @@ class LakeView:
 
     def close(self) -> None:
         """Answers under way come to nothing."""
+        for query in tuple(self._busy):
+            query.interrupt()
         for query in self._idle:
             query.close()
         self._idle.clear()
@@ -113,8 +116,12 @@ class LakeView:
         def in_thread() -> _T:
             nonlocal query
             query = self._idle.pop() if self._idle else _opened(self.url)
-            answer = work(query)
-            self._idle.append(query)
+            self._busy.add(query)
+            try:
+                answer = work(query)
+            finally:
+                self._busy.discard(query)
+            self._idle.append(query)  # one that failed is not asked again
             return answer
 
         running: Awaitable[_T] = loop.run_in_executor(self._threads, in_thread)
