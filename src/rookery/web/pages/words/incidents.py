@@ -159,9 +159,9 @@ WORDS: dict[str, str] = {
     "24 hours": "24 часа",
     "per hour": "в час",
     "This hub knows no lake": "Этот узел не знает озера",
-    "Topics are shown from the lake, which is fed by brokers that observe. "
-    "Name the lake when you start the hub:": (
-        "Темы берутся из озера, которое наполняют наблюдающие брокеры. "
+    "Topics are shown from the lake, which brokers feed that run with "
+    "rookery crow broker --observe. Name the lake when you start the hub:": (
+        "Темы берутся из озера, которое наполняют брокеры с rookery crow broker --observe. "
         "Укажите озеро при запуске узла:"
     ),
     "No messages in the lake yet": "В озере пока нет сообщений",
@@ -192,10 +192,10 @@ WORDS: dict[str, str] = {
     "Failed writes": "Неудачных записей",
     "Beside it": "Рядом",
     "Mesh node": "Узел сети",
-    "members": "участников",
-    "links": "связей",
+    "members:": "участников:",
+    "links:": "связей:",
     "Lake": "Озеро",
-    "tables": "таблиц",
+    "tables:": "таблиц:",
     "changed": "изменено",
     "Forecast": "Прогноз",
     "followed": "учитывается",
@@ -221,6 +221,5 @@ WORDS: dict[str, str] = {
     "About": "Об узле",
     "Hub": "Узел",
     "Started": "Запущен",
-    "Clock was set": "Часы переводились",
-    "times": "раз",
+    "Clock was set, times": "Часы переводились, раз",
 }
