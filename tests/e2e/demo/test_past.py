@@ -22,7 +22,7 @@ def asked(demo: Living, sql: str) -> list[dict[str, object]]:
 
 
 def test_the_past_of_the_living_becomes_insights_forecasts_and_advice(tmp_path: Path) -> None:
-    with living(tmp_path, "--days", "2") as demo:
+    with living(tmp_path, "--days", "1") as demo:
         run = demo.event("run", RUN_S)
         assert run["ok"], demo.errors()
         assert demo.memory() < MEMORY_MAX

@@ -1,9 +1,8 @@
-"""The past: two weeks that the demo's own members would have reported, up to this moment.
+"""The past: two weeks that the demo's own members would have reported, until it was started.
 
 It is made in a process of its own, from a file with the roster, so that nobody waits for it.
 """
 
-import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -67,13 +66,15 @@ def land_past(folder: DemoFolder, days: int) -> int:
     from rookery.lake.history.landed import land
     from rookery.lake.history.roster import Roster
 
-    now = datetime.fromtimestamp(time.time(), UTC)
+    file = folder.path / _FILE
+    # When the roster was written the living had not yet begun to report.
+    now = datetime.fromtimestamp(file.stat().st_mtime, UTC)
     history = History(
         seed=SEED,
         start=now.date() - timedelta(days=days),
         days=days + 1,
         sample_s=SAMPLE_S,
-        roster=msgspec.json.decode((folder.path / _FILE).read_bytes(), type=Roster),
+        roster=msgspec.json.decode(file.read_bytes(), type=Roster),
         until=now,
     )
     return land(history, Lake(str(folder.lake))).total()
