@@ -48,7 +48,7 @@ function summary() {
   const members = [...shown.members.values()];
   const away = members.filter((member) => !member.is_up).length;
   const text = [`${say.members}: ${members.length}`, `${say.links}: ${shown.drawn.length}`];
-  if (away) text.push(`${say.down}: ${away}`);
+  if (away) text.push(`${say.away}: ${away}`);
   if (timeline.at !== null) text.push(utc(timeline.at));
   return text.join(" · ");
 }

@@ -1,5 +1,7 @@
 // Figures as people read them, and the scales by which links are drawn and cells are coloured.
 
+import { duration } from "/static/shell.js";
+
 export const UNKNOWN = "–";
 
 export function milliseconds(value) {
@@ -28,10 +30,7 @@ export function rate(bytes_s) {
 }
 
 export function age(seconds) {
-  if (seconds === null || seconds === undefined) return UNKNOWN;
-  if (seconds < 100) return `${Math.max(0, Math.round(seconds))} s`;
-  if (seconds < 100 * 60) return `${Math.round(seconds / 60)} min`;
-  return seconds < 48 * 3600 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86400)} d`;
+  return seconds === null || seconds === undefined ? UNKNOWN : duration(seconds);
 }
 
 /** A moment to the second, in UTC. */

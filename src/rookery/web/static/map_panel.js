@@ -58,7 +58,7 @@ export class Panel {
   _member(graph, member) {
     const links = graph.linksOf(member.hashname);
     const facts = [
-      [this._say.state, member.is_up ? this._say.up : this._say.down],
+      [this._say.state, member.is_up ? this._say.up : this._say.away],
       [this._say.site, member.site || UNKNOWN],
       [this._say.roles, member.roles.join(", ") || UNKNOWN],
       [this._say.told, age(ageOf(member))],
