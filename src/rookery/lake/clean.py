@@ -46,7 +46,11 @@ def judged(table: Table, landed: DataFrame) -> DataFrame:
 
 
 def rejected(table: Table, refused: DataFrame) -> DataFrame:
-    """Judged rows that are refused, as quarantine keeps them, with the first rule they break."""
+    """Judged rows that are refused, as quarantine keeps them, with the first rule they break.
+
+    They are few: sent elsewhere first, so that to pick them and to describe them are two stages, of
+    which each is short enough to be compiled.
+    """
     landed = [name for name in table.arrow.names if name != _CLOCK_WRONG]
     content = F.encode(F.to_json(F.struct(*landed)), "UTF-8")
     added = {
@@ -55,7 +59,8 @@ def rejected(table: Table, refused: DataFrame) -> DataFrame:
         "source": F.col("spool"),
         "reason": soundness.reason(rules(table)),
     }
-    return refused.withColumns(added).select(*quarantine.OBSERVATIONS.arrow.names)
+    few = refused.repartition("reporter")
+    return few.withColumns(added).select(*quarantine.OBSERVATIONS.arrow.names)
 
 
 def fresh(table: Table, landed: DataFrame, known: DataFrame) -> DataFrame:

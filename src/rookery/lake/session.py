@@ -34,6 +34,11 @@ _SQL = {
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     "spark.sql.parquet.compression.codec": "zstd",
+    # Rows of so many days are written side by side; only beyond that are they sorted by day first.
+    "spark.sql.maxConcurrentOutputFileWriters": "16",
+    # What a task sorts or adds up should fit its share of the heap.
+    "spark.sql.adaptive.advisoryPartitionSizeInBytes": "32m",
+    "spark.sql.broadcastTimeout": "3600",
     # Rows go between Spark and Python as Arrow.
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
@@ -45,6 +50,9 @@ _DRIVER = {
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
+# Spark makes one method of a stage, and the JVM never compiles long ones unless told to.
+_COMPILED = "-XX:-DontCompileHugeMethods"
+_JAVA = {"spark.driver.extraJavaOptions": _COMPILED, "spark.executor.extraJavaOptions": _COMPILED}
 _LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 _CONNECT_PORT = 15002
 _KNOCK_S = 10.0
@@ -64,9 +72,9 @@ def start(
     chosen = dict(settings or {})
     if master.startswith("sc://"):
         return _connected(master, name, chosen)
-    defaults = _SQL | _DRIVER | {"spark.driver.memory": memory}
+    defaults = _SQL | _DRIVER | _JAVA | {"spark.driver.memory": memory}
     if master.startswith("local"):
-        defaults |= _few_partitions()
+        defaults |= _partitions()
     if master.startswith(_HERE):
         defaults |= _LOOPBACK
     conf = SparkConf().setMaster(master).setAppName(name).setAll(list((defaults | chosen).items()))
@@ -143,6 +151,6 @@ def _own(path: Path) -> BinaryIO:
         raise UsageError(f"Spark has nowhere to write its log: {error}") from error
 
 
-def _few_partitions() -> dict[str, str]:
-    """A few for each core: on one machine more cost more than they bring."""
-    return {"spark.sql.shuffle.partitions": str(4 * (os.cpu_count() or 1))}
+def _partitions() -> dict[str, str]:
+    """Enough for the largest tables; those of small ones are put together when they are read."""
+    return {"spark.sql.shuffle.partitions": str(16 * (os.cpu_count() or 1))}

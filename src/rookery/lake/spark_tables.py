@@ -18,6 +18,8 @@ from rookery.lake.schema.table import DATE, Table
 
 # To ask each row for the name of its file costs more than to read it: only where it must be.
 _IS_COMPACTED = re.compile(r"/date=\d{4}-\d{2}-\d{2}/")
+# Several files are written at once, each of which holds a row group in memory.
+_ROW_GROUP = ("parquet.block.size", 16 << 20)
 _DATE_IN_PATH = r"date=(\d{4}-\d{2}-\d{2})"
 
 
@@ -45,11 +47,16 @@ class SparkTables:
         """A table, some dates of it, or some of its files."""
         uris = list(files) if files is not None else self.lake.files(table, dates)
         if not uris:
-            return self.spark.createDataFrame([], table.struct)
+            return self._empty(table)
         reader = self.spark.read.schema(table.struct).option("recursiveFileLookup", "true")
         rows = reader.parquet(*(_spark_uri(uri) for uri in uris))
         is_compacted = any(_IS_COMPACTED.search(uri) for uri in uris)
         return _dated(rows) if table.is_dated and is_compacted else rows
+
+    def _empty(self, table: Table) -> DataFrame:
+        """No rows, which Spark knows beforehand: whatever is joined with them costs nothing."""
+        columns = (F.lit(None).cast(each.dataType).alias(each.name) for each in table.struct)
+        return self.spark.range(1).limit(0).select(*columns)
 
     def append(
         self,
@@ -84,7 +91,7 @@ class SparkTables:
         chosen = rows.select(*table.arrow.names)
         if table.is_dated:
             chosen = chosen.withColumn(parquet.DIRECTORY, F.col(DATE))
-        writer = chosen.write.option("compression", "zstd")
+        writer = chosen.write.option("compression", "zstd").option(*_ROW_GROUP)
         if table.is_dated:
             writer = writer.partitionBy(parquet.DIRECTORY)
         writer.parquet(f"{_spark_uri(uri)}/{folder}")
