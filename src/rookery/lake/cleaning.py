@@ -2,6 +2,9 @@
 
 landing ─▶ judged ─┬─▶ bad: set aside, with the reason   (first commit)
                    └─▶ sound ─▶ not known yet ─▶ clean    (second commit)
+
+Where some rows are known already, those that are new are few, and are asked first for the days that
+they may be known on. Where none are, all there is is new: it is counted while the bad is picked.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +12,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, Observation
 from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
 
 from rookery.lake import files
@@ -62,13 +65,15 @@ def _take_in(
     bad = _set_aside(tables.lake, step, unreadable, metadata)
     landed = tables.read(step.source, files=found.files)
     rows = step.judged(landed)
-    judgement = _judgement(rows)
-    if judgement.bad:
-        again = rows
-        if found.refuge_files != found.files:
+    if found.refuge_files == found.files and not tables.lake.dates(step.target):
+        judgement = _picked(tables, step, rows, found.refuge_claim, metadata)
+        bad += judgement.bad
+    else:
+        judgement = _judgement(rows)
+        if judgement.bad:
             again = step.judged(tables.read(step.source, files=found.refuge_files))
-        rejected = step.rejected(again.where(F.col(REASON).isNotNull()))
-        bad += tables.append(step.refuge, rejected, [found.refuge_claim], metadata).rows
+            refused = step.rejected(again.where(~_is_sound()))
+            bad += tables.append(step.refuge, refused, [found.refuge_claim], metadata).rows
     known = tables.read(step.target, dates=step.known(judgement.dates))
     fresh = step.fresh(landed, known)
     written = tables.append(step.target, fresh, [found.claim], _dated(metadata, judgement.newest))
@@ -138,17 +143,43 @@ def replay(
     )
 
 
+def _picked(
+    tables: SparkTables,
+    step: CleanStep,
+    rows: DataFrame,
+    claim: Claim,
+    metadata: Mapping[str, str],
+) -> _Judgement:
+    """Set bad rows aside, and count all of them in the same pass."""
+    seen = Observation()
+    refused = step.rejected(rows.observe(seen, *_counts()).where(~_is_sound())).persist()
+    try:
+        if bad := refused.count():
+            tables.append(step.refuge, refused, [claim], metadata)
+    finally:
+        refused.unpersist()
+    found = seen.get
+    return _Judgement(found["rows"], bad, frozenset(), _time(found["newest"]))
+
+
 def _judgement(judged: DataFrame) -> _Judgement:
     """One pass over few columns; the rows themselves stay where they are."""
-    is_sound = F.col(REASON).isNull()
-    [found] = judged.agg(
-        F.count("*").alias("rows"),
-        F.count(REASON).alias("bad"),
-        F.collect_set(F.when(is_sound, F.col(DATE))).alias("dates"),
-        F.max(F.when(is_sound, F.unix_micros("at"))).alias("newest"),
-    ).collect()
-    newest = None if found.newest is None else _EPOCH + timedelta(microseconds=found.newest)
-    return _Judgement(found.rows, found.bad, frozenset(found.dates), newest)
+    dates = F.collect_set(F.when(_is_sound(), F.col(DATE))).alias("dates")
+    [found] = judged.agg(*_counts(), F.count(REASON).alias("bad"), dates).collect()
+    return _Judgement(found.rows, found.bad, frozenset(found.dates), _time(found.newest))
+
+
+def _counts() -> tuple[Column, Column]:
+    newest = F.max(F.when(_is_sound(), F.unix_micros("at")))
+    return F.count("*").alias("rows"), newest.alias("newest")
+
+
+def _is_sound() -> Column:
+    return F.col(REASON).isNull()
+
+
+def _time(micros: int | None) -> datetime | None:
+    return None if micros is None else _EPOCH + timedelta(microseconds=micros)
 
 
 def _dated(metadata: Mapping[str, str], newest: datetime | None) -> dict[str, str]:
