@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from importlib.metadata import version
+from threading import Lock
 from typing import Literal, NamedTuple
 from uuid import uuid4
 
@@ -23,6 +24,7 @@ from rookery.lake.increment import Increment, arrivals, increment, source_dates
 from rookery.lake.progress import Outcome, Progress, RunReport, StepReport, StepStarted
 from rookery.lake.schema.insights import LINEAGE
 from rookery.lake.schema.table import DATE
+from rookery.lake.side_by_side import Work, side_by_side
 from rookery.lake.spark_tables import SparkTables
 from rookery.lake.step import AnyStep, CleanStep, Step
 
@@ -43,7 +45,11 @@ class _Run(NamedTuple):
 
 
 class Pipeline:
-    """Steps over the tables of a lake, each behind those that it builds on."""
+    """Steps over the tables of a lake, each behind those that it builds on.
+
+    Those that do not build on each other go on at the same time: they begin in their order, and
+    progress tells of them as they end.
+    """
 
     def __init__(
         self,
@@ -55,6 +61,7 @@ class Pipeline:
         self._lake = tables.lake
         self._steps = steps
         self._on_progress = on_progress
+        self._telling = Lock()  # whoever listens hears one thing at a time
 
     def run(self) -> RunReport:
         """Take in what is new."""
@@ -71,23 +78,31 @@ class Pipeline:
         run = _Run(f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid4().hex[:8]}", _code(), forced)
         begun = time.monotonic()
         broken: set[str] = set()
-        reports = []
-        for number, step in enumerate(self._steps, 1):
-            report = self._attempt(step, run, broken, number)
-            if report.outcome not in {Outcome.DONE, Outcome.SKIPPED}:
-                broken.add(step.target.path)
-            reports.append(report)
-            self._on_progress(report)
-        newest = self._newest(reports)
-        return RunReport(run.id, tuple(reports), time.monotonic() - begun, newest)
 
-    def _attempt(self, step: AnyStep, run: _Run, broken: set[str], number: int) -> StepReport:
+        def work(number: int, step: AnyStep) -> Work:
+            missing = sorted(broken & {each.path for each in step.sources})
+            return lambda: self._attempt(step, run, missing, number + 1)
+
+        def ended(report: StepReport) -> None:
+            if report.outcome not in {Outcome.DONE, Outcome.SKIPPED}:
+                broken.add(report.step)
+            self._tell(report)
+
+        reports = side_by_side(self._steps, work, ended)
+        newest = self._newest(reports)
+        return RunReport(run.id, reports, time.monotonic() - begun, newest)
+
+    def _tell(self, event: Progress) -> None:
+        with self._telling:
+            self._on_progress(event)
+
+    def _attempt(self, step: AnyStep, run: _Run, missing: Sequence[str], number: int) -> StepReport:
         name = step.target.path
-        if missing := sorted(broken & {each.path for each in step.sources}):
+        if missing:
             return StepReport(name, Outcome.BLOCKED, text=f"waits for {', '.join(missing)}")
 
         def started() -> None:
-            self._on_progress(StepStarted(name, number, len(self._steps)))
+            self._tell(StepStarted(name, number, len(self._steps)))
 
         begun = time.monotonic()
         try:
