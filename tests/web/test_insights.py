@@ -10,7 +10,7 @@ import pytest
 
 from rookery.cli.main import main
 from rookery.lake.schema import insights
-from tests.web.lake_world import ADA, BOB, HOSTILE, ROUTERS, RUN, with_lake, write_lake
+from tests.web.lake_world import ADA, BOB, DAY, HOSTILE, ROUTERS, RUN, with_lake, write_lake
 from tests.web.world import World, world
 
 pytestmark = pytest.mark.xdist_group("lake pages")
@@ -80,6 +80,17 @@ async def test_charts_are_lines_over_time(lakeworld: World) -> None:
     none = (await olga.get("/api/v1/insights/traffic_hours/chart?text=nobody")).json()
     assert none["times"] == []
     assert (await olga.get("/api/v1/insights/outages/chart")).status_code == 404
+
+
+async def test_the_runs_behind_the_rows_are_those_of_their_lineage(lakeworld: World) -> None:
+    olga = await lakeworld.signed_in("olga", "operator")
+    day = DAY.date().isoformat()
+    assert (await olga.get("/api/v1/insights/outages/runs")).json() == [
+        {"run": RUN, "inputs": "facts/x@1", "code": "0.1.0", "rows": 2, "first": day, "last": day}
+    ]
+    [whole] = (await olga.get("/api/v1/insights/link_quality/runs")).json()
+    assert (whole["rows"], whole["first"]) == (168, None)
+    assert (await olga.get("/api/v1/insights/places/runs")).json() == []
 
 
 async def test_rows_come_page_by_page(lakeworld: World) -> None:

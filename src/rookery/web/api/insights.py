@@ -12,6 +12,7 @@ from rookery.web.access import may
 from rookery.web.api.route import get
 from rookery.web.given import TheSite
 from rookery.web.insight_charts import Chart, chart
+from rookery.web.insight_runs import RunShown, runs
 from rookery.web.insights import (
     DOWNLOAD_ROWS_MAX,
     PAGE_ROWS,
@@ -72,6 +73,13 @@ async def download_rows(
     return Response(_csv(found), media_type="text/csv; charset=utf-8", headers=headers)
 
 
+@get("/insights/{name:str}/runs", opt=may("operator", "read"), tags=_TAGS, summary="Who made it")
+async def list_runs(site: TheSite, name: FromPath[str]) -> list[RunShown]:
+    """By the lineage of its rows: runs, versions of their inputs, version of rookery."""
+    lake = lake_of(site)
+    return await runs(lake, await insight(lake, name, site.wall()))
+
+
 @get("/insights/{name:str}/chart", opt=may("operator", "read"), tags=_TAGS, summary="As lines")
 async def get_chart(site: TheSite, name: FromPath[str], text: Text = "") -> Chart:
     """Traffic, topology and forecast over time."""
@@ -96,7 +104,7 @@ def _cell(value: object) -> object:
 
 
 HANDLERS: tuple[HTTPRouteHandler, ...] = (
-    *(list_insights, get_insight, get_chart),
+    *(list_insights, get_insight, list_runs, get_chart),
     *(list_rows, download_rows),
 )
 TOPICS: tuple[Topic, ...] = ()

@@ -14,6 +14,7 @@ from rookery.web import insight_charts, insight_views
 from rookery.web.access import may
 from rookery.web.connection import AnyRequest
 from rookery.web.given import TheSite
+from rookery.web.insight_runs import runs
 from rookery.web.insight_views import WeekHour
 from rookery.web.insights import (
     PAGE_ROWS,
@@ -75,10 +76,11 @@ async def insights_page(request: AnyRequest, site: TheSite) -> Response[str]:
     values = {
         "insights": shown,
         "problem": problem,
+        "has_lake": site.lake is not None,
         "command": _run_command(site),
         "number": figures.number,
     }
-    cli = api_command(request, _JSON) if site.lake is None else _status_command(site.lake)
+    cli = api_command(request, site, _JSON) if site.lake is None else _status_command(site.lake)
     return page(request, "insights.html", values, cli=cli, json=_JSON)
 
 
@@ -108,6 +110,7 @@ async def insight_page(
         "measure": measure,
         "searched": True,
         "levels": _levels(shown),
+        "runs": await runs(lake, shown),
         "has_chart": name in insight_charts.NAMES,
         "chart_labels": "|".join(f"{each}={texts(each.replace('_', ' '))}" for each in _LABELS),
         "view_kind": _VIEWS.get(name, ""),

@@ -20,7 +20,7 @@ _JSON = "/api/v1/overview"
 async def overview(request: AnyRequest, site: TheSite) -> Response[str]:
     """Tiles that each lead to their page; live."""
     values = await _values(site)
-    return page(request, "overview.html", values, cli=api_command(request, _JSON), json=_JSON)
+    return page(request, "overview.html", values, cli=api_command(request, site, _JSON), json=_JSON)
 
 
 @get("/fleet/now", opt=may("operator"), include_in_schema=False)

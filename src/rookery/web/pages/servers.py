@@ -26,7 +26,7 @@ async def servers_page(request: AnyRequest, site: TheSite) -> Response[str]:
         "forecast": forecast,
         "has_outlook": site.lake is not None or forecast.state == "followed",
     }
-    return page(request, "servers.html", values, cli=api_command(request, _JSON), json=_JSON)
+    return page(request, "servers.html", values, cli=api_command(request, site, _JSON), json=_JSON)
 
 
 @get(f"{_PAGE}/now", opt=may("operator"), include_in_schema=False)

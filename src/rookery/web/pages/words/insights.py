@@ -134,6 +134,10 @@ WORDS: dict[str, str] = {
     "The pipeline makes it of what has landed; it takes minutes.": (
         "Конвейер делает его из полученного; это занимает минуты."
     ),
+    "No lake yet": "Озера пока нет",
+    "Insights are what the lake's pipeline makes of all reports. Tell this hub where its lake"
+    " is:": ("Выводы делает из отчётов конвейер озера. Укажите этому хабу, где его озеро:"),
+    "Runs that made these rows": "Прогоны, сделавшие эти строки",
     "All insights": "Все выводы",
     "Rows": "Строки",
     "rows": "строк",
