@@ -103,6 +103,8 @@ async def test_operators_look_at_every_device_and_change_none(hubworld: World) -
     assert "/release" not in page
     assert f"/devices/{TEXT}/name" not in page
     assert "data-connect" not in page
+    told = (await olga.get(f"{API}/devices/{TEXT}")).json()
+    assert (told["is_mine"], told["owner"]) == (False, "alice")
     for answer in (
         await olga.patch(f"{API}/devices/{TEXT}", json={"name": "mine"}),
         await olga.delete(f"{API}/devices/{TEXT}"),

@@ -46,12 +46,15 @@ async def _tab_page(
     if tab is None:
         raise RefusedError(404, "unknown", "a device has no such page")
     values = await tab.read(site, caller, device)
+    json = f"/api/v1/devices/{device.mac}{tab.json}"
+    if key == "queue" and not device.is_mine:
+        json = f"/api/v1/mesh/queues/{device.hashname}"
     answer = page(
         request,
         tab.template,
         {"device": device, "tab": tab, "tabs": TABS, **values},
         cli=tab.cli.format(mac=device.mac, hashname=device.hashname),
-        json=f"/api/v1/devices/{device.mac}{tab.json}",
+        json=json,
         section="devices" if device.is_mine else "fleet-devices",
     )
     # The console talks to whichever server the device is sent to.
