@@ -104,7 +104,7 @@ export async function lines(element, { times, series, unit = "", height = 200, o
       }] } : {},
       legend: { live: true },
       axes: [
-        { ...axis, values: timeLabels(uPlot) },
+        { ...axis, size: 36, space: 72, values: timeLabels(uPlot) },
         { ...axis, size: 62, values: (_, ticks) => ticks.map((tick) => shown(tick, unit)) },
       ],
       series: [
