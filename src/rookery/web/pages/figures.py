@@ -100,6 +100,10 @@ def _figure(value: float, unit: str, texts: Texts) -> str:
             return size(value)
         case "bit/s":
             return rate(value)
+        case "B/s":
+            return f"{size(value)}/s"
+        case "ppm":
+            return percent(value / 1e6, 2)
         case _:
             return number(value)
 

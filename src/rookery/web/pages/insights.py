@@ -18,13 +18,14 @@ from rookery.web.insight_runs import runs
 from rookery.web.insight_views import WeekHour
 from rookery.web.insights import (
     PAGE_ROWS,
+    ColumnShown,
     InsightShown,
     catalogue,
     command,
     insight,
     insight_rows,
 )
-from rookery.web.lake_view import LakeView, lake_of
+from rookery.web.lake_view import LakeView, Row, lake_of
 from rookery.web.pages import figures
 from rookery.web.pages.api_command import api_command
 from rookery.web.pages.choices import language_of
@@ -62,6 +63,7 @@ _LEGENDS = {
     "rtt": ("< 10 ms", "< 30 ms", "< 80 ms", "< 150 ms", "< 300 ms", "≥ 300 ms"),
     "up": ("100 %", "> 99.9 %", "> 99 %", "> 95 %", "> 75 %", "≤ 75 %"),
 }
+_UNITS_OF_KINDS = {"silence": "µs", "traffic": "B/s", "loss": "ppm", "rtt": "µs", "load": "ppm"}
 _LABELS = ("received", "sent", "nodes", "edges", "articulation_points", "bridges")
 
 
@@ -167,11 +169,18 @@ def _words(texts: Texts, names: dict[str, str]) -> dict[str, object]:
         "number": figures.number,
         "short": short,
         "lasting": lambda micros: figures.lasting(micros, texts),
-        "cell": lambda value, unit: figures.cell(value, unit, texts),
+        "cell": lambda row, column: figures.cell(row[column.name], _unit(row, column), texts),
         "heat": _heat,
         "heat_legend": _LEGENDS.__getitem__,
         "tick": _tick,
     }
+
+
+def _unit(row: Row, column: ColumnShown) -> str:
+    """A column of anomalies has the unit of each row's kind."""
+    kind = row.get("kind")
+    is_mixed = "," in column.unit and isinstance(kind, str)
+    return _UNITS_OF_KINDS.get(str(kind), "") if is_mixed else column.unit
 
 
 def _heat(hour: WeekHour, measure: Measure) -> int:
