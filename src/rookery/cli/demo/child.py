@@ -37,9 +37,10 @@ run()
 class Child:
     """One process; `child` makes it and ends it."""
 
-    def __init__(self, process: asyncio.subprocess.Process, name: str) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, name: str, log: Path) -> None:
         self._process = process
         self._name = name
+        self._log = log
 
     @property
     def pid(self) -> int:
@@ -61,7 +62,7 @@ class Child:
     async def failed(self) -> None:
         """Wait for it to end, which it should not: UnreachableError then."""
         code = await self._process.wait()
-        raise UnreachableError(f"the {self._name} has ended with exit code {code}; see its log")
+        raise UnreachableError(f"{self._name} has ended with exit code {code}; see {self._log}")
 
     async def stop(self) -> None:
         self._signal(signal.SIGTERM)
@@ -102,7 +103,7 @@ async def child(
             start_new_session=True,
             env={**os.environ, **(environment or {})},
         )
-    running = Child(process, name)
+    running = Child(process, name, log)
     try:
         yield running
     finally:

@@ -5,15 +5,16 @@
 All of it in processes of their own that give way to everything else.
 """
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from rookery.cli.demo.child import NICE, child
 from rookery.cli.demo.folder import DemoFolder
-from rookery.errors import UnreachableError
 
 EVERY = "45s"
 MEMORY = "1g"
@@ -42,9 +43,11 @@ class Pipeline:
         self._began_s = time.monotonic()
         self._runs = 0
 
-    async def run(self) -> None:
+    async def run(self, are_living: asyncio.Event) -> None:
+        """The past is made at once, the rest when those who report are there."""
         folder = self._folder
         await self._once("past", "demo", "past", "--folder", str(folder.path))
+        await are_living.wait()
         spools = [word for spool in self._spools for word in ("--spool", str(spool))]
         command = ("lake", "run", "--data", str(folder.lake), *spools)
         options = ("--every", EVERY, "--memory", MEMORY, "--json")
@@ -56,7 +59,8 @@ class Pipeline:
             environment=self._environment(),
         ) as running:
             async for text in running.lines():
-                await self._heard(msgspec.json.decode(text, type=_Line))
+                with suppress(msgspec.DecodeError):  # a library's word among ours
+                    await self._heard(msgspec.json.decode(text, type=_Line))
             await running.failed()
 
     async def _heard(self, line: _Line) -> None:
@@ -84,8 +88,8 @@ class Pipeline:
         async with child(
             name, [*arguments, *days], log=self._folder.log("lake"), nice=NICE
         ) as running:
-            if code := await running.wait():
-                raise UnreachableError(f"the {name} has ended with exit code {code}; see its log")
+            if await running.wait():
+                await running.failed()
 
     def _environment(self) -> dict[str, str]:
         """Spark writes nothing outside of the folder either."""

@@ -26,6 +26,7 @@ from rookery.cli.demo.tour import CLI, Tour
 from rookery.cli.demo.weathers import Weathers, weathers
 from rookery.cli.hub import FLEET_PORT, HTTP_PORT
 from rookery.cli.keyboard import Keyboard, pressed
+from rookery.errors import RookeryError
 from rookery.runtime.hub_address import HubAddress
 
 KEY = "i"
@@ -61,21 +62,21 @@ class World:
         node_ports = {place.name: ports.free(["tcp", "udp"]) for place in GATEWAYS}
         async with AsyncExitStack() as stack:
             weather = await stack.enter_async_context(weathers(node_ports))
-            starting = stack.enter_async_context(fleet_hub.hub(self.folder, plan))
-            process, hub = await starting
+            process, hub = await stack.enter_async_context(fleet_hub.hub(self.folder, plan))
             broker = await stack.enter_async_context(sensors(self.folder, port))
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
             stack.callback(self._end)  # before the tasks are waited for
             tasks.create_task(process.failed())
-            gateways = self._gateways(node_ports, weather)
+            gateways, are_living = self._gateways(node_ports, weather), asyncio.Event()
+            if self.days:
+                tasks.create_task(self._work(self._pipeline(gateways), are_living))
             devices = self._feed(tasks, hub, gateways)
             await asyncio.gather(*(power.running() for power in self._powers.values()))
             desk = Desk(self._incident(weather), self.watchers.incident)
             await stack.enter_async_context(attended(desk, self.folder.socket))
             await self._claim(plan, devices)
             self.watchers.tour(self._tour(plan, broker))
-            if self.days:
-                tasks.create_task(self._pipeline(gateways).run())
+            are_living.set()
             with pressed() as keyboard:
                 await _listen(keyboard, desk)
 
@@ -152,6 +153,13 @@ class World:
             program=self.program,
             days=self.days,
         )
+
+    async def _work(self, pipeline: Pipeline, are_living: asyncio.Event) -> None:
+        """The others live on when the lake does not."""
+        try:
+            await pipeline.run(are_living)
+        except RookeryError as error:
+            self.watchers.say(f"nothing more comes from the lake: {error}")
 
     def _pipeline(self, gateways: list[Gateway]) -> Pipeline:
         spools = [self.folder.hub, self.folder.broker, *(each.folder for each in gateways)]
