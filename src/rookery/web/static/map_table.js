@@ -7,8 +7,8 @@ import { ageOf, compareNames, keyOf } from "/static/map_graph.js";
 const SHOWN_MAX = 200; // rows; the filter finds the others
 
 const SORTED = {
-  a: (link, graph) => graph.name(link.a),
-  b: (link, graph) => graph.name(link.b),
+  a: (link, graph) => graph.name(turned(link, graph).a),
+  b: (link, graph) => graph.name(turned(link, graph).b),
   state: (link) => link.state,
   rtt: roundTrip,
   loss: (link) => worse(link.loss_ab, link.loss_ba),
@@ -92,20 +92,27 @@ export class LinkTable {
 
   _write({ row, name, texts }, link) {
     const graph = this._graph;
+    const ends = turned(link, graph);
     const states = { up: this._say.up, down: this._say.down, "one-way": this._say.oneWay };
     const values = [
-      graph.name(link.b),
+      graph.name(ends.b),
       states[link.state] ?? link.state,
       roundTripText(link),
-      share(link.loss_ab),
-      share(link.loss_ba),
+      share(ends.loss_ab),
+      share(ends.loss_ba),
       rate(link.rate_bytes_s),
       age(ageOf(link)),
     ];
-    set(name, graph.name(link.a));
+    set(name, graph.name(ends.a));
     values.forEach((value, index) => set(texts[index], value));
     row.dataset.state = link.state;
   }
+}
+
+// By name, as people look for them; hashnames are in an order that says nothing.
+function turned(link, graph) {
+  if (compareNames(graph.name(link.a), graph.name(link.b)) <= 0) return link;
+  return { a: link.b, b: link.a, loss_ab: link.loss_ba, loss_ba: link.loss_ab };
 }
 
 function set(cell, text) {
