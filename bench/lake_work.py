@@ -48,31 +48,30 @@ class Work(NamedTuple):
 
 
 class Done(NamedTuple):
-    """Seconds and rows of each table."""
+    """Seconds and rows of each table, and how long it took altogether."""
 
     seconds: dict[str, float]
     rows: dict[str, int]
-
-    @property
-    def total_s(self) -> float:
-        return sum(self.seconds.values())
+    total_s: float
 
 
 def spark(pipe: Connection, work: Work) -> None:
-    """Everything, twice: what had landed, and then, when told, what is new."""
+    """When told `same`, the tables that others make as well; when told `all`, whatever is new."""
     lake = Lake(work.lake)
     started = session.start(log=Path(work.folder) / "spark.log")
-    pipeline = Pipeline(SparkTables(started, lake), STEPS)
+    tables = SparkTables(started, lake)
+    steps = {"same": [each for each in STEPS if each.target in TABLES], "all": STEPS}
     pipe.send("ready")
     while True:
         try:
-            pipe.recv()
+            told = pipe.recv()
         except EOFError:
             break
-        report = pipeline.run()
+        report = Pipeline(tables, steps[told]).run()
         assert report.is_ok, [each for each in report.steps if each.text]
         done = {each.step: each.seconds for each in report.steps}
-        pipe.send(Done(done, {each.step: each.rows_out for each in report.steps}))
+        rows = {each.step: each.rows_out for each in report.steps}
+        pipe.send(Done(done, rows, report.seconds))
     started.stop()
 
 
@@ -92,15 +91,15 @@ def duck(pipe: Connection, work: Work) -> None:
         traffic_sql.longer_sql("hour"),
         traffic_sql.longer_sql("day"),
     )
-    done = Done({}, {})
+    seconds, rows = {}, {}
     for table, query in zip(TABLES, queries, strict=True):
         target = folder / f"{table.name}.parquet"
         begun = time.monotonic()
         connection.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
-        done.seconds[table.path] = time.monotonic() - begun
-        done.rows[table.path] = pq.read_metadata(target).num_rows
+        seconds[table.path] = time.monotonic() - begun
+        rows[table.path] = pq.read_metadata(target).num_rows
         _view(connection, table.path, [str(target)])
-    pipe.send(done)
+    pipe.send(Done(seconds, rows, sum(seconds.values())))
 
 
 def polars(pipe: Connection, work: Work) -> None:
@@ -108,15 +107,15 @@ def polars(pipe: Connection, work: Work) -> None:
     files = Lake(work.lake).files(landing.DEVICE_REPORTS)
     rows = pl.scan_parquet(files, hive_partitioning=False)
     sources = {landing.DEVICE_REPORTS.path: rows}
-    done = Done({}, {})
+    seconds, counts = {}, {}
     for table in TABLES:
         target = folder / f"{table.name}.parquet"
         begun = time.monotonic()
         lake_polars.FRAMES[table.path](sources).sink_parquet(target, compression="zstd")
-        done.seconds[table.path] = time.monotonic() - begun
-        done.rows[table.path] = pq.read_metadata(target).num_rows
+        seconds[table.path] = time.monotonic() - begun
+        counts[table.path] = pq.read_metadata(target).num_rows
         sources[table.path] = pl.scan_parquet(target)
-    pipe.send(done)
+    pipe.send(Done(seconds, counts, sum(seconds.values())))
 
 
 def _view(connection: duckdb.DuckDBPyConnection, path: str, files: list[str]) -> None:
