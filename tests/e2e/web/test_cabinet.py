@@ -178,6 +178,10 @@ def used_as_a_terminal(page: Page) -> None:
     for _ in range(3):
         line.press("ArrowUp")
     expect(line).to_have_value("/bin/echo 'two  words'")
+    page.get_by_role("button", name="Disconnect").click()
+    expect(page.locator("#session-state")).to_have_text("not connected")
+    line.press("Enter")
+    expect(screen.locator(".err").last).to_contain_text("press Connect")
 
 
 def test_each_tab_shows_something_and_anothers_device_is_refused(

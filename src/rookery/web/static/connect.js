@@ -12,6 +12,7 @@ const words = document.getElementById("words").dataset;
 const button = head.querySelector("button[data-connect]");
 const steps = document.getElementById("steps");
 const state = document.getElementById("session-state");
+const leave = document.getElementById("disconnect");
 const calls = new Console(mac, words);
 const terminal = new Terminal(words);
 let session = null;
@@ -125,6 +126,7 @@ function ended(mine, reason) {
 function show(isOpen) {
   state.className = isOpen ? "badge ok" : "badge";
   state.textContent = isOpen ? state.dataset.open : state.dataset.idle;
+  leave.hidden = !isOpen;
 }
 
 async function begin() {
@@ -145,6 +147,7 @@ button?.form.addEventListener("submit", (event) => {
   event.preventDefault();
   begin();
 });
+leave.addEventListener("click", () => session?.close());
 addEventListener("pagehide", () => session?.close());
 
 const tabs = [...document.querySelectorAll('[role="tab"]')];

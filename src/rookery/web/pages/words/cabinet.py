@@ -294,6 +294,7 @@ WORDS: dict[str, str] = {
     ),
     "not connected": "нет подключения",
     "connected": "подключено",
+    "Disconnect": "Отключиться",
     "Calls": "Вызовы",
     "Terminal": "Терминал",
     "Methods of the device": "Методы устройства",
