@@ -7,6 +7,7 @@
 Members and links of that day are all there; those that were not up then are shown so.
 """
 
+import asyncio
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -93,20 +94,21 @@ async def span(lake: LakeView) -> Span:
 async def graph_then(lake: LakeView, at: datetime, known: Iterable[MemberShown] = ()) -> Graph:
     """The mesh at that time; names are those of members that are known now."""
     day = at.date()
-    held = await lake.rows(_EDGES, *[at] * 7, day, rows_max=LINKS_MAX)
+    held, measured, placed = await asyncio.gather(
+        lake.rows(_EDGES, *[at] * 7, day, rows_max=LINKS_MAX),
+        _figures(lake, at),
+        lake.rows(_PLACES, rows_max=LINKS_MAX, kept_s=VIEW_KEPT_S),
+    )
     edges = {
         (str(row["a"]), str(row["b"])): msgspec.convert(row, _Edge, strict=False) for row in held
     }
     sides = {
         (str(row["node"]), str(row["peer"])): msgspec.convert(row, _Side, strict=False)
-        for row in await _figures(lake, at)
+        for row in measured
     }
     pairs = sorted({*edges, *(_ordered(*ends) for ends in sides)})
     links = [_link(pair, edges.get(pair, _Edge()), sides, at.timestamp()) for pair in pairs]
-    sites = {
-        str(row["hashname"]): str(row["site"])
-        for row in await lake.rows(_PLACES, kept_s=VIEW_KEPT_S)
-    }
+    sites = {str(row["hashname"]): str(row["site"]) for row in placed}
     members = _members(links, {each.hashname: each for each in known}, sites)
     return Graph(at=at.timestamp(), members=members, links=tuple(links))
 
