@@ -12,7 +12,7 @@ from tests.e2e.demo.living import STOP_S, Living, living
 
 pytestmark = [pytest.mark.xdist_group("demo"), pytest.mark.slow]
 
-RUN_S = 900.0  # of a loaded machine
+RUN_S = 900.0  # of a loaded machine; fewer days are too few for a forecast
 MEMORY_MAX = 3 << 30
 
 
@@ -22,7 +22,7 @@ def asked(demo: Living, sql: str) -> list[dict[str, object]]:
 
 
 def test_the_past_of_the_living_becomes_insights_forecasts_and_advice(tmp_path: Path) -> None:
-    with living(tmp_path, "--days", "1") as demo:
+    with living(tmp_path, "--days", "3") as demo:
         run = demo.event("run", RUN_S)
         assert run["ok"], demo.errors()
         assert demo.memory() < MEMORY_MAX
