@@ -33,6 +33,7 @@ from bench import (
     stream,
     telehash_js,
     tunnel,
+    web,
     world,
 )
 from bench.figure import FULL, QUICK, Effort, Figure
@@ -60,6 +61,7 @@ MEASUREMENTS: dict[str, tuple[str, Callable[[Effort], list[Figure]]]] = {
     "hub_reports": (hub_reports.TITLE, hub_reports.measure),
     "hub_fleet": (hub_fleet.TITLE, hub_fleet.measure),
     "rendezvous": (rendezvous.TITLE, rendezvous.measure),
+    "web": (web.TITLE, web.measure),
     "lake_landing": (lake_landing.TITLE, lake_landing.measure),
     "lake": (lake.TITLE, lake.measure),
 }

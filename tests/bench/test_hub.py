@@ -2,7 +2,7 @@
 
 import pytest
 
-from bench import hub_fleet, hub_reports
+from bench import hub_fleet, hub_reports, web
 from bench.figure import QUICK
 
 
@@ -19,3 +19,10 @@ def test_a_fleet_is_measured_and_none_of_it_is_silent() -> None:
     assert share.value > 0
     assert "0 of 1000 silent" in share.remark
     assert memory.unit == "bytes"
+
+
+@pytest.mark.slow
+def test_the_pages_api_is_measured_beside_the_least_answer() -> None:
+    figures = web.measure(QUICK)
+    assert len(figures) == len(web.ROUTES)
+    assert all(figure.ratio is not None for figure in figures)
