@@ -10,12 +10,14 @@ from rookery.lake.history.history import History
 from rookery.lake.schema.landing import DEVICE_REPORTS
 
 
-def test_duckdb_and_polars_find_the_same_and_an_hour_is_kept_back(tmp_path: Path) -> None:
+def test_duckdb_and_polars_find_the_same_and_hours_are_kept_back(tmp_path: Path) -> None:
     """P4: rows a second mean something only where all count the same rows."""
     landed = Lake(str(tmp_path / "lake"))
     rest = lake.land(History(days=2, routers=4), landed)
-    kept = sum(rows.num_rows for table, rows in rest if table == DEVICE_REPORTS)
-    assert 4 * 30 < kept < 4 * 120
+    assert len(rest) == lake.HOURS
+    for hour in rest:
+        kept = sum(rows.num_rows for table, rows in hour if table == DEVICE_REPORTS)
+        assert 4 * 30 < kept < 4 * 120
     found = []
     for engine in (lake_work.duck, lake_work.polars):
         folder = tmp_path / engine.__name__
