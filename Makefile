@@ -11,7 +11,7 @@ LOCKS := requirements/base.lock requirements/legacy.lock requirements/dev.lock
 UV_VERSION := 0.13.7
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test packages check format lock vendor compiled bench clean
+.PHONY: help demo test packages pictures check format lock vendor compiled bench clean
 .DELETE_ON_ERROR:
 
 help: ## what can be made
@@ -35,6 +35,9 @@ endif
 
 packages:
 	@.ci/packages
+
+pictures: $(READY) packages ## take the README's pictures anew
+	@ROOKERY_PICTURES=docs/images $(BIN)/pytest -q tests/e2e/demo/test_tour.py
 
 check: $(READY) ## format, lint, types and import rules
 	@$(BIN)/ruff format --check .
