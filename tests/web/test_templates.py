@@ -1,6 +1,7 @@
 """F15: every text of every page is there in Russian, and no page holds script or style itself."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from jinja2 import nodes
 
 from rookery.web.pages.page import templates
 from rookery.web.pages.sections import CABINET, FLEET
-from rookery.web.pages.texts import Texts
+from rookery.web.pages.texts import PARTS, Texts
 
 FOLDER = Path(__file__).parents[2] / "src" / "rookery" / "web" / "templates"
 NAMES = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.html"))
@@ -39,6 +40,12 @@ def test_every_text_has_a_russian_word(name: str) -> None:
     russian = Texts("ru")
     missing = [text for text in texts_of(name) if text not in ALIKE and russian(text) == text]
     assert missing == []
+
+
+def test_no_text_has_two_words() -> None:
+    """The same English would be called this here and that there."""
+    texts = Counter(text for part in PARTS for text in part.WORDS)
+    assert [text for text, count in texts.items() if count > 1] == []
 
 
 def test_texts_are_really_found() -> None:

@@ -5,11 +5,8 @@ from litestar.datastructures import Headers
 from rookery.web.pages.words import cabinet, incidents, insights, mesh, shell
 
 LANGUAGES = ("en", "ru")
-_RUSSIAN: dict[str, str] = {
-    text: word
-    for part in (shell, cabinet, mesh, insights, incidents)
-    for text, word in part.WORDS.items()
-}
+PARTS = (shell, cabinet, mesh, insights, incidents)
+_RUSSIAN: dict[str, str] = {text: word for part in PARTS for text, word in part.WORDS.items()}
 
 
 class Texts:

@@ -63,7 +63,6 @@ WORDS: dict[str, str] = {
     "Previous": "Назад",
     "Page": "Страница",
     "Next": "Дальше",
-    "Actions": "Действия",
     "No device fits": "Ничего не подошло",
     "Change the filter, or look at all of your devices.": (
         "Измените условия отбора или посмотрите все свои устройства."
@@ -85,7 +84,6 @@ WORDS: dict[str, str] = {
     "Owner": "Владелец",
     "Nobody's device": "Ничьё устройство",
     "Parts of this page": "Разделы страницы",
-    "Overview": "Обзор",
     "Telemetry": "Телеметрия",
     "Routes": "Маршруты",
     "Events": "События",
@@ -100,7 +98,6 @@ WORDS: dict[str, str] = {
     "received": "принято",
     "sent": "отправлено",
     "load": "нагрузка",
-    "System": "Система",
     "Agent": "Агент",
     "Reports from": "Отчёты приходят с",
     "First seen": "Впервые на связи",
@@ -140,7 +137,7 @@ WORDS: dict[str, str] = {
         "программа с теми же ключами, что у агента:"
     ),
     "Links of the node on this device": "Соединения участника сети на этом устройстве",
-    "Links": "Соединения",
+    "Links": "Каналы",
     "Peer": "Сосед",
     "Path": "Способ",
     "Round trip": "Туда и обратно",
@@ -212,7 +209,7 @@ WORDS: dict[str, str] = {
     "Hashname": "Хешнейм",
     "Secret of": "Секрет от",
     "renewed by itself": "обновляется сам",
-    "Started": "Запуск",
+    "Started": "Запущен",
     "report": "отчёт",
     "of its present start": "с последнего запуска",
     "by nobody": "никем",
@@ -230,7 +227,6 @@ WORDS: dict[str, str] = {
     "Not connected; press Connect.": "Нет подключения; нажмите «Подключиться».",
     "The connection has ended; connect again.": "Соединение завершено; подключитесь снова.",
     "calling": "вызов…",
-    "Copy": "Копировать",
     "Repeat": "Повторить",
     "required": "обязательно",
     "optional": "необязательно",
@@ -311,7 +307,6 @@ WORDS: dict[str, str] = {
     "A new device": "Новое устройство",
     "QR code of the command": "QR-код команды",
     "Code": "Код",
-    "Good until": "Действует до",
     "It is here:": "Устройство на связи:",
     "Waiting for the device to report…": "Ждём, когда устройство выйдет на связь…",
     (
@@ -337,12 +332,10 @@ WORDS: dict[str, str] = {
         "Агент показывает код на консоли устройства. Прочитавший его может закрепить "
         "устройство за собой, пока оно ничьё."
     ),
-    "All devices": "Все устройства",
     "Name, MAC, address or hashname": "Имя, MAC, адрес или хешнейм",
     "Every state": "Любое состояние",
     "Owner, or - for nobody": "Владелец или «-» для ничьих",
-    "Filter": "Отобрать",
-    "Address": "Адрес",
+    "Filter": "Фильтр",
     "nobody": "никто",
     "First page": "В начало",
     "Change the filter, or look at all devices.": (

@@ -3,8 +3,6 @@
 WORDS: dict[str, str] = {
     "What the map shows": "Что показывает карта",
     "Colour links by": "Цвет каналов по",
-    "Loss": "Потери",
-    "Rate": "Скорость",
     "Latency": "Задержка",
     "Age": "Возраст",
     "Path from": "Путь от",
@@ -23,7 +21,6 @@ WORDS: dict[str, str] = {
     "Choose a member or a link on the map, or two members above to see the path between them.": (
         "Выберите участника или канал на карте либо двух участников выше, чтобы увидеть путь."
     ),
-    "Time": "Время",
     "Time shown": "Показанное время",
     "Steps in time": "Шаги по времени",
     "One step back": "На шаг назад",
@@ -37,17 +34,13 @@ WORDS: dict[str, str] = {
     "To look back, give this hub a lake: rookery hub --lake FOLDER": (
         "Чтобы смотреть в прошлое, дайте хабу озеро: rookery hub --lake FOLDER"
     ),
-    "member": "участник",
     "Members": "Участники",
-    "Links": "Каналы",
     "may relay": "может ретранслировать",
     "not reached": "недоступен",
     "up": "работает",
     "down": "не работает",
     "one way only": "только в одну сторону",
     "not known": "неизвестно",
-    "Why": "Почему",
-    "in use": "используется",
     "alternate": "запасной",
     "cost": "стоимость",
     "There is no way between them.": "Пути между ними нет.",
@@ -58,11 +51,9 @@ WORDS: dict[str, str] = {
     "Site": "Площадка",
     "Roles": "Роли",
     "Told of its links": "Сообщил о каналах",
-    "Hashname": "Хешнейм",
     "Path from here": "Путь отсюда",
     "Path to here": "Путь сюда",
     "With": "С кем",
-    "Filter": "Фильтр",
     "Between": "Между",
     "and": "и",
     "No members yet": "Участников пока нет",
@@ -77,7 +68,7 @@ WORDS: dict[str, str] = {
         "Рядом с этим хабом нет узла сети и нет озера. Укажите их:"
     ),
     "What the matrix shows": "Что показывает матрица",
-    "Figures": "Показатель",
+    "Figures": "Показатели",
     "part of a name": "часть имени",
     "Point at a figure, or go there by arrow keys, to see the way; Enter opens it on the map.": (
         "Наведите на число или перейдите к нему стрелками, чтобы увидеть путь; "
