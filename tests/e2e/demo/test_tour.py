@@ -11,13 +11,12 @@ from pathlib import Path
 
 import psutil
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from rookery.cli.demo.site_plan import GATEWAYS, PLACES, RELAY, WATCHED, mac
 from rookery.wire.mac import mac_text
 from tests.e2e.demo.living import STOP_S, Living, eventually, living
-from tests.e2e.web.conftest import QUIETLY, watch
-from tests.store.servers import require
+from tests.e2e.web.conftest import watch
 
 pytestmark = [pytest.mark.xdist_group("demo"), pytest.mark.slow]
 
@@ -41,15 +40,6 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Living]:
         _, alive = psutil.wait_procs(processes, timeout=STOP_S)
         assert not alive
         assert not list((home / "tmp").iterdir())
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = require("chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=QUIETLY)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -4,22 +4,13 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.fleet.world import PASSWORD, PATIENCE_S, World, eventually
-from tests.store.servers import require
 
 pytestmark = [pytest.mark.xdist_group("fleet"), pytest.mark.slow]
 
 PATIENCE_MS = PATIENCE_S * 1000
-QUIETLY = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 
 
 @pytest.fixture(scope="module")
@@ -27,15 +18,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     with World(tmp_path_factory.mktemp("cabinet")) as world:
         world.server("north")
         yield world
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = require("chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=QUIETLY)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -8,25 +8,16 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from rookery.store.database import Database
 from rookery.web.callers import Role
 from rookery.web.serve import serve
 from rookery.web.settings import WebSettings
-from tests.store.servers import require
 from tests.web.world import PASSWORD, SETTINGS, World, world
 
 T = TypeVar("T")
 PATIENCE_MS = 20_000
-QUIETLY = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 expect.set_options(timeout=PATIENCE_MS)
 
 
@@ -79,15 +70,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedWorld]:
     made = ServedWorld(tmp_path_factory.mktemp("served"))
     yield made
     made.close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = require("chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=QUIETLY)
-        yield browser
-        browser.close()
 
 
 class OpenPage(Protocol):
