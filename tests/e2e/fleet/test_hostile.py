@@ -455,10 +455,19 @@ def test_every_route_that_takes_a_mac_is_for_its_owner(siege: Siege) -> None:
         ("PATCH", "/api/v1/devices/{mac}", {"name": "mine"}),
         ("DELETE", "/api/v1/devices/{mac}", None),
         ("POST", "/api/v1/devices/{mac}/connect", None),
+        ("GET", "/api/v1/devices/{mac}/report", None),
+        ("GET", "/api/v1/devices/{mac}/telemetry", None),
+        ("GET", "/api/v1/devices/{mac}/events", None),
+        ("GET", "/api/v1/devices/{mac}/route", None),
+        ("GET", "/api/v1/devices/{mac}/queue", None),
+        ("DELETE", "/api/v1/devices/{mac}/queue/{request_id}", None),
         ("POST", "/api/v1/devices/claim", {"mac": MAC, "code": "AAAAAAAAAA"}),
         ("POST", "/api/v1/devices/claim", code),  # right, and it has an owner
         ("POST", "/?mac={mac}", None),
         ("GET", "/devices/{mac}", None),
+        ("GET", "/devices/{mac}/console", None),
+        ("GET", "/devices/{mac}/telemetry", None),
+        ("GET", "/devices/{mac}/access", None),
         ("POST", "/devices/{mac}/name", {"name": "mine"}),
         ("POST", "/devices/{mac}/release", None),
         ("POST", "/claim", {"mac": MAC, "code": "AAAAAAAAAA"}),
@@ -472,7 +481,10 @@ def test_every_route_that_takes_a_mac_is_for_its_owner(siege: Siege) -> None:
     for method, path, body in routes:
         form = None if path.startswith("/api") else body
         answer = siege.mallory.http.request(
-            method, path.replace("{mac}", MAC), json=None if form else body, data=form
+            method,
+            path.replace("{mac}", MAC).replace("{request_id}", "1"),
+            json=None if form else body,
+            data=form,
         )
         assert answer.status_code in (403, 409), (method, path, answer.text)
     assert siege.hub.figure(_refused(403)) >= refused + len(routes) - 1
