@@ -10,6 +10,7 @@ import pytest
 
 from rookery.cli.main import main
 from rookery.lake.schema import insights
+from rookery.wire.mac import parse_mac
 from tests.web.lake_world import ADA, BOB, DAY, HOSTILE, ROUTERS, RUN, with_lake, write_lake
 from tests.web.world import World, world
 
@@ -67,6 +68,14 @@ async def test_views_say_what_matters(lakeworld: World) -> None:
     assert week.count('class="heat-5"') == 3 + 1  # hours that lose most, and the legend
     rtt = await olga.get(f"/fleet/insights/link_quality?link={ADA}+{BOB}&measure=rtt")
     assert rtt.text.count('class="heat-1"') == 168 + 1
+
+
+async def test_a_router_is_called_what_its_owner_calls_it(lakeworld: World) -> None:
+    await lakeworld.owner("alice", parse_mac(ROUTERS[1]))
+    olga = await lakeworld.signed_in("olga", "operator")
+    for name in ("availability", "outages"):
+        text = (await olga.get(f"/fleet/insights/{name}")).text
+        assert "attic" in text, name
 
 
 async def test_charts_are_lines_over_time(lakeworld: World) -> None:

@@ -1,6 +1,8 @@
 """Insights: the catalogue, and each with the view that fits it, its rows and its lineage."""
 
+import re
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Annotated, Literal
@@ -33,11 +35,14 @@ from rookery.web.pages.page import page
 from rookery.web.pages.texts import Texts
 from rookery.web.problems import RefusedError
 from rookery.web.site import Site
+from rookery.wire.mac import mac_text, parse_mac
 
 _JSON = "/api/v1/insights"
 _TEXT_MAX = 128
 _OFFSET_MAX = 10_000_000
 _SPAN_DAYS = 14
+
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 
 Measure = Literal["loss", "rtt", "up"]
 
@@ -101,7 +106,8 @@ async def insight_page(
     shown = await insight(lake, name, now)
     rows = await insight_rows(lake, name, text, offset)
     texts = Texts(language_of(request))
-    values = _words(texts, await _names(site)) | {
+    view = await _view(lake, shown, text, offset, link, now)
+    values = _words(texts, await _names(site, view)) | {
         "insight": shown,
         "insights": await catalogue(lake, now),
         "columns": {each.name: each for each in shown.columns},
@@ -116,7 +122,7 @@ async def insight_page(
         "has_chart": name in insight_charts.NAMES,
         "chart_labels": "|".join(f"{each}={texts(each.replace('_', ' '))}" for each in _LABELS),
         "view_kind": _VIEWS.get(name, ""),
-        "view": await _view(lake, shown, text, offset, link, now),
+        "view": view,
         "run_command": _run_command(site),
         "paged": lambda start: urlencode(_query(text, link, measure, max(0, start))),
     }
@@ -146,14 +152,25 @@ async def _view(
             return None
 
 
-async def _names(site: Site) -> dict[str, str]:
-    """The lake knows hashnames; what their owners call them is the mesh's to say."""
-    if site.mesh is None:
-        return {}
-    try:
-        return {one.hashname: one.name for one in (await site.mesh.graph()).members}
-    except UnreachableError:
-        return {}
+async def _names(site: Site, view: object) -> dict[str, str]:
+    """The lake knows MACs and hashnames; what people call them, hub and mesh do."""
+    names = await _device_names(site, view)
+    if site.mesh is not None:
+        with suppress(UnreachableError):
+            names |= {one.hashname: one.name for one in (await site.mesh.graph()).members}
+    return names
+
+
+async def _device_names(site: Site, view: object) -> dict[str, str]:
+    match view:
+        case insight_views.Days():
+            shown = [each.device for each in view.strips]
+        case insight_views.Spans():
+            shown = [entity for entity, _ in view.entities]
+        case _:
+            return {}
+    macs = [parse_mac(each) for each in shown if _MAC.fullmatch(each)]
+    return {mac_text(mac): one.name for mac, one in (await site.devices.some(macs)).items()}
 
 
 def _words(texts: Texts, names: dict[str, str]) -> dict[str, object]:
