@@ -133,9 +133,9 @@ class Live:
                 if check_at <= clock():
                     await self._check()
                     check_at = clock() + CHECK_S
-                due = min((feed.due for feed in self._feeds.values()), default=check_at)
+                dues = [feed.due for feed in self._feeds.values() if not feed.is_reading]
                 with suppress(TimeoutError):
-                    async with asyncio.timeout_at(min(due, check_at)):
+                    async with asyncio.timeout_at(min([*dues, check_at])):
                         await self._wake.wait()
         finally:
             self._ticker = None
@@ -151,6 +151,7 @@ class Live:
             feed.failed(problem.detail)
         finally:
             feed.is_reading = False
+            self._wake.set()
 
     async def _check(self) -> None:
         """Send away who is not signed in any more, or not as what they were."""

@@ -13,7 +13,7 @@ from tests.store.servers import MariaServer, RedisServer
 
 pytestmark = pytest.mark.xdist_group("fleet")
 
-ROUNDS = 4
+ROUNDS = 20
 
 
 class Scene(NamedTuple):
@@ -69,9 +69,9 @@ def test_a_hub_ends_well_in_the_middle_of_a_wish(scene: Scene) -> None:
 
 def test_the_next_server_takes_over_from_one_that_does_not_answer(scene: Scene) -> None:
     """F9: with the reason told, and the client none the worse."""
-    # Either may be the less loaded one and is asked first, so each of them is frozen in turn.
-    for server in (scene.north, scene.south) * ROUNDS:
-        with frozen(server):
+    # The other may be asked first. It then carries more, so that the turn of this one comes.
+    for _ in range(ROUNDS):
+        with frozen(scene.north):
             steps = list(scene.alice.steps(scene.attic.mac))
         assert steps[-1]["name"] == "done", steps[-1]["text"]
         tried = [step["server"] for step in steps if step["name"] == "reserving"]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from rookery.fleet.placement import ServerLoad
 from tests.e2e.web.conftest import OpenPage, ServedWorld
@@ -53,6 +53,21 @@ def test_what_a_server_reports_shows_without_a_reload(
     expect(page.locator("#live")).to_have_attribute("data-state", "live")
     report(served, load(used=77))
     expect(row).to_contain_text("77 of 100")
+
+
+def test_what_a_server_reports_before_the_stream_begins_shows_too(
+    served: ServedWorld, open_page: OpenPage
+) -> None:
+    report(served, load(used=42))
+    page = open_page("olga")
+
+    def begin(route: Route) -> None:
+        report(served, load(used=78))
+        route.continue_()
+
+    page.route("**/api/v1/live*", begin)
+    page.goto("/fleet/servers")
+    expect(page.locator(f'[data-server="{SERVER}"]')).to_contain_text("78 of 100")
 
 
 def test_past_and_forecast_are_drawn(served: ServedWorld, open_page: OpenPage) -> None:

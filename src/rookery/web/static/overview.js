@@ -4,4 +4,4 @@ import { fragment } from "/static/fragment.js";
 import { follow } from "/static/live.js";
 
 const refresh = fragment(document.getElementById("overview"), "/fleet/now");
-follow({ overview: ({ first }) => { if (!first) refresh(); } });
+follow({ overview: refresh }); // the first reading too: it may be newer than the page

@@ -7,7 +7,7 @@ import { follow } from "/static/live.js";
 const table = document.getElementById("servers-now");
 if (table) {
   const refresh = fragment(table, "/fleet/servers/now");
-  follow({ servers: ({ first }) => { if (!first) refresh(); } });
+  follow({ servers: refresh }); // the first reading too: it may be newer than the page
 }
 
 const root = document.getElementById("outlooks");
