@@ -28,9 +28,11 @@ class Figures(msgspec.Struct):
         for what, done in self.repairs.items():
             known, passed = f"{done.detected_s:.3f}", f"{1000 * done.repaired_s:.0f}"
             word = f"{1000 * done.word_s:.0f}"
+            mended = f"{1000 * done.mended_s:.0f}"
             yield (
                 f"{what}: known to one after {known} s, packets of {done.pairs} pairs pass "
-                f"{passed} ms later, {done.lost} lost; word takes {word} ms to all concerned"
+                f"{passed} ms later, {done.lost} lost; word takes {word} ms to all concerned, "
+                f"of whom each mends its ways within {mended} ms"
             )
         for what, seconds in self.converged_s.items():
             yield f"{what}: settled after {seconds:.2f} s"
@@ -135,6 +137,7 @@ class Ordeal:
         pairs = self._pairs(way, lambda nodes: _passes(nodes, before, after, is_death=is_death))
         done = repair(self.world, pairs, links, lambda: harm(before, after))
         self.figures.repairs[what] = done
+        assert done.mended_s <= REPAIRED_WITHIN_S, what
         assert done.late_s <= REPAIRED_WITHIN_S, what
         self._settled(what)
 

@@ -3,11 +3,16 @@
     harm ──▶ first detection: a neighbour of the harmed gives its link up ──▶ all packets pass
     one pair ┴ all pairs, 200 a second each for a while
 
+The way of a pair is repaired by whoever stands on it before the harm, once that one knows, by
+itself or by word of another. So two times are told: how long packets of a pair are lost after the
+one before the harm on their way knew, and how long any are after the first of all.
+
 Before the detection one pair alone keeps its links busy, so that those which are idle, and find
 out about the harm last by themselves, are also asked to carry packets.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from itertools import pairwise
 
 import msgspec
 import networkx  # type: ignore[import-untyped]
@@ -17,7 +22,7 @@ from rookery.sim.topology import Pair
 from rookery.wire.node_id import NodeId
 
 EVERY_S = 0.005
-REPAIRED_WITHIN_S = 0.03  # of the detection, and of the time that word of it needs
+REPAIRED_WITHIN_S = 0.03  # of the detection
 _SELDOM_S = 0.1
 _CLOSELY_S = 0.5
 _LOOK_S = 0.001
@@ -31,7 +36,8 @@ class Repair(msgspec.Struct, frozen=True):
     """What a blow did to the pairs whose packets passed there; seconds."""
 
     detected_s: float  # from the harm to the first who knew
-    repaired_s: float  # from there until all packets pass
+    mended_s: float  # from when the one before the harm knew until a pair's packets pass, at most
+    repaired_s: float  # from the first who knew until all packets pass
     word_s: float  # how long word takes from the first who knew to all whose links are harmed
     pairs: int
     lost: int  # packets sent after the first detection
@@ -82,23 +88,26 @@ class Probes:
 
 
 class Detection:
-    """Watches for the first member to learn that its link to one of the harmed is gone."""
+    """When members learn that their links to the harmed are gone."""
 
     def __init__(self, world: MeshWorld, links: Iterable[tuple[int, NodeId]]) -> None:
-        self.first: int | None = None
-        self.first_s = 0.0
+        self.known_s: dict[int, float] = {}  # by member, the first to know first
         self._world = world
         self._links = list(links)
+        self._is_over = False
         self._look()
+
+    def stop(self) -> None:
+        self._is_over = True
 
     def _look(self) -> None:
         world = self._world
         for number, peer in self._links:
             node = world.members.get(number)
             if node is not None and not node.core.transit.usable(peer):
-                self.first, self.first_s = number, world.now
-                return
-        world.at(world.now + _LOOK_S, self._look)
+                self.known_s.setdefault(number, world.now)
+        if not self._is_over:
+            world.at(world.now + _LOOK_S, self._look)
 
 
 def route(world: MeshWorld, source: int, target: int) -> list[int]:
@@ -118,31 +127,48 @@ def repair(
 
     Of each link the first is the end that may learn of it. The first pair sends all the time.
     """
+    before = [_before(route(world, *pair), links) for pair in pairs]
     probes = [Probes(world, *pairs[0])]
     probes[0].change(_SELDOM_S)
     world.run(_BEFORE_S)
     harmed_s = world.now
     harm()
     detection = Detection(world, [(one, world.identifier(other)) for one, other in links])
-    world.run_until(lambda: detection.first is not None, _DETECTION_S_MAX)
-    assert detection.first is not None
+    world.run_until(lambda: bool(detection.known_s), _DETECTION_S_MAX)
     probes += [Probes(world, *pair) for pair in pairs[1:]]
     _pace(probes, EVERY_S)
     world.run(_CLOSELY_S)
     _pace(probes, _SELDOM_S)
     world.run(_AFTER_S)
+    detection.stop()
     for each in probes:
         each.stop()
     world.run(_LONGEST_WAY_S)
-    first_s = detection.first_s
+    known_s = detection.known_s
+    first, first_s = next(iter(known_s.items()))
     lost = [sent_s for each in probes for sent_s in each.lost() if sent_s >= first_s]
     return Repair(
         detected_s=first_s - harmed_s,
-        repaired_s=max(lost) + EVERY_S - first_s if lost else 0.0,
-        word_s=_word_s(world, detection.first, {one for one, _ in links}),
+        mended_s=max(
+            _since(each.lost(), known_s[one])
+            for each, one in zip(probes, before, strict=True)
+            if one is not None
+        ),
+        repaired_s=_since(lost, first_s),
+        word_s=_word_s(world, first, {one for one, _ in links}),
         pairs=len(pairs),
         lost=len(lost),
     )
+
+
+def _before(way: Sequence[int], links: Collection[tuple[int, int]]) -> int | None:
+    """Who stands on a way before the first of some links; None: it passes none of them."""
+    return next((one for one, other in pairwise(way) if (one, other) in links), None)
+
+
+def _since(lost: Iterable[float], known_s: float) -> float:
+    """How long packets were lost after a moment."""
+    return max((sent_s + EVERY_S - known_s for sent_s in lost if sent_s >= known_s), default=0.0)
 
 
 def _pace(probes: Sequence[Probes], every_s: float) -> None:

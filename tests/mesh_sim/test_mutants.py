@@ -8,12 +8,13 @@ import pytest
 
 from rookery.mesh import forwarding
 from rookery.mesh.graph import Graph
+from rookery.mesh.transit import Transit
 from rookery.sim.mesh_world import MeshWorld
 from rookery.sim.timeline import InvariantError
 from rookery.sim.topology import Topology
 from rookery.wire.forward import Forward
 from rookery.wire.node_id import NodeId
-from tests.mesh_sim.probes import Probes, route
+from tests.mesh_sim.probes import REPAIRED_WITHIN_S, Probes, repair, route
 
 #      1 ─── 2
 #    /   \     \
@@ -83,6 +84,20 @@ def test_a_repair_that_may_revisit_a_node_is_caught(
     with pytest.raises(InvariantError, match=r"twice|again") as caught:
         world.run(10.0)
     assert "what happened last" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("is_mutant", [False, True])
+def test_ways_that_are_not_mended_where_the_harm_is_known_are_caught(
+    monkeypatch: pytest.MonkeyPatch, *, is_mutant: bool
+) -> None:
+    """M2: until word of it is at the source, packets would be lost."""
+    world = MeshWorld(1, topology=Topology(7, {**RING.delays_s, (0, 1): 0.04}))
+    world.converge(60)
+    assert route(world, 0, 6) == [0, 1, 2, 3, 6]
+    if is_mutant:
+        monkeypatch.setattr(Transit, "detour", lambda *_: None)
+    done = repair(world, [(0, 6)], [(1, 2), (2, 1)], lambda: world.sever(1, 2))
+    assert (done.mended_s > REPAIRED_WITHIN_S) == is_mutant
 
 
 def test_a_forgotten_hop_limit_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
