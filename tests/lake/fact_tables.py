@@ -35,6 +35,7 @@ def facts_of(url: str) -> Mapping[str, pa.Table]:
         (facts.LINK_HOURS, links.hours_sql()),
         (facts.TOPOLOGY_EDGES, edges.sql()),
         (facts.SERVER_HOURS, hours.sql("server_hours")),
+        (facts.DEVICE_HOURS, hours.sql("device_hours")),
         (clean.ENROLMENTS, "FROM clean.enrolments"),
     ):
         found[table.path] = database.rows(connection, table, sql)

@@ -10,17 +10,22 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.testing import assertDataFrameEqual
 
 from rookery.lake import anomalies
-from rookery.lake.schema.facts import LINK_HOURS, SERVER_HOURS
+from rookery.lake.history.history import History
+from rookery.lake.history.truths import Truths
+from rookery.lake.schema import clean, landing
+from rookery.lake.schema.facts import DEVICE_HOURS, LINK_HOURS, SERVER_HOURS
 from rookery.lake.schema.insights import ANOMALIES, OUTAGES, TRAFFIC_HOURS
 from tests.lake.fact_tables import bare, computed, made
 from tests.lake.oracle import anomalies as oracle
+from tests.lake.oracle import clean as clean_oracle
 from tests.lake.oracle import database
+from tests.lake.oracle import hours as hours_oracle
 from tests.lake.oracle.anomalies import Row
 
 pytestmark = pytest.mark.xdist_group("spark")
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
-TABLES = (OUTAGES, TRAFFIC_HOURS, LINK_HOURS, SERVER_HOURS)
+TABLES = (OUTAGES, TRAFFIC_HOURS, LINK_HOURS, SERVER_HOURS, DEVICE_HOURS)
 MIB = 1 << 20
 
 
@@ -65,6 +70,21 @@ def seated(hour: datetime, used: int) -> Row:
     }
 
 
+def felt(
+    device: str, hour: datetime, load_milli: int, temp_milli: int | None, reports: int = 60
+) -> Row:
+    return {
+        "reporter": device,
+        "hour": hour,
+        "reports": reports,
+        "load_samples": reports,
+        "load_milli_sum": load_milli * reports,
+        "temp_samples": 0 if temp_milli is None else reports,
+        "temp_milli_sum": None if temp_milli is None else temp_milli * reports,
+        "date": hour.date(),
+    }
+
+
 def silent(device: str, from_at: datetime, seconds: int) -> Row:
     return {
         "device": device,
@@ -105,7 +125,7 @@ def test_what_is_unlike_the_days_before_is_found_with_what_was_expected(
         silent("e", at(6, 6), 299),
         silent("e", at(6, 7), 300),
     ]
-    unusual = found(spark, outages, traffic, links, servers)
+    unusual = found(spark, outages, traffic, links, servers, [])
     device, nothing, day = ("d", "d"), (None, None, None), at(6).date()
     usual = 360 * MIB // 3600
     known = [
@@ -152,12 +172,69 @@ def test_what_is_unlike_the_days_before_is_found_with_what_was_expected(
     assertDataFrameEqual(unusual, spark.createDataFrame(known, unusual.schema), rtol=0, atol=0)
 
 
-def history(chance: random.Random) -> tuple[list[Row], list[Row], list[Row], list[Row]]:
+def test_a_router_is_hot_or_busy_by_its_own_habit(spark: SparkSession) -> None:
+    """Twelve degrees, or three processes that want to run, above what is usual at this hour."""
+    days = range(6)
+    routers = [
+        *(felt("near", at(day, 3), 1000, 50_000) for day in days[:5]),
+        felt("near", at(5, 3), 3999, 61_999),  # almost, but for a thousandth of each
+        *(felt("far", at(day, 3), 1000, 50_000) for day in days[:5]),
+        felt("far", at(5, 3), 4000, 62_000),
+        *(felt("cold", at(day, 3), 9000, -20_000) for day in days[:5]),
+        felt("cold", at(5, 3), 0, -8_000),  # warmer than it is used to; idle is nothing
+        *(felt("cool", at(day, 3), 1000, 40_000) for day in days[:5]),
+        felt("cool", at(5, 3), 1000, 10_000),  # colder is nothing, either
+        *(felt("rare", at(day, 3), 1000, None) for day in days[:5]),
+        felt("rare", at(5, 3), 90_000, None, reports=3),  # it has only just started
+        *(felt("new", at(day, 3), 1000, 50_000) for day in days[1:5]),
+        felt("new", at(5, 3), 90_000, 90_000),  # four days are no habit
+        *(felt("uneven", at(day, 3), 1000 + 900 * day, 50_000 + 4000 * day) for day in days[:5]),
+        felt("uneven", at(5, 3), 8199, 81_999),  # its scales are 0.9 and 4 °C
+    ]
+    unusual = found(spark, [], [], [], [], routers)
+    nothing, hour = (None, None, None), (at(5, 3), at(5, 4))
+    known = [
+        ("device load", "far", "far", *nothing, *hour, 1000, 4000, 6.0, 1, at(5).date()),
+        ("temperature", "far", "far", *nothing, *hour, 50_000, 62_000, 6.0, 1, at(5).date()),
+        ("temperature", "cold", "cold", *nothing, *hour, -20_000, -8_000, 6.0, 1, at(5).date()),
+    ]
+    assertDataFrameEqual(unusual, spark.createDataFrame(known, unusual.schema), rtol=0, atol=0)
+
+
+def test_figures_that_only_a_lie_can_make_are_unknown_and_stop_nothing(
+    spark: SparkSession,
+) -> None:
+    huge = (1 << 63) - 1
+    days = range(7)
+    traffic = [carried("d", at(day, 3), huge // 64) for day in days]
+    servers = [seated(at(day, 9), huge // 64) for day in days]
+    routers = [felt("d", at(day, 3), 10**18, 1_000_000, reports=9) for day in days]
+    lie = felt("d", at(7, 3), 1, 1_000_000, reports=9) | {"load_milli_sum": None}
+    assert found(spark, [], traffic, [], servers, [*routers, lie]).collect() == []
+
+
+def test_what_a_history_planted_is_found_and_nothing_else(spark: SparkSession) -> None:
+    """P4: routers that are too hot or too busy, in a fleet with every other fault."""
+    planted = History(days=8, nodes=0, interval_s=300)
+    landed = [rows for table, rows in planted.chunks() if table is landing.DEVICE_REPORTS]
+    connection = database.opened({landing.DEVICE_REPORTS.path: pa.concat_tables(landed)})
+    reports = database.rows(connection, clean.DEVICE_REPORTS, clean_oracle.sql("device_reports"))
+    database.add(connection, clean.DEVICE_REPORTS.path, reports)
+    felt_hours = database.rows(connection, DEVICE_HOURS, hours_oracle.sql("device_hours"))
+    unusual = found(spark, [], [], [], [], felt_hours.to_pylist())
+    strains = Truths(planted).strains()
+    assert {each.kind for each in strains} == {"temperature", "device load"}
+    rows = unusual.select("device", "kind", "from_at", "to_at").toArrow().to_pylist()
+    assert sorted(map(tuple, map(dict.values, rows))) == sorted(strains)
+
+
+def history(chance: random.Random) -> tuple[list[Row], ...]:
     """Five weeks with holes, jumps and bad days."""
     traffic: list[Row] = []
     links: list[Row] = []
     servers: list[Row] = []
     outages: list[Row] = []
+    routers: list[Row] = []
     for day in range(30):
         for hour in range(24):
             now, bad = at(day, hour), chance.random() < 0.03
@@ -167,13 +244,18 @@ def history(chance: random.Random) -> tuple[list[Row], list[Row], list[Row], lis
             if chance.random() < 0.9:
                 loss = chance.randrange(0, 20_000) + 300_000 * bad
                 links.append(measured(now, loss, chance.randrange(10_000, 12_000) * (1 + 9 * bad)))
+            if chance.random() < 0.9:
+                load = chance.randrange(0, 900) + 8000 * bad
+                temp = chance.randrange(-4000, 4000) + 30_000 * bad
+                sensed = None if chance.random() < 0.1 else temp
+                routers.append(felt("d", now, load, sensed, chance.choice((3, 4, 60))))
             servers.append(seated(now, min(100, chance.randrange(20, 30) + 60 * bad)))
         for device in ("d", "e"):
             outages += [
                 silent(device, at(day, hour), chance.choice((70, 90, 400, 3000)))
                 for hour in chance.sample(range(23), chance.randrange(3))
             ]
-    return outages, traffic, links, servers
+    return outages, traffic, links, servers, routers
 
 
 def test_five_weeks_are_what_plain_python_makes_of_them(spark: SparkSession) -> None:
@@ -183,7 +265,7 @@ def test_five_weeks_are_what_plain_python_makes_of_them(spark: SparkSession) -> 
         [dict(zip(bare(ANOMALIES).names, each, strict=True)) for each in oracle.anomalies(*rows)],
         bare(ANOMALIES),
     )
-    assert set(whole["kind"].to_pylist()) == {"traffic", "loss", "rtt", "load", "silence"}
+    assert set(whole["kind"].to_pylist()) == set(oracle.LEAST)
     assert database.differences(whole, computed(ANOMALIES, found(spark, *rows))) == []
     day = max(whole["date"].to_pylist())
     first = day - timedelta(days=anomalies.LOOKBACK_DAYS)

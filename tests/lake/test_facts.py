@@ -34,6 +34,7 @@ TRANSFORMS: dict[str, tuple[Callable[..., DataFrame], str]] = {
     "link_samples": (links.link_samples, links_oracle.samples_sql()),
     "link_hours": (link_hours.link_hours, links_oracle.hours_sql()),
     "topology_edges": (edges.topology_edges, edges_oracle.sql()),
+    "device_hours": (hours.device_hours, hours_oracle.sql("device_hours")),
     "server_hours": (hours.server_hours, hours_oracle.sql("server_hours")),
     "call_hours": (hours.call_hours, hours_oracle.sql("call_hours")),
     "sessions": (hours.sessions, hours_oracle.sessions_sql()),

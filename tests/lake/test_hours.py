@@ -16,6 +16,19 @@ DAY = NOON.date()
 ONE = noon(3600)
 
 
+def test_hours_of_routers_are_in_thousandths_and_may_be_below_zero(spark: SparkSession) -> None:
+    def report(seconds: float, load: float | None, temp: float | None) -> dict[str, object]:
+        return {"reporter": "r", "at": noon(seconds), "load": load, "temp": temp}
+
+    reports = [report(0, 0.25, -3.5), report(3599, 1.5, None), report(3600, None, -0.0004)]
+    found = hours.device_hours(frame(spark, clean.DEVICE_REPORTS, reports))
+    expected = [
+        ("r", NOON, 2, 2, 1750, 1500, 1, -3500, -3500, DAY),
+        ("r", ONE, 1, 0, None, None, 1, 0, 0, DAY),
+    ]
+    assertDataFrameEqual(found, spark.createDataFrame(expected, facts.DEVICE_HOURS.struct))
+
+
 def test_hours_of_servers_calls_and_messages(spark: SparkSession) -> None:
     def server(seconds: float, used: int, cpu: float | None) -> dict[str, object]:
         load = {"seats_max": 8, "seats_used": used, "cpu": cpu, "mem": 0.5}

@@ -66,6 +66,8 @@ def test_the_node_that_others_hung_on_is_the_cause_if_it_was_among_the_first() -
         (outage("a", 0, 2, is_reboot=True), "outage", ("reboot", "a")),
         (lossy("a", "b", 0, 60), "degradation", ("bridge", "r/a/b")),
         (Member(at(0), "load", "s", at(60), (), None, False), "overload", ("server", "s")),
+        (Member(at(0), "device load", "d", at(60), (), None, False), "overload", ("unknown", None)),
+        (Member(at(0), "temperature", "d", at(60), (), None, False), "heat", ("unknown", None)),
         (Member(at(0), "traffic", "d", at(60), (), None, False), "traffic", ("unknown", None)),
     ],
 )

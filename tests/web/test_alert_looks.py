@@ -103,7 +103,12 @@ async def with_insights(folder: Path, template: Path) -> AsyncIterator[World]:
     }
     mild = link | {"score": 6.5, "kind": "loss"}
     silence = link | {"kind": "silence"}
-    append(lake, insights.ANOMALIES, [link, mild, silence])
+    hot = link | {
+        **{"kind": "temperature", "entity": ROUTERS[0], "device": ROUTERS[0]},
+        **{"node": None, "peer": None, "realm": None, "expected": 48_250, "observed": 67_000},
+    }
+    busy = hot | {"kind": "device load", "expected": 800, "observed": 5_250}
+    append(lake, insights.ANOMALIES, [link, mild, silence, hot, busy])
     async with world(folder, template, with_lake(folder / "lake")) as made:
         yield made
 
@@ -115,7 +120,15 @@ async def test_what_the_lake_says_goes_on(tmp_path: Path, template: Path) -> Non
         assert set(by_key) == {
             "insight 2026-03-02 c0ffee",
             f"insight rtt {REALM}/{BOB}/{ADA}",
+            f"insight temperature {ROUTERS[0]}",
+            f"insight device load {ROUTERS[0]}",
         }
+        hot = by_key[f"insight temperature {ROUTERS[0]}"]
+        assert hot.title == f"Unusual temperature: router {ROUTERS[0]}"
+        assert hot.note == "67 °C where 48.25 °C is usual"
+        busy = by_key[f"insight device load {ROUTERS[0]}"]
+        assert busy.title == f"Unusual load: router {ROUTERS[0]}"
+        assert busy.note == "5.25 processes where 0.8 processes is usual"
         incident = by_key["insight 2026-03-02 c0ffee"]
         assert (incident.severity, incident.cause) == ("warning", "site 192.0.2.0/24")
         unusual = by_key[f"insight rtt {REALM}/{BOB}/{ADA}"]

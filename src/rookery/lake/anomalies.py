@@ -1,12 +1,15 @@
 """Anomalies: entities that are far from their own habit.
 
-    series      traffic of a router, loss and round trip of a link, load of a server: by the hour
+    series      traffic, load and temperature of a router, loss and round trip of a link, load of a
+                server: by the hour
     habit       median of the same hour of the 14 days before, at least five of them known
-    scale       median of their distances from it, or a tenth of it, or the kind's least, if larger
+    scale       median of their distances from it, or a tenth of it, or the kind's least, if larger;
+                a tenth of a temperature, whose zero is anywhere, says nothing
     anomaly     6 scales from the habit or more; hours in a row are one, cut at midnight
 
 A silence is an outage that is as far from the router's outages of the 14 days before. The median of
-an even number of values is the lower one of the two in the middle, so that all is integers.
+an even number of values is the lower one of the two in the middle, so that all is integers. What
+does not fit 64 bits, which only a lie can make, is unknown.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -21,20 +24,32 @@ SCALES_MIN = 6
 DAYS_MIN = 5
 
 _PPM = 1_000_000
-_LEAST = {"traffic": 1_000, "loss": 5_000, "rtt": 1_000, "load": 20_000}  # B/s, ppm, µs, ppm
+_LEAST = {
+    "traffic": 1_000,  # B/s
+    "loss": 5_000,  # ppm
+    "rtt": 1_000,  # µs
+    "load": 20_000,  # ppm
+    "device load": 500,  # processes / 1000
+    "temperature": 2_000,  # °C / 1000
+}
 _SILENCE_LEAST_US = 50_000_000
 _COVERED_MS_MIN = 1_800_000  # of an hour whose traffic is taken for the whole hour's
+_REPORTS_MIN = 4  # of an hour; what a device does after its start is not its habit
 _ENTITY = ("kind", "entity", "device", "node", "peer", "realm")
 
 
 def anomalies(
-    outages: DataFrame, traffic_hours: DataFrame, link_hours: DataFrame, server_hours: DataFrame
+    outages: DataFrame,
+    traffic_hours: DataFrame,
+    link_hours: DataFrame,
+    server_hours: DataFrame,
+    device_hours: DataFrame,
 ) -> DataFrame:
     """`insights/anomalies` from its sources, in the order that the table names them."""
     series = _traffic(traffic_hours)
-    for more in (_links(link_hours), _servers(server_hours)):
+    for more in (_links(link_hours), _servers(server_hours), _devices(device_hours)):
         series = series.unionByName(more)
-    return _joined(_unusual(series)).unionByName(_silences(outages))
+    return _joined(_unusual(series.filter("value IS NOT NULL"))).unionByName(_silences(outages))
 
 
 def _traffic(hours: DataFrame) -> DataFrame:
@@ -49,7 +64,7 @@ def _traffic(hours: DataFrame) -> DataFrame:
         "device",
         *_no("node", "peer", "realm"),
         "hour",
-        _div(F.col("bytes") * 1000, F.col("covered_ms")).alias("value"),
+        _div(F.try_multiply(F.col("bytes"), F.lit(1000)), F.col("covered_ms")).alias("value"),
     )
 
 
@@ -61,7 +76,7 @@ def _links(hours: DataFrame) -> DataFrame:
     both = F.explode(F.create_map(F.lit("loss"), loss, F.lit("rtt"), rtt)).alias("kind", "value")
     return hours.select(
         entity.alias("entity"), *_no("device"), "node", "peer", "realm", "hour", both
-    ).filter("value IS NOT NULL")
+    )
 
 
 def _servers(hours: DataFrame) -> DataFrame:
@@ -73,7 +88,26 @@ def _servers(hours: DataFrame) -> DataFrame:
         F.col("reporter").alias("device"),
         *_no("node", "peer", "realm"),
         "hour",
-        _div(F.col("seats_used_sum") * _PPM, offered).alias("value"),
+        _div(F.try_multiply(F.col("seats_used_sum"), F.lit(_PPM)), offered).alias("value"),
+    )
+
+
+def _devices(hours: DataFrame) -> DataFrame:
+    """Means of load and temperature, as a router reported them."""
+    means = {
+        kind: F.when(
+            F.col(f"{name}_samples") >= _REPORTS_MIN,
+            _div(F.col(f"{name}_milli_sum"), F.col(f"{name}_samples")),
+        )
+        for kind, name in (("device load", "load"), ("temperature", "temp"))
+    }
+    both = F.create_map(*(each for kind, mean in means.items() for each in (F.lit(kind), mean)))
+    return hours.select(
+        F.col("reporter").alias("entity"),
+        F.col("reporter").alias("device"),
+        *_no("node", "peer", "realm"),
+        "hour",
+        F.explode(both).alias("kind", "value"),
     )
 
 
@@ -86,12 +120,13 @@ def _unusual(series: DataFrame) -> DataFrame:
         .rangeBetween(-LOOKBACK_DAYS, -1)
     )
     least = F.create_map(*(F.lit(each) for pair in _LEAST.items() for each in pair))
+    tenth = F.when(F.col("kind") != "temperature", _tenth(F.col("expected")))
     known = (
         series.withColumn("number", number)
         .withColumn("known", F.collect_list("value").over(before))
         .filter(F.size("known") >= DAYS_MIN)
         .withColumn("expected", _median(F.col("known")))
-        .withColumn("least", least[F.col("kind")])
+        .withColumn("least", F.greatest(least[F.col("kind")], tenth))
     )
     judged = _judged(known)
     # Only traffic can be too little to be well.
@@ -102,7 +137,7 @@ def _judged(known: DataFrame) -> DataFrame:
     """From `value`, `known`, `expected` and `least`: `away` and `score` of what is far off."""
     expected = F.col("expected")
     apart = F.transform("known", lambda each: F.abs(each - expected))
-    scale = F.greatest(_median(apart), _div(expected, F.lit(10)), F.col("least"))
+    scale = F.greatest(_median(apart), F.col("least"))
     return (
         known.withColumns({"away": F.col("value") - expected, "scale": scale})
         .filter(F.abs(F.col("away")) >= F.col("scale") * SCALES_MIN)
@@ -144,12 +179,12 @@ def _silences(outages: DataFrame) -> DataFrame:
     before = (
         Window.partitionBy("device").orderBy(F.unix_date("date")).rangeBetween(-LOOKBACK_DAYS, -1)
     )
-    known = outages.withColumn("known", F.collect_list("lasted_us").over(before)).withColumns(
-        {
-            "value": F.col("lasted_us"),
-            "expected": F.coalesce(_median(F.col("known")), F.lit(0).cast("bigint")),
-            "least": F.lit(_SILENCE_LEAST_US).cast("bigint"),
-        }
+    least = F.lit(_SILENCE_LEAST_US).cast("bigint")
+    known = (
+        outages.withColumn("known", F.collect_list("lasted_us").over(before))
+        .withColumn("expected", F.coalesce(_median(F.col("known")), F.lit(0).cast("bigint")))
+        .withColumn("least", F.greatest(least, _tenth(F.col("expected"))))
+        .withColumn("value", F.col("lasted_us"))
     )
     return (
         _judged(known)
@@ -174,6 +209,10 @@ def _median(values: Column) -> Column:
     """The lower one, where two are in the middle; null of nothing."""
     middle = F.call_function("div", F.size(values) - 1, F.lit(2)).cast("int")
     return F.get(F.array_sort(values), F.greatest(middle, F.lit(0)))
+
+
+def _tenth(value: Column) -> Column:
+    return _div(value, F.lit(10))
 
 
 def _div(dividend: Column, divisor: Column) -> Column:

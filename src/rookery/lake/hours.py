@@ -6,12 +6,30 @@ Sums that do not fit 64 bits, which only a lie can make, are null.
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
 
-from rookery.lake.quantities import MICROS_A_DAY, hour, micros, ppm, span_us
+from rookery.lake.quantities import MICROS_A_DAY, hour, micros, ppm, span_us, whole
 from rookery.lake.schema import facts
 from rookery.lake.schema.table import Table
 
 LOOKBACK_DAYS = 0
 TOOK_MAX_US = 366 * MICROS_A_DAY
+
+_MILLI = 1000
+
+
+def device_hours(reports: DataFrame) -> DataFrame:
+    """Facts of rows in clean/device_reports; nothing that is nested in them is read."""
+    load_milli, temp_milli = whole(F.col("load"), _MILLI), whole(F.col("temp"), _MILLI)
+    return _hours(
+        facts.DEVICE_HOURS,
+        reports,
+        reports=F.count("*"),
+        load_samples=F.count("load"),
+        load_milli_sum=F.try_sum(load_milli),
+        load_milli_max=F.max(load_milli),
+        temp_samples=F.count("temp"),
+        temp_milli_sum=F.try_sum(temp_milli),
+        temp_milli_max=F.max(temp_milli),
+    )
 
 
 def server_hours(reports: DataFrame) -> DataFrame:

@@ -19,7 +19,8 @@ LISTED_MAX = 100
 _KINDS = (
     ("outage", frozenset({"outage"})),
     ("degradation", frozenset({"loss", "rtt"})),
-    ("overload", frozenset({"load"})),
+    ("overload", frozenset({"load", "device load"})),
+    ("heat", frozenset({"temperature"})),
 )
 
 

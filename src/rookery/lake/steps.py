@@ -67,6 +67,7 @@ FACTS = (
     _step(facts.LINK_SAMPLES, links.link_samples, links.LOOKBACK_DAYS),
     _step(facts.LINK_HOURS, link_hours.link_hours, link_hours.LOOKBACK_DAYS),
     _step(facts.TOPOLOGY_EDGES, edges.topology_edges, edges.LOOKBACK_DAYS),
+    _step(facts.DEVICE_HOURS, hours.device_hours),
     _step(facts.SERVER_HOURS, hours.server_hours),
     _step(facts.CALL_HOURS, hours.call_hours),
     _step(facts.SESSIONS, hours.sessions),

@@ -23,12 +23,16 @@ _UNITS: dict[str, tuple[float, str]] = {  # a figure of the table is so many of 
     "loss": (1e-4, "%"),
     "rtt": (1e-3, "ms"),
     "load": (1e-4, "%"),
+    "device load": (1e-3, "processes"),
+    "temperature": (1e-3, "°C"),
 }
 _TITLES = {
     "traffic": "Unusual traffic",
     "loss": "Unusual loss",
     "rtt": "Unusual round trip",
     "load": "Unusual load",
+    "device load": "Unusual load",
+    "temperature": "Unusual temperature",
 }
 
 

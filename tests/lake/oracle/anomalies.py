@@ -6,7 +6,15 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-LEAST = {"traffic": 1_000, "loss": 5_000, "rtt": 1_000, "load": 20_000, "silence": 50_000_000}
+LEAST = {
+    "traffic": 1_000,
+    "loss": 5_000,
+    "rtt": 1_000,
+    "load": 20_000,
+    "device load": 500,
+    "temperature": 2_000,
+    "silence": 50_000_000,
+}
 
 Row = dict[str, Any]
 Entity = tuple[str, str, str | None, str | None, str | None, str | None]  # kind, entity, device, …
@@ -26,14 +34,14 @@ def median(values: Iterable[int]) -> int:
 def off(kind: str, value: int, before: list[int]) -> Off | None:
     usual = median(before) if before else 0
     apart = [abs(each - usual) for each in before] or [0]
-    scale = max(median(apart), usual // 10, LEAST[kind])
+    scale = max(median(apart), 0 if kind == "temperature" else usual // 10, LEAST[kind])
     if abs(value - usual) < 6 * scale or (kind != "traffic" and value < usual):
         return None
     return Off(usual, value, (value - usual) / scale)
 
 
 def series(
-    traffic: Iterable[Row], links: Iterable[Row], servers: Iterable[Row]
+    traffic: Iterable[Row], links: Iterable[Row], servers: Iterable[Row], routers: Iterable[Row]
 ) -> Iterator[tuple[Entity, datetime, int]]:
     devices: dict[tuple[str, datetime], list[tuple[int, int]]] = defaultdict(list)
     for row in traffic:
@@ -53,14 +61,24 @@ def series(
     for row in servers:
         value = row["seats_used_sum"] * 1_000_000 // (row["reports"] * row["seats_max"])
         yield ("load", row["reporter"], row["reporter"], None, None, None), row["hour"], value
+    for row in routers:
+        for kind, name in (("device load", "load"), ("temperature", "temp")):
+            total, samples = row[f"{name}_milli_sum"], row[f"{name}_samples"]
+            if samples >= 4:
+                value = abs(total) // samples * (-1 if total < 0 else 1)
+                yield (kind, row["reporter"], row["reporter"], None, None, None), row["hour"], value
 
 
 def anomalies(
-    outages: list[Row], traffic: list[Row], links: list[Row], servers: list[Row]
+    outages: list[Row],
+    traffic: list[Row],
+    links: list[Row],
+    servers: list[Row],
+    routers: list[Row],
 ) -> list[tuple[object, ...]]:
     """As in insights/anomalies."""
     values: dict[Entity, dict[datetime, int]] = defaultdict(dict)
-    for entity, hour, value in series(traffic, links, servers):
+    for entity, hour, value in series(traffic, links, servers, routers):
         values[entity][hour] = value
     found = [row for entity, hours in values.items() for row in _hourly(entity, hours)]
     for row in outages:

@@ -3,7 +3,18 @@
 _PPM = "CAST(floor({0} * 1000000.0::DOUBLE + 0.5) AS BIGINT)"
 _TOOK = "greatest(0, least(epoch_us({1}) - epoch_us({0}), 31622400000000))"
 
+_MILLI = "CAST(floor({0} * 1000.0::DOUBLE + 0.5) AS BIGINT)"
+
 _SUMS = {
+    "device_hours": (
+        "device_reports",
+        "reporter",
+        f"""count(*) AS reports, count("load") AS load_samples,
+        sum({_MILLI.format('"load"')}) AS load_milli_sum,
+        max({_MILLI.format('"load"')}) AS load_milli_max, count(temp) AS temp_samples,
+        sum({_MILLI.format("temp")}) AS temp_milli_sum,
+        max({_MILLI.format("temp")}) AS temp_milli_max""",
+    ),
     "server_hours": (
         "server_reports",
         "reporter",

@@ -5,11 +5,13 @@ the steps before. What it counted before the device (or the interface) started i
 where it has 32 bits only those are left.
 """
 
+from typing import get_args
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rookery.lake.history.faults import POISONS, Faults, Single
+from rookery.lake.history.faults import POISONS, Faults, Single, StrainKind
 from rookery.lake.history.link_quality import LinkQuality
 from rookery.lake.history.noise import Floats, Ints, below, noise, pair, share, stepped
 from rookery.lake.history.population import Population
@@ -29,6 +31,7 @@ _OMEGA = 2 * np.pi / DAY_S
 _AHEAD_MS = 3_600_000
 _DIRECTIONS = (1.0, 0.25, 0.375, 1.125)  # wan0 received and sent, lan0 received and sent
 _PACKET_BYTES = 700
+_HEAT, _BUSY = 20.0, 4.0  # what a strain adds: °C, processes
 _AGENTS = Codes(["0.1.0", "0.1.1", "0.2.0"])
 _SYSTEMS = Codes(["OpenWrt 23.05", "OpenWrt 24.10"])
 _PATHS = Codes(["udp4", "tcp4"])
@@ -60,6 +63,10 @@ class DeviceReports:
         self._links = links
         self._router_links = links.of_routers(population.devices)
         self._clocks = Spans((each.device, each.first, each.last) for each in faults.clocks)
+        self._strains = {
+            kind: Spans(each[:3] for each in faults.strains if each.kind == kind)
+            for kind in get_args(StrainKind)
+        }
         self._boots = Starts(faults.boots)
         self._resets = Starts([*faults.boots, *faults.resets])
         boot_bits = noise(population.seed, _CHANNEL, pair(self._boots.device, self._boots.step))
@@ -111,6 +118,8 @@ class DeviceReports:
         mem = stepped(0.25 + 0.25 * share(bits, 1) + 0.125 * (1.0 + swing), 1024)
         disk = stepped(0.25 + 0.0625 * population.offset[device] + seconds / (400 * DAY_S), 4096)
         temp = stepped(population.warmth[device] + 4.0 * swing + 2.0 * share(bits, 2), 4)
+        temp += _HEAT * (self._strains["temperature"].find(device, step) >= 0)
+        load += _BUSY * (self._strains["device load"].find(device, step) >= 0)
         counted = self.counted(device, step, start, seconds)
         told = np.where(population.is_narrow[device][:, None, None], counted & _NARROW, counted)
         poisoned, kind = self.poisoned(device, step)

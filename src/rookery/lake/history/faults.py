@@ -2,9 +2,9 @@
 
 0 nothing                       6 clock an hour ahead        12–17 a site without power
 1 reboots                       7 a clone                    18–23 a bit of everything
-2 outages                       8 counters of 32 bits
+2 outages                       8 counters of 32 bits; too hot on the last day of a week
 3 reports that come late        9 dies for good              all: repeats, detours, poison
-4 clock at 1970 after a boot   10 interface resets
+4 clock at 1970 after a boot   10 interface resets; too busy on the same day
 5 clock at 2040                11 often overtaken
 """
 
@@ -21,15 +21,19 @@ from rookery.lake.history.timeline import DAY_S, HOUR_S, Timeline
 
 SLOW_ROLE = 11
 SITE_ROLES = range(12, 18)
+HOT_ROLE, BUSY_ROLE = 8, 10
 POISONS = ("load NaN", "mem above 1", "disk below 0", "up_s below 0", "received_bytes below 0")
 
 Cause = Literal["power", "dead", "site", "not there"]
 ClockKind = Literal["1970", "2040", "ahead"]
+StrainKind = Literal["temperature", "device load"]
 
 _CUT_S = 45 * 60
 _CUT_AT_S = 11 * HOUR_S + 20 * 60
 _CLONE_S = 6 * HOUR_S
 _MIXED_A_DAY = 0.3
+_WEEK_DAYS = 7
+_STRAIN_S = {"temperature": (13 * HOUR_S, 16 * HOUR_S), "device load": (20 * HOUR_S, 22 * HOUR_S)}
 _TRIES = 1000
 
 
@@ -56,6 +60,15 @@ class WrongClock(NamedTuple):
     kind: ClockKind
 
 
+class Strain(NamedTuple):
+    """Whole hours in which it is hotter or busier than it ever is."""
+
+    device: int
+    first: int
+    last: int
+    kind: StrainKind
+
+
 class Single(NamedTuple):
     """Something at one step of a device."""
 
@@ -76,6 +89,7 @@ class Faults:
     clocks: list[WrongClock] = field(default_factory=list)
     boots: list[Single] = field(default_factory=list)
     resets: list[Single] = field(default_factory=list)
+    strains: list[Strain] = field(default_factory=list)
     _taken: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -106,6 +120,8 @@ class Faults:
                     self.resets.append(Single(router, step))
                 case _ if role >= SITE_ROLES.stop:
                     self._mixed(router, day)
+            if day % _WEEK_DAYS == _WEEK_DAYS - 1:
+                self._strain(router, day, role)
         if role == 9:
             self._silence(router, int(self.timeline.steps * 0.6), self.timeline.steps, "dead")
         elif role in SITE_ROLES:
@@ -166,6 +182,12 @@ class Faults:
         self.clocks.append(WrongClock(router, first, first + steps, kind))
         if kind == "1970":
             self.boots.append(Single(router, first))
+
+    def _strain(self, router: int, day: int, role: int) -> None:
+        kinds: dict[int, StrainKind] = {HOT_ROLE: "temperature", BUSY_ROLE: "device load"}
+        if role in kinds:
+            since, until = (self.timeline.step(day * DAY_S + at) for at in _STRAIN_S[kinds[role]])
+            self.strains.append(Strain(router, since, until, kinds[role]))
 
     def _clone(self, device: int) -> None:
         steps = max(self.timeline.step(_CLONE_S), 1)

@@ -63,6 +63,12 @@ def _questions(truths: Truths) -> Iterator[tuple[str, int, str]]:
         len(truths.incidents()),
         "SELECT count(*) FROM insights.incidents WHERE cause = 'site' AND members >= 6",
     )
+    if truths.strains():
+        yield (
+            "hours in a row in which a router was too hot or too busy",
+            len(truths.strains()),
+            "SELECT count(*) FROM insights.anomalies WHERE kind IN ('temperature', 'device load')",
+        )
     yield (
         "mesh nodes that others hang on",
         sum(map(len, truths.articulation_points().values())),

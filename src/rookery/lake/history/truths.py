@@ -122,6 +122,14 @@ class Truths:
             for each in self._faults.clocks
         ]
 
+    def strains(self) -> list[Span]:
+        """Hours in which a router was too hot, and has a sensor to tell of it, or too busy."""
+        return [
+            Span(self._people.mac(each.device), each.kind, *self._hours(each.first, each.last))
+            for each in self._faults.strains
+            if each.kind == "device load" or self._people.has_sensor[each.device]
+        ]
+
     def clones(self) -> list[Clone]:
         found = []
         for owner, clone in cloned(self._people).items():
@@ -249,6 +257,12 @@ class Truths:
     def _between(self, span: tuple[int, int, int]) -> tuple[datetime, datetime]:
         device, first, last = span
         return self._at(device, first), self._at(device, min(last, self._timeline.steps))
+
+    def _hours(self, first: int, last: int) -> tuple[datetime, datetime]:
+        steps = (first, last)
+        interval_s = self._timeline.interval_s
+        from_at, to_at = (moment(self._timeline.ms(each * interval_s)) for each in steps)
+        return from_at, to_at
 
     def _link(self, link: int, from_s: float, to_s: float) -> LinkSpan:
         _, one, other = self._mesh.links[link]

@@ -60,6 +60,7 @@ DEVICE_RATES = Table(
     ("reporter", "boot", "interface", "at", "sequence"),
     "what an interface carried from one report to the next of the same start, within 23 hours",
     (clean.DEVICE_REPORTS.path,),
+    reaches_back="to_date(since) < date",
 )
 
 UPTIME_INTERVALS = Table(
@@ -153,6 +154,24 @@ TOPOLOGY_EDGES = Table(
     ("realm", "a", "b", "from_at"),
     "when a link was in both ends' records at one pair of costs, cut at midnight UTC",
     (clean.RECORD_CHANGES.path,),
+)
+
+DEVICE_HOURS = _hours(
+    clean.DEVICE_REPORTS,
+    "device_hours",
+    "one hour of a router; sums, divided by samples, are means",
+    (_REPORTER,),
+    _count("reports", "all there are", "reports"),
+    _count("load_samples", "with a load", "reports"),
+    _count(
+        "load_milli_sum",
+        "of processes that wanted to run (load of the last minute), over reports",
+        "processes / 1000",
+    ),
+    _count("load_milli_max", "the most", "processes / 1000"),
+    _count("temp_samples", "with a temperature", "reports"),
+    _count("temp_milli_sum", "of temperatures, over reports", "°C / 1000"),
+    _count("temp_milli_max", "the highest", "°C / 1000"),
 )
 
 SERVER_HOURS = _hours(
@@ -277,6 +296,7 @@ TABLES: tuple[Table, ...] = (
     LINK_SAMPLES,
     LINK_HOURS,
     TOPOLOGY_EDGES,
+    DEVICE_HOURS,
     SERVER_HOURS,
     CALL_HOURS,
     SESSIONS,

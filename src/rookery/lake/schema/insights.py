@@ -206,6 +206,7 @@ CRITICAL_ELEMENTS = _dated(
     Column("cut_off", _LONG, "how many nodes lose the rest", "nodes"),
     Column("nodes", pa.list_(_TEXT), "the first 20 of them by name"),
 )
+_UNITS = "by kind: µs, B/s, ppm, µs, ppm, processes / 1000, °C / 1000"
 ANOMALIES = _dated(
     "anomalies",
     ("kind", "entity", "from_at"),
@@ -214,12 +215,18 @@ ANOMALIES = _dated(
         "insights/traffic_hours",
         "facts/link_hours",
         "facts/server_hours",
+        "facts/device_hours",
     ),
     "an entity that is far from its own habit: hours that differ from the median of the same hour"
-    " of the 14 days before by 6 times the median of their distances from it (or a tenth of it, or"
-    " 1 kB/s, 5000 ppm of loss, 1 ms, 2 % of load) or more; silences by outages likewise. Cut at"
-    " midnight",
-    Column("kind", _TEXT, "silence, traffic, loss, rtt or load"),
+    " of the 14 days before by 6 times the median of their distances from it (or a tenth of it, but"
+    " of temperatures, or 1 kB/s, 5000 ppm of loss, 1 ms, 2 % of a server's seats, half a process,"
+    " 2 °C) or more; silences by outages likewise. Only traffic can be too little. Cut at midnight",
+    Column(
+        "kind",
+        _TEXT,
+        "silence, traffic, loss, rtt, load (of a server's seats), device load (mean of the hour's"
+        " reports, of which there are four at least) or temperature (likewise)",
+    ),
     Column("entity", _TEXT, "MAC, realm/node/peer of a link, or a server's id"),
     Column("device", _TEXT, "MAC of the router or id of the server; null for a link"),
     Column("node", _TEXT, "a link's end that measured"),
@@ -227,8 +234,8 @@ ANOMALIES = _dated(
     Column("realm", _TEXT, "a link's realm"),
     Column("from_at", TIMESTAMP, "start of the first such hour, or of the silence"),
     Column("to_at", TIMESTAMP, "end of the last such hour, or of the silence"),
-    Column("expected", _LONG, "the median, of the worst hour", "µs, B/s, ppm, µs or ppm"),
-    Column("observed", _LONG, "what was, in the worst hour", "µs, B/s, ppm, µs or ppm"),
+    Column("expected", _LONG, "the median, of the worst hour", _UNITS),
+    Column("observed", _LONG, "what was, in the worst hour", _UNITS),
     Column("score", _DOUBLE, "how far apart, in median deviations; below 0: too little"),
     Column("hours", _LONG, "that differ; 0 for a silence", "h"),
 )
@@ -245,7 +252,11 @@ INCIDENTS = _dated(
     " a site (/24 or /48 of the address that it enrolled from), a mesh node or a server; a chain of"
     " such is one incident",
     Column("id", _TEXT, "date and a digest of the first member", is_nullable=False),
-    Column("kind", _TEXT, "outage, degradation, overload or traffic: the first that a member is"),
+    Column(
+        "kind",
+        _TEXT,
+        "outage, degradation, overload, heat or traffic: the first that fits a member",
+    ),
     Column("from_at", TIMESTAMP, "when the first member began"),
     Column("to_at", TIMESTAMP, "when the last member ended"),
     Column("members", _LONG, "outages and anomalies in it", "members"),

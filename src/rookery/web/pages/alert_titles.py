@@ -22,6 +22,7 @@ PATTERNS = (
     "Unusual loss: {}",
     "Unusual round trip: {}",
     "Unusual load: {}",
+    "Unusual temperature: {}",
     "1 device is silent: {}",
     "{} devices are silent at once",
     "{} devices are silent: {}",

@@ -104,6 +104,10 @@ def _figure(value: float, unit: str, texts: Texts) -> str:
             return f"{size(value)}/s"
         case "ppm":
             return percent(value / 1e6, 2)
+        case "°C / 1000":
+            return f"{value / 1000:.1f} °C"
+        case "processes / 1000":
+            return f"{value / 1000:.2f}"
         case _:
             return number(value)
 

@@ -68,7 +68,15 @@ _LEGENDS = {
     "rtt": ("< 10 ms", "< 30 ms", "< 80 ms", "< 150 ms", "< 300 ms", "≥ 300 ms"),
     "up": ("100 %", "> 99.9 %", "> 99 %", "> 95 %", "> 75 %", "≤ 75 %"),
 }
-_UNITS_OF_KINDS = {"silence": "µs", "traffic": "B/s", "loss": "ppm", "rtt": "µs", "load": "ppm"}
+_UNITS_OF_KINDS = {
+    "silence": "µs",
+    "traffic": "B/s",
+    "loss": "ppm",
+    "rtt": "µs",
+    "load": "ppm",
+    "device load": "processes / 1000",
+    "temperature": "°C / 1000",
+}
 _LABELS = ("received", "sent", "nodes", "edges", "articulation_points", "bridges")
 
 

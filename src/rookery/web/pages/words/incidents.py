@@ -100,6 +100,7 @@ WORDS: dict[str, str] = {
     "Unusual loss: {}": "Необычные потери: {}",
     "Unusual round trip: {}": "Необычная задержка: {}",
     "Unusual load: {}": "Необычная нагрузка: {}",
+    "Unusual temperature: {}": "Необычная температура: {}",
     "1 device is silent: {}": "Молчит 1 устройство: {}",
     "{} devices are silent at once": "Молчат сразу несколько устройств: {}",
     "{} devices are silent: {}": "Молчат устройства ({}): {}",

@@ -223,5 +223,7 @@ WORDS: dict[str, str] = {
     "rtt": "время ответа",
     "degradation": "ухудшение",
     "overload": "перегрузка",
+    "heat": "перегрев",
+    "device load": "нагрузка устройства",
     "advice": "совет",
 }
