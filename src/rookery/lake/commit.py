@@ -1,7 +1,7 @@
 """Commit: what one to a table's Delta log says of itself, besides the files that it brings."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 
 from deltalake import CommitProperties, DeltaTable, Transaction
@@ -11,6 +11,9 @@ from rookery.lake.parquet import Added
 from rookery.lake.schema.table import DATE
 
 DATES = "dates"  # key in its metadata; commits that change no rows, as compaction's, lack it
+REACH = "reach"  # another: what marks those rows of dates that reach back to the day before
+
+_Commit = Mapping[str, object]
 
 
 def properties(
@@ -40,7 +43,33 @@ def dates_of(opened: DeltaTable) -> set[date]:
     return {date.fromisoformat(each[DATE]) for each in opened.partitions()}
 
 
-def touched_dates(history: Iterable[Mapping[str, object]]) -> frozenset[date]:
+def touched_dates(history: Iterable[_Commit]) -> frozenset[date]:
     """Of all these commits."""
     dates = ",".join(str(commit.get(DATES, "")) for commit in history).split(",")
     return frozenset(date.fromisoformat(each) for each in dates if each)
+
+
+def reach(marks: Mapping[date, str]) -> dict[str, str]:
+    """Marks of dates, as a commit's metadata keeps them: equal where those rows are the same."""
+    return {REACH: json.dumps({day.isoformat(): mark for day, mark in marks.items()})}
+
+
+def reaching_dates(new: Sequence[_Commit], before: Sequence[_Commit]) -> frozenset[date]:
+    """Dates touched by new commits whose rows that reach back are others, or may be.
+
+    Both lists have the newest first; `before` may end anywhere.
+    """
+    return frozenset(
+        day
+        for day in touched_dates(new)
+        if (mark := _mark(day, new)) is None or mark != _mark(day, before)
+    )
+
+
+def _mark(day: date, history: Iterable[_Commit]) -> str | None:
+    """That of the newest commit which touched a date; None: there is none, or it has no mark."""
+    for commit in history:
+        if day in touched_dates([commit]):
+            marks = json.loads(str(commit.get(REACH, "{}")))
+            return marks.get(day.isoformat()) if isinstance(marks, dict) else None
+    return None

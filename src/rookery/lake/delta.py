@@ -19,12 +19,20 @@ from pyarrow import fs
 
 from rookery.errors import LocalError, UsageError
 from rookery.lake import parquet
-from rookery.lake.commit import DATES, action, dates_of, properties, touched_dates
+from rookery.lake.commit import (
+    DATES,
+    action,
+    dates_of,
+    properties,
+    reaching_dates,
+    touched_dates,
+)
 from rookery.lake.parquet import Added
 from rookery.lake.reason import reason
 from rookery.lake.schema.table import DATE, Table
 
 _HISTORY_MAX = 10_000
+_MARKED = 20  # commits before a version, to look for marks in
 _COMPACTION = "OPTIMIZE"  # the only operation that writes files of rows there were
 
 
@@ -46,6 +54,7 @@ class Changes(NamedTuple):
     version: int
     files: tuple[str, ...]  # those that are new
     dates: frozenset[date] | None  # whose rows are others now; None: any may be
+    reaching: frozenset[date] | None = None  # those of them that may concern the day before
 
     @property
     def is_nothing(self) -> bool:
@@ -122,12 +131,13 @@ class Lake:
         files = opened.file_uris()
         if since is None or since > version:
             return Changes(version, tuple(files), None)
-        history = opened.history(min(version - since, _HISTORY_MAX))
-        if len(history) < version - since:
+        count = version - since
+        history = opened.history(min(count + _MARKED * bool(source.reaches_back), _HISTORY_MAX))
+        if len(history) < count:
             return Changes(version, self._new(source, since, files), None)
-        return Changes(
-            version, self._brought(source, since, files, history), touched_dates(history)
-        )
+        new, before = history[:count], history[count:]
+        brought = self._brought(source, since, files, new)
+        return Changes(version, brought, touched_dates(new), reaching_dates(new, before))
 
     def append(
         self, table: Table, rows: pa.Table, claims: Sequence[Claim], metadata: Mapping[str, str]

@@ -35,6 +35,7 @@ def increment(lake: Lake, step: Step, forced: frozenset[date]) -> Increment | No
     """None when nothing is new; `forced` days are computed anew all the same."""
     claims = []
     touched: frozenset[date] | None = forced
+    reaching = forced
     is_due = bool(forced)
     for source in step.sources:
         since = lake.included(step.target, source)
@@ -46,6 +47,7 @@ def increment(lake: Lake, step: Step, forced: frozenset[date]) -> Increment | No
         if source.path not in step.references:
             days = _touched(lake, source, since, changes)
         is_due = is_due or days is None or bool(days)
+        reaching |= _reaching(days, changes)
         touched = None if touched is None or days is None else touched | days
     if not claims or not is_due:
         return None
@@ -53,8 +55,8 @@ def increment(lake: Lake, step: Step, forced: frozenset[date]) -> Increment | No
     if not step.target.is_dated:
         return Increment(tuple(claims), versions, frozenset())
     if touched is None:
-        touched = lake.dates(step.target) | _days(lake, step, versions)
-    return Increment(tuple(claims), versions, step.recomputed(touched))
+        touched = reaching = lake.dates(step.target) | _days(lake, step, versions)
+    return Increment(tuple(claims), versions, step.recomputed(touched, reaching))
 
 
 def source_dates(lake: Lake, step: Step, due: Increment) -> frozenset[date] | None:
@@ -98,6 +100,12 @@ def _touched(
     if since is None:
         return lake.dates(source, changes.version)
     return changes.dates
+
+
+def _reaching(days: frozenset[date] | None, changes: Changes) -> frozenset[date]:
+    if days is None:
+        return frozenset()
+    return days if changes.reaching is None else days & changes.reaching
 
 
 def _days(lake: Lake, step: Step, versions: Mapping[str, int]) -> frozenset[date]:

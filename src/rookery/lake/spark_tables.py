@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
 
 from rookery.lake import parquet
 from rookery.lake.delta import Claim, Lake
+from rookery.lake.reach import Reach
 from rookery.lake.schema.table import DATE, Table
 
 # To ask each row for the name of its file costs more than to read it: only where it must be.
@@ -88,7 +89,8 @@ class SparkTables:
     ) -> Written:
         uri = self.lake.uri(table)
         folder = parquet.folder()
-        chosen = rows.select(*table.arrow.names)
+        reach = Reach(table, replaced)
+        chosen = reach.observed(rows.select(*table.arrow.names))
         if table.is_dated:
             chosen = chosen.withColumn(parquet.DIRECTORY, F.col(DATE))
         writer = chosen.write.option("compression", "zstd").option(*_ROW_GROUP)
@@ -96,7 +98,8 @@ class SparkTables:
             writer = writer.partitionBy(parquet.DIRECTORY)
         writer.parquet(f"{_spark_uri(uri)}/{folder}")
         added = parquet.written(uri, folder)
-        version = self.lake.commit(table, added, replaced, claims, metadata)
+        known = {**metadata, **reach.metadata()}
+        version = self.lake.commit(table, added, replaced, claims, known)
         dates = frozenset(each.date for each in added if each.date is not None)
         return Written(version, sum(each.rows for each in added), dates)
 

@@ -4,7 +4,8 @@
     days recomputed       . . . a T b b . .      lookback_days = 2 (b), lookahead_days = 1 (a)
 
 A day's rows follow from that day in the sources, from `lookback_days` before it and from
-`lookahead_days` behind it. So a day that was touched touches as many days the other way round.
+`lookahead_days` behind it. So a day that was touched touches as many days the other way round; but
+those before it only where what reaches back to them is other than it was, as far as that is known.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -31,9 +32,17 @@ class Step:
     weeks: int | None = None  # how much of the sources a table that is replaced as a whole reads
     references: frozenset[str] = frozenset()  # paths of sources whose changes touch no day
 
-    def recomputed(self, touched: Iterable[date]) -> frozenset[date]:
-        """The days of the target that change when these of the sources did."""
-        return _widened(touched, self.lookahead_days, self.lookback_days)
+    def recomputed(
+        self, touched: Iterable[date], reaching: Iterable[date] | None = None
+    ) -> frozenset[date]:
+        """The days of the target that change when these of the sources did.
+
+        Only days among `reaching` concern those before them; all do, unless somebody knows better.
+        """
+        days = frozenset(touched)
+        back = days if reaching is None else days.intersection(reaching)
+        ahead = _widened(days, 0, self.lookback_days)
+        return ahead | _widened(back, self.lookahead_days, 0)
 
     def read(self, recomputed: Iterable[date]) -> frozenset[date]:
         """The days of the sources that these of the target follow from."""

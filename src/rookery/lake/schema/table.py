@@ -40,6 +40,7 @@ class Table:
     text: str
     sources: tuple[str, ...] = ()  # paths of the tables it is made from
     is_dated: bool = True  # partitioned by `date`; else replaced as a whole
+    reaches_back: str = ""  # SQL: which rows say something of the day before theirs, too
 
     @property
     def path(self) -> str:
