@@ -14,6 +14,9 @@ settings.register_profile("local", deadline=None)
 # In CI the same examples every time, so that a red run is the change's doing.
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
+# Every Spark here is young when it ends: what the JVM's second compiler and its collector's threads
+# would make faster later costs a third of the processor now.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 COVERED = pytest.StashKey[frozenset[str]]()  # the cores, each with a folder of tests of its own
 
