@@ -172,6 +172,7 @@ def test_a_crowd_reports_to_the_hub(fleet: Fleet) -> None:
         (["rpc", "02:fc:00:00:00:01", "system.info", "{"], "no JSON"),
         (["rpc", "02:fc:00:00:00:01", "system.info", "7"], "PARAMS"),
         (["rpc", "nobody", "system.info"], "MAC"),
+        (["hub", "--router-within", "0"], "--router-within"),
         (["fleet", "simulate", "--routers", "0"], "--routers"),
         (["fleet", "simulate", "--interval", "0"], "--interval"),
     ],

@@ -101,6 +101,13 @@ class Rules:
         float,
         Parameter(name="--silent-after", help="Seconds without a report that make one silent."),
     ] = 60.0
+    router_within_s: Annotated[
+        float,
+        Parameter(
+            name="--router-within",
+            help="Seconds in which a router that is asked for reports, and in which it then comes.",
+        ),
+    ] = 45.0
     legacy_plain: Annotated[
         bool,
         Parameter(
@@ -230,9 +237,15 @@ def hub(
 def _hub_settings(
     listening: Listening, stores: Stores, rules: Rules, expecting: Expecting
 ) -> "HubSettings":
+    from rookery.fleet.rendezvous_limits import RendezvousLimits
     from rookery.hub.settings import HubSettings
 
-    for option, value in (("--renewal", rules.renewal_s), ("--silent-after", rules.silent_after_s)):
+    within_s = rules.router_within_s
+    for option, value in (
+        ("--renewal", rules.renewal_s),
+        ("--silent-after", rules.silent_after_s),
+        ("--router-within", within_s),
+    ):
         if value <= 0:
             raise UsageError(f"{option} {value:g}: give a number of seconds above 0")
     for name in expecting.forecasters:
@@ -251,6 +264,7 @@ def _hub_settings(
         renewal_s=rules.renewal_s,
         is_legacy_plain=rules.legacy_plain,
         silent_after_s=rules.silent_after_s,
+        rendezvous=RendezvousLimits(report_s=within_s, connect_s=within_s, return_s=within_s),
         forecast=expecting.forecast,
         forecasters=expecting.forecasters,
         is_forecast_followed=not expecting.no_forecast,

@@ -81,7 +81,7 @@ class Hub:
     def stop(self) -> int:
         """As an operator would; its exit code."""
         self.running.signal(signal.SIGTERM)
-        code = self.running.wait(10)
+        code = self.running.wait(PATIENCE_S)
         self.close()
         return code
 
