@@ -26,6 +26,16 @@ def test_each_sequence_is_new_once_and_within_the_window_known_for_ever(numbers:
         assert 0 <= known.window < 2**63  # as databases have it
 
 
+def test_a_window_of_reports_that_came_in_order_stays_full() -> None:
+    known = entry()
+    for number in range(1, 3 * lineage.WINDOW_SIZE):
+        assert lineage.take(known, 100, number) == NEW
+    assert known.window == 2**lineage.WINDOW_SIZE - 1
+    assert lineage.take(known, 100, known.sequence + 2) == NEW
+    assert lineage.take(known, 100, known.sequence - 1) == NEW  # overtaken on the way
+    assert lineage.take(known, 100, known.sequence - lineage.WINDOW_SIZE + 1) == REPEAT
+
+
 def test_a_newer_boot_begins_anew_and_an_older_one_is_stale_f4() -> None:
     known = entry()
     assert lineage.take(known, 100, 5) == NEW

@@ -8,8 +8,8 @@ import pytest
 from rookery.hub.datagram_port import (
     BATCH_MAX,
     BatchPort,
-    Datagram,
     DatagramPort,
+    Received,
     SinglePort,
     address_text,
     datagram_port,
@@ -34,12 +34,16 @@ def sockets(request: pytest.FixtureRequest) -> Iterator[tuple[socket.socket, soc
         yield ours, theirs
 
 
-def _read(port: DatagramPort, count: int) -> list[Datagram]:
+def _read(port: DatagramPort, count: int) -> Received:
     """Loopback delivers at once, but a batch has a bound."""
-    datagrams: list[Datagram] = []
-    while len(datagrams) < count and (more := port.receive()):
+    datagrams, addresses = port.receive()
+    while len(datagrams) < count:
+        more, where = port.receive()
+        assert more
+        assert len(more) == len(where) <= BATCH_MAX
         datagrams += more
-    return datagrams
+        addresses += where
+    return datagrams, addresses
 
 
 @pytest.mark.parametrize("make", [SinglePort, BatchPort])
@@ -51,10 +55,11 @@ def test_answers_get_to_where_datagrams_came_from(
     sent = [bytes([index]) * (index % 7 + 1) for index in range(BATCH_MAX + 10)]
     for data in sent:
         theirs.sendto(data, ours.getsockname())
-    received = _read(port, len(sent))
-    assert [data for data, _ in received] == sent
-    assert port.receive() == []
-    assert port.send([(data[::-1], address) for data, address in received]) == len(sent)
+    received, addresses = _read(port, len(sent))
+    assert received == sent
+    assert {unpack_address(address) for address in addresses} == {theirs.getsockname()[:2]}
+    assert port.receive() == ([], [])
+    assert port.send([data[::-1] for data in received], addresses) == len(sent)
     assert sorted(theirs.recv(100) for _ in sent) == sorted(sent)
 
 
@@ -66,7 +71,7 @@ def test_one_address_that_cannot_be_reached_does_not_hold_up_the_others(
     port = make(ours)
     here = theirs.getsockname()[:2]
     nowhere = pack_address((here[0], 0))  # port 0 is refused
-    port.send([(b"a", pack_address(here)), (b"b", nowhere), (b"c", pack_address(here))])
+    port.send([b"a", b"b", b"c"], [pack_address(here), nowhere, pack_address(here)])
     assert [theirs.recv(100), theirs.recv(100)] == [b"a", b"c"]
 
 
@@ -76,8 +81,27 @@ def test_any_number_of_sizes_can_be_sent(
     ours, theirs = sockets
     port, here = datagram_port(ours), pack_address(theirs.getsockname()[:2])
     for size in range(1, 60):
-        assert port.send([(bytes(size), here), (bytes(60 - size), here)]) == 2
+        assert port.send([bytes(size), bytes(60 - size)], [here, here]) == 2
         assert {len(theirs.recv(100)), len(theirs.recv(100))} == {size, 60 - size}
+
+
+@pytest.mark.parametrize("make", [SinglePort, BatchPort])
+def test_answers_of_several_sizes_go_where_they_belong(make: Make) -> None:
+    """However they are put together for the system."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ours:
+        ours.bind(("127.0.0.1", 0))
+        theirs = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(5)]
+        for sock in theirs:
+            sock.bind(("127.0.0.1", 0))
+            sock.settimeout(5.0)
+        names = [pack_address(sock.getsockname()) for sock in theirs]
+        answers = [bytes([index % 5]) * (index % 3 + 1) for index in range(4 * BATCH_MAX)]
+        addresses = [names[index % 5] for index in range(4 * BATCH_MAX)]
+        assert make(ours).send(answers, addresses) == len(answers)
+        for index, sock in enumerate(theirs):
+            with sock:
+                own = [each for each in answers if each[0] == index]
+                assert sorted(sock.recv(100) for _ in own) == sorted(own)
 
 
 def test_a_datagram_that_is_too_long_is_cut(
@@ -85,7 +109,7 @@ def test_a_datagram_that_is_too_long_is_cut(
 ) -> None:
     ours, theirs = sockets
     theirs.sendto(bytes(9000), ours.getsockname())
-    ((data, _),) = datagram_port(ours).receive()
+    (data,), _ = datagram_port(ours).receive()
     assert len(data) == 2048
 
 

@@ -16,11 +16,11 @@ REPEAT: Final = 1  # has come before
 LATE: Final = 2  # nobody remembers whether it has come
 STALE: Final = 3  # of an older boot
 
-WINDOW_SIZE = 63  # databases have signed integers of 64 bits
-CLONE_STRIKES = 4
-CLONE_S = 600.0
+WINDOW_SIZE: Final = 63  # databases have signed integers of 64 bits
+CLONE_STRIKES: Final = 4
+CLONE_S: Final = 600.0
 
-_MASK = (1 << WINDOW_SIZE) - 1
+_MASK: Final = (1 << WINDOW_SIZE) - 1
 
 
 def take(entry: Entry, boot: int, sequence: int) -> int:
@@ -32,7 +32,7 @@ def take(entry: Entry, boot: int, sequence: int) -> int:
         return NEW
     ahead = sequence - entry.sequence
     if ahead > 0:
-        entry.window = (entry.window << ahead | 1) & _MASK if ahead < WINDOW_SIZE else 1
+        entry.window = moved(entry.window, ahead)
         entry.sequence = sequence
         return NEW
     if ahead <= -WINDOW_SIZE:
@@ -42,6 +42,13 @@ def take(entry: Entry, boot: int, sequence: int) -> int:
         return REPEAT
     entry.window |= bit
     return NEW
+
+
+def moved(window: int, ahead: int) -> int:
+    """The window once a report has come that is so far ahead of all others."""
+    if ahead == 1 and window == _MASK:
+        return window  # as it is nearly always: nothing to compute
+    return (window << ahead | 1) & _MASK if ahead < WINDOW_SIZE else 1
 
 
 def begin(entry: Entry, boot: int, sequence: int) -> None:

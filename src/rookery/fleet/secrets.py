@@ -11,17 +11,18 @@ Secrets are derived, so the hub keeps none of them: docs/protocol/fleet.md, *Sec
 from hashlib import blake2s
 from hmac import compare_digest
 from struct import Struct
+from typing import Final
 
 from rookery.errors import DecodeError, UsageError
 from rookery.identity.cipher_set import RandomBytes
 from rookery.wire import base32
 
-MASTER_SIZE = 32
-PROOF_SIZE = 16
+MASTER_SIZE: Final = 32
+PROOF_SIZE: Final = 16
 CODE_ID_SIZE = 8
 
 _SECRET_PERSON = b"rkSecret"
-_PROOF_PERSON = b"rkProof"
+_PROOF_PERSON: Final = b"rkProof"
 _CODE_PERSON = b"rkCode"
 _CODE_SIZE = 10
 _CODE_CHARACTERS = 16

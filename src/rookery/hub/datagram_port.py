@@ -2,7 +2,8 @@
 
 Reports come from as many addresses as there are routers, so segmentation offload has nothing to
 join. `recvmmsg` and `sendmmsg` do: the batch is one call, and a sender's address stays the bytes
-that the kernel wrote until somebody wants to read it.
+that the kernel wrote until somebody wants to read it. Datagrams and addresses are in two lists, of
+which the items with the same index belong together: a pair of each would cost more than the call.
 
     mmsghdr   | name | name size | iovec | iovecs | control | size | flags | received |    64 bytes
               |  8   |  4 (+ 4)  |   8   |   8    |    8    |  8   | 4 (+4)|  4 (+ 4) |
@@ -14,36 +15,39 @@ import errno
 import socket
 import struct
 import sys
-from collections.abc import Sequence
-from typing import Protocol
+from bisect import bisect_right
+from typing import Final, Protocol
 
-BATCH_MAX = 64
-DATAGRAM_SIZE_MAX = 2048  # longer ones are cut, and no report then
-BUFFER_SIZE = 8 << 20
-SIZES_MAX = 16  # of answers, for which room is kept
+BATCH_MAX: Final = 64
+DATAGRAM_SIZE_MAX: Final = 2048  # longer ones are cut, and no report then
+BUFFER_SIZE: Final = 8 << 20
+SIZES_MAX: Final = 16  # of answers, for which room is kept
 
 Address = bytes  # a socket address as the system keeps it
-Datagram = tuple[bytes, Address]
+Received = tuple[list[bytes], list[Address]]  # datagrams, and where each came from
 
-_HEADER = struct.Struct("=QI4xQQQQi4xI4x")
-_RECEIVED = struct.Struct("=56xI4x")
-_IOVEC = struct.Struct("=QQ")
-_FAMILY = struct.Struct("=H")
-_IPV4 = struct.Struct("=H2s4s8x")
-_IPV6 = struct.Struct("=H2sI16sI")
+_HEADER: Final = struct.Struct("=QI4xQQQQi4xI4x")
+_RECEIVED: Final = struct.Struct("=56xI4x")
+_IOVEC: Final = struct.Struct("=QQ")
+_FAMILY: Final = struct.Struct("=H")
+_IPV4: Final = struct.Struct("=H2s4s8x")
+_IPV4_SIZE: Final = 16
+_IPV6: Final = struct.Struct("=H2sI16sI")
 _SNDBUFFORCE, _RCVBUFFORCE, _MEMINFO = 32, 33, 55  # Linux's
-_DROPS = struct.Struct("=32xI")
-_BLOCKED = frozenset({errno.EAGAIN, errno.EINTR, errno.ENOBUFS})
+_DROPS: Final = struct.Struct("=32xI")
+_OCTETS: Final = [f"{octet}." for octet in range(256)]
+_LAST_OCTETS: Final = [f"{octet}:" for octet in range(256)]
+_BLOCKED: Final = frozenset({errno.EAGAIN, errno.EINTR, errno.ENOBUFS})
 
 
 class DatagramPort(Protocol):
     """A bound, non-blocking UDP socket; whoever made the socket closes it."""
 
-    def receive(self) -> list[Datagram]:
+    def receive(self) -> Received:
         """Up to BATCH_MAX that are there; none when nothing is."""
         ...
 
-    def send(self, datagrams: Sequence[Datagram]) -> int:
+    def send(self, datagrams: list[bytes], addresses: list[Address]) -> int:
         """How many of these the system took; the rest are as good as lost."""
         ...
 
@@ -88,11 +92,12 @@ def unpack_address(address: Address) -> tuple[str, int]:
 
 def address_text(address: Address) -> str:
     """As people write it: `192.0.2.1:7000`, `[2001:db8::1]:7000`."""
-    if len(address) == _IPV4.size:  # asked for every report, so without detours
-        port = address[2] << 8 | address[3]
-        return f"{address[4]}.{address[5]}.{address[6]}.{address[7]}:{port}"
-    ip, port = unpack_address(address)
-    return f"[{ip}]:{port}"
+    if len(address) == _IPV4_SIZE:  # asked for every report, so without detours
+        port = str(address[2] << 8 | address[3])
+        first, second = _OCTETS[address[4]], _OCTETS[address[5]]
+        return first + second + _OCTETS[address[6]] + _LAST_OCTETS[address[7]] + port
+    ip, number = unpack_address(address)
+    return f"[{ip}]:{number}"
 
 
 class SinglePort:
@@ -101,8 +106,9 @@ class SinglePort:
     def __init__(self, sock: socket.socket) -> None:
         self._socket = sock
 
-    def receive(self) -> list[Datagram]:
-        datagrams: list[Datagram] = []
+    def receive(self) -> Received:
+        datagrams: list[bytes] = []
+        addresses: list[Address] = []
         while len(datagrams) < BATCH_MAX:
             try:
                 data, address = self._socket.recvfrom(DATAGRAM_SIZE_MAX)
@@ -110,12 +116,13 @@ class SinglePort:
                 break
             except OSError:  # an earlier datagram could not be delivered, says ICMP
                 continue
-            datagrams.append((data, pack_address(address[:2])))
-        return datagrams
+            datagrams.append(data)
+            addresses.append(pack_address(address[:2]))
+        return datagrams, addresses
 
-    def send(self, datagrams: Sequence[Datagram]) -> int:
+    def send(self, datagrams: list[bytes], addresses: list[Address]) -> int:
         sent = 0
-        for data, address in datagrams:
+        for data, address in zip(datagrams, addresses, strict=True):
             try:
                 self._socket.sendto(data, unpack_address(address))
             except (BlockingIOError, InterruptedError):
@@ -167,46 +174,52 @@ class BatchPort:
         self._in_data = memoryview(self._in.data)
         self._out: dict[int, _Messages] = {}  # by size of the datagrams
 
-    def receive(self) -> list[Datagram]:
-        count = self._receive(
+    def receive(self) -> Received:
+        datagrams: list[bytes] = []
+        addresses: list[Address] = []
+        count: int = self._receive(
             self._descriptor, self._in.location, BATCH_MAX, socket.MSG_DONTWAIT, None
         )
         if count <= 0:
-            return []
+            return datagrams, addresses
         data, name_size = self._in_data, self._name_size
         names = bytes(self._in.names)
-        datagrams = []
         at = name_at = 0
         for (size,) in _RECEIVED.iter_unpack(self._in.headers[: count * _HEADER.size]):
-            datagrams.append((bytes(data[at : at + size]), names[name_at : name_at + name_size]))
+            datagrams.append(bytes(data[at : at + size]))
+            addresses.append(names[name_at : name_at + name_size])
             at += DATAGRAM_SIZE_MAX
             name_at += name_size
-        return datagrams
+        return datagrams, addresses
 
-    def send(self, datagrams: Sequence[Datagram]) -> int:
+    def send(self, datagrams: list[bytes], addresses: list[Address]) -> int:
         """Those of one size together: there are few sizes, and most answers have the same."""
-        sent = 0
-        by_size: dict[int, list[Datagram]] = {}
-        for datagram in datagrams:
-            by_size.setdefault(len(datagram[0]), []).append(datagram)
-        for size, alike in by_size.items():
-            for start in range(0, len(alike), BATCH_MAX):
-                portion = alike[start : start + BATCH_MAX]
-                taken = self._send_portion(self._laid_out(size, portion), len(portion))
-                sent += taken
-                if taken < len(portion):
-                    return sent
+        sizes = [len(datagram) for datagram in datagrams]
+        if len(set(sizes)) > 1:
+            order = sorted(range(len(sizes)), key=sizes.__getitem__)
+            sizes.sort()
+            datagrams = [datagrams[index] for index in order]
+            addresses = [addresses[index] for index in order]
+        sent = start = 0
+        while start < len(sizes):
+            stop = min(start + BATCH_MAX, bisect_right(sizes, sizes[start]))
+            messages = self._laid_out(sizes[start], datagrams[start:stop], addresses[start:stop])
+            taken = self._send_portion(messages, stop - start)
+            sent += taken
+            if taken < stop - start:
+                break
+            start = stop
         return sent
 
-    def _laid_out(self, size: int, portion: Sequence[Datagram]) -> _Messages:
+    def _laid_out(self, size: int, portion: list[bytes], addresses: list[Address]) -> _Messages:
         messages = self._out.get(size)
         if messages is None:
             if len(self._out) >= SIZES_MAX:
                 self._out.clear()
             messages = self._out[size] = _Messages(size, self._name_size)
         count = len(portion)
-        messages.data[: count * size] = b"".join([data for data, _ in portion])
-        messages.names[: count * self._name_size] = b"".join([name for _, name in portion])
+        messages.data[: count * size] = b"".join(portion)
+        messages.names[: count * self._name_size] = b"".join(addresses)
         return messages
 
     def _send_portion(self, messages: _Messages, count: int) -> int:

@@ -11,18 +11,19 @@ than the table must not push everybody out all the time.
 import struct
 from collections.abc import Iterable
 from math import isfinite, nan
-from typing import Annotated, NamedTuple
-
-import msgspec
-from msgspec import Meta
+from typing import Final, NamedTuple
 
 from rookery.fleet.entry import Entry
+from rookery.hub.recent_sample import UNREADABLE, Sample, decode
 
 ROUTERS_MAX = 10_000
-POINTS_MAX = 32
+POINTS_MAX: Final = 32
 
-_POINT = struct.Struct("<7d")
-_LOOPBACK = "lo"
+_POINT: Final = struct.Struct("<7d")
+_POINT_SIZE: Final = 56
+_NAN: Final = nan
+_LOOPBACK: Final = "lo"
+_decode: Final = decode
 
 
 class Point(NamedTuple):
@@ -37,36 +38,16 @@ class Point(NamedTuple):
     temp: float | None  # °C
 
 
-class _Counters(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    received: int = 0
-    sent: int = 0
-
-
-class _Sample(msgspec.Struct, frozen=True, gc=False):
-    """What a point needs of a report: a third of what it takes to read all of it."""
-
-    t: int
-    up: float = 0.0
-    load: float = 0.0
-    mem: float = 0.0
-    disk: float = 0.0
-    temp: float | None = None
-    ifs: Annotated[dict[str, _Counters], Meta(max_length=64)] = {}
-
-
 class _Ring:
     __slots__ = ("at", "count", "points", "received", "sent", "t", "traffic")
 
     def __init__(self) -> None:
-        self.points = bytearray(_POINT.size * POINTS_MAX)
+        self.points = bytearray(_POINT_SIZE * POINTS_MAX)
         self.count = 0  # of all that ever came
         self.at = 0.0  # of the newest
         self.t = 0  # the router's own time of it, in ms
         self.received = self.sent = -1  # counters of the newest, summed; -1: none
         self.traffic: tuple[int, ...] | None = ()  # as it was asked for; None: no longer
-
-
-_decode = msgspec.msgpack.Decoder(_Sample).decode
 
 
 class Recent:
@@ -121,34 +102,35 @@ class Recent:
 
 def _add(ring: _Ring, entry: Entry) -> None:
     try:
-        sample = _decode(entry.content)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        sample: Sample = _decode(entry.content)
+    except UNREADABLE:
         return  # of another version; the report itself is kept all the same
     received = sent = -1
     for name, counters in sample.ifs.items():
         if name != _LOOPBACK:
             received = max(received, 0) + counters.received
             sent = max(sent, 0) + counters.sent
-    span_s = (sample.t - ring.t) / 1000  # by its own clock: reports that waited come all at once
+    at, t = entry.last_seen, sample.t
+    span_s = (t - ring.t) / 1000  # by its own clock: reports that waited come all at once
     _POINT.pack_into(
         ring.points,
-        _POINT.size * (ring.count % POINTS_MAX),
-        entry.last_seen,
+        _POINT_SIZE * (ring.count % POINTS_MAX),
+        at,
         _rate(ring.received, received, span_s),
         _rate(ring.sent, sent, span_s),
         sample.load,
         sample.mem,
         sample.disk,
-        nan if sample.temp is None else sample.temp,
+        _NAN if sample.temp is None else sample.temp,
     )
     ring.count += 1
     ring.traffic = None
-    ring.at, ring.t, ring.received, ring.sent = entry.last_seen, sample.t, received, sent
+    ring.at, ring.t, ring.received, ring.sent = at, t, received, sent
 
 
 def _rate(before: int, now: int, span_s: float) -> float:
     """Nothing is known where a counter began anew, or time stood still."""
-    return (now - before) / span_s if 0 <= before <= now and span_s > 0 else nan
+    return (now - before) / span_s if 0 <= before <= now and span_s > 0 else _NAN
 
 
 def _in_order(ring: _Ring) -> list[tuple[float, ...]]:

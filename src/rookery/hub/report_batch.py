@@ -10,76 +10,110 @@ from rookery.fleet.entry import Entry
 from rookery.fleet.report_desk import ReportDesk
 from rookery.fleet.report_outcome import Incoming, Outcome
 from rookery.fleet.security_event import SecurityEvent
-from rookery.hub.datagram_port import Datagram
-from rookery.hub.report_group import Arrival, Decided
+from rookery.hub.arrival import Arrival
+from rookery.hub.datagram_port import Address, address_text
 from rookery.wire import observation as observations
 from rookery.wire.observation import Observation
 
 _copy: Callable[[Entry], Entry] = methodcaller("__copy__")  # a third of what copy.copy takes
 
+Groups = tuple[dict[bytes, Entry], dict[bytes, Entry]]  # what changed: in the open one, before it
 Codes = dict[bytes, Code | None]  # by id; None: there is none
 
 
 class ReportBatch:
-    """Entries and open wishes of all who are in it are known when it is made."""
+    """Open wishes of all who are in it are known when it is made."""
 
     def __init__(
-        self,
-        desk: ReportDesk,
-        known: dict[bytes, Entry | None],
-        wishes: dict[bytes, int | None],
-        now: float,
+        self, desk: ReportDesk, groups: Groups, wishes: dict[bytes, int], now: float
     ) -> None:
         self._desk = desk
-        self._known = known
+        self._lane = desk.lane(now)
+        self._groups = groups
         self._wishes = wishes
         self._now = now
-        self.records: list[bytes] = []  # for the spool
+        self.records = self._lane.records
         self.changed: dict[bytes, Entry] = {}
-        self.decided: list[Decided] = []
+        self.decided: list[Arrival] = []
+        self.answers = self._lane.answers  # to each of those, once the records are durable
         self.enrolled: dict[bytes, Entry] = {}
         self.redeemed: dict[bytes, Code] = {}  # of those enrolled, who needs a code for it
-        self.answers: list[Datagram] = []  # that need no disk
+        self.answers_now: list[bytes] = []  # that need no disk
+        self.addresses_now: list[Address] = []
         self.events: list[SecurityEvent] = []
         self.called: set[int] = set()  # wishes that routers were told of
 
-    def decide(self, arrivals: list[Arrival], codes: Codes) -> list[Arrival]:
-        """What the desk says to each; those that cannot be decided without a look for their code.
+    def decide(
+        self, arrivals: list[Arrival], entries: list[Entry | None], codes: Codes
+    ) -> list[Arrival]:
+        """What is to be done about each; those that need a look for their code come back.
 
-        One loop with everything at hand: it is run for every report.
+        `entries` are what the hot store has of each: the groups know better, and so do we.
         """
-        receive, known, wishes, now = self._desk.receive, self._known, self._wishes, self._now
-        changes, records, decided = self.changed, self.records, self.decided
+        young, old = self._groups
+        changed, decided, wishes, lane = self.changed, self.decided, self._wishes, self._lane
+        passed = 0
         undecided: list[Arrival] = []
-        for arrival in arrivals:
-            incoming, address = arrival
-            reporter, code = incoming.reporter, None
-            entry = known[reporter]
-            if incoming.hello is not None:
-                if entry is None and _lacks_code(incoming, codes):
-                    undecided.append(arrival)
+        for index, arrival in enumerate(arrivals):
+            reporter, address, datagram, incoming = arrival
+            entry = changed.get(reporter)
+            if entry is None:
+                entry = young.get(reporter)
+            if entry is None:
+                entry = old.get(reporter)
+            if entry is None:
+                entry = entries[index]
+            if incoming is None and entry is not None and reporter not in wishes:
+                taken = lane.take(datagram, entry, address_text(address))
+                if taken is not None:
+                    passed += 1
+                    changed[reporter] = taken
+                    decided.append(arrival)
                     continue
-                code = codes.get(incoming.code_id or b"")
-            # The desk changes it in place, and the one in the hot store must not change yet.
-            copied = None if entry is None else _copy(entry)
-            wish = wishes[reporter]
-            outcome = receive(incoming, copied, code, wish, now)
-            if outcome.enrolled is not None:
-                self._enrol(reporter, outcome, code)
-            if outcome.changed is not None:
-                known[reporter] = changes[reporter] = outcome.changed
-            if outcome.spool is not None:
-                records.append(outcome.spool)
-            if outcome.answer_durable:
-                decided.append((arrival, outcome.answer_durable))
-                if wish is not None:  # a report that is proved is answered by the call as well
-                    self.called.add(wish)
-            if outcome.answer_now:
-                self.answers.append((outcome.answer_now, address))
-            if outcome.events:
-                self.events += outcome.events
-                records += [_observation(event, now) for event in outcome.events]
+            if not self._is_decided(arrival, entry, codes):
+                undecided.append(arrival)
+        self._desk.counters.reports += passed
         return undecided
+
+    def _is_decided(self, arrival: Arrival, entry: Entry | None, codes: Codes) -> bool:
+        """By the desk."""
+        reporter, address, datagram, incoming = arrival
+        desk, now, code = self._desk, self._now, None
+        if incoming is None:
+            incoming = desk.read(datagram, address_text(address), now)
+            if incoming is None:
+                return True
+        if incoming.hello is not None:
+            if entry is None and _lacks_code(incoming, codes):
+                return False
+            code = codes.get(incoming.code_id or b"")
+        # The desk changes it in place, and the one in the hot store must not change yet.
+        copied = None if entry is None else _copy(entry)
+        wish = self._wishes.get(reporter)
+        self._take(arrival, desk.receive(incoming, copied, code, wish, now), code, wish)
+        return True
+
+    def _take(
+        self, arrival: Arrival, outcome: Outcome, code: Code | None, wish: int | None
+    ) -> None:
+        reporter = arrival[0]
+        if outcome.enrolled is not None:
+            self._enrol(reporter, outcome, code)
+        if outcome.changed is not None:
+            self.changed[reporter] = outcome.changed
+        if outcome.spool is not None:
+            self.records.append(outcome.spool)
+        if outcome.answer_durable:
+            self.decided.append(arrival)
+            self.answers.append(outcome.answer_durable)
+            if wish is not None:  # a report that is proved is answered by the call as well
+                self.called.add(wish)
+        if outcome.answer_now:
+            self.answers_now.append(outcome.answer_now)
+            self.addresses_now.append(arrival[1])
+        if outcome.events:
+            self.events += outcome.events
+            self.records += [_observation(event, self._now) for event in outcome.events]
 
     def forget(self, reporter: bytes) -> None:
         """A reporter that may not enrol after all."""
@@ -88,7 +122,10 @@ class ReportBatch:
         self.records = [
             record for record in self.records if Observation.parse(record).reporter != reporter
         ]
-        self.decided = [each for each in self.decided if each[0][0].reporter != reporter]
+        pairs = zip(self.decided, self.answers, strict=True)
+        kept = [each for each in pairs if each[0][0] != reporter]
+        self.decided = [arrival for arrival, _ in kept]
+        self.answers = [answer for _, answer in kept]
 
     def _enrol(self, reporter: bytes, outcome: Outcome, code: Code | None) -> None:
         assert outcome.enrolled is not None

@@ -17,18 +17,20 @@ from rookery.errors import LocalError, UnreachableError
 from rookery.fleet.entry import Entry
 from rookery.fleet.report_desk import ReportDesk
 from rookery.fleet.security_event import SecurityEvent
+from rookery.hub.arrival import Arrival, read
 from rookery.hub.clock import HubClock
-from rookery.hub.datagram_port import Datagram, address_text
+from rookery.hub.datagram_port import Address, Received
 from rookery.hub.enrolment import Enrolment
 from rookery.hub.recent import Recent
 from rookery.hub.report_batch import ReportBatch
-from rookery.hub.report_group import Arrival, ReportGroup
+from rookery.hub.report_group import ReportGroup
 from rookery.hub.settings import ReportLimits
 from rookery.store.hot import HotStore
 from rookery.store.spool import Spool, SpoolFailedError, SpoolFullError
 from rookery.wire.observation import CALLED, KIND_AT, Observation
 
-Send = Callable[[Sequence[Datagram]], int]
+Send = Callable[[list[bytes], list[Address]], int]
+_Known = tuple[ReportBatch, list[Entry | None]]  # and what the hot store has of each arrival
 
 
 class ReportFlow:
@@ -62,7 +64,7 @@ class ReportFlow:
         self._relayed = relayed
         self._recent = recent
         self._limits = limits
-        self._waiting: deque[Sequence[Datagram]] = deque()
+        self._waiting: deque[Received] = deque()
         self._waiting_count = 0
         self._again: list[Arrival] = []  # to be decided anew, as another hub was faster
         self._strangers: deque[Arrival] = deque()  # whose code is to be looked up
@@ -79,8 +81,8 @@ class ReportFlow:
         """Whether what is offered now would have to wait for too long."""
         return self._waiting_count >= self._limits.waiting_max
 
-    def offer(self, datagrams: Sequence[Datagram]) -> None:
-        self._waiting.append(datagrams)
+    def offer(self, datagrams: list[bytes], addresses: list[Address]) -> None:
+        self._waiting.append((datagrams, addresses))
         self._waiting_count += len(datagrams)
         self._to_decide.set()
 
@@ -117,57 +119,42 @@ class ReportFlow:
                 await asyncio.sleep(0)  # others are there, too, and more can be read
 
     def _read(self) -> list[Arrival]:
-        read, now = self._desk.read, self._clock.now()
+        now = self._clock.now()
         arrivals: list[Arrival] = []
         while self._waiting and len(arrivals) < self._limits.batch_max:
-            datagrams = self._waiting.popleft()
-            self._waiting_count -= len(datagrams)
-            for datagram, address in datagrams:
-                incoming = read(datagram, address_text(address), now)
-                if incoming is not None:
-                    arrivals.append((incoming, address))
+            received = self._waiting.popleft()
+            self._waiting_count -= len(received[0])
+            arrivals += read(self._desk, received, now)
         return arrivals
 
     async def _decide(self, arrivals: list[Arrival]) -> None:
         """In one go, if the hot store is in memory: nothing else happens in between."""
-        batch = await self._begin(arrivals)
-        if batch is None:
+        known = await self._known(arrivals)
+        if known is None:
             return
-        strangers = batch.decide(arrivals, {})
+        batch, entries = known
+        strangers = batch.decide(arrivals, entries, {})
         self._keep(batch)
         if strangers:
             self._strangers += strangers[: self._limits.strangers_max - len(self._strangers)]
             self._to_greet.set()
 
-    async def _begin(self, arrivals: list[Arrival]) -> ReportBatch | None:
+    async def _known(self, arrivals: list[Arrival]) -> _Known | None:
         """A batch with all that it takes to decide; None when that cannot be had now."""
-        undecided = self._undecided
+        undecided, groups = self._undecided, (self._open.changed, self._settling.changed)
+        reporters = [arrival[0] for arrival in arrivals]
         try:
-            known = await self._entries(arrivals)
-            wishes = await self._hot.wishes(list(known))
+            entries = await self._hot.entries(reporters)
+            found = await self._hot.wishes(reporters)
         except UnreachableError:
             self.tally["store_away"] += len(arrivals)
             return None
         if undecided != self._undecided:  # what was found meanwhile may be on top of that
             self.tally["shed"] += len(arrivals)
             return None
-        by_reporter = dict(zip(known, wishes, strict=True))
-        return ReportBatch(self._desk, known, by_reporter, self._clock.now())
-
-    async def _entries(self, arrivals: list[Arrival]) -> dict[bytes, Entry | None]:
-        """What is known of who sent these; the newest is in a group that is not durable yet."""
-        known: dict[bytes, Entry | None] = {}
-        absent = []
-        young, old = self._open.changed, self._settling.changed
-        for incoming, _ in arrivals:
-            reporter = incoming.reporter
-            if reporter not in known:
-                known[reporter] = entry = young.get(reporter) or old.get(reporter)
-                if entry is None:
-                    absent.append(reporter)
-        if absent:
-            known.update(zip(absent, await self._hot.entries(absent), strict=True))
-        return known
+        pairs = zip(reporters, found, strict=True) if any(found) else ()  # they are rare
+        wishes = {reporter: wish for reporter, wish in pairs if wish is not None}
+        return ReportBatch(self._desk, groups, wishes, self._clock.now()), entries
 
     def _keep(self, batch: ReportBatch) -> None:
         """Spool the batch and send what needs no disk; all of it is forgotten if that fails."""
@@ -180,12 +167,13 @@ class ReportFlow:
             return
         group.changed |= batch.changed
         group.decided += batch.decided
+        group.answers += batch.answers
         group.enrolled |= batch.enrolled
         group.calls += [record for record in batch.records if record[KIND_AT] == CALLED]
         if group.decided or group.changed:
             self._to_settle.set()
-        if batch.answers:
-            self._send(batch.answers)
+        if batch.answers_now:
+            self._send(batch.answers_now, batch.addresses_now)
         for event in batch.events:
             self._note(event)
         for wish in batch.called:
@@ -206,12 +194,13 @@ class ReportFlow:
                     self.tally["store_away"] += len(arrivals)
 
     async def _greet(self, arrivals: list[Arrival]) -> None:
-        ids = {code for incoming, _ in arrivals if (code := incoming.code_id) is not None}
+        ids = {code for *_, incoming in arrivals if incoming and (code := incoming.code_id)}
         codes = await self._enrolment.codes(list(ids))
-        batch = await self._begin(arrivals)
-        if batch is None:
+        known = await self._known(arrivals)
+        if known is None:
             return
-        batch.decide(arrivals, codes)
+        batch, entries = known
+        batch.decide(arrivals, entries, codes)
         for reporter, redeemed in list(batch.redeemed.items()):
             if not await self._enrolment.redeem(batch.enrolled[reporter], redeemed):
                 batch.forget(reporter)
@@ -255,8 +244,7 @@ class ReportFlow:
         self.dirty.update(group.changed)
         for reporter in group.changed.keys() & self._open.changed.keys():
             self._open.changed[reporter].version = group.changed[reporter].version
-        answers = group.answers()
-        self.tally["unsent"] += len(answers) - self._send(answers)
+        self.tally["unsent"] += len(group.answers) - self._send(group.answers, group.addresses())
         self._recent.take(group.changed.values())
         self.enrolled.update(group.enrolled)
         for entry in group.enrolled.values():

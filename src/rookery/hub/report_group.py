@@ -8,24 +8,21 @@ same reporters are decided by the entries in here.
 from collections.abc import Iterable
 
 from rookery.fleet.entry import Entry
-from rookery.fleet.report_outcome import Incoming
-from rookery.hub.datagram_port import Address, Datagram
-
-# Tuples without names, as there is one of each for every report.
-Arrival = tuple[Incoming, Address]  # a datagram that was read, and where it came from
-Decided = tuple[Arrival, bytes]  # and the answer to it once the group is durable
+from rookery.hub.arrival import Arrival
+from rookery.hub.datagram_port import Address
 
 
 class ReportGroup:
     """Open while it takes reports, then settled as one."""
 
-    __slots__ = ("calls", "changed", "decided", "enrolled", "failed_writes", "position")
+    __slots__ = ("answers", "calls", "changed", "decided", "enrolled", "failed_writes", "position")
 
     def __init__(self, position: int, failed_writes: int) -> None:
         self.position = position  # of the spool, up to which all of this is
         self.failed_writes = failed_writes  # of the spool, before the first of it
         self.changed: dict[bytes, Entry] = {}  # by reporter
-        self.decided: list[Decided] = []
+        self.decided: list[Arrival] = []
+        self.answers: list[bytes] = []  # to each of those, once all of this is durable
         self.enrolled: dict[bytes, Entry] = {}
         self.calls: list[bytes] = []  # records of calls, for the audit
 
@@ -35,10 +32,14 @@ class ReportGroup:
         for reporter in gone:
             self.changed.pop(reporter, None)
             self.enrolled.pop(reporter, None)
-        arrivals = [arrival for arrival, _ in self.decided if arrival[0].reporter in gone]
+        arrivals = [arrival for arrival in self.decided if arrival[0] in gone]
         if arrivals:
-            self.decided = [each for each in self.decided if each[0][0].reporter not in gone]
+            pairs = zip(self.decided, self.answers, strict=True)
+            kept = [each for each in pairs if each[0][0] not in gone]
+            self.decided = [arrival for arrival, _ in kept]
+            self.answers = [answer for _, answer in kept]
         return arrivals
 
-    def answers(self) -> list[Datagram]:
-        return [(answer, address) for (_, address), answer in self.decided]
+    def addresses(self) -> list[Address]:
+        """Where the answers go."""
+        return [arrival[1] for arrival in self.decided]

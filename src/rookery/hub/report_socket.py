@@ -6,15 +6,15 @@ drops what does not fit: nothing is cheaper, and reporters send again what is no
 
 import asyncio
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from rookery.hub.datagram_port import BATCH_MAX, Datagram, datagram_port, dropped
+from rookery.hub.datagram_port import BATCH_MAX, Address, datagram_port, dropped
 from rookery.runtime.gates.address import bound_socket
 
 READS_MAX = 4  # of a batch, before others have their turn
 PAUSE_S = 0.002
 
-Offer = Callable[[Sequence[Datagram]], None]
+Offer = Callable[[list[bytes], list[Address]], None]
 
 
 class ReportSocket:
@@ -48,9 +48,9 @@ class ReportSocket:
         self._offer, self._is_full = offer, is_full
         self._loop.add_reader(self._socket, self._readable)
 
-    def send(self, datagrams: Sequence[Datagram]) -> int:
+    def send(self, datagrams: list[bytes], addresses: list[Address]) -> int:
         """How many of them the system took."""
-        return self._port.send(datagrams)
+        return self._port.send(datagrams, addresses)
 
     def stop(self) -> None:
         """Read no more; what is being answered still can be."""
@@ -65,9 +65,9 @@ class ReportSocket:
     def _readable(self) -> None:
         assert self._offer is not None
         for _ in range(READS_MAX):
-            datagrams = self._port.receive()
+            datagrams, addresses = self._port.receive()
             if datagrams:
-                self._offer(datagrams)
+                self._offer(datagrams, addresses)
             if len(datagrams) < BATCH_MAX:
                 return
         if self._is_full():

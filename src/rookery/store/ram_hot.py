@@ -67,23 +67,24 @@ class RamHot:
         return list(map(self._entries.get, reporters))
 
     async def put(self, entries: Sequence[Entry]) -> list[bool]:
-        held = self._entries
+        held, kinds = self._entries, self._kinds
         results = []
         for entry in entries:
-            known = held.get(entry.reporter)
-            if known is not entry and not self._may_keep(entry, known):
-                results.append(False)
-                continue
-            entry.version += 1
+            reporter = entry.reporter
+            known = held.get(reporter)
             if known is not entry:
-                self._keep(entry)
+                may_keep = (
+                    len(held) < self._entries_max
+                    if known is None
+                    else known.version == entry.version
+                )
+                if not may_keep:
+                    results.append(False)
+                    continue
+                held[reporter] = kinds[entry.kind][reporter] = entry
+            entry.version += 1
             results.append(True)
         return results
-
-    def _may_keep(self, entry: Entry, known: Entry | None) -> bool:
-        if known is None:
-            return len(self._entries) < self._entries_max
-        return known.version == entry.version
 
     async def restore(self, entries: Sequence[Entry]) -> int:
         count = 0

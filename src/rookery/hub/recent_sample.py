@@ -1,0 +1,31 @@
+"""Recent sample: what a point of `recent` needs of a report.
+
+To read no more than this takes a third of what it takes to read all of it.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+
+class Counters(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Of an interface, in bytes."""
+
+    received: int = 0
+    sent: int = 0
+
+
+class Sample(msgspec.Struct, frozen=True, gc=False):
+    """Named as in a report."""
+
+    t: int
+    load: float = 0.0
+    mem: float = 0.0
+    disk: float = 0.0
+    temp: float | None = None
+    ifs: Annotated[dict[str, Counters], Meta(max_length=64)] = {}
+
+
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+decode = msgspec.msgpack.Decoder(Sample).decode
