@@ -56,6 +56,8 @@ MODULES = {
         "ways",
     ),
     "outbox": ("expiry", "intake", "peer", "pool", "request", "sending", "session", "working_list"),
+    "fleet": ("lineage", "report_lane", "secret_cache", "secrets"),
+    "hub": ("arrival", "datagram_port", "recent", "report_batch", "report_group"),
     "runtime": ("mesh", "pump", "tunnel_stream", "tunnels"),
     "runtime.crow": ("outcomes", "pump", "threshold", "tower", "udp_gate"),
     "runtime.outbox": ("conversation", "handling"),
