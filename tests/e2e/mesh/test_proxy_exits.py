@@ -14,6 +14,7 @@ import socketserver
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -111,20 +112,23 @@ def test_datagrams_go_on_by_another_exit(tmp_path: Path, end: signal.Signals) ->
         session, relay = associated(door)
         stack.enter_context(session)
         stack.enter_context(relay)
-        relay.settimeout(0.1)
+        relay.settimeout(0.5)
+        numbers = count()
 
         def is_answered() -> bool:
-            relay.send(datagram(Address("127.0.0.1", port), b"question"))
+            """Not by what comes late: that may be from an exit which has died since."""
+            question = b"question %d" % next(numbers)
+            relay.send(datagram(Address("127.0.0.1", port), question))
             try:
-                return parse_datagram(relay.recv(100))[1] == b"question"
+                while parse_datagram(relay.recv(100))[1] != question:
+                    pass
             except TimeoutError:
                 return False
+            return True
 
         until(is_answered)
-        assert is_answered()
         nodes.nodes["near"].signal(end)
         started = time.monotonic()
-        until(lambda: not is_answered())
         until(is_answered)
         print(f"by another exit after {time.monotonic() - started:.2f} s")
         assert time.monotonic() - started < ANOTHER_EXIT_S_MAX
@@ -136,7 +140,7 @@ def test_a_device_that_moves_to_another_host_is_followed(tmp_path: Path) -> None
     with (
         three_exits(tmp_path, 9) as nodes,
         nodes.door("alice", "forward", "0:meter@auto", "--serial") as (_, port),
-        connected_to_line(port) as session,
+        connected_to_line(port, meter) as session,
     ):
         for name in ("far", "next", "next"):
             session.sendall(b"read\r")
@@ -155,7 +159,7 @@ def test_a_device_of_a_host_that_died_is_found_at_another(tmp_path: Path) -> Non
     with (
         three_exits(tmp_path, 9) as nodes,
         nodes.door("alice", "forward", "0:meter@auto", "--serial") as (_, port),
-        connected_to_line(port) as session,
+        connected_to_line(port, meter) as session,
     ):
         session.sendall(b"read\r")
         assert asyncio.run(meter.read(5)) == b"read\r"
@@ -169,17 +173,34 @@ def test_a_device_of_a_host_that_died_is_found_at_another(tmp_path: Path) -> Non
     meter.unplug()
 
 
-def connected_to_line(port: int) -> socket.socket:
-    """As soon as the realm knows of the line."""
+def connected_to_line(port: int, meter: Gadget) -> socket.socket:
+    """As soon as the realm knows of the line, and what is said comes to its other end."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         session = connected(port)
-        session.settimeout(1.0)
-        try:
-            session.recv(1)
-        except TimeoutError:
-            session.settimeout(20)
+        if _is_kept(session) and _is_heard(session, meter):
             return session
-        except ConnectionResetError:
-            assert time.monotonic() < deadline, "nobody offers the line"
-            session.close()
+        session.close()
+        assert time.monotonic() < deadline, "nobody offers the line"
+
+
+def _is_kept(session: socket.socket) -> bool:
+    """For a moment: it is reset where nobody has the line."""
+    session.settimeout(1.0)
+    try:
+        session.recv(1)
+    except TimeoutError:
+        session.settimeout(20)
+        return True
+    except ConnectionResetError:
+        return False
+    return False
+
+
+def _is_heard(session: socket.socket, meter: Gadget) -> bool:
+    """The reset may be late on a loaded machine."""
+    try:
+        session.sendall(b"there?")
+        return asyncio.run(meter.read(6)) == b"there?"
+    except (TimeoutError, ConnectionError):
+        return False
