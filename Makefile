@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 PYTEST ?=
+WORKERS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -11,8 +12,11 @@ LOCKS := requirements/base.lock requirements/legacy.lock requirements/dev.lock
 UV_VERSION := 0.13.7
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test packages pictures check format lock vendor compiled bench clean
+.PHONY: help demo test prepared packages pictures check format lock vendor compiled bench clean
 .DELETE_ON_ERROR:
+# Tests start hundreds of processes, and each worker reads hundreds of files of tests: bytecode is
+# kept also where the environment would have everything compiled anew each time.
+unexport PYTHONDONTWRITEBYTECODE
 
 help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -21,17 +25,20 @@ help: ## what can be made
 demo: $(READY) ## a living world on this machine, with a tour; Ctrl-C ends it
 	@$(BIN)/rookery demo
 
-# Tests start hundreds of processes, and where the environment forbids writing bytecode each of them
-# would compile everything anew.
 # Silent unless the branches of the cores fall short, so that pytest's closing line stays the last.
 test: $(READY) packages ## all tests, with the coverage of the cores
 	@$(BIN)/python -m compileall -q src
 ifeq ($(PYTEST),)
-	@$(BIN)/pytest -n 2 --dist loadgroup --cov
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup --cov
 	@$(BIN)/python .ci/branch_coverage.py
 else
 	@$(BIN)/pytest $(PYTEST)
 endif
+
+# What can be done for the tests beforehand: bytecode is half of what each worker begins with.
+prepared: $(READY)
+	@$(BIN)/python -m compileall -q src
+	@$(BIN)/pytest --collect-only -q > /dev/null
 
 packages:
 	@.ci/packages
