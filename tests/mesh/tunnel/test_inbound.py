@@ -47,13 +47,21 @@ def test_few_packets_in_order_wait_a_little_and_more_do_not() -> None:
     assert inbound.due_at is None
 
 
-def test_a_gap_and_many_bytes_are_told_at_once() -> None:
+def test_a_gap_is_told_at_once() -> None:
     inbound = Inbound(5)
     arrive(inbound, [1, 3])
     assert inbound.due_at == 0.0
-    inbound = Inbound(5)
-    inbound.arrived(1, 60_000, 0.5, is_marked=False)
-    assert inbound.due_at == 0.5
+
+
+def test_of_large_packets_every_second_is_told_at_once() -> None:
+    """To tell costs both sides as much as a packet with bytes does."""
+    inbound, told_at = Inbound(5), []
+    for number in range(1, 9):
+        inbound.arrived(number, 60_000, number / 1000, is_marked=False)
+        if inbound.due_at is not None and inbound.due_at <= number / 1000:
+            told(inbound, number / 1000)
+            told_at.append(number)
+    assert told_at == [2, 4, 6, 8]
 
 
 def test_the_delay_and_the_marks_are_told() -> None:

@@ -7,6 +7,7 @@ ACK_DELAY_S = 0.005
 
 _KNOWN_MAX = 256  # ranges; what lies below counts as known
 _TELL_PACKETS = 4
+_TELL_LARGE = 2  # half of what the sender may have under way at the least, so that it goes on
 _TELL_SIZE = 32768
 _DELAY_US_MAX = 2**32 - 1
 _FORGET_S = 2.0  # what is missing for longer was given up by its sender
@@ -66,7 +67,8 @@ class Inbound:
             self._marks += 1
         self._waiting += 1
         self._waiting_size += size
-        if is_gap or self._waiting >= _TELL_PACKETS or self._waiting_size >= _TELL_SIZE:
+        is_much = self._waiting_size >= _TELL_SIZE and self._waiting >= _TELL_LARGE
+        if is_gap or is_much or self._waiting >= _TELL_PACKETS:
             self.due_at = now
         elif self.due_at is None:
             self.due_at = now + ACK_DELAY_S
