@@ -21,9 +21,17 @@ ROOT = Path(__file__).parent
 
 # What profiles show, by package.
 MODULES = {
-    "wire": ("cloak", "crow_packet", "frame", "outbox_reader", "outbox_request"),
-    "identity": ("cs40",),
-    "link": ("endpoint", "exchange", "link", "traffic"),
+    "wire": (
+        "cloak",
+        "crow_packet",
+        "frame",
+        "outbox_reader",
+        "outbox_request",
+        "tail",
+        "tunnel_reader",
+    ),
+    "identity": ("cs40", "replay"),
+    "link": ("endpoint", "exchange", "link", "rounds", "timers", "traffic"),
     "crow": ("delivery", "duplicates", "lanes", "node", "recent", "seqids", "tower"),
     "mesh": ("node", "tunnelling"),
     "mesh.tunnel": (
@@ -61,7 +69,8 @@ MODULES = {
     "runtime": ("mesh", "pump", "tunnel_stream", "tunnels"),
     "runtime.crow": ("outcomes", "pump", "threshold", "tower", "udp_gate"),
     "runtime.outbox": ("conversation", "handling"),
-    "runtime.gates": ("burst_socket", "segmentation"),
+    "runtime.gates": ("burst_socket", "connection", "framing", "segmentation", "tcp_gate"),
+    "runtime.proxy": ("sluice", "socket_stream"),
 }
 
 _WISHED = "ROOKERY_COMPILED"

@@ -81,7 +81,7 @@ class Mesh(MeshChannels):
         self._services = Services()
         self._discovery = Discovery(self)
         super().__init__()
-        self._pump = Pump(self._core, self._carry_out, clock)
+        self._pump = Pump(self._core, self._carry_out, self._flush_gates, clock)
         self._is_closed = False
 
     @property
@@ -241,6 +241,10 @@ class Mesh(MeshChannels):
     def use(self, link: Link, channel: ChannelCore) -> None:
         """A program has used a channel: something may be due, once it lets the loop go on."""
         self._pump.used(link.core, channel)
+
+    def _flush_gates(self) -> None:
+        for gate in self._gates:
+            gate.flush()
 
     def _carry_out(self, event: Event) -> None:
         match event:

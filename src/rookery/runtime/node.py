@@ -73,6 +73,9 @@ class RouteGate:
         assert isinstance(path, RoutePath)
         self._node.send_over_route(path.hn, data, self._now())
 
+    def flush(self) -> None:
+        """What was sent here is sent again, through a gate of its own."""
+
     def hang_up(self, path: Path) -> None:
         """There are no connections here."""
 

@@ -1,6 +1,7 @@
 """The pump: gives the endpoint's core time, and has what it decides carried out.
 
     touched, used, a timer ──▶ flush ──▶ take ──▶ each event carried out ──▶ until nothing is left
+                                                                          └──▶ out with it
 
 Where another core lives on top of the endpoint's, it is flushed first, told of every event but
 transmissions, and woken by the same timer.
@@ -34,11 +35,17 @@ class Pump:
     """One per endpoint; runs at once, or soon, and never inside itself."""
 
     def __init__(
-        self, core: Endpoint, carry_out: Callable[[Event], None], clock: Callable[[], float]
+        self,
+        core: Endpoint,
+        carry_out: Callable[[Event], None],
+        sent: Callable[[], None],
+        clock: Callable[[], float],
     ) -> None:
+        """`sent` is called when all is carried out, and before anything that could wait."""
         self.resident: Resident | None = None
         self._core = core
         self._carry_out = carry_out
+        self._sent = sent
         self._now = clock
         self._loop = asyncio.get_running_loop()
         self._used: dict[Channel, Link] = {}
@@ -81,6 +88,7 @@ class Pump:
                 self._flush(now)
             else:  # what was sent over a route may have to be bridged
                 self._core.flush(now)
+        self._sent()
         self._rearm()
 
     def close(self) -> None:
@@ -115,6 +123,10 @@ class Pump:
         self._timer = None
         # A loop may fire a hair early; what was due for then is due now.
         now = max(self._now(), self._timer_at)
+        deadline = self._deadline
+        if deadline is not None and deadline > now:  # it was put off meanwhile, as most are
+            self._rearm()
+            return
         self._core.tick(now)
         if self.resident is not None:
             self.resident.tick(now)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from rookery.errors import ChannelError
+from rookery.mesh.tunnel.receiving import Chunk
 from rookery.mesh.tunnel.tunnel import Tunnel, TunnelState
 
 READ_SIZE = 1 << 16
@@ -31,6 +32,8 @@ class TunnelStream:
         self._used = used
         self._over = over  # to be called when neither side has anything to say any more
         self._now = now
+        self._on_readable: Callable[[], None] | None = None
+        self._on_writable: Callable[[], None] | None = None
         self._is_readable = asyncio.Event()
         self._is_writable = asyncio.Event()
         self._failure: str | None = None
@@ -76,6 +79,38 @@ class TunnelStream:
             if taken < len(piece):
                 await self._is_writable.wait()
 
+    # --- at once, instead of `read` and `write` ---
+
+    def take(self, size: int = READ_SIZE) -> Chunk | None:
+        """What `read` would return, or None where it would wait: `when_readable` calls then."""
+        data = self._tunnel.fetch(self._number, size)
+        if data:
+            if self._tunnel.has_notes:
+                self._used()
+            return data
+        self._check()
+        if not self._tunnel.at_end(self._number):
+            return None
+        self._is_read = True
+        self._look_whether_over()
+        return b""
+
+    def put(self, data: Chunk) -> int:
+        """How much was taken; after less than all of it `when_writable` calls."""
+        self._check()
+        if self._unread is not None:
+            raise ChannelError(self._unread)
+        taken = self._tunnel.write(self._number, data, self._now())
+        self._used()
+        return taken
+
+    def when_readable(self, call: Callable[[], None] | None) -> None:
+        """Call whenever there may be something to take, the end and a failure included."""
+        self._on_readable = call
+
+    def when_writable(self, call: Callable[[], None] | None) -> None:
+        self._on_writable = call
+
     async def finish(self) -> None:
         """Write no more; what the other side writes can still be read."""
         if not self._is_finished and self._failure is None:
@@ -104,19 +139,23 @@ class TunnelStream:
 
     def readable(self) -> None:
         self._is_readable.set()
+        if self._on_readable is not None:
+            self._on_readable()
 
     def writable(self) -> None:
         self._is_writable.set()
+        if self._on_writable is not None:
+            self._on_writable()
 
     def stopped(self, reason: str) -> None:
         """Nobody reads what we write; what is written to us still comes."""
         self._unread = self._unread or reason
-        self._is_writable.set()
+        self.writable()
 
     def failed(self, reason: str) -> None:
         self._failure = self._failure or reason
-        self._is_readable.set()
-        self._is_writable.set()
+        self.readable()
+        self.writable()
 
     def _look_whether_over(self) -> None:
         if self._is_read and self._is_finished:

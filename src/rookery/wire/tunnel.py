@@ -15,7 +15,8 @@ import msgspec
 
 from rookery.errors import DecodeError
 from rookery.wire.frames import TUNNEL
-from rookery.wire.tunnel_frames import Frame, parse_frames
+from rookery.wire.tunnel_frames import Frame
+from rookery.wire.tunnel_reader import parse_frames
 
 FIRST = 1  # flag
 HEAD_SIZE = 6

@@ -9,7 +9,7 @@ import pytest
 
 from rookery.errors import UsageError
 from rookery.runtime.gates.address import SocketAddress
-from rookery.runtime.gates.connection import ConnectionLimits
+from rookery.runtime.gates.connection_limits import ConnectionLimits
 from rookery.runtime.gates.gate import Gate
 from rookery.runtime.gates.tcp_gate import TcpGate
 from rookery.wire.chunking import chunk
@@ -17,6 +17,7 @@ from rookery.wire.cloak import cloak, reveal
 from rookery.wire.frame import FRAME_SIZE_MAX, KEEPALIVE, PREFACE, Deframer, frame
 from rookery.wire.lob import Packet
 from rookery.wire.path import NetPath, Path, PeerPath, UrlPath
+from tests.runtime.flushing_gate import FlushingGate
 from tests.runtime.peer import Listener, Peer
 from tests.runtime.recorder import Recorder
 
@@ -33,7 +34,7 @@ def recorder() -> Recorder:
 
 @pytest.fixture
 async def gate(recorder: Recorder) -> AsyncIterator[TcpGate]:
-    gate = TcpGate(recorder)
+    gate = FlushingGate(recorder)
     yield gate
     await gate.close()
 
@@ -46,7 +47,7 @@ def listener() -> Iterator[Listener]:
 
 
 def limited(recorder: Recorder, limits: ConnectionLimits) -> TcpGate:
-    return TcpGate(recorder, limits=limits)
+    return FlushingGate(recorder, limits=limits)
 
 
 async def test_chunks_cut_and_glued_anyhow_arrive_as_packets(
@@ -143,7 +144,7 @@ async def test_any_other_first_packet_is_dialled_in_chunks(
 @pytest.mark.parametrize("handshake", [HANDSHAKE_3A, HANDSHAKE_40])
 async def test_two_gates_talk_both_ways(host: str, handshake: bytes) -> None:
     theirs, ours = Recorder(), Recorder()
-    there, here = TcpGate(theirs), TcpGate(ours)
+    there, here = FlushingGate(theirs), FlushingGate(ours)
     as_gate: Gate = here
     try:
         path = await there.listen(host)
@@ -492,7 +493,7 @@ async def test_a_busy_port_is_one_clear_line(gate: TcpGate) -> None:
 
 
 async def test_close_writes_what_was_sent_and_frees_the_port(recorder: Recorder) -> None:
-    gate = TcpGate(recorder)
+    gate = FlushingGate(recorder)
     path = await gate.listen()
     async with await Peer.dial(path) as peer:
         await peer.send(chunk(HELLO))
@@ -503,13 +504,13 @@ async def test_close_writes_what_was_sent_and_frees_the_port(recorder: Recorder)
     await gate.close()
     gate.send(path, HELLO)
     assert gate.counters.dropped == 1
-    again = TcpGate(recorder)
+    again = FlushingGate(recorder)
     assert await again.listen("127.0.0.1", path.port) == path
     await again.close()
 
 
 async def test_close_ends_a_dial_under_way(recorder: Recorder, listener: Listener) -> None:
-    gate = TcpGate(recorder)
+    gate = FlushingGate(recorder)
     gate.send(listener.path, HELLO)
     await gate.close()
     assert recorder.lost_paths == [listener.path]

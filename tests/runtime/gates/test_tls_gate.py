@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from rookery.runtime.gates.connection import ConnectionLimits
+from rookery.runtime.gates.connection_limits import ConnectionLimits
 from rookery.runtime.gates.tcp_gate import TcpGate
 from rookery.runtime.gates.tls import server_context
 from rookery.wire.lob import Packet
 from rookery.wire.path import NetPath
 from tests.runtime.certificate import self_signed
+from tests.runtime.flushing_gate import FlushingGate
 from tests.runtime.peer import Listener, Peer
 from tests.runtime.recorder import Recorder
 
@@ -31,7 +32,7 @@ def recorder() -> Recorder:
 
 @pytest.fixture
 async def gate(recorder: Recorder) -> AsyncIterator[TcpGate]:
-    gate = TcpGate(recorder, limits=ConnectionLimits(first_packet_s=0.5))
+    gate = FlushingGate(recorder, limits=ConnectionLimits(first_packet_s=0.5))
     yield gate
     await gate.close()
 
@@ -43,7 +44,7 @@ async def test_two_gates_talk_both_ways(
     path = await gate.listen(tls=server_context(*files))
     assert path.kind == "tls4"
     ours = Recorder()
-    here = TcpGate(ours)
+    here = FlushingGate(ours)
     try:
         here.send(path, handshake)
         back, packet = await recorder.packet()
@@ -63,8 +64,8 @@ async def test_a_gate_told_to_verify_dials_only_whom_it_trusts(
 ) -> None:
     path = await gate.listen(tls=server_context(*files))
     wary, trusting = Recorder(), Recorder()
-    refusing = TcpGate(wary, tls=ssl.create_default_context())
-    accepting = TcpGate(trusting, tls=ssl.create_default_context(cafile=files[0]))
+    refusing = FlushingGate(wary, tls=ssl.create_default_context())
+    accepting = FlushingGate(trusting, tls=ssl.create_default_context(cafile=files[0]))
     try:
         refusing.send(path, HANDSHAKES[0])
         await wary.until(lambda: wary.lost_paths == [path])
@@ -105,7 +106,7 @@ async def test_an_unfinished_handshake_counts_and_ends(
 
 
 async def test_whoever_does_not_answer_in_tls_is_lost(recorder: Recorder) -> None:
-    gate = TcpGate(recorder, limits=ConnectionLimits(dial_s=0.05))
+    gate = FlushingGate(recorder, limits=ConnectionLimits(dial_s=0.05))
     listener = Listener()
     path = NetPath("tls4", *listener.path.address)
     try:

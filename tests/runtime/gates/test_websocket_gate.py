@@ -10,6 +10,7 @@ from rookery.runtime.gates.tls import server_context
 from rookery.wire.lob import JsonObject, Packet
 from rookery.wire.path import NetPath, UrlPath
 from tests.runtime.certificate import self_signed
+from tests.runtime.flushing_gate import FlushingGate
 from tests.runtime.peer import Listener, Peer
 from tests.runtime.recorder import Recorder
 
@@ -24,7 +25,7 @@ def recorder() -> Recorder:
 
 @pytest.fixture
 async def gate(recorder: Recorder) -> AsyncIterator[TcpGate]:
-    gate = TcpGate(recorder, resource="/door")
+    gate = FlushingGate(recorder, resource="/door")
     yield gate
     await gate.close()
 
@@ -37,7 +38,7 @@ async def test_two_gates_talk_both_ways(
     listening = await gate.listen(tls=tls)
     url = UrlPath(f"{scheme}://127.0.0.1:{listening.port}/door")
     ours = Recorder()
-    here = TcpGate(ours)
+    here = FlushingGate(ours)
     try:
         here.send(url, HELLO)
         here.send(url, HELLO)
@@ -59,7 +60,7 @@ async def test_an_upgrade_elsewhere_is_refused_and_lost(gate: TcpGate, recorder:
     listening = await gate.listen()
     url = UrlPath(f"http://127.0.0.1:{listening.port}/")
     ours = Recorder()
-    here = TcpGate(ours)
+    here = FlushingGate(ours)
     try:
         here.send(url, HELLO)
         await ours.until(lambda: ours.lost_paths == [url])
@@ -71,7 +72,7 @@ async def test_an_upgrade_elsewhere_is_refused_and_lost(gate: TcpGate, recorder:
 async def test_a_browser_sees_the_link_only_while_discovery_is_on(recorder: Recorder) -> None:
     """T6."""
     shown: JsonObject | None = None
-    gate = TcpGate(recorder, link_json=lambda: shown)
+    gate = FlushingGate(recorder, link_json=lambda: shown)
     try:
         path = await gate.listen()
         async with await Peer.dial(path) as peer:

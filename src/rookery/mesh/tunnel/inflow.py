@@ -13,6 +13,7 @@ from rookery.mesh.tunnel.events import (
 from rookery.mesh.tunnel.limits import Limits
 from rookery.mesh.tunnel.notes import ALL_STREAMS, NoteKind, Notes
 from rookery.mesh.tunnel.outflow import Outflow
+from rookery.mesh.tunnel.receiving import Chunk
 from rookery.mesh.tunnel.stream import Stream
 from rookery.mesh.tunnel.streams import Streams
 from rookery.wire.opening import HEADER_SIZE, Opening
@@ -73,8 +74,8 @@ class Inflow:
             if stream is not None:
                 self._about(stream, frame)
 
-    def read(self, stream: Stream, size: int) -> bytes:
-        data = stream.receiving.read(size)
+    def take(self, stream: Stream, size: int) -> Chunk:
+        data = stream.receiving.take(size)
         if data:
             self.consumed(stream)
         return data

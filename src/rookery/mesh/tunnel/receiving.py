@@ -7,6 +7,7 @@ from rookery.errors import ProtocolError
 
 _GATHER_BELOW = 512  # smaller pieces share a chunk
 _GATHER_MAX = 16384
+_LARGE = 16384  # a chunk that is handed on as it is, since to join it would be to copy it
 
 Chunk = bytes | bytearray | memoryview
 
@@ -85,16 +86,27 @@ class ReceiveHalf:
 
     def read(self, size: int) -> bytes:
         """At most so many bytes; none when none are there."""
-        chunks, parts = self._chunks, []
+        data = self.take(size)
+        return data if isinstance(data, bytes) else bytes(data)
+
+    def take(self, size: int) -> Chunk:
+        """The same as they lie there: whoever gets them may keep them, and must not change them."""
+        chunks = self._chunks
+        parts: list[Chunk] = []
         while chunks and size:
-            chunk = chunks.popleft()
+            chunk = chunks[0]
+            if parts and len(chunk) >= _LARGE:
+                break
+            chunks.popleft()
             if len(chunk) > size:
                 view = memoryview(chunk)
                 chunks.appendleft(view[size:])
                 chunk = view[:size]
             size -= len(chunk)
             parts.append(chunk)
-        data = bytes(parts[0]) if len(parts) == 1 else b"".join(parts)
+            if len(chunk) >= _LARGE:
+                break
+        data = parts[0] if len(parts) == 1 else b"".join(parts)
         self.read_to += len(data)
         return data
 

@@ -6,6 +6,7 @@ from rookery.errors import ChannelError, UsageError
 from rookery.mesh.tunnel.inflow import Inflow
 from rookery.mesh.tunnel.notes import NoteKind, Notes
 from rookery.mesh.tunnel.outflow import Outflow
+from rookery.mesh.tunnel.receiving import Chunk
 from rookery.mesh.tunnel.stream import Stream
 from rookery.mesh.tunnel.streams import Streams
 from rookery.wire.lob import JsonObject
@@ -35,7 +36,7 @@ class StreamCalls:
         self._outflow.opened(stream, Opening(service, meta, priority).serialize())
         return stream.id
 
-    def write(self, number: int, data: bytes | memoryview) -> int:
+    def write(self, number: int, data: Chunk) -> int:
         stream = self._streams.get(number)
         if stream is None:
             raise ChannelError("the stream is over")
@@ -47,11 +48,11 @@ class StreamCalls:
         # Only bytes are certain never to change.
         return self._outflow.write(stream, data if type(data) is bytes else bytes(data))
 
-    def read(self, number: int, size: int) -> bytes:
+    def take(self, number: int, size: int) -> Chunk:
         stream = self._streams.get(number)
         if stream is None or not stream.is_announced:
             return b""
-        data = self._inflow.read(stream, size)
+        data = self._inflow.take(stream, size)
         self._inflow.forget_if_over(stream)
         return data
 

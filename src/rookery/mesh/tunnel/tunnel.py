@@ -19,6 +19,7 @@ from rookery.mesh.tunnel.events import Closed, Event, Resumed, Stalled, Writable
 from rookery.mesh.tunnel.explanation import Explanation
 from rookery.mesh.tunnel.limits import Limits
 from rookery.mesh.tunnel.packer import Parcel
+from rookery.mesh.tunnel.receiving import Chunk
 from rookery.mesh.tunnel.scheduler import Mode
 from rookery.mesh.tunnel.way import Way
 from rookery.wire.datagram_class import DatagramClass
@@ -105,7 +106,7 @@ class Tunnel:
             raise ChannelError("the tunnel is closed")
         return self._calls.open(service, meta or {}, priority, self._now)
 
-    def write(self, stream: int, data: bytes | memoryview, now: float) -> int:
+    def write(self, stream: int, data: Chunk, now: float) -> int:
         """How much was taken; after less than all of it, `Writable` tells when to go on."""
         if self._end is not None:
             raise ChannelError("the tunnel is closed")
@@ -114,7 +115,12 @@ class Tunnel:
 
     def read(self, stream: int, size: int) -> bytes:
         """At most so many bytes; none when none are there, or no more will come: see `at_end`."""
-        return self._calls.read(stream, size)
+        data = self._calls.take(stream, size)
+        return data if isinstance(data, bytes) else bytes(data)
+
+    def fetch(self, stream: int, size: int) -> Chunk:
+        """The same without a copy, for who neither changes nor hoards them."""
+        return self._calls.take(stream, size)
 
     @property
     def has_notes(self) -> bool:

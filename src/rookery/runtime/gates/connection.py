@@ -1,7 +1,7 @@
 """One TCP connection: bytes through TLS, framing and cloak into packets, and back.
 
     socket ─▶ [TLS] ─▶ framing ─▶ reveal ──▶ owner.received
-    socket ◀─ [TLS] ◀─ framing ◀─ [cloak] ◀─ send            one write per turn of the loop
+    socket ◀─ [TLS] ◀─ framing ◀─ [cloak] ◀─ send            one write per flush of the gate
 
 It writes nothing before it was told to `send`, apart from what TLS and HTTP demand of whoever is
 asked. Packets are not cloaked until the peer's are: the public JavaScript peer does not understand
@@ -11,12 +11,12 @@ cloaked ones here.
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
 from rookery.errors import DecodeError
 from rookery.mesh.quality import StreamMeasure
 from rookery.runtime.gates.address import SocketAddress, acknowledge_at_once, keep_alive
+from rookery.runtime.gates.connection_limits import ConnectionLimits
 from rookery.runtime.gates.framing import PACKET_SIZE_MAX, Accepted, Dialect, Framing
 from rookery.runtime.gates.gate import GateCounters
 from rookery.runtime.gates.tcp_info import measure
@@ -25,21 +25,7 @@ from rookery.wire.cloak import cloak, reveal
 from rookery.wire.lob import Packet
 from rookery.wire.path import Path, net_path
 
-_TURN_SIZE = 1 << 16  # bytes that one connection may bring in one turn of the loop
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConnectionLimits:
-    """Bounds on what others can make a gate hold."""
-
-    dial_s: float = 10.0  # until a connection is made, and again until packets can be sent
-    first_packet_s: float = 10.0  # until an accepted connection has brought a whole packet
-    answer_s: float = 60.0  # until whoever was dialled has answered
-    dials_max: int = 64
-    inbound_max: int = 1024
-    outbound_max: int = 1024
-    dial_queue_size_max: int = 1 << 18  # bytes kept per connection while it is being made
-    write_queue_size_max: int = 4 << 20
+_TURN_SIZE: Final = 1 << 16  # bytes that one connection may bring in one turn of the loop
 
 
 class Owner(Protocol):
@@ -68,8 +54,11 @@ class Owner(Protocol):
     def closed(self, connection: "Connection") -> None: ...
 
 
-class Connection(asyncio.Protocol):
-    """A stream to one peer: what accepted and dialled ones have in common."""
+class Connection:
+    """A stream to one peer: what accepted and dialled ones have in common.
+
+    A protocol of asyncio by its methods, not by inheritance, so that it can be compiled.
+    """
 
     def __init__(self, owner: Owner, framing: Framing, tls: TlsLayer | None) -> None:
         self.is_heard = False
@@ -94,7 +83,7 @@ class Connection(asyncio.Protocol):
         raise NotImplementedError
 
     def send(self, data: bytes) -> None:
-        """Send one serialised packet soon, or drop it."""
+        """Take one serialised packet to send, or drop it."""
         if not self.is_addressed:
             self.is_addressed = True
             self._owner.addressed(self)
@@ -163,6 +152,15 @@ class Connection(asyncio.Protocol):
             return
         self._watch(self._stages())
         self._settle()
+        self.flush()
+
+    def eof_received(self) -> bool:
+        return False  # who writes no more has left
+
+    def pause_writing(self) -> None:
+        """What is unwritten has a bound of its own."""
+
+    def resume_writing(self) -> None: ...
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._closing = True

@@ -9,15 +9,15 @@ All three are sans-IO: bytes in, packets out, and the other way round.
 
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
-from typing import Protocol
+from typing import Final, Protocol
 
 from rookery.wire.chunking import Dechunker, chunk
 from rookery.wire.frame import FRAME_SIZE_MAX, KEEPALIVE, PREFACE, Deframer, frame
 
-PACKET_SIZE_MAX = FRAME_SIZE_MAX
+PACKET_SIZE_MAX: Final = FRAME_SIZE_MAX
 
-_HTTP = b"GET "
-_COPY_SIZE_MAX = 4096  # one buffer is cheaper than two up to about here
+_HTTP: Final = b"GET "
+_COPY_SIZE_MAX: Final = 4096  # one buffer is cheaper than two up to about here
 
 
 class Framing(Protocol):

@@ -32,7 +32,10 @@ class Gate(Protocol):
     kinds: frozenset[str]  # kinds of path it can send to
 
     def send(self, path: Path, data: bytes) -> None:
-        """Send one serialised packet, dialling if need be; dropped when a bound is reached."""
+        """Take one serialised packet, dialling if need be; dropped when a bound is reached."""
+
+    def flush(self) -> None:
+        """Send what was taken, at once: `send` alone may keep it for others to go with."""
 
     def hang_up(self, path: Path) -> None:
         """End the connection to `path`, if there is such a thing; it is reported as lost."""

@@ -76,6 +76,9 @@ class MemoryGate:
         self._receiver.received(source, packet)
         self._receiver.drained()
 
+    def flush(self) -> None:
+        """Nothing waits here."""
+
     def hang_up(self, path: Path) -> None:
         """There are no connections here."""
 

@@ -10,6 +10,7 @@ import ssl
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from typing import Final, cast
 
 import msgspec
 
@@ -25,9 +26,9 @@ from rookery.runtime.gates.address import (
 from rookery.runtime.gates.connection import (
     AcceptedConnection,
     Connection,
-    ConnectionLimits,
     DialledConnection,
 )
+from rookery.runtime.gates.connection_limits import ConnectionLimits
 from rookery.runtime.gates.framing import Accepted, Framing, dialled
 from rookery.runtime.gates.gate import GateCounters, Receiver
 from rookery.runtime.gates.nonces import nonces
@@ -35,11 +36,12 @@ from rookery.runtime.gates.tls import TlsLayer, client_context
 from rookery.wire.lob import JsonObject, Packet
 from rookery.wire.path import NetPath, Path, UrlPath, net_path
 
-RESOURCE = "/"  # what a WebSocket asks for
+RESOURCE: Final = "/"  # what a WebSocket asks for
 
 LinkJson = Callable[[], JsonObject | None]
 
-_CLOSE_S = 1.0  # for peers to take what is still to be written
+_KINDS: Final = frozenset({"tcp4", "tcp6", "tls4", "tls6", "ws4", "ws6", "http"})
+_CLOSE_S: Final = 1.0  # for peers to take what is still to be written
 
 
 def _undiscoverable() -> JsonObject | None:
@@ -48,8 +50,6 @@ def _undiscoverable() -> JsonObject | None:
 
 class TcpGate:
     """Dials from the beginning; accepts after `listen`, on any number of addresses."""
-
-    kinds = frozenset({"tcp4", "tcp6", "tls4", "tls6", "ws4", "ws6", "http"})
 
     def __init__(
         self,
@@ -65,6 +65,7 @@ class TcpGate:
         `resource` is what a WebSocket must ask for. `link_json` is asked at each `GET /`: it
         returns what strangers may know, or None.
         """
+        self.kinds = _KINDS
         self.limits = limits or ConnectionLimits()
         self.counters = GateCounters()
         self.nonces = nonces()
@@ -91,9 +92,10 @@ class TcpGate:
         ip, bound_port, *_ = sock.getsockname()
         carrier = "tcp" if tls is None else "tls"
 
-        def accept() -> AcceptedConnection:
+        def accept() -> asyncio.Protocol:
             layer = None if tls is None else TlsLayer.accepting(tls)
-            return AcceptedConnection(self, carrier, Accepted(self._http), layer)
+            connection = AcceptedConnection(self, carrier, Accepted(self._http), layer)
+            return cast(asyncio.Protocol, connection)
 
         self._servers.append(await self._loop.create_server(accept, sock=sock, backlog=BACKLOG))
         self._listening.append((carrier, ip, bound_port))
@@ -107,12 +109,18 @@ class TcpGate:
         )
 
     def send(self, path: Path, data: bytes) -> None:
-        """Send one packet over the connection to `path`, dialling if there is none."""
+        """Take one packet for the connection to `path`, dialling if there is none."""
         connection = self._connections.get(path) or self._dial(path, data)
         if connection is None:
             self.counters.dropped += 1
         else:
             connection.send(data)
+
+    def flush(self) -> None:
+        """Each connection writes all that it was given in one call to the system."""
+        unsent, self._unsent = self._unsent, []
+        for connection in unsent:
+            connection.flush()
 
     def hang_up(self, path: Path) -> None:
         """End the connection to `path` without waiting for what is unwritten."""
@@ -218,9 +226,10 @@ class TcpGate:
         return self._tls
 
     async def _connect(self, connection: DialledConnection, host: str, port: int) -> None:
+        protocol = cast(asyncio.Protocol, connection)
         try:
             async with asyncio.timeout(self.limits.dial_s):
-                await self._loop.create_connection(lambda: connection, host, port)
+                await self._loop.create_connection(lambda: protocol, host, port)
         except (OSError, ValueError, OverflowError):  # nobody there, no such name, no such port
             self.counters.refused += 1
             connection.connection_lost(None)
@@ -258,11 +267,9 @@ class TcpGate:
 
     def drained(self) -> None:
         self._receiver.drained()
-        self._flush()
+        self.flush()
 
     def unsent(self, connection: Connection) -> None:
-        if not self._unsent:
-            self._loop.call_soon(self._flush)
         self._unsent.append(connection)
 
     def closed(self, connection: Connection) -> None:
@@ -282,8 +289,3 @@ class TcpGate:
         self._strangers[source] -= 1
         if not self._strangers[source]:
             del self._strangers[source]
-
-    def _flush(self) -> None:
-        unsent, self._unsent = self._unsent, []
-        for connection in unsent:
-            connection.flush()

@@ -70,6 +70,9 @@ class UdpGate:
         else:
             self._socket.broadcast(data, target)
 
+    def flush(self) -> None:
+        """Datagrams of one turn leave together, whoever sends them."""
+
     def hang_up(self, path: Path) -> None:
         """There are no connections here."""
 

@@ -1,9 +1,10 @@
 """A byte stream between two members, as the proxy needs it: a stream of a tunnel is one."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from rookery.errors import DecodeError
+from rookery.mesh.tunnel.receiving import Chunk
 
 READ_SIZE = 1 << 18
 
@@ -30,6 +31,23 @@ class ByteStream(Protocol):
 
     def abort(self, code: int) -> None:
         """Drop everything, both ways."""
+
+
+@runtime_checkable
+class PromptStream(Protocol):
+    """One that can also be used without waiting: it says what it has, and calls for the rest."""
+
+    def take(self, size: int) -> Chunk | None:
+        """What `read` would return, or None where it would wait."""
+
+    def put(self, data: Chunk) -> int:
+        """How much of it was taken."""
+
+    def when_readable(self, call: Callable[[], None] | None) -> None:
+        """Call whenever `take` may have news, the end and a failure included; None: no more."""
+
+    def when_writable(self, call: Callable[[], None] | None) -> None:
+        """Call whenever there is room again, after `put` has taken less than all."""
 
 
 class TunnelledStream(ByteStream, Protocol):

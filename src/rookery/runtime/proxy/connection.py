@@ -46,6 +46,11 @@ class Connection:
     def is_stalled(self) -> bool:
         return self._stream.is_stalled
 
+    @property
+    def stream(self) -> TunnelledStream:
+        """What carries the bytes."""
+        return self._stream
+
     async def read(self, size: int = READ_SIZE) -> bytes:
         return await self._stream.read(size)
 

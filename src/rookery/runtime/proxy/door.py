@@ -48,7 +48,7 @@ class Door:
         door = cls(serve, connections_max)
         sock = await bound_socket(socket.SOCK_STREAM, host, port)
         door._server = await door._loop.create_server(
-            lambda: SocketStream(door._accepted), sock=sock, backlog=BACKLOG
+            lambda: SocketStream.accepting(door._accepted), sock=sock, backlog=BACKLOG
         )
         return door
 

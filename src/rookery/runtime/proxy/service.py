@@ -245,7 +245,7 @@ async def _first_free(
     for port in listener.ports[:PORTS_TRIED_MAX]:
         try:
             return await asyncio.get_running_loop().create_server(
-                lambda: SocketStream(accepted), listener.ip, port
+                lambda: SocketStream.accepting(accepted), listener.ip, port
             )
         except OSError as error:
             if error.errno != EADDRINUSE:

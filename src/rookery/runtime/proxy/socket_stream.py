@@ -9,21 +9,28 @@ import socket
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import cast
+from typing import Final, cast
 
 from rookery.errors import ChannelError
 from rookery.link.channels.sock import Address
 from rookery.mesh.proxy.fault import Fault
+from rookery.mesh.tunnel.receiving import Chunk
 from rookery.runtime.channels.sock_carry import LINGER_NOT
 from rookery.runtime.gates.address import keep_alive
 
-HELD_MAX = 1 << 18  # bytes read before anybody wanted them, and as many written and not yet taken
+HELD_MAX: Final = (
+    1 << 18
+)  # bytes read before anybody wanted them, and as many written and not yet taken
 
+_TURN_SIZE: Final = 1 << 16  # bytes after which others get a turn, and what came is passed on
 _NO_META: dict[str, object] = {}
 
 
-class SocketStream(asyncio.Protocol):
-    """One connection; `connected` is told once it is there."""
+class SocketStream:
+    """One connection; `connected` is told once it is there.
+
+    A protocol of asyncio by its methods, not by inheritance, so that it can be compiled.
+    """
 
     peer = ""
     is_stalled = False
@@ -34,10 +41,13 @@ class SocketStream(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._chunks: deque[bytes | memoryview] = deque()
         self._held = 0
-        self._is_paused = False  # reading
+        self._is_paused = False  # reading, until somebody takes what is there
+        self._is_resting = False  # reading, until the next turn of the loop
         self._is_ended = False
         self._is_lost = False
         self._is_broken = False
+        self._on_readable: Callable[[], None] | None = None
+        self._on_writable: Callable[[], None] | None = None
         self._reader: asyncio.Future[None] | None = None
         self._writers: list[asyncio.Future[None]] | None = None  # who waits; None: no need to
         self._gone: asyncio.Future[None] = self._loop.create_future()
@@ -45,8 +55,15 @@ class SocketStream(asyncio.Protocol):
     @classmethod
     async def connect(cls, ip: str, port: int) -> "SocketStream":
         """To this very address; OSError when that fails."""
-        _, stream = await asyncio.get_running_loop().create_connection(cls, ip, port)
+        stream = cls()
+        loop = asyncio.get_running_loop()
+        await loop.create_connection(lambda: cast(asyncio.Protocol, stream), ip, port)
         return stream
+
+    @classmethod
+    def accepting(cls, connected: Callable[["SocketStream"], None]) -> asyncio.Protocol:
+        """For a server: a new one, whose owner hears of it once it is connected."""
+        return cast(asyncio.Protocol, cls(connected))
 
     @property
     def meta(self) -> Mapping[str, object]:
@@ -61,13 +78,17 @@ class SocketStream(asyncio.Protocol):
         return self._address("sockname")
 
     async def read(self, size: int) -> bytes:
-        while not self._chunks:
-            if self._is_broken:
-                raise ChannelError(Fault.GONE.value)
-            if self._is_ended:
-                return b""
+        while (chunk := self.take(size)) is None:
             self._reader = self._loop.create_future()
             await self._reader
+        return chunk if isinstance(chunk, bytes) else bytes(chunk)
+
+    def take(self, size: int) -> bytes | memoryview | None:
+        """What `read` would return, or None where it would wait: `when_readable` calls then."""
+        if not self._chunks:
+            if self._is_broken:
+                raise ChannelError(Fault.GONE.value)
+            return b"" if self._is_ended else None
         chunk = self._chunks.popleft()
         if len(chunk) > size:
             rest = memoryview(chunk)
@@ -76,8 +97,23 @@ class SocketStream(asyncio.Protocol):
         self._held -= len(chunk)
         if self._is_paused and self._held <= HELD_MAX // 2:
             self._is_paused = False
-            self._open.resume_reading()
-        return chunk if isinstance(chunk, bytes) else bytes(chunk)
+            self._read_on()
+        return chunk
+
+    def put(self, data: Chunk) -> int:
+        """How much was taken, all or nothing; after nothing `when_writable` calls."""
+        if self._is_lost or self._open.is_closing():
+            raise ChannelError(Fault.GONE.value)
+        if self._writers is not None:
+            return 0
+        self._open.write(data)
+        return len(data)
+
+    def when_readable(self, call: Callable[[], None] | None) -> None:
+        self._on_readable = call
+
+    def when_writable(self, call: Callable[[], None] | None) -> None:
+        self._on_writable = call
 
     async def write(self, data: bytes) -> None:
         if self._is_lost or self._open.is_closing():
@@ -126,8 +162,12 @@ class SocketStream(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         self._chunks.append(data)
         self._held += len(data)
-        if self._held >= HELD_MAX and not self._is_paused:
+        if self._held >= HELD_MAX:
             self._is_paused = True
+        if len(data) >= _TURN_SIZE:
+            self._is_resting = True
+            self._loop.call_soon(self._rested)
+        if self._is_paused or self._is_resting:
             self._open.pause_reading()
         self._wake_reader()
 
@@ -144,6 +184,8 @@ class SocketStream(asyncio.Protocol):
         for writer in writers:
             if not writer.done():
                 writer.set_result(None)
+        if self._on_writable is not None:
+            self._on_writable()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_lost = True
@@ -161,10 +203,21 @@ class SocketStream(asyncio.Protocol):
         assert self._transport is not None
         return self._transport
 
+    def _rested(self) -> None:
+        self._is_resting = False
+        self._read_on()
+
+    def _read_on(self) -> None:
+        is_over = self._is_lost or self._open.is_closing()
+        if not (self._is_paused or self._is_resting or is_over):
+            self._open.resume_reading()
+
     def _wake_reader(self) -> None:
         reader, self._reader = self._reader, None
         if reader is not None and not reader.done():
             reader.set_result(None)
+        if self._on_readable is not None:
+            self._on_readable()
 
     def _address(self, key: str) -> Address:
         name = self._open.get_extra_info(key)

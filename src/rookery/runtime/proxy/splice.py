@@ -10,7 +10,9 @@ import msgspec
 
 from rookery.errors import RookeryError
 from rookery.mesh.proxy.fault import Fault
-from rookery.runtime.proxy.byte_stream import READ_SIZE, ByteStream
+from rookery.runtime.proxy.byte_stream import READ_SIZE, ByteStream, PromptStream
+from rookery.runtime.proxy.connection import Connection
+from rookery.runtime.proxy.sluice import Sluice
 
 _STEPS = 8  # an idle limit is kept to within this part of it, for less work with each read
 
@@ -67,9 +69,19 @@ async def splice(one: ByteStream, other: ByteStream, limits: IdleLimits | None =
 
 
 async def _pump(source: ByteStream, sink: ByteStream, idle: Idle, limits: IdleLimits) -> None:
-    while data := await source.read(READ_SIZE):
-        idle.moved()
-        await sink.write(data)
-        idle.moved()
+    prompt_source, prompt_sink = _prompt(source), _prompt(sink)
+    if prompt_source is not None and prompt_sink is not None:
+        await Sluice(prompt_source, prompt_sink, idle.moved).source_ended()
+    else:
+        while data := await source.read(READ_SIZE):
+            idle.moved()
+            await sink.write(data)
+            idle.moved()
     await sink.finish()
     idle.shorten(limits.half_closed_s)
+
+
+def _prompt(stream: ByteStream) -> PromptStream | None:
+    """The stream itself or what it stands for, if that needs nobody to wait for it."""
+    carrier = stream.stream if isinstance(stream, Connection) else stream
+    return carrier if isinstance(carrier, PromptStream) else None

@@ -1,0 +1,14 @@
+"""A TCP gate on its own: no mesh is there to flush it."""
+
+import asyncio
+
+from rookery.runtime.gates.tcp_gate import TcpGate
+from rookery.wire.path import Path
+
+
+class FlushingGate(TcpGate):
+    """Sends what it was given before the turn of the loop ends, as a mesh would have it."""
+
+    def send(self, path: Path, data: bytes) -> None:
+        super().send(path, data)
+        asyncio.get_running_loop().call_soon(self.flush)
