@@ -12,7 +12,7 @@ from rookery.fleet.report_lane import ReportLane, reporter_of
 from rookery.wire.fleet_datagrams import CONTENT_AT, LINEAGE_MAX
 from rookery.wire.fleet_tags import AUDIT, LOAD
 from rookery.wire.telemetry import CONTENT_SIZE_MAX
-from tests.fleet.desk import ELSEWHERE, MAC, NOW, Device, Office
+from tests.fleet.desk import ELSEWHERE, HOME, MAC, NOW, Device, Office
 
 RENEWAL_S = 1000
 
@@ -36,9 +36,9 @@ def entry_of(office: Office) -> Entry:
 
 def passed(office: Office, datagram: bytes, entry: Entry) -> ReportLane | None:
     """The lane, if the datagram passed; otherwise nothing may have happened."""
-    before, lane = copy.copy(entry), office.desk.lane(office.now)
+    before, lane = copy.copy(entry), office.desk.lane(bytes.decode, office.now)
     if reporter_of(datagram) is not None:
-        taken = lane.take(datagram, entry, ELSEWHERE)
+        taken = lane.take(datagram, entry, ELSEWHERE.encode())
         if taken is not None:
             assert entry == before
             _is_as_the_desk_has_it(office, datagram, entry, taken, lane)
@@ -79,9 +79,9 @@ def test_it_may_have_any_size_that_a_report_has(office: Office, device: Device, 
 
 def test_each_may_build_on_the_one_before(office: Office, device: Device) -> None:
     """A window that is full stays as it is."""
-    entry, lane = entry_of(office), office.desk.lane(NOW)
+    entry, lane = entry_of(office), office.desk.lane(bytes.decode, NOW)
     for sequence in range(3, 80):
-        taken = lane.take(device.report(sequence), entry, ELSEWHERE)
+        taken = lane.take(device.report(sequence), entry, ELSEWHERE.encode())
         assert taken is not None
         _is_as_the_desk_has_it(office, device.report(sequence), entry, taken, _last(lane, office))
         entry = taken
@@ -89,7 +89,7 @@ def test_each_may_build_on_the_one_before(office: Office, device: Device) -> Non
 
 
 def _last(lane: ReportLane, office: Office) -> ReportLane:
-    last = office.desk.lane(office.now)
+    last = office.desk.lane(bytes.decode, office.now)
     last.records.append(lane.records[-1])
     last.answers.append(lane.answers[-1])
     return last
@@ -127,10 +127,19 @@ def test_a_secret_that_is_not_at_hand_is_for_the_desk(office: Office, device: De
 
 
 def test_a_secret_that_is_to_be_renewed_is_for_the_desk(office: Office, device: Device) -> None:
-    lane = office.desk.lane(device.generation + RENEWAL_S)
-    assert lane.take(device.report(3), entry_of(office), ELSEWHERE) is None
-    lane = office.desk.lane(device.generation + RENEWAL_S - 0.001)
-    assert lane.take(device.report(3), entry_of(office), ELSEWHERE) is not None
+    lane = office.desk.lane(bytes.decode, device.generation + RENEWAL_S)
+    assert lane.take(device.report(3), entry_of(office), ELSEWHERE.encode()) is None
+    lane = office.desk.lane(bytes.decode, device.generation + RENEWAL_S - 0.001)
+    assert lane.take(device.report(3), entry_of(office), ELSEWHERE.encode()) is not None
+
+
+def test_it_was_heard_from_where_it_was_heard_last(office: Office, device: Device) -> None:
+    entry, lane = entry_of(office), office.desk.lane(bytes.decode, NOW)
+    for sequence, address in enumerate((HOME, HOME, ELSEWHERE, HOME), start=3):
+        taken = lane.take(device.report(sequence), entry, address.encode())
+        assert taken is not None
+        assert taken.address == address
+        entry = taken
 
 
 @pytest.mark.parametrize("tag", [LOAD, AUDIT])

@@ -22,7 +22,9 @@ def test_a_secret_is_kept_for_one_generation_and_one_name_f4() -> None:
     prover = cache.prover(known, 5)
     assert secrets.prove_by(prover, b"report") == secrets.prove(secret, b"report")
     cache.keep(known, 5, prover)
-    assert cache.kept(known, 5) is prover
+    kept = cache.kept(known, 5)
+    assert kept is not None
+    assert kept.prover is prover
     assert cache.kept(known, 6) is None
     assert cache.kept(entry(1, base32.encode(bytes(31) + b"\x01")), 5) is None
 
@@ -42,5 +44,7 @@ def test_a_newer_secret_replaces_an_older_one_wherever_it_is() -> None:
         cache.keep(entry(number), number, secrets.prover(bytes(32)))
     newer = secrets.prover(bytes(32))
     cache.keep(entry(2), 9, newer)
-    assert cache.kept(entry(2), 9) is newer
+    kept = cache.kept(entry(2), 9)
+    assert kept is not None
+    assert kept.prover is newer
     assert cache.kept(entry(2), 2) is None

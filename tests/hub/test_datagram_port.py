@@ -86,6 +86,19 @@ def test_any_number_of_sizes_can_be_sent(
 
 
 @pytest.mark.parametrize("make", [SinglePort, BatchPort])
+def test_datagrams_of_every_size_come_whole(
+    make: Make, sockets: tuple[socket.socket, socket.socket]
+) -> None:
+    ours, theirs = sockets
+    port = make(ours)
+    for sizes in ((0, 1, 511, 512, 513, 2047, 2048), (2048, 513, 512, 511, 1, 0)):
+        sent = [bytes((at * 7 + size) % 251 for at in range(size)) for size in sizes]
+        for data in sent:
+            theirs.sendto(data, ours.getsockname())
+        assert _read(port, len(sent))[0] == sent
+
+
+@pytest.mark.parametrize("make", [SinglePort, BatchPort])
 def test_answers_of_several_sizes_go_where_they_belong(make: Make) -> None:
     """However they are put together for the system."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ours:

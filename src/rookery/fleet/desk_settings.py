@@ -17,7 +17,7 @@ class DeskSettings(msgspec.Struct, frozen=True, kw_only=True):
     policy: Policy = "open"  # of routers; servers always need a code
     renewal_s: int = 86_400
     legacy_plain: bool = False  # take reports that carry the secret itself
-    secrets_max: int = 262_144  # derived and kept in memory, about 450 bytes each
+    secrets_max: int = 262_144  # derived and kept in memory, about 550 bytes each
     # Of hellos, by who sent them. What is beyond is dropped before anybody looks anything up.
     address_rate: float = 5.0
     address_burst: float = 50.0

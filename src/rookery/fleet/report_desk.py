@@ -92,7 +92,7 @@ class ReportDesk:
             return self._receive_plain(incoming, report, entry, wish, now)
         generation = report.generation
         kept = self._secrets.kept(entry, generation)
-        prover = kept or self._secrets.prover(entry, generation)
+        prover = kept.prover if kept else self._secrets.prover(entry, generation)
         if not compare_digest(secrets.prove_by(prover, report.proved), report.proof):
             self.counters.forged += 1
             return self._refuse("forged", incoming, report, now)
@@ -109,9 +109,9 @@ class ReportDesk:
             self._secrets.keep(entry, generation, prover)
         return self._accept(incoming, report, entry, generation, prover, wish, now)
 
-    def lane(self, now: float) -> ReportLane:
+    def lane(self, address_text: Callable[[bytes], str], now: float) -> ReportLane:
         """For the reports of a batch; what passes there does not come here."""
-        return ReportLane(self._secrets, self._renewal_s, now)
+        return ReportLane(self._secrets, self._renewal_s, address_text, now)
 
     def undo(self, incoming: Incoming, entry: Entry) -> None:
         """The spool did not take a new report: it must be able to come again."""

@@ -7,6 +7,7 @@ secret that it has used before. For these nothing is made but what is kept. What
 anything is left as it was, for the desk to look at.
 """
 
+from collections.abc import Callable
 from hmac import compare_digest
 from operator import methodcaller
 from struct import Struct
@@ -56,17 +57,32 @@ def reporter_of(datagram: bytes) -> bytes | None:
 class ReportLane:
     """One for a batch, of which it has all that is to be kept; the desk counts what passes."""
 
-    __slots__ = ("_now", "_renewal_s", "_secrets", "_stamp", "answers", "records")
+    __slots__ = (
+        "_address_text",
+        "_now",
+        "_renewal_s",
+        "_secrets",
+        "_stamp",
+        "answers",
+        "records",
+    )
 
-    def __init__(self, secrets: SecretCache, renewal_s: int, now: float) -> None:
+    def __init__(
+        self,
+        secrets: SecretCache,
+        renewal_s: int,
+        address_text: Callable[[bytes], str],
+        now: float,
+    ) -> None:
         self._secrets = secrets
         self._renewal_s = renewal_s
+        self._address_text = address_text
         self._now = now
         self._stamp = _STAMP.pack(int(now * 1000), observations.DEVICE)
         self.records: list[bytes] = []  # for the spool
         self.answers: list[bytes] = []  # once those are durable
 
-    def take(self, datagram: bytes, entry: Entry, address: str) -> Entry | None:
+    def take(self, datagram: bytes, entry: Entry, address: bytes) -> Entry | None:
         """For a datagram that has a reporter, and the reporter's entry; neither is changed."""
         length: int
         generation: int
@@ -84,18 +100,21 @@ class ReportLane:
             or self._now >= generation + self._renewal_s
         ):
             return None
-        prover = self._secrets.kept(entry, generation)
-        if prover is None:
+        kept = self._secrets.kept(entry, generation)
+        if kept is None:
             return None
+        prover = kept.prover
         content = datagram[CONTENT_AT:]
         proved = datagram[:_TAG_SIZE] + datagram[_TAG_AND_LENGTH_SIZE:PROOF_AT] + content
         if not compare_digest(prove_by(prover, proved), proof):
             return None
+        if kept.address != address:
+            kept.address, kept.address_text = address, self._address_text(address)
         taken: Entry = _copy(entry)
         taken.sequence = sequence
         taken.window = lineage.moved(taken.window, ahead)
         taken.last_seen = self._now
-        taken.address = address
+        taken.address = kept.address_text
         taken.content = content
         origin = datagram[REPORTER_AT:_REPORTER_END] + datagram[BOOT_AT:PROOF_AT]
         self.records.append(self._stamp + origin + content)

@@ -9,7 +9,18 @@ from rookery.fleet import secrets
 from rookery.fleet.entry import Entry
 from rookery.wire import base32
 
-_Kept = tuple[int, str, blake2s]  # generation, hashname, prover
+
+class KeptSecret:
+    """Of one reporter, who has proved that it knows it; and from where it did so last."""
+
+    __slots__ = ("address", "address_text", "generation", "hashname", "prover")
+
+    def __init__(self, generation: int, hashname: str, prover: blake2s) -> None:
+        self.generation = generation
+        self.hashname = hashname
+        self.prover = prover
+        self.address = b""  # as the system has it: to write it out costs more than to compare it
+        self.address_text = ""
 
 
 class SecretCache:
@@ -21,18 +32,21 @@ class SecretCache:
         assert len(master) == secrets.MASTER_SIZE
         self._master = master
         self._half = kept_max // 2
-        self._young: dict[bytes, _Kept] = {}
-        self._old: dict[bytes, _Kept] = {}
+        self._young: dict[bytes, KeptSecret] = {}
+        self._old: dict[bytes, KeptSecret] = {}
 
     def __len__(self) -> int:
         return len(self._young) + len(self._old)
 
-    def kept(self, entry: Entry, generation: int) -> blake2s | None:
-        """What proves by the secret, if it is at hand."""
-        kept = self._young.get(entry.reporter) or self._old.get(entry.reporter)
-        if kept is None or kept[0] != generation or kept[1] != entry.hashname:
+    def kept(self, entry: Entry, generation: int) -> KeptSecret | None:
+        """The secret, if it is at hand."""
+        reporter = entry.reporter
+        kept = self._young.get(reporter)
+        if kept is None:
+            kept = self._old.get(reporter)
+        if kept is None or kept.generation != generation or kept.hashname != entry.hashname:
             return None
-        return kept[2]
+        return kept
 
     def derive(self, reporter: bytes, hashname: str, generation: int) -> bytes:
         """Without a look at what is kept."""
@@ -47,4 +61,4 @@ class SecretCache:
         if len(self._young) >= self._half:
             self._old, self._young = self._young, {}
         self._old.pop(entry.reporter, None)
-        self._young[entry.reporter] = (generation, entry.hashname, prover)
+        self._young[entry.reporter] = KeptSecret(generation, entry.hashname, prover)

@@ -20,6 +20,7 @@ from typing import Final, Protocol
 
 BATCH_MAX: Final = 64
 DATAGRAM_SIZE_MAX: Final = 2048  # longer ones are cut, and no report then
+HEAD_SIZE: Final = 512  # of which most datagrams need no more
 BUFFER_SIZE: Final = 8 << 20
 SIZES_MAX: Final = 16  # of answers, for which room is kept
 
@@ -27,7 +28,7 @@ Address = bytes  # a socket address as the system keeps it
 Received = tuple[list[bytes], list[Address]]  # datagrams, and where each came from
 
 _HEADER: Final = struct.Struct("=QI4xQQQQi4xI4x")
-_RECEIVED: Final = struct.Struct("=56xI4x")
+_SIZES: Final = slice(56 // 4, None, 64 // 4)  # of all headers, as integers of 4 bytes
 _IOVEC: Final = struct.Struct("=QQ")
 _FAMILY: Final = struct.Struct("=H")
 _IPV4: Final = struct.Struct("=H2s4s8x")
@@ -134,22 +135,28 @@ class SinglePort:
 
 
 class _Messages:
-    """Room for a batch of datagrams up to a size, laid out as the system calls want it."""
+    """Room for a batch of datagrams up to a size, laid out as the system calls want it.
 
-    def __init__(self, size: int, name_size: int) -> None:
-        self.data = bytearray(BATCH_MAX * size)
+    What a datagram has beyond the first `head_size` bytes is in `rest`: so the beginnings of all
+    are close together, and can be taken out as one.
+    """
+
+    def __init__(self, size: int, name_size: int, head_size: int) -> None:
+        rest_size = size - head_size
+        self.data = bytearray(BATCH_MAX * head_size)
+        self.rest = bytearray(BATCH_MAX * rest_size)
         self.names = bytearray(BATCH_MAX * name_size)
-        self._vectors = bytearray(BATCH_MAX * _IOVEC.size)
+        self._vectors = bytearray(BATCH_MAX * 2 * _IOVEC.size)
         self.headers = bytearray(BATCH_MAX * _HEADER.size)
         data, names, vectors = map(_location, (self.data, self.names, self._vectors))
+        rest = _location(self.rest) if rest_size else 0
         self.location = _location(self.headers)
         for index in range(BATCH_MAX):
-            vector_at = index * _IOVEC.size
-            _IOVEC.pack_into(self._vectors, vector_at, data + index * size, size)
-            name, vector = names + index * name_size, vectors + vector_at
-            _HEADER.pack_into(
-                self.headers, index * _HEADER.size, name, name_size, vector, 1, 0, 0, 0, 0
-            )
+            at = index * 2 * _IOVEC.size
+            _IOVEC.pack_into(self._vectors, at, data + index * head_size, head_size)
+            _IOVEC.pack_into(self._vectors, at + _IOVEC.size, rest + index * rest_size, rest_size)
+            header = (names + index * name_size, name_size, vectors + at, 2 if rest else 1)
+            _HEADER.pack_into(self.headers, index * _HEADER.size, *header, 0, 0, 0, 0)
 
 
 def _location(room: bytearray) -> int:
@@ -170,8 +177,10 @@ class BatchPort:
         self._send.argtypes = [ctypes.c_int, ctypes.c_void_p, ctypes.c_uint, ctypes.c_int]
         self._descriptor = sock.fileno()
         self._name_size = _IPV6.size if sock.family == socket.AF_INET6 else _IPV4.size
-        self._in = _Messages(DATAGRAM_SIZE_MAX, self._name_size)
-        self._in_data = memoryview(self._in.data)
+        self._in = _Messages(DATAGRAM_SIZE_MAX, self._name_size, HEAD_SIZE)
+        self._in_heads = memoryview(self._in.data)
+        self._in_rest = memoryview(self._in.rest)
+        self._in_sizes = memoryview(self._in.headers).cast("I")[_SIZES]
         self._out: dict[int, _Messages] = {}  # by size of the datagrams
 
     def receive(self) -> Received:
@@ -182,15 +191,20 @@ class BatchPort:
         )
         if count <= 0:
             return datagrams, addresses
-        data, name_size = self._in_data, self._name_size
-        names = bytes(self._in.names)
-        at = name_at = 0
-        for (size,) in _RECEIVED.iter_unpack(self._in.headers[: count * _HEADER.size]):
-            datagrams.append(bytes(data[at : at + size]))
+        heads, names = bytes(self._in_heads[: count * HEAD_SIZE]), bytes(self._in.names)
+        name_size, at, name_at = self._name_size, 0, 0
+        sizes: list[int] = self._in_sizes[:count].tolist()
+        for size in sizes:
+            head = heads[at : at + min(size, HEAD_SIZE)]
+            datagrams.append(head if size <= HEAD_SIZE else head + self._rest(at, size))
             addresses.append(names[name_at : name_at + name_size])
-            at += DATAGRAM_SIZE_MAX
+            at += HEAD_SIZE
             name_at += name_size
         return datagrams, addresses
+
+    def _rest(self, head_at: int, size: int) -> bytes:
+        at = head_at // HEAD_SIZE * (DATAGRAM_SIZE_MAX - HEAD_SIZE)
+        return bytes(self._in_rest[at : at + size - HEAD_SIZE])
 
     def send(self, datagrams: list[bytes], addresses: list[Address]) -> int:
         """Those of one size together: there are few sizes, and most answers have the same."""
@@ -216,7 +230,7 @@ class BatchPort:
         if messages is None:
             if len(self._out) >= SIZES_MAX:
                 self._out.clear()
-            messages = self._out[size] = _Messages(size, self._name_size)
+            messages = self._out[size] = _Messages(size, self._name_size, size)
         count = len(portion)
         messages.data[: count * size] = b"".join(portion)
         messages.names[: count * self._name_size] = b"".join(addresses)

@@ -28,7 +28,7 @@ class ReportBatch:
         self, desk: ReportDesk, groups: Groups, wishes: dict[bytes, int], now: float
     ) -> None:
         self._desk = desk
-        self._lane = desk.lane(now)
+        self._lane = desk.lane(address_text, now)
         self._groups = groups
         self._wishes = wishes
         self._now = now
@@ -64,7 +64,7 @@ class ReportBatch:
             if entry is None:
                 entry = entries[index]
             if incoming is None and entry is not None and reporter not in wishes:
-                taken = lane.take(datagram, entry, address_text(address))
+                taken = lane.take(datagram, entry, address)
                 if taken is not None:
                     passed += 1
                     changed[reporter] = taken

@@ -34,7 +34,7 @@ class RamHot:
         self._clock = clock
         self._entries_max = entries_max
         self._entries: dict[bytes, Entry] = {}
-        self._kinds: dict[str, dict[bytes, Entry]] = {"router": {}, "server": {}}
+        self._servers: dict[bytes, Entry] = {}  # those among them, of which there are few
         self._wishes = RamWishes(clock)
         self._taken = _Expiring(clock)
         self._reserved: dict[str, _Expiring] = {}
@@ -67,7 +67,7 @@ class RamHot:
         return list(map(self._entries.get, reporters))
 
     async def put(self, entries: Sequence[Entry]) -> list[bool]:
-        held, kinds = self._entries, self._kinds
+        held = self._entries
         results = []
         for entry in entries:
             reporter = entry.reporter
@@ -81,7 +81,9 @@ class RamHot:
                 if not may_keep:
                     results.append(False)
                     continue
-                held[reporter] = kinds[entry.kind][reporter] = entry
+                held[reporter] = entry
+                if entry.kind == "server":
+                    self._servers[reporter] = entry
             entry.version += 1
             results.append(True)
         return results
@@ -97,13 +99,15 @@ class RamHot:
 
     def _keep(self, entry: Entry) -> None:
         self._entries[entry.reporter] = entry
-        self._kinds[entry.kind][entry.reporter] = entry
+        if entry.kind == "server":
+            self._servers[entry.reporter] = entry
 
     async def all(self, kind: str) -> list[Entry]:
-        return list(self._kinds[kind].values())
+        held = self._servers if kind == "server" else self._entries
+        return [entry for entry in held.values() if entry.kind == kind]
 
     async def scan(self, kind: str) -> AsyncIterator[list[Entry]]:
-        for chunk in _chunks(list(self._kinds[kind].values())):
+        for chunk in _chunks(await self.all(kind)):
             yield chunk
 
     # Wishes
