@@ -1,5 +1,6 @@
 """Entry: what the hub knows of one reporter, a router or a server."""
 
+from collections.abc import Callable
 from typing import Literal
 
 import msgspec
@@ -35,6 +36,9 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
     previous: int = 0  # the boot before `boot`, until it has spoken up once more
     struck_at: float = 0.0
 
+
+# Another one with the same in it; a quarter of what copy.copy takes. It is in no stub.
+copied: Callable[[Entry], Entry] = Entry.__copy__  # type: ignore[attr-defined]
 
 _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder(Entry)

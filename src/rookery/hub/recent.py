@@ -13,8 +13,10 @@ from collections.abc import Iterable
 from math import isfinite, nan
 from typing import Final, NamedTuple
 
+from msgspec.structs import astuple
+
 from rookery.fleet.entry import Entry
-from rookery.hub.recent_sample import UNREADABLE, Sample, decode
+from rookery.hub.recent_sample import UNREADABLE, Row, decode
 
 ROUTERS_MAX = 10_000
 POINTS_MAX: Final = 32
@@ -24,6 +26,7 @@ _POINT_SIZE: Final = 56
 _NAN: Final = nan
 _LOOPBACK: Final = "lo"
 _decode: Final = decode
+_as_tuple: Final = astuple
 
 
 class Point(NamedTuple):
@@ -102,15 +105,16 @@ class Recent:
 
 def _add(ring: _Ring, entry: Entry) -> None:
     try:
-        sample: Sample = _decode(entry.content)
+        row: Row = _as_tuple(_decode(entry.content))
     except UNREADABLE:
         return  # of another version; the report itself is kept all the same
+    t, load, mem, disk, temp, interfaces = row
     received = sent = -1
-    for name, counters in sample.ifs.items():
+    for name, counters in interfaces.items():
         if name != _LOOPBACK:
             received = max(received, 0) + counters.received
             sent = max(sent, 0) + counters.sent
-    at, t = entry.last_seen, sample.t
+    at = entry.last_seen
     span_s = (t - ring.t) / 1000  # by its own clock: reports that waited come all at once
     _POINT.pack_into(
         ring.points,
@@ -118,10 +122,10 @@ def _add(ring: _Ring, entry: Entry) -> None:
         at,
         _rate(ring.received, received, span_s),
         _rate(ring.sent, sent, span_s),
-        sample.load,
-        sample.mem,
-        sample.disk,
-        _NAN if sample.temp is None else sample.temp,
+        load,
+        mem,
+        disk,
+        _NAN if temp is None else temp,
     )
     ring.count += 1
     ring.traffic = None

@@ -1,21 +1,16 @@
 """Decisions on a batch of arrivals, each on top of the one before; nothing is kept yet."""
 
-from collections.abc import Callable
-from operator import methodcaller
-
 import msgspec
 
 from rookery.fleet.code import Code
-from rookery.fleet.entry import Entry
+from rookery.fleet.entry import Entry, copied
 from rookery.fleet.report_desk import ReportDesk
 from rookery.fleet.report_outcome import Incoming, Outcome
 from rookery.fleet.security_event import SecurityEvent
 from rookery.hub.arrival import Arrival
 from rookery.hub.datagram_port import Address, address_text
 from rookery.wire import observation as observations
-from rookery.wire.observation import Observation
-
-_copy: Callable[[Entry], Entry] = methodcaller("__copy__")  # a third of what copy.copy takes
+from rookery.wire.observation import CALLED, KIND_AT, Observation
 
 Groups = tuple[dict[bytes, Entry], dict[bytes, Entry]]  # what changed: in the open one, before it
 Codes = dict[bytes, Code | None]  # by id; None: there is none
@@ -88,9 +83,9 @@ class ReportBatch:
                 return False
             code = codes.get(incoming.code_id or b"")
         # The desk changes it in place, and the one in the hot store must not change yet.
-        copied = None if entry is None else _copy(entry)
+        own = None if entry is None else copied(entry)
         wish = self._wishes.get(reporter)
-        self._take(arrival, desk.receive(incoming, copied, code, wish, now), code, wish)
+        self._take(arrival, desk.receive(incoming, own, code, wish, now), code, wish)
         return True
 
     def _take(
@@ -114,6 +109,10 @@ class ReportBatch:
         if outcome.events:
             self.events += outcome.events
             self.records += [_observation(event, self._now) for event in outcome.events]
+
+    def calls(self) -> list[bytes]:
+        """Records of calls, for the audit."""
+        return [record for record in self.records if record[KIND_AT] == CALLED]
 
     def forget(self, reporter: bytes) -> None:
         """A reporter that may not enrol after all."""

@@ -27,7 +27,7 @@ from rookery.hub.report_group import ReportGroup
 from rookery.hub.settings import ReportLimits
 from rookery.store.hot import HotStore
 from rookery.store.spool import Spool, SpoolFailedError, SpoolFullError
-from rookery.wire.observation import CALLED, KIND_AT, Observation
+from rookery.wire.observation import Observation
 
 Send = Callable[[list[bytes], list[Address]], int]
 _Known = tuple[ReportBatch, list[Entry | None]]  # and what the hot store has of each arrival
@@ -169,7 +169,7 @@ class ReportFlow:
         group.decided += batch.decided
         group.answers += batch.answers
         group.enrolled |= batch.enrolled
-        group.calls += [record for record in batch.records if record[KIND_AT] == CALLED]
+        group.calls += batch.calls()
         if group.decided or group.changed:
             self._to_settle.set()
         if batch.answers_now:

@@ -24,7 +24,7 @@ REQUEST: Final = 10  # wire.observed.EndedRequest
 MESSAGE: Final = 11  # wire.observed.PublishedMessage
 
 HEAD = Struct(">QB6sQQ")
-KIND_AT = 8  # for who passes by most of them
+KIND_AT: Final = 8  # for who passes by most of them
 CONTENT_SIZE_MAX = 4096
 
 
