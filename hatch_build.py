@@ -75,6 +75,8 @@ MODULES = {
 
 _WISHED = "ROOKERY_COMPILED"
 _OPTIMISATION = "2"
+# What is missing is ignored, and so a comment that says so has nothing left to ignore.
+_OPTIONS = ("--ignore-missing-imports", "--no-warn-unused-ignores")
 
 
 class CompiledCores(BuildHookInterface):  # type: ignore[type-arg]
@@ -120,7 +122,7 @@ def compile_modules(folder: Path, *, optimisation: str) -> None:
 
     os.chdir(ROOT)  # where mypy finds its settings
     extensions = mypycify(
-        ["--ignore-missing-imports", *(str(path.relative_to(ROOT)) for path in sources())],
+        [*_OPTIONS, *(str(path.relative_to(ROOT)) for path in sources())],
         opt_level=optimisation,
         debug_level="0",
         target_dir=str(folder / "c"),
