@@ -1,12 +1,14 @@
 """The way of reports through the hub, a batch at a time.
 
-    datagrams ─▶ desk.read ─▶ entries ─▶ desk.receive ─▶ spool ─┐
-                                │                               │ durable
-              answers that need no disk                         ▼
-                                            hot.put ─▶ acknowledgements
+                         ┌─▶ report lane ─┐
+    datagrams ─▶ entries ┴─▶ report desk ─┴─▶ spool ─┐
+                                │                    │ durable
+              answers that need no disk              ▼
+                                                 hot.put ─▶ acknowledgements
 
-One task decides, another settles what has become durable. A store that is away, a full spool or
-another hub that was faster never cost a report: what is not acknowledged comes again.
+What is good telemetry goes by the lane, everything else to the desk. One task decides, another
+settles what has become durable. A store that is away, a full spool or another hub that was faster
+never cost a report: what is not acknowledged comes again.
 """
 
 import asyncio
