@@ -22,6 +22,9 @@ class Core:
     def handle(self, event: Event, now: float) -> None:
         self.heard.append(event)
 
+    def report(self) -> None:
+        self.heard.append("report")
+
     def flush(self, now: float) -> None:
         self.heard.append(("flush", now))
 
@@ -38,8 +41,9 @@ def test_everything_is_passed_on(link: Link) -> None:
     log.tick(3.0)
     log.handle(LinkUp(link), 4.0)
     log.handle(transmit, 4.0)
+    log.report()
     log.flush(5.0)
-    assert core.heard == [("tick", 3.0), LinkUp(link), transmit, ("flush", 5.0)]
+    assert core.heard == [("tick", 3.0), LinkUp(link), transmit, "report", ("flush", 5.0)]
     assert log.deadline == 7.0
     assert log.worked_s == 3.0
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections.abc import Callable
 
 from rookery.identity.identity import Identity
 from rookery.link.endpoint import Endpoint
@@ -15,6 +16,7 @@ class Sleeper:
 
     def __init__(self) -> None:
         self.deadline: float | None = None
+        self.on_report: Callable[[], None] | None = None
         self.log: list[tuple[str, float]] = []
 
     def tick(self, now: float) -> None:
@@ -23,6 +25,10 @@ class Sleeper:
 
     def handle(self, event: Event, now: float) -> None:
         raise AssertionError("nothing happens here")
+
+    def report(self) -> None:
+        if self.on_report is not None:
+            self.on_report()
 
     def flush(self, now: float) -> None:
         self.log.append(("flush", now))
@@ -72,6 +78,25 @@ def test_what_is_sent_leaves_in_the_same_turn() -> None:
         pump.soon()
         await asyncio.sleep(0)
         assert sleeper.log == [("flush", 0.0), ("sent", 0.0)]
+        pump.close()
+
+    run_virtual(main())
+
+
+def test_what_programs_do_about_news_leaves_with_the_rest() -> None:
+    """A credit goes with the acknowledgement, instead of a packet and a turn of its own."""
+
+    async def main() -> None:
+        pump, sleeper = pumped()
+        sleeper.on_report = pump.soon
+        pump.run()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert sleeper.log == [("flush", 0.0), ("sent", 0.0)]
+        sleeper.on_report = None
+        pump.soon()
+        await asyncio.sleep(0)
+        assert len(sleeper.log) == 4
         pump.close()
 
     run_virtual(main())

@@ -5,9 +5,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.errors import DecodeError
+from rookery.wire.frame import FRAME_SIZE_MAX
 from rookery.wire.frames import TUNNEL
-from rookery.wire.tunnel import TunnelPacket, head, prefix, tunnel_id
+from rookery.wire.tunnel import (
+    HEAD_SIZE,
+    PACKET_SIZE_MAX,
+    PREFIX_SIZE,
+    TunnelPacket,
+    head,
+    prefix,
+    tunnel_id,
+)
 from rookery.wire.tunnel_frames import (
+    ACK_HEADER_SIZE,
+    DATA_HEADER_SIZE,
+    RANGE_SIZE,
+    RANGES_MAX,
     Ack,
     Close,
     Credit,
@@ -150,3 +163,13 @@ def test_a_short_body_names_no_tunnel() -> None:
 def test_a_long_reason_is_cut_between_letters() -> None:
     told = TunnelPacket(1, 1, 0, [Close(1, "é" * 200)]).serialize()
     assert TunnelPacket.parse(*told).frames == [Close(1, "é" * 127)]
+
+
+def test_what_is_read_from_a_socket_at_once_fits_one_packet() -> None:
+    """Else every read would make two packets, a large one and a small one."""
+    read_size = 256_000  # libuv's
+    ack_size = ACK_HEADER_SIZE + RANGES_MAX * RANGE_SIZE
+    around = HEAD_SIZE + PREFIX_SIZE + ack_size + DATA_HEADER_SIZE
+    assert read_size + around <= PACKET_SIZE_MAX
+    token, counter, tag, lengths = 16, 8, 16, 4
+    assert PACKET_SIZE_MAX + token + counter + tag + lengths <= FRAME_SIZE_MAX

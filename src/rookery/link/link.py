@@ -20,7 +20,7 @@ from rookery.link.exchange import Exchange, Verdict
 from rookery.link.handshake import Handshake
 from rookery.link.paths import Paths
 from rookery.link.site import Site
-from rookery.link.traffic import Traffic
+from rookery.link.traffic import Parts, Traffic
 from rookery.wire.lob import JsonObject
 from rookery.wire.path import Path
 
@@ -179,9 +179,17 @@ class Link:
 
     def sealed_frame(self, head: bytes, body: bytes) -> bytes | None:
         """A frame for the peer as a packet that somebody else will carry; None while down."""
+        return self.sealed_parts(head, [body])
+
+    def send_parts(self, head: bytes, parts: Parts, path: Path) -> None:
+        """A frame whose body is not in one piece yet, over this very path."""
+        if self._is_up and self._traffic is not None:
+            self._traffic.send_parts(head, parts, path)
+
+    def sealed_parts(self, head: bytes, parts: Parts) -> bytes | None:
         if not self._is_up or self._traffic is None:
             return None
-        return self._traffic.sealed(head, body)
+        return self._traffic.sealed(head, parts)
 
     def attend(self, path: Path, now: float) -> None:
         """Know a path that no handshake goes over: the caller proves it, and distrusts it."""

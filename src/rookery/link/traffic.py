@@ -27,6 +27,8 @@ from rookery.wire.tail import tail
 if TYPE_CHECKING:
     from rookery.link.link import Link
 
+Parts = list[bytes] | list[bytes | memoryview]  # of a body
+
 DATAGRAM_SIZE_MAX = 1400  # a larger packet goes over a stream, where one is there
 HEAD_SIZE_MAX = 4096  # a decoded head takes far more memory than its text
 _LENGTH_SIZE = 2
@@ -60,11 +62,15 @@ class Traffic:
 
     def send_frame(self, head: bytes, body: bytes, path: Path | None) -> None:
         """A frame for the peer itself, over this very path or the best direct one."""
-        data = self.sealed(head, body)
+        data = self.sealed(head, [body])
         if path is None:
             path = self._link.paths.direct_for_size(len(data), DATAGRAM_SIZE_MAX)
         if path is not None:
             self._site.send(self._link, path, data)
+
+    def send_parts(self, head: bytes, parts: Parts, path: Path) -> None:
+        """The same where the body is still in parts: large ones are copied once for it."""
+        self._site.send(self._link, path, self.sealed(head, parts))
 
     def received(self, body: bytes, path: Path, now: float) -> None:
         """Open a packet and give it to its channel, or to whoever reads frames."""
@@ -119,7 +125,7 @@ class Traffic:
 
     def transmit(self, head: JsonObject, body: bytes) -> Path | None:
         self._link.channel_packets += 1
-        data = self.sealed(_encode(head), body)
+        data = self.sealed(_encode(head), [body])
         path = self._link.paths.for_size(len(data), DATAGRAM_SIZE_MAX)
         if path is not None:
             self._site.send(self._link, path, data)
@@ -146,7 +152,7 @@ class Traffic:
 
     def transmit_over(self, path: Path, head: JsonObject) -> None:
         """A packet that must take this very path."""
-        self._site.send(self._link, path, self.sealed(_encode(head), b""))
+        self._site.send(self._link, path, self.sealed(_encode(head), []))
 
     def serves(self, channel_type: str) -> bool:
         return self._site.serves(self._link, channel_type)
@@ -166,5 +172,6 @@ class Traffic:
     def answered(self, message: Message) -> None:
         self._site.answered(self._link, message)
 
-    def sealed(self, head: bytes, body: bytes) -> bytes:
-        return self._exchange.seal(len(head).to_bytes(_LENGTH_SIZE, "big") + head + body)
+    def sealed(self, head: bytes, parts: Parts) -> bytes:
+        lead = len(head).to_bytes(_LENGTH_SIZE, "big") + head
+        return self._exchange.seal(b"".join([lead, *parts]))

@@ -321,6 +321,9 @@ class Node:
             self._members_changed(now)
         self.linking.tick(now)
 
+    def report(self) -> None:
+        """Programs ask with `take`; there is nobody to be told."""
+
     def flush(self, now: float) -> None:
         """Draw conclusions from what has changed, and send what has gathered."""
         self._now = now

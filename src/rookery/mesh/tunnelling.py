@@ -238,11 +238,11 @@ class Tunnelling:
         if link is None or route is None:
             return
         if route:
-            sealed = link.sealed_frame(parcel.head, parcel.body)
+            sealed = link.sealed_parts(parcel.head, parcel.parts)
             if sealed is not None:
                 self._transit.follow(route, sealed, now)
             return
         neighbour = self._neighbours.get(node_id(parcel.peer))
         if neighbour is not None and neighbour.stream is not None:
-            link.send_frame(parcel.head, parcel.body, neighbour.stream)
-            neighbour.carried(now, size_out=len(parcel.body), path=neighbour.stream)
+            link.send_parts(parcel.head, parcel.parts, neighbour.stream)
+            neighbour.carried(now, size_out=parcel.size, path=neighbour.stream)

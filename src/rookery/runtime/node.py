@@ -199,6 +199,9 @@ class MeshNode(NodeServices):
     def handle(self, event: Event, now: float) -> None:
         self.core.handle(event, now)
 
+    def report(self) -> None:
+        self.tunnels.happened()
+
     def flush(self, now: float) -> None:
         self.core.flush(now)
         self.tunnels.happened()

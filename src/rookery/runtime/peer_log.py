@@ -62,6 +62,9 @@ class PeerLog:
                 pass
         self._resident.handle(event, now)
 
+    def report(self) -> None:
+        self._resident.report()
+
     def flush(self, now: float) -> None:
         self._resident.flush(now)
 

@@ -27,6 +27,9 @@ class Resident(Protocol):
 
     def handle(self, event: Event, now: float) -> None: ...
 
+    def report(self) -> None:
+        """Let programs know what has come: what they do about it is sent with the rest."""
+
     def flush(self, now: float) -> None:
         """Send what has gathered."""
 
@@ -99,6 +102,11 @@ class Pump:
 
     def _flush(self, now: float) -> None:
         if self.resident is not None:
+            was_due, self._is_due = self._is_due, True  # what they do needs no run of its own
+            self.resident.report()
+            self._is_due = was_due
+            if self._used:  # except with channels
+                self.soon()
             self.resident.flush(now)
         self._core.flush(now)
 

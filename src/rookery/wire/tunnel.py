@@ -21,7 +21,7 @@ from rookery.wire.tunnel_reader import parse_frames
 FIRST = 1  # flag
 HEAD_SIZE = 6
 PREFIX_SIZE = 16
-PACKET_SIZE_MAX = 245760  # head and body
+PACKET_SIZE_MAX = 256512  # head and body: what libuv reads at once, and what goes with it
 WAY_MAX = 2**32 - 1
 
 _HEAD = Struct(">BBI")

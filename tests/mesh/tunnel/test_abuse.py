@@ -52,8 +52,8 @@ class Attacker:
         self.victim.received(1, *packet.serialize(), 0.0)
 
     def listen(self) -> None:
-        for _, head, body in self.victim.flush(0.0):
-            packet = TunnelPacket.parse(head, body)
+        for _, head, parts, _ in self.victim.flush(0.0):
+            packet = TunnelPacket.parse(head, b"".join(parts))
             self.heard += packet.frames
             if packet.number:
                 self.newest = packet.number

@@ -13,7 +13,7 @@ from rookery.mesh.tunnel.tunnel import Role, Tunnel, TunnelState
 from rookery.mesh.tunnel.tunnels import PEERS_MAX, Tunnels
 from rookery.mesh.tunnel.way import Way, WayKind
 from rookery.wire.tunnel import TunnelPacket
-from rookery.wire.tunnel_frames import Close, Probe
+from rookery.wire.tunnel_frames import Ack, Close, Credit, Probe
 
 WAY = Way(id=1, kind=WayKind.STREAM, mtu=61440, rtt_s=0.01)
 
@@ -223,3 +223,29 @@ def test_nonsense_is_refused() -> None:
     node = Pair().nodes["z"]
     with pytest.raises(DecodeError):
         node.received("a", 1, b"\x0b\x00\x00\x00\x00\x01", b"short", 0.0)
+
+
+def test_what_has_come_is_told_before_anything_is_sent_for_it() -> None:
+    """So that what its reader grants leaves with the acknowledgement."""
+    pair = Pair()
+    tunnel = pair.nodes["a"].to("z", 0.0)
+    stream = tunnel.open("echo")
+    pair.settle()
+    pair.events.clear()
+    tunnel.write(stream, bytes(1 << 19), 0.0)
+    pair.nodes["a"].touched("z", tunnel)
+    far, sent = pair.nodes["z"], list[TunnelPacket]()
+    for _ in range(40):
+        for parcel in pair.nodes["a"].flush(0.0):
+            far.received("a", parcel.way, parcel.head, parcel.body, 0.0)
+        for told in far.take():
+            assert isinstance(told.event, Readable)
+            while told.tunnel.read(stream, 1 << 18):
+                pass
+        for parcel in far.flush(0.0):
+            sent.append(TunnelPacket.parse(parcel.head, parcel.body))
+            pair.nodes["a"].received("z", parcel.way, parcel.head, parcel.body, 0.0)
+        assert far.take() == []
+    grants = [packet for packet in sent if any(isinstance(f, Credit) for f in packet.frames)]
+    assert grants
+    assert all(any(isinstance(f, Ack) for f in packet.frames) for packet in grants)

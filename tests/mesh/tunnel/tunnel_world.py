@@ -216,8 +216,8 @@ class TunnelWorld:
         for _ in range(1000):
             end.pump(self.now)
             batch = end.tunnel.flush(self.now)
-            for way, head, body in batch:
-                self._carry(end, way, head, body)
+            for way, head, parts, _ in batch:
+                self._carry(end, way, head, b"".join(parts))
             if not batch:
                 break
         else:

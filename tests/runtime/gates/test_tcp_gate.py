@@ -18,6 +18,7 @@ from rookery.wire.frame import FRAME_SIZE_MAX, KEEPALIVE, PREFACE, Deframer, fra
 from rookery.wire.lob import Packet
 from rookery.wire.path import NetPath, Path, PeerPath, UrlPath
 from tests.runtime.flushing_gate import FlushingGate
+from tests.runtime.message_channel_pair import until
 from tests.runtime.peer import Listener, Peer
 from tests.runtime.recorder import Recorder
 
@@ -184,6 +185,18 @@ async def test_each_read_ends_with_drained_and_answers_leave_then(
         await peer.send(PREFACE + frame(HELLO) * 3)
         assert await peer.read(3 * len(frame(HELLO))) == frame(HELLO) * 3
         assert recorder.drains == [3]
+
+
+async def test_a_part_of_a_packet_wakes_nobody(gate: TcpGate, recorder: Recorder) -> None:
+    """Large packets come in several reads, and only the last is news."""
+    packet = frame(bytes(2) + b"x" * 1000)
+    async with await Peer.dial(await gate.listen()) as peer:
+        await peer.send(PREFACE + packet[:500])
+        await until(lambda: gate.counters.bytes_in == len(PREFACE) + 500)
+        await peer.send(packet[500:])
+        await recorder.packet()
+        await recorder.until(lambda: bool(recorder.drains))
+        assert recorder.drains == [1]
 
 
 async def test_a_busy_connection_lets_others_have_their_turn(

@@ -33,7 +33,7 @@ class Batch:
     def add(self, parcel: Parcel | None) -> None:
         if parcel is not None:
             self.parcels.append(parcel)
-            self.size += len(parcel[2])
+            self.size += parcel[3]
 
 
 class Dispatch:

@@ -9,13 +9,16 @@ from rookery.mesh.tunnel.ways import Ways
 from rookery.wire.tunnel import HEAD_SIZE, PREFIX_SIZE, prefix
 from rookery.wire.tunnel_frames import DATA_HEADER_SIZE, Probe, data_header, datagram_header
 
-Parcel = tuple[int, bytes, bytes]  # way, head, body
+Parcel = tuple[int, bytes, Parts, int]  # way, head, body in parts, and its size
 
 _PROBE = Probe().serialize()
 
 
 class Packer:
-    """Acknowledgements, notes, a datagram, copies and streams, in this order, in one join."""
+    """Acknowledgements, notes, a datagram, copies and streams, in this order.
+
+    The parts are joined where the packet is sealed, so that no byte is copied twice.
+    """
 
     __slots__ = ("_inflow", "_notes", "_outflow", "_ways", "id", "is_heard")
 
@@ -100,12 +103,15 @@ class Packer:
         number = way.number()
         parts[0] = prefix(self.id, number)
         parcel = self._parcel(way, parts)
-        way.left(SentPacket(number, len(parcel[2]) + HEAD_SIZE, now, segments, notes))
+        way.left(SentPacket(number, parcel[3] + HEAD_SIZE, now, segments, notes))
         return parcel
 
     def _parcel(self, way: Outbound, parts: Parts) -> Parcel:
         head = way.head if self.is_heard else way.first_head
-        return way.way.id, head, b"".join(parts)
+        size = 0
+        for part in parts:
+            size += len(part)
+        return way.way.id, head, parts, size
 
 
 def _copy(way: Outbound, room: int, parts: Parts, segments: list[Segment]) -> int:

@@ -12,6 +12,7 @@ from rookery.identity.cipher_set import RandomBytes
 from rookery.mesh.tunnel.close_code import CloseCode
 from rookery.mesh.tunnel.events import Event
 from rookery.mesh.tunnel.limits import Limits
+from rookery.mesh.tunnel.outflow import Parts
 from rookery.mesh.tunnel.packer import Parcel
 from rookery.mesh.tunnel.scheduler import Mode
 from rookery.mesh.tunnel.tunnel import Role, Tunnel, TunnelState
@@ -30,13 +31,18 @@ _LIMITS = Limits()
 class PeerParcel:
     """A packet to carry."""
 
-    __slots__ = ("body", "head", "peer", "way")
+    __slots__ = ("head", "parts", "peer", "size", "way")
 
-    def __init__(self, peer: str, way: int, head: bytes, body: bytes) -> None:
+    def __init__(self, peer: str, way: int, head: bytes, parts: Parts, size: int) -> None:
         self.peer: Final = peer
         self.way: Final = way
         self.head: Final = head
-        self.body: Final = body
+        self.parts: Final = parts
+        self.size: Final = size
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(self.parts)
 
 
 class TunnelEvent:
@@ -158,7 +164,8 @@ class Tunnels:
         touched, self._touched = self._touched, {}
         for peer, tunnel in touched.values():
             batch: list[Parcel] = tunnel.flush(now)
-            parcels += [PeerParcel(peer, *parcel) for parcel in batch]
+            for way, head, parts, size in batch:
+                parcels.append(PeerParcel(peer, way, head, parts, size))
             self._events += [TunnelEvent(peer, tunnel, event) for event in tunnel.take()]
             deadline = tunnel.deadline
             if deadline is None:
@@ -181,8 +188,10 @@ class Tunnels:
         return min((entry[0] for entry in self._deadlines.values()), default=None)
 
     def take(self) -> list[TunnelEvent]:
-        """What happened since the last time, as of the last `flush`."""
+        """What happened since the last time."""
         events, self._events = self._events, []
+        for peer, tunnel in self._touched.values():
+            events += [TunnelEvent(peer, tunnel, event) for event in tunnel.take()]
         return events
 
     def _peer(self, peer: str) -> _Peer:
@@ -229,7 +238,7 @@ class Tunnels:
         known.refuse_from = now + _REFUSE_S
         frame = Close(CloseCode.UNKNOWN, "nobody here knows this tunnel")
         head, body = TunnelPacket(packet.tunnel, way, 0, [frame]).serialize()
-        self._answers.append(PeerParcel(peer, way, head, body))
+        self._answers.append(PeerParcel(peer, way, head, [body], len(body)))
 
 
 _OVER = (TunnelState.CLOSED, TunnelState.RESET)

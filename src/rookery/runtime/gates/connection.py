@@ -171,14 +171,19 @@ class Connection:
             self._owner.closed(self)
 
     def data_received(self, data: bytes) -> None:
-        self._owner.counters.bytes_in += len(data)
+        counters = self._owner.counters
+        counters.bytes_in += len(data)
+        before = counters.packets_in
         try:
             self._receive(data)
         except DecodeError:
-            self._owner.counters.malformed += 1
+            counters.malformed += 1
             self.abort()
         finally:
-            self._owner.drained()
+            if counters.packets_in == before:  # a part of a large one
+                self.flush()
+            else:
+                self._owner.drained()
             if len(data) >= _TURN_SIZE:
                 self._let_others_go_on()
             if self._framing.is_public and self._transport is not None:

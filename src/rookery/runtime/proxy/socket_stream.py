@@ -106,7 +106,10 @@ class SocketStream:
             raise ChannelError(Fault.GONE.value)
         if self._writers is not None:
             return 0
-        self._open.write(data)
+        try:
+            self._open.write(data)
+        except (OSError, RuntimeError) as error:  # the latter is uvloop's
+            raise ChannelError(Fault.GONE.value) from error
         return len(data)
 
     def when_readable(self, call: Callable[[], None] | None) -> None:
