@@ -9,7 +9,7 @@ observations come on top of them. Sessions and processes are started before the 
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from multiprocessing.connection import Connection
@@ -164,13 +164,20 @@ def _alone(
 
 @contextmanager
 def _peak_gb() -> Iterator[list[float]]:
-    """The most that children of this process had resident at once, while this goes on."""
+    """The most that children of this process had resident at once, while this goes on.
+
+    Those that were not there a moment ago do not count: a JVM that is about to start another
+    program has a child with the same memory, which is there once.
+    """
     peak = [0.0]
     over = threading.Event()
 
     def watch() -> None:
+        before: set[psutil.Process] = set()
         while not over.wait(_SAMPLE_S):
-            peak[0] = max(peak[0], _resident_gb())
+            now = set(psutil.Process().children(recursive=True))
+            peak[0] = max(peak[0], _resident_gb(now & before))
+            before = now
 
     watcher = threading.Thread(target=watch)
     watcher.start()
@@ -181,9 +188,9 @@ def _peak_gb() -> Iterator[list[float]]:
         watcher.join()
 
 
-def _resident_gb() -> float:
+def _resident_gb(processes: Iterable[psutil.Process]) -> float:
     total = 0
-    for process in psutil.Process().children(recursive=True):
+    for process in processes:
         try:
             total += process.memory_info().rss
         except psutil.NoSuchProcess:

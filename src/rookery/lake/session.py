@@ -46,6 +46,8 @@ _DRIVER = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
+    # What all steps are compiled to: else each run compiles it anew, and the JVM starts over.
+    "spark.sql.codegen.cache.maxEntries": "1000",
     # A committer that moves files once: nobody reads them before the Delta log names them.
     "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "2",
     "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
@@ -74,7 +76,7 @@ def start(
         return _connected(master, name, chosen)
     defaults = _SQL | _DRIVER | _JAVA | {"spark.driver.memory": memory}
     if master.startswith("local"):
-        defaults |= _partitions()
+        defaults |= _local()
     if master.startswith(_HERE):
         defaults |= _LOOPBACK
     conf = SparkConf().setMaster(master).setAppName(name).setAll(list((defaults | chosen).items()))
@@ -151,6 +153,10 @@ def _own(path: Path) -> BinaryIO:
         raise UsageError(f"Spark has nowhere to write its log: {error}") from error
 
 
-def _partitions() -> dict[str, str]:
-    """Enough for the largest tables; those of small ones are put together when they are read."""
-    return {"spark.sql.shuffle.partitions": str(16 * (os.cpu_count() or 1))}
+def _local() -> dict[str, str]:
+    return {
+        # Enough for the largest tables; those of small ones are put together when they are read.
+        "spark.sql.shuffle.partitions": str(16 * (os.cpu_count() or 1)),
+        # To look for files on a disk is quicker than a job that does so.
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
+    }
