@@ -62,10 +62,12 @@ async def test_stream_echoes_byte_exactly(js_peer: StartJsPeer, transport: str) 
 
 async def test_sock_reaches_a_tcp_server_behind_the_peer(js_peer: StartJsPeer) -> None:
     async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"welcome")
-        await writer.drain()
-        await reader.read()
-        writer.close()
+        try:
+            writer.write(b"welcome")
+            await writer.drain()
+            await reader.read()
+        finally:
+            writer.close()
 
     server = await asyncio.start_server(greet, "127.0.0.1", 0)
     async with server:

@@ -21,10 +21,12 @@ async def port() -> AsyncIterator[int]:
     """A TCP server that says what it hears."""
 
     async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(1 << 16):
-            writer.write(data)
-            await writer.drain()
-        writer.close()
+        try:
+            while data := await reader.read(1 << 16):
+                writer.write(data)
+                await writer.drain()
+        finally:
+            writer.close()
 
     server = await asyncio.start_server(echo, "127.0.0.1", 0)
     async with server:

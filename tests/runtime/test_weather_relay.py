@@ -23,9 +23,11 @@ async def echoing() -> AsyncIterator[tuple[str, int]]:
     loop = asyncio.get_running_loop()
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(1 << 16):
-            writer.write(data)
-        writer.close()
+        try:
+            while data := await reader.read(1 << 16):
+                writer.write(data)
+        finally:
+            writer.close()
 
     class Echo(asyncio.DatagramProtocol):
         def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:

@@ -146,10 +146,12 @@ async def test_a_thousand_members_are_read_while_others_are_served(tmp_path: Pat
     path, lines, turns = tmp_path / "control.sock", large_answer(), 0
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readline()
-        writer.write(b"".join(lines))  # so that nothing needs to be waited for
-        await reader.read()
-        writer.close()
+        try:
+            await reader.readline()
+            writer.write(b"".join(lines))  # so that nothing needs to be waited for
+            await reader.read()
+        finally:
+            writer.close()  # also if the test is over before this one hears of it
 
     async def others() -> None:
         nonlocal turns

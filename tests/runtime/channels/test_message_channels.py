@@ -51,10 +51,12 @@ async def hear(room: ChatRoom) -> Said:
 
 async def test_a_megabyte_passes_a_tunnel_and_comes_back(pair: MeshPair) -> None:
     async def upper(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(1 << 16):
-            writer.write(data.upper())
-            await writer.drain()
-        writer.close()
+        try:
+            while data := await reader.read(1 << 16):
+                writer.write(data.upper())
+                await writer.drain()
+        finally:
+            writer.close()
 
     server = await asyncio.start_server(upper, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]

@@ -54,9 +54,11 @@ async def echo_server() -> AsyncIterator[int]:
     """Answers everything at the end of its input, in capitals."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write((await reader.read()).upper())
-        await writer.drain()
-        writer.close()
+        try:
+            writer.write((await reader.read()).upper())
+            await writer.drain()
+        finally:
+            writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
@@ -145,7 +147,8 @@ async def test_a_broken_link_breaks_the_socket_off() -> None:
             assert await reader.read() == b""
         except ConnectionResetError:
             gone.set()
-        writer.close()
+        finally:
+            writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with world() as w, server:

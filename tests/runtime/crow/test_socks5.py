@@ -16,12 +16,14 @@ async def answering(*answers: bytes) -> AsyncIterator[tuple[tuple[str, int], byt
     heard = bytearray()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        for answer in answers:
-            heard.extend(await reader.read(4096))
-            for at in range(len(answer)):  # in the smallest pieces there are
-                writer.write(answer[at : at + 1])
-                await writer.drain()
-        writer.close()
+        try:
+            for answer in answers:
+                heard.extend(await reader.read(4096))
+                for at in range(len(answer)):  # in the smallest pieces there are
+                    writer.write(answer[at : at + 1])
+                    await writer.drain()
+        finally:
+            writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
