@@ -39,7 +39,7 @@ INSTALL = (
     "--loglevel=error",
 )
 INSTALL_S = 300
-TEST_S = 120  # more than any test takes on a loaded machine; a transfer that hangs must not hold up the rest
+TEST_S = 120  # more than any test takes on a loaded machine; what hangs must not hold up the rest
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
