@@ -20,7 +20,7 @@ from pathlib import Path
 
 from bench.raw import LOOPBACK
 from tests.cli.program import rookery, running
-from tests.e2e.mesh.flock import NOWHERE, Loopback, free_ports, write_link
+from tests.e2e.mesh.flock import Loopback, free_ports, write_link
 from tests.runtime.realms import realm
 
 _PATIENCE_S = 30.0
@@ -50,8 +50,9 @@ def mesh(target: int, relays: int = 0) -> Iterator[Passage]:
         homes = realm(Path(folder), *names, exits=["exit"])
         pids, before = [], ""
         for home, port in zip(reversed(homes), free_ports(len(homes)), strict=True):
-            # Told where only its neighbour can dial it, so that nobody takes a short cut.
-            options = ["--listen", f"{LOOPBACK}:{port}", "--advertise", NOWHERE]
+            # Only its neighbour is told where it listens, so that nobody takes a short cut: with an
+            # address elsewhere, those who meet over relays would still tell each other.
+            options = ["--listen", f"{LOOPBACK}:{port}", "--advertise", "none"]
             options += ["--peer", before] if before else ["--exit", f"tcp {LOOPBACK}:{target}"]
             node = stack.enter_context(running("node", *home.options, *options))
             node.line()
