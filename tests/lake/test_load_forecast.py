@@ -53,6 +53,14 @@ def test_an_hour_is_as_it_was_in_most_weeks_and_as_of_late(spark: SparkSession) 
     assertDataFrameEqual(found, spark.createDataFrame(known, found.schema))
 
 
+def test_nine_times_of_ten_is_nine_of_ten_by_weight(spark: SparkSession) -> None:
+    """Weeks that count 64 + 51 + 41 + 33 of 210 are nine tenths, and the oldest is the rest."""
+    backs = {3: 100, 4: 100, 5: 100, 6: 100, 8: 900}
+    rows = [report("s", 5 + (8 - back) * WEEK, used) for back, used in backs.items()]
+    [row] = forecast(spark, [*rows, report("s", 4 + 8 * WEEK, 0)]).collect()
+    assert (row.share, row.high_share, row.evidence, row.confidence) == (0.1, 0.1, 5, 1.0)
+
+
 def test_days_have_to_do_where_weeks_are_few(spark: SparkSession) -> None:
     rows = [report("s", 9 + 24 * day, used) for day, used in enumerate((300, 100, 120))]
     found = forecast(spark, [*rows, report("s", 72, 0)])
@@ -61,6 +69,13 @@ def test_days_have_to_do_where_weeks_are_few(spark: SparkSession) -> None:
         for day in (3, 4)
     ]
     assertDataFrameEqual(found, spark.createDataFrame(known, found.schema))
+
+
+def test_a_server_that_lies_about_its_seats_stops_nothing(spark: SparkSession) -> None:
+    honest = [report("s", 5 + week * WEEK, 100) for week in range(2)]
+    lies = [report("liar", 5 + week * WEEK, 1 << 31, reports=5000) for week in range(2)]
+    found = forecast(spark, [*honest, *lies, report("s", 4 + 2 * WEEK, 100)]).collect()
+    assert [(row.server, row.share) for row in found] == [("s", 0.1)]
 
 
 def used(chance: random.Random, server: int, hour: int) -> int:

@@ -12,14 +12,18 @@ _PPM = 1_000_000
 
 def server_load_forecast(hours: DataFrame) -> DataFrame:
     """`insights/server_load_forecast` from `facts/server_hours`."""
-    used = F.call_function(
-        "div", F.col("seats_used_sum") * _PPM, F.col("reports") * F.col("seats_max")
-    )
-    shares = hours.filter("reports > 0 AND seats_max > 0").select(
-        F.col("reporter").alias("server"),
-        seasonal.hour_number("hour").alias("number"),
-        F.least(used, F.lit(_PPM)).alias("value"),
-        F.col("reports").alias("samples"),
+    # What does not fit 64 bits, which only a lie can make, is unknown.
+    taken = F.try_multiply(F.col("seats_used_sum"), F.lit(_PPM))
+    used = F.call_function("div", taken, F.col("reports") * F.col("seats_max"))
+    shares = (
+        hours.filter("reports > 0 AND seats_max > 0")
+        .filter(taken.isNotNull())
+        .select(
+            F.col("reporter").alias("server"),
+            seasonal.hour_number("hour").alias("number"),
+            F.least(used, F.lit(_PPM)).alias("value"),
+            F.col("reports").alias("samples"),
+        )
     )
     apart = F.array_sort(F.transform("values", lambda each: F.abs(each - F.col("value"))))
     middle = F.call_function("div", F.col("evidence") - 1, F.lit(2)).cast("int")
