@@ -29,6 +29,7 @@ _MEMORY_MAX = "1GB"
 _KEY = """hash(reporter, coalesce(boot, 0), coalesce(sequence, 0),
     CASE WHEN coalesce(sequence, 0) = 0 THEN spool || ' ' || position ELSE '' END)"""
 _SUMS = (
+    (facts.DEVICE_HOURS, "reports", clean.DEVICE_REPORTS),
     (facts.SERVER_HOURS, "reports", clean.SERVER_REPORTS),
     (facts.CALL_HOURS, "calls", clean.CALLS),
     (facts.SESSIONS, "", clean.SESSIONS),
