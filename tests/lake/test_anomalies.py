@@ -33,14 +33,17 @@ def at(day: int, hour: float = 0) -> datetime:
     return START + timedelta(days=day, hours=hour)
 
 
-def carried(device: str, hour: datetime, size: int, covered_ms: int = 3_600_000) -> Row:
+def carried(
+    device: str, hour: datetime, size: int, covered_ms: int = 3_600_000, interface: str = "wan0"
+) -> Row:
+    """A quarter of it went out."""
     return {
         "device": device,
-        "interface": "wan0",
+        "interface": interface,
         "hour": hour,
         "covered_ms": covered_ms,
-        "received_bytes": size,
-        "sent_bytes": 0,
+        "received_bytes": size - size // 4,
+        "sent_bytes": size // 4,
         "date": hour.date(),
     }
 
@@ -73,14 +76,16 @@ def seated(hour: datetime, used: int) -> Row:
 def felt(
     device: str, hour: datetime, load_milli: int, temp_milli: int | None, reports: int = 60
 ) -> Row:
+    """A third of the reports came without a temperature."""
+    sensed = 0 if temp_milli is None else reports - reports // 3
     return {
         "reporter": device,
         "hour": hour,
         "reports": reports,
         "load_samples": reports,
         "load_milli_sum": load_milli * reports,
-        "temp_samples": 0 if temp_milli is None else reports,
-        "temp_milli_sum": None if temp_milli is None else temp_milli * reports,
+        "temp_samples": sensed,
+        "temp_milli_sum": None if temp_milli is None else temp_milli * sensed,
         "date": hour.date(),
     }
 
@@ -180,6 +185,8 @@ def test_a_router_is_hot_or_busy_by_its_own_habit(spark: SparkSession) -> None:
         felt("near", at(5, 3), 3999, 61_999),  # almost, but for a thousandth of each
         *(felt("far", at(day, 3), 1000, 50_000) for day in days[:5]),
         felt("far", at(5, 3), 4000, 62_000),
+        *(felt("far", at(day, 4), 2000, 50_000) for day in days[:5]),
+        felt("far", at(5, 4), 5000, 50_000),  # as far: the first of both speaks
         *(felt("cold", at(day, 3), 9000, -20_000) for day in days[:5]),
         felt("cold", at(5, 3), 0, -8_000),  # warmer than it is used to; idle is nothing
         *(felt("cool", at(day, 3), 1000, 40_000) for day in days[:5]),
@@ -192,9 +199,9 @@ def test_a_router_is_hot_or_busy_by_its_own_habit(spark: SparkSession) -> None:
         felt("uneven", at(5, 3), 8199, 81_999),  # its scales are 0.9 and 4 °C
     ]
     unusual = found(spark, [], [], [], [], routers)
-    nothing, hour = (None, None, None), (at(5, 3), at(5, 4))
+    nothing, hour, both = (None, None, None), (at(5, 3), at(5, 4)), (at(5, 3), at(5, 5))
     known = [
-        ("device load", "far", "far", *nothing, *hour, 1000, 4000, 6.0, 1, at(5).date()),
+        ("device load", "far", "far", *nothing, *both, 1000, 4000, 6.0, 2, at(5).date()),
         ("temperature", "far", "far", *nothing, *hour, 50_000, 62_000, 6.0, 1, at(5).date()),
         ("temperature", "cold", "cold", *nothing, *hour, -20_000, -8_000, 6.0, 1, at(5).date()),
     ]
@@ -240,7 +247,10 @@ def history(chance: random.Random) -> tuple[list[Row], ...]:
             now, bad = at(day, hour), chance.random() < 0.03
             if chance.random() < 0.9:
                 size = chance.randrange(900, 1100) * MIB * (1 + hour) * (0 if bad else 1)
-                traffic.append(carried("d", now, size, chance.choice((3_600_000, 1_700_000))))
+                covered_ms = chance.choice((3_600_000, 1_800_000, 1_799_999))
+                size = size * covered_ms // 3_600_000
+                traffic.append(carried("d", now, size, covered_ms))
+                traffic.append(carried("d", now, size // 8, covered_ms // 2, "lan0"))
             if chance.random() < 0.9:
                 loss = chance.randrange(0, 20_000) + 300_000 * bad
                 links.append(measured(now, loss, chance.randrange(10_000, 12_000) * (1 + 9 * bad)))
@@ -248,7 +258,7 @@ def history(chance: random.Random) -> tuple[list[Row], ...]:
                 load = chance.randrange(0, 900) + 8000 * bad
                 temp = chance.randrange(-4000, 4000) + 30_000 * bad
                 sensed = None if chance.random() < 0.1 else temp
-                routers.append(felt("d", now, load, sensed, chance.choice((3, 4, 60))))
+                routers.append(felt("d", now, load, sensed, chance.choice((3, 4, 6, 60))))
             servers.append(seated(now, min(100, chance.randrange(20, 30) + 60 * bad)))
         for device in ("d", "e"):
             outages += [

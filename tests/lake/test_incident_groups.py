@@ -55,6 +55,8 @@ def test_the_node_that_others_hung_on_is_the_cause_if_it_was_among_the_first() -
     assert (found.first, found.cause, found.cause_entity) == ("r/a/b", "articulation point", "b")
     [late] = incident_groups.incidents(DAY, [outage("b", 20, 60), lossy("a", "b", 0, 60)], weak)
     assert late.cause == "unknown"
+    edge = [outage("b", 5, 60), lossy("a", "b", 0, 60)]
+    assert incident_groups.incidents(DAY, edge, weak)[0].cause == "articulation point"
     long_ago = [Weakness(at(-190).replace(minute=0), ("hash b",))]
     [other] = incident_groups.incidents(DAY, chain, long_ago)
     assert other.cause == "unknown"

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.testing import assertDataFrameEqual
 
 from rookery.lake import availability
@@ -61,6 +61,14 @@ def place(
     return {"reporter": reporter, "kind": kind, "hashname": hashname, "site": site}
 
 
+def together(spark: SparkSession, *rows: list[dict[str, object]]) -> DataFrame:
+    tables = (OUTAGES, ANOMALIES, CRITICAL_ELEMENTS, PLACES)
+    frames = [
+        spark.createDataFrame(made(table, some)) for table, some in zip(tables, rows, strict=True)
+    ]
+    return incidents(*frames)
+
+
 def test_a_relay_takes_its_links_and_its_site_with_it(spark: SparkSession) -> None:
     """The relay was an articulation point at eleven; what goes on at a server is another matter."""
     outages = [out("relay", 1, 50), out("beside", 2, 50), out("beside", 200, 210)]
@@ -87,16 +95,7 @@ def test_a_relay_takes_its_links_and_its_site_with_it(spark: SparkSession) -> No
         place("beside", "beside hash", "192.0.2.0/24"),
         place("server", "server hash", "198.51.100.0/24", kind="server"),
     ]
-    frames = [
-        spark.createDataFrame(made(table, rows))
-        for table, rows in (
-            (OUTAGES, outages),
-            (ANOMALIES, anomalies),
-            (CRITICAL_ELEMENTS, critical),
-            (PLACES, known_places),
-        )
-    ]
-    found = incidents(*frames).drop("id")
+    found = together(spark, outages, anomalies, critical, known_places).drop("id")
     day, site = NOON.date(), ["192.0.2.0/24"]
     names = ["loss r/relay/leaf", "outage beside", "outage relay", "rtt r/leaf hash/x"]
     cause = ("articulation point", "relay")
@@ -120,6 +119,27 @@ def test_a_relay_takes_its_links_and_its_site_with_it(spark: SparkSession) -> No
         ),
     ]
     assertDataFrameEqual(found, spark.createDataFrame(rows, found.schema))
+
+
+def test_a_link_is_at_no_site_and_a_server_is_no_mesh_node(spark: SparkSession) -> None:
+    """Four that happen at once, and have nothing to do with each other."""
+    anomalies = [
+        unusual("loss", "r/far/x", 0, node="far", peer="x hash", realm="r"),
+        unusual("rtt", "r/y/server", 0, node="y", peer="server hash", realm="r"),
+        unusual("load", "server", 0, device="server"),
+    ]
+    known_places = [
+        place("far", "far hash", "192.0.2.0/24"),
+        place("beside", "beside hash", "192.0.2.0/24"),
+        place("server", "server hash", "198.51.100.0/24", kind="server"),
+    ]
+    found = together(spark, [out("beside", 1, 50)], anomalies, [], known_places).collect()
+    assert sorted(row.entities for row in found) == [
+        ["load server"],
+        ["loss r/far/x"],
+        ["outage beside"],
+        ["rtt r/y/server"],
+    ]
 
 
 def test_sites_that_lost_power_are_found_in_a_history(spark: SparkSession, history: World) -> None:

@@ -77,8 +77,8 @@ def test_a_rate_is_what_a_counter_grew_by_since_the_sample_before(spark: SparkSe
 
 
 def test_a_counter_that_fell_has_wrapped_or_begun_again(spark: SparkSession) -> None:
-    """P3: at 32 bits by less than half of them, and no other counter says otherwise."""
-    high = WRAP - 100
+    """P3: at 32 bits by half of them at most, and no other counter says otherwise."""
+    high, half = WRAP - 100, WRAP // 2
 
     def interface(received: int, packets: int) -> dict[str, object]:
         return {"interfaces": [("eth0", received, 0, packets, 0, 0, 0)]}
@@ -92,6 +92,10 @@ def test_a_counter_that_fell_has_wrapped_or_begun_again(spark: SparkSession) -> 
         report(40, 5, **interface(900, 3)),
         report(50, 6, **interface(WRAP, 9)),
         report(60, 7, **interface(WRAP - 1, 10)),
+        report(70, 8, **interface(half + 500, 20)),
+        report(80, 9, **interface(500, 30)),
+        report(90, 10, **interface(half + 499, 40)),
+        report(100, 11, **interface(500, 50)),
     ) == [
         ("eth0", 2, 10, 1000, "wrapped"),
         ("eth0", 3, 10, 400, "reset"),
@@ -99,6 +103,10 @@ def test_a_counter_that_fell_has_wrapped_or_begun_again(spark: SparkSession) -> 
         ("eth0", 5, 10, 900, "reset"),
         ("eth0", 6, 10, WRAP - 900, ""),
         ("eth0", 7, 10, WRAP - 1, "reset"),
+        ("eth0", 8, 10, half + 500, "reset"),
+        ("eth0", 9, 10, half, "wrapped"),
+        ("eth0", 10, 10, half - 1, ""),
+        ("eth0", 11, 10, 500, "reset"),
     ]
 
 
@@ -126,6 +134,17 @@ def test_samples_that_a_clock_put_among_others_are_passed_over(spark: SparkSessi
         report(35, 5, 500),
         report(45, 6, 600),
     ) == [("eth0", 4, 10, 100, ""), ("eth0", 5, 10, 100, ""), ("eth0", 6, 10, 100, "")]
+
+
+def test_who_is_astray_for_more_than_an_hour_is_no_stray(spark: SparkSession) -> None:
+    assert carried(
+        spark,
+        *(report(0, 2, 200, boot=boot) for boot in (1, 2)),
+        report(3600, 1, 100, boot=1),
+        report(3610, 3, 300, boot=1),
+        report(3601, 1, 100, boot=2),
+        report(3611, 3, 300, boot=2),
+    ) == [("eth0", 3, 10, 200, ""), ("eth0", 3, 3610, 100, "")]
 
 
 def test_what_is_too_long_ago_too_much_or_unnumbered_makes_no_row(spark: SparkSession) -> None:

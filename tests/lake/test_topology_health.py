@@ -31,11 +31,11 @@ def edge(a: str, b: str, from_min: float, to_min: float) -> dict[str, object]:
 
 
 def test_an_edge_counts_where_it_held_half_the_hour(spark: SparkSession) -> None:
-    """At noon all are in a row; at one b-c held for 29 minutes in two pieces, and c is alone."""
+    """At noon all are in a row, b-c for 30 minutes in two pieces; at one for 29: c is alone."""
     rows = [
         edge("a", "b", 0, 120),
-        edge("b", "c", 10, 30),
-        edge("b", "c", 31, 75),
+        edge("b", "c", 20, 30),
+        edge("b", "c", 40, 75),
         edge("b", "c", 90, 104),
     ]
     edges = given(spark, TOPOLOGY_EDGES, made(TOPOLOGY_EDGES, rows)).cache()
