@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import httpx
@@ -12,7 +13,7 @@ from litestar.routes import HTTPRoute
 
 from rookery.web.access import Access
 from rookery.web.callers import RANKS, Role, Scope
-from tests.web.world import MAC, World
+from tests.web.world import MAC, World, world
 
 API = "/api/v1"
 PUBLIC = {
@@ -127,14 +128,17 @@ async def test_tokens_reach_what_their_scope_says(hubworld: World, scope: Scope)
             assert is_denied == (route.access.scope != scope), f"{route}: {answer.text}"
 
 
-async def test_a_route_that_says_nothing_is_closed_to_administrators_too(hubworld: World) -> None:
+async def test_a_route_that_says_nothing_is_closed_to_administrators_too(
+    tmp_path: Path, template: Path
+) -> None:
     @get("/forgotten")
     async def forgotten() -> str:
         return "secret"
 
-    hubworld.app.register(forgotten)
-    client = await hubworld.signed_in("root", "admin")
-    answer = await client.get("/forgotten")
+    async with world(tmp_path, template, has_own_routes=True) as ours:
+        ours.app.register(forgotten)
+        client = await ours.signed_in("root", "admin")
+        answer = await client.get("/forgotten")
     assert answer.status_code == 403
     assert "secret" not in answer.text
 

@@ -277,7 +277,7 @@ async def test_a_body_in_pieces_is_bounded_as_well(served: Served) -> None:
         for _ in range(100):
             yield b"[" * 1000
 
-    async with httpx.AsyncClient(base_url=served.url, timeout=20) as client:
+    async with httpx.AsyncClient(base_url=served.url, timeout=60) as client:
         headers = {"content-type": "application/json"}
         answer = await client.post(f"{API}/session", content=pieces(), headers=headers)
         assert answer.status_code == 413

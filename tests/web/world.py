@@ -5,11 +5,14 @@ import shutil
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 
 import httpx
 import msgspec
 from litestar import Litestar
+from litestar.types import Receive, Scope, Send
 
 from rookery.fleet.entry import Entry
 from rookery.fleet.placement import ServerLoad
@@ -27,7 +30,7 @@ from rookery.store.accounts import Account, Role
 from rookery.store.database import Database
 from rookery.store.ram_hot import RamHot
 from rookery.store.settings import Settings
-from rookery.web.app import app
+from rookery.web.app import app, offer_topics, routes
 from rookery.web.callers import Role as CallerRole
 from rookery.web.settings import GuessLimits, PasswordCost, WebLimits, WebSettings
 from rookery.web.site import Site
@@ -141,21 +144,38 @@ def code_of(mac: bytes = MAC) -> str:
     return claim_code(derive(MASTER, mac, base32.decode(HASHNAME), 7))
 
 
+_asked: ContextVar[Site] = ContextVar("asked")
+
+
+@cache
+def _usual_routes() -> Litestar:
+    """Of all worlds with the usual settings: to make them takes longer than most tests."""
+    return routes(SETTINGS, _asked.get)
+
+
 class World:
     """The application on its hub, and who visits it."""
 
-    def __init__(self, hub: StagedHub, site: Site) -> None:
+    def __init__(self, hub: StagedHub, site: Site, *, has_own_routes: bool) -> None:
         self.hub = hub
         self.site = site
-        self.app: Litestar = app(site)
+        if has_own_routes:
+            self.app = app(site)
+        else:
+            offer_topics(site)
+            self.app = _usual_routes()
 
     def visitor(self, address: str = "192.0.2.1", **headers: str) -> httpx.AsyncClient:
         """Somebody who is not signed in."""
         # Two descriptions of ASGI that differ in how exactly they say it.
-        transport = httpx.ASGITransport(self.app, client=(address, 1234))  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(self._ask, client=(address, 1234))  # type: ignore[arg-type]
         return httpx.AsyncClient(
             transport=transport, base_url=f"http://{HOST}", headers=headers, timeout=20
         )
+
+    async def _ask(self, scope: Scope, receive: Receive, send: Send) -> None:
+        _asked.set(self.site)
+        await self.app(scope, receive, send)
 
     async def account(self, login: str, role: Role | CallerRole = "user") -> Account:
         hashed = await self.site.passwords.hash(PASSWORD)
@@ -182,7 +202,7 @@ class World:
 
 @asynccontextmanager
 async def world(
-    folder: Path, template: Path, settings: WebSettings = SETTINGS
+    folder: Path, template: Path, settings: WebSettings = SETTINGS, *, has_own_routes: bool = False
 ) -> AsyncIterator[World]:
     """A fresh one on a copy of a migrated database."""
     shutil.copy(template, folder / "hub.sqlite")
@@ -191,7 +211,7 @@ async def world(
     await Settings(database).first("master secret", MASTER)
     site = Site(hub, settings)
     try:
-        yield World(hub, site)
+        yield World(hub, site, has_own_routes=has_own_routes or settings is not SETTINGS)
     finally:
         site.close()
         await site.closed()

@@ -3,6 +3,8 @@
 security headers ── deadline ── who asks ── may they ── from here ── handler
 """
 
+from collections.abc import Callable
+
 from litestar import Litestar, Router
 from litestar.di import Provide
 from litestar.openapi import OpenAPIConfig
@@ -60,6 +62,7 @@ from rookery.web.pages import topics as topics_page
 from rookery.web.pages.problem_page import HANDLERS
 from rookery.web.security_headers import SecurityHeaders
 from rookery.web.session_cookie import NAME
+from rookery.web.settings import WebSettings
 from rookery.web.site import Site
 
 API = "/api/v1"
@@ -77,15 +80,24 @@ _PAGES = (
 
 def app(site: Site) -> Litestar:
     """The whole of HTTP for one hub."""
-    settings = site.settings
+    offer_topics(site)
+    return routes(site.settings, lambda: site)
+
+
+def offer_topics(site: Site) -> None:
+    """What pages may follow live."""
     site.live.offer(topic for module in _MODULES for topic in getattr(module, "TOPICS", ()))
 
+
+def routes(settings: WebSettings, site: Callable[[], Site]) -> Litestar:
+    """For whichever site there is when somebody asks."""
+
     async def provide_site() -> Site:
-        return site
+        return site()
 
     async def count_refusal(message: Message, _scope: Scope) -> None:
         if message["type"] == "http.response.start" and message["status"] >= 400:
-            site.refusals[str(message["status"])] += 1
+            site().refusals[str(message["status"])] += 1
 
     api = Router(API, route_handlers=[one for module in _MODULES for one in module.HANDLERS])
     return Litestar(

@@ -1,5 +1,7 @@
 """Finds out who asks, by the session's cookie or a bearer token; refuses nobody itself."""
 
+from collections.abc import Callable
+
 from litestar.connection import ASGIConnection
 from litestar.enums import ScopeType
 from litestar.middleware import ASGIMiddleware
@@ -21,7 +23,7 @@ class Authentication(ASGIMiddleware):
 
     scopes = (ScopeType.HTTP,)
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Callable[[], Site]) -> None:
         self._site = site
 
     async def handle(self, scope: Scope, receive: Receive, send: Send, next_app: ASGIApp) -> None:
@@ -33,12 +35,13 @@ class Authentication(ASGIMiddleware):
     async def _caller(self, connection: Connection) -> Caller | None:
         if is_by_token(connection):
             return await self._by_token(connection.headers["authorization"])
-        is_https = self._site.settings.is_https or connection.scope["scheme"] == "https"
+        is_https = self._site().settings.is_https or connection.scope["scheme"] == "https"
         key = session_key(connection, is_https=is_https)
         return None if key is None else await self._by_session(key_hash(key))
 
     async def _by_session(self, hashed: bytes) -> Caller | None:
-        site, now = self._site, self._site.wall()
+        site = self._site()
+        now = site.wall()
         session = await site.sessions.find(hashed, now)
         account = None if session is None else await site.accounts.get(session.account)
         if session is None or account is None:
@@ -60,7 +63,8 @@ class Authentication(ASGIMiddleware):
         kind, _, text = header.partition(" ")
         if kind.lower() != "bearer" or len(text) != _TOKEN_CHARACTERS:
             return None
-        site, now = self._site, self._site.wall()
+        site = self._site()
+        now = site.wall()
         token = await site.tokens.find(key_hash(text), now)
         account = None if token is None else await site.accounts.get(token.account)
         if token is None or account is None:
