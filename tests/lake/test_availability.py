@@ -115,6 +115,45 @@ def test_an_outage_ends_with_midnight_or_with_what_is_known(
     assertDataFrameEqual(found, frame(spark, known, found))
 
 
+def test_a_start_takes_65_seconds_and_not_a_microsecond_more(spark: SparkSession) -> None:
+    """What may lie between two reports is no outage, but the router was not there."""
+    edge, beyond = timedelta(seconds=65), timedelta(seconds=65, microseconds=1)
+    intervals = given(
+        spark,
+        UPTIME_INTERVALS,
+        made(
+            UPTIME_INTERVALS,
+            [
+                interval("quick", 1, at(0), at(0, 12)),
+                interval("quick", 2, at(0, 12) + edge, at(0, 18)),
+                interval("slow", 1, at(0), at(0, 12)),
+                interval("slow", 2, at(0, 12) + beyond, at(0, 18)),
+            ],
+        ),
+    )
+    [outage] = availability.outages(intervals).collect()
+    assert (outage.device, outage.lasted_us) == ("slow", 65_000_001)
+    days = {row.device: row for row in availability.availability(intervals).collect()}
+    assert [days[each].outages for each in ("quick", "slow")] == [0, 1]
+    assert days["quick"].present_us == 18 * HOUR_US - 65_000_000
+
+
+def test_who_was_away_for_a_week_has_rebooted_and_for_longer_is_new(spark: SparkSession) -> None:
+    intervals = made(
+        UPTIME_INTERVALS,
+        [
+            interval("week", 1, at(0), at(0, 12)),
+            interval("week", 2, at(7, 6), at(7, 12)),
+            interval("longer", 1, at(0), at(0, 12)),
+            interval("longer", 2, at(8, 6), at(8, 12)),
+        ],
+    )
+    found = availability.availability(given(spark, UPTIME_INTERVALS, intervals)).collect()
+    days = {(row.device, row.date): (row.expected_us, row.reboots) for row in found}
+    assert days["week", at(7).date()] == (12 * HOUR_US, 1)
+    assert days["longer", at(8).date()] == (6 * HOUR_US, 0)
+
+
 def test_a_week_keeps_the_promise_or_does_not(spark: SparkSession) -> None:
     week = 7 * 24 * HOUR_US
     days = [

@@ -52,7 +52,7 @@ MORE = (
     Moment("time"),
     Moment("commit", "landing/server_reports"),
     Moment("commit", "facts/message_hours"),
-    Moment("files", "insights/anomalies"),
+    Moment("commit", "insights/anomalies"),
     Moment("commit", "clean/server_reports"),
 )
 
