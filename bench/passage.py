@@ -20,7 +20,8 @@ from pathlib import Path
 
 from bench.raw import LOOPBACK
 from tests.cli.program import rookery, running
-from tests.e2e.mesh.flock import Loopback, free_ports, write_link
+from tests.e2e.mesh.flock import Loopback, write_link
+from tests.ports import free_ports
 from tests.runtime.realms import realm
 
 _PATIENCE_S = 30.0

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.figure import Effort, middle
 from bench.machine import ROOT
-from tests.e2e.mesh.flock import free_ports
+from tests.ports import free_ports
 
 HOME = ROOT / "build" / "reticulum"
 PACKAGE = "rns"

@@ -12,7 +12,6 @@ that are free here. Other fences (```sh, ```text) are only shown.
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +19,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.ports import free_ports
 
 COMMAND_TIMEOUT_S = 600  # Spark needs its time, above all where others work as well
 READY_TIMEOUT_S = 20
@@ -70,11 +71,8 @@ def run(page: str, folder: Path) -> None:
 
 
 def _with_free_ports(page: str) -> str:
-    with ExitStack() as held:
-        free = {}
-        for port in set(_PORT.findall(page)):
-            probe = held.enter_context(socket.create_server(("127.0.0.1", 0)))
-            free[port] = str(probe.getsockname()[1])
+    shown = set(_PORT.findall(page))
+    free = dict(zip(shown, map(str, free_ports(len(shown))), strict=True))
     return _PORT.sub(lambda found: free[found[0]], page)
 
 

@@ -5,7 +5,8 @@ from contextlib import ExitStack
 import pytest
 
 from tests.cli.program import rookery
-from tests.e2e.processes import crow, free_port, module, next_line
+from tests.e2e.processes import crow, module, next_line
+from tests.ports import free_port
 
 SUBSCRIBERS = 100
 MESSAGES = 1000

@@ -14,6 +14,7 @@ import psutil
 import pyspark
 
 from rookery.lake import java
+from tests.ports import free_port
 
 HERE = "127.0.0.1"
 
@@ -21,13 +22,6 @@ _HOME = Path(pyspark.__file__).parent
 _START_S = 180.0  # a JVM on a busy machine takes its time
 _REGISTERED = "Successfully registered with master"
 _CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HERE, 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class SparkProcess:

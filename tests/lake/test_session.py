@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 
 from rookery.errors import UnreachableError
 from rookery.lake import session
-from tests.lake.spark_processes import HERE, free_port
+from tests.lake.spark_processes import HERE
+from tests.ports import free_port
 
 pytestmark = pytest.mark.xdist_group("spark")
 

@@ -12,6 +12,7 @@ import pytest
 from rookery.runtime.weather_relay import WeatherRelay
 from rookery.sim.network import Conditions
 from rookery.sim.weather import Passage, Weather
+from tests.ports import free_port
 
 HOST = "127.0.0.1"
 WITHIN_S = 10.0
@@ -33,8 +34,8 @@ async def echoing() -> AsyncIterator[tuple[str, int]]:
         def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
             transport.sendto(data, addr)
 
-    transport, _ = await loop.create_datagram_endpoint(Echo, local_addr=(HOST, 0))
-    port: int = transport.get_extra_info("sockname")[1]
+    port = free_port()
+    transport, _ = await loop.create_datagram_endpoint(Echo, local_addr=(HOST, port))
     try:
         async with await asyncio.start_server(talk, HOST, port):
             yield HOST, port

@@ -21,6 +21,8 @@ from typing import Self
 
 import pytest
 
+from tests.ports import free_port
+
 START_S = 60.0
 STOP_S = 30.0
 PASSWORD = "a password: with/odd@characters%"
@@ -35,13 +37,6 @@ def require(program: str) -> str:
             pytest.fail(reason)
         pytest.skip(reason)
     return found
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Server(ABC):

@@ -12,7 +12,8 @@ from io import BufferedIOBase
 from pathlib import Path
 
 from tests.e2e.mesh.colony import until
-from tests.e2e.mesh.destinations import LOCAL, QuietServer, free_port, refuses
+from tests.e2e.mesh.destinations import LOCAL, QuietServer, refuses
+from tests.ports import free_port
 
 POSTGRES_USER = "postgres"
 START_S = 60

@@ -121,11 +121,6 @@ def _question_name(question: bytes) -> bytes:
     return b".".join(labels)
 
 
-def free_port() -> int:
-    with socket.create_server(LOCAL) as probe:
-        return int(probe.getsockname()[1])
-
-
 def curl(*arguments: str) -> "subprocess.CompletedProcess[bytes]":
     if CURL is None:
         pytest.skip("needs curl")

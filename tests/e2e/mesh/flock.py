@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import os
 import signal
-import socket
 import subprocess
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from rookery.wire.path import net_path
 from rookery.wire.uri import LinkAddress
 from tests.cli.program import PROGRAM
 from tests.e2e.mesh.lab import Host, Lab, Weather
+from tests.ports import free_ports
 from tests.runtime.realms import Home, realm
 
 PORT = 7000
@@ -193,21 +193,6 @@ async def flock(folder: Path, hosts: Sequence[Host] | int) -> AsyncIterator[Floc
             birds.append(Bird(number, home, start, start()))
         await asyncio.gather(*(asyncio.to_thread(bird.await_link) for bird in birds))
         yield Flock(birds)
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nobody has right now, neither with TCP nor with UDP."""
-    found: list[int] = []
-    with contextlib.ExitStack() as stack:
-        while len(found) < count:
-            stream = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
-            stream.bind(("127.0.0.1", 0))
-            port: int = stream.getsockname()[1]
-            datagram = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-            with contextlib.suppress(OSError):
-                datagram.bind(("127.0.0.1", port))
-                found.append(port)
-    return found
 
 
 def write_link(home: Home, place: Place, port: int) -> Path:

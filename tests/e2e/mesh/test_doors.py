@@ -38,12 +38,12 @@ from tests.e2e.mesh.destinations import (
     associated,
     connected,
     curl,
-    free_port,
     query,
     received,
     refuses,
     serving,
 )
+from tests.ports import free_port
 from tests.runtime.certificate import self_signed
 
 pytestmark = pytest.mark.xdist_group("doors")  # one world for all

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.program import rookery, running
 from tests.e2e.mesh.colony import until
-from tests.e2e.processes import free_port
+from tests.ports import free_port
 from tests.runtime.realms import realm
 
 SSH, SSHD, KEYGEN = shutil.which("ssh"), shutil.which("sshd"), shutil.which("ssh-keygen")
