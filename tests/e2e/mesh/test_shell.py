@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -33,6 +33,8 @@ def ssh_server(folder: Path, port: int) -> Iterator[None]:
         f"ListenAddress 127.0.0.1:{port}\nHostKey {folder}/host\nPidFile none\nUsePAM no\n"
         f"AuthorizedKeysFile {folder}/authorized\nStrictModes no\nPermitRootLogin yes\n"
     )
+    with suppress(OSError):  # where sshd of this system puts its empty root
+        Path("/run/sshd").mkdir(exist_ok=True)
     command = [SSHD, "-D", "-e", "-f", str(folder / "config")]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         try:
