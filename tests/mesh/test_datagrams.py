@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.mesh.datagrams import QUEUE_SIZE_MAX, STREAM_SIZE_MAX, Datagrams, Fate, StreamWay
+from rookery.mesh.datagrams import QUEUE_SIZE_MAX, SIZES_MAX, Datagrams, Fate, StreamWay
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.ping import DATA_SIZE
 
@@ -88,14 +88,16 @@ def test_what_no_datagram_path_carries_takes_the_stream_or_is_too_large() -> Non
     assert fate(DROP, size) is Fate.TOO_LARGE
     assert fate(FALLBACK, size, has_udp=True) is Fate.SENT_TCP
     assert fate(RELIABLE_OK, size, has_udp=True) is Fate.SENT_TCP
-    assert fate(RELIABLE_OK, STREAM_SIZE_MAX) is Fate.SENT_TCP
-    assert fate(RELIABLE_OK, STREAM_SIZE_MAX + 1) is Fate.TOO_LARGE
+    for datagram_class in (FALLBACK, RELIABLE_OK):
+        most = SIZES_MAX[datagram_class]
+        assert fate(datagram_class, most) is Fate.SENT_TCP
+        assert fate(datagram_class, most + 1) is Fate.TOO_LARGE
 
 
 @given(
     st.lists(
         st.tuples(
-            st.integers(0, 70_000),
+            st.integers(0, 300_000),
             st.sampled_from(DatagramClass),
             st.none() | st.floats(-1.0, 1.0),
             st.booleans(),

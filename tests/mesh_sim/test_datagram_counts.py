@@ -8,7 +8,7 @@ from rookery.sim.mesh_world import MeshWorld
 from rookery.sim.topology import Topology
 from rookery.wire.datagram_class import DatagramClass
 
-SIZES = {DatagramClass.DROP: 1200, DatagramClass.FALLBACK: 61440, DatagramClass.RELIABLE_OK: 61440}
+SIZES = {DatagramClass.DROP: 1200, DatagramClass.FALLBACK: 61440, DatagramClass.RELIABLE_OK: 261120}
 PAIR = Topology(2, {(0, 1): 0.01})
 
 

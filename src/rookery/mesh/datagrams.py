@@ -17,7 +17,11 @@ import msgspec
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.ping import DATA_SIZE
 
-STREAM_SIZE_MAX = 60 << 10
+SIZES_MAX = {
+    DatagramClass.DROP: DATA_SIZE,
+    DatagramClass.FALLBACK: 60 << 10,
+    DatagramClass.RELIABLE_OK: 255 << 10,  # what a frame of a stream holds, with what seals it
+}
 QUEUE_SIZE_MAX = 64 << 10  # a stream with more to write than this is not quick
 
 
@@ -81,7 +85,7 @@ def _fate(
     stream: StreamWay | None,
 ) -> Fate:
     may_stream = datagram_class is not DatagramClass.DROP
-    if size > (STREAM_SIZE_MAX if may_stream else DATA_SIZE):
+    if size > SIZES_MAX[datagram_class]:
         return Fate.TOO_LARGE
     is_late = deadline_s is not None and deadline_s <= 0
     if is_late and datagram_class is not DatagramClass.RELIABLE_OK:

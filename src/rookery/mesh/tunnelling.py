@@ -31,7 +31,6 @@ from rookery.wire.node_id import NodeId, node_id
 from rookery.wire.path import Path, RoutePath
 
 WAYS_MAX = 3
-ROUTE_MTU = 32 << 10  # relays have streams, and a smaller packet waits less behind it
 
 _SILENCE_S = 1.0  # after which the peer may have restarted, and its link's session be gone
 _LOOK_S = 0.05  # how often ways are looked at while nothing is known to have changed
@@ -211,7 +210,7 @@ class Tunnelling:
             label = self._label(route.nodes)
             yield (
                 route.nodes,
-                Way(id=0, kind=WayKind.DATAGRAM, mtu=ROUTE_MTU, rtt_s=rtt_s, label=label),
+                Way(id=0, kind=WayKind.DATAGRAM, mtu=STREAM_MTU, rtt_s=rtt_s, label=label),
             )
 
     def _is_busy(self, hashname: str, now: float) -> bool:

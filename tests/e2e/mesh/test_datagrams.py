@@ -33,7 +33,7 @@ pytestmark = [
 
 PORT = 7000
 COUNT = 5
-SMALL, LARGE, HUGE = 100, 2000, 70_000
+SMALL, LARGE, HUGE = 100, 2000, 300_000
 CLASSES = ("drop", "fallback", "reliable_ok")
 OPEN = Weather(delay_s=0.002)
 NO_UDP = Weather(delay_s=0.002, udp_blocked=True)

@@ -126,12 +126,14 @@ def test_redundant_small_messages_do_not_feel_the_losses_of_one_route(
         lossy = Weather(delay_s=DELAY_S, loss=LOSS)
         both.lab.between(both.source.host, both.host(relay), lossy)
         redundant_s = min(chat("redundant") for _ in range(2))
-        bad, good = sorted(both.ways(), key=lambda way: way.label != f"over {relay.name}")
+        good, *bad = sorted(both.ways(), key=lambda way: way.label == f"over {relay.name}")
         with capsys.disabled():
             print(
                 f"\np99 of small messages: {clear_s * 1e3:.0f} ms without losses, "
                 f"{redundant_s * 1e3:.0f} ms when one route loses {LOSS:.0%} and all go by both"
             )
-        # Datagrams are lost; once the link does without them, they are late instead.
-        assert bad.lost_packets > MESSAGES * LOSS / 4 or bad.rtt_s > 1.5 * good.rtt_s
+        # Datagrams are lost; once the link does without them, they are late instead; or it is
+        # bad enough to be no way at all for a while.
+        for way in bad:
+            assert way.lost_packets > MESSAGES * LOSS / 4 or way.rtt_s > 1.5 * good.rtt_s
         assert redundant_s < 2 * clear_s + 0.02

@@ -207,14 +207,14 @@ class Congestion:
     def _set_window(self) -> None:
         product = self._product
         least = _WINDOW_MIN_PACKETS * self.packet_size
+        queue = max(min(self.rate * _QUEUE_S, _QUEUE_MAX), least)
         if self.phase is Phase.EBB:
             self.window = int(max(product / 2, least))
         elif self._kind is WayKind.STREAM:
             gain = _STARTUP_GAIN if self.phase is Phase.STARTUP else 1.0
-            queue = max(min(self.delivery.rate * _QUEUE_S, _QUEUE_MAX), least)
             self.window = int(product * gain + queue)
         else:
             gain = _STARTUP_GAIN if self.phase is Phase.STARTUP else _WINDOW_GAIN
-            self.window = int(max(product * gain / (1 - self._random_loss), least))
+            self.window = int(max(product * gain / (1 - self._random_loss), product + queue))
             if self.phase is Phase.STARTUP:
                 self.window = max(self.window, _WINDOW_START[self._kind])
