@@ -63,14 +63,15 @@ bench: $(READY) ## measure beside the limits of this machine
 	@$(MAKE) --no-print-directory compiled || true
 	@PYTHONPATH=$(COMPILED) $(BIN)/python -m bench
 
-# dev first: the smaller sets are then held to the same versions.
+# dev first: the smaller sets are then held to the same versions. With their extras, as pip looks for the
+# newest `name[extra]` where only `name` is pinned, and refuses what it finds for want of a hash.
 lock: ## resolve the dependencies anew and pin them with hashes
 	@set -eu; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \
 	$(PYTHON) -m venv "$$tools"; \
 	"$$tools/bin/pip" install -qq --disable-pip-version-check uv==$(UV_VERSION); \
 	compile() { \
 	  "$$tools/bin/uv" pip compile --no-config --quiet --universal --python-version 3.11 --upgrade \
-	    --generate-hashes --no-header --no-annotate "$$@" pyproject.toml; }; \
+	    --generate-hashes --no-strip-extras --no-header --no-annotate "$$@" pyproject.toml; }; \
 	compile --extra dev --output-file requirements/dev.lock; \
 	compile --constraint requirements/dev.lock --extra legacy --output-file requirements/legacy.lock; \
 	compile --constraint requirements/dev.lock --output-file requirements/base.lock; \
