@@ -6,9 +6,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "bench").rglob("*.py")])
@@ -134,19 +137,45 @@ def test_nothing_loses_a_cancellation() -> None:
     assert [str(path) for path in SOURCES if "asyncio.wait_for(" in path.read_text()] == []
 
 
+_PINNED = r"[a-z0-9-]+(?:\[[a-z0-9,-]+\])?==\S+"
+
+
 @pytest.mark.parametrize("path", LOCKS, ids=relative)
 def test_every_locked_dependency_has_a_version_and_hashes(path: Path) -> None:
     entries = path.read_text().replace("\\\n", "").splitlines()
     assert entries
     for entry in entries:
-        assert re.match(r"[a-z0-9-]+==\S+ ", entry), entry
+        assert re.match(rf"{_PINNED} ", entry), entry
         assert "--hash=sha256:" in entry, entry
 
 
 def test_all_locks_agree_on_versions() -> None:
-    pins = [set(re.findall(r"^[a-z0-9-]+==\S+", path.read_text(), re.MULTILINE)) for path in LOCKS]
+    pins = [set(re.findall(rf"^{_PINNED}", path.read_text(), re.MULTILINE)) for path in LOCKS]
     largest = max(pins, key=len)
     assert all(pin <= largest for pin in pins)
+
+
+def test_what_others_need_with_an_extra_is_pinned_with_it() -> None:
+    """Else pip takes the newest there is of it, once that is not the pinned one, without a hash."""
+    locked = (ROOT / "requirements" / "dev.lock").read_text()
+    pins = [Requirement(pin) for pin in re.findall(rf"^{_PINNED}", locked, re.MULTILINE)]
+    extras = {canonicalize_name(pin.name): pin.extras for pin in pins}
+    lacking = [
+        f"{name} needs {text}"
+        for name in extras
+        for text in needs(name)
+        if (needed := Requirement(text)).extras - extras.get(canonicalize_name(needed.name), set())
+        and (needed.marker is None or needed.marker.evaluate({"extra": ""}))
+    ]
+    assert lacking == []
+
+
+def needs(name: str) -> list[str]:
+    """What an installed distribution asks for; nothing where it is for other machines."""
+    try:
+        return requires(name) or []
+    except PackageNotFoundError:
+        return []
 
 
 def test_coverage_does_not_slow_down_what_it_is_not_about(request: pytest.FixtureRequest) -> None:
