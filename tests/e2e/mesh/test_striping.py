@@ -134,6 +134,7 @@ def test_redundant_small_messages_do_not_feel_the_losses_of_one_route(
             )
         # Datagrams are lost; once the link does without them, they are late instead; or it is
         # bad enough to be no way at all for a while.
+        assert good.label != f"over {relay.name}"
         for way in bad:
             assert way.lost_packets > MESSAGES * LOSS / 4 or way.rtt_s > 1.5 * good.rtt_s
         assert redundant_s < 2 * clear_s + 0.02

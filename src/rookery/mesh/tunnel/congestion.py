@@ -207,7 +207,9 @@ class Congestion:
     def _set_window(self) -> None:
         product = self._product
         least = _WINDOW_MIN_PACKETS * self.packet_size
-        queue = max(min(self.rate * _QUEUE_S, _QUEUE_MAX), least)
+        # What was measured: a guess on a short way could fill a slow line for half a second.
+        measured = min(self.delivery.rate, self._ceiling)
+        queue = max(min(measured * _QUEUE_S, _QUEUE_MAX), least)
         if self.phase is Phase.EBB:
             self.window = int(max(product / 2, least))
         elif self._kind is WayKind.STREAM:
