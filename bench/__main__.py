@@ -1,4 +1,4 @@
-"""`python -m bench [--quick] [--rows N] [NAME …]`: measure everything, or what is named.
+"""`python -m bench [--quick] [--rows N] [--history FOLDER] [NAME …]`: measure all, or some.
 
 Without names and in full, the table also goes to bench/results.md. `profile`, `fuzz` and `flood`
 are no rows of the table and run only when named.
@@ -7,6 +7,7 @@ are no rows of the table and run only when named.
 import argparse
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 from bench import (
     crow,
@@ -78,6 +79,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(MEASUREMENTS))
     parser.add_argument("--quick", action="store_true", help="only see that it works")
     parser.add_argument("--rows", type=int, action="append", help="of the lake; may be repeated")
+    parser.add_argument("--history", type=Path, help="keeps the lake's histories, for another time")
     options = parser.parse_args()
     names = options.names or list(MEASUREMENTS)
     known = [*MEASUREMENTS, *OTHERS]
@@ -91,7 +93,7 @@ def main() -> None:
         return
     machine = description()
     print(machine)
-    effort = QUICK if options.quick else FULL
+    effort = replace(QUICK if options.quick else FULL, history=options.history)
     if options.rows:
         effort = replace(effort, rows=tuple(options.rows))
     sections = _measure(names, effort)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
 
 
@@ -30,6 +31,7 @@ class Effort:
     links: int  # of the memory measurement
     identities: int  # of the handshake measurement
     rows: tuple[int, ...]  # of the lake's measurements, one after the other
+    history: Path | None = None  # where the lake's are kept; None: nowhere
 
 
 FULL = Effort(seconds=1.0, runs=5, links=10_000, identities=200, rows=(1_000_000,))

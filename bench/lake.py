@@ -5,194 +5,227 @@
                                   └─▶ Polars ┘ each engine in a process of its own
 
 `python -m bench lake --rows 10000000` says how many device reports there are; the other kinds of
-observations come on top of them. Sessions and processes are started before the clock is.
+observations come on top of them. With several sizes, rows a second of each are compared with those
+of the smallest. Beyond ten million only the tables that all engines make are made. `--history
+FOLDER` keeps what was generated, for the next time. Sessions and processes are started before the
+clock is.
 """
 
-import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
-from multiprocessing.connection import Connection
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import NamedTuple
 
-import psutil
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from bench import lake_work
+from bench import lake_history, lake_work, peak
 from bench.figure import Effort, Figure
-from bench.lake_work import Done, Work
+from bench.lake_work import Done, Made, Work
 from bench.process import answer, child
-from rookery.lake.delta import Claim, Lake
-from rookery.lake.history.history import History
+from rookery.lake.delta import Lake
 from rookery.lake.schema.landing import DEVICE_REPORTS
-from rookery.lake.schema.table import Table
 
 TITLE = "Lake"
 
-DAYS = 14
 GOAL_RATIO = 0.3  # of DuckDB, at 10 M rows
 GOAL_HOUR_S = 30.0
 GOAL_MEMORY_GB = 4.0
+GOAL_LINEAR = 0.8  # of the rows a second of a size ten times smaller
 
-HOURS = 2  # that come one by one: the first finds plans that were never made before
+ROWS_MAX = 10_000_000  # up to so many the whole pipeline is run, and more hours come
+MEMORY_MAX_GB = 12.0  # whoever wants more is ended: this machine's end would end all
 
-_REPORTS_A_DAY = 24 * 60
-_WORK_S = 7200.0
-_SAMPLE_S = 0.5
+_WORK_S = 6 * 3600.0
 
 
-Landed = tuple[Table, pa.Table]
+class Engine(NamedTuple):
+    """What became of one; it may have been ended before it had made all tables."""
+
+    done: Done
+    memory_gb: float
+
+    @property
+    def is_finished(self) -> bool:
+        return len(self.done.rows) == len(lake_work.TABLES)
+
+
+class Spark(NamedTuple):
+    """What the pipeline did; nothing but the same tables as the others, where rows are many."""
+
+    same: Done
+    more: tuple[Done, ...]  # all other tables, then what came hour by hour
+    memory_gb: float
+
+
+class Size(NamedTuple):
+    """One size of the history, and what all made of it."""
+
+    landed: int
+    hour_rows: int
+    duck: Engine
+    polars: Engine
+    spark: Spark
+
+    @property
+    def rate(self) -> float:
+        return self.landed / self.spark.same.total_s
+
+    @property
+    def whole(self) -> str:
+        return f"{self.landed:,} reports"
 
 
 def measure(effort: Effort) -> list[Figure]:
-    return [figure for rows in effort.rows for figure in of(rows)]
-
-
-def of(rows: int) -> list[Figure]:
-    """All engines over a history of so many device reports."""
-    with TemporaryDirectory(dir=Path.cwd(), prefix="bench-lake-") as folder:
-        root = Path(folder)
-        lake = Lake(str(root / "lake"))
-        days = max(2, min(DAYS, rows // _REPORTS_A_DAY))
-        history = History(days=days, routers=max(1, rows // (days * _REPORTS_A_DAY)))
-        rest = land(history, lake)
-        landed = lake.rows(DEVICE_REPORTS)
-        duck, duck_gb = _alone(lake_work.duck, root / "duckdb", lake)
-        polars, polars_gb = _alone(lake_work.polars, root / "polars", lake)
-        spark, others, hours, spark_gb = _spark(root / "spark", lake, rest)
-    first, hour = hours
-    hour_rows = sum(rows.num_rows for _, rows in rest[-1])
-    for table in lake_work.TABLES:
-        found = {each.rows[table.path] for each in (spark, duck, polars)}
-        assert len(found) == 1, f"{table.path}: {found} rows"
-    whole = f"{landed:,} reports"
-    dearest = max(spark.seconds, key=lambda name: spark.seconds[name])
-    latest = max(hour.seconds, key=lambda name: hour.seconds[name])
+    with _kept(effort.history) as folder:
+        sizes = [of(rows, folder) for rows in effort.rows]
+    least = min(sizes, key=lambda each: each.landed)
     return [
-        Figure(
-            what=f"{whole}, landing to insights, the same tables",
-            value=landed / spark.total_s,
-            unit="rows/s",
-            limit=landed / duck.total_s,
-            against="DuckDB",
-            remark=f"goal ratio {GOAL_RATIO} at 10 M; Spark {spark.total_s:.0f} s",
-        ),
-        Figure(
-            what=f"{whole}, the same tables, Polars",
-            value=landed / polars.total_s,
-            unit="rows/s",
-            limit=landed / duck.total_s,
-            against="DuckDB",
-            remark=f"memory: Polars {polars_gb:.1f} GB, DuckDB {duck_gb:.1f} GB",
-        ),
-        Figure(
-            what=f"{whole} and all other kinds, whole pipeline",
-            value=spark.total_s + others.total_s,
-            unit="s",
-            remark=f"dearest: {dearest}, {spark.seconds[dearest]:.0f} s",
-        ),
-        Figure(
-            what=f"one more hour ({hour_rows:,} rows) on top of {whole}",
-            value=hour.total_s,
-            unit="s",
-            remark=f"goal {GOAL_HOUR_S:.0f} at 10 M, warm; the one before {first.total_s:.0f} s;"
-            f" dearest: {latest}, {hour.seconds[latest]:.0f} s",
-        ),
-        Figure(
-            what=f"memory at its peak, {whole}: JVM and Python",
-            value=spark_gb,
-            unit="GB",
-            remark=f"goal {GOAL_MEMORY_GB:.0f} at 100 M",
-        ),
+        figure
+        for size in sizes
+        for figure in (*figures(size), *([] if size is least else [linear(size, least)]))
     ]
 
 
-def land(history: History, lake: Lake) -> list[list[Landed]]:
-    """All but the last hours, which are handed back, one by one: they come later."""
-    end = datetime.combine(history.start, datetime.min.time(), UTC) + timedelta(days=history.days)
-    bounds = [
-        pa.scalar(end - timedelta(hours=hours), pa.timestamp("us", "UTC"))
-        for hours in range(HOURS, 0, -1)
-    ]
-    rest: list[list[Landed]] = [[] for _ in bounds]
-    for table, rows in history.chunks():
-        hours = [pc.greater_equal(rows["received_at"], bound) for bound in bounds]
-        _append(lake, table, rows.filter(pc.invert(hours[0])))
-        for number, is_new in enumerate(hours):
-            is_later = hours[number + 1] if number + 1 < HOURS else pa.scalar(False)
-            if (new := rows.filter(pc.and_(is_new, pc.invert(is_later)))).num_rows:
-                rest[number].append((table, new))
-    return rest
+def of(rows: int, folder: Path) -> Size:
+    """All engines over a history of so many device reports."""
+    before, hours = lake_history.landed(folder / f"{rows}", lake_history.history(rows))
+    with TemporaryDirectory(dir=folder, prefix="bench-lake-") as place:
+        root = Path(place)
+        duck = alone(lake_work.duck, root / "duckdb", before)
+        polars = alone(lake_work.polars, root / "polars", before)
+        lake = lake_history.taken(before, root / "lake")
+        spark = _spark(root / "spark", lake, hours if rows <= ROWS_MAX else None)
+    for table in lake_work.TABLES:
+        made = (spark.same, duck.done, polars.done)
+        found = {each.rows[table.path] for each in made if table.path in each.rows}
+        assert len(found) == 1, f"{table.path}: {found} rows"
+    landed, hour_rows = before.rows(DEVICE_REPORTS), lake_history.rows(hours[-1])
+    return Size(landed, hour_rows, duck, polars, spark)
 
 
-def _append(lake: Lake, table: Table, rows: pa.Table) -> None:
-    since = lake.included(table, "bench")
-    if rows.num_rows:
-        lake.append(table, rows, [Claim("bench", since, (since or 0) + 1)], {})
+def figures(size: Size) -> Iterator[Figure]:
+    spark = size.spark
+    duck_rate = size.landed / size.duck.done.total_s if size.duck.is_finished else None
+    dearest, dearest_s = _dearest(spark.same)
+    yield Figure(
+        what=f"{size.whole}, landing to insights, the same tables",
+        value=size.rate,
+        unit="rows/s",
+        limit=duck_rate,
+        against="DuckDB",
+        remark=f"goal ratio {GOAL_RATIO} at 10 M; Spark {spark.same.total_s:.0f} s;"
+        f" dearest: {dearest}, {dearest_s:.0f} s",
+    )
+    yield _other(size, "DuckDB", size.duck, None)
+    yield _other(size, "Polars", size.polars, duck_rate)
+    if spark.more:
+        others, *hours = spark.more
+        yield Figure(
+            what=f"{size.whole} and all other kinds, whole pipeline",
+            value=spark.same.total_s + others.total_s,
+            unit="s",
+        )
+        yield _hour(size, hours)
+    yield Figure(
+        what=f"memory at its peak, {size.whole}: JVM and Python",
+        value=spark.memory_gb,
+        unit="GB",
+        remark=f"goal {GOAL_MEMORY_GB:.0f} at 100 M",
+    )
 
 
-def _spark(
-    folder: Path, lake: Lake, rest: list[list[Landed]]
-) -> tuple[Done, Done, list[Done], float]:
-    """The tables that others make too, then all other tables, then more hours of all."""
+def _other(size: Size, name: str, engine: Engine, limit: float | None) -> Figure:
+    """How fast it was, or how much it had when it could not go on."""
+    seconds, memory = engine.done.total_s, f"memory: {engine.memory_gb:.1f} GB"
+    if engine.is_finished:
+        return Figure(
+            what=f"{size.whole}, the same tables, {name}",
+            value=size.landed / seconds,
+            unit="rows/s",
+            limit=limit,
+            against="" if limit is None else "DuckDB",
+            remark=memory,
+        )
+    missing = next(each.path for each in lake_work.TABLES if each.path not in engine.done.rows)
+    return Figure(
+        what=f"{size.whole}, the same tables, {name}: out of memory",
+        value=engine.memory_gb,
+        unit="GB",
+        remark=f"at {missing}, with {seconds:.0f} s for what comes before it",
+    )
+
+
+def _hour(size: Size, hours: Sequence[Done]) -> Figure:
+    first, hour = hours
+    latest, latest_s = _dearest(hour)
+    return Figure(
+        what=f"one more hour ({size.hour_rows:,} rows) on top of {size.whole}",
+        value=hour.total_s,
+        unit="s",
+        remark=f"goal {GOAL_HOUR_S:.0f} at 10 M, warm; the one before {first.total_s:.0f} s;"
+        f" dearest: {latest}, {latest_s:.0f} s",
+    )
+
+
+def linear(size: Size, least: Size) -> Figure:
+    return Figure(
+        what=f"{size.whole} beside {least.whole}, the same tables",
+        value=size.rate,
+        unit="rows/s",
+        limit=least.rate,
+        against=least.whole,
+        remark=f"goal ratio {GOAL_LINEAR}: time grows as rows do",
+    )
+
+
+def _dearest(done: Done) -> tuple[str, float]:
+    return max(done.seconds.items(), key=lambda each: each[1])
+
+
+def _spark(folder: Path, lake: Lake, hours: Sequence[Lake] | None) -> Spark:
+    """The tables that others make too; then, unless rows are many, all others, and more hours."""
     folder.mkdir()
-    work = Work(lake.url, str(folder))
-    with _peak_gb() as peak, child(lake_work.spark, work) as pipe:
+    more = []
+    with (
+        peak.watched(MEMORY_MAX_GB) as memory,
+        child(lake_work.spark, Work(lake.url, str(folder))) as pipe,
+    ):
         answer(pipe, str, _WORK_S)
         pipe.send("same")
         same = answer(pipe, Done, _WORK_S)
-        pipe.send("all")
-        others = answer(pipe, Done, _WORK_S)
-        hours = []
-        for landed in rest:
-            for table, rows in landed:
-                _append(lake, table, rows)
+        for hour in [] if hours is None else [None, *hours]:
+            if hour is not None:
+                lake_history.come(hour, lake)
             pipe.send("all")
-            hours.append(answer(pipe, Done, _WORK_S))
-    return same, others, hours, peak[0]
+            more.append(answer(pipe, Done, _WORK_S))
+    return Spark(same, tuple(more), memory.gb)
 
 
-def _alone(
-    work: Callable[[Connection, Work], None], folder: Path, lake: Lake
-) -> tuple[Done, float]:
+def alone(work: lake_work.Engine, folder: Path, lake: Lake) -> Engine:
+    """Table by table, until all are made or memory is not enough."""
     folder.mkdir()
-    with _peak_gb() as peak, child(work, Work(lake.url, str(folder))) as pipe:
-        return answer(pipe, Done, _WORK_S), peak[0]
+    made: list[Made] = []
+    with (
+        peak.watched(MEMORY_MAX_GB) as memory,
+        child(work, Work(lake.url, str(folder))) as pipe,
+    ):
+        for _ in lake_work.TABLES:
+            try:
+                made.append(answer(pipe, Made, _WORK_S))
+            except EOFError:
+                if not memory.is_too_much:
+                    raise
+                break
+            if made[-1].rows is None:
+                break
+    return Engine(lake_work.done(made), memory.gb)
 
 
 @contextmanager
-def _peak_gb() -> Iterator[list[float]]:
-    """The most that children of this process had resident at once, while this goes on.
-
-    Those that were not there a moment ago do not count: a JVM that is about to start another
-    program has a child with the same memory, which is there once.
-    """
-    peak = [0.0]
-    over = threading.Event()
-
-    def watch() -> None:
-        before: set[psutil.Process] = set()
-        while not over.wait(_SAMPLE_S):
-            now = set(psutil.Process().children(recursive=True))
-            peak[0] = max(peak[0], _resident_gb(now & before))
-            before = now
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
-        yield peak
-    finally:
-        over.set()
-        watcher.join()
-
-
-def _resident_gb(processes: Iterable[psutil.Process]) -> float:
-    total = 0
-    for process in processes:
-        try:
-            total += process.memory_info().rss
-        except psutil.NoSuchProcess:
-            continue
-    return total / 1e9
+def _kept(folder: Path | None) -> Iterator[Path]:
+    """Where histories are: a folder that stays, or one that goes."""
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder
+        return
+    with TemporaryDirectory(dir=Path.cwd(), prefix="bench-lake-") as passing:
+        yield Path(passing)

@@ -9,6 +9,7 @@ in `lake_polars`.
 """
 
 import time
+from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +23,7 @@ from rookery.lake import session
 from rookery.lake.delta import Lake
 from rookery.lake.pipeline import Pipeline
 from rookery.lake.schema import clean, facts, insights, landing
+from rookery.lake.schema.table import Table
 from rookery.lake.spark_tables import SparkTables
 from rookery.lake.steps import STEPS
 from tests.lake.oracle import clean as clean_sql
@@ -47,12 +49,23 @@ class Work(NamedTuple):
     folder: str
 
 
+class Made(NamedTuple):
+    """One table, when it is there; without rows where memory was not enough for it."""
+
+    table: str
+    seconds: float
+    rows: int | None
+
+
 class Done(NamedTuple):
     """Seconds and rows of each table, and how long it took altogether."""
 
     seconds: dict[str, float]
     rows: dict[str, int]
     total_s: float
+
+
+Engine = Callable[[Connection, Work], None]
 
 
 def spark(pipe: Connection, work: Work) -> None:
@@ -75,6 +88,13 @@ def spark(pipe: Connection, work: Work) -> None:
     started.stop()
 
 
+def done(made: Sequence[Made]) -> Done:
+    """What became of tables that were made one after the other."""
+    there = [(each.table, each.seconds, each.rows) for each in made if each.rows is not None]
+    seconds = {table: took for table, took, _ in there}
+    return Done(seconds, {table: rows for table, _, rows in there}, sum(seconds.values()))
+
+
 def duck(pipe: Connection, work: Work) -> None:
     folder = Path(work.folder)
     connection = duckdb.connect(config={"memory_limit": MEMORY_MAX, "temp_directory": str(folder)})
@@ -91,15 +111,16 @@ def duck(pipe: Connection, work: Work) -> None:
         traffic_sql.longer_sql("hour"),
         traffic_sql.longer_sql("day"),
     )
-    seconds, rows = {}, {}
     for table, query in zip(TABLES, queries, strict=True):
         target = folder / f"{table.name}.parquet"
         begun = time.monotonic()
-        connection.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
-        seconds[table.path] = time.monotonic() - begun
-        rows[table.path] = pq.read_metadata(target).num_rows
+        try:
+            connection.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
+        except duckdb.OutOfMemoryException:
+            pipe.send(Made(table.path, time.monotonic() - begun, None))
+            return
+        pipe.send(_made(table, target, begun))
         _view(connection, table.path, [str(target)])
-    pipe.send(Done(seconds, rows, sum(seconds.values())))
 
 
 def polars(pipe: Connection, work: Work) -> None:
@@ -107,15 +128,16 @@ def polars(pipe: Connection, work: Work) -> None:
     files = Lake(work.lake).files(landing.DEVICE_REPORTS)
     rows = pl.scan_parquet(files, hive_partitioning=False)
     sources = {landing.DEVICE_REPORTS.path: rows}
-    seconds, counts = {}, {}
     for table in TABLES:
         target = folder / f"{table.name}.parquet"
         begun = time.monotonic()
         lake_polars.FRAMES[table.path](sources).sink_parquet(target, compression="zstd")
-        seconds[table.path] = time.monotonic() - begun
-        counts[table.path] = pq.read_metadata(target).num_rows
+        pipe.send(_made(table, target, begun))
         sources[table.path] = pl.scan_parquet(target)
-    pipe.send(Done(seconds, counts, sum(seconds.values())))
+
+
+def _made(table: Table, target: Path, begun: float) -> Made:
+    return Made(table.path, time.monotonic() - begun, pq.read_metadata(target).num_rows)
 
 
 def _view(connection: duckdb.DuckDBPyConnection, path: str, files: list[str]) -> None:

@@ -102,3 +102,10 @@ def test_a_whole_jdk_is_used_as_it_is(tmp_path: Path) -> None:
     assert java.environment(java.Java(home, 21, "")) == {"JAVA_HOME": str(home)}
     (home / "release").write_text('MODULES="java.base"')
     assert java.environment(java.Java(home, 21, ""))["ROOKERY_JAVA_HOME"] == str(home)
+
+
+def test_a_collector_is_chosen_unless_somebody_else_has() -> None:
+    """A JVM that is told of two does not start."""
+    assert java.collector({"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}) == ["-XX:+UseParallelGC"]
+    for name in ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS"):
+        assert java.collector({name: "-Xmx1g -XX:+UseZGC -verbose"}) == []

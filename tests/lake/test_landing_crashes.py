@@ -14,7 +14,7 @@ from rookery.lake.schema import landing, quarantine
 from tests.lake.crashes import GROUP_MAX, ROUND, SPOOLS
 
 # Two writers and two landers are killed in each.
-ROUNDS = max(int(os.environ.get("ROOKERY_CRASH_ROUNDS", "0")), 26)
+ROUNDS = max(int(os.environ.get("ROOKERY_CRASH_ROUNDS", "0")), 42)
 
 TABLES = (landing.CALLS, landing.LINK_SAMPLES, quarantine.OBSERVATIONS)
 

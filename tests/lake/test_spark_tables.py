@@ -3,6 +3,7 @@
 from datetime import date
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.testing import assertDataFrameEqual
@@ -45,3 +46,23 @@ def test_a_whole_table_is_replaced_and_an_absent_one_is_empty(
         rows = spark.createDataFrame([(number,)], WHOLE.struct)
         assert tables.replace(WHOLE, rows, "all", [], {}).rows == 1
     assertDataFrameEqual(tables.read(WHOLE), [(2,)])
+
+
+def test_texts_have_dictionaries_and_numbers_have_none(spark: SparkSession, lake: Lake) -> None:
+    """Also those within lists: a dictionary of numbers costs time, and texts repeat themselves."""
+    items = pa.list_(pa.struct([("name", pa.string()), ("size", pa.int64())]))
+    columns = (Column("text", pa.string(), "a text"), Column("items", items, "more of them"))
+    table = Table(
+        "insights", "texts", (*COLUMNS[:1], *columns), ("n",), "for tests", is_dated=False
+    )
+    rows = [(number, "same", [("same", number)]) for number in range(1000)]
+    SparkTables(spark, lake).append(table, spark.createDataFrame(rows, table.struct), [], {})
+    group = pq.read_metadata(lake.files(table)[0]).row_group(0)
+    chunks = [group.column(number) for number in range(group.num_columns)]
+    found = {each.path_in_schema: each.has_dictionary_page for each in chunks}
+    assert found == {
+        "n": False,
+        "text": True,
+        "items.list.element.name": True,
+        "items.list.element.size": False,
+    }

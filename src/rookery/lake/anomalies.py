@@ -125,10 +125,9 @@ def _unusual(series: DataFrame) -> DataFrame:
         series.withColumn("number", number)
         .withColumn("known", F.collect_list("value").over(before))
         .filter(F.size("known") >= DAYS_MIN)
-        .withColumn("expected", _median(F.col("known")))
-        .withColumn("least", F.greatest(least[F.col("kind")], tenth))
     )
-    judged = _judged(known)
+    expected = _once(known, "expected", _median(F.col("known")))
+    judged = _judged(expected.withColumn("least", F.greatest(least[F.col("kind")], tenth)))
     # Only traffic can be too little to be well.
     return judged.filter((F.col("away") > 0) | (F.col("kind") == "traffic"))
 
@@ -139,7 +138,8 @@ def _judged(known: DataFrame) -> DataFrame:
     apart = F.transform("known", lambda each: F.abs(each - expected))
     scale = F.greatest(_median(apart), F.col("least"))
     return (
-        known.withColumns({"away": F.col("value") - expected, "scale": scale})
+        _once(known, "scale", scale)
+        .withColumn("away", F.col("value") - expected)
         .filter(F.abs(F.col("away")) >= F.col("scale") * SCALES_MIN)
         .withColumn("score", F.col("away").cast("double") / F.col("scale").cast("double"))
     )
@@ -147,15 +147,16 @@ def _judged(known: DataFrame) -> DataFrame:
 
 def _joined(hours: DataFrame) -> DataFrame:
     """Hours in a row that are off to the same side, as one; the worst of them speaks for all."""
-    side = F.signum("away")
-    in_order = Window.partitionBy("kind", "entity", side, F.to_date("hour")).orderBy("number")
+    # Columns, so that Spark knows which rows it can leave out before it judges them.
+    sides = hours.withColumns({"side": F.signum("away"), "date": F.to_date("hour")})
+    in_order = Window.partitionBy("kind", "entity", "side", "date").orderBy("number")
     row = F.col("number") - F.row_number().over(in_order)
     worst = F.max_by(
         F.struct("expected", "value", "score"), F.struct(F.abs("score"), -F.col("number"))
     )
     spans = (
-        hours.withColumns({"row": row, "side": side})
-        .groupBy(*_ENTITY, "side", "row", F.to_date("hour").alias("date"))
+        sides.withColumn("row", row)
+        .groupBy(*_ENTITY, "side", "row", "date")
         .agg(
             F.min("number").alias("first"),
             F.max("number").alias("last"),
@@ -180,14 +181,13 @@ def _silences(outages: DataFrame) -> DataFrame:
         Window.partitionBy("device").orderBy(F.unix_date("date")).rangeBetween(-LOOKBACK_DAYS, -1)
     )
     least = F.lit(_SILENCE_LEAST_US).cast("bigint")
-    known = (
-        outages.withColumn("known", F.collect_list("lasted_us").over(before))
-        .withColumn("expected", F.coalesce(_median(F.col("known")), F.lit(0).cast("bigint")))
-        .withColumn("least", F.greatest(least, _tenth(F.col("expected"))))
-        .withColumn("value", F.col("lasted_us"))
+    known = outages.withColumn("known", F.collect_list("lasted_us").over(before))
+    median = F.coalesce(_median(F.col("known")), F.lit(0).cast("bigint"))
+    expected = _once(known, "expected", median).withColumns(
+        {"least": F.greatest(least, _tenth(F.col("expected"))), "value": F.col("lasted_us")}
     )
     return (
-        _judged(known)
+        _judged(expected)
         .filter("away > 0")
         .select(
             F.lit("silence").alias("kind"),
@@ -203,6 +203,15 @@ def _silences(outages: DataFrame) -> DataFrame:
             "date",
         )
     )
+
+
+def _once(rows: DataFrame, name: str, value: Column) -> DataFrame:
+    """A column that is computed once for a row, and only for rows that are looked at.
+
+    Else Spark puts what it is computed by into everything that uses it: a median of all values
+    into what is done with each of them, and that before rows of other days are left out.
+    """
+    return rows.select("*", F.inline(F.array(F.struct(value.alias(name)))))
 
 
 def _median(values: Column) -> Column:

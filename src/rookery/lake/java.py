@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +18,8 @@ OLDEST = 17
 _SLIM = Path(__file__).parent / "slim_java"  # stands before a JDK that lacks what Spark asks for
 _VECTORS = "jdk.incubator.vector"
 _VERSION = re.compile(r'version "(\d+)')
+_COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
+_OPTIONS = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
 _ASK_S = 20.0
 
 
@@ -44,6 +47,15 @@ def environment(java: Java) -> dict[str, str]:
     if _has_vectors(java.home):
         return {"JAVA_HOME": str(java.home)}
     return {"JAVA_HOME": str(_SLIM), "ROOKERY_JAVA_HOME": str(java.home)}
+
+
+def collector(environ: Mapping[str, str]) -> list[str]:
+    """Options for a JVM that nobody waits for: what keeps no books while others work is best.
+
+    None where the environment names one, as a JVM that is told of two does not start.
+    """
+    is_chosen = any(_COLLECTOR.search(environ.get(name, "")) for name in _OPTIONS)
+    return [] if is_chosen else ["-XX:+UseParallelGC"]
 
 
 def _has_vectors(home: Path) -> bool:

@@ -67,21 +67,21 @@ def _write(
             sink,
             compression=_COMPRESSION,
             row_group_size=_ROW_GROUP,
-            use_dictionary=_texts(part.schema),
+            use_dictionary=texts(part.schema),
         )
     size = system.get_file_info(f"{root}/{path}").size
     return Added(path, size, part.num_rows, day)
 
 
-def _texts(fields: Iterable[pa.Field], within: str = "") -> list[str]:
+def texts(fields: Iterable[pa.Field], within: str = "") -> list[str]:
     """Columns that repeat themselves: a dictionary of numbers costs time and room."""
     found = []
     for field in fields:
         path, kind = f"{within}{field.name}", field.type
         if pa.types.is_list(kind):
-            found += _texts([pa.field("element", kind.value_type)], f"{path}.list.")
+            found += texts([pa.field("element", kind.value_type)], f"{path}.list.")
         elif pa.types.is_struct(kind):
-            found += _texts(kind, f"{path}.")
+            found += texts(kind, f"{path}.")
         elif pa.types.is_string(kind):
             found.append(path)
     return found

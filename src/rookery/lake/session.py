@@ -54,7 +54,6 @@ _DRIVER = {
 }
 # Spark makes one method of a stage, and the JVM never compiles long ones unless told to.
 _COMPILED = "-XX:-DontCompileHugeMethods"
-_JAVA = {"spark.driver.extraJavaOptions": _COMPILED, "spark.executor.extraJavaOptions": _COMPILED}
 _LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 _CONNECT_PORT = 15002
 _KNOCK_S = 10.0
@@ -74,7 +73,7 @@ def start(
     chosen = dict(settings or {})
     if master.startswith("sc://"):
         return _connected(master, name, chosen)
-    defaults = _SQL | _DRIVER | _JAVA | {"spark.driver.memory": memory}
+    defaults = _SQL | _DRIVER | _java() | {"spark.driver.memory": memory}
     if master.startswith("local"):
         defaults |= _local()
     if master.startswith(_HERE):
@@ -151,6 +150,14 @@ def _own(path: Path) -> BinaryIO:
         return os.fdopen(os.open(path, flags, 0o600), "ab")
     except OSError as error:
         raise UsageError(f"Spark has nowhere to write its log: {error}") from error
+
+
+def _java() -> dict[str, str]:
+    """Which collector suits the workers of a cluster, those who run them know."""
+    return {
+        "spark.driver.extraJavaOptions": " ".join((_COMPILED, *java.collector(os.environ))),
+        "spark.executor.extraJavaOptions": _COMPILED,
+    }
 
 
 def _local() -> dict[str, str]:

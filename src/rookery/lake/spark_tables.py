@@ -19,8 +19,13 @@ from rookery.lake.schema.table import DATE, Table
 
 # To ask each row for the name of its file costs more than to read it: only where it must be.
 _IS_COMPACTED = re.compile(r"/date=\d{4}-\d{2}-\d{2}/")
-# Several files are written at once, each of which holds a row group in memory.
-_ROW_GROUP = ("parquet.block.size", 16 << 20)
+_WRITING = {
+    # Several files are written at once, each of which holds a row group in memory.
+    "parquet.block.size": str(16 << 20),
+    # Files of a day are written many times: less time for each is worth a little more room.
+    "parquet.compression.codec.zstd.level": "1",
+    "parquet.enable.dictionary": "false",
+}
 _DATE_IN_PATH = r"date=(\d{4}-\d{2}-\d{2})"
 
 
@@ -93,7 +98,7 @@ class SparkTables:
         chosen = reach.observed(rows.select(*table.arrow.names))
         if table.is_dated:
             chosen = chosen.withColumn(parquet.DIRECTORY, F.col(DATE))
-        writer = chosen.write.option("compression", "zstd").option(*_ROW_GROUP)
+        writer = chosen.write.options(compression="zstd", **_WRITING, **_dictionaries(table))
         if table.is_dated:
             writer = writer.partitionBy(parquet.DIRECTORY)
         writer.parquet(f"{_spark_uri(uri)}/{folder}")
@@ -108,6 +113,10 @@ def _dated(rows: DataFrame) -> DataFrame:
     """Files that delta-rs compacted have their date in the path only."""
     in_path = F.to_date(F.regexp_extract("_metadata.file_path", _DATE_IN_PATH, 1))
     return rows.withColumn(DATE, F.coalesce(F.col(DATE), in_path))
+
+
+def _dictionaries(table: Table) -> dict[str, str]:
+    return {f"parquet.enable.dictionary#{name}": "true" for name in parquet.texts(table.arrow)}
 
 
 def _spark_uri(uri: str) -> str:
