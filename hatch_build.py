@@ -66,7 +66,7 @@ MODULES = {
     "outbox": ("expiry", "intake", "peer", "pool", "request", "sending", "session", "working_list"),
     "fleet": ("lineage", "report_lane", "secret_cache", "secrets"),
     "hub": ("arrival", "datagram_port", "recent", "report_batch", "report_group"),
-    "runtime": ("mesh", "pump", "tunnel_stream", "tunnels"),
+    "runtime": ("mesh", "pump", "residence", "tunnel_stream", "tunnels"),
     "runtime.crow": ("outcomes", "pump", "threshold", "tower", "udp_gate"),
     "runtime.outbox": ("conversation", "handling"),
     "runtime.gates": ("burst_socket", "connection", "framing", "segmentation", "tcp_gate"),

@@ -64,7 +64,7 @@ class Dialler:
         self._core.flush(time.monotonic())
         for event in self._core.take():
             if isinstance(event, Transmit):
-                self._send(event.data)
+                self._send(bytes(event.data))
 
     def _send(self, data: bytes) -> None:
         self._socket.sendto(cloak(data, os.urandom(8)), self._path.address)

@@ -23,6 +23,7 @@ from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.forward import Forward, Kind
 from rookery.wire.lob import JsonObject
 from rookery.wire.node_id import NODE_ID_SIZE, NodeId, node_id
+from rookery.wire.octets import Octets, Parts
 
 TITLE = "Forwarding"
 
@@ -242,7 +243,7 @@ class _Anywhere:
         return True
 
     def send(
-        self, neighbour: NodeId, head: bytes, body: bytes, datagram_class: DatagramClass
+        self, neighbour: NodeId, head: bytes, parts: Parts, datagram_class: DatagramClass
     ) -> bool:
         return True
 
@@ -250,7 +251,7 @@ class _Anywhere:
         return None
 
     def deliver(
-        self, kind: Kind, route: Route, payload: bytes, now: float, *, is_marked: bool
+        self, kind: Kind, route: Route, payload: Octets, now: float, *, is_marked: bool
     ) -> None:
         pass
 

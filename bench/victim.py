@@ -24,6 +24,7 @@ from rookery.runtime.link import Link
 from rookery.runtime.loop import run
 from rookery.runtime.mesh import Mesh
 from rookery.wire.lob import JsonObject
+from rookery.wire.octets import Octets
 from rookery.wire.path import NetPath, Path
 from rookery.wire.uri import LinkAddress
 
@@ -143,9 +144,9 @@ class TappedGate(UdpGate):
         super().__init__(*arguments)  # type: ignore[arg-type]
         self.sent: list[bytes] = []
 
-    def send(self, path: Path, data: bytes) -> None:
+    def send(self, path: Path, data: Octets) -> None:
         if len(self.sent) < _CAPTURED_MAX:
-            self.sent.append(data)
+            self.sent.append(bytes(data))
         super().send(path, data)
 
 

@@ -69,6 +69,7 @@ TESTED = (
     "tests/runtime/proxy/test_sluice.py",
     "tests/runtime/test_passage.py",
     "tests/runtime/test_pump.py",
+    "tests/runtime/test_residence.py",
     "tests/runtime/test_tunnels.py",
 )
 

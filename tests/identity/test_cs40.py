@@ -8,6 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rookery.errors import AuthenticationError, CongestionError, DecodeError
 from rookery.identity.cipher_set import KeyPair, MessageCipher
@@ -202,6 +204,30 @@ def test_a_session_ends_before_its_counter_would_wrap(
     assert session.open(TOKEN, session.seal(TOKEN, b"last")) == b"last"
     with pytest.raises(CongestionError):
         session.seal(TOKEN, b"one too many")
+
+
+@pytest.mark.parametrize("aead", [AESGCM, ChaCha20Poly1305])
+@given(parts=st.lists(st.binary(max_size=200), max_size=6))
+def test_a_packet_in_parts_is_sealed_as_the_whole(
+    aead: type[AESGCM] | type[ChaCha20Poly1305], parts: list[bytes]
+) -> None:
+    key = bytes(32)
+
+    def session() -> Session40:
+        is_aes = aead is AESGCM
+        return Session40(lambda: aead(key), lambda: aead(key), count(7), key if is_aes else None)
+
+    views = [memoryview(bytearray(part)) for part in parts]
+    sealed = session().seal_parts(TOKEN, views, b"prefix")
+    assert sealed == session().seal(TOKEN, b"".join(parts), b"prefix")
+    assert session().open(TOKEN, memoryview(sealed)[6:]) == b"".join(parts)
+
+
+def test_parts_end_before_the_counter_would_wrap_too() -> None:
+    key = bytes(32)
+    session = Session40(lambda: AESGCM(key), lambda: AESGCM(key), count(COUNTER_MAX + 1), key)
+    with pytest.raises(CongestionError):
+        session.seal_parts(TOKEN, [b"one too many"], b"")
 
 
 def test_a_forged_packet_does_not_use_up_its_counter() -> None:

@@ -66,6 +66,25 @@ def test_a_frame_that_nobody_reads_is_counted() -> None:
     assert bob.endpoint.dropped["ProtocolError"] == 1
 
 
+def test_a_large_packet_is_taken_where_it_lies_and_refused_as_any_other() -> None:
+    """It may be read to where the next one comes: nothing of it is kept as it is."""
+    world, _, bob, link = pair()
+    path = link.paths.best
+    assert path is not None
+    bodies: list[bytes | memoryview] = []
+    bob.endpoint.frame_reader = lambda link, path, head, body, now: bodies.append(body)
+    sealed = link.sealed_parts(b"\x01", [b"first", memoryview(bytes(100_000)), b"last"])
+    assert sealed is not None
+    buffer, now = bytearray(sealed[2:]), world.now
+    bob.endpoint.received_sealed(path, memoryview(buffer), now)
+    buffer[:] = bytes(len(buffer))
+    [body] = bodies
+    assert bytes(body) == b"first" + bytes(100_000) + b"last"
+    bob.endpoint.received_sealed(path, memoryview(sealed)[2:], now)
+    bob.endpoint.received_sealed(path, memoryview(buffer), now)
+    assert bob.endpoint.dropped == {"AuthenticationError": 1, "ProtocolError": 1}
+
+
 def test_nothing_is_sent_before_the_link_is_up() -> None:
     world = World(seed=5)
     alice, bob = world.node("10.0.0.1"), world.node("10.0.0.2")

@@ -13,6 +13,7 @@ from rookery.mesh.forwarding import Forwarder, Route
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.forward import Forward, Kind
 from rookery.wire.node_id import NODE_ID_SIZE, NodeId
+from rookery.wire.octets import Octets, Parts
 
 
 def node_id(number: int) -> NodeId:
@@ -105,11 +106,11 @@ class Site:
         return self.usable(neighbour) and neighbour not in self.doubted
 
     def send(
-        self, neighbour: NodeId, head: bytes, body: bytes, datagram_class: DatagramClass
+        self, neighbour: NodeId, head: bytes, parts: Parts, datagram_class: DatagramClass
     ) -> bool:
         if not self.takes:
             return False
-        hop = Hop(self.node, neighbour, head, body)
+        hop = Hop(self.node, neighbour, head, b"".join(parts))
         assert hop.frame.datagram_class is datagram_class
         self._world.under_way.append(hop)
         self._world.hops.append(hop)
@@ -128,9 +129,9 @@ class Site:
             return None
 
     def deliver(
-        self, kind: Kind, route: Route, payload: bytes, now: float, *, is_marked: bool
+        self, kind: Kind, route: Route, payload: Octets, now: float, *, is_marked: bool
     ) -> None:
-        self._world.arrivals.append(Arrival(self.node, kind, route, payload, is_marked))
+        self._world.arrivals.append(Arrival(self.node, kind, route, bytes(payload), is_marked))
 
     def is_busy(self, neighbour: NodeId) -> bool:
         return neighbour in self.busy

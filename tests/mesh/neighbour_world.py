@@ -13,6 +13,7 @@ from rookery.mesh.membership import Member
 from rookery.mesh.neighbour import Neighbour
 from rookery.wire.beside import BesideFrame, BesideKind
 from rookery.wire.frames import BESIDE, PING, PONG
+from rookery.wire.octets import Parts
 from rookery.wire.path import NetPath, Path
 from rookery.wire.ping import Pong
 
@@ -88,6 +89,9 @@ class Site:
             self._world.attempts.append(BesideFrame.parse(head, body).attempt)
             self._world.offer_times.append(self._world.now)
         self._world.carry(self, path, head, body)
+
+    def send_parts(self, head: bytes, parts: Parts, path: Path | None = None) -> None:
+        self.send_frame(head, b"".join(parts), path)
 
     def measured(self, path: Path, rtt_s: float) -> None:
         self.measures.append((path, rtt_s))

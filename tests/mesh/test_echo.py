@@ -214,7 +214,7 @@ def test_a_request_held_for_hours_says_the_most_it_can() -> None:
     world = line(2)
     world.at(2).requested(route(1, 2), EchoRequest(bytes(8)).serialize(), 9999.0, arrived=0.0)
     [hop] = world.hops
-    assert EchoReply.parse(hop.frame.payload).held_us == HELD_MAX_US
+    assert EchoReply.parse(bytes(hop.frame.payload)).held_us == HELD_MAX_US
 
 
 def test_hostile_replies_are_refused_and_the_echo_goes_on() -> None:

@@ -12,6 +12,7 @@ from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.echo import EchoReply, EchoRequest
 from rookery.wire.forward import Forward, Kind, PathError, Reason
 from rookery.wire.node_id import NodeId
+from rookery.wire.octets import Octets, Parts
 
 FOLDER = Path(__file__).parents[1] / "vectors"
 
@@ -73,9 +74,9 @@ class Site:
         return self.usable(neighbour)
 
     def send(
-        self, neighbour: NodeId, head: bytes, body: bytes, datagram_class: DatagramClass
+        self, neighbour: NodeId, head: bytes, parts: Parts, datagram_class: DatagramClass
     ) -> bool:
-        self.sent.append(Sends(head.hex(), body.hex(), neighbour.hex()))
+        self.sent.append(Sends(head.hex(), b"".join(parts).hex(), neighbour.hex()))
         return True
 
     def detour(self, destination: NodeId, avoid: frozenset[NodeId]) -> Route | None:
@@ -84,7 +85,7 @@ class Site:
         return None if detour is None else tuple(map(bytes.fromhex, detour))
 
     def deliver(
-        self, kind: Kind, route: Route, payload: bytes, now: float, *, is_marked: bool
+        self, kind: Kind, route: Route, payload: Octets, now: float, *, is_marked: bool
     ) -> None:
         raise AssertionError("no step ends here")
 
@@ -127,9 +128,9 @@ def test_the_fields_of_the_frames_are_as_described() -> None:
         Kind.PATH_ERROR,
     ]
     assert [frame.datagram_class for frame in (packet, marked, error)] == list(DatagramClass)
-    token = EchoRequest.parse(request.payload).token
-    assert EchoReply.parse(reply.payload) == EchoReply(token, 1500)
-    assert PathError.parse(error.payload).reason is Reason.NO_WAY
+    token = EchoRequest.parse(bytes(request.payload)).token
+    assert EchoReply.parse(bytes(reply.payload)) == EchoReply(token, 1500)
+    assert PathError.parse(bytes(error.payload)).reason is Reason.NO_WAY
 
 
 @pytest.mark.parametrize("vector", VECTORS.steps, ids=lambda vector: vector.name)

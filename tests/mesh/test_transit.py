@@ -10,6 +10,8 @@ from rookery.wire.echo import REQUEST_SIZE_MIN
 from rookery.wire.forward import Forward, Kind, PathError, Reason
 from tests.mesh.node_world import NodeWorld
 
+HANDSHAKE = b"\x00\x01\x40a handshake"
+
 
 def diamond(world: NodeWorld) -> tuple[MeshNode, MeshNode, MeshNode, MeshNode]:
     """Ada and Dot, and two ways between them: over Bob, and a longer one over Cy."""
@@ -89,6 +91,9 @@ def test_a_way_in_doubt_gives_way_to_the_next_and_is_tried_again_later() -> None
     ada, bob, cy, dot = diamond(world)
     before = way(ada, dot, world.now)
     transit = ada.core.transit
+    transit.start(dot.id, HANDSHAKE, world.now)
+    ada.due()
+    world.run(0.1)
     transit.doubt(dot.id, world.now)
     assert transit.avoids(before)
     relayed = {node.id: node.core.transit.forwarder.relayed for node in (bob, cy)}
@@ -100,6 +105,22 @@ def test_a_way_in_doubt_gives_way_to_the_next_and_is_tried_again_later() -> None
         assert grown == (node.id != before[1])
     world.run(PASSED_OVER_S)
     assert not transit.avoids(before)
+
+
+def test_the_way_that_a_handshake_took_is_doubted_not_the_one_that_is_best_by_now() -> None:
+    """Else a fade that was just escaped would be gone back to, for as long as a way is avoided."""
+    world = NodeWorld()
+    ada, _, _, dot = diamond(world)
+    before = way(ada, dot, world.now)
+    transit = ada.core.transit
+    transit.start(dot.id, HANDSHAKE, world.now)
+    ada.core.table.avoid(before[1], dot.id, world.now + 60)
+    after = way(ada, dot, world.now)
+    assert after != before
+    transit.start(dot.id, b"\x00\x00a packet", world.now)  # which is no question
+    transit.doubt(dot.id, world.now)
+    assert transit.avoids(before)
+    assert not transit.avoids(after)
 
 
 def test_a_link_is_sound_then_suspect_then_gone() -> None:

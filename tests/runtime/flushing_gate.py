@@ -3,12 +3,13 @@
 import asyncio
 
 from rookery.runtime.gates.tcp_gate import TcpGate
+from rookery.wire.octets import Octets
 from rookery.wire.path import Path
 
 
 class FlushingGate(TcpGate):
     """Sends what it was given before the turn of the loop ends, as a mesh would have it."""
 
-    def send(self, path: Path, data: bytes) -> None:
+    def send(self, path: Path, data: Octets) -> None:
         super().send(path, data)
         asyncio.get_running_loop().call_soon(self.flush)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from rookery.wire.lob import Packet
+from rookery.wire.octets import Octets
 from rookery.wire.path import Path
 
 PATIENCE_S = 20.0  # only ever waited for in full by a failing test
@@ -21,6 +22,9 @@ class Recorder:
         self.packets.append((path, packet))
         self.react(path, packet)
         self._happened.set()
+
+    def received_sealed(self, path: Path, body: Octets) -> None:
+        self.received(path, Packet(b"", bytes(body)))
 
     def drained(self) -> None:
         self.drains.append(len(self.packets) - sum(self.drains))

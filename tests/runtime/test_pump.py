@@ -16,12 +16,16 @@ class Sleeper:
 
     def __init__(self) -> None:
         self.deadline: float | None = None
+        self.has_more = False
         self.on_report: Callable[[], None] | None = None
         self.log: list[tuple[str, float]] = []
 
-    def tick(self, now: float) -> None:
+    def tick(self, now: float) -> bool:
+        if self.deadline is None or now < self.deadline:
+            return False
         self.log.append(("tick", now))
         self.deadline = None
+        return True
 
     def handle(self, event: Event, now: float) -> None:
         raise AssertionError("nothing happens here")
@@ -97,6 +101,38 @@ def test_what_programs_do_about_news_leaves_with_the_rest() -> None:
         pump.soon()
         await asyncio.sleep(0)
         assert len(sleeper.log) == 4
+        pump.close()
+
+    run_virtual(main())
+
+
+def test_runs_in_close_succession_leave_deadlines_to_a_timer() -> None:
+    """It comes within a millisecond, and what is due then is not late by more."""
+
+    async def main() -> None:
+        pump, sleeper = pumped()
+        pump.run()
+        await asyncio.sleep(0.0005)
+        sleeper.deadline = 0.0007
+        pump.run()
+        sleeper.log.clear()
+        await asyncio.sleep(0.002)
+        assert [what for what, _ in sleeper.log] == ["tick", "flush", "sent"]
+        assert sleeper.log[0][1] <= 0.0015 + 1e-6
+        pump.close()
+
+    run_virtual(main())
+
+
+def test_what_one_flush_left_goes_with_the_next_turn() -> None:
+    async def main() -> None:
+        pump, sleeper = pumped()
+        sleeper.has_more = True
+        pump.run()
+        sleeper.has_more = False
+        sleeper.log.clear()
+        await asyncio.sleep(0)
+        assert sleeper.log == [("flush", 0.0), ("sent", 0.0)]
         pump.close()
 
     run_virtual(main())

@@ -17,6 +17,40 @@ def test_packets_survive_any_cut_of_the_stream(packets: list[bytes], step: int) 
     assert received == [packet for packet in packets if packet]
 
 
+@given(
+    st.lists(st.integers(1, 30_000), min_size=1, max_size=6),
+    st.lists(st.integers(1, 40_000), min_size=1, max_size=8),
+)
+def test_what_is_read_in_place_is_the_same_as_what_is_fed(
+    sizes: list[int], reads: list[int]
+) -> None:
+    """A reader asks each time where to read to, and is told for large frames that are cut."""
+    packets = [bytes([number + 1]) * size for number, size in enumerate(sizes)]
+    stream, deframer, at, turn = b"".join(map(frame, packets)), Deframer(), 0, 0
+    received: list[bytes] = []
+    while at < len(stream):
+        count = reads[turn % len(reads)]
+        room = deframer.room()
+        data = stream[at : at + (count if room is None else min(count, len(room)))]
+        if room is None:
+            received += map(bytes, deframer.feed(data))
+        else:
+            room[: len(data)] = data
+            received += map(bytes, deframer.placed(len(data)))
+        at, turn = at + len(data), turn + 1
+    assert received == packets
+
+
+def test_a_few_bytes_do_not_make_room_for_a_whole_frame() -> None:
+    deframer = Deframer()
+    deframer.feed(FRAME_SIZE_MAX.to_bytes(4, "big") + bytes(4091))
+    assert deframer.room() is None
+    deframer.feed(b"x")
+    room = deframer.room()
+    assert room is not None
+    assert len(room) == FRAME_SIZE_MAX - 4092
+
+
 def test_frames_up_to_the_bound_pass() -> None:
     packet = b"x" * FRAME_SIZE_MAX
     deframer = Deframer()

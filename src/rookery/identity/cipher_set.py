@@ -14,6 +14,8 @@ from typing import Protocol
 
 import msgspec
 
+from rookery.wire.octets import Octets, Parts
+
 RandomBytes = Callable[[int], bytes]
 
 TOKEN_SIZE = 16
@@ -57,7 +59,11 @@ class Session(Protocol):
         """The sealed packet behind a prefix, which large packets need not be copied for."""
         ...
 
-    def open(self, token: bytes, part: bytes | memoryview) -> bytes:
+    def seal_parts(self, token: bytes, parts: Parts, prefix: bytes) -> bytes | bytearray:
+        """The same for an inner packet in parts, which large ones need not be joined for."""
+        ...
+
+    def open(self, token: bytes, part: Octets) -> bytes:
         """The inner packet, or AuthenticationError (also for a replay) or DecodeError."""
         ...
 

@@ -26,6 +26,7 @@ from ecdsa.errors import MalformedPointError  # type: ignore[import-untyped]
 
 from rookery.errors import AuthenticationError, CongestionError, DecodeError
 from rookery.identity.cipher_set import KeyPair, Opened, RandomBytes, routing_token
+from rookery.wire.octets import Octets, Parts
 
 CSID = 0x1A
 KEY_SIZE = 21
@@ -155,7 +156,10 @@ class Session1a:
         box = _apply(self._sending, iv, inner)
         return prefix + iv + box + _mac(self._sending + iv, box)
 
-    def open(self, token: bytes, part: bytes | memoryview) -> bytes:
+    def seal_parts(self, token: bytes, parts: Parts, prefix: bytes) -> bytes:
+        return self.seal(token, b"".join(parts), prefix)
+
+    def open(self, token: bytes, part: Octets) -> bytes:
         if len(part) < _IV_SIZE + _MAC_SIZE:
             raise DecodeError(f"{len(part)} bytes cannot be a channel packet")
         iv, box = bytes(part[:_IV_SIZE]), bytes(part[_IV_SIZE:-_MAC_SIZE])

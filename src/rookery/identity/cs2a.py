@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from rookery.errors import AuthenticationError, DecodeError
 from rookery.identity.cipher_set import KeyPair, Opened, RandomBytes, routing_token
+from rookery.wire.octets import Octets, Parts
 
 CSID = 0x2A
 KEY_SIZE = 294  # what DER makes of a 2048-bit modulus and the exponent below
@@ -199,7 +200,10 @@ class Session2a:
         iv = next(self._counter).to_bytes(_IV_SIZE, "big")
         return prefix + iv + self._encrypt(iv, inner, None)
 
-    def open(self, token: bytes, part: bytes | memoryview) -> bytes:
+    def seal_parts(self, token: bytes, parts: Parts, prefix: bytes) -> bytes:
+        return self.seal(token, b"".join(parts), prefix)
+
+    def open(self, token: bytes, part: Octets) -> bytes:
         if len(part) < _PART_SIZE_MIN:
             raise DecodeError(f"{len(part)} bytes cannot be a channel packet")
         try:

@@ -20,6 +20,7 @@ from nacl.exceptions import CryptoError
 from rookery.errors import AuthenticationError, DecodeError
 from rookery.identity import x25519
 from rookery.identity.cipher_set import KeyPair, Opened, RandomBytes, routing_token
+from rookery.wire.octets import Octets, Parts
 
 CSID = 0x3A
 KEY_SIZE = 32
@@ -157,7 +158,10 @@ class Session3a:
         nonce = self._random(_NONCE_SIZE)
         return prefix + nonce + crypto_secretbox(inner, nonce, self._sending)
 
-    def open(self, token: bytes, part: bytes | memoryview) -> bytes:
+    def seal_parts(self, token: bytes, parts: Parts, prefix: bytes) -> bytes:
+        return self.seal(token, b"".join(parts), prefix)
+
+    def open(self, token: bytes, part: Octets) -> bytes:
         if len(part) < _PART_SIZE_MIN:
             raise DecodeError(f"{len(part)} bytes cannot be a channel packet")
         try:

@@ -19,13 +19,17 @@ from itertools import count
 from typing import Literal
 
 from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305
+from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import GCM
 from nacl.bindings import crypto_sign_seed_keypair
 
 from rookery.errors import AuthenticationError, CongestionError, DecodeError
 from rookery.identity import hkdf, x25519
 from rookery.identity.cipher_set import KeyPair, Opened, RandomBytes, routing_token
 from rookery.identity.replay import ReplayWindow
+from rookery.wire.octets import Octets, Parts
 from rookery.wire.tail import tail
 
 CSID = 0x40
@@ -188,9 +192,10 @@ class MessageCipher40:
         label = _AES_LABEL
         if (self._flags | peer_flags) & NO_AES:
             aead, label = ChaCha20Poly1305, _CHACHA_LABEL
-        sending = partial(aead, hkdf.expand(extracted, label + own + peer))
+        key = hkdf.expand(extracted, label + own + peer)
         receiving = partial(aead, hkdf.expand(extracted, label + peer + own))
-        return Session40(sending, receiving, self._counter)
+        is_aes = aead is AESGCM
+        return Session40(partial(aead, key), receiving, self._counter, key if is_aes else None)
 
 
 class Session40:
@@ -199,11 +204,17 @@ class Session40:
     A cipher ready for use takes kilobytes, so it is made when needed and let go by `rest`.
     """
 
-    __slots__ = ("_counter", "_decrypt", "_encrypt", "_receiving", "_sending", "_window")
+    __slots__ = ("_counter", "_decrypt", "_encrypt", "_key", "_receiving", "_sending", "_window")
 
     def __init__(
-        self, sending: Callable[[], Aead], receiving: Callable[[], Aead], counter: Iterator[int]
+        self,
+        sending: Callable[[], Aead],
+        receiving: Callable[[], Aead],
+        counter: Iterator[int],
+        key: bytes | None = None,
     ) -> None:
+        """`key` is that of sending, where the cipher is AES and so can take a packet in parts."""
+        self._key = key
         self._sending = sending
         self._receiving = receiving
         self._encrypt: Crypt | None = None
@@ -219,17 +230,32 @@ class Session40:
         self._encrypt = self._decrypt = None
 
     def seal(self, token: bytes, inner: bytes, prefix: bytes = b"") -> bytes:
-        try:
-            counter = next(self._counter).to_bytes(_COUNTER_SIZE, "big")
-        except OverflowError as error:
-            raise CongestionError("the session is out of counters") from error
+        counter = self._next_counter()
         encrypt = self._encrypt
         if encrypt is None:
             encrypt = self._encrypt = self._sending().encrypt
         sealed = encrypt(_COUNTER_PADDING + counter, inner, token)
         return prefix + counter + sealed
 
-    def open(self, token: bytes, part: bytes | memoryview) -> bytes:
+    def seal_parts(self, token: bytes, parts: Parts, prefix: bytes) -> bytes | bytearray:
+        """Encrypted part by part to where they belong, instead of copied there and back."""
+        if self._key is None:
+            return self.seal(token, b"".join(parts), prefix)
+        counter = self._next_counter()
+        cipher = Cipher(AES(self._key), GCM(_COUNTER_PADDING + counter)).encryptor()
+        cipher.authenticate_additional_data(token)
+        lead = prefix + counter
+        sealed = bytearray(len(lead) + sum(map(len, parts)) + _TAG_SIZE)
+        at = len(lead)
+        sealed[:at] = lead
+        with memoryview(sealed) as view:
+            for part in parts:
+                at += cipher.update_into(part, view[at:])
+        cipher.finalize()
+        sealed[at:] = cipher.tag
+        return sealed
+
+    def open(self, token: bytes, part: Octets) -> bytes:
         if len(part) < _PART_SIZE_MIN:
             raise DecodeError(f"{len(part)} bytes cannot be a channel packet")
         head = bytes(part[:_COUNTER_SIZE])
@@ -245,6 +271,12 @@ class Session40:
             raise AuthenticationError("a channel packet of another session, or damaged") from error
         self._window.accept(counter)
         return inner
+
+    def _next_counter(self) -> bytes:
+        try:
+            return next(self._counter).to_bytes(_COUNTER_SIZE, "big")
+        except OverflowError as error:
+            raise CongestionError("the session is out of counters") from error
 
 
 def _public(secret: bytes) -> bytes:

@@ -20,6 +20,7 @@ from rookery.identity.cipher_sets import cipher_set
 from rookery.identity.identity import Identity
 from rookery.link.admission import Admission, AdmissionLimits
 from rookery.link.announcement import parse_announcement
+from rookery.link.channel_policy import ChannelPolicy, open_to_links
 from rookery.link.channels import path as path_channel
 from rookery.link.events import Discovered, Event, LinkForgotten, Transmit
 from rookery.link.exchange import Exchange
@@ -30,19 +31,11 @@ from rookery.link.reliable import Message
 from rookery.link.stranger import Stranger
 from rookery.link.timers import Timers
 from rookery.wire.lob import Packet
+from rookery.wire.octets import Octets
 from rookery.wire.path import NetPath, Path, PeerPath, RoutePath
 
-FrameReader = Callable[
-    [Link, Path, bytes, bytes | memoryview, float], None
-]  # link, path, head, body, now
-
-ChannelPolicy = Callable[[str, str], bool]  # (hashname, channel type) -> may it open one
-
-
-def open_to_links(hashname: str, channel_type: str) -> bool:
-    """The usual policy: what is served is served to whoever has a link."""
-    return True
-
+# Of link, path, head, body and now.
+FrameReader = Callable[[Link, Path, bytes, bytes | memoryview, float], None]
 
 LINKS_MAX = 65536  # beyond it only the user's own wishes make new ones
 
@@ -162,13 +155,20 @@ class Endpoint:
         try:
             size = len(packet.head)
             if size == 0:
-                self._channel_packet(packet, path, now)
+                self._channel_packet(packet.body, path, now)
             elif size == 1:
                 self.admit_handshake(packet, path, now)
             elif isinstance(path, RoutePath):
                 raise ProtocolError("an announcement from afar")
             elif self._admission.admits_announcement(now):
                 self._announced(packet, path, now)
+        except RemoteError as error:
+            self.dropped[type(error).__name__] += 1
+
+    def received_sealed(self, path: Path, body: Octets, now: float) -> None:
+        """The same for a channel packet, without its empty head: large ones are not copied."""
+        try:
+            self._channel_packet(body, path, now)
         except RemoteError as error:
             self.dropped[type(error).__name__] += 1
 
@@ -179,12 +179,12 @@ class Endpoint:
             link.path_lost(path, now)
             self.touch(link)
 
-    def _channel_packet(self, packet: Packet, path: Path, now: float) -> None:
-        body = packet.body
-        token = body[:TOKEN_SIZE]
+    def _channel_packet(self, body: Octets, path: Path, now: float) -> None:
+        token = bytes(body[:TOKEN_SIZE])
         link = self._tokens.get(token)
         if link is None:
-            if not self._introductions.forward(token, packet.serialize(), path, now):
+            packet = Packet(b"", bytes(body)).serialize()
+            if not self._introductions.forward(token, packet, path, now):
                 raise ProtocolError("nobody here has this token")
             return
         self._touched[link.hashname] = link
@@ -305,10 +305,10 @@ class Endpoint:
     def emit(self, event: Event) -> None:
         self._events.append(event)
 
-    def transmit(self, path: Path, data: bytes) -> None:
+    def transmit(self, path: Path, data: Octets) -> None:
         self._events.append(Transmit(path, data))
 
-    def send(self, link: Link, path: Path, data: bytes) -> None:
+    def send(self, link: Link, path: Path, data: Octets) -> None:
         link.out_bytes += len(data)
         if isinstance(path, PeerPath):
             router = self._links.get(path.hn)

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from rookery.wire.octets import Octets
 from rookery.wire.path import Path
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ class Transmit(msgspec.Struct, frozen=True, gc=False):
     """Send these bytes over this path."""
 
     path: Path
-    data: bytes
+    data: Octets
 
 
 class HangUp(msgspec.Struct, frozen=True):

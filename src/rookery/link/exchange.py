@@ -28,10 +28,9 @@ from rookery.identity.cipher_set import (
     routing_token,
 )
 from rookery.link.handshake import Handshake
-from rookery.wire.lob import Packet
+from rookery.wire.lob import NO_HEAD, Packet
+from rookery.wire.octets import Octets, Parts
 from rookery.wire.tail import tail
-
-_CHANNEL_HEAD = b"\x00\x00"
 
 
 class Verdict(Enum):
@@ -140,7 +139,13 @@ class Exchange:
         assert self.peer_token is not None
         return self._seal(self.peer_token, inner, self._prefix)
 
-    def open(self, body: bytes) -> bytes:
+    def seal_parts(self, parts: Parts) -> bytes | bytearray:
+        """The same for what is not in one piece yet."""
+        assert self.session is not None
+        assert self.peer_token is not None
+        return self.session.seal_parts(self.peer_token, parts, self._prefix)
+
+    def open(self, body: Octets) -> bytes:
         """The inner packet of a channel packet whose token is ours."""
         if self.session is None:
             raise ProtocolError("channel packet before the handshake")
@@ -159,5 +164,5 @@ class Exchange:
             self.session = session
             self.peer_token = token
             self._seal, self._open = session.seal, session.open
-            self._prefix = _CHANNEL_HEAD + token
+            self._prefix = NO_HEAD + token
         self._confirmed = at

@@ -20,6 +20,7 @@ from rookery.link.link import Link, LinkState
 from rookery.link.reliable import Message
 from rookery.link.stranger import Stranger
 from rookery.wire.lob import Packet
+from rookery.wire.octets import Octets
 from rookery.wire.path import Path, PeerPath
 
 ROUTES_MAX = 32_768
@@ -42,7 +43,7 @@ class Crowd(Protocol):
     @property
     def links(self) -> Mapping[str, Link]: ...
 
-    def transmit(self, path: Path, data: bytes) -> None: ...
+    def transmit(self, path: Path, data: Octets) -> None: ...
 
     def admit_handshake(
         self, packet: Packet, path: Path, now: float, *, expected: str | None = None
@@ -79,10 +80,10 @@ class Introductions:
                 handshake = Handshake(csid, key, identity.intermediates(csid))
                 router.say("peer", peer.opening(link.hashname), handshake.unencrypted())
 
-    def send(self, link: Link, router: Link, data: bytes) -> None:
+    def send(self, link: Link, router: Link, data: Octets) -> None:
         """A packet for `link` by way of `router`: a handshake wrapped, all else as it is."""
         if data[:2] != b"\x00\x00":
-            router.say("peer", peer.opening(link.hashname), data)
+            router.say("peer", peer.opening(link.hashname), bytes(data))
         elif (path := router.paths.best) is not None and not isinstance(path, PeerPath):
             self._crowd.transmit(path, data)
 

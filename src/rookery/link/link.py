@@ -20,8 +20,9 @@ from rookery.link.exchange import Exchange, Verdict
 from rookery.link.handshake import Handshake
 from rookery.link.paths import Paths
 from rookery.link.site import Site
-from rookery.link.traffic import Parts, Traffic
+from rookery.link.traffic import Traffic
 from rookery.wire.lob import JsonObject
+from rookery.wire.octets import Octets, Parts
 from rookery.wire.path import Path
 
 FRAGMENT_SIZE_DATAGRAM = 1200
@@ -172,21 +173,20 @@ class Link:
         if self._traffic is not None:
             self._traffic.transmit_over(path, head)
 
-    def send_frame(self, head: bytes, body: bytes, path: Path | None = None) -> None:
+    def send_frame(self, head: bytes, body: Octets, path: Path | None = None) -> None:
         """A frame for the peer itself, over this very path or the best direct one."""
-        if self._is_up and self._traffic is not None:
-            self._traffic.send_frame(head, body, path)
+        self.send_parts(head, (body,), path)
 
-    def sealed_frame(self, head: bytes, body: bytes) -> bytes | None:
+    def send_parts(self, head: bytes, parts: Parts, path: Path | None = None) -> None:
+        """A frame whose body is not in one piece yet."""
+        if self._is_up and self._traffic is not None:
+            self._traffic.send_frame(head, parts, path)
+
+    def sealed_frame(self, head: bytes, body: bytes) -> Octets | None:
         """A frame for the peer as a packet that somebody else will carry; None while down."""
-        return self.sealed_parts(head, [body])
+        return self.sealed_parts(head, (body,))
 
-    def send_parts(self, head: bytes, parts: Parts, path: Path) -> None:
-        """A frame whose body is not in one piece yet, over this very path."""
-        if self._is_up and self._traffic is not None:
-            self._traffic.send_parts(head, parts, path)
-
-    def sealed_parts(self, head: bytes, parts: Parts) -> bytes | None:
+    def sealed_parts(self, head: bytes, parts: Parts) -> Octets | None:
         if not self._is_up or self._traffic is None:
             return None
         return self._traffic.sealed(head, parts)
@@ -259,7 +259,7 @@ class Link:
         if not self._is_up:
             self._rise(now)
 
-    def packet_received(self, body: bytes, path: Path, now: float) -> None:
+    def packet_received(self, body: Octets, path: Path, now: float) -> None:
         """Open a channel packet and hand it on."""
         exchange, traffic = self.exchange, self._traffic
         if exchange is None or traffic is None:

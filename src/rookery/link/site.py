@@ -7,6 +7,7 @@ from rookery.identity.identity import Identity
 from rookery.link.events import Event
 from rookery.link.exchange import Exchange
 from rookery.link.reliable import Message
+from rookery.wire.octets import Octets
 from rookery.wire.path import Path
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class Site(Protocol):
 
     def emit(self, event: Event) -> None: ...
 
-    def send(self, link: "Link", path: Path, data: bytes) -> None: ...
+    def send(self, link: "Link", path: Path, data: Octets) -> None: ...
 
     def serves(self, link: "Link", channel_type: str) -> bool: ...
 

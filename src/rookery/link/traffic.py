@@ -21,16 +21,16 @@ from rookery.link.multiplexer import Multiplexer
 from rookery.link.reliable import Message
 from rookery.link.site import Site
 from rookery.wire.lob import JSON_SIZE_MIN, JsonObject
+from rookery.wire.octets import Octets, Parts
 from rookery.wire.path import Path
 from rookery.wire.tail import tail
 
 if TYPE_CHECKING:
     from rookery.link.link import Link
 
-Parts = list[bytes] | list[bytes | memoryview]  # of a body
-
 DATAGRAM_SIZE_MAX = 1400  # a larger packet goes over a stream, where one is there
 HEAD_SIZE_MAX = 4096  # a decoded head takes far more memory than its text
+_JOINED_MAX = 32768  # bytes; up to here it is cheaper to join the parts than to seal each of them
 _LENGTH_SIZE = 2
 
 _encode = msgspec.json.Encoder().encode
@@ -60,19 +60,15 @@ class Traffic:
         """One packet that opens a channel nobody will go on with."""
         self.transmit({"type": channel_type, **head, "c": self._channels.take_id()}, body)
 
-    def send_frame(self, head: bytes, body: bytes, path: Path | None) -> None:
+    def send_frame(self, head: bytes, parts: Parts, path: Path | None) -> None:
         """A frame for the peer itself, over this very path or the best direct one."""
-        data = self.sealed(head, [body])
+        data = self.sealed(head, parts)
         if path is None:
             path = self._link.paths.direct_for_size(len(data), DATAGRAM_SIZE_MAX)
         if path is not None:
             self._site.send(self._link, path, data)
 
-    def send_parts(self, head: bytes, parts: Parts, path: Path) -> None:
-        """The same where the body is still in parts: large ones are copied once for it."""
-        self._site.send(self._link, path, self.sealed(head, parts))
-
-    def received(self, body: bytes, path: Path, now: float) -> None:
+    def received(self, body: Octets, path: Path, now: float) -> None:
         """Open a packet and give it to its channel, or to whoever reads frames."""
         inner = self._exchange.open(body)
         size = int.from_bytes(inner[:_LENGTH_SIZE], "big")
@@ -172,6 +168,11 @@ class Traffic:
     def answered(self, message: Message) -> None:
         self._site.answered(self._link, message)
 
-    def sealed(self, head: bytes, parts: Parts) -> bytes:
+    def sealed(self, head: bytes, parts: Parts) -> bytes | bytearray:
         lead = len(head).to_bytes(_LENGTH_SIZE, "big") + head
+        size = 0
+        for part in parts:
+            size += len(part)
+        if size > _JOINED_MAX:
+            return self._exchange.seal_parts([lead, *parts])
         return self._exchange.seal(b"".join([lead, *parts]))

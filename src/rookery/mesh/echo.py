@@ -165,6 +165,10 @@ class Echoes:
             token = next(iter(self._asked))
             self._end(EchoLost(token, self._asked.pop(token).route))
 
+    @property
+    def has_news(self) -> bool:
+        return bool(self._outcomes)
+
     def take(self) -> list[Outcome]:
         """What became of requests since it was last asked, in order."""
         taken, self._outcomes = self._outcomes, []

@@ -33,6 +33,8 @@ from rookery.wire.forward import (
     marked,
 )
 from rookery.wire.node_id import NODE_ID_SIZE, NodeId
+from rookery.wire.octets import Octets, Parts
+from rookery.wire.tail import tail
 
 Route = tuple[NodeId, ...]
 
@@ -57,7 +59,7 @@ class ForwardingSite(Protocol):
         ...
 
     def send(
-        self, neighbour: NodeId, head: bytes, body: bytes, datagram_class: DatagramClass
+        self, neighbour: NodeId, head: bytes, parts: Parts, datagram_class: DatagramClass
     ) -> bool:
         """Hand a frame to a usable neighbour's link; False when it was dropped there."""
         ...
@@ -74,7 +76,7 @@ class ForwardingSite(Protocol):
         ...
 
     def deliver(
-        self, kind: Kind, route: Route, payload: bytes, now: float, *, is_marked: bool
+        self, kind: Kind, route: Route, payload: Octets, now: float, *, is_marked: bool
     ) -> None:
         """A packet for this node; `route` is the way it really took, marked if it had to wait."""
         ...
@@ -119,17 +121,17 @@ class Forwarder:
         """Steps that are known by heart, at most `STEPS_MAX`."""
         return len(self._steps)
 
-    def received(self, neighbour: NodeId, head: bytes, body: bytes, now: float) -> None:
+    def received(self, neighbour: NodeId, head: bytes, body: Octets, now: float) -> None:
         """A FORWARD frame; RemoteError with a stable reason when it is refused."""
         if len(head) != HEAD_SIZE:
             raise DecodeError("not a forward head")
-        known = neighbour + head + body[: head[_COUNT_AT] * NODE_ID_SIZE]
+        known = neighbour + head + bytes(body[: head[_COUNT_AT] * NODE_ID_SIZE])
         step = self._steps.get(known) or self._learn(known, neighbour, head, body)
         following, onward, kind, datagram_class, route, is_marked = step
         site = self._site
         if following is None:
             self._fates["delivered"] += 1
-            payload = body[len(route) * NODE_ID_SIZE :]
+            payload = tail(body, len(route) * NODE_ID_SIZE)
             site.deliver(kind, route, payload, now, is_marked=is_marked)
         elif not onward:
             self._give_up(Forward.parse(head, body), Reason.HOP_LIMIT, now)
@@ -137,7 +139,7 @@ class Forwarder:
             self._give_up(Forward.parse(head, body), Reason.REFUSED, now)
         elif not site.sound(following):
             self._relay_around(Forward.parse(head, body), now)
-        elif site.send(following, self._marked(following, onward), body, datagram_class):
+        elif site.send(following, self._marked(following, onward), (body,), datagram_class):
             self.relayed += 1
             self.relayed_bytes += len(body)
         else:
@@ -146,7 +148,7 @@ class Forwarder:
     def send(
         self,
         route: Route,
-        payload: bytes,
+        payload: Octets,
         kind: Kind = Kind.PACKET,
         datagram_class: DatagramClass = DatagramClass.FALLBACK,
         hop_limit: int = HOP_LIMIT_MAX,
@@ -170,7 +172,7 @@ class Forwarder:
         """The neighbour is gone; so is what was kept about it."""
         self._errors.forget(neighbour)
 
-    def _learn(self, known: bytes, neighbour: NodeId, head: bytes, body: bytes) -> _Step:
+    def _learn(self, known: bytes, neighbour: NodeId, head: bytes, body: Octets) -> _Step:
         frame = Forward.parse(head, body)
         route, cursor = frame.route, frame.cursor
         if route[cursor] != self.node:
@@ -203,7 +205,7 @@ class Forwarder:
             return
         if self._sent(_onward(frame)):
             self.relayed += 1
-            self.relayed_bytes += len(frame.payload) + len(frame.route) * NODE_ID_SIZE
+            self.relayed_bytes += frame.body_size
 
     def _detoured(self, frame: Forward, at: int) -> Forward | str:
         """The same packet on a way around the node after `at`, our own place in its route.
@@ -234,11 +236,11 @@ class Forwarder:
         if not self._errors.allow(frame.route[here - 1], now):
             self._fates["error held back"] += 1
             return
-        error = PathError(reason, frame.route[here + 1], frame.payload[:QUOTE_SIZE_MAX])
+        error = PathError(reason, frame.route[here + 1], bytes(frame.payload[:QUOTE_SIZE_MAX]))
         back = Forward(
             frame.route[here::-1], error.serialize(), Kind.PATH_ERROR, DatagramClass.RELIABLE_OK
         )
-        if len(back.body()) > len(frame.body()) or not self._site.usable(back.route[1]):
+        if back.body_size > frame.body_size or not self._site.usable(back.route[1]):
             self._fates["error held back"] += 1
         elif self._sent(back):
             self._fates["error sent"] += 1
@@ -253,7 +255,7 @@ class Forwarder:
     def _sent(self, frame: Forward) -> bool:
         following = frame.route[frame.cursor]
         head = self._marked(following, frame.head())
-        taken = self._site.send(following, head, frame.body(), frame.datagram_class)
+        taken = self._site.send(following, head, frame.parts(), frame.datagram_class)
         if not taken:
             self._fates["not taken"] += 1
         return taken

@@ -25,6 +25,7 @@ from rookery.mesh.watch import Watch
 from rookery.wire.beside import BesideFrame
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.frames import BESIDE, PING, PONG
+from rookery.wire.octets import Parts
 from rookery.wire.path import Path
 from rookery.wire.ping import DATA_SIZE, Ping, Pong
 
@@ -179,8 +180,18 @@ class Neighbour:
         datagram_class: DatagramClass = DatagramClass.FALLBACK,
         deadline_s: float | None = None,
     ) -> Fate:
+        return self.send_parts(head, (body,), now, datagram_class, deadline_s)
+
+    def send_parts(
+        self,
+        head: bytes,
+        parts: Parts,
+        now: float,
+        datagram_class: DatagramClass = DatagramClass.FALLBACK,
+        deadline_s: float | None = None,
+    ) -> Fate:
         """Send a frame as its class allows; it should be there within `deadline_s` from now."""
-        size = len(head) + len(body)
+        size = len(head) + sum(map(len, parts))
         udp, stream = self._datagram_path, self._stream
         way = None
         if stream is not None and (udp is None or size > DATA_SIZE):
@@ -190,7 +201,7 @@ class Neighbour:
         )
         if fate is Fate.SENT_UDP or fate is Fate.SENT_TCP:
             path = udp if fate is Fate.SENT_UDP or stream is None else stream.path
-            self.link.send_frame(head, body, path)
+            self.link.send_parts(head, parts, path)
             self.carried(now, size_out=size, path=path)
         return fate
 

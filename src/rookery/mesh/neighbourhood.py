@@ -25,6 +25,7 @@ from rookery.mesh.neighbour import Neighbour, QueueSize
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.frames import MEMBER
 from rookery.wire.node_id import NodeId, node_id
+from rookery.wire.path import Path
 from rookery.wire.record import LOSS_MAX, RecordLink, rate_code
 
 REPEAT_S_MIN = 1.0
@@ -160,6 +161,19 @@ class Neighbourhood:
             )
         self.touch(self._neighbours[member.node])
         return member
+
+    def path_found(self, link: Link, now: float) -> None:
+        """There is one more way to a neighbour, or one again."""
+        neighbour = self.get(link.hashname)
+        if neighbour is not None:
+            neighbour.tick(now)
+            self.touch(neighbour)
+
+    def path_lost(self, link: Link, path: Path, now: float) -> None:
+        neighbour = self.get(link.hashname)
+        if neighbour is not None:
+            neighbour.path_lost(path, now)
+            self.touch(neighbour)
 
     def session_over(self, link: Link) -> NodeId | None:
         """The link fell, or its peer restarted; the neighbour that this ends."""

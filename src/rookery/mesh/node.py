@@ -41,16 +41,17 @@ from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.echo import REQUEST_SIZE_MIN
 from rookery.wire.forward import HOP_LIMIT_MAX
 from rookery.wire.frames import BESIDE, DATAGRAM, FORWARD, MEMBER, PING, PONG, TUNNEL
-from rookery.wire.lob import Packet
+from rookery.wire.lob import NO_HEAD, Packet
 from rookery.wire.node_id import NodeId, node_id
+from rookery.wire.octets import Octets
 from rookery.wire.path import Path, RoutePath
+from rookery.wire.tail import tail
 
 _MEMBERS_S = 1.0  # how often certificates are looked at
 _COSTS_S = 1.0  # how often costs are, while nothing happens
 _GRAIN_S = 0.005  # so exactly are deadlines known while packets only come and go
 _NEVER = float("-inf")
 _BEATS = (PING, PONG, BESIDE)
-
 
 MeshEvent = Outcome | DatagramArrived
 
@@ -121,6 +122,7 @@ class Node:
         self._endpoint = endpoint
         self._members_at = self._costs_at = self._others_at = self._now = now
         self._asked_at = _NEVER
+        self._is_stirred = True
         endpoint.frame_reader = self.frame_received
         endpoint.may_open = self._may_open
         endpoint.streams_first = True
@@ -139,7 +141,7 @@ class Node:
         """The link to a member, direct or through the mesh, made if need be and kept."""
         return self.linking.reach(self.membership.named(hashname), now)
 
-    def send_over_route(self, hashname: str, packet: bytes, now: float) -> bool:
+    def send_over_route(self, hashname: str, packet: Octets, now: float) -> bool:
         """Carry a sealed packet of our link to a member; False when no route leads there."""
         link, node = self._endpoint.links.get(hashname), node_id(hashname)
         state = None if link is None else link.paths.state(RoutePath(hashname))
@@ -181,16 +183,23 @@ class Node:
         """Have the realm hear of a certificate or a revocation."""
         self.flooding.publish(statement, now, self._endpoint.wall(now))
         self._members_at = now
+        self._stir()
+
+    def _stir(self) -> None:
+        """Something happened that others than tunnels and relayed packets have to do with."""
+        self._is_stirred, self._asked_at = True, _NEVER
 
     # --- what happens to links ---
 
     def handle(self, event: Event, now: float) -> None:
-        self._asked_at = _NEVER
+        self._stir()
         match event:
-            case PathFound(link, path):
-                self._path_found(link, path, now)
+            case PathFound(link, path) if not isinstance(path, RoutePath):
+                self.neighbourhood.path_found(link, now)
+                if self._knows(link.hashname) or link.hashname in self.settings.peers:
+                    self.neighbourhood.show(link, now)
             case PathLost(link, path):
-                self._path_lost(link, path, now)
+                self.neighbourhood.path_lost(link, path, now)
             case LinkDown(link):
                 self._session_over(link, now)
             case LinkForgotten(link):
@@ -198,24 +207,6 @@ class Node:
                 self.linking.unlinked(link.hashname, now)
             case Discovered(stranger):
                 self.linking.discovered(stranger, now)
-            case _:
-                pass
-
-    def _path_found(self, link: Link, path: Path, now: float) -> None:
-        if isinstance(path, RoutePath):
-            return
-        neighbour = self.neighbourhood.get(link.hashname)
-        if neighbour is not None:
-            neighbour.tick(now)
-            self.neighbourhood.touch(neighbour)
-        if self._knows(link.hashname) or link.hashname in self.settings.peers:
-            self.neighbourhood.show(link, now)
-
-    def _path_lost(self, link: Link, path: Path, now: float) -> None:
-        neighbour = self.neighbourhood.get(link.hashname)
-        if neighbour is not None:
-            neighbour.path_lost(path, now)
-            self.neighbourhood.touch(neighbour)
 
     def _session_over(self, link: Link, now: float) -> None:
         gone = self.neighbourhood.session_over(link)
@@ -225,40 +216,37 @@ class Node:
 
     # --- what arrives ---
 
-    def frame_received(
-        self, link: Link, path: Path, head: bytes, body: bytes | memoryview, now: float
-    ) -> None:
+    def frame_received(self, link: Link, path: Path, head: bytes, body: Octets, now: float) -> None:
         """Take one frame; whatever is wrong with it is counted by whose doing it is."""
         try:
             self._take_frame(link, path, head, body, now)
         except RemoteError as error:
             self._refuse(error.culprit or link.hashname, str(error))
 
-    def _take_frame(
-        self, link: Link, path: Path, head: bytes, view: bytes | memoryview, now: float
-    ) -> None:
+    def _take_frame(self, link: Link, path: Path, head: bytes, octets: Octets, now: float) -> None:
         frame_type = head[0]
         if frame_type == TUNNEL:  # large ones are not copied again
-            self.tunnelling.received(link, path, head, view, now)
+            self.tunnelling.received(link, path, head, octets, now)
             return
         if frame_type != FORWARD:
-            self._asked_at = _NEVER
-        body = bytes(view)
+            self._stir()
         if frame_type == DATAGRAM:
-            self.post.received(link, path, body, now)
+            self.post.received(link, path, bytes(octets), now)
             return
         if isinstance(path, RoutePath):
             raise ProtocolError("a neighbour's frame by way of others")
         if frame_type == MEMBER:
-            self._shown(link, body, now)
+            self._shown(link, bytes(octets), now)
             return
         neighbour = self.neighbourhood.get(link.hashname)
         if neighbour is None:
             raise ProtocolError("a frame of no member")
         if frame_type == FORWARD:
-            neighbour.carried(now, size_in=len(body), path=path)
-            self.transit.received(neighbour.member.node, head, body, now)
-        elif frame_type in _BEATS:
+            neighbour.carried(now, size_in=len(octets), path=path)
+            self.transit.received(neighbour.member.node, head, octets, now)
+            return
+        body = bytes(octets)
+        if frame_type in _BEATS:
             neighbour.received(frame_type, path, head, body, now)
             self.neighbourhood.touch(neighbour)
         elif frame_type in FRAME_TYPES:
@@ -275,12 +263,16 @@ class Node:
         if is_news:
             self.tell(certificate, now)
 
-    def _deliver(self, origin: NodeId, packet: bytes, now: float) -> None:
+    def _deliver(self, origin: NodeId, packet: Octets, now: float) -> None:
         """A packet that came through the mesh is for the link with whoever sent it."""
         member = self.membership.member(origin)
         if member is None:
             raise ProtocolError("a packet of no member")
-        self._endpoint.received(RoutePath(member.hashname), Packet.parse(packet), now)
+        path = RoutePath(member.hashname)
+        if packet[:2] == NO_HEAD:
+            self._endpoint.received_sealed(path, tail(packet, len(NO_HEAD)), now)
+        else:
+            self._endpoint.received(path, Packet.parse(packet), now)
 
     # --- time and output ---
 
@@ -288,14 +280,13 @@ class Node:
     def deadline(self) -> float | None:
         """When `tick` has something to do, as of the last `flush`."""
         # Packets follow each other more closely than it is worth asking everybody each time.
+        if self._now >= min(self._others_at, self._asked_at + _GRAIN_S):
+            self._ask_others(self._now)
         soonest = min(self._others_at, self._asked_at + _GRAIN_S)
-        if self._now >= soonest:
-            self._asked_at = self._now
-            soonest = self._others_at = self._ask_others()
         tunnels_at = self.tunnelling.deadline
         return soonest if tunnels_at is None else min(soonest, tunnels_at)
 
-    def _ask_others(self) -> float:
+    def _ask_others(self, now: float) -> None:
         times = (
             self.neighbourhood.deadline,
             self.flooding.deadline,
@@ -303,15 +294,19 @@ class Node:
             self.publisher.deadline,
             self.transit.deadline,
             self.linking.deadline,
-            self._members_at,
-            self._costs_at,
         )
-        return min(time for time in times if time is not None)
+        own_at, self._asked_at = min(self._members_at, self._costs_at), now
+        self._others_at = min([own_at, *(time for time in times if time is not None)])
 
-    def tick(self, now: float) -> None:
-        self.tunnelling.tick(now)
+    def tick(self, now: float) -> bool:
+        """Do what is due by now; whether anything was."""
+        self._now = now
+        is_due = self.tunnelling.tick(now)
+        if now >= self._asked_at + _GRAIN_S:
+            self._ask_others(now)
         if now < self._others_at:
-            return
+            return is_due
+        self._is_stirred = True
         self.neighbourhood.tick(now)
         self.flooding.tick(now)
         self.database.tick(now)
@@ -320,6 +315,11 @@ class Node:
             self._members_at = now + _MEMBERS_S
             self._members_changed(now)
         self.linking.tick(now)
+        return True
+
+    @property
+    def has_more(self) -> bool:
+        return self.tunnelling.has_more
 
     def report(self) -> None:
         """Programs ask with `take`; there is nobody to be told."""
@@ -327,9 +327,16 @@ class Node:
     def flush(self, now: float) -> None:
         """Draw conclusions from what has changed, and send what has gathered."""
         self._now = now
+        due_at = min(self._costs_at, self.publisher.deadline or self._costs_at)
+        if self._is_stirred or now >= due_at:
+            self._is_stirred = False
+            self._settle(now, due_at)
+        self.tunnelling.flush(now)
+
+    def _settle(self, now: float, due_at: float) -> None:
+        """What packets that only pass have no part in."""
         if self.database.outdone is not None:
             self.publisher.outdo(self.database.outdone, now)
-        due_at = min(self._costs_at, self.publisher.deadline or self._costs_at)
         for origin, peer in self.database.take_withdrawn():
             self.neighbourhood.withdrawn(origin, peer, now)
         if self.neighbourhood.take_changed() or now >= due_at:
@@ -338,15 +345,17 @@ class Node:
             self.neighbourhood.notice_traffic(now)
             self._links_changed(now)
         for node in self.database.take_pretenders():
-            self._pretended(node)
+            if (member := self.membership.member(node)) is not None:
+                self.refused.note(member.hashname, PRETENDED, is_member=True)
         for node in self.database.take_changed():
             self.table.changed(self.graph.apply(self.database.records.get(node), node))
             self.linking.want(node, now)
         self.flooding.flush(now)
-        self.tunnelling.flush(now)
 
     def take(self) -> list[MeshEvent]:
         """What there is to tell, oldest first."""
+        if not self.post.has_news and not self.transit.echoes.has_news:
+            return []
         return [*self.post.take(), *self.transit.echoes.take()]
 
     def _links_changed(self, now: float) -> None:
@@ -369,12 +378,6 @@ class Node:
             self.transit.forget(member.node)
             self.database.forget(member.node)
             self.linking.expel(member, now)
-
-    def _pretended(self, node: NodeId) -> None:
-        if (member := self.membership.member(node)) is not None:
-            self.refused.note(member.hashname, PRETENDED, is_member=True)
-
-    # --- who is who ---
 
     def _knows(self, hashname: str) -> bool:
         return self.membership.by_hashname(hashname) is not None

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Protocol
 
+from rookery.wire.octets import Parts
 from rookery.wire.path import Path
 
 
@@ -44,6 +45,10 @@ class Port(Protocol):
 
     def send_frame(self, head: bytes, body: bytes, path: Path | None = None) -> None:
         """Over this very path, or the best for the size; nothing when the link is down."""
+        ...
+
+    def send_parts(self, head: bytes, parts: Parts, path: Path | None = None) -> None:
+        """The same for a body that is not in one piece yet."""
         ...
 
     def measured(self, path: Path, rtt_s: float) -> None: ...

@@ -79,6 +79,10 @@ class Post:
             neighbour.carried(now, size_in=len(payload), path=path)
         self._arrived.append(DatagramArrived(link.hashname, payload))
 
+    @property
+    def has_news(self) -> bool:
+        return bool(self._arrived)
+
     def take(self) -> list[DatagramArrived]:
         arrived, self._arrived = self._arrived, []
         return arrived

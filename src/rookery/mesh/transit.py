@@ -22,12 +22,15 @@ from rookery.mesh.silence import Silence
 from rookery.mesh.standing_queue import StandingQueues
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.forward import HOP_LIMIT_MAX, Kind, PathError
+from rookery.wire.lob import NO_HEAD
 from rookery.wire.node_id import NodeId
+from rookery.wire.octets import Octets, Parts
 
-Deliver = Callable[[NodeId, bytes, float], None]  # origin, packet, now
+Deliver = Callable[[NodeId, Octets, float], None]  # origin, packet, now
 
 _CARRYING = (Condition.UP, Condition.SUSPECT)
 _TAKEN = (Fate.SENT_UDP, Fate.SENT_TCP)
+_ASKED_MAX = 1024
 
 
 class Transit:
@@ -55,6 +58,7 @@ class Transit:
         self._origin = Origin(self)
         self._now = 0.0  # of the packet at hand
         self._queues = queues
+        self._asked_by: dict[NodeId, Route] = {}  # by destination, what its last handshake took
         self.arrived_by: Route = ()  # the way that the packet at hand took to us,
         self.arrived_marked = False  # and whether it had to wait there
 
@@ -63,7 +67,7 @@ class Transit:
     def start(
         self,
         destination: NodeId,
-        packet: bytes,
+        packet: Octets,
         now: float,
         datagram_class: DatagramClass = DatagramClass.FALLBACK,
     ) -> bool:
@@ -73,10 +77,12 @@ class Transit:
         if choice is None:
             return False
         routes = self._origin.routes(choice)
+        if packet[: len(NO_HEAD)] != NO_HEAD:
+            self._note_handshake(destination, routes[0])
         sent = [self.forwarder.send(nodes, packet, Kind.PACKET, datagram_class) for nodes in routes]
         return any(sent)
 
-    def follow(self, route: Route, packet: bytes, now: float) -> bool:
+    def follow(self, route: Route, packet: Octets, now: float) -> bool:
         """Start a packet along this very route, whatever carries it."""
         self._now = now
         return self.forwarder.send(route, packet, Kind.PACKET, DatagramClass.RELIABLE_OK)
@@ -93,30 +99,37 @@ class Transit:
         return self.echoes.ask(nodes, now, hop_limit=hop_limit, size=size)
 
     def doubt(self, destination: NodeId, now: float) -> None:
-        """Nothing comes back from there, as its link tells: take another way, if there is one."""
-        choice = self._table.to(destination, now)
-        if choice is not None:
-            self.silence.unanswered(self._origin.routes(choice)[0], now)
+        """No handshake comes back from there: pass over the way that ours took, if it may be."""
+        route = self._asked_by.get(destination)
+        if route is not None:
+            self.silence.unanswered(route, now)
+
+    def _note_handshake(self, destination: NodeId, route: Route) -> None:
+        """Another way may be the best by the time that this one turns out to be silent."""
+        self._asked_by.pop(destination, None)
+        if len(self._asked_by) == _ASKED_MAX:
+            del self._asked_by[next(iter(self._asked_by))]
+        self._asked_by[destination] = route
 
     # --- what arrives ---
 
-    def received(self, neighbour: NodeId, head: bytes, body: bytes, now: float) -> None:
+    def received(self, neighbour: NodeId, head: bytes, body: Octets, now: float) -> None:
         """A FORWARD frame of a neighbour; RemoteError when it is refused."""
         self._now = now
         self.forwarder.received(neighbour, head, body, now)
 
     def deliver(
-        self, kind: Kind, route: Route, payload: bytes, now: float, *, is_marked: bool
+        self, kind: Kind, route: Route, payload: Octets, now: float, *, is_marked: bool
     ) -> None:
         if kind is Kind.PACKET:
             self.arrived_by, self.arrived_marked = route, is_marked
             self._deliver(route[0], payload, now)
         elif kind is Kind.ECHO_REQUEST:
-            self.echoes.requested(route, payload, now)
+            self.echoes.requested(route, bytes(payload), now)
         elif kind is Kind.ECHO_REPLY:
-            self.echoes.replied_to(route, payload, now)
+            self.echoes.replied_to(route, bytes(payload), now)
         else:
-            self._failed(route, PathError.parse(payload), now)
+            self._failed(route, PathError.parse(bytes(payload)), now)
 
     def _failed(self, route: Route, error: PathError, now: float) -> None:
         self.echoes.gave_up(route, error, now)
@@ -153,9 +166,10 @@ class Transit:
         return None if route is None else route.nodes
 
     def send(
-        self, neighbour: NodeId, head: bytes, body: bytes, datagram_class: DatagramClass
+        self, neighbour: NodeId, head: bytes, parts: Parts, datagram_class: DatagramClass
     ) -> bool:
-        return self._neighbours[neighbour].send(head, body, self._now, datagram_class) in _TAKEN
+        known = self._neighbours[neighbour]
+        return known.send_parts(head, parts, self._now, datagram_class) in _TAKEN
 
     # --- time ---
 

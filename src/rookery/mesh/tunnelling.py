@@ -28,6 +28,7 @@ from rookery.mesh.tunnel.tunnel import Tunnel
 from rookery.mesh.tunnel.tunnels import PeerParcel, TunnelEvent, Tunnels
 from rookery.mesh.tunnel.way import STREAM_MTU, Way, WayKind
 from rookery.wire.node_id import NodeId, node_id
+from rookery.wire.octets import Octets
 from rookery.wire.path import Path, RoutePath
 
 WAYS_MAX = 3
@@ -99,9 +100,7 @@ class Tunnelling:
         """A program read, wrote or opened."""
         self._tunnels.touched(hashname, tunnel)
 
-    def received(
-        self, link: Link, path: Path, head: bytes, body: bytes | memoryview, now: float
-    ) -> None:
+    def received(self, link: Link, path: Path, head: bytes, body: Octets, now: float) -> None:
         """A packet of a tunnel with the peer of this link; RemoteError when it is refused."""
         hashname = link.hashname
         if self._membership.by_hashname(hashname) is None:
@@ -132,14 +131,24 @@ class Tunnelling:
     # --- time and output ---
 
     @property
+    def has_more(self) -> bool:
+        """Whether a tunnel had more to send than one flush may."""
+        return self._tunnels.has_more
+
+    @property
     def deadline(self) -> float | None:
         if not self._ways:
             return None
         deadline, look_at = self._tunnels.deadline, self._looked_at + _LOOK_S
         return look_at if deadline is None else min(deadline, look_at)
 
-    def tick(self, now: float) -> None:
+    def tick(self, now: float) -> bool:
+        """Whether anything is due by now."""
+        deadline = self.deadline
+        if deadline is None or now < deadline:
+            return False
         self._tunnels.tick(now)
+        return True
 
     def flush(self, now: float) -> None:
         """Send what is due, over the ways there are now."""

@@ -45,6 +45,7 @@ from rookery.runtime.pump import Pump, Resident
 from rookery.runtime.resolve import checked_hashname, parse_link, resolved_paths
 from rookery.runtime.services import Handler, Services
 from rookery.wire.lob import JsonObject, Packet
+from rookery.wire.octets import Octets
 from rookery.wire.path import Path, PeerPath
 from rookery.wire.uri import LinkAddress
 
@@ -196,6 +197,9 @@ class Mesh(MeshChannels):
 
     def received(self, path: Path, packet: Packet) -> None:
         self._core.received(path, packet, self._now())
+
+    def received_sealed(self, path: Path, body: Octets) -> None:
+        self._core.received_sealed(path, body, self._now())
 
     def drained(self) -> None:
         self._pump.run()

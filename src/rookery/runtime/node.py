@@ -19,11 +19,9 @@ import msgspec
 
 from rookery.errors import RemoteError, UnreachableError, UsageError
 from rookery.identity.identity import Identity
-from rookery.link.events import Event
-from rookery.mesh.echo import TIMEOUT_S, Echoed, EchoFailed, EchoLost, Outcome
+from rookery.mesh.echo import TIMEOUT_S, Echoed, EchoFailed, EchoLost
 from rookery.mesh.node import Node
 from rookery.mesh.node_settings import NodeSettings
-from rookery.mesh.post import DatagramArrived
 from rookery.runtime.gates.address import has_address, parse_address
 from rookery.runtime.gates.gate import Receiver
 from rookery.runtime.gates.tcp_gate import TcpGate
@@ -34,12 +32,14 @@ from rookery.runtime.mesh import Mesh
 from rookery.runtime.node_services import NodeServices
 from rookery.runtime.outbox.mesh_outbox import MeshOutbox
 from rookery.runtime.realm_store import RealmStore
+from rookery.runtime.residence import OnDatagram, Residence
 from rookery.runtime.resolve import checked_hashname
 from rookery.runtime.tunnel_stream import TunnelStream
 from rookery.runtime.tunnels import TunnelHandler
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.echo import REQUEST_SIZE_MIN
 from rookery.wire.forward import HOP_LIMIT_MAX
+from rookery.wire.octets import Octets
 from rookery.wire.path import NetPath, Path, RoutePath
 from rookery.wire.uri import LinkAddress
 
@@ -56,8 +56,6 @@ MEASURE_S = 1.0  # how often the system is asked about connections
 ADDRESSES_S = 0.5  # how often it is asked about addresses
 REMEMBER_S = 30.0  # how often what the realm told us is kept for the next start
 
-OnDatagram = Callable[[str, bytes], object]  # hashname, payload
-
 
 class RouteGate:
     """Packets for `RoutePath`s leave through the mesh instead of a socket."""
@@ -69,7 +67,7 @@ class RouteGate:
         self._node = node
         self._now = clock
 
-    def send(self, path: Path, data: bytes) -> None:
+    def send(self, path: Path, data: Octets) -> None:
         assert isinstance(path, RoutePath)
         self._node.send_over_route(path.hn, data, self._now())
 
@@ -110,16 +108,24 @@ class MeshNode(NodeServices):
         self.mesh = mesh
         self.store = store
         self.started_s = time.time()
-        self.on_datagram: OnDatagram | None = None
+        self.residence = Residence(core, self.tunnels, mesh.now())
         self.joins: JoinDesk | None = None  # where somebody signs for the realm
         self._outbox = MeshOutbox(mesh.hashname, self.tunnels, self._members, outbox_path)
         mesh.make_sock = lambda: self.proxy.sock
-        self._asked: dict[bytes, asyncio.Future[Outcome]] = {}
         self._remembered_at = mesh.now()
 
     @property
     def hashname(self) -> str:
         return self.mesh.hashname
+
+    @property
+    def on_datagram(self) -> OnDatagram | None:
+        """What is told of datagrams, with the hashname of who sent each."""
+        return self.residence.on_datagram
+
+    @on_datagram.setter
+    def on_datagram(self, call: OnDatagram | None) -> None:
+        self.residence.on_datagram = call
 
     @property
     def outbox(self) -> "Outbox":
@@ -173,8 +179,7 @@ class MeshNode(NodeServices):
     ) -> Echoed | EchoFailed:
         """One echo along the route that packets take now; UnreachableError when none comes."""
         token = self.core.ping(hashname, self.mesh.now(), size=size, hop_limit=hop_limit)
-        answered: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self._asked[token] = answered
+        answered = self.residence.expect(token)
         self.mesh.stir()
         try:
             async with asyncio.timeout(timeout_s):
@@ -182,35 +187,10 @@ class MeshNode(NodeServices):
         except TimeoutError as error:
             raise UnreachableError(f"{hashname[:8]} does not answer") from error
         finally:
-            del self._asked[token]
+            self.residence.forget(token)
         if isinstance(outcome, EchoLost):
             raise UnreachableError(f"{hashname[:8]} does not answer")
         return outcome
-
-    # --- as the pump's resident ---
-
-    @property
-    def deadline(self) -> float | None:
-        return self.core.deadline
-
-    def tick(self, now: float) -> None:
-        self.core.tick(now)
-
-    def handle(self, event: Event, now: float) -> None:
-        self.core.handle(event, now)
-
-    def report(self) -> None:
-        self.tunnels.happened()
-
-    def flush(self, now: float) -> None:
-        self.core.flush(now)
-        self.tunnels.happened()
-        for event in self.core.take():
-            if isinstance(event, DatagramArrived):
-                if self.on_datagram is not None:
-                    self.on_datagram(event.hashname, event.payload)
-            elif (asked := self._asked.get(event.token)) is not None and not asked.done():
-                asked.set_result(event)
 
     async def measure_streams(self, streams: TcpGate) -> None:
         """Tell the neighbours what the system knows of their connections."""
@@ -324,7 +304,7 @@ async def mesh_node(
             outbox_path=outbox_path,
         )
         mesh.add_gate(RouteGate(core, mesh.now))
-        mesh.house(node)
+        mesh.house(node.residence)
         if is_hidden:
             mesh.core.own_paths = ()
         node.joins = serve_joins(mesh, store, JoinLog())

@@ -38,8 +38,8 @@ class NodeView:
         self._core = node.core
         self._routes = RouteView(node)
         self._probes = Probes(node, self._routes)
-        self._log = PeerLog(node, node.mesh.now())
-        node.mesh.house(self._log)
+        self._log = PeerLog()
+        node.residence.on_event = self._log.hear
 
     def status(self) -> Status:
         core, mesh = self._core, self._node.mesh
@@ -55,7 +55,7 @@ class NodeView:
             pid=os.getpid(),
             made_at=time.time(),
             uptime_s=round(time.time() - self._node.started_s, 3),
-            worked_ago_s=round(now - self._log.worked_s, 3),
+            worked_ago_s=round(now - self._node.residence.worked_s, 3),
             listening=tuple(map(str, mesh.core.own_paths)),
             members=len(core.membership.members),
             peers=len(states) + sum(1 for _ in self._absent()),

@@ -1,7 +1,4 @@
-"""A log of what happened to links: the last error of each peer and when, also once a link is gone.
-
-It stands between the pump and the node's core, hears every event and passes everything on.
-"""
+"""A log of what happened to links: the last error of each peer and when, also of those gone."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +7,6 @@ import msgspec
 
 from rookery.link.events import Event, LinkDown, LinkForgotten, LinkUp, PathLost
 from rookery.link.link import Link, LinkState
-from rookery.runtime.pump import Resident
 
 PEERS_MAX = 1024
 
@@ -24,13 +20,9 @@ class PeerEntry(msgspec.Struct):
 
 
 class PeerLog:
-    """The pump's resident, in the place of the one it wraps."""
+    """What was heard of links; of each peer the last that matters."""
 
-    def __init__(
-        self, resident: Resident, now: float, wall: Callable[[], float] = time.time
-    ) -> None:
-        self.worked_s = now  # when the core was last given time
-        self._resident = resident
+    def __init__(self, wall: Callable[[], float] = time.time) -> None:
         self._wall = wall
         self._entries: dict[str, PeerEntry] = {}
 
@@ -38,17 +30,7 @@ class PeerLog:
         """What is known of a peer, which may be nothing."""
         return self._entries.get(hashname) or PeerEntry()
 
-    # --- as the pump's resident ---
-
-    @property
-    def deadline(self) -> float | None:
-        return self._resident.deadline
-
-    def tick(self, now: float) -> None:
-        self._resident.tick(now)
-        self.worked_s = now
-
-    def handle(self, event: Event, now: float) -> None:
+    def hear(self, event: Event, now: float) -> None:
         match event:
             case LinkUp(link):
                 self._note(link, "", now)
@@ -60,13 +42,6 @@ class PeerLog:
                 self._failed(link)
             case _:
                 pass
-        self._resident.handle(event, now)
-
-    def report(self) -> None:
-        self._resident.report()
-
-    def flush(self, now: float) -> None:
-        self._resident.flush(now)
 
     def _failed(self, link: Link) -> None:
         """It was dialled once more, in vain."""

@@ -9,12 +9,15 @@ transmissions, and woken by the same timer.
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 from rookery.link.channel import Channel
 from rookery.link.endpoint import Endpoint
 from rookery.link.events import Event, Transmit
 from rookery.link.link import Link
+
+_TIMER_S: Final = 0.001
+_BUSY_S: Final = 0.001  # runs that follow each other so closely leave deadlines to a timer
 
 
 class Resident(Protocol):
@@ -23,7 +26,8 @@ class Resident(Protocol):
     @property
     def deadline(self) -> float | None: ...
 
-    def tick(self, now: float) -> None: ...
+    def tick(self, now: float) -> bool:
+        """Do what is due by now; whether anything was."""
 
     def handle(self, event: Event, now: float) -> None: ...
 
@@ -32,6 +36,10 @@ class Resident(Protocol):
 
     def flush(self, now: float) -> None:
         """Send what has gathered."""
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there was more than one flush may send."""
 
 
 class Pump:
@@ -54,6 +62,7 @@ class Pump:
         self._used: dict[Channel, Link] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
+        self._ran_at = float("-inf")
         self._is_due = False
         self._is_closed = False
 
@@ -92,7 +101,11 @@ class Pump:
             else:  # what was sent over a route may have to be bridged
                 self._core.flush(now)
         self._sent()
-        self._rearm()
+        if self.resident is not None and self.resident.has_more:
+            self.soon()
+        is_busy, self._ran_at = now - self._ran_at < _BUSY_S, now
+        # The resident has many to ask, which is not worth it each time.
+        self._rearm(now + _BUSY_S if is_busy else self._resident_at)
 
     def close(self) -> None:
         """Nothing is carried out from now on."""
@@ -110,32 +123,40 @@ class Pump:
             self.resident.flush(now)
         self._core.flush(now)
 
-    def _rearm(self) -> None:
+    def _rearm(self, resident_at: float | None) -> None:
         """Keep one timer; one that comes too early finds nothing to do."""
-        deadline = self._deadline
-        if deadline is None or (self._timer is not None and self._timer_at <= deadline):
+        deadline = self._core.deadline
+        if self.resident is not None and resident_at is not None:
+            deadline = resident_at if deadline is None else min(deadline, resident_at)
+        if deadline is not None:
+            self._wake_at(deadline)
+
+    def _wake_at(self, deadline: float) -> None:
+        if self._timer is not None and self._timer_at <= deadline:
             return
         if self._timer is not None:
             self._timer.cancel()
         self._timer_at = deadline
-        self._timer = self._loop.call_later(max(deadline - self._now(), 0.0), self._tick)
+        delay_s = max(deadline - self._now(), 0.0)
+        # uvloop counts milliseconds: what is due in less than half of one would come at once.
+        delay_s = max(delay_s, _TIMER_S) if delay_s else 0.0
+        self._timer = self._loop.call_later(delay_s, self._tick)
 
     @property
-    def _deadline(self) -> float | None:
-        deadline = self._core.deadline
-        if self.resident is None or (other := self.resident.deadline) is None:
-            return deadline
-        return other if deadline is None else min(deadline, other)
+    def _resident_at(self) -> float | None:
+        return None if self.resident is None else self.resident.deadline
 
     def _tick(self) -> None:
         self._timer = None
         # A loop may fire a hair early; what was due for then is due now.
         now = max(self._now(), self._timer_at)
-        deadline = self._deadline
-        if deadline is not None and deadline > now:  # it was put off meanwhile, as most are
-            self._rearm()
-            return
-        self._core.tick(now)
-        if self.resident is not None:
-            self.resident.tick(now)
-        self.run()
+        is_due = False
+        if (deadline := self._core.deadline) is not None and deadline <= now:
+            self._core.tick(now)
+            is_due = True
+        if self.resident is not None and self.resident.tick(now):
+            is_due = True
+        if is_due:
+            self.run()
+        else:  # it was put off meanwhile, as most are
+            self._rearm(self._resident_at)

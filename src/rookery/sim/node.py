@@ -17,6 +17,7 @@ from rookery.link.events import (
 from rookery.link.link import Link
 from rookery.sim.connections import End
 from rookery.wire.lob import Packet
+from rookery.wire.octets import Octets
 from rookery.wire.path import NetPath, Path
 
 if TYPE_CHECKING:
@@ -174,10 +175,10 @@ class Node:
             endpoint.flush(now)
         self.wake_at(endpoint.deadline)
 
-    def transmit(self, path: Path, data: bytes) -> None:
+    def transmit(self, path: Path, data: Octets) -> None:
         assert isinstance(path, NetPath)
         self.sent += 1
-        self._world.send(self, path, data)
+        self._world.send(self, path, bytes(data))
 
     def wake_at(self, deadline: float | None) -> None:
         """Have `tick` run no later than this."""

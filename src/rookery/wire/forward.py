@@ -23,6 +23,7 @@ from rookery.errors import DecodeError, ProtocolError
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.frames import FORWARD
 from rookery.wire.node_id import NODE_ID_SIZE, NodeId
+from rookery.wire.octets import Octets, Parts
 
 HEAD_SIZE = 6
 ROUTE_MIN = 2  # nodes
@@ -65,7 +66,7 @@ class Forward(msgspec.Struct, frozen=True, gc=False):
     """One frame; `route` holds distinct nodes and `cursor` points at its receiver."""
 
     route: tuple[NodeId, ...]
-    payload: bytes
+    payload: Octets
     kind: Kind = Kind.PACKET
     datagram_class: DatagramClass = DatagramClass.FALLBACK
     hop_limit: int = HOP_LIMIT_MAX
@@ -74,7 +75,7 @@ class Forward(msgspec.Struct, frozen=True, gc=False):
     is_marked: bool = False
 
     @classmethod
-    def parse(cls, head: bytes, body: bytes) -> Self:
+    def parse(cls, head: bytes, body: Octets) -> Self:
         """Read a frame, or raise DecodeError or ProtocolError with a short, stable reason."""
         if len(head) != HEAD_SIZE or head[0] != FORWARD:
             raise DecodeError("not a forward head")
@@ -94,7 +95,7 @@ class Forward(msgspec.Struct, frozen=True, gc=False):
         size = count * NODE_ID_SIZE
         if len(body) < size:
             raise DecodeError("route longer than the body")
-        route = tuple(body[at : at + NODE_ID_SIZE] for at in range(0, size, NODE_ID_SIZE))
+        route = tuple(bytes(body[at : at + NODE_ID_SIZE]) for at in range(0, size, NODE_ID_SIZE))
         if len(set(route)) != count:
             raise ProtocolError("node twice in a route")
         kind, datagram_class = known
@@ -105,8 +106,16 @@ class Forward(msgspec.Struct, frozen=True, gc=False):
         flags = self.kind << _KIND_SHIFT | self.datagram_class | (_MARK if self.is_marked else 0)
         return bytes((FORWARD, flags, self.hop_limit, self.cursor, len(self.route), self.repairs))
 
+    @property
+    def body_size(self) -> int:
+        return len(self.route) * NODE_ID_SIZE + len(self.payload)
+
     def body(self) -> bytes:
-        return b"".join(self.route) + self.payload
+        return b"".join(self.parts())
+
+    def parts(self) -> Parts:
+        """The body, not yet in one piece."""
+        return b"".join(self.route), self.payload
 
 
 def marked(head: bytes) -> bytes:

@@ -8,12 +8,14 @@ chunking would never begin with, so one port serves both.
 """
 
 from rookery.errors import DecodeError
+from rookery.wire.octets import Octets
 
 PREFACE = b"\x00ROOKERY\x01"
 FRAME_SIZE_MAX = 1 << 18
 KEEPALIVE = bytes(4)
 
 _LENGTH_SIZE = 4
+_PLACED_MIN = 4096  # bytes of a frame, before room is made for the whole
 
 
 def frame(packet: bytes) -> bytes:
@@ -23,47 +25,82 @@ def frame(packet: bytes) -> bytes:
 
 
 class Deframer:
-    """Takes packets out of a stream; a byte is copied at most once, and only where it was cut."""
+    """Takes packets out of a stream; a byte is copied at most once, and only where it was cut.
 
-    __slots__ = ("_held",)
+    What it hands out is to be read before anything more is fed.
+    """
+
+    __slots__ = ("_filled", "_held")
 
     def __init__(self) -> None:
-        self._held = bytearray()  # the beginning of one frame
+        self._held = bytearray()  # the beginning of one frame, or room for all of it,
+        self._filled = 0  # and how much of that has come
 
-    def feed(self, data: bytes) -> list[memoryview]:
+    def feed(self, data: Octets) -> list[memoryview]:
         """The packets that `data` completes; DecodeError when one exceeds the bound."""
         packets: list[memoryview] = []
-        at = self._complete_held(data, packets) if self._held else 0
-        end, view = len(data), memoryview(data)
+        view, end = memoryview(data), len(data)
+        at = self._complete_held(view, packets) if self._filled else 0
         while end - at >= _LENGTH_SIZE:
-            stop = at + _frame_size(data[at : at + _LENGTH_SIZE])
+            stop = at + _frame_size(view[at : at + _LENGTH_SIZE])
             if stop > end:
                 break
             if stop - at > _LENGTH_SIZE:
                 packets.append(view[at + _LENGTH_SIZE : stop])
             at = stop
-        self._held += view[at:]
+        if at < end:
+            self._hold(view[at:])
         return packets
 
-    def _complete_held(self, data: bytes, packets: list[memoryview]) -> int:
+    def room(self) -> memoryview | None:
+        """Where the rest of a large frame can be read to; None while too little of it has come.
+
+        Who is asked for it with a few bytes would otherwise hold a whole frame for them.
+        """
+        held, filled = self._held, self._filled
+        if filled < _PLACED_MIN:
+            return None
+        size = _frame_size(held[:_LENGTH_SIZE])
+        if len(held) < size:
+            self._held = bytearray(size)
+            self._held[:filled] = memoryview(held)[:filled]
+        return memoryview(self._held)[filled:size]
+
+    def placed(self, count: int) -> list[memoryview]:
+        """The packet that so many bytes complete, which were read to `room`."""
+        self._filled += count
+        packets: list[memoryview] = []
+        if self._filled == _frame_size(self._held[:_LENGTH_SIZE]):
+            self._release(packets)
+        return packets
+
+    def _complete_held(self, data: memoryview, packets: list[memoryview]) -> int:
         """Add what the held frame lacks; how much of `data` that took."""
-        held, at = self._held, 0
-        if len(held) < _LENGTH_SIZE:
-            at = _LENGTH_SIZE - len(held)
-            held += data[:at]
-            if len(held) < _LENGTH_SIZE:
-                return len(data)
-        lacking = _frame_size(held[:_LENGTH_SIZE]) - len(held)
-        held += memoryview(data)[at : at + lacking]
-        if len(data) - at < lacking:
-            return len(data)
-        if len(held) > _LENGTH_SIZE:
-            packets.append(memoryview(held)[_LENGTH_SIZE:])
-        self._held = bytearray()
-        return at + lacking
+        at = 0
+        if self._filled < _LENGTH_SIZE:
+            at = min(_LENGTH_SIZE - self._filled, len(data))
+            self._hold(data[:at])
+            if self._filled < _LENGTH_SIZE:
+                return at
+        lacking = _frame_size(self._held[:_LENGTH_SIZE]) - self._filled
+        taken = min(lacking, len(data) - at)
+        self._hold(data[at : at + taken])
+        if taken == lacking:
+            self._release(packets)
+        return at + taken
+
+    def _hold(self, data: memoryview) -> None:
+        end = self._filled + len(data)
+        self._held[self._filled : end] = data
+        self._filled = end
+
+    def _release(self, packets: list[memoryview]) -> None:
+        if self._filled > _LENGTH_SIZE:
+            packets.append(memoryview(self._held)[_LENGTH_SIZE : self._filled])
+        self._held, self._filled = bytearray(), 0
 
 
-def _frame_size(length: bytes | bytearray) -> int:
+def _frame_size(length: Octets) -> int:
     size = int.from_bytes(length, "big")
     if size > FRAME_SIZE_MAX:
         raise DecodeError(f"a frame of {size} bytes")

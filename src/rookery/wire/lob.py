@@ -14,9 +14,11 @@ from typing import Self
 import msgspec
 
 from rookery.errors import DecodeError
+from rookery.wire.octets import Octets
 
 HEAD_SIZE_MAX = 0x7FFF  # the public JavaScript peer reads the length as signed
 JSON_SIZE_MIN = 7
+NO_HEAD = b"\x00\x00"  # what a channel packet begins with
 
 JsonObject = dict[str, object]
 
@@ -57,7 +59,7 @@ class Packet(msgspec.Struct, frozen=True, gc=False):
         return size.to_bytes(2, "big") + self.head + self.body
 
     @classmethod
-    def parse(cls, data: bytes | memoryview) -> Self:
+    def parse(cls, data: Octets) -> Self:
         """Read one packet; the only fatal error is a head longer than the data."""
         if len(data) < 2:
             raise DecodeError(f"{len(data)} bytes cannot be a packet")

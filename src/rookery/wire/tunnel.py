@@ -15,6 +15,7 @@ import msgspec
 
 from rookery.errors import DecodeError
 from rookery.wire.frames import TUNNEL
+from rookery.wire.octets import Octets
 from rookery.wire.tunnel_frames import Frame
 from rookery.wire.tunnel_reader import parse_frames
 
@@ -39,7 +40,7 @@ class TunnelPacket(msgspec.Struct, frozen=True, gc=False):
     is_first: bool = False
 
     @classmethod
-    def parse(cls, head: bytes, body: bytes | memoryview) -> Self:
+    def parse(cls, head: bytes, body: Octets) -> Self:
         """Read one packet, or raise DecodeError."""
         if len(head) != HEAD_SIZE or len(body) < PREFIX_SIZE:
             raise DecodeError("too short for a packet of a tunnel")
@@ -64,7 +65,7 @@ def prefix(tunnel: int, number: int) -> bytes:
     return _PREFIX.pack(tunnel, number)
 
 
-def tunnel_id(body: bytes | memoryview) -> int:
+def tunnel_id(body: Octets) -> int:
     """Which tunnel a packet belongs to."""
     if len(body) < PREFIX_SIZE:
         raise DecodeError("too short for a packet of a tunnel")

@@ -7,7 +7,7 @@ ACK_DELAY_S = 0.005
 
 _KNOWN_MAX = 256  # ranges; what lies below counts as known
 _TELL_PACKETS = 4
-_TELL_LARGE = 2  # half of what the sender may have under way at the least, so that it goes on
+_TELL_LARGE = 3  # fewer than the sender may have under way at the least, so that it goes on
 _TELL_SIZE = 32768
 _DELAY_US_MAX = 2**32 - 1
 _FORGET_S = 2.0  # what is missing for longer was given up by its sender

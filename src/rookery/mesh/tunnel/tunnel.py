@@ -24,6 +24,7 @@ from rookery.mesh.tunnel.scheduler import Mode
 from rookery.mesh.tunnel.way import Way
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.lob import JsonObject
+from rookery.wire.octets import Octets
 from rookery.wire.tunnel import HEAD_SIZE, TunnelPacket
 from rookery.wire.tunnel_frames import Close
 
@@ -209,7 +210,7 @@ class Tunnel:
         self,
         way: int,
         head: bytes,
-        body: bytes | memoryview,
+        body: Octets,
         now: float,
         *,
         is_marked: bool = False,
@@ -261,6 +262,11 @@ class Tunnel:
             for way in ways:
                 if now >= way.last_sent_at + PROBE_S:
                     way.is_probe_due = True
+
+    @property
+    def has_more(self) -> bool:
+        """Whether the last flush left something, for want of room in its batch."""
+        return self._end is None and self._engine.dispatch.has_more
 
     @property
     def deadline(self) -> float | None:

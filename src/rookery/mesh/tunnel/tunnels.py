@@ -17,6 +17,7 @@ from rookery.mesh.tunnel.packer import Parcel
 from rookery.mesh.tunnel.scheduler import Mode
 from rookery.mesh.tunnel.tunnel import Role, Tunnel, TunnelState
 from rookery.mesh.tunnel.way import Way
+from rookery.wire.octets import Octets
 from rookery.wire.tunnel import TunnelPacket, tunnel_id
 from rookery.wire.tunnel_frames import Close
 
@@ -87,6 +88,8 @@ class Tunnels:
         self._peers: dict[str, _Peer] = {}
         self._touched: dict[int, tuple[str, Tunnel]] = {}
         self._deadlines: dict[int, tuple[float, str, Tunnel]] = {}
+        self._moved: dict[int, tuple[str, Tunnel]] = {}  # whose deadlines may be others now
+        self.has_more = False  # something was left by the last flush, for want of room in it
         self._answers: list[PeerParcel] = []
         self._events: list[TunnelEvent] = []
 
@@ -140,7 +143,7 @@ class Tunnels:
         peer: str,
         way: int,
         head: bytes,
-        body: bytes | memoryview,
+        body: Octets,
         now: float,
         *,
         is_marked: bool = False,
@@ -162,21 +165,22 @@ class Tunnels:
         """A batch of each tunnel where something happened."""
         parcels, self._answers = self._answers, []
         touched, self._touched = self._touched, {}
+        self.has_more = False
         for peer, tunnel in touched.values():
             batch: list[Parcel] = tunnel.flush(now)
             for way, head, parts, size in batch:
                 parcels.append(PeerParcel(peer, way, head, parts, size))
             self._events += [TunnelEvent(peer, tunnel, event) for event in tunnel.take()]
-            deadline = tunnel.deadline
-            if deadline is None:
-                self._deadlines.pop(id(tunnel), None)
-            else:
-                self._deadlines[id(tunnel)] = (deadline, peer, tunnel)
+            self._moved[id(tunnel)] = (peer, tunnel)
+            if tunnel.has_more:
+                self.has_more = True
+                self.touched(peer, tunnel)
             if tunnel.state in _OVER:
                 self._forget(peer, tunnel)
         return parcels
 
     def tick(self, now: float) -> None:
+        self._look()
         for deadline, peer, tunnel in list(self._deadlines.values()):
             if deadline <= now:
                 tunnel.tick(now)
@@ -185,7 +189,24 @@ class Tunnels:
     @property
     def deadline(self) -> float | None:
         """When to call `tick` and `flush` at the latest."""
-        return min((entry[0] for entry in self._deadlines.values()), default=None)
+        self._look()
+        soonest: float | None = None
+        for deadline, _, _ in self._deadlines.values():
+            if soonest is None or deadline < soonest:
+                soonest = deadline
+        return soonest
+
+    def _look(self) -> None:
+        """Ask those where something happened since."""
+        if not self._moved:
+            return
+        moved, self._moved = self._moved, {}
+        for peer, tunnel in moved.values():
+            deadline = tunnel.deadline
+            if deadline is None:
+                self._deadlines.pop(id(tunnel), None)
+            else:
+                self._deadlines[id(tunnel)] = (deadline, peer, tunnel)
 
     def take(self) -> list[TunnelEvent]:
         """What happened since the last time."""
@@ -228,6 +249,7 @@ class Tunnels:
             del known.tunnels[tunnel.role]
         known.over.append(tunnel.id)
         self._deadlines.pop(id(tunnel), None)
+        self._moved.pop(id(tunnel), None)
         if not known.tunnels and not known.ways:
             del self._peers[peer]
 

@@ -10,7 +10,7 @@ cloaked ones here.
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, Protocol, cast
 
 from rookery.errors import DecodeError
@@ -22,10 +22,12 @@ from rookery.runtime.gates.gate import GateCounters
 from rookery.runtime.gates.tcp_info import measure
 from rookery.runtime.gates.tls import TlsLayer
 from rookery.wire.cloak import cloak, reveal
-from rookery.wire.lob import Packet
+from rookery.wire.lob import NO_HEAD, Packet
+from rookery.wire.octets import Octets
 from rookery.wire.path import Path, net_path
+from rookery.wire.tail import tail
 
-_TURN_SIZE: Final = 1 << 16  # bytes that one connection may bring in one turn of the loop
+_TURN_SIZE: Final = 1 << 16  # bytes, after which the others of the loop have their turn
 
 
 class Owner(Protocol):
@@ -34,6 +36,7 @@ class Owner(Protocol):
     limits: ConnectionLimits
     counters: GateCounters
     nonces: Iterator[bytes]
+    scratch: memoryview  # where connections read to, one at a time
 
     def connected(self, connection: "Connection") -> None:
         """The socket is there."""
@@ -45,6 +48,8 @@ class Owner(Protocol):
         """The mesh sends to it for the first time."""
 
     def received(self, path: Path, packet: Packet) -> None: ...
+
+    def received_sealed(self, path: Path, body: Octets) -> None: ...
 
     def drained(self) -> None: ...
 
@@ -71,9 +76,11 @@ class Connection:
         self._tls = tls
         self._transport: asyncio.Transport | None = None
         self._cloaked = False
-        self._waiting: list[bytes] = []  # packets, until the framing is ready
+        self._turn_size = 0  # bytes since others had a turn for certain
+        self._is_placed = False  # what is being read goes where the framing wants it
+        self._waiting: list[Octets] = []  # packets, until the framing is ready
         self._waiting_size = 0
-        self._outgoing: list[bytes] = []  # buffers, until `flush`
+        self._outgoing: list[Octets] = []  # buffers, until `flush`
         self._outgoing_size = 0
         self._timer: asyncio.TimerHandle | None = None
         self._closing = False
@@ -82,7 +89,7 @@ class Connection:
         """What must have become true after how many further seconds, or the connection ends."""
         raise NotImplementedError
 
-    def send(self, data: bytes) -> None:
+    def send(self, data: Octets) -> None:
         """Take one serialised packet to send, or drop it."""
         if not self.is_addressed:
             self.is_addressed = True
@@ -170,12 +177,30 @@ class Connection:
             self.gone.set_result(None)
             self._owner.closed(self)
 
+    def get_buffer(self, size_hint: int) -> memoryview:
+        """Where uvloop reads to; the rest of a large packet goes where it need not be moved.
+
+        Strangers get no room of their own: they could ask for much more than they send.
+        """
+        is_placed = self.is_addressed and self._tls is None
+        room = self._framing.room() if is_placed else None
+        self._is_placed = room is not None
+        return self._owner.scratch if room is None else room
+
+    def buffer_updated(self, size: int) -> None:
+        self._take_in(None if self._is_placed else self._owner.scratch[:size], size)
+
     def data_received(self, data: bytes) -> None:
+        """Other loops bring what they have read themselves."""
+        self._take_in(data, len(data))
+
+    def _take_in(self, data: Octets | None, size: int) -> None:
+        """So many bytes came: these, or into the room of the framing."""
         counters = self._owner.counters
-        counters.bytes_in += len(data)
+        counters.bytes_in += size
         before = counters.packets_in
         try:
-            self._receive(data)
+            self._receive(data, size)
         except DecodeError:
             counters.malformed += 1
             self.abort()
@@ -184,7 +209,9 @@ class Connection:
                 self.flush()
             else:
                 self._owner.drained()
-            if len(data) >= _TURN_SIZE:
+            self._turn_size += size
+            if self._turn_size >= _TURN_SIZE:
+                self._turn_size = 0
                 self._let_others_go_on()
             if self._framing.is_public and self._transport is not None:
                 with contextlib.suppress(OSError):
@@ -205,17 +232,26 @@ class Connection:
         connected = self._transport is not None and (self._tls is None or self._tls.ready)
         return connected and self._framing.ready
 
-    def _receive(self, data: bytes) -> None:
-        if self._tls is not None:
-            data = self._tls.feed(data)
-        if data:
-            for packet in self._framing.feed(data):
-                self._packet(packet)
-                if self._closing:
-                    return
+    def _receive(self, data: Octets | None, size: int) -> None:
+        if self._tls is not None and data is not None:
+            data = self._tls.feed(bytes(data))
+        packets: Sequence[bytes | memoryview] = ()
+        if data is None:
+            packets = self._framing.placed(size)
+        elif data:  # to be fed nothing is the end, for HTTP
+            packets = self._framing.feed(data)
+        for packet in packets:
+            self._packet(packet)
+            if self._closing:
+                return
         self._settle()
 
     def _packet(self, data: bytes | memoryview) -> None:
+        if self.is_heard and data[: len(NO_HEAD)] == NO_HEAD:  # as nearly all are
+            self._owner.counters.packets_in += 1
+            if self.path is not None:
+                self._owner.received_sealed(self.path, tail(data, len(NO_HEAD)))
+            return
         packet = reveal(data)
         if not self._cloaked and data[0] != 0:
             # A plain packet with a long head begins with another byte, too, but loses none.
@@ -251,10 +287,10 @@ class Connection:
         assert self._transport is not None
         return self._outgoing_size + self._transport.get_write_buffer_size()
 
-    def _write(self, packet: bytes) -> None:
+    def _write(self, packet: Octets) -> None:
         counters = self._owner.counters
         if self._cloaked:
-            packet = cloak(packet, next(self._owner.nonces))
+            packet = cloak(bytes(packet), next(self._owner.nonces))
         size = len(packet)
         if (
             size > PACKET_SIZE_MAX
@@ -266,7 +302,7 @@ class Connection:
         counters.bytes_out += size
         self._append(self._framing.encode(packet))
 
-    def _append(self, buffers: Iterable[bytes]) -> None:
+    def _append(self, buffers: tuple[Octets, ...]) -> None:
         if not self._outgoing:
             self._owner.unsent(self)
         self._outgoing += buffers

@@ -13,10 +13,12 @@ from typing import Final, Protocol
 
 from rookery.wire.chunking import Dechunker, chunk
 from rookery.wire.frame import FRAME_SIZE_MAX, KEEPALIVE, PREFACE, Deframer, frame
+from rookery.wire.octets import Octets
 
 PACKET_SIZE_MAX: Final = FRAME_SIZE_MAX
 
 _HTTP: Final = b"GET "
+_HANDSHAKE_40: Final = b"\x00\x01\x40"
 _COPY_SIZE_MAX: Final = 4096  # one buffer is cheaper than two up to about here
 
 
@@ -35,17 +37,33 @@ class Framing(Protocol):
     def is_public(self) -> bool:
         """The peer is not one of ours."""
 
-    def feed(self, data: bytes) -> Sequence[bytes | memoryview]:
+    def feed(self, data: Octets) -> Sequence[bytes | memoryview]:
         """The packets that `data` completes; DecodeError when it makes no sense."""
 
-    def encode(self, packet: bytes) -> tuple[bytes, ...]:
+    def room(self) -> memoryview | None:
+        """Where to read to, if it matters: what comes is then `placed`, not fed."""
+
+    def placed(self, count: int) -> Sequence[bytes | memoryview]:
+        """The packets that so many bytes complete, which were read to `room`."""
+
+    def encode(self, packet: Octets) -> tuple[Octets, ...]:
         """The buffers to write for one packet."""
 
     def control(self) -> bytes:
         """What the framing itself has to say since last asked."""
 
 
-class Chunks:
+class Roomless:
+    """A framing that reads from wherever the bytes are."""
+
+    def room(self) -> memoryview | None:
+        return None
+
+    def placed(self, count: int) -> Sequence[bytes | memoryview]:
+        raise AssertionError("nothing was placed")
+
+
+class Chunks(Roomless):
     """Telehash chunking."""
 
     ready = True
@@ -55,11 +73,11 @@ class Chunks:
     def __init__(self) -> None:
         self._dechunker = Dechunker(PACKET_SIZE_MAX)
 
-    def feed(self, data: bytes) -> Sequence[bytes | memoryview]:
-        return self._dechunker.feed(data)
+    def feed(self, data: Octets) -> Sequence[bytes | memoryview]:
+        return self._dechunker.feed(bytes(data))
 
-    def encode(self, packet: bytes) -> tuple[bytes, ...]:
-        return (chunk(packet),)
+    def encode(self, packet: Octets) -> tuple[Octets, ...]:
+        return (chunk(bytes(packet)),)
 
     def control(self) -> bytes:
         return b""
@@ -76,12 +94,18 @@ class Frames:
         self._deframer = Deframer()
         self._opening = opening
 
-    def feed(self, data: bytes) -> Sequence[bytes | memoryview]:
+    def feed(self, data: Octets) -> Sequence[bytes | memoryview]:
         return self._deframer.feed(data)
 
-    def encode(self, packet: bytes) -> tuple[bytes, ...]:
+    def room(self) -> memoryview | None:
+        return self._deframer.room()
+
+    def placed(self, count: int) -> Sequence[bytes | memoryview]:
+        return self._deframer.placed(count)
+
+    def encode(self, packet: Octets) -> tuple[Octets, ...]:
         if len(packet) <= _COPY_SIZE_MAX:
-            return (frame(packet),)
+            return (frame(bytes(packet)),)
         return len(packet).to_bytes(len(KEEPALIVE), "big"), packet
 
     def control(self) -> bytes:
@@ -127,9 +151,9 @@ class Accepted:
     def is_public(self) -> bool:
         return self._framing.is_public
 
-    def feed(self, data: bytes) -> Sequence[bytes | memoryview]:
+    def feed(self, data: Octets) -> Sequence[bytes | memoryview]:
         if self.dialect is None:
-            data = self._first + data
+            data = self._first + bytes(data)
             self.dialect = recognise(data)
             match self.dialect:
                 case None:
@@ -142,18 +166,24 @@ class Accepted:
                     self._framing = self._http()
         return self._framing.feed(data)
 
-    def encode(self, packet: bytes) -> tuple[bytes, ...]:
+    def room(self) -> memoryview | None:
+        return self._framing.room()
+
+    def placed(self, count: int) -> Sequence[bytes | memoryview]:
+        return self._framing.placed(count)
+
+    def encode(self, packet: Octets) -> tuple[Octets, ...]:
         return self._framing.encode(packet)
 
     def control(self) -> bytes:
         return self._framing.control()
 
 
-def dialled(first_packet: bytes) -> Framing:
+def dialled(first_packet: Octets) -> Framing:
     """How to speak to the peer that this packet opens a connection to.
 
     Only a rookery endpoint understands a handshake of cipher set 40, so it understands frames.
     """
-    if first_packet.startswith(b"\x00\x01\x40"):
+    if first_packet[: len(_HANDSHAKE_40)] == _HANDSHAKE_40:
         return Frames(PREFACE)
     return Chunks()

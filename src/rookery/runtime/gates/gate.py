@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rookery.wire.lob import Packet
+from rookery.wire.octets import Octets
 from rookery.wire.path import Path
 
 
@@ -18,6 +19,9 @@ class Receiver(Protocol):
 
     def received(self, path: Path, packet: Packet) -> None:
         """One packet came in, deframed and uncloaked."""
+
+    def received_sealed(self, path: Path, body: Octets) -> None:
+        """The same for a channel packet, without its empty head: large ones are not copied."""
 
     def drained(self) -> None:
         """A batch of reads is over: a good moment to send what they led to."""
@@ -31,7 +35,7 @@ class Gate(Protocol):
 
     kinds: frozenset[str]  # kinds of path it can send to
 
-    def send(self, path: Path, data: bytes) -> None:
+    def send(self, path: Path, data: Octets) -> None:
         """Take one serialised packet, dialling if need be; dropped when a bound is reached."""
 
     def flush(self) -> None:

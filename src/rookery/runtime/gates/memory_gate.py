@@ -13,6 +13,7 @@ from rookery.errors import DecodeError, UsageError
 from rookery.runtime.gates.gate import Receiver
 from rookery.sim.network import Conditions, Network
 from rookery.wire.cloak import cloak, reveal
+from rookery.wire.octets import Octets
 from rookery.wire.path import NetPath, Path
 
 PORT = 42424
@@ -64,9 +65,9 @@ class MemoryGate:
     def paths(self) -> tuple[Path, ...]:
         return (self._path,)
 
-    def send(self, path: Path, data: bytes) -> None:
+    def send(self, path: Path, data: Octets) -> None:
         if isinstance(path, NetPath):
-            self._network.carry(self._path, path, data)
+            self._network.carry(self._path, path, bytes(data))
 
     def deliver(self, source: NetPath, datagram: bytes) -> None:
         try:

@@ -34,9 +34,11 @@ from rookery.runtime.gates.gate import GateCounters, Receiver
 from rookery.runtime.gates.nonces import nonces
 from rookery.runtime.gates.tls import TlsLayer, client_context
 from rookery.wire.lob import JsonObject, Packet
+from rookery.wire.octets import Octets
 from rookery.wire.path import NetPath, Path, UrlPath, net_path
 
 RESOURCE: Final = "/"  # what a WebSocket asks for
+READ_SIZE: Final = 1 << 18
 
 LinkJson = Callable[[], JsonObject | None]
 
@@ -69,6 +71,7 @@ class TcpGate:
         self.limits = limits or ConnectionLimits()
         self.counters = GateCounters()
         self.nonces = nonces()
+        self.scratch = memoryview(bytearray(READ_SIZE))
         self._receiver = receiver
         self._loop = asyncio.get_running_loop()
         self._tls = tls
@@ -108,7 +111,7 @@ class TcpGate:
             net_path(carrier, advertised_ip(ip), port) for carrier, ip, port in self._listening
         )
 
-    def send(self, path: Path, data: bytes) -> None:
+    def send(self, path: Path, data: Octets) -> None:
         """Take one packet for the connection to `path`, dialling if there is none."""
         connection = self._connections.get(path) or self._dial(path, data)
         if connection is None:
@@ -180,7 +183,7 @@ class TcpGate:
 
         return AcceptedSocket(self._resource, self._link_json)
 
-    def _dial(self, path: Path, first_packet: bytes) -> Connection | None:
+    def _dial(self, path: Path, first_packet: Octets) -> Connection | None:
         if self._closed:
             return None
         try:
@@ -201,7 +204,7 @@ class TcpGate:
         if dial.cancelled():  # possibly before it began, and uvloop does not report the loss
             connection.connection_lost(None)
 
-    def _dialled(self, path: Path, first_packet: bytes) -> tuple[DialledConnection, str, int]:
+    def _dialled(self, path: Path, first_packet: Octets) -> tuple[DialledConnection, str, int]:
         limits = self.limits
         if len(self._dials) >= limits.dials_max or len(self._outbound) >= limits.outbound_max:
             raise CongestionError("too many connections")
@@ -264,6 +267,9 @@ class TcpGate:
 
     def received(self, path: Path, packet: Packet) -> None:
         self._receiver.received(path, packet)
+
+    def received_sealed(self, path: Path, body: Octets) -> None:
+        self._receiver.received_sealed(path, body)
 
     def drained(self) -> None:
         self._receiver.drained()

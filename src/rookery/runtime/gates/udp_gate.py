@@ -15,6 +15,7 @@ from rookery.runtime.gates.burst_socket import DATAGRAM_SIZE_MAX, BurstSocket
 from rookery.runtime.gates.gate import GateCounters, Receiver
 from rookery.runtime.gates.nonces import nonces
 from rookery.wire.cloak import cloak, reveal
+from rookery.wire.octets import Octets
 from rookery.wire.path import NetPath, Path, net_path
 
 ADDRESSES_MAX = 4096  # senders remembered, to save making the same path again
@@ -48,10 +49,10 @@ class UdpGate:
         ip, port = self._bound
         return (net_path("udp", advertised_ip(ip), port),)
 
-    def send(self, path: Path, data: bytes) -> None:
+    def send(self, path: Path, data: Octets) -> None:
         """Send one packet, cloaked, before this turn of the loop ends."""
         target = self._target(path)
-        datagram = cloak(data, next(self._nonces))
+        datagram = cloak(bytes(data), next(self._nonces))
         if (
             target is None
             or len(datagram) > DATAGRAM_SIZE_MAX

@@ -27,8 +27,9 @@ from wsproto.events import (
 from wsproto.utilities import ProtocolError as WebSocketError
 
 from rookery.errors import DecodeError
-from rookery.runtime.gates.framing import PACKET_SIZE_MAX
+from rookery.runtime.gates.framing import PACKET_SIZE_MAX, Roomless
 from rookery.wire.lob import JsonObject
+from rookery.wire.octets import Octets
 
 RESOURCE = "/"
 
@@ -37,7 +38,7 @@ _HEAD_SIZE_MAX = 8192
 LinkJson = Callable[[], JsonObject | None]
 
 
-class Messages:
+class Messages(Roomless):
     """The packets inside an open WebSocket, and its control messages."""
 
     def __init__(self, connection: WSConnection) -> None:
@@ -48,8 +49,8 @@ class Messages:
         self.finished = False
         self.is_public = False
 
-    def encode(self, packet: bytes) -> tuple[bytes, ...]:
-        return (self._connection.send(BytesMessage(packet)),)
+    def encode(self, packet: Octets) -> tuple[Octets, ...]:
+        return (self._connection.send(BytesMessage(bytes(packet))),)
 
     def control(self) -> bytes:
         control, self._control = self._control, b""
@@ -99,8 +100,8 @@ class DialledSocket(Messages):
         except (WebSocketError, h11.ProtocolError, ValueError) as error:
             raise DecodeError("the URL cannot be asked for") from error
 
-    def feed(self, data: bytes) -> list[bytes]:
-        return self._receive(data)
+    def feed(self, data: Octets) -> list[bytes]:
+        return self._receive(bytes(data))
 
 
 class AcceptedSocket(Messages):
@@ -112,13 +113,13 @@ class AcceptedSocket(Messages):
         self._link_json = link_json
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEAD_SIZE_MAX)
 
-    def feed(self, data: bytes) -> list[bytes]:
+    def feed(self, data: Octets) -> list[bytes]:
         if self.ready:
-            return self._receive(data)
+            return self._receive(bytes(data))
         if self.finished:
             return []
         try:
-            self._http.receive_data(data)
+            self._http.receive_data(bytes(data))
             request = self._http.next_event()
         except h11.RemoteProtocolError as error:
             raise DecodeError("this is not HTTP") from error
