@@ -9,8 +9,10 @@ export function fragment(element, url, done = () => {}) {
   async function load() {
     const answer = await fetch(url, { headers: { accept: "text/html" } });
     if (!answer.ok) return;
+    const text = await answer.text();
+    // Nothing is awaited from here on: whoever moves meanwhile would be thrown out.
     const held = element.contains(document.activeElement) ? keyOf(document.activeElement) : null;
-    element.innerHTML = await answer.text();
+    element.innerHTML = text;
     if (held) [...element.querySelectorAll("a, button, select, input, [tabindex]")].find((each) => keyOf(each) === held)?.focus();
     done();
   }
