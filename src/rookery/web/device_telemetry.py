@@ -93,7 +93,7 @@ async def lake_telemetry(site: Site, mac: bytes, span: Span, *, since: float = 0
     if site.lake is None:
         raise RefusedError(404, "no_lake", "this hub has no lake; start it with --lake")
     chosen = _RANGES[span]
-    start = max(site.wall() - chosen.seconds, since) // chosen.step_s * chosen.step_s
+    start = max((site.wall() - chosen.seconds) // chosen.step_s * chosen.step_s, since)
     moment = datetime.fromtimestamp(start, UTC)
     given = (chosen.step_s, mac_text(mac), moment.date(), moment)
     sql = _TRAFFIC.format(table=chosen.table, column=chosen.column)
