@@ -1,7 +1,8 @@
 """Peak: the most memory that the children of this process had, and an end to those that want more.
 
-Those that were not there a moment ago do not count: a JVM that is about to start another program
-has a child with the same memory, which is there once.
+Those that were there before are somebody else's. Those that were not there a moment ago do not
+count: a JVM that is about to start another program has a child with the same memory, which is there
+once.
 """
 
 import threading
@@ -19,6 +20,7 @@ class Peak:
     def __init__(self, max_gb: float) -> None:
         self.gb = 0.0
         self._max_gb = max_gb
+        self._others = frozenset(psutil.Process().children())
         self._before: set[psutil.Process] = set()
 
     @property
@@ -26,7 +28,7 @@ class Peak:
         return self.gb > self._max_gb
 
     def look(self) -> None:
-        now = set(psutil.Process().children(recursive=True))
+        now = _families(set(psutil.Process().children()) - self._others)
         sizes = {each: _resident_gb(each) for each in now & self._before}
         self._before = now
         total = sum(sizes.values())
@@ -53,6 +55,14 @@ def watched(max_gb: float) -> Iterator[Peak]:
     finally:
         over.set()
         watcher.join()
+
+
+def _families(roots: set[psutil.Process]) -> set[psutil.Process]:
+    found = set(roots)
+    for root in roots:
+        with suppress(psutil.NoSuchProcess):
+            found.update(root.children(recursive=True))
+    return found
 
 
 def _resident_gb(process: psutil.Process) -> float:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from rookery.lake import session
@@ -26,7 +27,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     }
     started = session.start(MASTER, name="rookery tests", settings=settings)
     yield started
+    _check_jvm()
     started.stop()
+
+
+def _check_jvm() -> None:
+    """Of one that is gone Py4J says no more than that it refuses connections."""
+    process = getattr(SparkContext._gateway, "proc", None)  # none where others started it
+    if process is not None and (code := process.poll()) is not None:
+        said = session.log_file().read_text(errors="replace")[-2000:]
+        pytest.fail(f"Spark's JVM has ended before, exit code {code}:\n{said}", pytrace=False)
 
 
 @pytest.fixture
