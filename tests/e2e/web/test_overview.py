@@ -17,6 +17,17 @@ TILES = {
     "lake": "/fleet/insights",
 }
 
+# The next answer's text is there when somebody calls `release`.
+HELD_BACK = """() => {
+  const text = Response.prototype.text;
+  Response.prototype.text = async function () {
+    Response.prototype.text = text;
+    document.body.dataset.held = "yes";
+    await new Promise((resolve) => { window.release = resolve; });
+    return text.call(this);
+  };
+}"""
+
 
 @pytest.fixture(autouse=True, scope="module")
 def operator(served: ServedWorld) -> None:
@@ -45,6 +56,22 @@ def test_figures_change_while_one_looks(served: ServedWorld, open_page: OpenPage
     served.world.hub.waiting = Backlog(9, 7_000_000, is_full=False, unsaved_entries=0)
     expect(page.locator('[data-tile="backlog"]')).to_contain_text("7 MB")
     expect(tile).to_be_focused()  # although it was rendered anew
+
+
+def test_who_moves_while_figures_are_fetched_stays_there(
+    served: ServedWorld, open_page: OpenPage
+) -> None:
+    page = open_page("olga")
+    page.goto("/fleet")
+    expect(page.locator("#live")).to_have_attribute("data-state", "live")
+    page.evaluate(HELD_BACK)
+    served.world.hub.waiting = Backlog(9, 8_000_000, is_full=False, unsaved_entries=0)
+    expect(page.locator("body")).to_have_attribute("data-held", "yes")
+    tile = page.locator('[data-tile="devices"]')
+    tile.focus()
+    page.evaluate("release()")
+    expect(page.locator('[data-tile="backlog"]')).to_contain_text("8 MB")
+    expect(tile).to_be_focused()
 
 
 def test_it_speaks_russian_and_is_dark(open_page: OpenPage) -> None:
