@@ -16,22 +16,15 @@ from rookery.wire.tunnel import (
     prefix,
     tunnel_id,
 )
-from rookery.wire.tunnel_frames import (
+from rookery.wire.tunnel_data import (
     ACK_HEADER_SIZE,
     DATA_HEADER_SIZE,
     RANGE_SIZE,
     RANGES_MAX,
     Ack,
-    Close,
-    Credit,
     Data,
-    Datagram,
-    Frame,
-    Opens,
-    Probe,
-    Reset,
-    Stop,
 )
+from rookery.wire.tunnel_frames import Close, Credit, Datagram, Frame, Opens, Probe, Reset, Stop
 
 U32 = st.integers(0, 2**32 - 1)
 U64 = st.integers(0, 2**64 - 1)

@@ -10,7 +10,7 @@ world replays; RSA and OAEP alone draw from the system.
 
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Protocol
+from typing import Final, Protocol
 
 import msgspec
 
@@ -18,7 +18,7 @@ from rookery.wire.octets import Octets, Parts
 
 RandomBytes = Callable[[int], bytes]
 
-TOKEN_SIZE = 16
+TOKEN_SIZE: Final = 16
 
 
 class KeyPair(msgspec.Struct, frozen=True):

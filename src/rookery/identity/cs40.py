@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from hmac import compare_digest, digest
 from itertools import count
-from typing import Literal
+from typing import Final, Literal
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers import Cipher
@@ -32,30 +32,30 @@ from rookery.identity.replay import ReplayWindow
 from rookery.wire.octets import Octets, Parts
 from rookery.wire.tail import tail
 
-CSID = 0x40
-KEY_SIZE = 64
-COUNTER_MAX = (1 << 64) - 1
+CSID: Final = 0x40
+KEY_SIZE: Final = 64
+COUNTER_MAX: Final = (1 << 64) - 1
 
-NO_AES = 0x01  # flag: my CPU has no AES instructions
+NO_AES: Final = 0x01  # flag: my CPU has no AES instructions
 
-_EPHEMERAL_SIZE = 32
-_NONCE_SIZE = 12
-_TAG_SIZE = 16
-_MAC_SIZE = 16
-_COUNTER_SIZE = 8
-_NONCE_AT = _EPHEMERAL_SIZE + 1
-_BOX_AT = _NONCE_AT + _NONCE_SIZE
-_MESSAGE_SIZE_MIN = _BOX_AT + _TAG_SIZE + _MAC_SIZE
-_PART_SIZE_MIN = _COUNTER_SIZE + _TAG_SIZE
-_COUNTER_PADDING = bytes(_NONCE_SIZE - _COUNTER_SIZE)
+_EPHEMERAL_SIZE: Final = 32
+_NONCE_SIZE: Final = 12
+_TAG_SIZE: Final = 16
+_MAC_SIZE: Final = 16
+_COUNTER_SIZE: Final = 8
+_NONCE_AT: Final = _EPHEMERAL_SIZE + 1
+_BOX_AT: Final = _NONCE_AT + _NONCE_SIZE
+_MESSAGE_SIZE_MIN: Final = _BOX_AT + _TAG_SIZE + _MAC_SIZE
+_PART_SIZE_MIN: Final = _COUNTER_SIZE + _TAG_SIZE
+_COUNTER_PADDING: Final = bytes(_NONCE_SIZE - _COUNTER_SIZE)
 
-_MESSAGE_LABEL = b"rookery cs40 message"
-_MAC_LABEL = b"rookery cs40 mac"
-_AES_LABEL = b"rookery cs40 channel aes-256-gcm"
-_CHACHA_LABEL = b"rookery cs40 channel chacha20-poly1305"
+_MESSAGE_LABEL: Final = b"rookery cs40 message"
+_MAC_LABEL: Final = b"rookery cs40 mac"
+_AES_LABEL: Final = b"rookery cs40 channel aes-256-gcm"
+_CHACHA_LABEL: Final = b"rookery cs40 channel chacha20-poly1305"
 
 # Peers repeat their handshakes as keepalives; more of them than this agree anew each time.
-_AGREEMENTS_MAX = 16_384
+_AGREEMENTS_MAX: Final = 16_384
 
 Aead = AESGCM | ChaCha20Poly1305
 Crypt = Callable[[bytes, bytes | memoryview, bytes | None], bytes]

@@ -1,11 +1,13 @@
 """X25519 on raw bytes, refusing what an attacker could choose to make the result known."""
 
+from typing import Final
+
 from nacl.bindings import crypto_scalarmult, crypto_scalarmult_base
 from nacl.exceptions import CryptoError
 
 from rookery.errors import DecodeError
 
-KEY_SIZE = 32
+KEY_SIZE: Final = 32
 
 
 def public(secret: bytes) -> bytes:

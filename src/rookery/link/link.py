@@ -10,6 +10,7 @@ measured, and one follows at once when traffic stalls or the peer speaks from a 
 
 from collections.abc import Mapping
 from enum import Enum
+from typing import Final
 
 from rookery.errors import ProtocolError, UnreachableError
 from rookery.identity.cipher_set import Opened
@@ -25,10 +26,10 @@ from rookery.wire.lob import JsonObject
 from rookery.wire.octets import Octets, Parts
 from rookery.wire.path import Path
 
-FRAGMENT_SIZE_DATAGRAM = 1200
-FRAGMENT_SIZE_STREAM = 60 << 10  # fits a datagram still, should the stream be lost
-ROOKERY_CSID = 0x40
-QUIET_S = 2.0  # a path that brings nothing for so long, while others do, is in doubt
+FRAGMENT_SIZE_DATAGRAM: Final = 1200
+FRAGMENT_SIZE_STREAM: Final = 60 << 10  # fits a datagram still, should the stream be lost
+ROOKERY_CSID: Final = 0x40
+QUIET_S: Final = 2.0  # a path that brings nothing for so long, while others do, is in doubt
 
 
 class LinkState(Enum):

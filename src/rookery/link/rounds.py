@@ -6,14 +6,15 @@ second to five minutes. Only times live here; what is sent is the link's busines
 """
 
 from enum import Enum, auto
+from typing import Final
 
-REPEAT_AFTER_S = (1.0, 3.0, 7.0, 15.0)
-GIVE_UP_AFTER_S = 30.0
-KEEPALIVE_S = 25.0
-REDIAL_S_MIN = 1.0
-REDIAL_S_MAX = 300.0
-SPACING_S = 1.0  # between rounds that a peer's packets can provoke
-_REPEATS_ONCE_ANSWERED = 2
+REPEAT_AFTER_S: Final[tuple[float, ...]] = (1.0, 3.0, 7.0, 15.0)
+GIVE_UP_AFTER_S: Final = 30.0
+KEEPALIVE_S: Final = 25.0
+REDIAL_S_MIN: Final = 1.0
+REDIAL_S_MAX: Final = 300.0
+SPACING_S: Final = 1.0  # between rounds that a peer's packets can provoke
+_REPEATS_ONCE_ANSWERED: Final = 2
 
 
 class Step(Enum):
@@ -44,8 +45,10 @@ class Rounds:
     @property
     def deadline(self) -> float | None:
         # The next round waits for the end of this one, or a dead link would never be given up.
-        times = (self._due or self._keepalive_at, self._redial_at)
-        return min([time for time in times if time is not None], default=None)
+        due, redial_at = self._due or self._keepalive_at, self._redial_at
+        if due is None or redial_at is None:
+            return redial_at if due is None else due
+        return min(due, redial_at)
 
     def begin(self, now: float, jitter: float) -> None:
         """A round begins; the next one keeps the link alive."""

@@ -6,8 +6,9 @@ outnumber the live ones.
 """
 
 from heapq import heapify, heappop, heappush
+from typing import Final
 
-_STALE_MAX = 64
+_STALE_MAX: Final = 64
 
 
 class Timers:

@@ -9,7 +9,7 @@ A packet with a binary head is a frame: no channel's, but for whoever reads the 
 It lives as long as the session: when the peer restarts or the link falls, all channels go with it.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -28,10 +28,10 @@ from rookery.wire.tail import tail
 if TYPE_CHECKING:
     from rookery.link.link import Link
 
-DATAGRAM_SIZE_MAX = 1400  # a larger packet goes over a stream, where one is there
-HEAD_SIZE_MAX = 4096  # a decoded head takes far more memory than its text
-_JOINED_MAX = 32768  # bytes; up to here it is cheaper to join the parts than to seal each of them
-_LENGTH_SIZE = 2
+DATAGRAM_SIZE_MAX: Final = 1400  # a larger packet goes over a stream, where one is there
+HEAD_SIZE_MAX: Final = 4096  # a decoded head takes far more memory than its text
+_JOINED_MAX: Final = 32768  # bytes; up to here it costs less to join parts than to seal each
+_LENGTH_SIZE: Final = 2
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(JsonObject).decode

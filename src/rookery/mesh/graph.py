@@ -17,13 +17,13 @@ and among equally cheap ones the one with the fewest hops.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rookery.wire.node_id import NodeId
 from rookery.wire.record import COST_MAX, Record
 
-AVOIDED_US = COST_MAX  # added to the cost of an avoided edge
-HOP_BITS = 16
+AVOIDED_US: Final = COST_MAX  # added to the cost of an avoided edge
+HOP_BITS: Final = 16
 
 Edge = tuple[NodeId, NodeId]  # the smaller id first
 _NOTHING: Mapping[NodeId, int] = {}

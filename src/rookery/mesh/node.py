@@ -10,6 +10,7 @@ rules of its own but one: a frame is taken only from a neighbour, over a path of
 """
 
 from collections.abc import Mapping
+from typing import Final
 
 from rookery.errors import DecodeError, ProtocolError, RemoteError
 from rookery.identity import signing
@@ -47,11 +48,11 @@ from rookery.wire.octets import Octets
 from rookery.wire.path import Path, RoutePath
 from rookery.wire.tail import tail
 
-_MEMBERS_S = 1.0  # how often certificates are looked at
-_COSTS_S = 1.0  # how often costs are, while nothing happens
-_GRAIN_S = 0.005  # so exactly are deadlines known while packets only come and go
-_NEVER = float("-inf")
-_BEATS = (PING, PONG, BESIDE)
+_MEMBERS_S: Final = 1.0  # how often certificates are looked at
+_COSTS_S: Final = 1.0  # how often costs are, while nothing happens
+_GRAIN_S: Final = 0.005  # so exactly are deadlines known while packets only come and go
+_NEVER: Final = float("-inf")
+_BEATS: Final = (PING, PONG, BESIDE)
 
 MeshEvent = Outcome | DatagramArrived
 
@@ -120,7 +121,7 @@ class Node:
         self.accounts = Accounts(self.table, self.database, self.transit.silence, self.counsel)
         self.refused = Refusals()
         self._endpoint = endpoint
-        self._members_at = self._costs_at = self._others_at = self._now = now
+        self._members_at = self._costs_at = self._due_at = self._others_at = self._now = now
         self._asked_at = _NEVER
         self._is_stirred = True
         endpoint.frame_reader = self.frame_received
@@ -327,19 +328,20 @@ class Node:
     def flush(self, now: float) -> None:
         """Draw conclusions from what has changed, and send what has gathered."""
         self._now = now
-        due_at = min(self._costs_at, self.publisher.deadline or self._costs_at)
-        if self._is_stirred or now >= due_at:
+        if self._is_stirred or now >= self._due_at:
             self._is_stirred = False
-            self._settle(now, due_at)
+            self._settle(now)
+            self._due_at = min(self._costs_at, self.publisher.deadline or self._costs_at)
         self.tunnelling.flush(now)
 
-    def _settle(self, now: float, due_at: float) -> None:
+    def _settle(self, now: float) -> None:
         """What packets that only pass have no part in."""
         if self.database.outdone is not None:
             self.publisher.outdo(self.database.outdone, now)
+            self._due_at = now
         for origin, peer in self.database.take_withdrawn():
             self.neighbourhood.withdrawn(origin, peer, now)
-        if self.neighbourhood.take_changed() or now >= due_at:
+        if self.neighbourhood.take_changed() or now >= self._due_at:
             self._costs_at = now + _COSTS_S
             self.tunnelling.changed()
             self.neighbourhood.notice_traffic(now)
@@ -391,8 +393,7 @@ class Node:
         return member is not None and "relay" in member.roles
 
     def _send(self, neighbour: NodeId, head: bytes, body: bytes) -> None:
-        known = self.neighbours.get(neighbour)
-        if known is not None:
+        if (known := self.neighbours.get(neighbour)) is not None:
             known.link.send_frame(head, body)
 
     def _refuse(self, hashname: str, reason: str) -> None:

@@ -8,6 +8,7 @@ is acknowledged. One that the other end does not know, because that restarted, i
 """
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 import msgspec
 
@@ -31,13 +32,13 @@ from rookery.wire.node_id import NodeId, node_id
 from rookery.wire.octets import Octets
 from rookery.wire.path import Path, RoutePath
 
-WAYS_MAX = 3
+WAYS_MAX: Final = 3
 
-_SILENCE_S = 1.0  # after which the peer may have restarted, and its link's session be gone
-_LOOK_S = 0.05  # how often ways are looked at while nothing is known to have changed
-_RTT_UNKNOWN_S = 0.1
-_BUSY_SIZE = 64 << 10  # with more than this under way, queues are of our own making,
-_BUSY_S = 5.0  # and costs take a while to forget them
+_SILENCE_S: Final = 1.0  # after which the peer may have restarted, and its link's session be gone
+_LOOK_S: Final = 0.05  # how often ways are looked at while nothing is known to have changed
+_RTT_UNKNOWN_S: Final = 0.1
+_BUSY_SIZE: Final = 64 << 10  # with more than this under way, queues are of our own making,
+_BUSY_S: Final = 5.0  # and costs take a while to forget them
 
 Route = tuple[NodeId, ...]
 

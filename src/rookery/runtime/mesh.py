@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType, TracebackType
-from typing import Self
+from typing import Final, Self
 
 from rookery.errors import DecodeError, UnreachableError, UsageError
 from rookery.identity.identity import Identity
@@ -51,7 +51,7 @@ from rookery.wire.uri import LinkAddress
 
 OnDiscover = Callable[[Stranger], object]
 
-DISCOVERY_S = 120.0  # "used sparingly": announcing ends by itself
+DISCOVERY_S: Final = 120.0  # "used sparingly": announcing ends by itself
 
 
 class Mesh(MeshChannels):

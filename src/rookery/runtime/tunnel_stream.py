@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from rookery.errors import ChannelError
 from rookery.mesh.tunnel.receiving import Chunk
 from rookery.mesh.tunnel.tunnel import Tunnel, TunnelState
 
-READ_SIZE = 1 << 16
-WRITE_SIZE = 1 << 18  # handed over at a time, so that a large write does not hold up the loop
+READ_SIZE: Final = 1 << 16
+WRITE_SIZE: Final = 1 << 18  # at a time, so that a large write does not hold up the loop
 
 
 class TunnelStream:

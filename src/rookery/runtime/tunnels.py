@@ -7,6 +7,7 @@ node.tunnels.serve("echo", handler)            handler(stream), in a task of its
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from functools import partial
+from typing import Final
 
 from rookery.errors import DeniedError, RookeryError
 from rookery.mesh.node import Node
@@ -30,11 +31,11 @@ from rookery.runtime.tunnel_stream import TunnelStream
 TunnelHandler = Callable[[TunnelStream], Awaitable[None]]
 
 # Codes of streams that were given up, for the other side to tell apart.
-NO_SUCH_SERVICE = 1
-HANDLER_FAILED = 2
-CLOSED = 3
+NO_SUCH_SERVICE: Final = 1
+HANDLER_FAILED: Final = 2
+CLOSED: Final = 3
 
-_REASONS = {
+_REASONS: Final = {
     NO_SUCH_SERVICE: "nobody serves that there",
     HANDLER_FAILED: "the other side failed",
     CLOSED: "the other side has closed it",

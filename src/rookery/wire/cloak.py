@@ -9,6 +9,7 @@ disguise, not secrecy: everybody knows the key.
 """
 
 from hashlib import sha256
+from typing import Final
 
 from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
@@ -16,12 +17,12 @@ from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from rookery.errors import DecodeError
 from rookery.wire.lob import Packet
 
-NONCE_SIZE = 8
-ROUNDS_MAX = 32
+NONCE_SIZE: Final = 8
+ROUNDS_MAX: Final = 32
 
-_KEY = sha256(b"telehash").digest()
-_BLOCK_COUNTER = bytes(8)
-_ROUND_SIZE_MIN = NONCE_SIZE + 2  # the smallest packet is two bytes
+_KEY: Final = sha256(b"telehash").digest()
+_BLOCK_COUNTER: Final = bytes(8)
+_ROUND_SIZE_MIN: Final = NONCE_SIZE + 2  # the smallest packet is two bytes
 
 # Setting up a cipher costs four times as much as cloaking a packet, so contexts are reused;
 # taking one out of the list while it works keeps threads apart.

@@ -15,7 +15,7 @@ it must repair the route. The payload of a path error:
 """
 
 from enum import IntEnum
-from typing import Self
+from typing import Final, Self
 
 import msgspec
 
@@ -25,16 +25,16 @@ from rookery.wire.frames import FORWARD
 from rookery.wire.node_id import NODE_ID_SIZE, NodeId
 from rookery.wire.octets import Octets, Parts
 
-HEAD_SIZE = 6
-ROUTE_MIN = 2  # nodes
-ROUTE_MAX = 17
-HOP_LIMIT_MAX = ROUTE_MAX - 1
-REPAIRS_MAX = 2
-QUOTE_SIZE_MAX = 8
-PATH_ERROR_SIZE_MAX = 1 + NODE_ID_SIZE + QUOTE_SIZE_MAX
+HEAD_SIZE: Final = 6
+ROUTE_MIN: Final = 2  # nodes
+ROUTE_MAX: Final = 17
+HOP_LIMIT_MAX: Final = ROUTE_MAX - 1
+REPAIRS_MAX: Final = 2
+QUOTE_SIZE_MAX: Final = 8
+PATH_ERROR_SIZE_MAX: Final = 1 + NODE_ID_SIZE + QUOTE_SIZE_MAX
 
-_KIND_SHIFT = 2
-_MARK = 1 << 5
+_KIND_SHIFT: Final = 2
+_MARK: Final = 1 << 5
 
 
 class Kind(IntEnum):
@@ -55,7 +55,7 @@ class Reason(IntEnum):
 
 
 # Only these combinations of class and kind exist; the mark may join each of them.
-_FLAGS = {
+_FLAGS: Final = {
     kind << _KIND_SHIFT | datagram_class: (kind, datagram_class)
     for kind in Kind
     for datagram_class in DatagramClass

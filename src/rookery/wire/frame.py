@@ -7,15 +7,17 @@ Length big-endian; zero is a keepalive. The dialling side opens with the preface
 chunking would never begin with, so one port serves both.
 """
 
+from typing import Final
+
 from rookery.errors import DecodeError
 from rookery.wire.octets import Octets
 
-PREFACE = b"\x00ROOKERY\x01"
-FRAME_SIZE_MAX = 1 << 18
-KEEPALIVE = bytes(4)
+PREFACE: Final = b"\x00ROOKERY\x01"
+FRAME_SIZE_MAX: Final = 1 << 18
+KEEPALIVE: Final = bytes(4)
 
-_LENGTH_SIZE = 4
-_PLACED_MIN = 4096  # bytes of a frame, before room is made for the whole
+_LENGTH_SIZE: Final = 4
+_PLACED_MIN: Final = 4096  # bytes of a frame, before room is made for the whole
 
 
 def frame(packet: bytes) -> bytes:

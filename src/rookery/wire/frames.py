@@ -4,16 +4,18 @@ A frame is a packet with a binary head of 1 to 6 bytes, sealed like any other; t
 byte tells its type. Endpoints that know none of them drop them.
 """
 
-FORWARD = 1  # a packet on its way along a source route
-PING = 2
-PONG = 3
-STATEMENTS = 4  # signed statements, passed on through the realm
-DIGEST = 5  # anti-entropy: what I have, by bucket,
-SUMMARY = 6  # by statement,
-WANT = 7  # and what I lack
-MEMBER = 8  # the sender's certificate
-BESIDE = 9  # about the datagram path beside a stream
-DATAGRAM = 10  # a program's datagram, end to end
-TUNNEL = 11  # streams and datagrams between two members, over several ways
+from typing import Final
 
-HEAD_SIZE_MAX = 6
+FORWARD: Final = 1  # a packet on its way along a source route
+PING: Final = 2
+PONG: Final = 3
+STATEMENTS: Final = 4  # signed statements, passed on through the realm
+DIGEST: Final = 5  # anti-entropy: what I have, by bucket,
+SUMMARY: Final = 6  # by statement,
+WANT: Final = 7  # and what I lack
+MEMBER: Final = 8  # the sender's certificate
+BESIDE: Final = 9  # about the datagram path beside a stream
+DATAGRAM: Final = 10  # a program's datagram, end to end
+TUNNEL: Final = 11  # streams and datagrams between two members, over several ways
+
+HEAD_SIZE_MAX: Final = 6

@@ -9,16 +9,16 @@ The body runs to the end; another packet in it is "attached".
 """
 
 from collections.abc import Mapping
-from typing import Self
+from typing import Final, Self
 
 import msgspec
 
 from rookery.errors import DecodeError
 from rookery.wire.octets import Octets
 
-HEAD_SIZE_MAX = 0x7FFF  # the public JavaScript peer reads the length as signed
-JSON_SIZE_MIN = 7
-NO_HEAD = b"\x00\x00"  # what a channel packet begins with
+HEAD_SIZE_MAX: Final = 0x7FFF  # the public JavaScript peer reads the length as signed
+JSON_SIZE_MIN: Final = 7
+NO_HEAD: Final = b"\x00\x00"  # what a channel packet begins with
 
 JsonObject = dict[str, object]
 

@@ -5,15 +5,16 @@ hashname, and what travels to it is sealed end to end.
 """
 
 from functools import lru_cache
+from typing import Final
 
 from rookery.errors import DecodeError
 from rookery.wire import base32
 
 NodeId = bytes
 
-NODE_ID_SIZE = 8
-_DIGEST_SIZE = 32
-_REMEMBERED_MAX = 8192
+NODE_ID_SIZE: Final = 8
+_DIGEST_SIZE: Final = 32
+_REMEMBERED_MAX: Final = 8192
 
 
 @lru_cache(_REMEMBERED_MAX)

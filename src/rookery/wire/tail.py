@@ -1,8 +1,10 @@
 """The rest of some bytes: copied where that is cheaper than a view, which is up to a few KB."""
 
+from typing import Final
+
 from rookery.wire.octets import Octets
 
-_COPY_SIZE_MAX = 4096
+_COPY_SIZE_MAX: Final = 4096
 
 
 def tail(data: Octets, start: int) -> bytes | memoryview:

@@ -9,9 +9,7 @@ nothing from the receiver yet, so this may be the first packet of a tunnel.
 """
 
 from struct import Struct
-from typing import Self
-
-import msgspec
+from typing import Final
 
 from rookery.errors import DecodeError
 from rookery.wire.frames import TUNNEL
@@ -19,28 +17,42 @@ from rookery.wire.octets import Octets
 from rookery.wire.tunnel_frames import Frame
 from rookery.wire.tunnel_reader import parse_frames
 
-FIRST = 1  # flag
-HEAD_SIZE = 6
-PREFIX_SIZE = 16
-PACKET_SIZE_MAX = 256512  # head and body: what libuv reads at once, and what goes with it
-WAY_MAX = 2**32 - 1
+FIRST: Final = 1  # flag
+HEAD_SIZE: Final = 6
+PREFIX_SIZE: Final = 16
+PACKET_SIZE_MAX: Final = 256512  # head and body: what libuv reads at once, and what goes with it
+WAY_MAX: Final = 2**32 - 1
 
-_HEAD = Struct(">BBI")
-_PREFIX = Struct(">QQ")
-_NUMBER_MAX = 2**63
+_HEAD: Final = Struct(">BBI")
+_PREFIX: Final = Struct(">QQ")
+_NUMBER_MAX: Final = 2**63
 
 
-class TunnelPacket(msgspec.Struct, frozen=True, gc=False):
+class TunnelPacket:
     """One packet as it came."""
 
-    tunnel: int
-    way: int
-    number: int
-    frames: list[Frame]
-    is_first: bool = False
+    __slots__ = ("frames", "is_first", "number", "tunnel", "way")
 
-    @classmethod
-    def parse(cls, head: bytes, body: Octets) -> Self:
+    def __init__(
+        self, tunnel: int, way: int, number: int, frames: list[Frame], is_first: bool = False
+    ) -> None:
+        self.tunnel: Final = tunnel
+        self.way: Final = way
+        self.number: Final = number
+        self.frames: Final = frames
+        self.is_first: Final = is_first
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TunnelPacket) and self._fields() == other._fields()
+
+    def __hash__(self) -> int:
+        return hash((self.tunnel, self.way, self.number))
+
+    def __repr__(self) -> str:
+        return f"TunnelPacket{self._fields()}"
+
+    @staticmethod
+    def parse(head: bytes, body: Octets) -> "TunnelPacket":
         """Read one packet, or raise DecodeError."""
         if len(head) != HEAD_SIZE or len(body) < PREFIX_SIZE:
             raise DecodeError("too short for a packet of a tunnel")
@@ -48,12 +60,16 @@ class TunnelPacket(msgspec.Struct, frozen=True, gc=False):
         tunnel, number = _PREFIX.unpack_from(body)
         if kind != TUNNEL or flags > FIRST or number > _NUMBER_MAX:
             raise DecodeError("not a packet of a tunnel")
-        return cls(tunnel, way, number, parse_frames(memoryview(body), PREFIX_SIZE), flags == FIRST)
+        frames = parse_frames(memoryview(body), PREFIX_SIZE)
+        return TunnelPacket(tunnel, way, number, frames, flags == FIRST)
 
     def serialize(self) -> tuple[bytes, bytes]:
         """Head and body."""
         parts = [prefix(self.tunnel, self.number), *(frame.serialize() for frame in self.frames)]
         return head(self.way, is_first=self.is_first), b"".join(parts)
+
+    def _fields(self) -> tuple[int, int, int, list[Frame], bool]:
+        return self.tunnel, self.way, self.number, self.frames, self.is_first
 
 
 def head(way: int, *, is_first: bool) -> bytes:

@@ -1,7 +1,6 @@
 """Frames of a tunnel: what one packet between two ends says, one after the other.
 
-    DATA      | 2 | stream 4 | offset 8 | n 4 | bytes |       3 instead of 2: and then the end
-    ACK       | 4 | way 4 | largest 8 | delay 4 | marks 4 | n 1 | n × (gap 4, run 4) |
+    DATA, ACK                                                 as `tunnel_data` has them
     CREDIT    | 5 | stream 4 | maximum 8 |                    stream 0: all streams together
     OPENS     | 6 | maximum 4 |
     RESET     | 7 | stream 4 | code 4 | size 8 |
@@ -10,73 +9,37 @@
     PROBE     | 10 |
     CLOSE     | 11 | code 2 | n 1 | reason |
 
-Sizes in bytes, integers big-endian, delays in microseconds. Frames fill a packet to its end.
+Sizes in bytes, integers big-endian. Frames fill a packet to its end.
 """
 
 from struct import Struct
+from typing import Final
 
 import msgspec
 
-RANGES_MAX = 32
-REASON_SIZE_MAX = 255
-STREAM_MAX = 2**32 - 1
-DATA_HEADER_SIZE = 17
-DATAGRAM_HEADER_SIZE = 3
-DATAGRAM_SIZE_MAX = 61440
-ACK_HEADER_SIZE = 22
-RANGE_SIZE = 8
+from rookery.wire.tunnel_data import Ack, Data
 
-DATA_TYPE, FIN_TYPE, ACK_TYPE, CREDIT_TYPE, OPENS_TYPE = 2, 3, 4, 5, 6
-RESET_TYPE, STOP_TYPE, DATAGRAM_TYPE, PROBE_TYPE, CLOSE_TYPE = 7, 8, 9, 10, 11
+REASON_SIZE_MAX: Final = 255
+STREAM_MAX: Final = 2**32 - 1
+DATAGRAM_HEADER_SIZE: Final = 3
+DATAGRAM_SIZE_MAX: Final = 61440
 
-DATA = Struct(">BIQI")
-ACK = Struct(">BIQIIB")
-RANGE = Struct(">II")
-CREDIT = Struct(">BIQ")
-OPENS = Struct(">BI")
-RESET = Struct(">BIIQ")
-STOP = Struct(">BII")
-DATAGRAM = Struct(">BH")
-CLOSE = Struct(">BHB")
+CREDIT_TYPE: Final = 5
+OPENS_TYPE: Final = 6
+RESET_TYPE: Final = 7
+STOP_TYPE: Final = 8
+DATAGRAM_TYPE: Final = 9
+PROBE_TYPE: Final = 10
+CLOSE_TYPE: Final = 11
 
-OFFSET_MAX = 2**63
+CREDIT: Final = Struct(">BIQ")
+OPENS: Final = Struct(">BI")
+RESET: Final = Struct(">BIIQ")
+STOP: Final = Struct(">BII")
+DATAGRAM: Final = Struct(">BH")
+CLOSE: Final = Struct(">BHB")
 
-
-class Data(msgspec.Struct, frozen=True, gc=False):
-    """Bytes of a stream at their offset; `fin`: the stream ends behind them."""
-
-    stream: int
-    offset: int
-    data: bytes | memoryview
-    fin: bool = False
-
-    def serialize(self) -> bytes:
-        header = data_header(self.stream, self.offset, len(self.data), fin=self.fin)
-        return b"".join((header, self.data))
-
-
-def data_header(stream: int, offset: int, size: int, *, fin: bool) -> bytes:
-    """What stands before the bytes, so that they are copied only once, into the packet."""
-    return DATA.pack(FIN_TYPE if fin else DATA_TYPE, stream, offset, size)
-
-
-class Ack(msgspec.Struct, frozen=True, gc=False):
-    """Packets that came with this way's number on them; `ranges` falls, both ends included."""
-
-    way: int
-    ranges: tuple[tuple[int, int], ...]
-    delay_us: int = 0  # since the largest came
-    marks: int = 0  # packets so far that a relay had marked
-
-    def serialize(self) -> bytes:
-        largest = self.ranges[0][1]
-        count = len(self.ranges)
-        parts = [ACK.pack(ACK_TYPE, self.way, largest, self.delay_us, self.marks, count)]
-        below = largest
-        for first, last in self.ranges:
-            parts.append(RANGE.pack(below - last, last - first + 1))
-            below = first - 1
-        return b"".join(parts)
+OFFSET_MAX: Final = 2**63
 
 
 class Credit(msgspec.Struct, frozen=True, gc=False):

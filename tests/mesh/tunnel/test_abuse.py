@@ -12,18 +12,8 @@ from rookery.mesh.tunnel.tunnel import Role, Tunnel, TunnelState
 from rookery.mesh.tunnel.way import Way, WayKind
 from rookery.wire.opening import Opening
 from rookery.wire.tunnel import TunnelPacket
-from rookery.wire.tunnel_frames import (
-    Ack,
-    Close,
-    Credit,
-    Data,
-    Datagram,
-    Frame,
-    Opens,
-    Probe,
-    Reset,
-    Stop,
-)
+from rookery.wire.tunnel_data import Ack, Data
+from rookery.wire.tunnel_frames import Close, Credit, Datagram, Frame, Opens, Probe, Reset, Stop
 from tests.mesh.tunnel.tunnel_world import Lane, Road, TunnelWorld, pattern
 
 OPENING = Opening("test", {}, 3).serialize()
@@ -61,12 +51,12 @@ class Attacker:
     @property
     def reason(self) -> str | None:
         """Why the victim closed the tunnel; it tells the attacker, too."""
+        self.listen()  # what is said of its packets it looks at when it sends
         ends = [event for event in self.victim.take() if isinstance(event, Closed)]
         if not ends:
             return None
         assert ends[0].code == CloseCode.PROTOCOL
         assert self.victim.state is TunnelState.RESET
-        self.listen()
         assert Close(CloseCode.PROTOCOL, ends[0].reason) in self.heard
         self.say(Data(1, 0, b"too late"))
         assert self.victim.take() == []

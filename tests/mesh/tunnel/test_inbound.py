@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from rookery.mesh.tunnel.inbound import ACK_DELAY_S, Inbound
 from rookery.wire.tunnel import TunnelPacket, head, prefix
-from rookery.wire.tunnel_frames import RANGES_MAX, Ack
+from rookery.wire.tunnel_data import RANGES_MAX, Ack
 
 
 def told(inbound: Inbound, now: float, room: int = 1000) -> Ack:

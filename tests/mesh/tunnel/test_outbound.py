@@ -8,7 +8,7 @@ from rookery.errors import ProtocolError
 from rookery.mesh.tunnel.outbound import Outbound
 from rookery.mesh.tunnel.sent_packet import SentPacket
 from rookery.mesh.tunnel.way import Way, WayKind
-from rookery.wire.tunnel_frames import Ack
+from rookery.wire.tunnel_data import Ack
 
 FAR = 255  # no number is left out among the first 255
 

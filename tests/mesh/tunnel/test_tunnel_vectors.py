@@ -9,18 +9,8 @@ from rookery.errors import DecodeError
 from rookery.wire.lob import JsonObject
 from rookery.wire.opening import Opening
 from rookery.wire.tunnel import TunnelPacket
-from rookery.wire.tunnel_frames import (
-    Ack,
-    Close,
-    Credit,
-    Data,
-    Datagram,
-    Frame,
-    Opens,
-    Probe,
-    Reset,
-    Stop,
-)
+from rookery.wire.tunnel_data import Ack, Data
+from rookery.wire.tunnel_frames import Close, Credit, Datagram, Frame, Opens, Probe, Reset, Stop
 from tests.vectors.make_tunnel import vectors
 
 

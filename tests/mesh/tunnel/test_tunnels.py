@@ -13,7 +13,8 @@ from rookery.mesh.tunnel.tunnel import Role, Tunnel, TunnelState
 from rookery.mesh.tunnel.tunnels import PEERS_MAX, Tunnels
 from rookery.mesh.tunnel.way import Way, WayKind
 from rookery.wire.tunnel import TunnelPacket
-from rookery.wire.tunnel_frames import Ack, Close, Credit, Probe
+from rookery.wire.tunnel_data import Ack
+from rookery.wire.tunnel_frames import Close, Credit, Probe
 
 WAY = Way(id=1, kind=WayKind.STREAM, mtu=61440, rtt_s=0.01)
 

@@ -10,32 +10,34 @@ while trying more brings more, it goes on trying.
 """
 
 from enum import Enum
+from typing import Final
 
 from rookery.mesh.tunnel.delivery import Delivery
 from rookery.mesh.tunnel.round_trip import MIN_WINDOW_S, RoundTrip
 from rookery.mesh.tunnel.way import WayKind
 
-_STARTUP_GAIN = 2.77
-_DRAIN_GAIN = 1 / _STARTUP_GAIN
-_STEADY_GAINS = (1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
-_MORE = 1.1  # a rate that has grown so much since more was tried is not the end of it
-_WINDOW_GAIN = 2.0
-_GROWTH = 1.25  # less than this in three rounds: the way is full
-_FULL_ROUNDS = 3
-_EBB_S = 0.2
-_WINDOW_START = {WayKind.STREAM: 32768, WayKind.DATAGRAM: 16384}
-_WINDOW_MIN_PACKETS = 4
-_QUEUE_MAX = 524288  # below a stream: enough to keep it busy,
-_QUEUE_S = 0.02  # and no more than this takes to pass
-_PACKET_S = 0.005
-_PACKET_MIN = 1100
-_PACKET_UNKNOWN = 8192
-_MARK_FACTOR = 0.85
-_RELIEF = 1.05  # in each round trip after a mark
-_LOSS_WEIGHT = 1 / 8
-_LOSS_MAX = 0.5
-_QUEUED_RTT = 1.25  # longer round trips than this many of the least show a queue
-_QUEUED_S = 0.003
+_STARTUP_GAIN: Final = 2.77
+_DRAIN_GAIN: Final = 1 / _STARTUP_GAIN
+_STEADY_GAINS: Final[tuple[float, ...]] = (1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+_MORE: Final = 1.1  # a rate that has grown so much since more was tried is not the end of it
+_WINDOW_GAIN: Final = 2.0
+_NO_CEILING: Final = float("inf")
+_GROWTH: Final = 1.25  # less than this in three rounds: the way is full
+_FULL_ROUNDS: Final = 3
+_EBB_S: Final = 0.2
+_WINDOW_START: Final = {WayKind.STREAM: 32768, WayKind.DATAGRAM: 16384}
+_WINDOW_MIN_PACKETS: Final = 4
+_QUEUE_MAX: Final = 524288  # below a stream: enough to keep it busy,
+_QUEUE_S: Final = 0.02  # and no more than this takes to pass
+_PACKET_S: Final = 0.005
+_PACKET_MIN: Final = 1100
+_PACKET_UNKNOWN: Final = 8192
+_MARK_FACTOR: Final = 0.85
+_RELIEF: Final = 1.05  # in each round trip after a mark
+_LOSS_WEIGHT: Final = 1 / 8
+_LOSS_MAX: Final = 0.5
+_QUEUED_RTT: Final = 1.25  # longer round trips than this many of the least show a queue
+_QUEUED_S: Final = 0.003
 
 
 class Phase(Enum):
@@ -83,7 +85,7 @@ class Congestion:
         self._packet_max = packet_max
         self._full_rate = 0.0
         self._full_rounds = 0
-        self._ceiling = float("inf")  # bytes per second, after a mark
+        self._ceiling = _NO_CEILING  # bytes per second, after a mark
         self._cycle = 2
         self._cycle_at = 0.0
         self._tried = 0.0  # bytes per second, when a quarter more was tried last
@@ -194,7 +196,7 @@ class Congestion:
             # What was measured on little traffic says little.
             self.rate = max(measured, _WINDOW_START[self._kind] / self.round_trip.smoothed_s)
         if self._ceiling > measured:
-            self._ceiling = float("inf")
+            self._ceiling = _NO_CEILING
         self.rate = min(self.rate, self._ceiling)
         size = measured * _PACKET_S if measured else _PACKET_UNKNOWN
         self.packet_size = int(min(self._packet_max, max(size, _PACKET_MIN)))

@@ -1,8 +1,10 @@
 """Credit: how far the other side may send before somebody reads."""
 
+from typing import Final
+
 from rookery.mesh.tunnel.limits import WINDOW_START
 
-_TELL_SHARE = 4  # tell when a quarter of the window would be new
+_TELL_SHARE: Final = 4  # tell when a quarter of the window would be new
 
 
 class Window:

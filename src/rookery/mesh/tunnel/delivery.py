@@ -1,10 +1,11 @@
 """Delivery rate of a way: what arrives per second while there is enough to send."""
 
 from collections import deque
+from typing import Final
 
 from rookery.mesh.tunnel.sent_packet import SentPacket
 
-ROUNDS = 10  # that a maximum lasts
+ROUNDS: Final = 10  # that a maximum lasts
 
 
 class Delivery:

@@ -1,5 +1,7 @@
 """Dispatch: turns all that waits into packets, each for the way that suits it."""
 
+from typing import Final
+
 from rookery.mesh.tunnel.datagram_queue import DatagramQueue
 from rookery.mesh.tunnel.notes import Notes
 from rookery.mesh.tunnel.outbound import Outbound
@@ -10,11 +12,11 @@ from rookery.mesh.tunnel.scheduler import Mode, Scheduler
 from rookery.mesh.tunnel.sent_packet import Segment
 from rookery.mesh.tunnel.ways import Ways
 
-BATCH_PACKETS = 64  # then others get a turn,
-BATCH_SIZE = 524288  # and what was written is still in the processor's cache
-TAIL_SIZE = 32768  # of a stream that ends: sent by two ways
+BATCH_PACKETS: Final = 64  # then others get a turn,
+BATCH_SIZE: Final = 524288  # and what was written is still in the processor's cache
+TAIL_SIZE: Final = 32768  # of a stream that ends: sent by two ways
 
-_BURST_S = 0.002
+_BURST_S: Final = 0.002
 
 
 class Batch:

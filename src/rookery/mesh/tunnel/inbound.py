@@ -1,16 +1,18 @@
 """A way in: which of the other side's packets came by it, and when that has to be told."""
 
+from typing import Final
+
 from rookery.mesh.tunnel.ranges import Ranges
-from rookery.wire.tunnel_frames import ACK_HEADER_SIZE, RANGE_SIZE, RANGES_MAX, Ack
+from rookery.wire.tunnel_data import ACK_HEADER_SIZE, RANGE_SIZE, RANGES_MAX, Ack
 
-ACK_DELAY_S = 0.005
+ACK_DELAY_S: Final = 0.005
 
-_KNOWN_MAX = 256  # ranges; what lies below counts as known
-_TELL_PACKETS = 4
-_TELL_LARGE = 3  # fewer than the sender may have under way at the least, so that it goes on
-_TELL_SIZE = 32768
-_DELAY_US_MAX = 2**32 - 1
-_FORGET_S = 2.0  # what is missing for longer was given up by its sender
+_KNOWN_MAX: Final = 256  # ranges; what lies below counts as known
+_TELL_PACKETS: Final = 4
+_TELL_LARGE: Final = 3  # fewer than the sender may have under way at the least, so that it goes on
+_TELL_SIZE: Final = 32768
+_DELAY_US_MAX: Final = 2**32 - 1
+_FORGET_S: Final = 2.0  # what is missing for longer was given up by its sender
 
 
 class Inbound:

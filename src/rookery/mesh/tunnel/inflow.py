@@ -17,7 +17,8 @@ from rookery.mesh.tunnel.receiving import Chunk
 from rookery.mesh.tunnel.stream import Stream
 from rookery.mesh.tunnel.streams import Streams
 from rookery.wire.opening import HEADER_SIZE, Opening
-from rookery.wire.tunnel_frames import Credit, Data, Opens, Reset, Stop
+from rookery.wire.tunnel_data import Data
+from rookery.wire.tunnel_frames import Credit, Opens, Reset, Stop
 
 StreamFrame = Credit | Opens | Reset | Stop
 

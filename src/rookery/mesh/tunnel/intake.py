@@ -10,13 +10,15 @@ from rookery.mesh.tunnel.reinjection import Reinjection
 from rookery.mesh.tunnel.sent_packet import SentPacket
 from rookery.mesh.tunnel.ways import Ways
 from rookery.wire.tunnel import TunnelPacket
-from rookery.wire.tunnel_frames import Ack, Close, Data, Datagram, Frame, Probe
+from rookery.wire.tunnel_data import Ack, Data
+from rookery.wire.tunnel_frames import Close, Datagram, Frame, Probe
 
 
 class Intake:
     """Takes each packet in once."""
 
     __slots__ = (
+        "_acks",
         "_datagrams",
         "_datagrams_max",
         "_events",
@@ -44,6 +46,7 @@ class Intake:
         self._events = events
         self._datagrams_max = datagrams_max
         self._datagrams = 0  # told and not taken yet
+        self._acks: list[tuple[Ack, float]] = []  # with when they came
 
     def taken(self) -> None:
         """The program has seen all events."""
@@ -62,8 +65,10 @@ class Intake:
         close = None
         try:
             for frame in packet.frames:
-                if type(frame) is Data:
+                if isinstance(frame, Data):
                     self._inflow.data(frame, now)
+                elif isinstance(frame, Ack):
+                    self._acks.append((frame, now))
                 else:
                     close = self._frame(frame, now) or close
         except OverloadError:
@@ -72,23 +77,29 @@ class Intake:
         inbound.arrived(packet.number, size, now, is_marked=is_marked)
         return close
 
+    def settle(self) -> None:
+        """See what has been acknowledged: later, as programs wait for what came beside it."""
+        if not self._acks:
+            return
+        acks, self._acks = self._acks, []
+        for ack, came_at in acks:
+            self._acknowledged(ack, came_at)
+
     def _unnumbered(self, frames: list[Frame], now: float) -> Close | None:
         for frame in frames:
             if isinstance(frame, Close):
                 return frame
             if not isinstance(frame, Ack):
                 raise ProtocolError("something that must arrive, without a number")
-            self._acknowledged(frame, now)
+            self._acks.append((frame, now))
         return None
 
     def _frame(self, frame: Frame, now: float) -> Close | None:
-        if isinstance(frame, Ack):
-            self._acknowledged(frame, now)
-        elif isinstance(frame, Datagram):
+        if isinstance(frame, Datagram):
             self._datagram(frame)
         elif isinstance(frame, Close):
             return frame
-        elif not isinstance(frame, Probe | Data):
+        elif not isinstance(frame, Probe | Data | Ack):
             self._inflow.handle(frame, now)
         return None
 

@@ -1,12 +1,14 @@
 """What a tunnel may use of this machine."""
 
+from typing import Final
+
 import msgspec
 
 KIB, MIB = 1 << 10, 1 << 20
 
 # Both sides begin with these, whatever they grant later.
-WINDOW_START = 1 * MIB
-STREAMS_START = 4096
+WINDOW_START: Final = 1 * MIB
+STREAMS_START: Final = 4096
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ anew, with the news of that moment.
 """
 
 from enum import IntEnum
+from typing import Final
 
 from rookery.mesh.tunnel.credit import Window
 from rookery.mesh.tunnel.sent_packet import Note
@@ -12,7 +13,7 @@ from rookery.mesh.tunnel.stream import Stream
 from rookery.mesh.tunnel.streams import Streams
 from rookery.wire.tunnel_frames import Credit, Opens, Reset, Stop
 
-ALL_STREAMS = 0
+ALL_STREAMS: Final = 0
 
 
 class NoteKind(IntEnum):

@@ -6,6 +6,7 @@ over what is on it.
 """
 
 from collections import deque
+from typing import Final
 
 from rookery.errors import ProtocolError
 from rookery.identity.cipher_set import RandomBytes
@@ -15,16 +16,16 @@ from rookery.mesh.tunnel.round_trip import RoundTrip
 from rookery.mesh.tunnel.sent_packet import Segment, SentPacket
 from rookery.mesh.tunnel.way import Way
 from rookery.wire.tunnel import head
-from rookery.wire.tunnel_frames import Ack
+from rookery.wire.tunnel_data import Ack
 
-REORDERING = 3  # packets
-ACK_SLACK_S = 0.025  # what an acknowledgement may take beyond the round trip
-PATIENCE_MAX_S = 2.0
+REORDERING: Final = 3  # packets
+ACK_SLACK_S: Final = 0.025  # what an acknowledgement may take beyond the round trip
+PATIENCE_MAX_S: Final = 2.0
 
-_BURST_S = 0.001
-_LATE_S = 0.02  # what a busy machine has missed of the pace is made up for, up to this
-_SKIPPED_MAX = 64
-_COPIES_MAX = 512
+_BURST_S: Final = 0.001
+_LATE_S: Final = 0.02  # what a busy machine has missed of the pace is made up for, up to this
+_SKIPPED_MAX: Final = 64
+_COPIES_MAX: Final = 512
 
 
 class Outbound:
@@ -163,8 +164,10 @@ class Outbound:
         arrived = self._arrived(ack)
         if not arrived:
             return arrived
-        newest = max(arrived, key=_by_number)
+        newest = arrived[0]
         for packet in arrived:
+            if packet.number > newest.number:
+                newest = packet
             self.in_flight -= packet.size
             self.delivery.arrived(packet, now)
         self.acked_packets += len(arrived)
@@ -263,7 +266,3 @@ class Outbound:
         self.in_flight -= packet.size
         self.delivery.lost += packet.size
         self.lost_packets += 1
-
-
-def _by_number(packet: SentPacket) -> int:
-    return packet.number

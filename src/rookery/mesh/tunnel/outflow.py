@@ -4,7 +4,7 @@ from rookery.mesh.tunnel.limits import WINDOW_START, Limits
 from rookery.mesh.tunnel.sent_packet import Segment
 from rookery.mesh.tunnel.stream import Stream
 from rookery.mesh.tunnel.turns import Turns
-from rookery.wire.tunnel_frames import DATA_HEADER_SIZE, data_header
+from rookery.wire.tunnel_data import DATA_HEADER_SIZE, data_header
 
 Parts = list[bytes | memoryview]
 

@@ -1,5 +1,7 @@
 """Packer: writes packets for a way, with everything that has to go and fits."""
 
+from typing import Final
+
 from rookery.mesh.tunnel.inflow import Inflow
 from rookery.mesh.tunnel.notes import Notes
 from rookery.mesh.tunnel.outbound import Outbound
@@ -7,11 +9,12 @@ from rookery.mesh.tunnel.outflow import Outflow, Parts
 from rookery.mesh.tunnel.sent_packet import Note, Segment, SentPacket
 from rookery.mesh.tunnel.ways import Ways
 from rookery.wire.tunnel import HEAD_SIZE, PREFIX_SIZE, prefix
-from rookery.wire.tunnel_frames import DATA_HEADER_SIZE, Probe, data_header, datagram_header
+from rookery.wire.tunnel_data import DATA_HEADER_SIZE, data_header
+from rookery.wire.tunnel_frames import Probe, datagram_header
 
 Parcel = tuple[int, bytes, Parts, int]  # way, head, body in parts, and its size
 
-_PROBE = Probe().serialize()
+_PROBE: Final = Probe().serialize()
 
 
 class Packer:

@@ -30,8 +30,14 @@ class Ranges:
 
     def falling(self, count: int) -> list[tuple[int, int]]:
         """The highest so many, the highest first."""
-        starts, ends = self._starts[-count:], self._ends[-count:]
-        return list(zip(reversed(starts), reversed(ends), strict=True))
+        starts, ends = self._starts, self._ends
+        at = len(starts)
+        stop = max(at - count, 0)
+        falling: list[tuple[int, int]] = []
+        while at > stop:
+            at -= 1
+            falling.append((starts[at], ends[at]))
+        return falling
 
     def add(self, start: int, end: int) -> int:
         """How many of the numbers are new."""

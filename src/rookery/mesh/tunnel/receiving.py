@@ -2,12 +2,13 @@
 
 from bisect import bisect_right, insort
 from collections import deque
+from typing import Final
 
 from rookery.errors import ProtocolError
 
-_GATHER_BELOW = 512  # smaller pieces share a chunk
-_GATHER_MAX = 16384
-_LARGE = 16384  # a chunk that is handed on as it is, since to join it would be to copy it
+_GATHER_BELOW: Final = 512  # smaller pieces share a chunk
+_GATHER_MAX: Final = 16384
+_LARGE: Final = 16384  # a chunk that is handed on as it is, since to join it would be to copy it
 
 Chunk = bytes | bytearray | memoryview
 

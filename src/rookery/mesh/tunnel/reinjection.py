@@ -5,14 +5,15 @@ nothing better to do.
 """
 
 from collections.abc import Sequence
+from typing import Final
 
 from rookery.mesh.tunnel.notes import Notes
 from rookery.mesh.tunnel.outbound import Outbound
 from rookery.mesh.tunnel.outflow import Outflow
 from rookery.mesh.tunnel.sent_packet import SentPacket
 
-_LAG_PACKETS = 32  # of a slow way, looked at each time
-_GAIN = 0.25  # of the quicker way's round trip: what a copy must win
+_LAG_PACKETS: Final = 32  # of a slow way, looked at each time
+_GAIN: Final = 0.25  # of the quicker way's round trip: what a copy must win
 
 
 class Reinjection:

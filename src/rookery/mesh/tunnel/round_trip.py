@@ -1,8 +1,10 @@
 """Round trip of a way: smoothed, its variation, and the least of late."""
 
-MIN_WINDOW_S = 10.0
+from typing import Final
 
-_GRANULARITY_S = 0.001
+MIN_WINDOW_S: Final = 10.0
+
+_GRANULARITY_S: Final = 0.001
 
 
 class RoundTrip:

@@ -11,10 +11,11 @@ weighted   by prescribed shares
 from collections import Counter
 from collections.abc import Sequence
 from enum import Enum
+from typing import Final
 
 from rookery.mesh.tunnel.outbound import Outbound
 
-WAYS_MAX = 3  # used at once
+WAYS_MAX: Final = 3  # used at once
 
 
 class Mode(Enum):

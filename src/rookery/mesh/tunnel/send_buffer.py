@@ -1,10 +1,11 @@
 """Send buffer: the bytes of a stream from the first unacknowledged to the last written."""
 
 from bisect import bisect_right
+from typing import Final
 
-_GATHER_BELOW = 2048  # smaller writes share a chunk
-_GATHER_MAX = 16384
-_COMPACT_AT = 64
+_GATHER_BELOW: Final = 2048  # smaller writes share a chunk
+_GATHER_MAX: Final = 16384
+_COMPACT_AT: Final = 64
 
 
 class SendBuffer:

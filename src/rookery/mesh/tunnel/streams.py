@@ -5,6 +5,7 @@ open `STREAMS_START`; for every one that is over it may open another.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from rookery.errors import CongestionError, ProtocolError
 from rookery.mesh.tunnel.credit import Window
@@ -13,7 +14,7 @@ from rookery.mesh.tunnel.ranges import Ranges
 from rookery.mesh.tunnel.stream import Stream
 from rookery.wire.tunnel_frames import STREAM_MAX
 
-_TELL_SHARE = 4
+_TELL_SHARE: Final = 4
 
 
 class Streams:

@@ -10,6 +10,7 @@ told of, calls `flush` after whatever it did, and `tick` and `flush` at `deadlin
 """
 
 from enum import Enum
+from typing import Final
 
 from rookery.errors import ChannelError, ProtocolError
 from rookery.identity.cipher_set import RandomBytes
@@ -28,10 +29,10 @@ from rookery.wire.octets import Octets
 from rookery.wire.tunnel import HEAD_SIZE, TunnelPacket
 from rookery.wire.tunnel_frames import Close
 
-PROBE_S = 5.0  # a way that was not used for so long is measured, while there are streams
+PROBE_S: Final = 5.0  # a way that was not used for so long is measured, while there are streams
 
-_PRIORITY = 3
-_LIMITS = Limits()
+_PRIORITY: Final = 3
+_LIMITS: Final = Limits()
 
 
 class Role(Enum):
@@ -196,6 +197,7 @@ class Tunnel:
     def way_down(self, way: int, now: float) -> None:
         """It died: all that was on it goes elsewhere, or waits."""
         self._now = now
+        self._settle()
         outbound = self._ways.down(way)
         if outbound is None:
             return
@@ -233,6 +235,7 @@ class Tunnel:
     def flush(self, now: float) -> list[Parcel]:
         """Packets to carry, at most a batch; more when `deadline` has come already."""
         self._now = now
+        self._settle()
         if self._end is None and self._is_closing and not self._engine.streams:
             self.abort(CloseCode.DONE, "")
         if self._end is not None:
@@ -250,6 +253,7 @@ class Tunnel:
     def tick(self, now: float) -> None:
         """What has to be done by now."""
         self._now = now
+        self._settle()
         if self._end is not None:
             return
         if self._stalled_at is not None:
@@ -284,6 +288,13 @@ class Tunnel:
                 times.append(way.last_sent_at + PROBE_S)
         times.append(self._engine.dispatch.wake_at(self._now))
         return min((at for at in times if at is not None), default=None)
+
+    def _settle(self) -> None:
+        if self._end is None:
+            try:
+                self._engine.intake.settle()
+            except ProtocolError as error:
+                self.abort(CloseCode.PROTOCOL, str(error))
 
     def _finish(self, end: Closed) -> None:
         self._end = end

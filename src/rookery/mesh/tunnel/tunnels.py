@@ -21,12 +21,12 @@ from rookery.wire.octets import Octets
 from rookery.wire.tunnel import TunnelPacket, tunnel_id
 from rookery.wire.tunnel_frames import Close
 
-PEERS_MAX = 1024
+PEERS_MAX: Final = 1024
 
-_REFUSE_S = 1.0  # to each peer no more often
-_OVER_MAX = 16  # numbers remembered, of each peer
+_REFUSE_S: Final = 1.0  # to each peer no more often
+_OVER_MAX: Final = 16  # numbers remembered, of each peer
 
-_LIMITS = Limits()
+_LIMITS: Final = Limits()
 
 
 class PeerParcel:
@@ -263,5 +263,5 @@ class Tunnels:
         self._answers.append(PeerParcel(peer, way, head, [body], len(body)))
 
 
-_OVER = (TunnelState.CLOSED, TunnelState.RESET)
-_NOT_TO_BE_USED = (*_OVER, TunnelState.HALF_CLOSED)
+_OVER: Final = (TunnelState.CLOSED, TunnelState.RESET)
+_NOT_TO_BE_USED: Final = (*_OVER, TunnelState.HALF_CLOSED)

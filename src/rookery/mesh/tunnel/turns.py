@@ -5,10 +5,11 @@ has used up its first quantum: small messages pass bulk, and bulk is shared by p
 """
 
 from collections import deque
+from typing import Final
 
 from rookery.mesh.tunnel.stream import Stream
 
-_QUANTUM = 1024  # bytes, doubled with each priority
+_QUANTUM: Final = 1024  # bytes, doubled with each priority
 
 
 def quantum(stream: Stream) -> int:

@@ -1,13 +1,14 @@
 """Way: one of the roads between the two ends of a tunnel, as its owner describes it."""
 
 from enum import Enum
+from typing import Final
 
 import msgspec
 
 from rookery.wire.tunnel import PACKET_SIZE_MAX
 
-STREAM_MTU = PACKET_SIZE_MAX
-DATAGRAM_MTU = 1100
+STREAM_MTU: Final = PACKET_SIZE_MAX
+DATAGRAM_MTU: Final = 1100
 
 
 class WayKind(Enum):

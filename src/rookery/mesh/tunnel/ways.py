@@ -1,6 +1,7 @@
 """Ways of a tunnel: those out that are up, those in that were heard, and what fits which."""
 
 from collections.abc import ValuesView
+from typing import Final
 
 from rookery.errors import CongestionError
 from rookery.identity.cipher_set import RandomBytes
@@ -8,8 +9,8 @@ from rookery.mesh.tunnel.inbound import Inbound
 from rookery.mesh.tunnel.outbound import Outbound
 from rookery.mesh.tunnel.way import Way
 
-_INBOUND_MAX = 16
-_RTT_UNKNOWN_S = 0.1
+_INBOUND_MAX: Final = 16
+_RTT_UNKNOWN_S: Final = 0.1
 
 
 class Ways:

@@ -18,9 +18,7 @@ from rookery.mesh.tunnel.receiving import Chunk
 from rookery.runtime.channels.sock_carry import LINGER_NOT
 from rookery.runtime.gates.address import keep_alive
 
-HELD_MAX: Final = (
-    1 << 18
-)  # bytes read before anybody wanted them, and as many written and not yet taken
+HELD_MAX: Final = 1 << 18  # bytes that nobody wanted yet, and as many written and not taken
 
 _TURN_SIZE: Final = 1 << 16  # bytes after which others get a turn, and what came is passed on
 _NO_META: dict[str, object] = {}
