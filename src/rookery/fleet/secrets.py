@@ -19,19 +19,19 @@ from rookery.wire import base32
 
 MASTER_SIZE: Final = 32
 PROOF_SIZE: Final = 16
-CODE_ID_SIZE = 8
+CODE_ID_SIZE: Final = 8
 
-_SECRET_PERSON = b"rkSecret"
+_SECRET_PERSON: Final = b"rkSecret"
 _PROOF_PERSON: Final = b"rkProof"
-_CODE_PERSON = b"rkCode"
-_CODE_SIZE = 10
-_CODE_CHARACTERS = 16
-_CLAIM_CHARACTERS = 10
-_GENERATION = Struct(">I")
-_SEPARATORS = str.maketrans("", "", "- \t")
+_CODE_PERSON: Final = b"rkCode"
+_CODE_SIZE: Final = 10
+_CODE_CHARACTERS: Final = 16
+_CLAIM_CHARACTERS: Final = 10
+_GENERATION: Final = Struct(">I")
+_SEPARATORS: Final = str.maketrans("", "", "- \t")
 # 48-bit ids of one vendor differ in their last bits only; the product spreads them evenly.
-_SPREAD = 0x9E3779B97F4A7C15
-_SPREAD_BITS = 64
+_SPREAD: Final = 0x9E3779B97F4A7C15
+_SPREAD_BITS: Final = 64
 
 
 def derive(master: bytes, reporter: bytes, raw_hashname: bytes, generation: int) -> bytes:

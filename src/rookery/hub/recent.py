@@ -18,7 +18,7 @@ from msgspec.structs import astuple
 from rookery.fleet.entry import Entry
 from rookery.hub.recent_sample import UNREADABLE, Row, decode
 
-ROUTERS_MAX = 10_000
+ROUTERS_MAX: Final = 10_000
 POINTS_MAX: Final = 32
 
 _POINT: Final = struct.Struct("<7d")

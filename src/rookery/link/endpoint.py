@@ -13,6 +13,7 @@ Synchronous and without I/O: packets and time in, events out. After a batch of p
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
+from typing import Final
 
 from rookery.errors import CongestionError, ProtocolError, RemoteError
 from rookery.identity.cipher_set import TOKEN_SIZE, RandomBytes, routing_token
@@ -37,9 +38,7 @@ from rookery.wire.path import NetPath, Path, PeerPath, RoutePath
 # Of link, path, head, body and now.
 FrameReader = Callable[[Link, Path, bytes, bytes | memoryview, float], None]
 
-LINKS_MAX = 65536  # beyond it only the user's own wishes make new ones
-
-_DEFAULT_LIMITS = AdmissionLimits()
+LINKS_MAX: Final = 65536  # beyond it only the user's own wishes make new ones
 
 
 class Endpoint:
@@ -52,7 +51,7 @@ class Endpoint:
         random: RandomBytes,
         unix_s: float,
         now: float,
-        limits: AdmissionLimits = _DEFAULT_LIMITS,
+        limits: AdmissionLimits | None = None,
     ) -> None:
         self.identity = identity
         self.random = random
@@ -63,7 +62,7 @@ class Endpoint:
         self.may_open: ChannelPolicy = open_to_links
         self.streams_first = False  # datagrams only beside a stream, which makes the link
         self._unix_offset = unix_s - now
-        self._admission = Admission(limits, now)
+        self._admission = Admission(limits or AdmissionLimits(), now)
         self._introductions = Introductions(self)
         self._links: dict[str, Link] = {}
         self._tokens: dict[bytes, Link] = {}

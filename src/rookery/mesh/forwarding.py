@@ -12,7 +12,7 @@ and no detour touches them; the hop limit holds even if others break that rule.
 """
 
 from collections import Counter
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -38,13 +38,13 @@ from rookery.wire.tail import tail
 
 Route = tuple[NodeId, ...]
 
-STEPS_MAX = 1024  # remembered; of the longest routes that is a megabyte
-_COUNT_AT = 4  # in the head
-_ERRORS_PER_S = 16.0
-_ERRORS_BURST = 32.0
+STEPS_MAX: Final = 1024  # remembered; of the longest routes that is a megabyte
+_COUNT_AT: Final = 4  # in the head
+_ERRORS_PER_S: Final = 16.0
+_ERRORS_BURST: Final = 32.0
 
 # An answer that is lost is lost: telling its sender would be an answer to an answer.
-_ANSWERS = frozenset({Kind.ECHO_REPLY, Kind.PATH_ERROR})
+_ANSWERS: Final = frozenset({Kind.ECHO_REPLY, Kind.PATH_ERROR})
 
 
 class ForwardingSite(Protocol):

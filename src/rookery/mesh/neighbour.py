@@ -10,6 +10,7 @@ shell calls `tick` when `deadline` has passed and after the link's paths have ch
 """
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from rookery.errors import ProtocolError
 from rookery.identity.cipher_set import RandomBytes
@@ -29,11 +30,11 @@ from rookery.wire.octets import Parts
 from rookery.wire.path import Path
 from rookery.wire.ping import DATA_SIZE, Ping, Pong
 
-_SWITCH_FACTOR = 0.7  # another stream must be this much better, before traffic moves
+_SWITCH_FACTOR: Final = 0.7  # another stream must be this much better, before traffic moves
 
 QueueSize = Callable[[Path], int]
 
-_CARRIED_S = 0.25
+_CARRIED_S: Final = 0.25
 
 
 class Neighbour:

@@ -5,14 +5,15 @@ A burst leaves a queue that is gone in a moment, and is nobody's concern. What h
 """
 
 from collections.abc import Callable
+from typing import Final
 
 from rookery.mesh.quality import StreamMeasure
 from rookery.wire.path import Path
 
-STANDING_S = 0.02
+STANDING_S: Final = 0.02
 
-_LOOK_S = 0.005  # the system is asked no more often
-_QUEUES_MAX = 1024
+_LOOK_S: Final = 0.005  # the system is asked no more often
+_QUEUES_MAX: Final = 1024
 
 MeasureStream = Callable[[Path], StreamMeasure | None]
 

@@ -7,6 +7,7 @@ FORWARD ─▶ forwarder ─▶ passed on ────────────�
 """
 
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from rookery.errors import UnreachableError
 from rookery.identity.cipher_set import RandomBytes
@@ -28,9 +29,9 @@ from rookery.wire.octets import Octets, Parts
 
 Deliver = Callable[[NodeId, Octets, float], None]  # origin, packet, now
 
-_CARRYING = (Condition.UP, Condition.SUSPECT)
-_TAKEN = (Fate.SENT_UDP, Fate.SENT_TCP)
-_ASKED_MAX = 1024
+_CARRYING: Final = (Condition.UP, Condition.SUSPECT)
+_TAKEN: Final = (Fate.SENT_UDP, Fate.SENT_TCP)
+_ASKED_MAX: Final = 1024
 
 
 class Transit:

@@ -1,5 +1,7 @@
 """Watch: the beats and the numbers of one path, as frames in and frames out."""
 
+from typing import Final
+
 from rookery.mesh.beats import Beat, Beats, Condition
 from rookery.mesh.bucket import Bucket
 from rookery.mesh.quality import Quality
@@ -8,8 +10,8 @@ from rookery.wire.ping import Ping, Pong
 
 Frame = tuple[bytes, bytes]  # head and body
 
-ANSWERS_PER_S = 5.0
-ANSWERS_BURST = 20.0
+ANSWERS_PER_S: Final = 5.0
+ANSWERS_BURST: Final = 20.0
 
 
 class Watch:

@@ -6,7 +6,7 @@ Reading and writing wait for each other nowhere: answers are read while a large 
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Protocol
+from typing import Final, Protocol
 
 from rookery.errors import DecodeError, ProtocolError, RemoteError, RookeryError
 from rookery.outbox.intake import Arrival
@@ -22,9 +22,9 @@ from rookery.wire.outbox import (
 )
 from rookery.wire.outbox_reader import parse_frame
 
-READ_SIZE = 1 << 16
-INTRODUCTION_S_MAX = 30.0
-_FAREWELL_S = 1.0  # for the other side to read why
+READ_SIZE: Final = 1 << 16
+INTRODUCTION_S_MAX: Final = 30.0
+_FAREWELL_S: Final = 1.0  # for the other side to read why
 
 
 class ByteStream(Protocol):

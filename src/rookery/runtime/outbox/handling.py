@@ -7,15 +7,15 @@ answer is the one that was being made.
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from rookery.errors import RookeryError
 from rookery.outbox.intake import Arrival, Outcome
 from rookery.outbox.peer import Peer
 from rookery.wire.outbox import PAYLOAD_SIZE_MAX, ErrorCode
 
-BATCH_MAX = 256
-TURNS_MAX = 128
+BATCH_MAX: Final = 256
+TURNS_MAX: Final = 128
 
 Handler = Callable[[Arrival], Awaitable[bytes | None]]  # origin, payload, … to the reply
 WhoHandles = Callable[[], Handler | None]  # asked each time, for a program may change its mind
@@ -56,8 +56,8 @@ async def outcome(handler: Handler | None, arrival: Arrival) -> Outcome:
         return failed("the handler failed")
 
 
-_DONE = Outcome()
-UNHANDLED = Outcome(code=ErrorCode.UNHANDLED, text="nobody handles requests there")
+_DONE: Final = Outcome()
+UNHANDLED: Final = Outcome(code=ErrorCode.UNHANDLED, text="nobody handles requests there")
 
 
 def replied(reply: bytes | None) -> Outcome:
