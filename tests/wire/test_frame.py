@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from rookery.errors import DecodeError
 from rookery.wire.chunking import Dechunker
-from rookery.wire.frame import FRAME_SIZE_MAX, KEEPALIVE, PREFACE, Deframer, frame
+from rookery.wire.frame import FRAME_SIZE_MAX, KEEPALIVE, PREFACE, Deframer, Spare, frame
 
 
 @given(st.lists(st.binary(max_size=300), max_size=8), st.integers(1, 400))
@@ -49,6 +49,30 @@ def test_a_few_bytes_do_not_make_room_for_a_whole_frame() -> None:
     room = deframer.room()
     assert room is not None
     assert len(room) == FRAME_SIZE_MAX - 4092
+
+
+def test_room_is_used_again_though_never_by_two_at_a_time() -> None:
+    spare = Spare()
+    one, other = Deframer(spare), Deframer(spare)
+    rooms = [begun(one, b"1"), begun(other, b"2")]
+    assert rooms[0].obj is not rooms[1].obj
+    assert whole(one, rooms[0], b"1") == b"1" * FRAME_SIZE_MAX
+    assert whole(other, rooms[1], b"2") == b"2" * FRAME_SIZE_MAX
+    again = begun(other, b"3")
+    assert any(again.obj is room.obj for room in rooms)
+    assert whole(other, again, b"3") == b"3" * FRAME_SIZE_MAX
+
+
+def begun(deframer: Deframer, letter: bytes) -> memoryview:
+    assert deframer.feed(frame(letter * FRAME_SIZE_MAX)[:5000]) == []
+    room = deframer.room()
+    assert room is not None
+    return room
+
+
+def whole(deframer: Deframer, room: memoryview, letter: bytes) -> bytes:
+    room[:] = letter * len(room)
+    return bytes(*deframer.placed(len(room)))
 
 
 def test_frames_up_to_the_bound_pass() -> None:

@@ -26,17 +26,39 @@ def frame(packet: bytes) -> bytes:
     return size.to_bytes(_LENGTH_SIZE, "big") + packet
 
 
+class Spare:
+    """Room for a large frame that nobody needs just now: another one would have to be zeroed."""
+
+    __slots__ = ("_room",)
+
+    def __init__(self) -> None:
+        self._room = bytearray()
+
+    def take(self, size: int) -> bytearray:
+        """At least so many bytes."""
+        room = self._room
+        if len(room) < size:
+            return bytearray(size)
+        self._room = bytearray()
+        return room
+
+    def give(self, room: bytearray) -> None:
+        if len(room) > len(self._room):
+            self._room = room
+
+
 class Deframer:
     """Takes packets out of a stream; a byte is copied at most once, and only where it was cut.
 
-    What it hands out is to be read before anything more is fed.
+    What it hands out is to be read before anything more is fed, to it or to who has the same spare.
     """
 
-    __slots__ = ("_filled", "_held")
+    __slots__ = ("_filled", "_held", "_spare")
 
-    def __init__(self) -> None:
+    def __init__(self, spare: Spare | None = None) -> None:
         self._held = bytearray()  # the beginning of one frame, or room for all of it,
         self._filled = 0  # and how much of that has come
+        self._spare = spare or Spare()
 
     def feed(self, data: Octets) -> list[memoryview]:
         """The packets that `data` completes; DecodeError when one exceeds the bound."""
@@ -64,7 +86,7 @@ class Deframer:
             return None
         size = _frame_size(held[:_LENGTH_SIZE])
         if len(held) < size:
-            self._held = bytearray(size)
+            self._held = self._spare.take(size)
             self._held[:filled] = memoryview(held)[:filled]
         return memoryview(self._held)[filled:size]
 
@@ -99,6 +121,8 @@ class Deframer:
     def _release(self, packets: list[memoryview]) -> None:
         if self._filled > _LENGTH_SIZE:
             packets.append(memoryview(self._held)[_LENGTH_SIZE : self._filled])
+        if self._filled > _PLACED_MIN:
+            self._spare.give(self._held)
         self._held, self._filled = bytearray(), 0
 
 

@@ -12,7 +12,7 @@ from enum import Enum, auto
 from typing import Final, Protocol
 
 from rookery.wire.chunking import Dechunker, chunk
-from rookery.wire.frame import FRAME_SIZE_MAX, KEEPALIVE, PREFACE, Deframer, frame
+from rookery.wire.frame import FRAME_SIZE_MAX, KEEPALIVE, PREFACE, Deframer, Spare, frame
 from rookery.wire.octets import Octets
 
 PACKET_SIZE_MAX: Final = FRAME_SIZE_MAX
@@ -90,8 +90,8 @@ class Frames:
     finished = False
     is_public = False
 
-    def __init__(self, opening: bytes = b"") -> None:
-        self._deframer = Deframer()
+    def __init__(self, opening: bytes = b"", spare: Spare | None = None) -> None:
+        self._deframer = Deframer(spare)
         self._opening = opening
 
     def feed(self, data: Octets) -> Sequence[bytes | memoryview]:
@@ -133,8 +133,9 @@ def recognise(first: bytes) -> Dialect | None:
 class Accepted:
     """The stream of a peer that dialled us: speaks as the peer does, once that is clear."""
 
-    def __init__(self, http: Callable[[], Framing]) -> None:
+    def __init__(self, http: Callable[[], Framing], spare: Spare | None = None) -> None:
         self.dialect: Dialect | None = None
+        self._spare = spare
         self._http = http
         self._first = b""
         self._framing: Framing = Chunks()
@@ -160,7 +161,7 @@ class Accepted:
                     self._first = data
                     return []
                 case Dialect.FRAMES:
-                    self._framing = Frames()
+                    self._framing = Frames(spare=self._spare)
                     data = data[len(PREFACE) :]
                 case Dialect.HTTP:
                     self._framing = self._http()
@@ -179,11 +180,11 @@ class Accepted:
         return self._framing.control()
 
 
-def dialled(first_packet: Octets) -> Framing:
+def dialled(first_packet: Octets, spare: Spare | None = None) -> Framing:
     """How to speak to the peer that this packet opens a connection to.
 
     Only a rookery endpoint understands a handshake of cipher set 40, so it understands frames.
     """
     if first_packet[: len(_HANDSHAKE_40)] == _HANDSHAKE_40:
-        return Frames(PREFACE)
+        return Frames(PREFACE, spare)
     return Chunks()

@@ -33,6 +33,7 @@ from rookery.runtime.gates.framing import Accepted, Framing, dialled
 from rookery.runtime.gates.gate import GateCounters, Receiver
 from rookery.runtime.gates.nonces import nonces
 from rookery.runtime.gates.tls import TlsLayer, client_context
+from rookery.wire.frame import Spare
 from rookery.wire.lob import JsonObject, Packet
 from rookery.wire.octets import Octets
 from rookery.wire.path import NetPath, Path, UrlPath, net_path
@@ -72,6 +73,7 @@ class TcpGate:
         self.counters = GateCounters()
         self.nonces = nonces()
         self.scratch = memoryview(bytearray(READ_SIZE))
+        self._spare = Spare()
         self._receiver = receiver
         self._loop = asyncio.get_running_loop()
         self._tls = tls
@@ -97,7 +99,7 @@ class TcpGate:
 
         def accept() -> asyncio.Protocol:
             layer = None if tls is None else TlsLayer.accepting(tls)
-            connection = AcceptedConnection(self, carrier, Accepted(self._http), layer)
+            connection = AcceptedConnection(self, carrier, Accepted(self._http, self._spare), layer)
             return cast(asyncio.Protocol, connection)
 
         self._servers.append(await self._loop.create_server(accept, sock=sock, backlog=BACKLOG))
@@ -217,7 +219,8 @@ class TcpGate:
                 framing, inside_tls = DialledSocket(url), url.scheme == "https"
             case NetPath() if path.kind[:3] in ("tcp", "tls"):
                 host, port = path.address
-                framing, inside_tls = dialled(first_packet), path.kind.startswith("tls")
+                inside_tls = path.kind.startswith("tls")
+                framing = dialled(first_packet, self._spare)
             case _:
                 raise DecodeError("nothing that can be dialled")
         layer = TlsLayer.dialling(self._client_tls(), host) if inside_tls else None
