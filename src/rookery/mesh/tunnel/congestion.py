@@ -27,7 +27,8 @@ _FULL_ROUNDS: Final = 3
 _EBB_S: Final = 0.2
 _WINDOW_START: Final = {WayKind.STREAM: 32768, WayKind.DATAGRAM: 16384}
 _WINDOW_MIN_PACKETS: Final = 4
-_QUEUE_MAX: Final = 524288  # below a stream: enough to keep it busy,
+# Enough to keep a stream below busy, or all streams of a route at once,
+_QUEUE_MAX: Final = {WayKind.STREAM: 524288, WayKind.DATAGRAM: 2097152}
 _QUEUE_S: Final = 0.02  # and no more than this takes to pass
 _PACKET_S: Final = 0.005
 _PACKET_MIN: Final = 1100
@@ -64,6 +65,7 @@ class Congestion:
         "_loss",
         "_lost_mark",
         "_packet_max",
+        "_queue_max",
         "_tried",
         "delivery",
         "pacing_rate",  # bytes per second; 0: as fast as the window allows
@@ -83,6 +85,7 @@ class Congestion:
         self.window = _WINDOW_START[kind]
         self._kind = kind
         self._packet_max = packet_max
+        self._queue_max = _QUEUE_MAX[kind]
         self._full_rate = 0.0
         self._full_rounds = 0
         self._ceiling = _NO_CEILING  # bytes per second, after a mark
@@ -211,7 +214,7 @@ class Congestion:
         least = _WINDOW_MIN_PACKETS * self.packet_size
         # What was measured: a guess on a short way could fill a slow line for half a second.
         measured = min(self.delivery.rate, self._ceiling)
-        queue = max(min(measured * _QUEUE_S, _QUEUE_MAX), least)
+        queue = max(min(measured * _QUEUE_S, self._queue_max), least)
         if self.phase is Phase.EBB:
             self.window = int(max(product / 2, least))
         elif self._kind is WayKind.STREAM:
