@@ -338,7 +338,7 @@ class Node:
         """What packets that only pass have no part in."""
         if self.database.outdone is not None:
             self.publisher.outdo(self.database.outdone, now)
-            self._due_at = now
+            self._due_at = min(self._due_at, self.publisher.deadline or self._due_at)
         for origin, peer in self.database.take_withdrawn():
             self.neighbourhood.withdrawn(origin, peer, now)
         if self.neighbourhood.take_changed() or now >= self._due_at:
