@@ -117,6 +117,14 @@ async def test_what_was_before_it_was_mine_is_not_shown_to_me(lakeworld: World) 
     assert len((await asked(olga, "events"))["events"]) == 3
 
 
+@pytest.mark.parametrize("span", ["1h", "24h", "7d", "14d"])
+async def test_nor_what_was_a_moment_before(lakeworld: World, span: str) -> None:
+    """Though it would be drawn as one point with what came after it."""
+    last = NOW - timedelta(minutes=5)
+    alice = await owner(lakeworld, claimed_at=last.timestamp() + 2)
+    assert (await asked(alice, f"telemetry?span={span}"))["at"] == []
+
+
 async def test_events_of_audit_and_lake_are_one_timeline(lakeworld: World) -> None:
     alice = await owner(lakeworld, claimed_at=1.0)
     await alice.patch(f"{API}/devices/{TEXT}", json={"name": "cellar"})
