@@ -271,7 +271,7 @@ class World:
     def chat(self, until: float, *, every_s: float = 0.5, size: int = 100) -> None:
         """Alice sends something all the time."""
         while self.now < until:
-            self.a.send(b"\x0a", bytes(size - 1), self.now)
+            self.a.send(b"\x0a", (bytes(size - 1),), self.now)
             self.run(min(self.now + every_s, until))
 
 

@@ -37,7 +37,7 @@ def states(world: World) -> tuple[BesideState, BesideState]:
 
 
 def send(world: World, datagram_class: DatagramClass = UDP_ONLY) -> tuple[Fate, Fate]:
-    frame = (b"\x0a", bytes(99))
+    frame = (b"\x0a", (bytes(99),))
     return (
         world.a.send(*frame, world.now, datagram_class),
         world.b.send(*frame, world.now, datagram_class),
@@ -231,8 +231,8 @@ def test_suspect_carries_nothing_and_may_recover() -> None:
         world.chat(world.now + 0.05, every_s=0.05)
     assert world.a.beside.state is SUSPECT
     assert not world.alice.udp_usable
-    assert world.a.send(b"\x0a", bytes(9), world.now, UDP_ONLY) is Fate.DROPPED_NO_UDP
-    assert world.a.send(b"\x0a", bytes(9), world.now) is Fate.SENT_TCP
+    assert world.a.send(b"\x0a", (bytes(9),), world.now, UDP_ONLY) is Fate.DROPPED_NO_UDP
+    assert world.a.send(b"\x0a", (bytes(9),), world.now) is Fate.SENT_TCP
     world.block_udp(everything)
     world.chat(world.now + 1.5)
     assert world.a.beside.state is UP

@@ -25,7 +25,7 @@ from tests.mesh.neighbour_world import (
     small,
 )
 
-FRAME = (b"\x0a", bytes(99))
+FRAME = (b"\x0a", (bytes(99),))
 
 
 def stream_world(seed: int = 0, delay_s: float = 0.02) -> World:
@@ -370,7 +370,7 @@ def test_a_neighbour_over_datagrams_alone_is_served_as_well() -> None:
     world.bob.views[seen] = View(seen, dialled=False)
     world.run(5.0)
     assert world.a.send(*FRAME, world.now, DatagramClass.DROP) is Fate.SENT_UDP
-    assert world.a.send(b"\x0a", bytes(2000), world.now) is Fate.DROPPED_NO_PATH
+    assert world.a.send(b"\x0a", (bytes(2000),), world.now) is Fate.DROPPED_NO_PATH
     world.block_udp()
     world.chat(10.0)
     assert [(what, path) for _, what, path in world.alice.log] == [("distrust", udp)]

@@ -176,16 +176,6 @@ class Neighbour:
     def send(
         self,
         head: bytes,
-        body: bytes,
-        now: float,
-        datagram_class: DatagramClass = DatagramClass.FALLBACK,
-        deadline_s: float | None = None,
-    ) -> Fate:
-        return self.send_parts(head, (body,), now, datagram_class, deadline_s)
-
-    def send_parts(
-        self,
-        head: bytes,
         parts: Parts,
         now: float,
         datagram_class: DatagramClass = DatagramClass.FALLBACK,

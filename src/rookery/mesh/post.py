@@ -58,7 +58,7 @@ class Post:
         """Whether it was sent; UsageError when it is larger than its class allows anywhere."""
         neighbour = self._neighbourhood.get(hashname)
         if neighbour is not None and self._transit.usable(neighbour.member.node):
-            fate = neighbour.send(_HEAD, payload, now, datagram_class, deadline_s)
+            fate = neighbour.send(_HEAD, (payload,), now, datagram_class, deadline_s)
             if fate is Fate.TOO_LARGE:
                 text = f"a datagram of {len(payload)} bytes is too large"
                 raise UsageError(f"{text} for class {datagram_class.name.lower()}")

@@ -169,8 +169,7 @@ class Transit:
     def send(
         self, neighbour: NodeId, head: bytes, parts: Parts, datagram_class: DatagramClass
     ) -> bool:
-        known = self._neighbours[neighbour]
-        return known.send_parts(head, parts, self._now, datagram_class) in _TAKEN
+        return self._neighbours[neighbour].send(head, parts, self._now, datagram_class) in _TAKEN
 
     # --- time ---
 

@@ -45,9 +45,6 @@ class TunnelPacket:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TunnelPacket) and self._fields() == other._fields()
 
-    def __hash__(self) -> int:
-        return hash((self.tunnel, self.way, self.number))
-
     def __repr__(self) -> str:
         return f"TunnelPacket{self._fields()}"
 

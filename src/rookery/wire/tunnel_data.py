@@ -41,9 +41,6 @@ class Data:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Data) and self._fields() == other._fields()
 
-    def __hash__(self) -> int:
-        return hash((self.stream, self.offset))
-
     def __repr__(self) -> str:
         return f"Data{self._fields()}"
 
@@ -75,9 +72,6 @@ class Ack:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Ack) and self._fields() == other._fields()
-
-    def __hash__(self) -> int:
-        return hash((self.way, self.ranges[0]))
 
     def __repr__(self) -> str:
         return f"Ack{self._fields()}"
