@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rookery.cli.main import build
+from tests.patience import PATIENCE_S
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
@@ -67,7 +68,9 @@ def test_systemd_takes_the_unit(unit: Path, tmp_path: Path) -> None:
     text = unit.read_text().replace("/usr/local/lib/rookery/bin/rookery", str(program))
     copy = tmp_path / unit.name
     copy.write_text(text)
-    said = subprocess.run([verify, "verify", copy], capture_output=True, text=True, timeout=60)
+    said = subprocess.run(
+        [verify, "verify", copy], capture_output=True, text=True, timeout=PATIENCE_S
+    )
     about_it = [line for line in said.stderr.splitlines() if unit.name in line]
     assert about_it == []
 
@@ -84,7 +87,7 @@ def procd_command(tmp_path: Path, **options: str) -> list[str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=10,
+        timeout=PATIENCE_S,
     )
     return said.stdout.splitlines()
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 PAGE = Path(__file__).parents[1] / "docs" / "guides" / "examples.md"
 BLOCK = re.compile(r"^## (?P<title>.+?)$.*?^```python\n(?P<program>.*?)^```$", re.M | re.S)
 PROGRAMS = {found["title"]: found["program"] for found in BLOCK.finditer(PAGE.read_text())}
@@ -23,7 +25,7 @@ def test_the_example_runs(title: str) -> None:
         [sys.executable, "-W", "error", "-c", PROGRAMS[title]],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

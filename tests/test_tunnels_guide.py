@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.patience import PATIENCE_S
+
 PAGE = Path(__file__).parents[1] / "docs" / "guides" / "tunnels.md"
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.M | re.S)
 
@@ -16,7 +18,7 @@ def test_the_program_of_the_page_runs(tmp_path: Path) -> None:
         [sys.executable, "-W", "error", "-c", "\n".join(blocks)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
         cwd=tmp_path,
     )

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Callable
 
-TIMEOUT_S = 20.0
+from tests.patience import PATIENCE_S
 
 
-async def eventually(is_so: Callable[[], bool], timeout_s: float = TIMEOUT_S) -> None:
+async def eventually(is_so: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
     deadline = asyncio.get_running_loop().time() + timeout_s
     while not is_so():
         assert asyncio.get_running_loop().time() < deadline, "it did not come about"

@@ -25,6 +25,7 @@ from rookery.wire.fleet_messages import (
 )
 from rookery.wire.tlv import Tlv
 from tests.agent.identities import identity
+from tests.patience import PATIENCE_S
 
 Death = Literal["connected", "arrived", "refuses", "welcomed", "never"]
 
@@ -77,14 +78,14 @@ class SmallServer:
 
     async def call(self, method: str, params: object = msgspec.UNSET) -> object:
         """The result of a router's method, or its error object."""
-        line = await asyncio.wait_for(asyncio.shield(self.line), 10)
+        line = await asyncio.wait_for(asyncio.shield(self.line), PATIENCE_S)
         line.send(*split(rpc_message.call(method, params, next(self._ids))))
         return await self.answer(line)
 
     async def answer(self, line: SealedLine) -> object:
         message = None
         while message is None:
-            tlv = await asyncio.wait_for(line.receive(), 20)
+            tlv = await asyncio.wait_for(line.receive(), PATIENCE_S)
             assert tlv is not None, "the router has gone"
             message = self._joiner.add(tlv)
         (answer,) = rpc_message.parse(message).items

@@ -19,6 +19,7 @@ from tests.agent.eventually import eventually
 from tests.agent.identities import identity
 from tests.agent.small_hub import SmallHub
 from tests.agent.small_server import Death, SmallServer
+from tests.patience import PATIENCE_S
 
 WISH = 0x1234_5678_9ABC_DEF0
 QUICK = VisitLimits(
@@ -95,7 +96,7 @@ async def test_calls_run_side_by_side(hub: SmallHub, server: SmallServer) -> Non
     hub.answers = [server.direct(WISH)]
     waiting = Visit(identity("router"), hub.address, made, WISH, QUICK)
     running = asyncio.get_running_loop().create_task(waiting.run())
-    line = await asyncio.wait_for(asyncio.shield(server.line), 10)
+    line = await asyncio.wait_for(asyncio.shield(server.line), PATIENCE_S)
     line.send(Tlv(4, b'{"jsonrpc":"2.0","method":"wait","id":"a"}'))
     line.send(Tlv(4, b'{"jsonrpc":"2.0","method":"nothing","id":"b"}'))
     first = await server.answer(line)
@@ -225,7 +226,7 @@ async def test_hostile_words_of_a_server_do_not_harm(
 ) -> None:
     hub.answers = [server.direct(WISH)]
     running = asyncio.get_running_loop().create_task(visit(hub).run())
-    line = await asyncio.wait_for(asyncio.shield(server.line), 10)
+    line = await asyncio.wait_for(asyncio.shield(server.line), PATIENCE_S)
     line.send(hostile)
     if hostile.tag == 4:
         answer = await server.answer(line)

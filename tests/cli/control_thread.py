@@ -8,6 +8,7 @@ from threading import Event, Thread
 
 from rookery.runtime.control import Control
 from rookery.runtime.snapshot import Controlled
+from tests.patience import PATIENCE_S
 
 
 @contextmanager
@@ -25,9 +26,9 @@ def controlled(node: Controlled, path: Path) -> Iterator[None]:
     thread = Thread(target=lambda: loop.run_until_complete(serve()))
     thread.start()
     try:
-        assert is_ready.wait(10)
+        assert is_ready.wait(PATIENCE_S)
         yield
     finally:
         loop.call_soon_threadsafe(is_done.set)
-        thread.join(10)
+        thread.join(PATIENCE_S)
         loop.close()

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from rookery.wire.lob import JsonObject
+from tests.patience import PATIENCE_S
 
 PROGRAM = Path(sys.executable).parent / "rookery"
-TIMEOUT_S = 30
 
 
 class Outcome(NamedTuple):
@@ -47,7 +47,7 @@ def rookery(*arguments: str | Path, stdin: bytes = b"", cwd: Path | None = None)
         input=stdin,
         capture_output=True,
         cwd=cwd,
-        timeout=TIMEOUT_S,
+        timeout=PATIENCE_S,
         check=False,
     )
     return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
@@ -63,7 +63,7 @@ class Running:
     def pid(self) -> int:
         return self._process.pid
 
-    def line(self, timeout_s: float = TIMEOUT_S) -> str:
+    def line(self, timeout_s: float = PATIENCE_S) -> str:
         """The next line of stdout."""
         return self._line(self._process.stdout, timeout_s)
 
@@ -95,10 +95,10 @@ class Running:
     def signal(self, number: signal.Signals) -> None:
         self._process.send_signal(number)
 
-    def wait(self, timeout_s: float = TIMEOUT_S) -> int:
+    def wait(self, timeout_s: float = PATIENCE_S) -> int:
         return self._process.wait(timeout_s)
 
-    def _line(self, stream: IO[bytes] | None, timeout_s: float = TIMEOUT_S) -> str:
+    def _line(self, stream: IO[bytes] | None, timeout_s: float = PATIENCE_S) -> str:
         assert stream is not None
         ready, _, _ = select.select([stream], [], [], timeout_s)
         assert ready, "nothing was printed"

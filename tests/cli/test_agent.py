@@ -15,6 +15,7 @@ from rookery.wire.path import net_path
 from rookery.wire.uri import LinkAddress
 from tests.cli.program import running
 from tests.fleet.identities import ACCEPTOR, DIALLER
+from tests.patience import PATIENCE_S
 
 MAC = "02:fc:00:00:00:01"
 
@@ -48,7 +49,7 @@ def test_it_says_who_it_is_and_runs_until_a_signal(
             "hub": ACCEPTOR.hashname,
         }
         agent.signal(number)
-        assert agent.wait(10) == 0
+        assert agent.wait(PATIENCE_S) == 0
         assert agent.error_line() == ""
     assert (keys / "reports.state").stat().st_mode & 0o777 == 0o600
 
@@ -57,7 +58,7 @@ def test_keys_are_made_with_the_first_start(link: Path, tmp_path: Path) -> None:
     with running("agent", "--hub", link, "--id", tmp_path / "new", "--keep", "memory") as agent:
         hashname = json.loads(agent.line())["hashname"]
         agent.signal(signal.SIGTERM)
-        assert agent.wait(10) == 0
+        assert agent.wait(PATIENCE_S) == 0
     identity = keystore.load(tmp_path / "new")
     assert identity.hashname == hashname
     assert set(identity.keys) == {0x40, 0x2A}
@@ -75,7 +76,7 @@ def test_an_idle_agent_is_small(link: Path, keys: Path) -> None:
 def test_an_agent_loads_neither_sql_nor_web() -> None:
     program = "import sys, rookery.cli.agent; print(*sys.modules)"
     printed = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, check=True, timeout=60
+        [sys.executable, "-c", program], capture_output=True, check=True, timeout=PATIENCE_S
     ).stdout.decode()
     roots = {name.partition(".")[0] for name in printed.split()}
     assert "psutil" in roots

@@ -15,6 +15,7 @@ from rookery.runtime.snapshot import Finding, NetCheckItem, PingReply, Reach
 from rookery.wire.lob import JsonObject
 from tests.cli.control_thread import controlled
 from tests.cli.program import PROGRAM, rookery, running
+from tests.patience import PATIENCE_S
 from tests.runtime.colony import BOB, CAROL, STATUS, Colony
 
 Captured = pytest.CaptureFixture[str]
@@ -123,7 +124,7 @@ def test_what_moves_can_be_watched(verb: str, folder: Path) -> None:
         while watching.line() != first:  # the other rows of the first look
             pass
         watching.signal(signal.SIGINT)
-        assert watching.wait(10) == 0
+        assert watching.wait(PATIENCE_S) == 0
 
 
 # --- status ---
@@ -282,7 +283,7 @@ def test_pings_are_spaced(colony: Colony, folder: Path) -> None:
     with running("ping", "bob", "--id", folder, "--interval", "60") as ping:
         assert ping.line().startswith("answer from bob")
         ping.signal(signal.SIGINT)
-        assert ping.wait(10) == 130
+        assert ping.wait(PATIENCE_S) == 130
     assert len(colony.asked) == 1
 
 
@@ -353,7 +354,7 @@ def test_top_streams_snapshots_for_programs(folder: Path) -> None:
     with running("top", "--id", folder, "--json", "--interval", "0.01") as top:
         lines = [json.loads(top.line()) for _ in range(3)]
         top.signal(signal.SIGTERM)
-        assert top.wait(10) == 0
+        assert top.wait(PATIENCE_S) == 0
     for line in lines:
         assert (line["v"], line["is"]) == (1, "snapshot")
         assert line["status"]["name"] == "alice"
@@ -383,7 +384,7 @@ def test_top_on_a_terminal_ends_with_q_or_ctrl_c(
             assert b"by loss" in _until(ours, b"q: quit")
             os.write(ours, ending)
             _until(ours, b"\x1b[?1049l")  # the screen as it was before
-            assert top.wait(10) == 0
+            assert top.wait(PATIENCE_S) == 0
         finally:
             top.kill()
             os.close(ours)

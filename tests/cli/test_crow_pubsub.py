@@ -15,6 +15,7 @@ from rookery.errors import UsageError
 from rookery.wire.lob import JsonObject
 from tests.cli.program import Running, rookery, running
 from tests.cli.test_crow_tower import tower
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def subscriber(broker: JsonObject, *arguments: str) -> Iterator[Running]:
 def test_the_first_line_says_where(broker: JsonObject) -> None:
     assert broker.keys() == {"v", "event", "udp", "tcp", "http"}
     assert str(broker["udp"]).startswith(".12.127.0.0.1:")
-    with urllib.request.urlopen(str(broker["http"]), timeout=10) as answer:
+    with urllib.request.urlopen(str(broker["http"]), timeout=PATIENCE_S) as answer:
         assert json.load(answer)["themes_count"] >= 1
 
 
@@ -59,7 +60,7 @@ def test_plain_output_is_the_data(broker: JsonObject) -> None:
         for data in ("one", "two\n"):
             assert rookery("crow", "pub", "plain", data, *through).out.startswith("status  delive")
         assert [process.line(), process.line()] == ["one\n", "two\n"]
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_S) == 0
 
 
 def test_patterns_and_several_themes_come_once_and_with_their_names(broker: JsonObject) -> None:
@@ -99,7 +100,7 @@ def test_a_request_is_answered_by_a_program(broker: JsonObject) -> None:
         shown = rookery("crow", "request", "shout", "once more", *through, "--json").json()
         assert shown == {"v": 1, "theme": "shout", "data": "ONCE MORE"}
         service.signal(signal.SIGTERM)
-        assert service.wait(10) == 0
+        assert service.wait(PATIENCE_S) == 0
 
 
 def test_an_echo_needs_no_program(broker: JsonObject) -> None:
@@ -166,9 +167,9 @@ def test_broker_and_subscriber_end_well(number: signal.Signals) -> None:
         address = process.line().split()[1]
         with subscriber({"udp": address}, "t") as reader:
             reader.signal(number)
-            assert reader.wait(10) == 0
+            assert reader.wait(PATIENCE_S) == 0
         process.signal(number)
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE_S) == 0
 
 
 @pytest.mark.parametrize(
@@ -209,4 +210,4 @@ def test_a_reader_that_leaves_early_is_no_error(broker: JsonObject) -> None:
         process.end_output()
         for _ in range(2):  # the first may still fit the pipe
             rookery("crow", "pub", "left", "x", "--broker", str(broker["udp"]))
-        assert process.wait(10) == 141
+        assert process.wait(PATIENCE_S) == 141

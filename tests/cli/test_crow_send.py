@@ -9,6 +9,7 @@ import pytest
 from rookery.cli.main import main
 from tests.cli.program import rookery, running
 from tests.cli.test_crow_tower import tower
+from tests.patience import PATIENCE_S
 
 
 def test_delivered_is_told() -> None:
@@ -55,12 +56,12 @@ def test_our_port_can_be_chosen(tmp_path: Path) -> None:
 def test_a_signal_ends_the_wait() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
         silent.bind(("127.0.0.1", 0))
-        silent.settimeout(10)
+        silent.settimeout(PATIENCE_S)
         address = f".12.127.0.0.1:{silent.getsockname()[1]}"
         with running("crow", "send", address, "x", "--ackquant", "630") as process:
             silent.recv(100)
             process.signal(signal.SIGINT)
-            assert process.wait(5) == 130
+            assert process.wait(PATIENCE_S) == 130
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from rookery.wire.crow_packet import Packet
 from rookery.wire.lob import JsonObject
 from tests.cli.program import Running, rookery, running
 from tests.e2e.null_modem import null_modem
+from tests.patience import PATIENCE_S
 
 
 @contextmanager
@@ -33,7 +34,7 @@ def closed(process: Running) -> JsonObject:
     process.signal(signal.SIGTERM)
     line: JsonObject = json.loads(process.line())
     assert line["event"] == "closed"
-    assert process.wait(10) == 0
+    assert process.wait(PATIENCE_S) == 0
     return line
 
 
@@ -87,7 +88,7 @@ def test_an_echo_of_a_node_message_is_for_the_node_it_came_from() -> None:
         data = bytes([5, 0, 7, 0, 0]) + b"there and back"
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
             sock.bind(("127.0.0.1", 0))
-            sock.settimeout(10)
+            sock.settimeout(PATIENCE_S)
             port = int.from_bytes(way[-2:], "big")
             sock.sendto(Packet(3, False, way, 0, 1, 0, 200, data).serialize(), ("127.0.0.1", port))
             echo = Packet.parse(sock.recv(1000))

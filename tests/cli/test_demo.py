@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.cli.program import rookery, running
+from tests.patience import PATIENCE_S
 
 STEPS = ["link", "chat", "stream", "thtp", "sock", "box", "router", "mesh"]
 
@@ -25,7 +26,7 @@ def test_the_demo_may_stay() -> None:
             assert "failed" not in line
         assert rookery("stream", line, stdin=b"hello\n").out == "hello\n"
         demo.signal(signal.SIGINT)
-        assert demo.wait(5) == 0
+        assert demo.wait(PATIENCE_S) == 0
 
 
 def test_its_scenarios_are_listed() -> None:
@@ -60,7 +61,11 @@ def test_what_is_not_installed_is_named_with_the_command_that_installs_it(tmp_pa
         "from rookery.cli.main import run; run()"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, timeout=60, check=False
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert done.returncode == 2
     assert b"pyspark" in done.stderr

@@ -8,6 +8,7 @@ import pytest
 
 from rookery.runtime import keystore
 from tests.cli.program import rookery, running
+from tests.patience import PATIENCE_S
 
 
 def test_an_announcement_is_heard(tmp_path: Path) -> None:
@@ -21,7 +22,7 @@ def test_an_announcement_is_heard(tmp_path: Path) -> None:
             assert heard.keys() == {"v", "hashname", "keys", "paths", "uri"}
             assert rookery("link", json.dumps(heard)).code == 0
         listener.signal(signal.SIGINT)
-        assert listener.wait(5) == 0
+        assert listener.wait(PATIENCE_S) == 0
 
 
 def test_announcing_ourselves() -> None:

@@ -12,6 +12,7 @@ from rookery.cli.main import main
 from rookery.runtime import keystore
 from tests.cli.conftest import Bob
 from tests.cli.program import Outcome, rookery, running
+from tests.patience import PATIENCE_S
 from tests.runtime.certificate import self_signed
 
 
@@ -30,7 +31,7 @@ def test_it_serves_until_a_signal_and_ends_well(number: signal.Signals, keys: Pa
         assert all(path["ip"] == "127.0.0.1" for path in link["paths"])
         began = time.monotonic()
         endpoint.signal(number)
-        assert endpoint.wait(10) == 0
+        assert endpoint.wait(PATIENCE_S) == 0
         assert time.monotonic() - began < 5
         assert endpoint.error_line() == ""
 

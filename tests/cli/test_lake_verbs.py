@@ -23,6 +23,7 @@ from rookery.lake.history.landed import land
 from rookery.lake.history.spool_files import write_spools
 from rookery.lake.schema import clean, insights, landing
 from tests.cli.program import PROGRAM, rookery, running
+from tests.patience import PATIENCE_S
 
 HISTORY = History(days=1, routers=8, nodes=10, realms=1, interval_s=300)
 
@@ -153,7 +154,7 @@ from rookery.cli.main import main
 sys.exit(main(["lake", "status", "--data", "."]))
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, check=False, timeout=60
+        [sys.executable, "-c", program], capture_output=True, check=False, timeout=PATIENCE_S
     )
     assert done.returncode == 2
     assert b"pip install 'rookery[lake]'" in done.stderr
@@ -275,6 +276,6 @@ def test_lengths_of_time() -> None:
 def test_a_reader_that_leaves_early_is_no_error(data: str, tmp_path: Path) -> None:
     sql = "SELECT a.* FROM landing.device_reports a, range(20)"
     command = f'"{PROGRAM}" lake query "{sql}" --csv --data {data} 2> errors | head -n 1 > first'
-    subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True, timeout=60)
+    subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True, timeout=PATIENCE_S)
     assert (tmp_path / "first").read_text().startswith("spool,position")
     assert (tmp_path / "errors").read_text() == ""

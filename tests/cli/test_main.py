@@ -13,6 +13,7 @@ from rookery.cli.lake import VERBS as LAKE_VERBS
 from rookery.cli.main import VERBS, main
 from rookery.cli.realm import VERBS as REALM_VERBS
 from tests.cli.program import PROGRAM, rookery
+from tests.patience import PATIENCE_S
 
 
 def test_help_names_every_verb() -> None:
@@ -38,7 +39,7 @@ def test_help_loads_no_verb() -> None:
     """Whatever a verb needs is not needed to name it."""
     program = "import sys; from rookery.cli.main import main; main(['--help']); print(*sys.modules)"
     printed = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, check=True, timeout=60
+        [sys.executable, "-c", program], capture_output=True, check=True, timeout=PATIENCE_S
     ).stdout.decode()
     loaded = set(printed.splitlines()[-1].split())
     assert "rookery.cli.main" in loaded
@@ -115,6 +116,6 @@ def test_debug_adds_the_trace() -> None:
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     """As with any other program in a pipe."""
     command = f'"{PROGRAM}" demo --scenario links --json 2> errors | head -n 1 > first'
-    subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True, timeout=60)
+    subprocess.run(["bash", "-c", command], cwd=tmp_path, check=True, timeout=PATIENCE_S)
     assert (tmp_path / "first").read_text().startswith('{"v":1,')
     assert (tmp_path / "errors").read_text() == ""

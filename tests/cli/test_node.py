@@ -15,6 +15,7 @@ from rookery.cli.main import main
 from rookery.cli.node import parse_costs
 from rookery.errors import UsageError
 from tests.cli.program import rookery, running
+from tests.patience import PATIENCE_S
 from tests.runtime.realms import Home, realm
 
 
@@ -34,7 +35,7 @@ def test_it_runs_until_a_signal_and_ends_well(number: signal.Signals, alice: Hom
         assert (alice.keys / "control.sock").exists()
         began = time.monotonic()
         node.signal(number)
-        assert node.wait(10) == 0
+        assert node.wait(PATIENCE_S) == 0
         assert time.monotonic() - began < 5
         assert node.error_line() == ""
     assert not (alice.keys / "control.sock").exists()
@@ -84,9 +85,9 @@ def test_metrics_and_health_are_served_when_asked_for(address: str, alice: Home)
         url = node.error_line().split()[-1]
         assert url.startswith("http://127.0.0.1:")
         node.line()
-        metrics = urllib.request.urlopen(url, timeout=10).read().decode()
+        metrics = urllib.request.urlopen(url, timeout=PATIENCE_S).read().decode()
         assert 'rookery_peer_links{state="up"} 0.0' in metrics
-        ready = urllib.request.urlopen(url.replace("metrics", "ready"), timeout=10)
+        ready = urllib.request.urlopen(url.replace("metrics", "ready"), timeout=PATIENCE_S)
         assert ready.status == 200
 
 
@@ -155,7 +156,7 @@ def test_where_nothing_leads_no_address_is_told(alice: Home) -> None:
     with running("node", *alice.options, "--advertise", "none") as node:
         assert json.loads(node.line())["paths"] == []
         node.signal(signal.SIGTERM)
-        assert node.wait(10) == 0
+        assert node.wait(PATIENCE_S) == 0
 
 
 @pytest.mark.parametrize(

@@ -12,17 +12,18 @@ from rookery.cli.sock import parse_forwarding
 from rookery.errors import UsageError
 from tests.cli.conftest import Bob
 from tests.cli.program import running
+from tests.patience import PATIENCE_S
 
 
 def test_a_plain_client_is_forwarded(bob: Bob) -> None:
     with running("sock", bob.link, f"0:127.0.0.1:{bob.echo_port}") as sock:
         where = re.match(r"127\.0\.0\.1:(\d+) -> ", sock.line())
         assert where is not None
-        with socket.create_connection(("127.0.0.1", int(where[1])), timeout=10) as client:
+        with socket.create_connection(("127.0.0.1", int(where[1])), timeout=PATIENCE_S) as client:
             client.sendall(b"through bob")
             assert client.recv(100) == b"through bob"
         sock.signal(signal.SIGINT)
-        assert sock.wait(5) == 0
+        assert sock.wait(PATIENCE_S) == 0
 
 
 def test_what_the_rules_do_not_allow_is_told(bob: Bob) -> None:
@@ -30,7 +31,9 @@ def test_what_the_rules_do_not_allow_is_told(bob: Bob) -> None:
     with running("sock", bob.link, "0:127.0.0.1:1", "--json") as sock:
         value = json.loads(sock.line())
         assert value.keys() == {"v", "listening", "to", "hashname"}
-        with socket.create_connection(("127.0.0.1", value["listening"]["port"]), timeout=10):
+        with socket.create_connection(
+            ("127.0.0.1", value["listening"]["port"]), timeout=PATIENCE_S
+        ):
             line = sock.error_line()
     assert "does not allow" in line
     assert "--sock RULE" in line

@@ -8,6 +8,7 @@ import pytest
 from rookery.cli.main import main
 from tests.cli.conftest import Bob
 from tests.cli.program import rookery, running
+from tests.patience import PATIENCE_S
 
 
 def test_there_and_back(bob: Bob) -> None:
@@ -43,7 +44,7 @@ def test_a_signal_ends_it_without_a_trace(number: signal.Signals, bob: Bob) -> N
         stream.say("one\n")
         assert stream.line() == "one\n"
         stream.signal(number)
-        assert stream.wait(5) == 128 + number
+        assert stream.wait(PATIENCE_S) == 128 + number
         assert stream.error_line() == ""
 
 

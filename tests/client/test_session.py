@@ -25,6 +25,7 @@ from rookery.wire.fleet_messages import Attend, Fault, FaultCode, decode, encode
 from rookery.wire.tlv import Tlv
 from tests.agent.identities import identity
 from tests.agent.small_server import Death, SmallServer
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -50,14 +51,14 @@ def grant(server: SmallServer) -> Grant:
 
 async def attended(server: SmallServer) -> tuple[Session, SealedLine]:
     session = await Session.attend(identity("client"), grant(server))
-    return session, await asyncio.wait_for(asyncio.shield(server.line), 10)
+    return session, await asyncio.wait_for(asyncio.shield(server.line), PATIENCE_S)
 
 
 async def heard(line: SealedLine) -> bytes:
     """The next message that the client has sent."""
     joiner, message = RpcJoiner(), None
     while message is None:
-        tlv = await asyncio.wait_for(line.receive(), 10)
+        tlv = await asyncio.wait_for(line.receive(), PATIENCE_S)
         assert tlv is not None
         message = joiner.add(tlv)
     return message
@@ -157,7 +158,7 @@ async def test_hostile_words_end_the_session(hostile: Tlv, server: SmallServer) 
     session, line = await attended(server)
     async with session:
         line.send(hostile)
-        failure = await asyncio.wait_for(session.wait_closed(), 10)
+        failure = await asyncio.wait_for(session.wait_closed(), PATIENCE_S)
         assert isinstance(failure, RemoteError | UnreachableError)
 
 
@@ -190,10 +191,10 @@ async def test_whoever_leaves_says_so(server: SmallServer) -> None:
     session.notify("bye")
     await session.close()
     assert await heard(line) == rpc_message.call("bye")
-    tlv = await asyncio.wait_for(line.receive(), 10)
+    tlv = await asyncio.wait_for(line.receive(), PATIENCE_S)
     assert tlv is not None
     assert decode(tlv) == Fault(FaultCode.CLOSING, "done")
-    assert await asyncio.wait_for(line.receive(), 10) is None
+    assert await asyncio.wait_for(line.receive(), PATIENCE_S) is None
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from rookery.wire.crow_pubsub import BROKER_NODE, Publish, Subscribe
 from rookery.wire.lob import JsonObject
 from tests.cli.program import rookery
 from tests.e2e.processes import crow, next_line, resident_bytes
+from tests.patience import PATIENCE_S
 
 MEGABYTE = 1 << 20
 SOURCES = 100_000
@@ -31,7 +32,7 @@ class Attacker:
         self._target = ("127.0.0.1", int.from_bytes(self.hop[-2:], "big"))
         self._sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._sock.bind(("127.0.0.1", 0))
-        self._sock.settimeout(10)
+        self._sock.settimeout(PATIENCE_S)
         self._seqid = 0
         self.barriers = 0
 

@@ -13,10 +13,10 @@ from rookery.runtime.crow.tower import CrowTower
 from rookery.runtime.crow.udp_gate import CrowUdpGate
 from rookery.wire.lob import JsonObject
 from tests.cli.program import PROGRAM
+from tests.patience import PATIENCE_S
 from tests.ports import free_port
 
 ENOUGH = 300  # delivered messages, before and after
-PATIENCE_S = 60.0
 WORKERS = 8
 
 

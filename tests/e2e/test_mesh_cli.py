@@ -16,10 +16,10 @@ import pytest
 
 from rookery.wire.lob import JsonObject
 from tests.cli.program import Outcome, Running, rookery, running
+from tests.patience import PATIENCE_S
 from tests.runtime.realms import Home, realm
 
 NOWHERE = "127.0.0.1:9"
-PATIENCE_S = 30.0
 
 
 class Colony(NamedTuple):
@@ -153,7 +153,7 @@ def test_top_shows_a_frame(colony: Colony) -> None:
 
 def test_metrics_count_what_is_relayed(colony: Colony) -> None:
     assert colony.ask(colony.alice, "ping", "carol", "--count", "1").code == 0
-    text = urllib.request.urlopen(colony.metrics, timeout=10).read().decode()
+    text = urllib.request.urlopen(colony.metrics, timeout=PATIENCE_S).read().decode()
     values = dict(line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#"))
     assert float(values['rookery_route_packets_total{fate="relayed"}']) > 0
     assert values['rookery_peer_links{state="up"}'] == "2.0"

@@ -23,6 +23,7 @@ from rookery.wire.observed import (
 from tests.cli.program import Running, rookery, running
 from tests.e2e.processes import crow
 from tests.e2e.test_mesh_cli import NOWHERE, until
+from tests.patience import PATIENCE_S
 from tests.runtime.realms import Home, realm
 from tests.store.seen import T, seen
 
@@ -116,7 +117,7 @@ def test_a_node_that_is_told_to_stop_leaves_a_whole_spool_p2(square: Square) -> 
     until(lambda: len(square.seen(LinkSample)) > 0)
     alice = square.processes["alice"]
     alice.signal(signal.SIGTERM)
-    assert alice.wait(30) == 0
+    assert alice.wait(PATIENCE_S) == 0
     names = {each.node for each in square.seen(RecordChange)}
     assert square.hashname("alice") in names
     realms = {each.realm for each in square.seen(RecordChange)}

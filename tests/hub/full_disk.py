@@ -21,6 +21,7 @@ from rookery.wire.telemetry import DeviceReport, InterfaceCounters
 from rookery.wire.uri import LinkAddress
 from tests.hub.identities import identity, mac
 from tests.hub.router import Router, until
+from tests.patience import PATIENCE_S
 
 DISK_KB = 512
 BALLAST_KB = 256
@@ -52,7 +53,7 @@ async def story(data: Path) -> dict[str, object]:
 async def _siege(hub: Process, spool: Path, said: Path) -> dict[str, object]:
     ballast = spool / "ballast"
     assert hub.stdout is not None
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         link = LinkAddress.of_json(json.loads(await hub.stdout.readline()))
     text = said.read_text
     async with Router(link, identity("alice"), mac(1)) as router:
@@ -66,7 +67,7 @@ async def _siege(hub: Process, spool: Path, said: Path) -> dict[str, object]:
         waiting = {telemetry.decode(each.content).n for each in router.core.state.kept}
         acknowledged = set(range(1, counters.made + 1)) - waiting
     hub.terminate()
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         code = await hub.wait()
     found = [Observation.parse(each.data) for each in SpoolReader(spool)]
     kept = {telemetry.decode(each.content).n for each in found if each.kind == DEVICE}

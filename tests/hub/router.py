@@ -16,8 +16,7 @@ from rookery.wire import fleet_messages as messages
 from rookery.wire.path import NetPath
 from rookery.wire.telemetry import DeviceReport, Report
 from rookery.wire.uri import LinkAddress
-
-DEADLINE_S = 20.0  # generous: only a broken hub takes that long
+from tests.patience import PATIENCE_S
 
 _LIMITS = ReporterLimits(resend_s=0.2, resend_max_s=0.5, hello_s=0.2, hello_max_s=0.5, pace_s=0.0)
 
@@ -31,7 +30,7 @@ def path(link: LinkAddress, carrier: str) -> NetPath:
 
 async def until(condition: Callable[[], bool]) -> None:
     """Poll, with a bound: what happens at the hub is only seen from outside."""
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         while not condition():  # noqa: ASYNC110 - nothing there to wait for
             await asyncio.sleep(0.005)
 
@@ -147,14 +146,14 @@ class Router(Speaker):
         await self.delivered()
 
     async def called(self) -> int:
-        async with asyncio.timeout(DEADLINE_S):
+        async with asyncio.timeout(PATIENCE_S):
             return await self.calls.get()
 
     async def dial_hub(self) -> SealedLine:
         where, hub = path(self.link, "tcp"), self.link
         assert hub.hashname is not None
         return await SealedLine.dial(
-            self.identity, hub.hashname, hub.keys[0x2A], where.ip, where.port, timeout_s=DEADLINE_S
+            self.identity, hub.hashname, hub.keys[0x2A], where.ip, where.port, timeout_s=PATIENCE_S
         )
 
     async def ask(self, wish: int) -> messages.Message | None:
@@ -162,7 +161,7 @@ class Router(Speaker):
         line = await self.dial_hub()
         line.send(messages.encode(messages.Ask(wish)))
         try:
-            async with asyncio.timeout(DEADLINE_S):
+            async with asyncio.timeout(PATIENCE_S):
                 answer = await line.receive()
         finally:
             line.close()
@@ -173,10 +172,10 @@ class Router(Speaker):
         server = direct.server
         host, _, port = server.tcp.rpartition(":")
         line = await SealedLine.dial(
-            self.identity, server.hashname, server.key2a, host, int(port), timeout_s=DEADLINE_S
+            self.identity, server.hashname, server.key2a, host, int(port), timeout_s=PATIENCE_S
         )
         line.send(messages.encode(messages.Arrive(direct.seat, direct.ticket)))
-        async with asyncio.timeout(DEADLINE_S):
+        async with asyncio.timeout(PATIENCE_S):
             answer = await line.receive()
         line.close()
         return None if answer is None else messages.decode(answer)

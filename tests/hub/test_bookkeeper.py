@@ -23,8 +23,9 @@ from rookery.wire.telemetry import DeviceReport
 from rookery.wire.uri import LinkAddress
 from tests.hub.conftest import Start
 from tests.hub.identities import identity, mac
-from tests.hub.router import DEADLINE_S, Router, until
+from tests.hub.router import Router, until
 from tests.hub.test_reports import spooled
+from tests.patience import PATIENCE_S
 
 
 async def test_the_registry_is_in_the_database_once_a_hub_has_ended(
@@ -47,7 +48,7 @@ async def test_the_registry_is_written_periodically(settings: HubSettings, start
     async with Router(hub.link, identity("alice"), mac(1)) as router:
         await router.report()
     entries = Entries(hub.database)
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         while await entries.find([mac(1)]) == [None]:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
 
@@ -131,7 +132,7 @@ async def begin_hub(folder: Path) -> tuple[Process, LinkAddress]:
         stdout=PIPE,
     )
     assert process.stdout is not None
-    async with asyncio.timeout(3 * DEADLINE_S):
+    async with asyncio.timeout(3 * PATIENCE_S):
         line = await process.stdout.readline()
     return process, LinkAddress.of_json(json.loads(line))
 
@@ -150,7 +151,7 @@ async def test_no_acknowledged_report_is_lost_whatever_ends_the_hub(
             router.send(DeviceReport(t=1))
     await until(lambda: all(each.core.counters.acknowledged > 3 for each in routers))
     process.send_signal(number)
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         assert await process.wait() == (0 if number == signal.SIGTERM else -number)
     for router in routers:
         router.close()

@@ -16,6 +16,7 @@ from rookery.hub.datagram_port import (
     pack_address,
     unpack_address,
 )
+from tests.patience import PATIENCE_S
 
 Make = Callable[[socket.socket], DatagramPort]
 
@@ -30,7 +31,7 @@ def sockets(request: pytest.FixtureRequest) -> Iterator[tuple[socket.socket, soc
         for sock in (ours, theirs):
             sock.bind((request.param, 0))
         ours.setblocking(False)
-        theirs.settimeout(5.0)
+        theirs.settimeout(PATIENCE_S)
         yield ours, theirs
 
 
@@ -106,7 +107,7 @@ def test_answers_of_several_sizes_go_where_they_belong(make: Make) -> None:
         theirs = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(5)]
         for sock in theirs:
             sock.bind(("127.0.0.1", 0))
-            sock.settimeout(5.0)
+            sock.settimeout(PATIENCE_S)
         names = [pack_address(sock.getsockname()) for sock in theirs]
         answers = [bytes([index % 5]) * (index % 3 + 1) for index in range(4 * BATCH_MAX)]
         addresses = [names[index % 5] for index in range(4 * BATCH_MAX)]

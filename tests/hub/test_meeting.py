@@ -24,8 +24,9 @@ from rookery.wire.observation import SESSION, Observation
 from rookery.wire.telemetry import SessionReport
 from tests.hub.conftest import Start, new_code
 from tests.hub.identities import identity, mac
-from tests.hub.router import DEADLINE_S, Router, path, until
+from tests.hub.router import Router, path, until
 from tests.hub.server import Manner, Server
+from tests.patience import PATIENCE_S
 
 MAC = mac(1)
 
@@ -52,7 +53,7 @@ class World:
         return wish, await self.router.called()
 
     async def steps(self, wish: Wish) -> list[Step]:
-        async with asyncio.timeout(DEADLINE_S):
+        async with asyncio.timeout(PATIENCE_S):
             return [step async for step in self.hub.steps(wish)]
 
 
@@ -100,7 +101,7 @@ async def test_a_repeat_calls_the_router_as_well(world: World) -> None:
     wish = await world.hub.wish(MAC, "anna")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as again:
         again.sendto(world.router.sent[-1], path(world.hub.link, "udp").address)
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         async for step in world.hub.steps(wish):
             if step.name == "called":
                 return
@@ -179,7 +180,7 @@ async def test_unused_seats_are_given_back(world: World) -> None:
     _, heard = await world.called()
     await world.router.ask(heard)
     (seat,) = server.reserved
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         while await world.hub.hot.reserved(server.identity.hashname):  # noqa: ASYNC110
             await asyncio.sleep(0.01)
     assert server.reserved.keys() == {seat}
@@ -243,7 +244,7 @@ async def test_a_router_that_does_not_come_is_given_up_in_time(
     async with Router(hub.link, identity("alice"), MAC) as router:
         await router.report()
         wish = await hub.wish(MAC, "anna")
-        async with asyncio.timeout(DEADLINE_S):
+        async with asyncio.timeout(PATIENCE_S):
             steps = [step async for step in hub.steps(wish)]
     assert names(steps) == ["wished", "failed"]
 

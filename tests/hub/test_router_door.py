@@ -11,7 +11,8 @@ from rookery.hub.settings import DoorLimits
 from rookery.runtime.sealed_line import SealedLine
 from rookery.wire.tlv import Tlv
 from tests.hub.identities import identity
-from tests.hub.router import DEADLINE_S, until
+from tests.hub.router import until
+from tests.patience import PATIENCE_S
 
 LIMITS = DoorLimits(
     connections_max=8,
@@ -42,7 +43,7 @@ class Door:
     async def dial(self) -> SealedLine:
         hub = identity("hub")
         return await SealedLine.dial(
-            identity("alice"), hub.hashname, hub.keys[0x2A], *self.address, timeout_s=DEADLINE_S
+            identity("alice"), hub.hashname, hub.keys[0x2A], *self.address, timeout_s=PATIENCE_S
         )
 
 
@@ -70,7 +71,7 @@ async def test_who_has_proved_its_name_is_let_in(door: Door) -> None:
 
 async def closed(reader: asyncio.StreamReader) -> None:
     """Until the door has closed it."""
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         try:
             while await reader.read(1024):
                 pass

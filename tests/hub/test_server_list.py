@@ -9,8 +9,7 @@ from tests.hub.conftest import new_code
 from tests.hub.identities import identity, mac
 from tests.hub.router import Router
 from tests.hub.server import Server
-
-SOON_S = 20.0
+from tests.patience import PATIENCE_S
 
 
 async def draining(hub: Hub) -> set[str]:
@@ -18,7 +17,7 @@ async def draining(hub: Hub) -> set[str]:
 
 
 async def until_draining(hub: Hub, *names: str) -> None:
-    async with asyncio.timeout(SOON_S):
+    async with asyncio.timeout(PATIENCE_S):
         while await draining(hub) != set(names):  # noqa: ASYNC110 - another process may say so
             await asyncio.sleep(0.05)
 

@@ -16,8 +16,9 @@ from rookery.wire import fleet_messages as messages
 from rookery.wire.telemetry import DeviceReport
 from tests.hub.conftest import Start, new_code
 from tests.hub.identities import identity, mac
-from tests.hub.router import DEADLINE_S, Router, path, until
+from tests.hub.router import Router, path, until
 from tests.hub.server import Server
+from tests.patience import PATIENCE_S
 from tests.store.servers import RedisServer
 
 pytestmark = pytest.mark.xdist_group("databases")
@@ -37,7 +38,7 @@ async def hubs(
 ) -> tuple[Hub, Hub]:
     """With the same keys and stores, and a spool each."""
     redis.clear()
-    patient = RendezvousLimits(reserve_s=3 * DEADLINE_S)
+    patient = RendezvousLimits(reserve_s=3 * PATIENCE_S)
     first = msgspec.structs.replace(
         settings, hot=redis.url, database=settings.database_url, rendezvous=patient
     )
@@ -93,7 +94,7 @@ async def test_one_hub_has_the_client_and_the_other_the_router(hubs: tuple[Hub, 
         direct = await router.ask(await router.called())
         assert isinstance(direct, messages.Direct)
         await router.arrive(direct)
-        async with asyncio.timeout(DEADLINE_S):
+        async with asyncio.timeout(PATIENCE_S):
             steps = [step async for step in here.steps(wish)]
     assert [step.name for step in steps] == [
         "wished", "called", "router_here", "reserving", "directed", "arrived", "done"

@@ -9,6 +9,7 @@ from rookery.link.link import LinkState
 from rookery.runtime.link import Link, LinkEvents
 from tests.interop.js_peer import StartJsPeer
 from tests.interop.rook import Neighbours, StartRook, Wire, meet, until
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.interop
 
@@ -76,7 +77,7 @@ async def test_a_peer_that_restarts_is_linked_again(
     await js.stop()
     again = await js_peer(transports=[transport], identity=identity)
     await again.call("link", to=mesh.address.json())
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         await falls_and_rises(events)
     with pytest.raises((ChannelError, UnreachableError)):
         await stream.read()

@@ -19,6 +19,8 @@ from typing import Literal, NamedTuple
 
 import psutil
 
+from tests.patience import PATIENCE_S
+
 LOG = "_delta_log"
 
 _WAIT_S = 240.0  # until a moment comes: a JVM on a busy machine takes its time
@@ -108,7 +110,7 @@ def kill(process: "subprocess.Popen[bytes]", family: psutil.Process) -> bool:
             each.kill()
         except psutil.NoSuchProcess:
             continue
-    _, alive = psutil.wait_procs(others, timeout=30)
+    _, alive = psutil.wait_procs(others, timeout=PATIENCE_S)
     assert not alive
     return has_jvm
 

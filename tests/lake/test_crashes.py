@@ -20,6 +20,7 @@ from rookery.lake.schema import quarantine
 from tests.lake import counters
 from tests.lake.counters import CLEAN, DAYS, LANDED, START, STEPS, TOTAL, Row
 from tests.lake.spark_processes import Cluster, connect_server
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.xdist_group("cluster"), pytest.mark.slow]
 
@@ -60,7 +61,7 @@ class Drivers:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        self._process.wait(60)
+        self._process.wait(PATIENCE_S)
         self._process.stdout.close()
 
 

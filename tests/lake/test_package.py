@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rookery.lake import package, submit
+from tests.patience import PATIENCE_S
 
 
 def test_the_archive_alone_is_rookery_with_its_version(tmp_path: Path) -> None:
@@ -24,7 +25,7 @@ def test_the_archive_alone_is_rookery_with_its_version(tmp_path: Path) -> None:
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=True,
     )
     assert done.stdout.split() == [f"{files.archive}/rookery/lake/submit.py", version("rookery")]

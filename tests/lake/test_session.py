@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from rookery.errors import UnreachableError
 from rookery.lake import session
 from tests.lake.spark_processes import HERE
+from tests.patience import PATIENCE_S
 from tests.ports import free_port
 
 pytestmark = pytest.mark.xdist_group("spark")
@@ -54,7 +55,11 @@ def test_a_log_that_leads_elsewhere_is_refused(tmp_path: Path) -> None:
     code = "import pathlib, sys; from rookery.lake import session as s; "
     code += "s.start(log=pathlib.Path(sys.argv[1]))"
     done = subprocess.run(
-        [sys.executable, "-c", code, log], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", code, log],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert "UsageError: Spark has nowhere to write its log" in done.stderr
     assert elsewhere.read_text() == "as it was"

@@ -9,8 +9,7 @@ from rookery.lake.progress import Outcome, StepReport
 from rookery.lake.side_by_side import AT_ONCE, Work, side_by_side
 from rookery.lake.step import AnyStep, Step
 from tests.lake import counters
-
-DEADLINE_S = 60.0
+from tests.patience import PATIENCE_S
 
 
 def step(name: str, *sources: str) -> Step:
@@ -29,7 +28,7 @@ def test_steps_that_do_not_build_on_each_other_go_on_at_the_same_time() -> None:
 
     def work(number: int, each: AnyStep) -> Work:
         def met() -> StepReport:
-            meeting.wait(DEADLINE_S)
+            meeting.wait(PATIENCE_S)
             return report(each)
 
         return met

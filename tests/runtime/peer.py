@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from rookery.wire.path import NetPath
-from tests.runtime.recorder import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 
 class Peer:

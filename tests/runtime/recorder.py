@@ -6,8 +6,7 @@ from collections.abc import Callable
 from rookery.wire.lob import Packet
 from rookery.wire.octets import Octets
 from rookery.wire.path import Path
-
-PATIENCE_S = 20.0  # only ever waited for in full by a failing test
+from tests.patience import PATIENCE_S
 
 
 class Recorder:

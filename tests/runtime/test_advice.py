@@ -22,15 +22,15 @@ from rookery.runtime.node import MeshNode, mesh_node
 from rookery.runtime.node_view import NodeView
 from rookery.runtime.tunnel_stream import TunnelStream
 from rookery.wire.advice import Advice, LinkAdvice, Window
+from tests.patience import PATIENCE_S
 from tests.runtime.realms import realm
 
 LAKE = Identity.generate((0x40, 0x3A), Random(1).randbytes)
 TRUSTED = frozenset({LAKE.hashname})
-DEADLINE_S = 40.0
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             if condition():
                 return

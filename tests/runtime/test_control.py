@@ -17,6 +17,7 @@ from rookery.runtime.control import CLIENTS_MAX, Control
 from rookery.runtime.control_lines import REQUEST_SIZE_MAX, Code, End
 from rookery.runtime.control_names import matching
 from rookery.wire.lob import JsonObject
+from tests.patience import PATIENCE_S
 from tests.runtime.colony import ALICE, BOB, BOB_PEER, CAROL, CAROLINE, DAVE, Colony
 
 
@@ -264,7 +265,7 @@ async def test_who_does_not_read_is_dropped(
     client.reader.set_exception(RuntimeError("not read in this test"))
     client.writer.transport.pause_reading()  # type: ignore[attr-defined]
     client.writer.write(b'{"v":1,"do":"peers"}\n' * 10)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             client.writer.write(b'{"v":1,"do":"status"}\n')
             try:

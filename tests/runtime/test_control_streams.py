@@ -17,6 +17,7 @@ from rookery.runtime.control_streams import STREAMS_MAX, StreamKeeper
 from rookery.runtime.local_stream import LocalStream
 from rookery.runtime.proxy.byte_stream import ByteStream, read_exactly
 from rookery.runtime.snapshot import Reach, Status
+from tests.patience import PATIENCE_S
 from tests.runtime.colony import BOB, Colony
 from tests.runtime.proxy.town import MemoryStream, pair
 
@@ -76,7 +77,7 @@ async def path(members: Members, colony: Colony, tmp_path: Path) -> AsyncIterato
 
 async def everything(stream: LocalStream) -> bytes:
     data = b""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while more := await stream.read(1 << 16):
             data += more
     return data
@@ -113,7 +114,7 @@ async def test_a_program_that_goes_ends_its_stream(path: Path, members: Members)
         stream, _ = await control.stream("bob", "upper", {})
         await stream.write(b"x")
         assert await read_exactly(stream, 1) == b"X"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while members.tasks:
             await asyncio.wait(members.tasks)
 

@@ -10,9 +10,8 @@ import rookery
 from rookery.link.announcement import PORT
 from rookery.link.stranger import Stranger
 from rookery.runtime.discovery import AnnouncementListener, announcement_targets
+from tests.patience import PATIENCE_S
 from tests.runtime.recorder import Recorder
-
-PATIENCE_S = 20.0
 
 
 def waiting_for(hashname: str) -> tuple[asyncio.Future[Stranger], Callable[[Stranger], None]]:

@@ -15,6 +15,7 @@ from rookery.runtime.control_doors import HeldDoors, Wanted
 from rookery.runtime.control_lines import Do, DoorWanted, Request
 from rookery.runtime.doors import DOORS_MAX, Doors
 from rookery.runtime.snapshot import DoorKind, DoorOpened, DoorTrouble, Status, Who
+from tests.patience import PATIENCE_S
 from tests.runtime import colony
 from tests.runtime.proxy.doors_world import DoorsWorld, doors_world
 from tests.runtime.proxy.town import BOB
@@ -51,7 +52,7 @@ async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 async def greeting(address: Address) -> bytes:
     reader, writer = await asyncio.open_connection(address.host, address.port)
     try:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             return await reader.read()
     finally:
         writer.close()
@@ -67,13 +68,13 @@ async def is_closed(address: Address) -> bool:
 
 
 async def until_closed(address: Address) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while not await is_closed(address):  # noqa: ASYNC110  nobody tells of it
             await asyncio.sleep(0.01)
 
 
 async def first_trouble(held: HeldDoors) -> DoorTrouble:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             for trouble in held.troubles():
                 return trouble

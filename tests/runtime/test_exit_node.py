@@ -13,6 +13,7 @@ from rookery.mesh.proxy.rules import ProxyRules
 from rookery.runtime.create import create
 from rookery.runtime.node import MeshNode, mesh_node
 from tests.mesh.realms import identity
+from tests.patience import PATIENCE_S
 from tests.runtime.realms import realm
 
 STRANGER: Identity = identity("mallory", (0x3A, 0x40))
@@ -38,7 +39,7 @@ async def nodes(tmp_path: Path, port: int) -> AsyncIterator[tuple[MeshNode, Mesh
         bob = await stack.enter_async_context(mesh_node(bobs.identity, bobs.store, rules=rules))
         running = mesh_node(alices.identity, alices.store, peers=[bob.mesh.address])
         alice = await stack.enter_async_context(running)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while not (has_met(alice, bob) and has_met(bob, alice)):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
         yield alice, bob
@@ -53,7 +54,7 @@ async def test_members_are_told_what_an_exit_offers(
 ) -> None:
     """M8: that is how `auto` finds it."""
     alice, _ = nodes
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             try:
                 connection = await alice.proxy.connector.tcp_connect("127.0.0.1", port, "auto")
@@ -68,7 +69,7 @@ async def test_whoever_has_no_rules_denies_and_says_so(
     nodes: tuple[MeshNode, MeshNode], port: int
 ) -> None:
     alice, bob = nodes
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         with pytest.raises(DeniedError, match="no rule allows it"):
             await bob.proxy.connector.tcp_connect("127.0.0.1", port, alice.hashname)
 
@@ -78,7 +79,7 @@ async def test_a_telehash_member_gets_sockets_by_the_same_rules(
 ) -> None:
     alice, bob = nodes
     link = alice.link(bob.hashname)
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         assert await (await link.connect("127.0.0.1", port)).read() == b"hello"
         with pytest.raises(DeniedError):
             await link.connect("127.0.0.1", port - 1)
@@ -87,7 +88,7 @@ async def test_a_telehash_member_gets_sockets_by_the_same_rules(
 async def test_strangers_get_none(nodes: tuple[MeshNode, MeshNode], port: int) -> None:
     """They may link, to join, and open nothing else: for them there is no `sock` here."""
     _, bob = nodes
-    async with create(STRANGER) as mesh, asyncio.timeout(30):
+    async with create(STRANGER) as mesh, asyncio.timeout(PATIENCE_S):
         link = await mesh.link(bob.mesh.address).up()
         with pytest.raises(ChannelError, match="unknown type"):
             await link.connect("127.0.0.1", port)

@@ -15,6 +15,7 @@ from rookery.runtime.channels.stream import Stream
 from rookery.runtime.channels.ws import WebSocket
 from rookery.runtime.link import Link
 from rookery.runtime.mesh import Mesh
+from tests.patience import PATIENCE_S
 
 
 @pytest.fixture
@@ -145,7 +146,7 @@ async def test_chat(pair: tuple[Link, Mesh]) -> None:
         await bob.chats.accept(invitation, "Bob").send("hello")
 
     bob.on_invite(accept)
-    async with await link.chat("Alice") as room, asyncio.timeout(20):
+    async with await link.chat("Alice") as room, asyncio.timeout(PATIENCE_S):
         async for notice in room:
             if isinstance(notice, Said):
                 assert notice.message.text == "hello"
@@ -165,7 +166,7 @@ async def test_a_keeper_tells_who_returns_and_forgets_what_was_read() -> None:
 
         bob.on_boxes(waiting)
         link = await bob.link(keeper.address).up()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             assert await told == keeper.hashname
         letters = [letter async for letter in link.letters()]
         assert [(letter.sender, letter.content) for letter in letters] == [

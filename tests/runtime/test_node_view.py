@@ -20,10 +20,10 @@ from rookery.runtime.node_view import NodeView
 from rookery.runtime.snapshot import Finding, Peer, PeerState, Reach, WayState
 from rookery.wire.path import NetPath
 from rookery.wire.uri import LinkAddress
+from tests.patience import PATIENCE_S
 from tests.runtime.realms import Home, realm
 
 NOWHERE = NetPath("tcp4", "127.0.0.1", 9)
-TIMEOUT_S = 30.0
 
 
 class Looked(NamedTuple):
@@ -37,7 +37,7 @@ class Looked(NamedTuple):
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(TIMEOUT_S):
+    async with asyncio.timeout(PATIENCE_S):
         while not condition():  # noqa: ASYNC110 (a condition over several nodes)
             await asyncio.sleep(0.02)
 
@@ -77,7 +77,7 @@ async def test_a_node_tells_of_itself(tmp_path: Path) -> None:
         reaches = {member.node.name: member.reach for member in alice.view.members()}
         assert reaches == {"alice": Reach.SELF, "bob": Reach.DIRECT, "carol": Reach.ROUTE}
         ages = [member.record_age_s for member in alice.view.members()]
-        assert all(age is not None and age < TIMEOUT_S for age in ages)
+        assert all(age is not None and age < PATIENCE_S for age in ages)
 
 
 async def test_peers_show_every_path_and_what_they_carried(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ async def test_peers_show_every_path_and_what_they_carried(tmp_path: Path) -> No
         assert bob.cost_us is not None
         assert bob.in_bytes > 1000
         assert bob.out_bytes > 1000
-        assert 0 < bob.state_since_s < TIMEOUT_S
+        assert 0 < bob.state_since_s < PATIENCE_S
         await until(lambda: alice.peer("carol").last_error_at is not None)
         carol = alice.peer("carol")
         assert (carol.state, carol.last_error) == (PeerState.DOWN, "no path could be opened")

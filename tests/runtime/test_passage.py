@@ -14,11 +14,11 @@ from rookery.link.channels.sock import Address
 from rookery.mesh.proxy.rules import ProxyRules
 from rookery.runtime.node import MeshNode, mesh_node
 from rookery.runtime.proxy.forward import tcp_forward
+from tests.patience import PATIENCE_S
 from tests.runtime.realms import realm
 
 LOOPBACK = "127.0.0.1"
 TRIPS = 200
-PATIENCE_S = 60.0
 
 Arguments = TypeVarTuple("Arguments")
 

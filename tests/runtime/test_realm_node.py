@@ -21,16 +21,16 @@ from rookery.runtime.node_view import NodeView
 from rookery.runtime.realm_authority import RealmAuthority, found
 from rookery.runtime.realm_store import RealmStore
 from tests.mesh.realms import identity
+from tests.patience import PATIENCE_S
 from tests.runtime.realms import realm
 
 ALICE, BOB, CAROL = (identity(name, (0x3A, 0x40)) for name in ("alice", "bob", "carol"))
-WAIT_S = 20.0
 
 
 async def until(is_so: Callable[[], bool]) -> float:
     """Wait for it; how long that took."""
     began = time.monotonic()
-    async with asyncio.timeout(WAIT_S):
+    async with asyncio.timeout(PATIENCE_S):
         while not is_so():  # noqa: ASYNC110  nodes have no event for each thing they learn
             await asyncio.sleep(0.02)
     return time.monotonic() - began
@@ -90,7 +90,7 @@ async def test_a_guest_may_join_and_open_nothing_else(tmp_path: Path) -> None:
         link = await stranger.link(node.mesh.address).up()
         for kind in ("chat", "profile", "sock"):
             channel = link.open(kind)
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_S):
                 with pytest.raises(ChannelError, match="unknown type"):
                     await channel.receive()
 

@@ -13,8 +13,7 @@ from rookery.identity.cipher_sets import RSA_CSID
 from rookery.identity.identity import Identity
 from rookery.runtime.sealed_line import LineLimits, SealedLine
 from rookery.wire.tlv import Tlv
-
-DEADLINE_S = 20.0
+from tests.patience import PATIENCE_S
 
 
 @cache
@@ -48,7 +47,7 @@ class Listener:
     def lost(self, line: SealedLine) -> None:
         self.lines.remove(line)
 
-    async def dial(self, who: str = "bob", timeout_s: float = DEADLINE_S) -> SealedLine:
+    async def dial(self, who: str = "bob", timeout_s: float = PATIENCE_S) -> SealedLine:
         bob = identity(who)
         return await SealedLine.dial(
             identity("alice"),
@@ -83,7 +82,7 @@ async def listen() -> AsyncIterator[Listen]:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         while not condition():  # noqa: ASYNC110 - nothing there to wait for
             await asyncio.sleep(0.002)
 
@@ -101,7 +100,7 @@ async def test_both_ends_know_each_other_and_hear_each_other(listen: Listen) -> 
     theirs.send(Tlv(9, bytes(60_000)))
     assert await ours.receive() == Tlv(9, bytes(60_000))
     ours.close()
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         assert await theirs.receive() is None
     assert not listener.lines
 

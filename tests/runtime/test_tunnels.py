@@ -13,6 +13,7 @@ from rookery.errors import ChannelError, UnreachableError
 from rookery.mesh.tunnel.scheduler import Mode
 from rookery.runtime.node import MeshNode, mesh_node
 from rookery.runtime.tunnel_stream import TunnelStream
+from tests.patience import PATIENCE_S
 from tests.runtime.realms import realm
 
 SIZE = 8 << 20
@@ -53,7 +54,7 @@ async def diamond(folder: Path) -> AsyncIterator[Diamond]:
         ]
         made = Diamond(north, south, relays)
         made.stacks = stacks
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while True:
                 await asyncio.sleep(0.01)
                 member = north.core.membership.by_hashname(south.hashname)
@@ -80,7 +81,7 @@ async def test_a_service_of_a_member_two_hops_away(mesh: Diamond) -> None:
     """M4: programs cannot tell which path it takes."""
     mesh.south.tunnels.serve("echo", echo)
     stream = await mesh.north.tunnels.open(mesh.south.hashname, "echo", {"who": "north"})
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         await stream.write(b"there and back")
         assert await stream.read() == b"there and back"
         await stream.finish()
@@ -93,7 +94,7 @@ async def test_redundant_streams_go_by_every_way_and_it_can_be_seen(mesh: Diamon
     hashname = mesh.south.hashname
     assert mesh.north.tunnels.explain(hashname) == []
     stream = await mesh.north.tunnels.open(hashname, "echo", mode=Mode.REDUNDANT)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while True:
             await stream.write(b"there and back")
             assert await stream.read() == b"there and back"
@@ -116,7 +117,7 @@ async def test_who_is_at_the_other_end_and_what_it_wants_is_known(mesh: Diamond)
 
     mesh.south.tunnels.serve("look", look)
     stream = await mesh.north.tunnels.open(mesh.south.hashname, "look", {"door": 7})
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         assert await seen == (mesh.north.hashname, {"door": 7})
         assert await stream.read() == b""
 
@@ -143,7 +144,7 @@ async def test_no_byte_is_lost_when_the_relay_in_use_ends(mesh: Diamond) -> None
         await stream.write(data)
         await stream.finish()
 
-    async with asyncio.timeout(60), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
         tasks.create_task(pour())
         await begun.wait()
         await mesh.stacks[mesh.way()].aclose()
@@ -152,7 +153,7 @@ async def test_no_byte_is_lost_when_the_relay_in_use_ends(mesh: Diamond) -> None
 
 async def test_what_nobody_serves_is_refused(mesh: Diamond) -> None:
     stream = await mesh.north.tunnels.open(mesh.south.hashname, "nothing")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         with pytest.raises(ChannelError, match="nobody serves that"):
             await stream.read()
 
@@ -184,7 +185,7 @@ async def test_any_asyncio_protocol_runs_over_a_tunnel_unchanged(mesh: Diamond) 
     assert isinstance(protocol, asyncio.StreamReaderProtocol)
     writer = asyncio.StreamWriter(transport, protocol, reader, asyncio.get_running_loop())
     lines = [b"line %d of many\n" % number for number in range(20_000)]
-    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+    async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
 
         async def ask() -> None:
             for line in lines:
@@ -213,5 +214,5 @@ async def test_a_protocol_hears_that_its_stream_was_given_up(mesh: Diamond) -> N
     mesh.south.tunnels.serve("refuse", refuse)
     client = Client()
     await mesh.north.tunnels.create_connection(lambda: client, mesh.south.hashname, "refuse")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         assert isinstance(await client.lost, ConnectionResetError)

@@ -12,10 +12,10 @@ import pytest
 from rookery.runtime.weather_relay import WeatherRelay
 from rookery.sim.network import Conditions
 from rookery.sim.weather import Passage, Weather
+from tests.patience import PATIENCE_S
 from tests.ports import free_port
 
 HOST = "127.0.0.1"
-WITHIN_S = 10.0
 
 
 @asynccontextmanager
@@ -53,7 +53,7 @@ async def relayed(weather: Weather) -> AsyncIterator[WeatherRelay]:
             await relay.close()
 
 
-async def ask(relay: WeatherRelay, data: bytes, within_s: float = WITHIN_S) -> bytes | None:
+async def ask(relay: WeatherRelay, data: bytes, within_s: float = PATIENCE_S) -> bytes | None:
     """What comes back of a datagram."""
     loop = asyncio.get_running_loop()
     with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sock:
@@ -77,12 +77,12 @@ async def test_nothing_passes_a_cut_and_streams_go_on_after_it() -> None:
     async with relayed(Weather()) as relay:
         reader, writer = await asyncio.open_connection(*relay.place)
         writer.write(b"one\n")
-        assert await asyncio.wait_for(reader.readline(), WITHIN_S) == b"one\n"
+        assert await asyncio.wait_for(reader.readline(), PATIENCE_S) == b"one\n"
         relay.passage.is_cut = True
         writer.write(b"two\n")
         assert await ask(relay, b"lost", within_s=0.2) is None
         relay.passage.is_cut = False
-        assert await asyncio.wait_for(reader.readline(), WITHIN_S) == b"two\n"
+        assert await asyncio.wait_for(reader.readline(), PATIENCE_S) == b"two\n"
         assert await ask(relay, b"found") == b"found"
         writer.close()
 
@@ -95,7 +95,7 @@ async def test_a_stream_arrives_whole_and_in_order_whatever_the_weather() -> Non
         for start in range(0, len(sent), 1000):
             writer.write(sent[start : start + 1000])
             await writer.drain()
-        received = await asyncio.wait_for(reader.readexactly(len(sent)), WITHIN_S)
+        received = await asyncio.wait_for(reader.readexactly(len(sent)), PATIENCE_S)
         writer.close()
     assert received == sent
 
@@ -105,8 +105,8 @@ async def test_the_end_of_a_stream_passes_too() -> None:
         reader, writer = await asyncio.open_connection(*relay.place)
         writer.write(b"bye")
         writer.write_eof()
-        assert await asyncio.wait_for(reader.read(3), WITHIN_S) == b"bye"
-        assert await asyncio.wait_for(reader.read(), WITHIN_S) == b""
+        assert await asyncio.wait_for(reader.read(3), PATIENCE_S) == b"bye"
+        assert await asyncio.wait_for(reader.read(), PATIENCE_S) == b""
         writer.close()
 
 

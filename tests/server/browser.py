@@ -17,7 +17,7 @@ from wsproto.events import (
     TextMessage,
 )
 
-from tests.server.world import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 
 class Browser:

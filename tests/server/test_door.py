@@ -32,19 +32,8 @@ from rookery.wire.fleet_messages import (
     encode,
 )
 from rookery.wire.tlv import Tlv
-from tests.server.world import (
-    CLIENT,
-    HUB,
-    MAC,
-    PATIENCE_S,
-    ROUTER,
-    STRANGER,
-    End,
-    plan,
-    serve,
-    until,
-    world,
-)
+from tests.patience import PATIENCE_S
+from tests.server.world import CLIENT, HUB, MAC, ROUTER, STRANGER, End, plan, serve, until, world
 
 
 def call(id_: object, method: str, *params: object) -> dict[str, object]:

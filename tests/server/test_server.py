@@ -25,10 +25,11 @@ from rookery.server.settings import ServerSettings
 from rookery.wire.fleet_messages import Fault, FaultCode, Message, Reserved, Welcome, decode, encode
 from rookery.wire.telemetry import LoadReport
 from tests.fleet.identities import ACCEPTOR
+from tests.patience import PATIENCE_S
 from tests.server.browser import Browser
 from tests.server.hub_desk import HubDesk
 from tests.server.test_web_socket import asked
-from tests.server.world import CLIENT, HUB, PATIENCE_S, ROUTER, plan, until
+from tests.server.world import CLIENT, HUB, ROUTER, plan, until
 
 
 @asynccontextmanager
@@ -296,7 +297,7 @@ async def test_the_program_says_where_it_is_and_leaves_in_good_order(tmp_path: P
         )  # fmt: skip
         try:
             assert process.stdout is not None
-            line = json.loads(await asyncio.wait_for(process.stdout.readline(), 60))
+            line = json.loads(await asyncio.wait_for(process.stdout.readline(), PATIENCE_S))
             assert line["hashname"] == ACCEPTOR.hashname
             assert line["ws"].endswith("/rpc")
             await until(lambda: len(hub.loads) == 1)
@@ -315,7 +316,7 @@ async def test_the_program_says_where_it_is_and_leaves_in_good_order(tmp_path: P
             fault = await heard(router)
             assert isinstance(fault, Fault)
             assert fault.code == FaultCode.CLOSING
-            assert await asyncio.wait_for(process.wait(), 5) == 0
+            assert await asyncio.wait_for(process.wait(), PATIENCE_S) == 0
             await until(lambda: hub.loads[-1].seats_max == 0)
             for end in (at_hub, router):
                 end.abort()

@@ -35,8 +35,8 @@ from rookery.wire.fleet_messages import (
     encode,
 )
 from tests.fleet.identities import ACCEPTOR, DIALLER
+from tests.patience import PATIENCE_S
 
-PATIENCE_S = 60.0  # for a loaded machine; nothing waits that long on purpose
 MAC = bytes.fromhex("02fc00000001")
 
 

@@ -19,6 +19,7 @@ from rookery.store.audit import Audit, AuditRow
 from rookery.store.database import Database
 from rookery.store.settings import Settings
 from rookery.store.tables import metadata, setting
+from tests.patience import PATIENCE_S
 from tests.store.servers import PASSWORD, MariaServer
 
 
@@ -111,7 +112,7 @@ async def test_a_deadlock_is_tried_again(database: Database) -> None:
 
         await database.write(work)
 
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         await asyncio.gather(hub("a", "b"), hub("b", "a"))
     assert await settings.get("a") == await settings.get("b")
 
@@ -213,7 +214,7 @@ class TestMaria:
                 count += 1
             return count
 
-        async with asyncio.timeout(120), asyncio.TaskGroup() as tasks:
+        async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as tasks:
             writers = {name: tasks.create_task(write(name)) for name in ("a", "b")}
             for _ in range(2):
                 await asyncio.to_thread(maria_server.restart)

@@ -16,6 +16,7 @@ from rookery.store.hot import (
 )
 from rookery.store.ram_hot import RamHot
 from rookery.store.redis_hot import RedisHot
+from tests.patience import PATIENCE_S
 from tests.store.records import entry, reporter, step, until, wish
 
 MAC, OTHER_MAC = reporter(1), reporter(2)
@@ -192,7 +193,7 @@ async def test_a_watcher_sees_a_step_while_it_waits(hot: HotStore) -> None:
     watcher = hot.steps(ours.id)
     for name in ("wished", "called", "router_here"):
         await hot.say(step(ours, name))
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             assert (await anext(watcher)).name == name
 
 
@@ -248,5 +249,5 @@ async def test_it_is_ready(hot: HotStore) -> None:
 
 
 async def watched(hot: HotStore, number: int) -> list[Step]:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         return [one async for one in hot.steps(number)]

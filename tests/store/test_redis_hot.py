@@ -12,6 +12,7 @@ from rookery.store import redis_client, redis_wishes
 from rookery.store.hot_url import open_hot
 from rookery.store.ram_hot import RamHot
 from rookery.store.redis_hot import RedisHot
+from tests.patience import PATIENCE_S
 from tests.store.records import entry, reporter, step, wish
 from tests.store.servers import RedisServer
 
@@ -117,7 +118,7 @@ async def test_a_watcher_misses_nothing_when_redis_restarts(lasting: RedisServer
         await asyncio.to_thread(lasting.start)
         await teller.say(step(ours, "called", str(number)))
     await teller.say(step(ours, "failed", "4"))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         seen += [one async for one in steps]
     assert [one.text for one in seen] == ["0", "1", "2", "3", "4"]
     assert await teller.wish(ours.id) == ours
@@ -135,7 +136,7 @@ async def test_a_watcher_goes_on_when_redis_lost_the_story(fresh: RedisServer) -
     fresh.clear()
     await hot.say(step(ours, "router_here"))
     await hot.say(step(ours, "done"))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         seen += [one async for one in steps]
     assert [one.name for one in seen] == ["wished", "called", "router_here", "done"]
     await hot.close()
@@ -173,7 +174,7 @@ async def test_a_redis_that_says_nothing_does_not_hold_us_for_long(
     monkeypatch.setattr(redis_client, "ANSWER_S", 0.1)
     hot = await RedisHot.open(lasting.url)
     lasting.freeze()
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         with pytest.raises(UnreachableError):
             await hot.entries([reporter(1)])
     lasting.thaw()

@@ -16,6 +16,7 @@ from rookery.errors import UsageError
 from rookery.store.segment import HEADER_SIZE, RECORD_SIZE_MAX, segments
 from rookery.store.spool import Spool, SpoolFullError
 from rookery.store.spool_reader import SpoolReader
+from tests.patience import PATIENCE_S
 
 KILLS = 20
 
@@ -286,7 +287,7 @@ async def _full_disk(folder: Path, policy: str) -> list[int]:
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", FULL_DISK, str(folder), policy, stdout=asyncio.subprocess.PIPE
     )
-    out, _ = await asyncio.wait_for(process.communicate(), 60)
+    out, _ = await asyncio.wait_for(process.communicate(), PATIENCE_S)
     assert process.returncode == 0
     return msgspec.json.decode(out, type=list[int])
 
@@ -341,7 +342,7 @@ async def _victim(folder: Path, name: str, *, acknowledgements: int) -> list[str
     assert process.stdout is not None
     lines = [await process.stdout.readline() for _ in range(acknowledgements)]
     process.send_signal(signal.SIGKILL)
-    rest = await asyncio.wait_for(process.stdout.read(), 60)
+    rest = await asyncio.wait_for(process.stdout.read(), PATIENCE_S)
     await process.wait()
     whole = b"".join(lines) + rest[: rest.rfind(b"\n") + 1]
     return whole.decode().splitlines()

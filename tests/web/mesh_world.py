@@ -16,12 +16,12 @@ from rookery.runtime.node import MeshNode, mesh_node
 from rookery.runtime.node_view import NodeView
 from rookery.runtime.outbox.queues import Queues
 from rookery.wire.path import NetPath
+from tests.patience import PATIENCE_S
 from tests.runtime.realms import Home, realm
 from tests.web.world import SETTINGS, World, world
 
 NOWHERE = NetPath("tcp4", "127.0.0.1", 9)
 NAMES = ("berlin-gw1", "oslo", "rome.gw1")
-TIMEOUT_S = 30.0
 
 
 class MeshWorld(NamedTuple):
@@ -36,13 +36,13 @@ class MeshWorld(NamedTuple):
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(TIMEOUT_S):
+    async with asyncio.timeout(PATIENCE_S):
         while not condition():  # noqa: ASYNC110 (a condition over several nodes)
             await asyncio.sleep(0.02)
 
 
 async def eventually(asked: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(TIMEOUT_S):
+    async with asyncio.timeout(PATIENCE_S):
         while not await asked():  # noqa: ASYNC110 (what others answer)
             await asyncio.sleep(0.1)
 

@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-ENOUGH_S = 20.0
-
 
 @dataclass
 class Posted:

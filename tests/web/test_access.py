@@ -13,6 +13,7 @@ from litestar.routes import HTTPRoute
 
 from rookery.web.access import Access
 from rookery.web.callers import RANKS, Role, Scope
+from tests.patience import PATIENCE_S
 from tests.web.world import MAC, World, world
 
 API = "/api/v1"
@@ -150,7 +151,9 @@ async def test_another_users_device_is_denied_on_every_route_about_devices(
     await hubworld.owner("alice")
     mallory = await hubworld.signed_in("mallory")
     path = f"{API}/devices/{MAC.hex(':')}"
-    async with asyncio.timeout(60):  # what is let through waits for a router that never comes
+    async with asyncio.timeout(
+        PATIENCE_S
+    ):  # what is let through waits for a router that never comes
         answers = [
             await mallory.get(path),
             await mallory.patch(path, json={"name": "mine"}),

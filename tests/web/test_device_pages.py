@@ -11,6 +11,7 @@ from rookery.web.pages.device_list import ROWS
 from rookery.web.pages.device_tabs import TABS
 from rookery.wire import telemetry
 from rookery.wire.telemetry import DeviceReport, InterfaceCounters, LinkSample
+from tests.patience import PATIENCE_S
 from tests.web.test_access import routes
 from tests.web.world import MAC, World, code_of
 
@@ -81,7 +82,7 @@ async def test_nobody_gets_at_anothers_device_by_any_route(hubworld: World) -> N
             url = url.replace("{request_id:int}", "1")
             if route.method == "OPTIONS":
                 continue
-            async with asyncio.timeout(60):  # what is let through waits for a router
+            async with asyncio.timeout(PATIENCE_S):  # what is let through waits for a router
                 answer = await mallory.request(
                     route.method,
                     url,

@@ -13,6 +13,7 @@ from rookery.lake.delta import Lake
 from rookery.lake.schema import insights
 from rookery.web import lake_view
 from rookery.web.lake_view import LakeAwayError, LakeView
+from tests.patience import PATIENCE_S
 from tests.web.lake_world import ROUTERS, append
 
 OUTAGES = "SELECT device FROM insights.outages WHERE device = ?"
@@ -70,7 +71,7 @@ async def test_a_new_commit_is_seen(tmp_path: Path) -> None:
     async with view(tmp_path) as asked:
         assert await asked.rows(count) == [{"rows": 1}]
         append(lake, insights.OUTAGES, [{"device": ROUTERS[1]}])
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while await asked.rows(count) != [{"rows": 2}]:  # noqa: ASYNC110 - by its clock
                 await asyncio.sleep(0.1)
 

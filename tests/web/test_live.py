@@ -16,9 +16,9 @@ from rookery.web.problems import RefusedError, TooManyError
 from rookery.web.serve import serve
 from rookery.web.site import Site
 from rookery.web.topic import Topic, Values
+from tests.patience import PATIENCE_S
 from tests.web.world import PASSWORD, SETTINGS, World
 
-PATIENCE_S = 20.0
 ALICE = Caller(account=1, login="alice", role="user", session=b"a")
 BOB = Caller(account=2, login="bob", role="user", session=b"b")
 OSCAR = Caller(account=3, login="oscar", role="operator", session=b"o")

@@ -4,6 +4,7 @@ import asyncio
 
 import httpx
 
+from tests.patience import PATIENCE_S
 from tests.web.world import MAC, PASSWORD, World
 
 API = "/api/v1"
@@ -31,7 +32,9 @@ OURS: list[dict[str, str]] = [
 
 async def test_another_site_changes_nothing(hubworld: World) -> None:
     alice = await hubworld.owner("alice")
-    async with asyncio.timeout(60):  # what is let through waits for a router that never comes
+    async with asyncio.timeout(
+        PATIENCE_S
+    ):  # what is let through waits for a router that never comes
         answers = [answer for headers in OTHER for answer in await _attacked(alice, headers)]
     assert {answer.status_code for answer in answers} == {403}
     assert {answer.json()["code"] for answer in answers} == {"cross_origin"}

@@ -9,6 +9,7 @@ from argon2 import PasswordHasher
 from rookery.errors import CongestionError, UsageError
 from rookery.web.passwords import Passwords, check_new
 from rookery.web.settings import PasswordCost
+from tests.patience import PATIENCE_S
 
 CHEAP = PasswordCost(time=1, memory_kib=8)
 
@@ -29,7 +30,7 @@ class Kitchen:
                 self.all += 1
                 self.most = max(self.most, self.now)
             try:
-                self.gate.wait(20)
+                self.gate.wait(PATIENCE_S)
                 return bool(real(hasher, hashed, password))
             finally:
                 with self._lock:

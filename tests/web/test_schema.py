@@ -18,6 +18,7 @@ from schemathesis.schemas import APIOperation
 
 from rookery.web.serve import serve
 from rookery.web.settings import GuessLimits
+from tests.patience import PATIENCE_S
 from tests.web.world import SETTINGS, world
 
 PATIENT = msgspec.structs.replace(
@@ -62,7 +63,7 @@ def serving(folder: Path, template: Path) -> Iterator[Target]:
         yield asyncio.run_coroutine_threadsafe(ready.get(), loop).result(60)
     finally:
         loop.call_soon_threadsafe(stop.set)
-        thread.join(30)
+        thread.join(PATIENCE_S)
         loop.close()
 
 

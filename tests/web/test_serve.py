@@ -16,6 +16,7 @@ import pytest
 from rookery.errors import UsageError
 from rookery.web.serve import serve
 from rookery.web.settings import WebLimits
+from tests.patience import PATIENCE_S
 from tests.web.certificates import certificate
 from tests.web.world import MAC, PASSWORD, SETTINGS, World, world
 
@@ -40,7 +41,7 @@ class Served:
 
     def client(self) -> httpx.AsyncClient:
         bearer = {"authorization": f"Bearer {self.token}"}
-        return httpx.AsyncClient(base_url=self.url, headers=bearer, timeout=20)
+        return httpx.AsyncClient(base_url=self.url, headers=bearer, timeout=PATIENCE_S)
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ async def events(answer: httpx.Response) -> AsyncIterator[tuple[str, dict[str, o
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while not condition():  # noqa: ASYNC110 - across a real socket there is nothing to wait on
             await asyncio.sleep(0.01)
 
@@ -147,7 +148,7 @@ async def test_stopping_takes_moments_even_with_open_streams(
         owner = await made.owner("alice")
         token = (await owner.post(f"{API}/tokens", json={"name": "cli"})).json()["token"]
         before = signal.getsignal(signal.SIGTERM)
-        client = httpx.AsyncClient(headers={"authorization": f"Bearer {token}"}, timeout=20)
+        client = httpx.AsyncClient(headers={"authorization": f"Bearer {token}"}, timeout=PATIENCE_S)
         async with client, contextlib.AsyncExitStack() as server:
             url = await server.enter_async_context(serve(made.hub, "127.0.0.1", 0, SETTINGS))
             assert signal.getsignal(signal.SIGTERM) is before
@@ -167,7 +168,7 @@ async def test_connections_that_say_nothing_or_little_are_closed(served: Served)
     for beginning in (b"", b"GET / HT", b"GET / HTTP/1.1\r\nhost: hub\r\n"):
         reader, writer = await asyncio.open_connection(*served.address)
         writer.write(beginning)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             with contextlib.suppress(ConnectionError):
                 assert await reader.read() == b""
         writer.close()
@@ -178,7 +179,7 @@ async def test_slow_second_requests_are_closed_as_well(served: Served) -> None:
     writer.write(b"GET /healthz HTTP/1.1\r\nhost: hub\r\n\r\n")
     assert b"200" in await reader.readuntil(b"ok\n")
     writer.write(b"GET /healthz HT")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         with contextlib.suppress(ConnectionError):
             assert await reader.read() == b""
     writer.close()
@@ -189,7 +190,7 @@ async def test_the_rest_of_an_answered_request_is_not_waited_for(served: Served)
     reader, writer = await asyncio.open_connection(*served.address)
     writer.write(b"GET /healthz HTTP/1.1\r\nhost: hub\r\ncontent-length: 100\r\n\r\n")
     assert b"200" in await reader.readuntil(b"ok\n")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         with contextlib.suppress(ConnectionError):
             while not reader.at_eof():
                 writer.write(b" ")
@@ -211,14 +212,14 @@ async def test_a_body_that_never_comes_ends_in_time(tmp_path: Path, template: Pa
             b"POST /api/v1/session HTTP/1.1\r\nhost: hub\r\ncontent-length: 100\r\n"
             b'content-type: application/json\r\n\r\n{"login"'
         )
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             assert b" 503 " in await reader.readline()
         writer.close()
 
 
 async def test_small_answers_are_not_held_back(served: Served) -> None:
     """With Nagle's algorithm on, each waits 40 ms for an acknowledgement."""
-    async with httpx.AsyncClient(base_url=served.url, timeout=20) as client:
+    async with httpx.AsyncClient(base_url=served.url, timeout=PATIENCE_S) as client:
         took_s = []
         for _ in range(30):
             began = time.perf_counter()
@@ -254,7 +255,7 @@ async def test_one_address_holds_so_many_connections_and_no_more(
         host, port = url.removeprefix("http://").split(":")
         kept = [await asyncio.open_connection(host, int(port)) for _ in range(3)]
         reader, writer = await asyncio.open_connection(host, int(port))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             with contextlib.suppress(ConnectionError):
                 assert await reader.read() == b""
         writer.close()
@@ -264,7 +265,7 @@ async def test_one_address_holds_so_many_connections_and_no_more(
 
 
 async def until_answered(url: str) -> None:
-    async with asyncio.timeout(20), httpx.AsyncClient() as client:
+    async with asyncio.timeout(PATIENCE_S), httpx.AsyncClient() as client:
         while True:
             with contextlib.suppress(httpx.TransportError):
                 if (await client.get(f"{url}/healthz")).status_code == 200:
@@ -277,7 +278,7 @@ async def test_a_body_in_pieces_is_bounded_as_well(served: Served) -> None:
         for _ in range(100):
             yield b"[" * 1000
 
-    async with httpx.AsyncClient(base_url=served.url, timeout=60) as client:
+    async with httpx.AsyncClient(base_url=served.url, timeout=PATIENCE_S) as client:
         headers = {"content-type": "application/json"}
         answer = await client.post(f"{API}/session", content=pieces(), headers=headers)
         assert answer.status_code == 413
@@ -289,7 +290,7 @@ async def test_a_websocket_at_the_hub_leads_nowhere(served: Served) -> None:
         b"GET / HTTP/1.1\r\nhost: hub\r\nconnection: upgrade\r\nupgrade: websocket\r\n"
         b"sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
     )
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         assert b" 101 " not in await reader.readline()
     writer.close()
     await until_answered(served.url)
@@ -305,7 +306,7 @@ async def test_https_with_a_certificate_of_ones_own(tmp_path: Path, template: Pa
         assert url.startswith("https://")
         trusted = ssl.create_default_context(cafile=str(cert))
         await made.account("alice")
-        async with httpx.AsyncClient(base_url=url, verify=trusted, timeout=20) as client:
+        async with httpx.AsyncClient(base_url=url, verify=trusted, timeout=PATIENCE_S) as client:
             body = {"login": "alice", "password": PASSWORD}
             answer = await client.post(f"{API}/session", json=body)
             assert answer.status_code == 201

@@ -38,6 +38,7 @@ from rookery.wire import base32
 from rookery.wire.mac import mac_text
 from rookery.wire.path import NetPath
 from rookery.wire.uri import LinkAddress
+from tests.patience import PATIENCE_S
 
 HOST = "hub.test"
 PASSWORD = "correct horse"
@@ -170,7 +171,7 @@ class World:
         # Two descriptions of ASGI that differ in how exactly they say it.
         transport = httpx.ASGITransport(self._ask, client=(address, 1234))  # type: ignore[arg-type]
         return httpx.AsyncClient(
-            transport=transport, base_url=f"http://{HOST}", headers=headers, timeout=20
+            transport=transport, base_url=f"http://{HOST}", headers=headers, timeout=PATIENCE_S
         )
 
     async def _ask(self, scope: Scope, receive: Receive, send: Send) -> None:

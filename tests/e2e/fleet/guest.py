@@ -13,8 +13,8 @@ from rookery.identity.identity import Identity
 from rookery.wire import fleet_messages as messages
 from rookery.wire.tlv import Tlv
 from tests.e2e.fleet.relays import Place
+from tests.patience import PATIENCE_S
 
-PATIENCE_S = 30.0
 _SIZE = 1 << 16
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
-from tests.e2e.fleet.world import PASSWORD, PATIENCE_S, World, eventually
+from tests.e2e.fleet.world import PASSWORD, World, eventually
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.xdist_group("fleet"), pytest.mark.slow]
 

@@ -37,6 +37,7 @@ from tests.e2e.fleet.siege import MAC, Service, Siege, Watch, answers, besieged,
 from tests.e2e.fleet.world import PASSWORD, Person, eventually, frozen
 from tests.hub.identities import identity
 from tests.hub.router import Router
+from tests.patience import PATIENCE_S
 from tests.server.browser import Browser
 
 pytestmark = pytest.mark.xdist_group("fleet")
@@ -555,7 +556,7 @@ async def test_one_account_has_a_few_streams_however_many_it_opens(siege: Siege)
         reader, writer = await asyncio.open_connection(*siege.hub.http_place, local_addr=source)
         writers.append(writer)
         writer.write(request)
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             return int((await reader.readline()).split()[1])
 
     with Watch(siege, siege.hub), frozen(siege.agent):
@@ -578,7 +579,7 @@ def _head(start: str, *headers: str) -> bytes:
 
 def _browser(siege: Siege, source: str) -> httpx.Client:
     transport = httpx.HTTPTransport(local_address=source)
-    client = httpx.Client(base_url=siege.hub.http, transport=transport, timeout=60)
+    client = httpx.Client(base_url=siege.hub.http, transport=transport, timeout=PATIENCE_S)
     client.headers["Accept"] = "application/json"
     return client
 
@@ -591,7 +592,7 @@ def _guess(client: httpx.Client, path: str, login: str, password: str) -> httpx.
 def _told(place: Place, attack: bytes) -> bytes:
     """The first of what is answered, which a reset may have destroyed."""
     with connected(place, "127.0.0.90") as sock:
-        sock.settimeout(60)
+        sock.settimeout(PATIENCE_S)
         told = b""
         with contextlib.suppress(ConnectionError):
             sock.sendall(attack)

@@ -20,8 +20,8 @@ import httpx
 
 from rookery.wire.lob import JsonObject
 from tests.cli.program import Outcome, Running, rookery, running
+from tests.patience import PATIENCE_S
 
-PATIENCE_S = 60.0
 INTERVAL_S = 1.0  # between reports, instead of 20
 SILENT_AFTER_S = 5.0
 PASSWORD = "correct horse battery"

@@ -10,11 +10,11 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from tests.cli.program import Outcome, Running, rookery, running
+from tests.patience import PATIENCE_S
 from tests.runtime.realms import Home, realm
 
 NOWHERE = "127.0.0.1:9"  # what records tell, so that nobody dials whom it was not told to
 HIDDEN = "none"  # nor do those at the two ends of a tunnel tell each other of a direct way
-PATIENCE_S = 40.0
 
 
 class Colony:

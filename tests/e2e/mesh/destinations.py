@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from rookery.mesh.proxy.socks import Command
+from tests.patience import PATIENCE_S
 
 CURL = shutil.which("curl")
 LOCAL = ("127.0.0.1", 0)
@@ -125,7 +126,7 @@ def curl(*arguments: str) -> "subprocess.CompletedProcess[bytes]":
     if CURL is None:
         pytest.skip("needs curl")
     command = [CURL, "-sS", "--noproxy", "", "--max-time", "20", *arguments]
-    return subprocess.run(command, capture_output=True, check=False, timeout=30)
+    return subprocess.run(command, capture_output=True, check=False, timeout=PATIENCE_S)
 
 
 def connected(port: int) -> socket.socket:
@@ -154,6 +155,6 @@ def associated(port: int) -> tuple[socket.socket, socket.socket]:
     answer = received(session, 12)
     assert answer[:6] == b"\5\0\5\0\0\1"
     relay = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    relay.settimeout(20)
+    relay.settimeout(PATIENCE_S)
     relay.connect((socket.inet_ntoa(answer[6:10]), int.from_bytes(answer[10:], "big")))
     return session, relay

@@ -26,10 +26,10 @@ from tests.cli.program import PROGRAM, Running
 from tests.e2e.mesh.flock import PORT, Bird, started, write_link
 from tests.e2e.mesh.lab import Host, Lab, Weather
 from tests.e2e.processes import ROOT
+from tests.patience import PATIENCE_S
 from tests.runtime.realms import Home, realm
 
 READY_S = 60.0
-PATIENCE_S = 120.0
 
 
 class WayFacts(msgspec.Struct):

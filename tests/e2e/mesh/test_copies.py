@@ -21,10 +21,10 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import PROGRAM, Outcome, Running, rookery, running
+from tests.patience import PATIENCE_S
 from tests.runtime.realms import Home, realm
 
 BIG = 48 << 20
-PATIENCE_S = 60.0
 
 
 class World:

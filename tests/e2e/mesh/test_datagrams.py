@@ -23,6 +23,7 @@ from rookery.wire.uri import LinkAddress
 from tests.cli.program import Running
 from tests.e2e.mesh.lab import Host, Lab, Weather, is_possible
 from tests.e2e.processes import ROOT
+from tests.patience import PATIENCE_S
 from tests.runtime.realms import Home, realm
 
 pytestmark = [
@@ -37,7 +38,6 @@ SMALL, LARGE, HUGE = 100, 2000, 300_000
 CLASSES = ("drop", "fallback", "reliable_ok")
 OPEN = Weather(delay_s=0.002)
 NO_UDP = Weather(delay_s=0.002, udp_blocked=True)
-PATIENCE_S = 60.0
 
 Fates = dict[str, dict[str, int]]
 

@@ -43,6 +43,7 @@ from tests.e2e.mesh.destinations import (
     refuses,
     serving,
 )
+from tests.patience import PATIENCE_S
 from tests.ports import free_port
 from tests.runtime.certificate import self_signed
 
@@ -244,7 +245,7 @@ def test_datagrams_there_and_back(world: World) -> None:
         world.door("forward", f"0:127.0.0.1:{world.datagrams}@bob", "--udp") as (_, port),
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock,
     ):
-        sock.settimeout(20)
+        sock.settimeout(PATIENCE_S)
         sock.sendto(b"question", ("127.0.0.1", port))
         assert sock.recv(100) == b"question"
 

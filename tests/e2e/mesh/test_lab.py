@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from tests.e2e.mesh.lab import Host, Lab, Weather, is_possible
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.skipif(not is_possible(), reason="needs root and /dev/net/tun")
 
@@ -36,7 +37,7 @@ def python(host: Host, code: str, *words: str) -> "subprocess.Popen[str]":
 
 
 def output(process: "subprocess.Popen[str]") -> tuple[int, str]:
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=PATIENCE_S)
     return process.returncode, out
 
 

@@ -21,7 +21,7 @@ import pytest
 
 from rookery.link.channels.sock import Address
 from rookery.mesh.proxy.socks import Command, datagram, parse_datagram
-from tests.e2e.mesh.colony import HIDDEN, PATIENCE_S, Colony, colony, exits, until
+from tests.e2e.mesh.colony import HIDDEN, Colony, colony, exits, until
 from tests.e2e.mesh.destinations import (
     LOCAL,
     DatagramEchoes,
@@ -32,6 +32,7 @@ from tests.e2e.mesh.destinations import (
     received,
     serving,
 )
+from tests.patience import PATIENCE_S
 from tests.runtime.proxy.servers import Gadget
 
 EXITS = {"near": 0, "next": 5, "far": 10}  # and how many milliseconds dearer their links are
@@ -190,7 +191,7 @@ def _is_kept(session: socket.socket) -> bool:
     try:
         session.recv(1)
     except TimeoutError:
-        session.settimeout(20)
+        session.settimeout(PATIENCE_S)
         return True
     except ConnectionResetError:
         return False

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.mesh.colony import PATIENCE_S, Colony, exits, two_relays_apart
+from tests.e2e.mesh.colony import Colony, exits, two_relays_apart
 from tests.e2e.mesh.destinations import LOCAL, QuietServer, connected, received, serving
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pressure")]
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.cli.program import rookery, running
 from tests.e2e.mesh.colony import until
+from tests.patience import PATIENCE_S
 from tests.ports import free_port
 from tests.runtime.realms import realm
 
@@ -27,7 +28,7 @@ def ssh_server(folder: Path, port: int) -> Iterator[None]:
     assert KEYGEN is not None
     for name in ("host", "user"):
         command = [KEYGEN, "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)]
-        subprocess.run(command, check=True, timeout=30)
+        subprocess.run(command, check=True, timeout=PATIENCE_S)
     (folder / "authorized").write_text((folder / "user.pub").read_text())
     (folder / "config").write_text(
         f"ListenAddress 127.0.0.1:{port}\nHostKey {folder}/host\nPidFile none\nUsePAM no\n"
@@ -57,7 +58,7 @@ def said(folder: Path, port: int, words: str) -> str | None:
     }
     flags = [word for key, value in options.items() for word in ("-o", f"{key}={value}")]
     command = [SSH, "-F", "none", *flags, "-p", str(port), f"{getpass.getuser()}@127.0.0.1", words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     return done.stdout if done.returncode == 0 else None
 
 

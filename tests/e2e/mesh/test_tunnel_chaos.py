@@ -15,6 +15,7 @@ import pytest
 from tests.e2e.mesh.flock import Bird
 from tests.e2e.mesh.haul import Haul, await_ways, haul
 from tests.e2e.mesh.lab import Weather, is_possible
+from tests.patience import PATIENCE_S
 
 pytestmark = [
     pytest.mark.skipif(not is_possible(), reason="needs root and /dev/net/tun"),
@@ -91,7 +92,7 @@ class Troubles:
         self._victim = self._haul.busiest()
         self._now()
         self._victim.signal(signal.SIGTERM)
-        self._victim.process.wait(10)
+        self._victim.process.wait(PATIENCE_S)
         self._victim.revive()
 
     def _now(self) -> None:

@@ -29,11 +29,11 @@ from rookery.runtime.outbox.ledger import SqliteLedger
 from rookery.runtime.outbox.outbox import Outbox
 from rookery.runtime.outbox.socket_stream import SocketStream
 from rookery.wire.outbox import Qos
+from tests.patience import PATIENCE_S
 
 ALICE, BOB = "a" * 51 + "a", "b" * 51 + "a"
 LIMITS = OutboxLimits(peer_bytes_max=2_000_000)
 BURST = 20
-PATIENCE_S = 120.0
 
 
 async def send(folder: Path, port: int, *, is_last: bool) -> None:

@@ -14,6 +14,7 @@ from rookery.store.database import Database
 from rookery.web.callers import Role
 from rookery.web.serve import serve
 from rookery.web.settings import WebSettings
+from tests.patience import PATIENCE_S
 from tests.web.world import PASSWORD, SETTINGS, World, world
 
 T = TypeVar("T")
@@ -34,7 +35,7 @@ class ServedWorld:
         self.world: World
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
-        assert self._ready.wait(30)
+        assert self._ready.wait(PATIENCE_S)
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
         """Run something in the hub's loop and wait for it."""
@@ -45,7 +46,7 @@ class ServedWorld:
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)
-        self._thread.join(30)
+        self._thread.join(PATIENCE_S)
         self._loop.close()
 
     def _run(self) -> None:

@@ -15,10 +15,10 @@ from rookery.runtime.control import FILE_NAME, Control
 from rookery.runtime.node import MeshNode, mesh_node
 from rookery.runtime.node_view import NodeView
 from rookery.wire.path import NetPath
+from tests.patience import PATIENCE_S
 from tests.runtime.realms import Home, realm
 
 NOWHERE = NetPath("tcp4", "127.0.0.1", 9)
-PATIENCE_S = 40.0
 LINKS: Mapping[str, tuple[str, ...]] = {
     "berlin-gw1": (),
     "oslo-gw1": ("berlin-gw1",),

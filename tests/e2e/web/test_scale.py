@@ -16,7 +16,8 @@ from rookery.store.database import Database
 from rookery.store.devices import Devices
 from rookery.wire.mac import parse_mac
 from tests.cli.program import running
-from tests.e2e.fleet.world import PASSWORD, PATIENCE_S, Person, World, eventually
+from tests.e2e.fleet.world import PASSWORD, Person, World, eventually
+from tests.patience import PATIENCE_S
 
 pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.slow]
 

@@ -15,6 +15,7 @@ from rookery.runtime.bench.service import BenchService
 from rookery.runtime.proxy.byte_stream import ByteStream, read_exactly
 from rookery.runtime.who import Who
 from rookery.wire.lob import JsonObject
+from tests.patience import PATIENCE_S
 from tests.runtime.proxy.town import ALICE, BOB, CAROL, MemoryStream, pair
 
 TO = Who(BOB, "bob")
@@ -69,7 +70,7 @@ def run_of(far: Far) -> BenchRun:
 
 
 async def test_a_run_reports_both_directions_and_the_ways_of_who_sent(far: Far) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         report = await run_of(far).run(0.2, SIZE)
     assert report.to == TO
     assert (report.up.size_bytes, report.down.size_bytes) == (SIZE, SIZE)
@@ -86,7 +87,7 @@ async def test_a_run_reports_both_directions_and_the_ways_of_who_sent(far: Far) 
 
 async def test_time_ends_a_run_that_bytes_do_not(far: Far) -> None:
     run = run_of(far)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE_S):
         report = await run.run(0.1, 1 << 34)
     assert 0 < report.down.size_bytes < 1 << 34
     assert report.up.took_s >= 0.1

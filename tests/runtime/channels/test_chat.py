@@ -23,6 +23,7 @@ from rookery.runtime.channels.chat import Chats, Invitation
 from rookery.runtime.channels.chat_room import ERRORS_MAX, LINES_MAX, ChatRoom
 from rookery.runtime.channels.conduit import Opener
 from rookery.wire.lob import JsonObject, Packet
+from tests.patience import PATIENCE_S
 from tests.runtime.message_channel_pair import (
     ALICE,
     BOB,
@@ -79,7 +80,7 @@ async def party() -> AsyncIterator[Party]:
 
 
 async def hear(room: ChatRoom, kind: type[Notice]) -> Notice:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         async for notice in room:
             if isinstance(notice, kind):
                 return notice
@@ -87,7 +88,7 @@ async def hear(room: ChatRoom, kind: type[Notice]) -> Notice:
 
 
 async def read_out(channel: BoardChannel) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         while await channel.receive() is not None:
             pass
 
@@ -321,7 +322,7 @@ async def test_a_javascript_leader_is_followed() -> None:
         invitation = link.open("profile", {"chat": profile.id})
         await invitation.send({"enc": "lob"}, profile.packet.serialize())
         await invitation.end()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             await answered.wait()
         chat = link.open("chat", {"chat": profile.id, "last": guest[0].id})
         assert await chat.receive() == ({"last": profile.id}, b"")

@@ -21,6 +21,7 @@ from rookery.runtime.channels.datagrams import DatagramSocket
 from rookery.runtime.channels.sock import Sock
 from rookery.runtime.channels.stream import Stream
 from rookery.runtime.mesh import Mesh
+from tests.patience import PATIENCE_S
 from tests.runtime.mesh_pair import MeshPair
 
 
@@ -41,7 +42,7 @@ def chats_of(mesh: Mesh) -> Chats:
 
 
 async def hear(room: ChatRoom) -> Said:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         notice: Notice
         async for notice in room:
             if isinstance(notice, Said):

@@ -21,6 +21,7 @@ from rookery.runtime.channels.sock_carry import reset
 from rookery.runtime.channels.sock_server import SockLimits
 from rookery.runtime.channels.stream import Stream
 from rookery.wire.lob import JsonObject
+from tests.patience import PATIENCE_S
 from tests.runtime.message_channel_pair import ALICE, BOB, BoardChannel, Switchboard, until
 
 OPEN = ["tcp 127.0.0.1:*", "udp 127.0.0.1:*", "bind tcp 127.0.0.1:*", "bind udp 127.0.0.1:*"]
@@ -154,7 +155,7 @@ async def test_a_broken_link_breaks_the_socket_off() -> None:
     async with world() as w, server:
         await w.alice.connect(w.link, "127.0.0.1", server.sockets[0].getsockname()[1])
         w.board.cut(ALICE, BOB)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             await gone.wait()
 
 
@@ -309,7 +310,7 @@ async def test_the_javascript_peers_accept_names_the_port_that_was_asked_for() -
         board.serve(ALICE, "sock", alice.handle)
         board.serve(BOB, "sock", javascript)
         async with await alice.bind(board.link(ALICE, BOB), 0, on_accept):
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE_S):
                 await accepted.wait()
 
 

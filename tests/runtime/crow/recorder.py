@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from rookery.wire.crow_packet import Packet
-from tests.runtime.recorder import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 
 class CrowRecorder:

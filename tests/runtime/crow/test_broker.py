@@ -16,9 +16,9 @@ from rookery.runtime.crow.tower import CrowTower
 from rookery.runtime.crow.udp_gate import CrowUdpGate
 from rookery.wire.crow_packet import LEGACY_PUBSUB
 from rookery.wire.crow_pubsub import CONTROL_NODE, Consume, Publish, Subscribe
+from tests.patience import PATIENCE_S
 from tests.runtime.crow.recorder import eventually
 from tests.runtime.crow.towers import udp_tower
-from tests.runtime.recorder import PATIENCE_S
 
 
 @asynccontextmanager

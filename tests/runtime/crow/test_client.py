@@ -7,9 +7,9 @@ import pytest
 from rookery.errors import UnreachableError
 from rookery.runtime.crow.inbox import MESSAGES_MAX
 from rookery.runtime.crow.outcome import Status
+from tests.patience import PATIENCE_S
 from tests.runtime.crow.recorder import eventually
 from tests.runtime.crow.towers import broker_tower, udp_tower
-from tests.runtime.recorder import PATIENCE_S
 
 
 @pytest.mark.parametrize("qos", [0, 1, 2])

@@ -15,6 +15,7 @@ from rookery.runtime.crow.serial_gate import CrowSerialGate
 from rookery.runtime.crow.tcp_gate import CrowTcpGate
 from rookery.runtime.crow.tower import CrowTower
 from rookery.runtime.crow.udp_gate import CrowUdpGate
+from tests.patience import PATIENCE_S
 from tests.runtime.crow.pty_line import NullModem
 from tests.runtime.crow.recorder import eventually
 from tests.runtime.mesh_pair import MeshPair
@@ -79,7 +80,7 @@ async def test_ten_thousand_messages_there_and_back_exactly_once(tmp_path: Path)
         async for arrived in sender:
             back[arrived.packet.data] += 1
 
-    async with chain(modem) as (sender, device, route, _), asyncio.timeout(60):
+    async with chain(modem) as (sender, device, route, _), asyncio.timeout(PATIENCE_S):
         loop = asyncio.get_running_loop()
         readers = [
             loop.create_task(answer_each(device, there)),
@@ -144,7 +145,7 @@ async def test_a_device_on_a_line_publishes_to_a_subscriber_across_the_mesh(
                     to_broker, "sensors/door", b"%d" % number, qos=2, ackquant_ms=100
                 )
                 assert outcome.is_delivered
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE_S):
                 heard = [int((await messages.receive()).data) for _ in range(100)]
         assert sorted(heard) == list(range(100))
     modem.close()

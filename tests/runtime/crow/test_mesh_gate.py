@@ -13,10 +13,10 @@ from rookery.runtime.crow.outcome import Status
 from rookery.runtime.crow.tower import CrowTower
 from rookery.sim.loop import run_virtual
 from rookery.sim.network import Conditions
+from tests.patience import PATIENCE_S
 from tests.runtime.crow.recorder import CrowRecorder, eventually, packet
 from tests.runtime.mesh_pair import MeshPair
 from tests.runtime.meshes import linked, meshes
-from tests.runtime.recorder import PATIENCE_S
 
 
 async def test_a_hop_is_the_gate_and_the_hashname() -> None:

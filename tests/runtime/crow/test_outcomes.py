@@ -5,6 +5,7 @@ import asyncio
 from rookery.crow.events import Ticket
 from rookery.runtime.crow.outcome import CLOSED, DELIVERED, Outcome, Status
 from rookery.runtime.crow.outcomes import Outcomes
+from tests.patience import PATIENCE_S
 
 HERE, THERE = b"here", b"there"
 
@@ -69,7 +70,7 @@ async def test_room_that_its_owner_no_longer_wants_goes_to_the_next() -> None:
     outcomes.call_up()
     first.cancel()
     await asyncio.gather(first, return_exceptions=True)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         await second
 
 
@@ -86,7 +87,7 @@ async def test_a_busy_sender_is_called_once_there_is_ample_room() -> None:
     assert not outcomes.has_room(HERE)  # nobody is served before those who wait
     window.room[HERE] = 3
     outcomes.call_up()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         await asyncio.gather(*waiting)
     assert not outcomes.is_room_awaited
 

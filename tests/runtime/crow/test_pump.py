@@ -8,7 +8,7 @@ from rookery.crow.node import Nodes
 from rookery.crow.tower import Tower
 from rookery.runtime.crow.pump import POSTED_MAX, POSTPONED_MAX, CrowPump
 from rookery.wire.crow_packet import Packet
-from tests.runtime.recorder import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 
 class Bench:

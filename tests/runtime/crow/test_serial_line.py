@@ -9,9 +9,9 @@ import pytest
 
 from rookery.errors import UsageError
 from rookery.runtime.crow.serial_line import QUEUE_SIZE_MAX, REOPEN_S_MIN, SerialLine
+from tests.patience import PATIENCE_S
 from tests.runtime.crow.pty_line import PtyLine
 from tests.runtime.crow.recorder import eventually
-from tests.runtime.recorder import PATIENCE_S
 
 
 class Terminal:

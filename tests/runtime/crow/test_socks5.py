@@ -8,6 +8,7 @@ import pytest
 
 from rookery.errors import UnreachableError
 from rookery.runtime.crow.socks5 import connect, is_host
+from tests.patience import PATIENCE_S
 
 
 @asynccontextmanager
@@ -36,7 +37,7 @@ async def answering(*answers: bytes) -> AsyncIterator[tuple[tuple[str, int], byt
 async def test_the_bytes_behind_the_answer_belong_to_the_host(bound: bytes) -> None:
     async with answering(b"\x05\x00", b"\x05\x00\x00" + bound + b"hi") as (proxy, heard):
         with await connect(proxy, b"host.onion", 1789) as sock:
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE_S):
                 assert await asyncio.get_running_loop().sock_recv(sock, 1) == b"h"
         assert heard == b"\x05\x01\x00" + b"\x05\x01\x00\x03\x0ahost.onion\x06\xfd"
 

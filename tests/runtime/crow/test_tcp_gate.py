@@ -12,8 +12,8 @@ from rookery.runtime.crow.gate import CrowGate
 from rookery.runtime.crow.tcp_gate import CrowTcpGate
 from rookery.wire.crow_address import udp_hop
 from rookery.wire.crow_packet import Packet
+from tests.patience import PATIENCE_S
 from tests.runtime.crow.recorder import CrowRecorder, eventually, packet
-from tests.runtime.recorder import PATIENCE_S
 
 TCP = 13
 

@@ -15,9 +15,9 @@ from rookery.runtime.crow.tower import CrowTower
 from rookery.wire.crow_address import format as text
 from rookery.wire.crow_address import udp_hop
 from rookery.wire.crow_packet import LEGACY_PUBSUB
+from tests.patience import PATIENCE_S
 from tests.runtime.crow.recorder import eventually
 from tests.runtime.crow.towers import udp_tower
-from tests.runtime.recorder import PATIENCE_S
 
 
 def nowhere() -> bytes:

@@ -12,8 +12,8 @@ from rookery.runtime.crow.gate import ANYBODY, CrowGate
 from rookery.runtime.crow.udp_gate import ADDRESSES_MAX, CrowUdpGate
 from rookery.wire.crow_address import udp_hop
 from rookery.wire.crow_packet import Packet
+from tests.patience import PATIENCE_S
 from tests.runtime.crow.recorder import CrowRecorder, eventually, packet
-from tests.runtime.recorder import PATIENCE_S
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from rookery.mesh.files.folder import FolderRules
 from rookery.mesh.files.path import FilePath
 from rookery.runtime.files.copying import Place
 from rookery.runtime.files.service import FileLimits, FileService
+from tests.patience import PATIENCE_S
 from tests.runtime.proxy.town import ALICE, MemoryStream, pair
 
 LIMITS = FileLimits(reserve_size=0, idle_s=10.0)
@@ -84,7 +85,7 @@ class Bob:
 
     async def quiet(self) -> None:
         """Until all that was asked for is done with."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_S):
             while self.tasks:
                 await asyncio.wait(self.tasks)
 

@@ -10,6 +10,7 @@ import pytest
 from rookery.mesh.files.fault import CopyError
 from rookery.runtime.files.part_file import PartFile
 from rookery.runtime.files.transfer import held
+from tests.patience import PATIENCE_S
 
 
 def part(folder: Path) -> PartFile:
@@ -41,7 +42,7 @@ async def test_who_is_cancelled_while_a_file_is_opened_leaves_no_lock(tmp_path: 
 
     def open_late() -> PartFile:
         is_opening.set()
-        may_open.wait(20)
+        may_open.wait(PATIENCE_S)
         opened.append(part(tmp_path))
         return opened[0]
 
@@ -55,7 +56,7 @@ async def test_who_is_cancelled_while_a_file_is_opened_leaves_no_lock(tmp_path: 
     await asyncio.wait([task])
     assert task.cancelled()
     may_open.set()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while not opened or is_locked(tmp_path):  # noqa: ASYNC110 (a thread closes it)
             await asyncio.sleep(0.01)
 

@@ -24,6 +24,7 @@ from rookery.wire.file_frames import (
     message_frame,
 )
 from rookery.wire.lob import JsonObject
+from tests.patience import PATIENCE_S
 from tests.runtime.files.copies import LIMITS, Bob, digest, nobody, place, serving
 from tests.runtime.proxy.town import ALICE, CAROL, MemoryStream
 
@@ -39,7 +40,7 @@ def asking_to_put(size: int, name: str = "a") -> JsonObject:
 
 
 async def answer(stream: MemoryStream) -> Message:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         frame = await FrameStream(stream).next()
         assert not isinstance(frame, bytes)
         return frame

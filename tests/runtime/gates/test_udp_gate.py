@@ -15,7 +15,8 @@ from rookery.runtime.gates.udp_gate import UdpGate
 from rookery.wire.cloak import cloak, reveal
 from rookery.wire.lob import Packet
 from rookery.wire.path import NetPath, UrlPath
-from tests.runtime.recorder import PATIENCE_S, Recorder
+from tests.patience import PATIENCE_S
+from tests.runtime.recorder import Recorder
 
 HELLO = Packet(b"", b"hello").serialize()
 

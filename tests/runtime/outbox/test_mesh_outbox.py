@@ -19,6 +19,7 @@ from rookery.runtime.node import MeshNode, mesh_node
 from rookery.runtime.node_view import NodeView
 from rookery.runtime.outbox.queues import Queues
 from rookery.runtime.outbox.rows import QueueRow, RequestRow
+from tests.patience import PATIENCE_S
 from tests.runtime.outbox.town import until
 from tests.runtime.realms import realm
 
@@ -50,7 +51,7 @@ async def test_members_send_each_other_requests(tmp_path: Path) -> None:
     """Q2, Q6: the lower hashname dials, the higher one has it do so by knocking."""
     async with neighbours(tmp_path) as (lower, higher):
         lower.outbox.handler = higher.outbox.handler = echo
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE_S):
             up = await higher.outbox.send(lower.hashname, b"up", qos=2, wants_reply=True)
             down = await lower.outbox.send(higher.hashname, b"down", qos=2, wants_reply=True)
         assert (up, down) == (b"re:up", b"re:down")
@@ -66,7 +67,7 @@ async def test_an_outbox_that_nobody_used_answers(tmp_path: Path) -> None:
         async with (
             mesh_node(answerer.identity, answerer.store) as far,
             mesh_node(sender.identity, sender.store, peers=[far.mesh.address]) as near,
-            asyncio.timeout(60),
+            asyncio.timeout(PATIENCE_S),
         ):
             await until(lambda: far.hashname in near.outbox.core.peers)
             with pytest.raises(ChannelError, match="nobody handles"):
@@ -76,7 +77,7 @@ async def test_an_outbox_that_nobody_used_answers(tmp_path: Path) -> None:
 async def test_threads_may_be_the_first_to_use_an_outbox(tmp_path: Path) -> None:
     me, gone = realm(tmp_path, "me", "gone")
     me.store.remember([gone.store.membership(0).own.certificate])
-    async with mesh_node(me.identity, me.store) as node, asyncio.timeout(60):
+    async with mesh_node(me.identity, me.store) as node, asyncio.timeout(PATIENCE_S):
 
         def add() -> bool:
             request = node.outbox.request(b"hello")
@@ -97,7 +98,7 @@ async def test_a_node_that_is_gone_takes_no_requests(tmp_path: Path) -> None:
 
 
 async def test_without_a_handler_requests_are_refused(tmp_path: Path) -> None:
-    async with neighbours(tmp_path) as (lower, higher), asyncio.timeout(60):
+    async with neighbours(tmp_path) as (lower, higher), asyncio.timeout(PATIENCE_S):
         with pytest.raises(ChannelError, match="nobody handles"):
             await lower.outbox.send(higher.hashname, b"hello")
 

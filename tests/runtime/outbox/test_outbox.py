@@ -18,6 +18,7 @@ from rookery.outbox.state import State
 from rookery.runtime.outbox.outbox import Outbox
 from rookery.runtime.outbox.socket_stream import SocketStream
 from rookery.wire.outbox import PAYLOAD_SIZE_MAX, Qos
+from tests.patience import PATIENCE_S
 from tests.runtime.outbox.town import ALICE, BOB, CAROL, sizes, town, until
 
 
@@ -132,7 +133,7 @@ async def test_a_full_outbox_says_so_and_can_be_waited_for() -> None:
         await until(lambda: alarms)
         assert alarms[0].is_on
         there.street.is_open = True
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             await there.alice.room(BOB, extra.size)
         there.alice.peer(BOB).add_packet(extra)
         await until(lambda: extra.state is State.ACKNOWLEDGED)
@@ -183,7 +184,7 @@ async def test_bytes_that_are_no_session_end_it() -> None:
     async with town() as there:
         stream = await SocketStream.connect("127.0.0.1", there.street.port)
         await stream.write(b"GET / HTTP/1.1\r\n\r\n")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             assert b"introduction" in await stream.read(1000)
         stream.abort(0)
         await there.alice.send(BOB, b"still here")

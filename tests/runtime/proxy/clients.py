@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from rookery.link.channels.sock import Address
+from tests.patience import PATIENCE_S
 
 
 class Client:
@@ -39,11 +40,11 @@ class Client:
         self.writer.write(data)
 
     async def exactly(self, size: int) -> bytes:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             return await self.reader.readexactly(size)
 
     async def rest(self) -> bytes:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             return await self.reader.read()
 
     async def ask(self, data: bytes) -> bytes:

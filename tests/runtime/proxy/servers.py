@@ -9,8 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from rookery.runtime.channels.datagrams import DatagramSocket
-
-READ_S = 20.0  # on a loaded machine
+from tests.patience import PATIENCE_S
 
 
 @asynccontextmanager
@@ -93,7 +92,7 @@ class Gadget:
 
     async def read(self, size: int) -> bytes:
         data = b""
-        async with asyncio.timeout(READ_S):
+        async with asyncio.timeout(PATIENCE_S):
             while len(data) < size:
                 try:
                     data += os.read(self._master, size - len(data))

@@ -26,6 +26,7 @@ from rookery.runtime.proxy.connection import Connection
 from rookery.runtime.proxy.connector import Connector, Proxy
 from rookery.runtime.proxy.devices import Devices
 from rookery.runtime.proxy.service import ProxyLimits, ProxyService
+from tests.patience import PATIENCE_S
 from tests.runtime.message_channel_pair import until
 from tests.runtime.proxy.servers import Gadget, closed_port, echo_server, gadget, udp_echo
 from tests.runtime.proxy.town import ALICE, BOB, CAROL, DAVE, EVE, Town
@@ -267,7 +268,7 @@ async def test_the_loser_of_a_race_is_hung_up_on() -> None:
         alice = Connector(world.opener(ALICE), world.exits, settings=settings)
         connection = await alice.tcp_connect("127.0.0.1", port, "auto")
         assert connection.exit == CAROL
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             await held.wait()
         assert world.services[BOB].seats.taken == 0
         connection.abort()
@@ -400,7 +401,7 @@ async def test_a_listener_ends_with_its_exit() -> None:
         world.add(BOB)
         listener = await world.alice.listen(BOB, 0, shout)
         world.opened[-1][1].abort(0)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             await listener.wait_closed()
         await listener.close()
         await world.quiet()

@@ -9,6 +9,7 @@ import pytest
 
 from rookery.runtime.proxy.connect_door import connect_door
 from rookery.runtime.proxy.socks_door import socks_door
+from tests.patience import PATIENCE_S
 from tests.runtime.certificate import self_signed
 from tests.runtime.proxy.doors_world import doors_world
 
@@ -31,7 +32,7 @@ async def curl(*arguments: str) -> bytes:
     process = await asyncio.create_subprocess_exec(
         CURL, "-sS", "--noproxy", "", *arguments, stdout=asyncio.subprocess.PIPE
     )
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         out, _ = await process.communicate()
     return out
 

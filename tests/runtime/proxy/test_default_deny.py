@@ -17,6 +17,7 @@ from rookery.mesh.proxy.rules import ProxyRules
 from rookery.runtime.proxy.answering import ask
 from rookery.runtime.proxy.devices import Devices
 from rookery.runtime.proxy.service import ProxyService
+from tests.patience import PATIENCE_S
 from tests.runtime.proxy.servers import gadget
 from tests.runtime.proxy.town import ALICE, BOB, CAROL, Town
 
@@ -63,7 +64,7 @@ async def answered(
 ) -> Fault | None:
     """What an exit with these rules tells this member."""
     devices = Devices() if folder is None else Devices(folder=str(folder))
-    async with Town() as town, asyncio.timeout(10):
+    async with Town() as town, asyncio.timeout(PATIENCE_S):
         service = ProxyService(
             ProxyRules.parse(list(rules)),
             open_stream=town.opener(BOB),

@@ -19,6 +19,7 @@ from rookery.runtime.proxy.forward import (
     udp_forward,
 )
 from rookery.runtime.proxy.splice import IdleLimits
+from tests.patience import PATIENCE_S
 from tests.runtime.message_channel_pair import until
 from tests.runtime.proxy.clients import Client
 from tests.runtime.proxy.doors_world import doors_world
@@ -68,7 +69,7 @@ async def test_every_local_sender_of_datagrams_gets_its_own_answers() -> None:
             for number, sender in enumerate(senders):
                 sender.send(b"from %d" % number)
             for number, sender in enumerate(senders):
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(PATIENCE_S):
                     assert (await sender.receive()).data == b"FROM %d" % number
                 sender.close()
             assert len(forward.flows) == 3
@@ -82,7 +83,7 @@ async def test_datagram_flows_are_bounded_and_end_by_themselves() -> None:
             here = forward.address
             first, second = [await DatagramSocket.connect(here.host, here.port) for _ in range(2)]
             first.send(b"one")
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE_S):
                 assert (await first.receive()).data == b"ONE"
                 second.send(b"two")
                 await until(lambda: forward.flows.dropped == 1)
@@ -121,7 +122,7 @@ async def test_datagrams_go_on_by_another_exit_when_theirs_is_out_of_reach(
             sender = await DatagramSocket.connect(here.host, here.port)
             for number in range(3):
                 sender.send(b"from %d" % number)
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(PATIENCE_S):
                     assert (await sender.receive()).data == b"FROM %d" % number
                 world.town.opened[0][1].is_stalled = True
             assert [hashname for hashname, _ in world.town.opened] == [BOB, CAROL]
@@ -140,7 +141,7 @@ async def test_datagrams_wait_for_the_one_exit_that_is_named() -> None:
         sender = await DatagramSocket.connect(here.host, here.port)
         for number in range(2):
             sender.send(b"from %d" % number)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(PATIENCE_S):
                 assert (await sender.receive()).data == b"FROM %d" % number
             world.town.opened[0][1].is_stalled = True
         assert len(world.town.opened) == 1

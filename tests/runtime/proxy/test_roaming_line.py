@@ -14,6 +14,7 @@ from rookery.runtime.proxy.devices import Devices
 from rookery.runtime.proxy.forward import serial_forward
 from rookery.runtime.proxy.roaming_line import RoamingLine
 from rookery.runtime.proxy.service import ProxyService
+from tests.patience import PATIENCE_S
 from tests.runtime.proxy.clients import Client
 from tests.runtime.proxy.servers import Gadget
 from tests.runtime.proxy.town import ALICE, BOB, CAROL, Town
@@ -43,7 +44,7 @@ class Hosts(Town):
 async def test_a_reader_follows_the_line_from_host_to_host(tmp_path: Path) -> None:
     async with Hosts(tmp_path) as hosts:
         meter = hosts.plug(BOB)
-        async with RoamingLine(hosts.alice, Serial("meter")) as line, asyncio.timeout(10):
+        async with RoamingLine(hosts.alice, Serial("meter")) as line, asyncio.timeout(PATIENCE_S):
             for hashname in (CAROL, BOB, BOB, CAROL):
                 await line.write(b"?")
                 assert await meter.read(1) == b"?"
@@ -65,7 +66,7 @@ async def test_what_is_written_while_it_is_away_waits(tmp_path: Path) -> None:
     async with (
         Hosts(tmp_path) as hosts,
         RoamingLine(hosts.alice, Serial("meter")) as line,
-        asyncio.timeout(10),
+        asyncio.timeout(PATIENCE_S),
     ):
         writing = asyncio.get_running_loop().create_task(line.write(b"hello"))
         await asyncio.sleep(0.05)
@@ -109,7 +110,7 @@ async def test_a_host_that_is_out_of_reach_has_lost_the_line(
     async with (
         Hosts(tmp_path) as hosts,
         RoamingLine(hosts.alice, Serial("meter")) as line,
-        asyncio.timeout(10),
+        asyncio.timeout(PATIENCE_S),
     ):
         lost = hosts.plug(BOB)
         await line.write(b"?")

@@ -19,6 +19,7 @@ from rookery.runtime.proxy.byte_stream import ByteStream, read_exactly
 from rookery.runtime.proxy.devices import Devices
 from rookery.runtime.proxy.service import ProxyLimits, ProxyService
 from rookery.runtime.proxy.splice import IdleLimits
+from tests.patience import PATIENCE_S
 from tests.runtime.proxy.servers import closed_port, echo_server, gadget, udp_echo
 from tests.runtime.proxy.town import ALICE, BOB, WINDOW, Town, pair
 
@@ -43,7 +44,7 @@ class Exit:
         self.service = service
 
     async def ask(self, meta: dict[str, object]) -> tuple[ByteStream, Answer]:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             return await ask(self.town.opener(ALICE), BOB, meta)
 
     async def tcp(self, port: int, host: str = "127.0.0.1") -> tuple[ByteStream, Answer]:
@@ -76,7 +77,7 @@ async def exit_with(
 
 async def read_all(stream: ByteStream) -> bytes:
     parts = []
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while data := await stream.read(1 << 16):
             parts.append(data)
     return b"".join(parts)
@@ -108,7 +109,7 @@ async def test_the_other_end_may_stop_writing_first() -> None:
         assert await read_all(stream) == b"bye"
         await stream.write(b"still here")
         await stream.finish()
-        assert await asyncio.wait_for(heard, 5) == b"still here"
+        assert await asyncio.wait_for(heard, PATIENCE_S) == b"still here"
         await bob.town.quiet()
 
 
@@ -168,7 +169,7 @@ async def test_a_broken_stream_breaks_the_connection_off() -> None:
     async with exit_with() as bob, server:
         stream, _ = await bob.tcp(server.sockets[0].getsockname()[1])
         stream.abort(1)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             await gone.wait()
 
 
@@ -368,7 +369,7 @@ async def test_a_member_without_room_for_the_answer_loses_its_seat(kind: str) ->
     async with echo_server() as port:
         near, far = pair(ALICE, BOB, {"type": kind, "host": "127.0.0.1", "port": port})
         near.inbox += bytes(WINDOW)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(PATIENCE_S):
             await service.handle(far)
         assert near.aborted == Fault.TIMEOUT.code
         assert service.seats.taken == 0

@@ -14,6 +14,7 @@ from rookery.runtime.channels.datagrams import DatagramSocket
 from rookery.runtime.crow import socks5
 from rookery.runtime.proxy import door as door_module
 from rookery.runtime.proxy.socks_door import socks_door
+from tests.patience import PATIENCE_S
 from tests.runtime.message_channel_pair import until
 from tests.runtime.proxy.clients import Client
 from tests.runtime.proxy.doors_world import doors_world
@@ -187,7 +188,7 @@ async def test_hostile_bytes_end_in_a_closed_connection(
                     continue
                 assert heard == b"" or heard[:1] == b"\x05"
                 assert reply(Reply.SUCCEEDED) not in heard
-        async with asyncio.timeout(5):  # the client may know before the door does
+        async with asyncio.timeout(PATIENCE_S):  # the client may know before the door does
             while door.connections:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
 
@@ -203,7 +204,7 @@ async def associate(client: Client, port: int = 0) -> Address:
 
 
 async def heard(socket_: DatagramSocket) -> tuple[Address, bytes]:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(PATIENCE_S):
         return parse_datagram((await socket_.receive()).data)
 
 

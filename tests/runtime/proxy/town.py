@@ -9,6 +9,7 @@ from rookery.errors import ChannelError, UnreachableError
 from rookery.mesh.services import PROXY
 from rookery.runtime.proxy.byte_stream import OpenTunnelled, TunnelledStream
 from rookery.wire import base32
+from tests.patience import PATIENCE_S
 
 WINDOW = 1 << 16
 ALICE, BOB, CAROL, DAVE, EVE = (
@@ -117,7 +118,7 @@ class Town:
 
     async def quiet(self) -> None:
         """Until no stream is being served."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             while self.tasks:
                 await asyncio.wait(self.tasks)
 
