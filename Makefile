@@ -12,14 +12,14 @@ LOCKS := requirements/base.lock requirements/legacy.lock requirements/dev.lock
 UV_VERSION := 0.13.7
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test prepared packages pictures check format lock vendor compiled bench clean
+.PHONY: help demo test test-fast prepared packages pictures check format lock vendor compiled bench clean
 .DELETE_ON_ERROR:
 # Tests start hundreds of processes, and each worker reads hundreds of files of tests: bytecode is
 # kept also where the environment would have everything compiled anew each time.
 unexport PYTHONDONTWRITEBYTECODE
 
 help: ## what can be made
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 	@echo "  PYTHON=python3.12 chooses the interpreter; PYTEST='-k lob' goes to pytest"
 
 demo: $(READY) ## a living world on this machine, with a tour; Ctrl-C ends it
@@ -34,6 +34,9 @@ ifeq ($(PYTEST),)
 else
 	@$(BIN)/pytest $(PYTEST)
 endif
+
+test-fast: $(READY) ## what to run after every edit: no Spark, no browser, no databases
+	@$(BIN)/pytest -q -n $(WORKERS) --dist loadgroup --fast $(PYTEST)
 
 # What can be done for the tests beforehand: bytecode is half of what each worker begins with.
 prepared: $(READY)

@@ -20,11 +20,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.patience import PATIENCE_S
 from tests.ports import free_ports
 
 COMMAND_TIMEOUT_S = 600  # Spark needs its time, above all where others work as well
-READY_TIMEOUT_S = 20
-END_TIMEOUT_S = 10
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PORT = re.compile(r"\b86[0-9]{2}\b")
@@ -100,7 +99,7 @@ def _background(step: Step, folder: Path) -> Iterator[None]:
 
 
 def _wait_for_first_line(path: Path, process: "subprocess.Popen[str]", step: Step) -> None:
-    deadline = time.monotonic() + READY_TIMEOUT_S
+    deadline = time.monotonic() + PATIENCE_S
     while not (path.exists() and b"\n" in path.read_bytes()):
         if process.poll() is not None or time.monotonic() > deadline:
             raise ConsoleError(f"$ {step.command}\nwrote no line to {path.name}")
@@ -132,7 +131,7 @@ def _end(process: "subprocess.Popen[str]") -> None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number)
         with suppress(subprocess.TimeoutExpired):
-            process.wait(END_TIMEOUT_S)
+            process.wait(PATIENCE_S)
             return
 
 

@@ -12,6 +12,7 @@ from rookery.identity.artifact import seal
 from rookery.identity.identity import Identity
 from rookery.wire.advice import Advice, LinkAdvice, Window
 from tests.cli.program import rookery, running
+from tests.patience import PATIENCE_S
 from tests.runtime.realms import realm
 
 LAKE = Identity.generate((0x40,), Random(1).randbytes)
@@ -66,7 +67,7 @@ def test_a_node_says_that_it_follows_an_advice_and_why_a_way_is_dear(tmp_path: P
         link = first.line()
         with running("node", *bob.options, "--peer", link) as second:
             second.line()
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + PATIENCE_S
             while "advice" not in (said := rookery("explain", "bob", "--id", alice.keys).out):
                 assert time.monotonic() < deadline, said
                 time.sleep(0.2)

@@ -13,6 +13,7 @@ from rookery.runtime.mesh import Mesh
 from rookery.wire import base32
 from rookery.wire.lob import JsonObject
 from tests.interop.js_peer import JsPeer
+from tests.patience import PATIENCE_S
 
 CSIDS = ("3a", "2a", "1a")
 TRANSPORTS = ("udp4", "tcp4")
@@ -95,7 +96,7 @@ async def meet(rook: Mesh, js: JsPeer, dialler: str = "rook") -> Neighbours:
     return Neighbours(rook, js, link)
 
 
-async def until(condition: Callable[[], bool], timeout_s: float = 20.0) -> None:
+async def until(condition: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
     """Let the others run until something is so."""
     async with asyncio.timeout(timeout_s):
         while not condition():  # noqa: ASYNC110 (the JavaScript side has no event for it)

@@ -5,8 +5,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from rookery.runtime.channels.conduit import Handler, Opener
-
-HANG_S_MAX = 20.0
+from tests.patience import PATIENCE_S
 
 
 def watchdog() -> asyncio.TimerHandle:
@@ -16,7 +15,7 @@ def watchdog() -> asyncio.TimerHandle:
         for task in asyncio.all_tasks():
             task.cancel("the test hangs")
 
-    return asyncio.get_running_loop().call_later(HANG_S_MAX, bite)
+    return asyncio.get_running_loop().call_later(PATIENCE_S, bite)
 
 
 class Server(Protocol):

@@ -12,6 +12,7 @@ from typing import NamedTuple, Self
 from rookery.errors import ChannelError, RookeryError, UnreachableError
 from rookery.wire import base32
 from rookery.wire.lob import JsonObject
+from tests.patience import PATIENCE_S
 
 WINDOW = 8
 FRAGMENT_SIZE = 1000
@@ -193,7 +194,7 @@ class Switchboard:
                 raise result
 
 
-async def until(condition: Callable[[], bool], timeout_s: float = 5.0) -> None:
+async def until(condition: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
     """Let the others run until something is so."""
     async with asyncio.timeout(timeout_s):
         while not condition():  # noqa: ASYNC110 (a condition over several objects)

@@ -148,7 +148,7 @@ async def test_nobody_and_whom_nothing_leads_to_is_said_at_once(
 async def test_a_bench_tells_how_far_it_got_and_reports(path: Path) -> None:
     request = Request(do=Do.BENCH, node="bob", seconds=0.1, bytes=100_000)
     async with connected(path) as control:
-        rows = [row async for row in control.bench(request, patience_s=30.0)]
+        rows = [row async for row in control.bench(request, patience_s=PATIENCE_S)]
     report = rows[-1]
     assert isinstance(report, BenchReport)
     assert (report.to, report.up.size_bytes, report.down.size_bytes) == (BOB, 100_000, 100_000)

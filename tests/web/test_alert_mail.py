@@ -13,6 +13,7 @@ from rookery.store.alert_keeping import Told
 from rookery.web import alert_mail
 from rookery.web.alert_mail import checked_address, message, send
 from rookery.web.alert_settings import Mailbox
+from tests.patience import PATIENCE_S
 from tests.web.certificates import certificate
 from tests.web.receivers import mail_receiver
 
@@ -58,7 +59,7 @@ async def test_it_is_sealed_and_signed_in_before_anything_is_said(
     monkeypatch.setenv("SSL_CERT_FILE", str(cert))
     async with mail_receiver(context) as receiver:
         box = to(receiver.port, "hub", "hush")
-        assert await send(box, TOLD, timeout_s=20) == "2 of 2 recipients"
+        assert await send(box, TOLD, timeout_s=PATIENCE_S) == "2 of 2 recipients"
     (letter,) = receiver.letters
     assert letter.is_sealed
     assert letter.login == ("hub", "hush")
@@ -88,13 +89,13 @@ async def test_a_certificate_that_does_not_hold_ends_it(tmp_path: Path) -> None:
     context, _ = sealing(tmp_path)
     async with mail_receiver(context) as receiver:
         with pytest.raises(UnreachableError, match="certificate"):
-            await send(to(receiver.port, "hub", "hush"), TOLD, timeout_s=20)
+            await send(to(receiver.port, "hub", "hush"), TOLD, timeout_s=PATIENCE_S)
     assert receiver.letters == []
 
 
 async def test_on_loopback_it_may_go_without() -> None:
     async with mail_receiver() as receiver:
-        await send(to(receiver.port), TOLD, timeout_s=20)
+        await send(to(receiver.port), TOLD, timeout_s=PATIENCE_S)
     assert [letter.is_sealed for letter in receiver.letters] == [False]
 
 
@@ -103,7 +104,7 @@ async def test_elsewhere_it_may_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alert_mail, "_is_loopback", lambda _host: False)
     async with mail_receiver() as receiver:
         with pytest.raises(UnreachableError, match="no STARTTLS"):
-            await send(to(receiver.port), TOLD, timeout_s=20)
+            await send(to(receiver.port), TOLD, timeout_s=PATIENCE_S)
     assert receiver.letters == []
 
 
@@ -114,11 +115,11 @@ async def test_what_the_server_says_is_told_and_the_password_is_not(
     monkeypatch.setenv("SSL_CERT_FILE", str(cert))
     async with mail_receiver(context) as receiver:
         with pytest.raises(UnreachableError, match="535 no") as caught:
-            await send(to(receiver.port, "hub", "wrong secret"), TOLD, timeout_s=20)
+            await send(to(receiver.port, "hub", "wrong secret"), TOLD, timeout_s=PATIENCE_S)
         assert "wrong secret" not in str(caught.value)
         receiver.refusal = "452 full"
         with pytest.raises(UnreachableError, match="452 full"):
-            await send(to(receiver.port), TOLD, timeout_s=20)
+            await send(to(receiver.port), TOLD, timeout_s=PATIENCE_S)
     assert "hush" not in repr(to(1, "hub", "hush"))
 
 

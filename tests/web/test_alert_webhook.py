@@ -11,6 +11,7 @@ import pytest
 from rookery.errors import UnreachableError, UsageError
 from rookery.web.alert_settings import Webhook
 from rookery.web.alert_webhook import checked_url, post, signature
+from tests.patience import PATIENCE_S
 from tests.web.certificates import certificate
 from tests.web.receivers import HttpReceiver, http_receiver
 
@@ -19,7 +20,7 @@ BODY = b'{"version":1,"delivery":"17-42-0"}'
 NOW = 1_763_280_000.75
 
 
-async def sent(receiver: HttpReceiver, url: str = "", timeout_s: float = 20.0) -> str:
+async def sent(receiver: HttpReceiver, url: str = "", timeout_s: float = PATIENCE_S) -> str:
     hook = Webhook(url or receiver.url, SECRET)
     return await post(hook, "17-42-0", BODY, now=NOW, timeout_s=timeout_s)
 

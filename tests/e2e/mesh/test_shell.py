@@ -63,7 +63,7 @@ def said(folder: Path, port: int, words: str) -> str | None:
 
 
 def is_usable(folder: Path, port: int) -> bool:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         if said(folder, port, "true") is not None:
             return True

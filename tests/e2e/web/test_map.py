@@ -14,6 +14,7 @@ from tests.e2e.web.axe import axe_source, grave_violations
 from tests.e2e.web.conftest import OpenPage, ServedWorld
 from tests.e2e.web.mesh_beside import LINKS, MeshBeside, mesh_beside
 from tests.e2e.web.mesh_past import NORMAL_MS, SLOW_MS, Past, written
+from tests.patience import PATIENCE_S
 from tests.web.world import SETTINGS
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
@@ -217,7 +218,7 @@ def test_the_past_is_played_and_stepped_through(open_page: OpenPage, scene: Scen
     page.get_by_role("button", name="One step on").click()
     assert shown() == begun + 300
     page.get_by_role("button", name="Play").click()
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while shown() < begun + 1500:
         assert time.monotonic() < deadline
         page.wait_for_timeout(100)

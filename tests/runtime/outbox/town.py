@@ -12,11 +12,12 @@ from rookery.outbox.outbox import LIMITS
 from rookery.runtime.outbox.handling import Handler
 from rookery.runtime.outbox.outbox import Outbox
 from rookery.runtime.outbox.socket_stream import SocketStream
+from tests.patience import PATIENCE_S
 
 ALICE, BOB, CAROL = "a" * 51 + "a", "b" * 51 + "a", "c" * 51 + "a"  # alice dials
 
 
-async def until(condition: Callable[[], object], patience_s: float = 30.0) -> None:
+async def until(condition: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
     """Until it holds; TimeoutError when it never does."""
     async with asyncio.timeout(patience_s):
         while not condition():  # noqa: ASYNC110 - what it waits for rings no bell
