@@ -17,8 +17,12 @@ settings.register_profile("ci", deadline=None, derandomize=True)
 settings.register_profile("fast", deadline=None, max_examples=20)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 # Every Spark here is young when it ends: what the JVM's second compiler and its collector's threads
-# would make faster later costs a third of the processor now.
-os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# would make faster later costs a third of the processor now. With one compiler a JVM reserves 48 MB
+# for code unless it is told otherwise; a session of the lake asks for more than this by itself.
+os.environ.setdefault(
+    "JDK_JAVA_OPTIONS",
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m -XX:+UseSerialGC",
+)
 
 COVERED = pytest.StashKey[frozenset[str]]()  # the cores, each with a folder of tests of its own
 # What `--fast` leaves out: folders, and groups that start Spark, browsers, databases, compilers.

@@ -1,5 +1,6 @@
 """Sessions: quiet, local, and clear about what is missing (P1)."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,18 @@ def test_nobody_else_can_reach_an_embedded_session(spark: SparkSession) -> None:
     assert listening
     for each in listening:
         assert each.laddr.ip.removeprefix("::ffff:") in {HERE, "::1"}, each
+
+
+def test_the_environment_leaves_a_session_enough_room_for_code(spark: SparkSession) -> None:
+    """With one compiler alone, as here, a JVM would fill what it reserves within one run."""
+    if spark.conf.get("spark.master", "") != "local[2]":
+        pytest.skip(IS_EMBEDDED_ONLY)
+    assert "TieredStopAtLevel=1" in os.environ["JDK_JAVA_OPTIONS"]
+    jvm = spark._jvm
+    assert jvm is not None
+    pools = jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()
+    code = [pool.getUsage().getMax() for pool in pools if pool.getName().startswith("Code")]
+    assert sum(code) >= 200 << 20
 
 
 def test_a_server_that_is_not_there_is_named() -> None:

@@ -22,6 +22,11 @@ _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")
 _OPTIONS = ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
 _ASK_S = 20.0
 
+# Named, as the JVM's own sizes follow from its other settings: with one compiler alone it reserves
+# 48 MB for code, which the steps fill within a minute, and then no method handle can be linked.
+# Classes of generated code take 200 MB; one that goes beyond twice that leaks, and is better ended.
+ROOM = ("-XX:ReservedCodeCacheSize=256m", "-XX:MaxMetaspaceSize=512m")
+
 
 class Java(NamedTuple):
     """One that Spark can use."""

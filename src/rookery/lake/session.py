@@ -9,14 +9,19 @@ What the JVM has to say goes to a file, so that a terminal shows the work and no
 
 import logging
 import os
+import re
+import signal
 import socket
+import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 from urllib.parse import urlsplit
 
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -46,6 +51,11 @@ _DRIVER = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
+    # Of what is over nobody asks for more than a step's last jobs, and plans are long texts.
+    "spark.ui.retainedJobs": "20",
+    "spark.ui.retainedStages": "20",
+    "spark.ui.retainedTasks": "200",
+    "spark.sql.ui.retainedExecutions": "20",
     # What all steps are compiled to: else each run compiles it anew, and the JVM starts over.
     "spark.sql.codegen.cache.maxEntries": "1000",
     # A committer that moves files once: nobody reads them before the Delta log names them.
@@ -56,8 +66,12 @@ _DRIVER = {
 _COMPILED = "-XX:-DontCompileHugeMethods"
 _LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 _CONNECT_PORT = 15002
+_SAID_MAX = 64 << 10
+_WHY = re.compile(r"[Ee]rror|Exception|Invalid|Unrecognized")
+_END_S = 20.0  # for a JVM to end in good order
 _KNOCK_S = 10.0
 _HERE = ("local", "spark://127.0.0.1:", "spark://localhost:")
+_log = logging.getLogger(__name__)
 _STATIC = ("spark.sql.warehouse.dir",)
 
 
@@ -94,7 +108,62 @@ def submitted(name: str = "rookery lake") -> SparkSession:
 
 def log_file() -> Path:
     """Where a session's JVM writes unless told otherwise."""
-    return Path(tempfile.gettempdir()) / f"rookery-spark-{os.getpid()}.log"
+    return Path(tempfile.gettempdir()).absolute() / f"rookery-spark-{os.getpid()}.log"
+
+
+def open_log(path: Path) -> BinaryIO:
+    """To append to. Where others write, too, its name may have been made to lead elsewhere."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+    try:
+        return os.fdopen(os.open(path, flags, 0o600), "ab")
+    except OSError as error:
+        raise UsageError(f"Spark has nowhere to write its log: {error}") from error
+
+
+def ending() -> str:
+    """How the JVM of this process ended, in a few words; empty while it lives, and without one."""
+    process = _jvm()
+    code = None if process is None else process.poll()
+    if code is None:
+        return ""
+    with suppress(ValueError):
+        return f"Spark's JVM was ended by {signal.Signals(-code).name}"
+    return f"Spark's JVM ended with exit code {code}"
+
+
+def end(spark: SparkSession) -> None:
+    """A session and its JVM, whatever state they are in; the next `start` has a new one."""
+    process, gateway, context = _jvm(), SparkContext._gateway, SparkContext._active_spark_context
+    if not ending():
+        with suppress(Py4JError, PySparkException, OSError):
+            spark.stop()
+    if process is None:
+        return
+    # What Spark's own way of stopping leaves as it was: it counts on a JVM that answers.
+    if context is not None and getattr(context, "_accumulatorServer", None) is not None:
+        context._accumulatorServer.shutdown()
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+    SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
+    if gateway is not None:
+        gateway.shutdown()
+    _reap(process)
+
+
+def _jvm() -> "subprocess.Popen[bytes] | None":
+    """None where others started it, or it is a server's."""
+    return getattr(SparkContext._gateway, "proc", None)
+
+
+def _reap(process: "subprocess.Popen[bytes]") -> None:
+    """It ends when nobody is at the other end of its input."""
+    if process.stdin is not None:
+        with suppress(OSError):
+            process.stdin.close()
+    try:
+        process.wait(_END_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _connected(master: str, name: str, settings: Mapping[str, str]) -> SparkSession:
@@ -135,28 +204,39 @@ def _launch(conf: SparkConf, log: Path | None) -> None:
     if conf.get("spark.driver.host") == _LOOPBACK["spark.driver.host"]:
         os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK["spark.driver.host"])
     path = log or log_file()
-    with _own(path) as sink:
+    with open_log(path) as sink:
+        begin = sink.tell()
         try:
             gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
-            SparkContext(conf=conf, gateway=gateway)
+            context = SparkContext(conf=conf, gateway=gateway)
         except PySparkException as error:
-            raise UsageError(f"Spark does not start; {path} says why") from error
+            raise UsageError(f"it does not start: {_said(path, begin)}") from error
+    # It would print a stack when the JVM is gone, which whoever needs that finds out by himself.
+    context._accumulatorServer.handle_error = _unheard  # type: ignore[method-assign]
 
 
-def _own(path: Path) -> BinaryIO:
-    """In a folder where others write, its name may have been made to lead elsewhere."""
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
-    try:
-        return os.fdopen(os.open(path, flags, 0o600), "ab")
-    except OSError as error:
-        raise UsageError(f"Spark has nowhere to write its log: {error}") from error
+def _unheard(request: object, address: object) -> None:
+    _log.debug("Spark's accumulators: %s", address, exc_info=True)
+
+
+def _said(path: Path, begin: int) -> str:
+    """The line of a log that says why, as far as one can tell."""
+    with path.open(errors="replace") as log:
+        log.seek(begin)
+        lines = [line.strip() for line in log.read(_SAID_MAX).splitlines() if line.strip()]
+    why = (line for line in lines if _WHY.search(line))
+    return next(why, lines[-1] if lines else "without a word")
 
 
 def _java() -> dict[str, str]:
-    """Which collector suits the workers of a cluster, those who run them know."""
+    """Which collector suits the workers of a cluster, those who run them know.
+
+    JDK_JAVA_OPTIONS and JAVA_TOOL_OPTIONS come before them on the command line, so that these win.
+    """
+    options = (_COMPILED, *java.ROOM, *java.collector(os.environ))
     return {
-        "spark.driver.extraJavaOptions": " ".join((_COMPILED, *java.collector(os.environ))),
-        "spark.executor.extraJavaOptions": _COMPILED,
+        "spark.driver.extraJavaOptions": " ".join(options),
+        "spark.executor.extraJavaOptions": " ".join((_COMPILED, *java.ROOM)),
     }
 
 
