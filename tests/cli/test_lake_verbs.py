@@ -9,6 +9,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pytest
 
@@ -203,6 +204,49 @@ def test_following_goes_on_after_an_error(tmp_path: Path) -> None:
         assert "another process lands" in lander.error_line()
         lock.close()
         assert '"done"' in lander.line()
+
+
+def test_a_run_that_cannot_land_names_the_step_and_the_log_and_status_knows(tmp_path: Path) -> None:
+    spool, lake = tmp_path / "hub" / "spool", tmp_path / "lake"
+    spool.mkdir(parents=True)
+    arguments = ["lake", "run", f"--spool={tmp_path / 'hub'}", f"--data={lake}", "--log=spark.log"]
+    with (spool / "landing.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        outcome = rookery(*arguments, "--json", cwd=tmp_path)
+    log = str(tmp_path / "spark.log")
+    assert outcome.code == 2
+    assert outcome.complaint().startswith("rookery: landing failed: another process lands")
+    assert outcome.complaint().endswith(f"; see {log}")
+    failed = outcome.json()
+    assert (failed["is"], failed["ok"], failed["step"]) == ("run", False, "landing")
+    assert "another process lands" in str(failed["error"])
+    assert failed["log"] == log
+    assert "landing failed" in (tmp_path / "spark.log").read_text()
+    last = rookery("lake", "status", "--data", lake, "--json").json()
+    assert (last["is"], last["ok"], last["step"], last["log"]) == ("run", False, "landing", log)
+    assert (last["failures"], last["ok_at"]) == (1, None)
+    told = rookery("lake", "status", "--data", lake).err
+    assert "the last run failed" in told
+    assert "landing: another process lands" in told
+    assert log in told
+
+
+def test_spark_that_does_not_start_is_told_with_its_reason_and_tried_again_soon(
+    tmp_path: Path,
+) -> None:
+    """A pause of minutes is for runs; whoever lost Spark does not wait for that long."""
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    arguments = ["--data", str(lake), "--memory", "much", "--log", str(tmp_path / "spark.log")]
+    with running("lake", "run", *arguments, "--every", "10m", "--json") as service:
+        for _ in range(2):
+            failed = msgspec.json.decode(service.line())
+            assert (failed["step"], failed["ok"]) == ("Spark", False)
+            assert failed["error"].startswith("it does not start: ")
+            assert "much" in failed["error"]
+            assert "Spark failed: it does not start" in service.error_line()
+        service.signal(signal.SIGTERM)
+        assert service.wait() == 0
 
 
 def test_a_check_of_what_only_landed_adds_up(data: str) -> None:

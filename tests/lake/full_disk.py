@@ -15,6 +15,7 @@ from pathlib import Path
 from rookery.errors import LocalError
 from rookery.lake.delta import Lake
 from rookery.lake.lander import Lander
+from rookery.lake.run_record import RunRecord, read, save
 from rookery.lake.schema import landing
 from rookery.store import landed
 from rookery.wire import observation as observations
@@ -62,6 +63,21 @@ def attempt(lake: Lake, spool: Path, errors: list[str]) -> bool:
     return True
 
 
+def recorded(lake: Lake, ballast: Path) -> str:
+    """What is known of a run that failed while nothing more fits on the disk."""
+    save(lake, RunRecord(ended_at=1.0, ok=True))
+    with ballast.open("wb", buffering=0) as file:
+        try:
+            while file.write(bytes(STEP_KB << 10)):
+                pass
+        except OSError as error:
+            save(lake, RunRecord(ended_at=2.0, ok=False, error=str(error)))
+    last = read(lake)
+    assert last is not None
+    assert last.ok_at == 1.0
+    return last.error
+
+
 def main(folder: Path) -> None:
     disk, spool = folder / "disk", folder / "spool"
     disk.mkdir()
@@ -83,7 +99,12 @@ def main(folder: Path) -> None:
         table.name: sorted(lake.dataset(table).to_table()["sequence"].to_pylist())
         for table in (landing.MESSAGES, landing.CALLS)
     }
-    print(json.dumps({"full": full, "refused": refused, "numbers": numbers}))
+    recorded_error = recorded(lake, disk / "ballast")
+    print(
+        json.dumps(
+            {"full": full, "refused": refused, "numbers": numbers, "recorded": recorded_error}
+        )
+    )
 
 
 if __name__ == "__main__":

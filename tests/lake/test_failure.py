@@ -3,17 +3,35 @@
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException
 
+from rookery.errors import LocalError
 from rookery.lake import failure
+
+CALL = "An error occurred while calling o1.parquet.\n"
 
 
 def test_the_innermost_cause_is_told_in_one_line() -> None:
     said = (
-        "An error occurred while calling o1.parquet.\n: Job aborted.\n\tat some.Class\n"
-        "Caused by: Task failed\n\tat another.Class\nCaused by: No space left on device\n\tat x"
+        f"{CALL}: org.apache.spark.SparkException: Job aborted.\n\tat some.Class\n"
+        "Caused by: Task failed\n\tat another.Class\n"
+        "Caused by: java.io.IOException: No space left on device\n\tat x"
     )
-    assert failure.line(Py4JError(said)) == "No space left on device"
+    assert failure.line(Py4JError(said)) == "java.io.IOException: No space left on device"
+
+
+def test_an_error_without_a_cause_is_told_by_its_class_and_not_by_the_call() -> None:
+    said = f"{CALL}: java.lang.InternalError: no room\n\tat some.Class"
+    assert failure.line(Py4JError(said)) == "java.lang.InternalError: no room"
 
 
 def test_an_error_that_begins_with_what_matters_keeps_its_beginning() -> None:
-    assert failure.line(AnalysisException("[NO_COLUMN] no x\nCaused by: y")) == "[NO_COLUMN] no x"
+    refused = AnalysisException("[NO_COLUMN] no x\nCaused by: y")
+    assert failure.line(refused) == "AnalysisException: [NO_COLUMN] no x"
     assert failure.line(OSError()) == "OSError"
+    assert failure.line(LocalError("clean/calls cannot be read\n↳")) == "clean/calls cannot be read"
+
+
+def test_a_jvm_that_lacks_room_or_classes_is_not_relied_on_any_more() -> None:
+    for name in ("InternalError", "OutOfMemoryError", "NoClassDefFoundError"):
+        assert failure.is_lasting(Py4JError(f"{CALL}: java.lang.{name}: x\n\tat y"))
+    assert not failure.is_lasting(Py4JError(f"{CALL}: java.io.IOException: No space left"))
+    assert not failure.is_lasting(LocalError("java.lang.OutOfMemoryError"))

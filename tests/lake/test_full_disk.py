@@ -41,3 +41,4 @@ def test_a_disk_that_is_full_or_read_only_is_an_error_and_nothing_else(tmp_path:
         "messages": list(range(MESSAGES + 1)),
         "calls": list(range(MESSAGES + 1)),
     }
+    assert "No space left" in found["recorded"]

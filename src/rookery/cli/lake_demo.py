@@ -10,7 +10,7 @@ from rookery.cli import figures
 from rookery.cli.exits import FAILED, OK
 from rookery.cli.lake_options import ENGINE, Engine, Place, open_lake, parse_day, seconds
 from rookery.cli.lake_progress import RunProgress
-from rookery.cli.lake_run import finished, pipeline
+from rookery.cli.lake_runs import runs
 from rookery.cli.lake_signals import until_signal
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_json, print_table, remark
@@ -67,8 +67,8 @@ def demo(
 
     def work() -> int:
         _land(history, lake, data, output)
-        with pipeline(lake, engine, progress) as running:
-            code = finished(running.run(), progress)
+        with runs(lake, engine, progress) as running:
+            code = running.run()
         return code or _compare(history, lake, data, output)
 
     return until_signal(work)

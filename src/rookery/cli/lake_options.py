@@ -63,6 +63,14 @@ class Engine:
     memory: Annotated[
         str, Parameter(name="--memory", help="Of Spark's driver on this machine.")
     ] = "2g"
+    log: Annotated[
+        Path | None,
+        Parameter(
+            name="--log",
+            help="File for what Spark says, and for the whole of each error; without it, one in "
+            "the folder for temporary files, which is named when something fails.",
+        ),
+    ] = None
 
 
 PLACE = Place()

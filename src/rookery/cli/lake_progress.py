@@ -1,7 +1,10 @@
 """What a run of the pipeline shows while it works: lines for people, JSON for programs."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rookery.cli import figures
@@ -48,13 +51,39 @@ class RunProgress:
         if not self._is_json:
             remark(text)
 
-    def end(self, report: "RunReport") -> None:
-        """The sum of it."""
+    @contextmanager
+    def waiting(self, text: str) -> Iterator[None]:
+        self.wait(text)
+        try:
+            yield
+        finally:
+            self.stop()
+
+    def end(self, report: "RunReport", log: Path) -> None:
+        """The sum of it; of one that failed, where to read on."""
         self.stop()
         lag_s = report.lag_s(datetime.now(UTC))
         if self._is_json:
-            print_json({"is": "run", **_run_json(report, lag_s)})
+            print_json({"is": "run", **_run_json(report, lag_s), **_failure_json(report, log)})
             return
+        self._sum(report, lag_s)
+        if (failed := report.failed) is not None:
+            remark(f"the run failed: {failed.step}: {failed.text}; see {log}")
+
+    def failed(self, step: str, error: str, log: Path) -> None:
+        """A run that did not come to its steps; people are told by the error itself."""
+        self.stop()
+        if self._is_json:
+            print_json({"is": "run", "ok": False, "step": step, "error": error, "log": str(log)})
+
+    def lost(self, ending: str, log: Path) -> None:
+        """Between two runs; the next one has another session."""
+        if self._is_json:
+            print_json({"is": "lost", "error": ending, "log": str(log)})
+        else:
+            remark(f"{ending}; a new one is started; see {log}")
+
+    def _sum(self, report: "RunReport", lag_s: float | None) -> None:
         if report.is_idle:
             remark(f"nothing is new{_newest(report, lag_s)}")
             return
@@ -75,7 +104,7 @@ class RunProgress:
             print_json({"is": "step", **_step_json(report)})
         elif report.outcome is Outcome.DONE:
             remark(step_line(report))
-        elif report.outcome is not Outcome.SKIPPED:
+        elif report.outcome in {Outcome.FAILED, Outcome.CONFLICT}:  # what waits for it is counted
             remark(f"{report.step:<32} {report.outcome}: {report.text}")
 
 
@@ -110,6 +139,13 @@ def _step_json(report: "StepReport") -> dict[str, object]:
         "rows_s": round(report.rows_per_s, 1),
         "text": report.text,
     }
+
+
+def _failure_json(report: "RunReport", log: Path) -> dict[str, object]:
+    """The same names whether it failed or not."""
+    if (failed := report.failed) is None:
+        return {"step": None, "error": None, "log": None}
+    return {"step": failed.step, "error": failed.text, "log": str(log)}
 
 
 def _run_json(report: "RunReport", lag_s: float | None) -> dict[str, object]:

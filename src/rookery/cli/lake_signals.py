@@ -20,14 +20,21 @@ def until_signal(work: Callable[[], int], *, is_service: bool = False) -> int:
         raise
 
 
-def repeated(work: Callable[[], int], pause_s: float | None) -> int:
-    """Once; or, with a pause, for ever: what goes wrong is told, and tried again."""
+def repeated(
+    work: Callable[[], int],
+    pause_s: float | None,
+    sooner: Callable[[float], float] = lambda pause_s: pause_s,
+) -> int:
+    """Once; or, with a pause, for ever: what goes wrong is told, and tried again.
+
+    `sooner` says how much of the pause is to be waited for this time.
+    """
     while pause_s is not None:
         try:
             work()
         except RookeryError as error:
             complain(error)
-        Event().wait(pause_s)
+        Event().wait(sooner(pause_s))
     return work()
 
 

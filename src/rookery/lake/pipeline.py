@@ -5,6 +5,7 @@ leaves each table as it was before or after a step; the next run goes on from th
 once do the same work, and the log takes one of them.
 """
 
+import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -17,7 +18,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
 
 from rookery.errors import RookeryError, UsageError
-from rookery.lake import cleaning, failure
+from rookery.lake import cleaning, failure, session
 from rookery.lake.delta import ConflictError
 from rookery.lake.failure import SPARK_FAILURES
 from rookery.lake.increment import Increment, arrivals, increment, source_dates
@@ -30,6 +31,8 @@ from rookery.lake.step import AnyStep, CleanStep, Step
 
 _NEWEST_COMMITS = 20  # to look for an event time in; compaction's have none
 _NOTHING: frozenset[date] = frozenset()
+_SPARK = "Spark"
+_log = logging.getLogger(__name__)
 
 
 class _Run(NamedTuple):
@@ -80,12 +83,14 @@ class Pipeline:
         broken: set[str] = set()
 
         def work(number: int, step: AnyStep) -> Work:
-            missing = sorted(broken & {each.path for each in step.sources})
+            missing = sorted(broken & {_SPARK, *(each.path for each in step.sources)})
             return lambda: self._attempt(step, run, missing, number + 1)
 
         def ended(report: StepReport) -> None:
             if report.outcome not in {Outcome.DONE, Outcome.SKIPPED}:
                 broken.add(report.step)
+            if report.is_spark_lost:
+                broken.add(_SPARK)
             self._tell(report)
 
         reports = side_by_side(self._steps, work, ended)
@@ -113,7 +118,10 @@ class Pipeline:
         except ConflictError as error:
             return StepReport(name, Outcome.CONFLICT, text=f"another driver was faster: {error}")
         except (RookeryError, *SPARK_FAILURES, OSError) as error:
-            return StepReport(name, Outcome.FAILED, text=failure.line(error))
+            _log.error("%s failed", name, exc_info=error)
+            ending = session.ending()
+            text, is_lost = ending or failure.line(error), bool(ending) or failure.is_lasting(error)
+            return StepReport(name, Outcome.FAILED, text=text, is_spark_lost=is_lost)
         return report._replace(seconds=time.monotonic() - begun)
 
     def _compute(self, step: Step, run: _Run, started: Callable[[], None]) -> StepReport:

@@ -34,6 +34,7 @@ class StepReport(NamedTuple):
     seconds: float = 0.0
     newest: datetime | None = None  # event time, where the step saw it
     text: str = ""  # one line on what went wrong
+    is_spark_lost: bool = False  # nothing more can be expected of this session
 
     @property
     def rows_per_s(self) -> float:
@@ -54,6 +55,16 @@ class RunReport(NamedTuple):
     @property
     def is_ok(self) -> bool:
         return all(each.outcome in {Outcome.DONE, Outcome.SKIPPED} for each in self.steps)
+
+    @property
+    def failed(self) -> StepReport | None:
+        """The step that kept it from being in order: the first of several."""
+        wrong = (Outcome.FAILED, Outcome.CONFLICT)
+        return next((each for each in self.steps if each.outcome in wrong), None)
+
+    @property
+    def is_spark_lost(self) -> bool:
+        return any(each.is_spark_lost for each in self.steps)
 
     @property
     def is_idle(self) -> bool:

@@ -14,8 +14,10 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from rookery.errors import UsageError
+from rookery.lake import run_record
 from rookery.lake.delta import Lake
 from rookery.lake.query import Answer, Value, ask, check, locked_connection, named, register
+from rookery.lake.run_record import RunRecord
 from rookery.lake.schema.catalog import BY_PATH, TABLES
 from rookery.lake.schema.table import Table
 
@@ -80,6 +82,9 @@ class StandingQuery:
         """Of all tables that there are, by path."""
         found = (self._freshness(table) for table in TABLES)
         return {each.path: each for each in found if each is not None}
+
+    def last_run(self) -> RunRecord | None:
+        return run_record.read(self._lake)
 
     def interrupt(self) -> None:
         """End what is being asked, from another thread."""

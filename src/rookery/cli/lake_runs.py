@@ -1,0 +1,210 @@
+"""Runs of the pipeline, one after the other: land, work, and say durably how it went.
+
+start Spark ─▶ land ─▶ run ─▶ record ─┬─ in order, or a step failed ─▶ the same session again
+     ▲                                └─ Spark is lost ──────────────▶ end what is left of it
+     └──────────────── after a second, two, four … at most the pause ◀────────────┘
+"""
+
+import logging
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rookery.cli.exits import FAILED, OK
+from rookery.cli.lake_options import Engine, need_packages
+from rookery.cli.lake_progress import RunProgress
+from rookery.errors import RookeryError, UnreachableError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from rookery.lake.delta import Lake
+    from rookery.lake.lander import Lander
+    from rookery.lake.pipeline import Pipeline
+    from rookery.lake.progress import RunReport
+
+LANDING, SPARK = "landing", "Spark"  # steps that are no table's
+
+_AGAIN_S = 1.0  # before a session that was lost is replaced; twice as long each time
+_DOUBLINGS_MAX = 20
+_log = logging.getLogger(__name__)
+
+
+class Runs:
+    """On one lake, with a session that stays as long as it can be relied on."""
+
+    def __init__(
+        self, lake: "Lake", engine: Engine, progress: RunProgress, landers: Sequence["Lander"]
+    ) -> None:
+        from rookery.lake import session
+
+        self.log = (engine.log or session.log_file()).absolute()
+        self._lake = lake
+        self._engine = engine
+        self._progress = progress
+        self._landers = landers
+        self._spark: SparkSession | None = None
+        self._losses = 0  # of sessions, one after the other
+
+    def run(self) -> int:
+        """Take in what is new; its exit code, or a RookeryError where it could not begin."""
+        return self._go(lambda pipeline: pipeline.run())
+
+    def backfill(self, first: date, last: date) -> int:
+        return self._go(lambda pipeline: pipeline.backfill(first, last))
+
+    def sooner(self, pause_s: float) -> float:
+        """How long to wait for the next one."""
+        if not self._losses:
+            return pause_s
+        return min(pause_s, _AGAIN_S * float(1 << min(self._losses - 1, _DOUBLINGS_MAX)))
+
+    def close(self) -> None:
+        from rookery.lake import session
+
+        if self._spark is not None:
+            session.end(self._spark)
+            self._spark = None
+
+    def _go(self, work: "Callable[[Pipeline], RunReport]") -> int:
+        begun = time.monotonic()
+        with self._recorded(LANDING, begun):
+            for lander in self._landers:
+                lander.run()
+        with self._recorded(SPARK, begun):
+            pipeline = self._pipeline()
+        report = work(pipeline)
+        self._progress.end(report, self.log)
+        failed = report.failed
+        step, error = ("", "") if failed is None else (failed.step, failed.text)
+        self._record(report.is_ok, begun, report.run, step, error)
+        self._losses = self._losses + 1 if report.is_spark_lost else 0
+        if report.is_spark_lost:
+            self.close()
+        return OK if report.is_ok else FAILED
+
+    @contextmanager
+    def _recorded(self, step: str, begun: float) -> Iterator[None]:
+        """What is raised inside is a run that failed, too; the error names the step and the log."""
+        try:
+            yield
+        except RookeryError as error:
+            _log.exception("%s failed", step)
+            if step == SPARK:
+                self._losses += 1
+            self._record(False, begun, "", step, str(error))
+            self._progress.failed(step, str(error), self.log)
+            raise type(error)(f"{step} failed: {error}; see {self.log}") from error
+
+    def _record(self, ok: bool, begun: float, run: str, step: str, error: str) -> None:
+        from rookery.lake.run_record import RunRecord, save
+
+        record = RunRecord(
+            ended_at=time.time(),
+            ok=ok,
+            took_s=round(time.monotonic() - begun, 3),
+            run=run,
+            step=step,
+            error=" ".join(error.split()),
+            log="" if ok else str(self.log),
+            host="" if ok else socket.gethostname(),
+        )
+        try:
+            save(self._lake, record)
+        except RookeryError as problem:
+            _log.warning("%s", problem)
+
+    def _pipeline(self) -> "Pipeline":
+        """With the session there is, or a new one."""
+        from rookery.lake import session
+        from rookery.lake.pipeline import Pipeline
+        from rookery.lake.spark_tables import SparkTables
+        from rookery.lake.steps import STEPS
+
+        if self._spark is not None and (ending := session.ending()):
+            self.close()
+            self._progress.lost(ending, self.log)
+        if self._spark is None:
+            with self._progress.waiting("starting Spark"):
+                self._progress.say(_engine_text(self._engine))
+                self._spark = _started(self._engine, self.log)
+            # Spark's own asks the JVM from within
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        return Pipeline(SparkTables(self._spark, self._lake), STEPS, self._progress)
+
+
+@contextmanager
+def runs(
+    lake: "Lake", engine: Engine, progress: RunProgress, landers: Sequence["Lander"] = ()
+) -> Iterator[Runs]:
+    """With a session that is ended with the block.
+
+    In the middle of a call to the JVM nothing more can be asked of it: after an interruption it
+    ends with this process. What it was writing is nobody's.
+    """
+    need_packages(["pyspark"])
+    found = Runs(lake, engine, progress, landers)
+    with _logged(found.log):
+        try:
+            yield found
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            found.close()
+            raise
+        else:
+            found.close()
+        finally:
+            progress.stop()
+
+
+@contextmanager
+def _logged(path: Path) -> Iterator[None]:
+    """What this process has to say of errors is in the same file as what the JVM has.
+
+    Each failure is told once, by its step, and that somebody pressed Ctrl-C is none.
+    """
+    from io import TextIOWrapper
+
+    from rookery.lake import session
+
+    logging.getLogger("DataFrameQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    root = logging.getLogger()
+    root.addFilter(_is_no_interruption)
+    with TextIOWrapper(session.open_log(path), errors="replace", line_buffering=True) as sink:
+        handler = logging.StreamHandler(sink)
+        handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(message)s"))
+        root.addHandler(handler)
+        try:
+            yield
+        finally:
+            root.removeHandler(handler)
+
+
+def _is_no_interruption(record: logging.LogRecord) -> bool:
+    return not str(record.msg).startswith("KeyboardInterrupt")
+
+
+def _started(engine: Engine, log: Path) -> "SparkSession":
+    from rookery.lake import session
+    from rookery.lake.failure import SPARK_FAILURES, line
+
+    try:
+        return session.start(engine.remote or engine.master, memory=engine.memory, log=log)
+    except (*SPARK_FAILURES, OSError) as error:
+        raise UnreachableError(f"it does not start: {line(error)}") from error
+
+
+def _engine_text(engine: Engine) -> str:
+    """Which Spark, and which Java where it is this machine's."""
+    if engine.remote is not None:
+        return f"Spark at {engine.remote}"
+    from rookery.lake import java
+
+    found = java.find()
+    return f"Spark at {engine.master}, Java {found.version} ({found.source}, {found.home})"
