@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rookery.lake.delta import Lake
+from rookery.lake.run_record import RunRecord, save
 from rookery.lake.schema import facts
 from rookery.store.audit import AuditRow
 from rookery.web.vital_signs import Figures, VitalSigns
@@ -178,6 +179,43 @@ async def test_topics_are_those_of_the_lakes_last_day(tmp_path: Path, template: 
         assert HOSTILE not in page
         system = (await client.get("/api/v1/system")).json()
         assert system["lake"]["state"] == "ok"
+
+
+async def test_the_last_run_of_the_lake_is_shown_where_it_failed(
+    tmp_path: Path, template: Path
+) -> None:
+    lake = Lake(str(tmp_path / "lake"))
+    failed = RunRecord(
+        ended_at=NOON.timestamp(),
+        ok=False,
+        step="facts/sessions",
+        error=f"java.lang.InternalError: {HOSTILE}",
+        host="box",
+        log="/var/log/spark.log",
+    )
+    save(lake, RunRecord(ended_at=NOON.timestamp(), ok=True))
+    async with (
+        world(tmp_path, template, with_lake(tmp_path / "lake")) as made,
+        aclosing(await made.signed_in("olga", "operator")) as client,
+    ):
+        page = (await client.get("/fleet/system", headers={"accept": "text/html"})).text
+        assert '<p id="lake-run" hidden>' in page
+        assert (await client.get("/api/v1/system")).json()["lake_run"]["ok"]
+        save(lake, failed)
+        assert made.site.lake is not None
+        made.site.lake._kept.clear()
+        told = (await client.get("/api/v1/system")).json()["lake_run"]
+        assert (told["ok"], told["step"], told["failures"]) == (False, "facts/sessions", 1)
+        assert (told["host"], told["log"]) == ("box", "/var/log/spark.log")
+        headers = {"accept": "text/html", "accept-language": "en"}
+        page = (await client.get("/fleet/system", headers=headers)).text
+        assert '<p id="lake-run">' in page
+        assert "the last run failed" in page
+        assert "java.lang.InternalError" in page
+        assert HOSTILE not in page
+        headers["accept-language"] = "ru"
+        page = (await client.get("/fleet/system", headers=headers)).text
+        assert "последний запуск не удался" in page
 
 
 async def test_a_lake_without_messages_names_the_broker(tmp_path: Path, template: Path) -> None:

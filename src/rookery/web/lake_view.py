@@ -20,6 +20,7 @@ from rookery.errors import CongestionError, LocalError
 from rookery.web.problems import RefusedError
 
 if TYPE_CHECKING:
+    from rookery.lake.run_record import RunRecord
     from rookery.lake.standing_query import Freshness, StandingQuery
     from rookery.web.site import Site
 
@@ -72,6 +73,10 @@ class LakeView:
     async def freshness(self) -> "dict[str, Freshness]":
         """Of all tables that there are, by path such as `insights/outages`."""
         return await self._answer("freshness", lambda query: query.freshness(), FRESHNESS_KEPT_S)
+
+    async def last_run(self) -> "RunRecord | None":
+        """How it went, as whoever runs the pipeline has recorded."""
+        return await self._answer("last run", lambda query: query.last_run())
 
     def close(self) -> None:
         """Answers under way come to nothing."""

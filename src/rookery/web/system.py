@@ -59,6 +59,18 @@ class BesideShown(msgspec.Struct, frozen=True, kw_only=True):
     changed_at: float | None = None
 
 
+class LakeRunShown(msgspec.Struct, frozen=True, kw_only=True):
+    """The last run of the lake's pipeline."""
+
+    ok: bool
+    ended_at: float
+    step: str  # at which it failed
+    error: str
+    host: str  # that has the log
+    log: str
+    failures: int  # since the last one that was in order
+
+
 class ForecastShown(msgspec.Struct, frozen=True, kw_only=True):
     """What became of the forecast of servers."""
 
@@ -94,6 +106,7 @@ class SystemShown(msgspec.Struct, frozen=True, kw_only=True):
     refusals: dict[str, int]  # of HTTP, by status or reason
     mesh: BesideShown
     lake: BesideShown
+    lake_run: LakeRunShown | None  # None: of none is anything known
     forecast: ForecastShown
     alerting: AlertingShown
 
@@ -101,8 +114,13 @@ class SystemShown(msgspec.Struct, frozen=True, kw_only=True):
 async def system_now(site: Site) -> SystemShown:
     """Whatever does not answer is away, and the rest is there all the same."""
     hub, figures = site.hub, site.vitals.figures()
-    hot, database, mesh, lake, alerting = await asyncio.gather(
-        hub.hot.ready(), hub.database.ready(), _mesh(site), _lake(site), _alerting(site)
+    hot, database, mesh, lake, lake_run, alerting = await asyncio.gather(
+        hub.hot.ready(),
+        hub.database.ready(),
+        _mesh(site),
+        _lake(site),
+        _lake_run(site),
+        _alerting(site),
     )
     kind = "SQLite" if hub.database.is_sqlite else "MySQL"
     hot_kind = "memory" if hub.settings.is_hot_in_memory else "Redis"
@@ -124,6 +142,7 @@ async def system_now(site: Site) -> SystemShown:
         refusals=dict(sorted(site.refusals.items())),
         mesh=mesh,
         lake=lake,
+        lake_run=lake_run,
         forecast=_forecast(figures),
         alerting=alerting,
     )
@@ -199,6 +218,16 @@ async def _lake(site: Site) -> BesideShown:
     changed_at = max((each.changed_at for each in tables.values()), default=None)
     counts = {"tables": len(tables), "rows": sum(each.rows for each in tables.values())}
     return BesideShown(state="ok", counts=counts, changed_at=changed_at)
+
+
+async def _lake_run(site: Site) -> LakeRunShown | None:
+    if site.lake is None:
+        return None
+    try:
+        last = await site.lake.last_run()
+    except RookeryError:  # the lake's state says so itself
+        return None
+    return None if last is None else msgspec.convert(last, LakeRunShown, from_attributes=True)
 
 
 async def _alerting(site: Site) -> AlertingShown:

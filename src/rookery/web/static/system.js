@@ -5,6 +5,7 @@ import { follow } from "/static/live.js";
 
 const words = document.getElementById("system").dataset;
 const rates = document.getElementById("rates");
+const lakeRun = document.getElementById("lake-run");
 
 function at(value, path) {
   return path.split(".").reduce((inner, name) => (inner === null || inner === undefined ? inner : inner[name]), value);
@@ -36,6 +37,8 @@ follow({
       place.className = `badge ${state === "ok" ? "ok" : state === "away" ? "bad" : ""}`;
       place.textContent = words[state] ?? state;
     }
+    for (const place of document.querySelectorAll("[data-text]")) place.textContent = at(now, place.dataset.text) ?? "";
+    if (lakeRun) lakeRun.hidden = !now.lake_run || now.lake_run.ok;
     draw(now.reports.rates);
   },
 });

@@ -183,6 +183,8 @@ WORDS: dict[str, str] = {
     "members:": "участников:",
     "links:": "связей:",
     "Lake": "Озеро",
+    "the last run failed": "последний запуск не удался",
+    "log:": "журнал:",
     "tables:": "таблиц:",
     "changed": "изменено",
     "off": "выключен",
