@@ -8,11 +8,12 @@ import signal
 import subprocess
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
+import pytest
 
 from rookery.client.api import Device, HubApi
 from rookery.client.credentials import load
@@ -22,6 +23,7 @@ from tests.cli.program import PROGRAM
 START_S = 150.0  # of a loaded machine; a quiet one needs some seconds
 STOP_S = 30.0
 WITHIN_S = 90.0
+TAIL = 2000  # characters of a log
 
 
 class Living:
@@ -45,7 +47,9 @@ class Living:
         deadline = time.monotonic() + within_s
         while True:
             line = self._line(deadline)
-            assert line, self.errors()
+            if not line:
+                code = self._process.wait()
+                pytest.fail(f"the demo ended, exit code {code}: {self.errors()}", pytrace=False)
             event: JsonObject = json.loads(line)
             if event["event"] == "remark":
                 self.remarks.append(str(event["text"]))
@@ -59,10 +63,24 @@ class Living:
         assert ready, f"nothing was printed in time; {self.errors()}"
         return self._process.stdout.readline()
 
+    def first_run(self, within_s: float) -> None:
+        """Of the lake: in order, or the test says why not, in one line and the log's last ones."""
+        run = self.event("run", within_s)
+        if not run["ok"]:
+            log = Path(str(run["log"]))
+            tail = log.read_text(errors="replace")[-TAIL:] if log.is_file() else "no such file"
+            told = f"the demo's lake: {run['step']}: {run['error']}; {log}:\n{tail}"
+            pytest.fail(told, pytrace=False)
+
     def errors(self) -> str:
         logs = sorted((self.folder / "logs").glob("*.log"))
-        told = [(self.home / "errors").read_text(), *(log.read_text()[-2000:] for log in logs)]
+        told = [(self.home / "errors").read_text()]
+        told += [f"{log}:\n{log.read_text(errors='replace')[-TAIL:]}" for log in logs]
         return "\n".join(told)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     def processes(self) -> list[psutil.Process]:
         """Its own and all that it has started."""
@@ -118,13 +136,16 @@ def eventually(holds: Callable[[], bool], within_s: float = WITHIN_S) -> None:
 
 
 @contextmanager
-def living(home: Path, *arguments: str) -> Iterator[Living]:
-    """Up, and told of; ended with the block if it has not been by then."""
+def living(home: Path, *arguments: str, within: Sequence[str] = ()) -> Iterator[Living]:
+    """Up, and told of; ended with the block if it has not been by then.
+
+    `within` is a command that it is started by, such as one that gives it disks of its own.
+    """
     (home / "tmp").mkdir(exist_ok=True)
     environment = {**os.environ, "HOME": str(home), "TMPDIR": str(home / "tmp")}
     with (home / "errors").open("wb") as errors:
         process = subprocess.Popen(
-            [PROGRAM, "demo", "--json", *arguments],
+            [*within, PROGRAM, "demo", "--json", *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,

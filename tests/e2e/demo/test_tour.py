@@ -31,8 +31,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Living]:
     """Once its past was worked on."""
     home = tmp_path_factory.mktemp("tour")
     with living(home, "--days", DAYS) as demo:
-        run = demo.event("run", RUN_S)
-        assert run["ok"], demo.errors()
+        demo.first_run(RUN_S)
         assert demo.memory() < MEMORY_MAX
         yield demo
         processes = demo.processes()

@@ -18,6 +18,7 @@ from rookery.errors import UnreachableError
 STOP_S = 2.5  # for saying goodbye
 NICE = 5
 LINE_SIZE_MAX = 1 << 20
+_TAIL_SIZE = 4096
 
 # Linux lets a process ask to be told when its parent is gone; elsewhere it is left at that.
 _PROGRAM = """\
@@ -60,9 +61,12 @@ class Child:
         return await self._process.wait()
 
     async def failed(self) -> None:
-        """Wait for it to end, which it should not: UnreachableError then."""
+        """Wait for it to end, which it should not: UnreachableError then, with its last words."""
         code = await self._process.wait()
-        raise UnreachableError(f"{self._name} has ended with exit code {code}; see {self._log}")
+        said = await asyncio.to_thread(_last_line, self._log)
+        raise UnreachableError(
+            f"{self._name} has ended with exit code {code}{said}; see {self._log.absolute()}"
+        )
 
     async def stop(self) -> None:
         self._signal(signal.SIGTERM)
@@ -76,6 +80,18 @@ class Child:
     def _signal(self, number: signal.Signals) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, number)
+
+
+def _last_line(log: Path) -> str:
+    """`: what it says`, where it says something."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(file.seek(0, os.SEEK_END) - _TAIL_SIZE, 0))
+            lines = file.read().decode(errors="replace").split("\n")
+    except OSError:
+        return ""
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return f": {last.removeprefix('rookery: ')}" if last else ""
 
 
 @asynccontextmanager

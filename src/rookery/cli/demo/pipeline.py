@@ -2,12 +2,13 @@
 
     demo past ──▶ lake run --every ──run is over──▶ lake export ──▶ hub and gateways follow it
 
-All of it in processes of their own that give way to everything else.
+All of it in processes of their own that give way to everything else. One that ends before it should
+is started again, after a pause that grows as long as that does not help.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,10 +16,15 @@ import msgspec
 
 from rookery.cli.demo.child import NICE, child
 from rookery.cli.demo.folder import DemoFolder
+from rookery.errors import RookeryError
 
 EVERY = "45s"
 MEMORY = "1g"
+AGAIN_S = 5.0
+AGAIN_MAX_S = 60.0
+SETTLED_S = 300.0  # who has lived that long begins with a short pause again
 
+Say = Callable[[str], None]
 Tell = Callable[[str, Mapping[str, object]], None]
 
 
@@ -30,30 +36,61 @@ class _Line(msgspec.Struct):
     outcome: str = ""
     ok: bool = False
     took_s: float = 0.0
+    step: str | None = None
+    error: str | None = None
+    log: str | None = None
 
 
 class Pipeline:
-    """Until cancelled; `tell` hears of each run."""
+    """Until cancelled; `tell` hears of each run, `say` of what else goes wrong."""
 
-    def __init__(self, folder: DemoFolder, spools: Sequence[Path], days: int, tell: Tell) -> None:
+    def __init__(
+        self, folder: DemoFolder, spools: Sequence[Path], days: int, tell: Tell, say: Say
+    ) -> None:
         self._folder = folder
         self._spools = spools
         self._days = days
         self._tell = tell
+        self._say = say
         self._began_s = time.monotonic()
         self._runs = 0
 
     async def run(self, are_living: asyncio.Event) -> None:
         """The past is made at once, the rest when those who report are there."""
-        folder = self._folder
-        await self._once("past", "demo", "past", "--folder", str(folder.path))
+        await self._tried(self._past)
         await are_living.wait()
+        await self._tried(self._follow)
+
+    async def _tried(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Again and again, until it ends in good order."""
+        pause_s = AGAIN_S
+        while True:
+            began_s = time.monotonic()
+            try:
+                return await work()
+            except (RookeryError, OSError) as error:
+                if time.monotonic() - began_s > SETTLED_S:
+                    pause_s = AGAIN_S
+                self._say(f"the lake stopped: {error}; it is started again in {pause_s:g} s")
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, AGAIN_MAX_S)
+
+    async def _past(self) -> None:
+        """What is there already is not made twice."""
+        folder = self._folder
+        command = ("demo", "past", "--folder", str(folder.path), "--days", str(self._days))
+        async with child("past", command, log=folder.log("lake"), nice=NICE) as running:
+            if await running.wait():
+                await running.failed()
+
+    async def _follow(self) -> None:
+        folder = self._folder
         spools = [word for spool in self._spools for word in ("--spool", str(spool))]
         command = ("lake", "run", "--data", str(folder.lake), *spools)
-        options = ("--every", EVERY, "--memory", MEMORY, "--json")
+        options = ("--every", EVERY, "--memory", MEMORY, "--log", str(folder.log("spark")))
         async with child(
-            "lake",
-            [*command, *options],
+            "pipeline",
+            [*command, *options, "--json"],
             log=folder.log("lake"),
             nice=NICE,
             environment=self._environment(),
@@ -66,13 +103,16 @@ class Pipeline:
     async def _heard(self, line: _Line) -> None:
         if line.kind == "step" and line.outcome == "done":
             self._tell("step", {"table": line.table, "took_s": line.took_s})
+        if line.kind == "lost":
+            self._say(f"{line.error}; a new one is started; see {line.log}")
         if line.kind != "run":
             return
         self._runs += 1
-        await self._export()
+        if line.ok:
+            await self._export()
         since_s = round(time.monotonic() - self._began_s, 1)
         numbers = {"run": self._runs, "ok": line.ok, "took_s": line.took_s, "since_s": since_s}
-        self._tell("run", numbers)
+        self._tell("run", {**numbers, "step": line.step, "error": line.error, "log": line.log})
 
     async def _export(self) -> None:
         folder = self._folder
@@ -82,14 +122,6 @@ class Pipeline:
             "export", command, log=folder.log("lake"), out=folder.log("export"), nice=NICE
         ) as exporting:
             await exporting.wait()  # what it could not say goes to its log, and the next one may
-
-    async def _once(self, name: str, *arguments: str) -> None:
-        days = ("--days", str(self._days))
-        async with child(
-            name, [*arguments, *days], log=self._folder.log("lake"), nice=NICE
-        ) as running:
-            if await running.wait():
-                await running.failed()
 
     def _environment(self) -> dict[str, str]:
         """Spark writes nothing outside of the folder either."""

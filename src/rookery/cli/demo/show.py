@@ -17,6 +17,7 @@ class Show:
         self._output = output
         self._began_s = time.monotonic()
         self._has_insights = False
+        self._trouble = ""  # that the lake has, as it was told
         if output.json:
             print_json({"event": "starting"})
         else:
@@ -47,9 +48,24 @@ class Show:
         """Every step and run for programs; people hear when there is something to see."""
         if self._output.json:
             print_json({"event": kind, **values, "seconds": self._since_s()})
-        elif kind == "run" and not self._has_insights:
+        elif kind == "run" and values["ok"]:
+            self._lake_works()
+        elif kind == "run":
+            self._lake_fails(f"{values['step']}: {values['error']}; see {values['log']}")
+
+    def _lake_works(self) -> None:
+        if self._trouble:
+            self._trouble = ""
+            remark("the lake works again")
+        if not self._has_insights:
             self._has_insights = True
             remark(f"the insights are there, after {figures.span(self._since_s())}")
+
+    def _lake_fails(self, trouble: str) -> None:
+        """The same is told once, however often it is tried."""
+        if trouble != self._trouble:
+            self._trouble = trouble
+            remark(f"a run of the lake failed: {trouble}; it is tried again")
 
     def _since_s(self) -> float:
         return round(time.monotonic() - self._began_s, 1)

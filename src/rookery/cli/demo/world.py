@@ -26,7 +26,6 @@ from rookery.cli.demo.tour import CLI, Tour
 from rookery.cli.demo.weathers import Weathers, weathers
 from rookery.cli.hub import FLEET_PORT, HTTP_PORT
 from rookery.cli.keyboard import Keyboard, pressed
-from rookery.errors import RookeryError
 from rookery.runtime.hub_address import HubAddress
 
 KEY = "i"
@@ -69,7 +68,7 @@ class World:
             tasks.create_task(process.failed())
             gateways, are_living = self._gateways(node_ports, weather), asyncio.Event()
             if self.days:
-                tasks.create_task(self._work(self._pipeline(gateways), are_living))
+                tasks.create_task(self._pipeline(gateways).run(are_living))
             devices = self._feed(tasks, hub, gateways)
             await asyncio.gather(*(power.running() for power in self._powers.values()))
             desk = Desk(self._incident(weather), self.watchers.incident)
@@ -154,16 +153,9 @@ class World:
             days=self.days,
         )
 
-    async def _work(self, pipeline: Pipeline, are_living: asyncio.Event) -> None:
-        """The others live on when the lake does not."""
-        try:
-            await pipeline.run(are_living)
-        except RookeryError as error:
-            self.watchers.say(f"nothing more comes from the lake: {error}")
-
     def _pipeline(self, gateways: list[Gateway]) -> Pipeline:
         spools = [self.folder.hub, self.folder.broker, *(each.folder for each in gateways)]
-        return Pipeline(self.folder, spools, self.days, self.watchers.lake)
+        return Pipeline(self.folder, spools, self.days, self.watchers.lake, self.watchers.say)
 
 
 async def _listen(keyboard: Keyboard, desk: Desk) -> None:
