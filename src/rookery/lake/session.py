@@ -215,8 +215,8 @@ def _launch(conf: SparkConf, log: Path | None) -> None:
     context._accumulatorServer.handle_error = _unheard  # type: ignore[method-assign]
 
 
-def _unheard(request: object, address: object) -> None:
-    _log.debug("Spark's accumulators: %s", address, exc_info=True)
+def _unheard(request: object, client_address: object) -> None:
+    _log.debug("Spark's accumulators: %s", client_address, exc_info=True)
 
 
 def _said(path: Path, begin: int) -> str:
