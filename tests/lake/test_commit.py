@@ -3,7 +3,10 @@
 from collections.abc import Mapping
 from datetime import date
 
-from rookery.lake.commit import DATES, reach, reaching_dates, touched_dates
+from rookery.lake.commit import DATES, commits, reach, reaching_dates, touched_dates
+from rookery.lake.delta import Lake
+from tests.lake import counters
+from tests.lake.counters import LANDED, Row
 
 FIRST, SECOND = date(2026, 3, 4), date(2026, 3, 5)
 
@@ -14,6 +17,19 @@ def touching(*days: date, marks: Mapping[date, str] | None = None) -> dict[str, 
 
 
 COMPACTION = {"operation": "OPTIMIZE"}
+
+
+def test_what_is_committed_after_a_table_was_opened_is_not_among_its_commits(lake: Lake) -> None:
+    """Else a run would take the days of later commits for those of its own, and miss these."""
+    for number in range(3):
+        counters.land(lake, [Row(number, number, number)])
+    opened = lake.opened(LANDED)
+    version = opened.version()
+    known = [commits(opened, limit) for limit in (1, 2, 100)]
+    counters.land(lake, [Row(9, 9, 9)])
+    assert [commits(opened, limit) for limit in (1, 2, 100)] == known
+    assert [each["version"] for each in known[1]] == [version, version - 1]
+    assert len(known[2]) == version + 1
 
 
 def test_days_reach_back_unless_their_marks_are_the_same() -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 
 from deltalake import CommitProperties, DeltaTable, Transaction
 from deltalake.transaction import AddAction
@@ -41,6 +41,22 @@ def dates_of(opened: DeltaTable) -> set[date]:
     if DATE not in opened.metadata().partition_columns:
         return set()
     return {date.fromisoformat(each[DATE]) for each in opened.partitions()}
+
+
+def commits(opened: DeltaTable, limit: int) -> list[dict[str, object]]:
+    """The last ones that a table had when it was opened, the newest first.
+
+    delta-rs also returns those that came since, however few are asked for, and numbers them as if
+    the newest of all were the one that is open.
+    """
+    version = opened.version()
+    found = opened.history(limit)
+    later = max(len(found) - min(limit, version + 1), 0)
+    return [{**each, "version": version - ago} for ago, each in enumerate(found[later:])]
+
+
+def committed_at(commit: _Commit) -> datetime:
+    return datetime.fromtimestamp(int(str(commit["timestamp"])) / 1000, UTC)
 
 
 def touched_dates(history: Iterable[_Commit]) -> frozenset[date]:

@@ -22,6 +22,7 @@ from rookery.lake import parquet
 from rookery.lake.commit import (
     DATES,
     action,
+    commits,
     dates_of,
     properties,
     reaching_dates,
@@ -132,7 +133,8 @@ class Lake:
         if since is None or since > version:
             return Changes(version, tuple(files), None)
         count = version - since
-        history = opened.history(min(count + _MARKED * bool(source.reaches_back), _HISTORY_MAX))
+        limit = min(count + _MARKED * bool(source.reaches_back), _HISTORY_MAX)
+        history = commits(opened, limit)
         if len(history) < count:
             return Changes(version, self._new(source, since, files), None)
         new, before = history[:count], history[count:]

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.dataset
 
 from rookery.errors import LocalError, UsageError
+from rookery.lake.commit import commits, committed_at
 from rookery.lake.delta import Lake
 from rookery.lake.schema.catalog import TABLES
 from rookery.lake.schema.table import Table
@@ -165,12 +166,11 @@ def parse_as_of(text: str) -> int | datetime:
 
 def _version_then(lake: Lake, table: Table, time: datetime) -> int:
     """The last version that was there at that time."""
-    time_ms = time.timestamp() * 1000
-    commits = lake.opened(table).history(_HISTORY_MAX)
-    before = [each["version"] for each in commits if each["timestamp"] <= time_ms]
+    known = commits(lake.opened(table), _HISTORY_MAX)
+    before = [int(str(each["version"])) for each in known if committed_at(each) <= time]
     if not before:
         raise UsageError(f"there was no {table.path} at {time.isoformat()}")
-    return int(max(before))
+    return max(before)
 
 
 def _bounded(reader: pa.RecordBatchReader, rows_max: int) -> Answer:

@@ -6,7 +6,6 @@ a table is looked at again when a second has passed, and read anew when somebody
 
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -15,6 +14,7 @@ from deltalake.exceptions import DeltaError
 
 from rookery.errors import UsageError
 from rookery.lake import run_record
+from rookery.lake.commit import commits, committed_at
 from rookery.lake.delta import Lake
 from rookery.lake.query import Answer, Value, ask, check, locked_connection, named, register
 from rookery.lake.run_record import RunRecord
@@ -144,7 +144,7 @@ def _read(table: Table, log: DeltaTable) -> Freshness:
     dates: list[str] = []
     if table.is_dated and "partition.date" in actions.column_names:
         dates = sorted({each.isoformat() for each in actions["partition.date"].to_pylist() if each})
-    [last] = log.history(1)
+    [last] = commits(log, 1)
     included = ((path, log.transaction_version(path)) for path in table.sources)
     return Freshness(
         table.path,
@@ -152,7 +152,7 @@ def _read(table: Table, log: DeltaTable) -> Freshness:
         sum(actions["num_records"].to_pylist()),
         actions.num_rows,
         sum(actions["size_bytes"].to_pylist()),
-        datetime.fromtimestamp(last["timestamp"] / 1000, UTC).timestamp(),
+        committed_at(last).timestamp(),
         str(last.get("run", "")),
         str(last.get("code", "")),
         dates[0] if dates else "",

@@ -1,10 +1,11 @@
 """Status: what is in each table of a lake, how old it is, and what it has not taken in yet."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple
 
 import pyarrow as pa
 
+from rookery.lake.commit import commits, committed_at
 from rookery.lake.delta import Lake
 from rookery.lake.schema.catalog import BY_PATH, TABLES
 from rookery.lake.schema.table import Table
@@ -33,14 +34,14 @@ def table_status(lake: Lake, table: Table) -> TableStatus | None:
     dates = []
     if table.is_dated and "partition.date" in actions.column_names:
         dates = sorted({each.isoformat() for each in actions["partition.date"].to_pylist() if each})
-    [last] = opened.history(1)
+    [last] = commits(opened, 1)
     return TableStatus(
         table,
         opened.version(),
         sum(actions["num_records"].to_pylist()),
         actions.num_rows,
         sum(actions["size_bytes"].to_pylist()),
-        datetime.fromtimestamp(last["timestamp"] / 1000, UTC),
+        committed_at(last),
         dates[0] if dates else "",
         dates[-1] if dates else "",
         _behind(lake, table),
