@@ -1,13 +1,9 @@
-"""Fixtures of the interop tests: the public JavaScript implementation, installed once."""
+"""Fixtures of the interop tests: endpoints of the public JavaScript implementation and of ours."""
 
 import asyncio
-import fcntl
 import functools
-import hashlib
 import inspect
 import os
-import shutil
-import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -18,6 +14,7 @@ from rookery.identity.identity import Identity
 from rookery.runtime.create import create
 from rookery.runtime.mesh import Mesh
 from rookery.wire.lob import JsonObject
+from tests.interop import js_packages
 from tests.interop.js_peer import JsPeer, StartJsPeer
 from tests.interop.rook import (
     LOOPBACK,
@@ -30,15 +27,6 @@ from tests.interop.rook import (
     new_identity,
 )
 
-SOURCE = Path(__file__).parent / "js"
-# Git and the linters pass over build/.
-CACHE = Path(__file__).parents[2] / "build" / "interop"
-INSTALLED = ("package.json", "stub/package.json", "stub/index.js")
-INSTALL = (
-    *("npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"),
-    "--loglevel=error",
-)
-INSTALL_S = 300
 TEST_S = 120  # more than any test takes on a loaded machine; what hangs must not hold up the rest
 
 
@@ -58,38 +46,15 @@ def _bounded(test: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[No
 
 @pytest.fixture(scope="session")
 def node_modules() -> Path:
-    """The installed packages; one install per content of package.json and machine."""
-    for program in ("node", "npm"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not on PATH")
-    digest = hashlib.sha256(b"".join((SOURCE / name).read_bytes() for name in INSTALLED))
-    home = CACHE / digest.hexdigest()[:16]
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # xdist workers start at the same time
-        if not home.exists():
-            _install(home)
-    return home / "node_modules"
-
-
-def _install(home: Path) -> None:
-    unfinished = home.with_suffix(".unfinished")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    for name in INSTALLED:
-        target = unfinished / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(SOURCE / name, target)
+    """The installed packages."""
     try:
-        subprocess.run(
-            INSTALL, cwd=unfinished, check=True, capture_output=True, text=True, timeout=INSTALL_S
-        )
-    except (subprocess.SubprocessError, OSError) as error:
-        output = getattr(error, "stderr", None) or ""
-        complaint = f"npm cannot install the JavaScript implementation: {error} {output}"
+        return js_packages.installed()
+    except js_packages.NoNodeError as error:
+        pytest.skip(str(error))
+    except js_packages.InstallError as error:
         if os.environ.get("CI") == "true":
-            pytest.fail(complaint, pytrace=False)
-        pytest.skip(complaint)
-    unfinished.rename(home)
+            pytest.fail(str(error), pytrace=False)
+        pytest.skip(str(error))
 
 
 @pytest.fixture
