@@ -4,6 +4,7 @@
 PYTHON ?= python3
 PYTEST ?=
 WORKERS ?= 2
+PART ?=
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
@@ -61,10 +62,9 @@ format: $(READY) ## put the code into its one format
 
 compiled: $(COMPILED)/.ready ## the hot modules as extension modules, in a folder of their own
 
-# Where nothing can be compiled, what is interpreted is measured, and the table says so.
-bench: $(READY) ## measure beside the limits of this machine
-	@$(MAKE) --no-print-directory compiled || true
-	@PYTHONPATH=$(COMPILED) $(BIN)/python -m bench
+bench: ## measure what is installed, into bench/results.md; PART=tunnel: one part
+	@.ci/packages bench
+	@$(PYTHON) -m bench.installed $(PART)
 
 # dev first: the smaller sets are then held to the same versions. With their extras, as pip looks for the
 # newest `name[extra]` where only `name` is pinned, and refuses what it finds for want of a hash.

@@ -1,114 +1,88 @@
-"""`python -m bench [--quick] [--rows N] [--history FOLDER] [NAME …]`: measure all, or some.
-
-Without names and in full, the table also goes to bench/results.md. `profile`, `fuzz` and `flood`
-are no rows of the table and run only when named.
-"""
+"""`python -m bench [--quick] [PART …]`: the parts one after the other, and bench/results.md."""
 
 import argparse
-from collections.abc import Callable
+import sys
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
+from importlib import import_module
 
-from bench import (
-    crow,
-    crow_broker,
-    failover,
-    flood,
-    forwarding,
-    fuzz,
-    handshakes,
-    hub_fleet,
-    hub_reports,
-    idle_node,
-    lake,
-    lake_landing,
-    memory,
-    mesh,
-    outbox,
-    packets,
-    profile,
-    rendezvous,
-    round_trip,
-    routes,
-    spool,
-    stream,
-    telehash_js,
-    tunnel,
-    web,
-    world,
-)
-from bench.figure import FULL, QUICK, Effort, Figure
-from bench.machine import ROOT, description
-from bench.table import document, table
+from bench import machine
+from bench.figure import FULL, QUICK, Effort
+from bench.options import parse
+from bench.page import Page
+from bench.part_process import Measured, measured
+from bench.parts import OTHERS, PARTS, Part
+from bench.table import table
 
-MEASUREMENTS: dict[str, tuple[str, Callable[[Effort], list[Figure]]]] = {
-    "stream": (stream.TITLE, stream.measure),
-    "packets": (packets.TITLE, packets.measure),
-    "round_trip": (round_trip.TITLE, round_trip.measure),
-    "handshakes": (handshakes.TITLE, handshakes.measure),
-    "memory": (memory.TITLE, memory.measure),
-    "telehash_js": (telehash_js.TITLE, telehash_js.measure),
-    "crow": (crow.TITLE, crow.measure),
-    "crow_broker": (crow_broker.TITLE, crow_broker.measure),
-    "world": (world.TITLE, world.measure),
-    "mesh": (mesh.TITLE, mesh.measure),
-    "routes": (routes.TITLE, routes.measure),
-    "forwarding": (forwarding.TITLE, forwarding.measure),
-    "tunnel": (tunnel.TITLE, tunnel.measure),
-    "failover": (failover.TITLE, failover.measure),
-    "outbox": (outbox.TITLE, outbox.measure),
-    "idle_node": (idle_node.TITLE, idle_node.measure),
-    "spool": (spool.TITLE, spool.measure),
-    "hub_reports": (hub_reports.TITLE, hub_reports.measure),
-    "hub_fleet": (hub_fleet.TITLE, hub_fleet.measure),
-    "rendezvous": (rendezvous.TITLE, rendezvous.measure),
-    "web": (web.TITLE, web.measure),
-    "lake_landing": (lake_landing.TITLE, lake_landing.measure),
-    "lake": (lake.TITLE, lake.measure),
-}
-OTHERS: dict[str, Callable[[], None]] = {
-    "profile": profile.write,
-    "fuzz": fuzz.main,
-    "flood": flood.main,
-}
-RESULTS = ROOT / "bench" / "results.md"
+_NAME = machine.RESULTS.relative_to(machine.ROOT)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(MEASUREMENTS))
-    parser.add_argument("--quick", action="store_true", help="only see that it works")
-    parser.add_argument("--rows", type=int, action="append", help="of the lake; may be repeated")
-    parser.add_argument("--history", type=Path, help="keeps the lake's histories, for another time")
-    options = parser.parse_args()
-    names = options.names or list(MEASUREMENTS)
-    known = [*MEASUREMENTS, *OTHERS]
-    if unknown := sorted(set(names) - set(known)):
-        parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(known)}")
-    for name in names:
-        if name in OTHERS:
-            OTHERS[name]()
-    names = [name for name in names if name in MEASUREMENTS]
-    if not names:
-        return
-    machine = description()
-    print(machine)
-    effort = replace(QUICK if options.quick else FULL, history=options.history)
+def main() -> int:
+    options = parse()
+    for name in [name for name in OTHERS if name in options.parts]:
+        import_module(f"bench.{name}").main()
+    parts = [part for part in PARTS if not options.parts or part.name in options.parts]
+    if not parts:
+        return 0
+    where = machine.facts()
+    hindrance = _hindrance(options)
+    told = f"not written to a file: {hindrance}" if hindrance else f"written to {_NAME} in the end"
+    print("\n".join(f"{name}: {fact}" for name, fact in where.items()), told, sep="\n", flush=True)
+    results = run([_sized(part, options.rows) for part in parts], _effort(options))
+    where["Duration"] = _duration(sum(result.seconds for result in results))
+    if hindrance is None:
+        page = Page.whole(where, results) if not options.parts else _replaced(where, results)
+        machine.RESULTS.write_text(str(page))
+    return 1 if any(result.failure for result in results) else 0
+
+
+def run(parts: Sequence[Part], effort: Effort) -> list[Measured]:
+    """One part after the other; what fails is told, and the next one begins."""
+    results = []
+    for number, part in enumerate(parts, start=1):
+        place = f"[{number}/{len(parts)}] {part.name}"
+        left_s = sum(each.expected_s for each in parts[number - 1 :])
+        times = f", about {_duration(part.expected_s)}; with all that follow {_duration(left_s)}"
+        print(f"\n{place}{'' if effort.is_quick else times}", flush=True)
+        result = measured(part, effort)
+        print(f"failed: {result.failure}" if result.failure else table(result.rows))
+        print(f"{place} took {_duration(result.seconds)}", flush=True)
+        results.append(result)
+    return results
+
+
+def _replaced(where: dict[str, str], results: Sequence[Measured]) -> Page:
+    text = machine.RESULTS.read_text() if machine.RESULTS.exists() else ""
+    page = Page.parse(text)
+    for result in results:
+        page = page.with_part(where, result)
+    return page
+
+
+def _hindrance(options: argparse.Namespace) -> str | None:
+    if options.quick:
+        return "a quick run only shows that it works"
     if options.rows:
-        effort = replace(effort, rows=tuple(options.rows))
-    sections = _measure(names, effort)
-    if not options.names and not options.quick:
-        RESULTS.write_text(document(machine, sections))
+        return "the lake's section has its usual size"
+    told = machine.obstacle()
+    return None if told is None else f"{told}; `make bench` measures what is installed"
 
 
-def _measure(names: list[str], effort: Effort) -> dict[str, list[Figure]]:
-    sections = {}
-    for name in names:
-        title, measure = MEASUREMENTS[name]
-        sections[title] = measure(effort)
-        print(f"\n{title}\n{table(sections[title])}", flush=True)
-    return sections
+def _effort(options: argparse.Namespace) -> Effort:
+    effort = replace(QUICK if options.quick else FULL, history=options.history)
+    return replace(effort, rows=tuple(options.rows)) if options.rows else effort
+
+
+def _sized(part: Part, rows: Sequence[int] | None) -> Part:
+    """Other rows of the lake take another time."""
+    if part.name != "lake" or not rows:
+        return part
+    return part._replace(expected_s=part.expected_s * max(1.0, sum(rows) / sum(FULL.rows)))
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from bench.crow_bare import Pace, bare_pace
-from bench.figure import Effort, Figure, middle
+from bench.figure import Effort, Figure, Goal, middle
 from bench.process import answer, child, ordered
 from rookery.crow.limits import DeliveryLimits, TowerLimits
 from rookery.runtime.crow.tower import CrowTower
 from rookery.runtime.crow.udp_gate import CrowUdpGate
 from rookery.runtime.loop import run
-
-TITLE = "Crow"
 
 DATA_SIZE = 128
 _BURST = 32
@@ -97,6 +95,7 @@ def figure(exchange: Exchange, effort: Effort) -> Figure:
         unit="delivered/s" if exchange.qos else "arrived/s",
         limit=bare.rate,
         against="bare UDP loop, same exchange",
+        goal=Goal(ratio_min=0.6 if exchange.qos else 0.5),
         remark=f"{worked}, bare {bare}" if exchange.qos else f"{worked}; {sent_rate:,.0f}/s sent",
     )
 

@@ -21,8 +21,6 @@ from rookery.runtime.crow.tower import CrowTower
 from rookery.runtime.crow.udp_gate import CrowUdpGate
 from rookery.runtime.loop import run
 
-TITLE = "Crow broker"
-
 SUBSCRIBERS = 10
 THEME = "bench"
 

@@ -13,13 +13,11 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.figure import Effort, Figure, middle
+from bench.figure import Effort, Figure, Goal, middle
 from tests.e2e.mesh.flock import flock, laboratory
 from tests.e2e.mesh.lab import Lab, is_possible
 from tests.e2e.mesh.pinger import Outages, pinging
 from tests.e2e.mesh.trouble import Trouble, ready
-
-TITLE = "Failover"
 
 NODES = 10
 TOLD_MS = 100.0  # the goals: after a reset,
@@ -27,9 +25,8 @@ SILENT_MS = 3000.0  # and when nothing tells
 
 
 def measure(effort: Effort) -> list[Figure]:
-    repetitions = 2 * effort.runs if effort.runs > 1 else 1
     with tempfile.TemporaryDirectory() as folder, _lab() as lab:
-        outages = asyncio.run(_measure(Path(folder), lab, repetitions))
+        outages = asyncio.run(_measure(Path(folder), lab, effort.runs))
     where = "in namespaces" if lab is not None else "on loopback"
     return [_figure(what, each, where) for what, each in outages.items()]
 
@@ -69,8 +66,7 @@ def _figure(what: str, outages: list[Outages], where: str) -> Figure:
         what=f"{NODES} nodes {where}: {what}",
         value=middle(gaps_ms),
         unit="ms",
-        limit=TOLD_MS if is_told else SILENT_MS,
-        against="the goal",
+        goal=Goal(value_max=TOLD_MS if is_told else SILENT_MS),
         remark=f"{max(gaps_ms):,.0f} ms at most, of {len(gaps_ms)}; {pairs:.0f} pairs lost pings",
     )
 

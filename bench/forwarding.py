@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 
 from bench import relay_bare
 from bench.ends import breathe
-from bench.figure import Effort, Figure, middle
+from bench.figure import Effort, Figure, Goal, middle
 from bench.members import Member, Post, member, posts
 from bench.process import answer, child, ordered
 from rookery.mesh.forwarding import Forwarder, Route
@@ -24,8 +24,6 @@ from rookery.wire.forward import Forward, Kind
 from rookery.wire.lob import JsonObject
 from rookery.wire.node_id import NODE_ID_SIZE, NodeId, node_id
 from rookery.wire.octets import Octets, Parts
-
-TITLE = "Forwarding"
 
 PAYLOAD_SIZE = 1100  # with a route, what a datagram path is sure to carry
 LARGE_SIZE = 32 << 10
@@ -96,8 +94,7 @@ def core(effort: Effort) -> Figure:
         what=f"a relay's step in the core, {STEP_SIZE} B",
         value=middle(turn() for _ in range(effort.runs)),
         unit="µs",
-        limit=3.0,
-        against="the goal",
+        goal=Goal(value_max=3.0),
     )
 
 

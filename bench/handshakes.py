@@ -17,8 +17,6 @@ from rookery.link.handshake import Handshake
 from rookery.runtime.loop import run
 from rookery.wire.lob import Packet
 
-TITLE = "Handshakes"
-
 _CSIDS = (0x40, 0x3A, 0x2A)
 _SLOW_KEYS = 0x2A  # RSA keys take long to make, so there are fewer
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from bench.figure import FULL, Effort, Figure
+from bench.figure import Effort, Figure, Goal
 from bench.hub_reports import udp_port
 from bench.hub_routers import Reporters, Sockets, entries
 from bench.process import answer, child, ordered, resident_bytes
@@ -23,8 +23,6 @@ from rookery.runtime.loop import run
 from rookery.store.database import Database
 from rookery.store.entries import Entries
 from rookery.store.settings import Settings
-
-TITLE = "Hub with a fleet"
 
 ROUNDS = 3
 
@@ -61,7 +59,7 @@ class Condition:
 
 
 def measure(effort: Effort) -> list[Figure]:
-    fleet = Fleet(100_000, REPORT_INTERVAL_S) if effort == FULL else Fleet(1000, 0.5)
+    fleet = Fleet(1000, 0.5) if effort.is_quick else Fleet(100_000, REPORT_INTERVAL_S)
     with child(serve, fleet) as hub:
         opened = answer(hub, Opened)
         reporters = Reporters(fleet.routers, opened.master)
@@ -81,9 +79,15 @@ def measure(effort: Effort) -> list[Figure]:
             what=f"{fleet.routers:,} routers, each every {fleet.interval_s:g} s",
             value=(after.worked_s - before.worked_s) / seconds * 100,
             unit="% of a core",
+            goal=Goal(value_max=25.0),
             remark=remark,
         ),
-        Figure(what="memory of a router at the hub", value=each_bytes, unit="bytes"),
+        Figure(
+            what="memory of a router at the hub",
+            value=each_bytes,
+            unit="bytes",
+            goal=Goal(value_max=2000.0),
+        ),
     ]
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from bench.figure import Effort, Figure, middle
+from bench.figure import Effort, Figure, Goal, middle
 from bench.hub_routers import Reporters, Sockets, entries
 from bench.process import answer, child, ordered
 from rookery.hub.hub import Hub
@@ -26,8 +26,6 @@ from rookery.hub.settings import HubSettings
 from rookery.runtime.loop import run
 from rookery.store.settings import Settings
 from rookery.wire.path import NetPath
-
-TITLE = "Hub"
 
 ROUTERS = 4000
 IN_FLIGHT_MAX = 4096
@@ -101,6 +99,7 @@ def measure(effort: Effort) -> list[Figure]:
             unit="reports/s per core",
             limit=middle(limits),
             against="bare receive loop, same datagrams",
+            goal=Goal(ratio_min=0.1, value_min=60_000),
             remark=f"{middle(walls):,.0f}/s acknowledged by the clock",
         )
     ]

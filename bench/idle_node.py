@@ -9,7 +9,7 @@ import time
 from contextlib import AsyncExitStack
 from multiprocessing.connection import Connection
 
-from bench.figure import Effort, Figure
+from bench.figure import Effort, Figure, Goal
 from bench.members import Member, Post, member, posts
 from bench.process import answer, child, ordered, resident_bytes
 from rookery.mesh.beats import Condition
@@ -17,10 +17,8 @@ from rookery.mesh.node import Node
 from rookery.runtime.loop import run
 from rookery.wire.lob import JsonObject
 
-TITLE = "An idle node"
 LINKS = 256
 LINKS_QUICK = 8
-GOAL_MB = 45.0
 
 _POLL_S = 0.1
 _WATCHED_S = 20.0  # more than one beat of every link
@@ -32,7 +30,7 @@ Neighbours = tuple[tuple[Post, ...], JsonObject]
 
 
 def measure(effort: Effort) -> list[Figure]:
-    is_quick = effort.seconds < 1.0
+    is_quick = effort.is_quick
     count = LINKS_QUICK if is_quick else LINKS
     watched_s = 1.0 if is_quick else _WATCHED_S
     names = {f"neighbour {number}": () for number in range(count)}
@@ -48,8 +46,7 @@ def measure(effort: Effort) -> list[Figure]:
             what=f"mesh node with {count} idle links",
             value=together / 1e6,
             unit="MB",
-            limit=GOAL_MB,
-            against="goal for an agent with a node",
+            goal=Goal(value_max=45.0),
             remark=f"{alone / 1e6:.1f} MB without links, {(together - alone) / count / 1e3:.1f} KB"
             " each",
         ),
@@ -57,7 +54,14 @@ def measure(effort: Effort) -> list[Figure]:
             what=f"CPU of a mesh node with {count} idle links",
             value=busy_s / watched_s * 100,
             unit="% of a core",
-            remark=f"{sent / watched_s:,.0f} B/s sent, all links together",
+            goal=Goal(value_max=5.0),
+        ),
+        Figure(
+            what=f"sent by a mesh node with {count} idle links",
+            value=sent / watched_s / 1e3,
+            unit="kB/s",
+            goal=Goal(value_max=20.0),
+            remark="all links together",
         ),
     ]
 

@@ -20,8 +20,6 @@ from rookery.wire import observation, telemetry
 from rookery.wire.observation import HEAD, Observation
 from rookery.wire.telemetry import DeviceReport, InterfaceCounters, LinkSample
 
-TITLE = "Landing"
-
 ROWS_MAX = 200_000
 DEVICES = 5000
 BURST = 1000

@@ -11,15 +11,12 @@ from multiprocessing.connection import Connection
 
 from bench.dialler import Dialler
 from bench.ends import Way, end
-from bench.figure import Effort, Figure, middle
+from bench.figure import Effort, Figure, Goal, middle
 from bench.process import answer, child, ordered, resident_bytes
 from rookery.identity.identity import Identity
 from rookery.runtime.loop import run
 from rookery.wire.lob import JsonObject
 from rookery.wire.uri import LinkAddress
-
-TITLE = "Memory"
-PROCESS_GOAL_MB = 45.0
 
 _WAY = Way(0x40, "udp")
 _BATCH = 50
@@ -94,6 +91,5 @@ def _idle_process(runs: int) -> Figure:
         what="idle process with a mesh",
         value=middle(sizes) / _MEGABYTE,
         unit="MB",
-        limit=PROCESS_GOAL_MB,
-        against="goal",
+        goal=Goal(value_max=45.0),
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 
-from bench.figure import Effort, Figure, middle
+from bench.figure import Effort, Figure, Goal, middle
 from bench.outbox_bare import requests_per_s
 from bench.process import answer, child, ordered, resident_bytes
 from rookery.errors import CongestionError
@@ -27,10 +27,7 @@ from rookery.runtime.outbox.socket_stream import SocketStream
 from rookery.wire.outbox import Qos
 from tests.outbox.ordeal import Ordeal
 
-TITLE = "Outbox"
-
 PAYLOAD_SIZE = 128
-GOAL_RATIO = 0.5
 _ALICE, _BOB = "a" * 52, "b" * 51 + "a"
 _LIMITS = OutboxLimits(peer_requests_max=20_000)
 _ROOMY = OutboxLimits(peer_requests_max=10**7, peer_bytes_max=10**11, pool_bytes_max=10**11)
@@ -65,7 +62,7 @@ def throughput(effort: Effort, *, is_durable: bool) -> Figure:
         unit="acknowledged/s",
         limit=middle(limits),
         against="SimpleQueue and a socket, no promises",
-        remark=f"goal {GOAL_RATIO}",
+        goal=Goal(ratio_min=0.5),
     )
 
 

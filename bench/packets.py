@@ -9,8 +9,6 @@ from bench.figure import Effort, Figure, middle
 from bench.turns import Job, Turn, take_turns, turns
 from rookery.runtime.link import Link
 
-TITLE = "Packets"
-
 BODY_SIZE = 128
 _BURST = 32
 

@@ -39,7 +39,7 @@ def profile(seconds: float = SECONDS) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def write() -> None:
+def main() -> None:
     page = profile()
     _PAGE.write_text(page)
     print(page)

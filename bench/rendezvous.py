@@ -33,8 +33,6 @@ from tests.hub.identities import identity, mac
 from tests.hub.router import Router
 from tests.hub.server import Server
 
-TITLE = "Rendezvous"
-
 ROUTERS = 16
 SERVERS = 2
 REPORT_S = 0.1

@@ -1,21 +1,18 @@
 """The peer: a resource of Reticulum over local TCP, from one process to another.
 
-It has an interpreter of its own, made when first needed; where its package cannot be had, there is
-no row.
+It has an interpreter of its own, made when first needed.
 """
 
 import os
 import subprocess
 import sys
 import tempfile
-import venv
 from pathlib import Path
 
 from bench.figure import Effort, middle
-from bench.machine import ROOT
+from bench.peers import python_with, version
 from tests.ports import free_ports
 
-HOME = ROOT / "build" / "reticulum"
 PACKAGE = "rns"
 SIZE = 16 << 20
 PATIENCE_S = 120.0
@@ -36,33 +33,12 @@ _SERVER = "type = TCPServerInterface\nlisten_ip = 127.0.0.1\nlisten_port = {}"
 _CLIENT = "type = TCPClientInterface\ntarget_host = 127.0.0.1\ntarget_port = {}"
 
 
-def bytes_per_s(effort: Effort) -> float | None:
-    """What one resource carries; None where there is no Reticulum."""
-    python = _interpreter()
-    if python is None:
-        return None
-    size = SIZE if effort.runs > 1 else SIZE // 16
-    return middle(_transfer(python, size) for _ in range(effort.runs))
-
-
-def _interpreter() -> Path | None:
-    python = HOME / "bin" / "python"
-    if not python.exists():
-        venv.create(HOME, with_pip=True)
-    install: list[str | Path] = [
-        python,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        PACKAGE,
-    ]
-    try:
-        subprocess.run(install, check=True, capture_output=True, timeout=PATIENCE_S)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return python
+def measured(effort: Effort) -> tuple[str, float]:
+    """Its name with its version, and the bytes a second that one resource carries."""
+    python = python_with(PACKAGE)
+    size = SIZE // 16 if effort.is_quick else SIZE
+    rate = middle(_transfer(python, size) for _ in range(effort.runs))
+    return f"Reticulum {version(python, PACKAGE)}", rate
 
 
 def _transfer(python: Path, size: int) -> float:

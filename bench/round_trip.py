@@ -13,8 +13,6 @@ from bench.turns import Job, serve
 from rookery.runtime.link import Link
 from rookery.runtime.loop import run
 
-TITLE = "Round trips"
-
 BODY_SIZE = 64
 _PER_SECOND = 2000  # round trips of one run, for each second a rate would be measured
 _WARM_UP = 100

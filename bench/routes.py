@@ -6,20 +6,19 @@ part of the limit's time is needed. The time is the processor's.
 
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from random import Random
 
 import networkx  # type: ignore[import-untyped]
 
-from bench.figure import Effort, Figure, middle
+from bench.figure import Effort, Figure, Goal, middle
 from rookery.mesh.graph import EdgeChange, Graph
 from rookery.mesh.route import Policy
 from rookery.mesh.route_table import RouteTable
 from rookery.mesh.routes import Routes
 from rookery.mesh.shortest_paths import ShortestPaths
 from rookery.wire.node_id import NodeId
-
-TITLE = "Routes"
 
 NODES = 1000
 EDGES = 5000
@@ -96,7 +95,7 @@ def tree_link(mesh: Mesh, effort: Effort) -> list[Figure]:
 
 
 def used_link(mesh: Mesh, effort: Effort) -> Figure:
-    """From the news to the new choice, spares and explanation included (G10)."""
+    """From the news to the new choice, spares and explanation included."""
     table, times, anew = RouteTable(mesh.graph, mesh.source), [], []
     for number, _ in enumerate(_some(mesh, mesh.links, effort)):
         destination = mesh.random.choice(mesh.nodes[1:])
@@ -109,7 +108,8 @@ def used_link(mesh: Mesh, effort: Effort) -> Figure:
         if number % 10 == 0:
             anew.append(_timed(partial(_anew, mesh, destination)))
         table.changed(mesh.set_cost(u, v, cost_us))
-    return _figure("cut of a route in use → next choice, with spares", times, anew, "all anew")
+    figure = _figure("cut of a route in use → next choice, with spares", times, anew, "all anew")
+    return replace(figure, goal=Goal(value_max=1000.0))
 
 
 def disjoint(mesh: Mesh, effort: Effort) -> Figure:
@@ -182,5 +182,5 @@ def _figure(what: str, times: list[float], limits: list[float], against: str) ->
         unit="µs",
         limit=limit,
         against=against,
-        remark=f"{limit / value:,.0f} × as fast; 99 % within {slow:,.0f} µs",
+        remark=f"99 % within {slow:,.0f} µs",
     )

@@ -11,12 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from bench.figure import Effort, Figure, middle
+from bench.figure import Effort, Figure, Goal, middle
 from rookery.runtime.loop import run
 from rookery.store.segment import frame
 from rookery.store.spool import Spool
-
-TITLE = "Spool"
 
 RECORD_SIZE = 220  # of a device's report
 BURST = 64  # records that a socket gives at once
@@ -96,7 +94,7 @@ def appending(effort: Effort) -> Figure:
         unit="µs",
         limit=middle(limits),
         against="joining them to one write",
-        remark=f"goal {APPEND_US_MAX}",
+        goal=Goal(value_max=APPEND_US_MAX),
     )
 
 

@@ -11,8 +11,6 @@ from bench.turns import Job, Turn, take_turns, turns
 from rookery.runtime.channels.stream import open_stream
 from rookery.runtime.link import Link
 
-TITLE = "Streams"
-
 _WRITE_SIZE = 1 << 16
 _MEGABYTE = 1e6
 

@@ -1,31 +1,31 @@
 """The peer: a stream of telehash-js with itself over UDP, beside ours, both with `3a`.
 
-Needs node and the packages that the interop tests install; without them there is no row.
+The interop tests and this install it from npm, in the same place.
 """
 
 import asyncio
-import shutil
+import json
 import time
 from pathlib import Path
 
 from bench.ends import Way
-from bench.figure import Effort, Figure, middle
-from bench.machine import ROOT
+from bench.figure import Effort, Figure, Goal, Missing, Row, middle
 from bench.stream import client
 from bench.turns import turns
+from tests.interop import js_packages
 from tests.interop.js_peer import JsPeer
-
-TITLE = "Against telehash-js"
 
 _WAY = Way(0x3A, "udp")
 _SIZE = 200_000  # it has no window, and loses the end of much more
 _MEGABYTE = 1e6
 
 
-def measure(effort: Effort) -> list[Figure]:
-    modules = installed()
-    if modules is None:
-        return []
+def measure(effort: Effort) -> list[Row]:
+    what, goal = f"stream {_WAY}", Goal(ratio_min=3.0)
+    try:
+        modules = js_packages.installed()
+    except (js_packages.NoNodeError, js_packages.InstallError) as error:
+        return [Missing(what=what, against="telehash-js", why=str(error), goal=goal)]
     rates, limits = [], []
     with turns(_WAY, client, effort.seconds) as turn:
         for _ in range(effort.runs):
@@ -33,21 +33,19 @@ def measure(effort: Effort) -> list[Figure]:
             limits.append(asyncio.run(_transfer(modules)) / _MEGABYTE)
     return [
         Figure(
-            what=f"stream {_WAY}",
+            what=what,
             value=middle(rates),
             unit="MB/s",
             limit=middle(limits),
-            against="telehash-js to telehash-js",
-            remark="goal: 3 times as fast",
+            against=f"telehash-js {_version(modules)} to telehash-js",
+            goal=goal,
         )
     ]
 
 
-def installed() -> Path | None:
-    """Where the interop tests have put telehash-js, if they have."""
-    if shutil.which("node") is None:
-        return None
-    return next(iter(sorted((ROOT / "build" / "interop").glob("*/node_modules"))), None)
+def _version(modules: Path) -> str:
+    told = json.loads((modules / "telehash" / "package.json").read_text())
+    return str(told["version"])
 
 
 async def _transfer(modules: Path) -> float:

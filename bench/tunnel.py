@@ -14,13 +14,12 @@ from multiprocessing.connection import Connection
 from statistics import quantiles
 
 from bench import passage, reticulum
-from bench.figure import Effort, Figure, middle
+from bench.figure import Effort, Figure, Goal, Missing, Row, middle
 from bench.passage import Passage
+from bench.peers import MissingPeerError
 from bench.process import answer, child
 from bench.raw import LOOPBACK
 from bench.round_trip import BODY_SIZE
-
-TITLE = "Tunnels"
 
 _WRITE_SIZE = 1 << 16
 _READ_SIZE = 1 << 18
@@ -28,6 +27,7 @@ _MEGABYTE = 1e6
 _TRIPS = 500  # of one turn, for each second a rate would be measured
 _WARM_UP = 50
 _HOPS = 3
+_SSH = "ssh -L, aes256-gcm"
 
 
 class Course:
@@ -81,7 +81,7 @@ class Course:
         return sock
 
 
-def measure(effort: Effort) -> list[Figure]:
+def measure(effort: Effort) -> list[Row]:
     with child(target, None) as pipe, ExitStack() as stack:
         port = answer(pipe, int)
         bare = Course(port)
@@ -94,41 +94,58 @@ def measure(effort: Effort) -> list[Figure]:
         for _, course in itertools.product(range(effort.runs), courses):
             course.transfer(effort.seconds)
             course.round_trips(max(int(_TRIPS * effort.seconds), 20))
-    figures = [*_throughput(bare, one, three, peer), *_round_trips(bare, one, three, peer)]
-    other = reticulum.bytes_per_s(effort)
-    if other is not None:
-        figures.append(
-            Figure(
-                what="bulk, 1 hop",
-                value=one.rate,
-                unit="MB/s",
-                limit=other / _MEGABYTE,
-                against="a resource of Reticulum over local TCP",
-                remark="goal: 10",
-            )
-        )
-    return figures
+    return [
+        *_throughput(bare, one, three, peer),
+        beside_reticulum(one, effort),
+        *_round_trips(bare, one, three, peer),
+    ]
 
 
-def _throughput(bare: Course, one: Course, three: Course, peer: Course | None) -> list[Figure]:
-    def figure(what: str, course: Course, against: str, limit: Course, goal: str = "") -> Figure:
+def _throughput(bare: Course, one: Course, three: Course, peer: Course | None) -> list[Row]:
+    def figure(
+        what: str, course: Course, against: str, limit: Course, goal: Goal | None = None
+    ) -> Figure:
         return Figure(
             what=f"through {what}",
             value=course.rate,
             unit="MB/s",
             limit=limit.rate,
             against=against,
-            remark=", ".join(filter(None, [goal, f"{middle(course.cpu_s):.1f} CPU-s per GB"])),
+            goal=goal,
+            remark=f"{middle(course.cpu_s):.1f} CPU-s per GB",
         )
 
-    figures = [
-        figure("1 hop", one, "bare TCP", bare),
-        figure("3 hops", three, "1 hop", one, "goal: 0.4"),
+    goal = Goal(ratio_min=1.0)
+    beside_ssh: list[Row] = [
+        Missing(what="through 1 hop", against=_SSH, why="no ssh, sshd or ssh-keygen", goal=goal)
     ]
     if peer is not None:
-        figures.insert(1, figure("1 hop", one, "ssh -L, aes256-gcm", peer, "goal: 1.0"))
-        figures.append(figure("ssh -L, aes256-gcm", peer, "bare TCP", bare))
-    return figures
+        beside_ssh = [
+            figure("1 hop", one, _SSH, peer, goal),
+            figure(_SSH, peer, "bare TCP", bare),
+        ]
+    return [
+        *beside_ssh,
+        figure("1 hop", one, "bare TCP", bare),
+        figure("3 hops", three, "1 hop", one, Goal(ratio_min=0.4)),
+    ]
+
+
+def beside_reticulum(one: Course, effort: Effort) -> Row:
+    """What one hop carried, beside a resource of Reticulum."""
+    what, goal = "bulk, 1 hop", Goal(ratio_min=10.0)
+    try:
+        name, rate = reticulum.measured(effort)
+    except MissingPeerError as error:
+        return Missing(what=what, against="Reticulum", why=str(error), goal=goal)
+    return Figure(
+        what=what,
+        value=one.rate,
+        unit="MB/s",
+        limit=rate / _MEGABYTE,
+        against=f"a resource of {name} over local TCP",
+        goal=goal,
+    )
 
 
 def _round_trips(bare: Course, one: Course, three: Course, peer: Course | None) -> list[Figure]:
@@ -142,7 +159,7 @@ def _round_trips(bare: Course, one: Course, three: Course, peer: Course | None) 
             unit="µs",
             limit=bare.percentile_us(percent),
             against="bare TCP",
-            remark="goal: at most 6" if (what, percent) == ("1 hop", 50) else "",
+            goal=Goal(ratio_max=6.0) if (what, percent) == ("1 hop", 50) else None,
         )
         for percent in (50, 99)
         for what, course in courses.items()

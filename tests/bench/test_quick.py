@@ -3,14 +3,14 @@
 from bench import handshakes, memory, routes, stream
 from bench.ends import Way
 from bench.figure import QUICK, Figure
-from bench.table import document
+from bench.table import table
 
 
 def test_a_stream_is_measured_beside_its_limit() -> None:
     figure = stream.figure(Way(0x40, "udp"), QUICK)
     assert figure.value > 0
     assert figure.ratio is not None
-    assert figure.what in document("a machine", {"Streams": [figure]})
+    assert figure.what in table([figure])
 
 
 def test_handshakes_are_measured_beside_the_bare_cryptography() -> None:
