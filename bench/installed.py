@@ -65,8 +65,10 @@ def _pip(environment: dict[str, str], *words: str) -> None:
     command = [str(PYTHON), "-m", "pip", "--disable-pip-version-check", words[0], "-qq", *words[1:]]
     try:
         subprocess.run(command, env=environment, cwd=ROOT, check=True, timeout=_INSTALL_S)
-    except subprocess.SubprocessError as error:
-        sys.exit(f"pip {words[0]} failed: {error}")
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"pip {words[0]} failed with exit code {error.returncode}")
+    except subprocess.TimeoutExpired:
+        sys.exit(f"pip {words[0]} was given up after {_INSTALL_S / 60:.0f} minutes")
 
 
 def _digest(files: Iterable[Path], *words: str) -> str:

@@ -1,7 +1,8 @@
 """Whole meshes in the deterministic world: how soon they settle, how they mend, what they cost.
 
 Times are virtual, so they say what nodes do, not how fast this machine is; a seed gives the same
-figures everywhere. Links take 2 to 60 ms one way, and each node has six of them.
+figures everywhere. Links take 2 to 60 ms one way, and each node has six of them. What is computed
+grows with the square of the nodes: `python -m bench mesh_large` takes hours.
 """
 
 import gc
@@ -12,8 +13,8 @@ from tests.mesh_sim.ordeal import Figures, Ordeal
 from tests.mesh_sim.probes import REPAIRED_WITHIN_S, Repair
 
 SEED = 7
-SIZES = (50, 100, 300)
-QUIET_SIZES = (100, 400)
+SIZES = (25, 50)
+QUIET_SIZES = (25, 100)
 QUICK_SIZE = 20
 _KINDS = ("tcp4",)
 _UNTIL_QUIET_S = 60.0
@@ -67,7 +68,7 @@ def _repair_row(size: int, what: str, repair: Repair) -> list[Figure]:
 
 def _hardest(size: int, goal: Goal) -> Goal | None:
     """The smaller meshes are there to compare with."""
-    return goal if size == SIZES[-1] else None
+    return goal if size >= SIZES[-1] else None
 
 
 def _settling_rows(size: int, figures: Figures) -> list[Figure]:

@@ -8,8 +8,8 @@ from bench.parts import NAMES, OTHERS, unknown
 
 _ABOUT = """Measure all parts, or some. `make bench` runs it where rookery is installed as anybody
 installs it; then bench/results.md is written: the whole page, or the sections of the parts that are
-named. Elsewhere, with --quick and with --rows, figures are only printed. profile, fuzz and flood
-have no section and run only when named."""
+named. Elsewhere, with --quick and with --rows, figures are only printed. profile, fuzz, flood and
+mesh_large have no section and run only when named."""
 
 
 def parse(words: Sequence[str] | None = None) -> argparse.Namespace:

@@ -39,7 +39,7 @@ PARTS = (
     Part("outbox", "Outbox", 60),
     Part("routes", "Routes", 15),
     Part("forwarding", "Forwarding", 60),
-    Part("failover", "Failover", 600),
+    Part("failover", "Failover", 360),
     Part("mesh", "Meshes", 300),
     Part("world", "Deterministic world", 45),
     Part("memory", "Memory", 60),
@@ -54,7 +54,7 @@ PARTS = (
 )
 NAMES = tuple(part.name for part in PARTS)
 # No rows of the table; they run only when named.
-OTHERS = ("profile", "fuzz", "flood")
+OTHERS = ("profile", "fuzz", "flood", "mesh_large")
 
 
 def unknown(names: Collection[str]) -> str:
