@@ -10,7 +10,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rookery.lake.pipeline import Pipeline
     from rookery.lake.progress import RunReport
 
-LANDING, SPARK = "landing", "Spark"  # steps that are no table's
+LANDING, SPARK, PIPELINE = "landing", "Spark", "pipeline"  # steps that are no table's
 
 _AGAIN_S = 1.0  # before a session that was lost is replaced; twice as long each time
 _DOUBLINGS_MAX = 20
@@ -71,6 +71,12 @@ class Runs:
             session.end(self._spark)
             self._spark = None
 
+    def _give_up(self) -> None:
+        from rookery.lake import session
+
+        session.abandon()
+        self._spark = None
+
     def _go(self, work: "Callable[[Pipeline], RunReport]") -> int:
         begun = time.monotonic()
         with self._recorded(LANDING, begun):
@@ -78,14 +84,15 @@ class Runs:
                 lander.run()
         with self._recorded(SPARK, begun):
             pipeline = self._pipeline()
-        report = work(pipeline)
+        with self._recorded(PIPELINE, begun):
+            report = work(pipeline)
         self._progress.end(report, self.log)
         failed = report.failed
         step, error = ("", "") if failed is None else (failed.step, failed.text)
         self._record(report.is_ok, begun, report.run, step, error)
         self._losses = self._losses + 1 if report.is_spark_lost else 0
         if report.is_spark_lost:
-            self.close()
+            self._give_up()
         return OK if report.is_ok else FAILED
 
     @contextmanager
@@ -127,7 +134,7 @@ class Runs:
         from rookery.lake.steps import STEPS
 
         if self._spark is not None and (ending := session.ending()):
-            self.close()
+            self._give_up()
             self._progress.lost(ending, self.log)
         if self._spark is None:
             with self._progress.waiting("starting Spark"):
@@ -184,6 +191,9 @@ def _logged(path: Path) -> Iterator[None]:
             yield
         finally:
             root.removeHandler(handler)
+    with suppress(OSError):
+        if not path.stat().st_size:
+            path.unlink()
 
 
 def _is_no_interruption(record: logging.LogRecord) -> bool:

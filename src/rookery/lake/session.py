@@ -132,21 +132,27 @@ def ending() -> str:
 
 
 def end(spark: SparkSession) -> None:
-    """A session and its JVM, whatever state they are in; the next `start` has a new one."""
-    process, gateway, context = _jvm(), SparkContext._gateway, SparkContext._active_spark_context
+    """A session and its JVM, in good order where that is possible."""
     if not ending():
         with suppress(Py4JError, PySparkException, OSError):
             spark.stop()
-    if process is None:
+    abandon()
+
+
+def abandon() -> None:
+    """Without a word to the JVM, which may not answer any more; the next `start` has another one.
+
+    Spark's own way of stopping leaves all of this as it was, as it counts on a JVM that answers.
+    """
+    process, gateway, context = _jvm(), SparkContext._gateway, SparkContext._active_spark_context
+    if process is None or gateway is None:
         return
-    # What Spark's own way of stopping leaves as it was: it counts on a JVM that answers.
     if context is not None and getattr(context, "_accumulatorServer", None) is not None:
         context._accumulatorServer.shutdown()
     SparkSession._instantiatedSession = SparkSession._activeSession = None
     SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
-    if gateway is not None:
-        gateway.shutdown()
     _reap(process)
+    gateway.shutdown()
 
 
 def _jvm() -> "subprocess.Popen[bytes] | None":
