@@ -13,7 +13,7 @@ LOCKS := requirements/base.lock requirements/legacy.lock requirements/dev.lock
 UV_VERSION := 0.13.7
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast prepared packages pictures check format lock vendor compiled bench clean
+.PHONY: help demo test test-fast prepared packages pictures check format lock vendor compiled bench soak-lake clean
 .DELETE_ON_ERROR:
 # Tests start hundreds of processes, and each worker reads hundreds of files of tests: bytecode is
 # kept also where the environment would have everything compiled anew each time.
@@ -65,6 +65,9 @@ compiled: $(COMPILED)/.ready ## the hot modules as extension modules, in a folde
 bench: ## measure what is installed, into bench/results.md; PART=tunnel: one part
 	@.ci/packages bench
 	@$(PYTHON) -m bench.installed $(PART)
+
+soak-lake: $(READY) ## 300 runs of the lake in one session: does what it needs stay the same?
+	@$(BIN)/python -m bench.lake_resident
 
 # dev first: the smaller sets are then held to the same versions. With their extras, as pip looks for the
 # newest `name[extra]` where only `name` is pinned, and refuses what it finds for want of a hash.
