@@ -86,10 +86,10 @@ class Runs:
             pipeline = self._pipeline()
         with self._recorded(PIPELINE, begun):
             report = work(pipeline)
-        self._progress.end(report, self.log)
         failed = report.failed
         step, error = ("", "") if failed is None else (failed.step, failed.text)
         self._record(report.is_ok, begun, report.run, step, error)
+        self._progress.end(report, self.log)
         self._losses = self._losses + 1 if report.is_spark_lost else 0
         if report.is_spark_lost:
             self._give_up()
@@ -206,7 +206,11 @@ def _started(engine: Engine, log: Path) -> "SparkSession":
 
     try:
         return session.start(engine.remote or engine.master, memory=engine.memory, log=log)
+    except RookeryError:
+        session.abandon()
+        raise
     except (*SPARK_FAILURES, OSError) as error:
+        session.abandon()
         raise UnreachableError(f"it does not start: {line(error)}") from error
 
 
