@@ -5,11 +5,12 @@ PYTHON ?= python3
 PYTEST ?=
 WORKERS ?= 2
 PART ?=
+UPGRADE ?=
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 COMPILED := build/compiled
-LOCKS := requirements/base.lock requirements/legacy.lock requirements/dev.lock
+EXTRAS := hub lake connect legacy all
 UV_VERSION := 0.13.7
 
 .DEFAULT_GOAL := help
@@ -71,17 +72,19 @@ soak-lake: $(READY) ## 300 runs of the lake in one session: does what it needs s
 
 # dev first: the smaller sets are then held to the same versions. With their extras, as pip looks for the
 # newest `name[extra]` where only `name` is pinned, and refuses what it finds for want of a hash.
-lock: ## resolve the dependencies anew and pin them with hashes
+lock: ## pin the dependencies with hashes; UPGRADE=--upgrade takes the newest versions
 	@set -eu; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \
 	$(PYTHON) -m venv "$$tools"; \
 	"$$tools/bin/pip" install -qq --disable-pip-version-check uv==$(UV_VERSION); \
 	compile() { \
-	  "$$tools/bin/uv" pip compile --no-config --quiet --universal --python-version 3.11 --upgrade \
+	  "$$tools/bin/uv" pip compile --no-config --quiet --universal --python-version 3.11 $(UPGRADE) \
 	    --generate-hashes --no-strip-extras --no-header --no-annotate "$$@" pyproject.toml; }; \
 	compile --extra dev --output-file requirements/dev.lock; \
-	compile --constraint requirements/dev.lock --extra legacy --output-file requirements/legacy.lock; \
 	compile --constraint requirements/dev.lock --output-file requirements/base.lock; \
-	wc -l $(LOCKS)
+	for extra in $(EXTRAS); do \
+	  compile --constraint requirements/dev.lock --extra $$extra --output-file requirements/$$extra.lock; \
+	done; \
+	wc -l requirements/*.lock
 
 vendor: ## take the pages' libraries from npm anew; versions are in .ci/vendor
 	@$(PYTHON) .ci/vendor

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from rookery.cli import extras
 from rookery.cli.hub import FOLDER
-from rookery.errors import UsageError
 
 if TYPE_CHECKING:
     from rookery.store.database import Database
@@ -34,11 +34,10 @@ STORE = HubStore()
 @asynccontextmanager
 async def hub_database(store: HubStore) -> AsyncIterator["Database"]:
     """Open, with its tables up to date."""
-    try:
-        from rookery.hub.settings import HubSettings
-        from rookery.store.database import Database
-    except ImportError as error:
-        raise UsageError(f"{error}; this needs: pip install rookery[hub]") from error
+    extras.need("a hub's database", extras.HUB, "hub")
+    from rookery.hub.settings import HubSettings
+    from rookery.store.database import Database
+
     store.data.mkdir(mode=0o700, parents=True, exist_ok=True)
     url = HubSettings(data=store.data, database=store.database).database_url
     database = await Database.open(url)

@@ -17,6 +17,7 @@ import psutil
 from cyclopts import Parameter
 
 from rookery.agent.crowd import Crowd, Figures
+from rookery.cli import extras
 from rookery.cli.exits import FAILED, OK
 from rookery.cli.life import run_service
 from rookery.cli.options import OUTPUT, Output
@@ -67,6 +68,8 @@ def simulate(
     given = [] if codes is None else _read_codes(codes)
     if known is not None and len(given) < servers:
         raise UsageError(f"{servers} servers need as many codes; give them by --code-file")
+    if known is None:
+        extras.need("a hub of its own", extras.HUB, "hub")
 
     async def work() -> int:
         async with _hub(known, servers) as started:

@@ -5,12 +5,12 @@ The first line of output is the hub's JSON link, with which agents, servers and 
 
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from rookery.cli import extras
 from rookery.cli.exits import BIND_ADVICE, OK, advice
 from rookery.cli.hub_alerts import ALARMING, Alarming
 from rookery.cli.life import run_service, until_stopped
@@ -208,8 +208,7 @@ def hub(
     alarming: Alarming = ALARMING,
     output: Output = OUTPUT,
 ) -> int:
-    if find_spec("sqlalchemy") is None:
-        raise UsageError("a hub needs more than a device does: pip install rookery[hub]")
+    extras.need("a hub", extras.HUB, "hub")
     http = None if listening.http == "none" else parse_address(listening.http)
     if http is None and (alarming.webhooks or alarming.mail):
         raise UsageError("alerts are looked for by the HTTP side; leave out --http none")

@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from rookery.cli import figures
+from rookery.cli import extras, figures
 from rookery.cli.exits import FAILED, OK
-from rookery.cli.lake_options import ENGINE, Engine, Place, open_lake, parse_day, seconds
+from rookery.cli.lake_options import (
+    ENGINE,
+    Engine,
+    Place,
+    open_lake,
+    parse_day,
+    ready_engine,
+    seconds,
+)
 from rookery.cli.lake_progress import RunProgress
 from rookery.cli.lake_runs import runs
 from rookery.cli.lake_signals import until_signal
@@ -48,6 +56,7 @@ def demo(
 ) -> int:
     if not 1 <= days <= DAYS_MAX or not 1 <= routers <= ROUTERS_MAX:
         raise UsageError(f"1 to {DAYS_MAX} days of 1 to {ROUTERS_MAX} routers")
+    extras.need("a made-up fleet", extras.PIPELINE, "lake")
     lake = open_lake(Place(data=data), must_exist=False)
     from rookery.lake.history.history import History
 
@@ -64,6 +73,7 @@ def demo(
     if generate_only:
         return until_signal(lambda: _land(history, lake, data, output))
     progress = RunProgress(is_json=output.json)
+    progress.say(ready_engine(engine))
 
     def work() -> int:
         _land(history, lake, data, output)

@@ -4,12 +4,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from rookery.cli import extras
 from rookery.cli.data_folder import data_folder
 from rookery.errors import UsageError
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(s|m|h|d)")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _SECRET = re.compile("key|pass|sas|secret|token", re.IGNORECASE)
-_NEEDED = ("pyarrow", "deltalake", "duckdb")
 
 
 @Parameter(name="*")
@@ -79,7 +78,7 @@ ENGINE = Engine()
 
 def open_lake(place: Place = PLACE, *, must_exist: bool = True) -> "Lake":
     """UsageError when the packages for it are not installed, or there is no lake."""
-    need_packages(_NEEDED)
+    extras.need("the lake", extras.TABLES, "lake")
     from rookery.lake.delta import Lake
 
     url = place.data or str(data_folder() / "lake")
@@ -88,9 +87,16 @@ def open_lake(place: Place = PLACE, *, must_exist: bool = True) -> "Lake":
     return Lake(url, _storage(place.storage))
 
 
-def need_packages(names: Sequence[str]) -> None:
-    if missing := [name for name in names if find_spec(name) is None]:
-        raise UsageError(f"the lake needs {', '.join(missing)}, too: pip install 'rookery[lake]'")
+def ready_engine(engine: Engine) -> str:
+    """Which Spark will work, and with which Java; UsageError when something for it is missing."""
+    if engine.remote is not None:
+        extras.need("Spark Connect", extras.CONNECT, "connect")
+        return f"Spark at {engine.remote}"
+    extras.need("the pipeline", extras.PIPELINE, "lake")
+    from rookery.lake import java
+
+    found = java.find()
+    return f"Spark at {engine.master}, Java {found.version} ({found.source}, {found.home})"
 
 
 def seconds(text: str) -> float:

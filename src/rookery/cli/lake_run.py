@@ -11,6 +11,7 @@ from rookery.cli.lake_options import (
     Place,
     open_lake,
     parse_day,
+    ready_engine,
     seconds,
 )
 from rookery.cli.lake_progress import RunProgress
@@ -42,6 +43,7 @@ def run(
     lake = open_lake(place, must_exist=not spool)
     found = landers(lake, spool, is_json=output.json)
     progress = RunProgress(is_json=output.json)
+    progress.say(ready_engine(engine))
 
     def work() -> int:
         with runs(lake, engine, progress, found) as running:
@@ -64,6 +66,7 @@ def backfill(
         raise UsageError(f"{last} is before {first}")
     progress = RunProgress(is_json=output.json)
     lake = open_lake(place)
+    progress.say(ready_engine(engine))
 
     def work() -> int:
         with runs(lake, engine, progress) as running:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rookery.cli.exits import FAILED, OK
-from rookery.cli.lake_options import Engine, need_packages
+from rookery.cli.lake_options import Engine
 from rookery.cli.lake_progress import RunProgress
 from rookery.errors import RookeryError, UnreachableError
 
@@ -138,7 +138,6 @@ class Runs:
             self._progress.lost(ending, self.log)
         if self._spark is None:
             with self._progress.waiting("starting Spark"):
-                self._progress.say(_engine_text(self._engine))
                 self._spark = _started(self._engine, self.log)
             # Spark's own asks the JVM from within
             signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -154,7 +153,6 @@ def runs(
     In the middle of a call to the JVM nothing more can be asked of it: after an interruption it
     ends with this process. What it was writing is nobody's.
     """
-    need_packages(["pyspark"])
     found = Runs(lake, engine, progress, landers)
     with _logged(found.log):
         try:
@@ -212,13 +210,3 @@ def _started(engine: Engine, log: Path) -> "SparkSession":
     except (*SPARK_FAILURES, OSError) as error:
         session.abandon()
         raise UnreachableError(f"it does not start: {line(error)}") from error
-
-
-def _engine_text(engine: Engine) -> str:
-    """Which Spark, and which Java where it is this machine's."""
-    if engine.remote is not None:
-        return f"Spark at {engine.remote}"
-    from rookery.lake import java
-
-    found = java.find()
-    return f"Spark at {engine.master}, Java {found.version} ({found.source}, {found.home})"

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from rookery.cli import extras
 from rookery.cli.exits import OK
-from rookery.cli.lake_options import need_packages
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_fields, print_json, print_table
 from rookery.errors import UsageError
@@ -19,7 +19,7 @@ def tables(
     *,
     output: Output = OUTPUT,
 ) -> int:
-    need_packages(["pyarrow"])
+    extras.need("the lake", extras.TABLES, "lake")
     from rookery.lake.schema.catalog import BY_PATH, TABLES
 
     if name is None:

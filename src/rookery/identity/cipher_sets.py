@@ -49,7 +49,7 @@ def _legacy() -> CipherSet:
     try:
         from rookery.identity import cs1a
     except ImportError as error:
-        raise UsageError("cipher set 1a needs the extra: rookery[legacy]") from error
+        raise UsageError("cipher set 1a needs ecdsa, too: pip install 'rookery[legacy]'") from error
     return cs1a.CipherSet1a()
 
 

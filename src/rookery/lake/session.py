@@ -185,7 +185,9 @@ def _connected(master: str, name: str, settings: Mapping[str, str]) -> SparkSess
     try:
         return builder.getOrCreate()
     except ImportError as error:
-        raise UsageError(f"Spark Connect needs `pip install rookery[connect]`: {error}") from error
+        raise UsageError(
+            f"Spark Connect needs more: pip install 'rookery[connect]' ({error})"
+        ) from error
     except PySparkException as error:
         raise UnreachableError(f"{master} does not answer: {error}") from error
 

@@ -1,14 +1,14 @@
 """`rookery demo`: worlds on this machine that explain themselves, and what may happen in them."""
 
 import logging
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
+from rookery.cli import extras
 from rookery.cli.demo.folder import NAME, DemoFolder, prepared
-from rookery.cli.exits import OK
+from rookery.cli.exits import OK, advice
 from rookery.cli.life import run_service, run_verb
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_json, print_table, remark
@@ -25,9 +25,6 @@ Scenario = Literal["world", "blackout", "links"]
 Folder = Annotated[
     Path, Parameter(name="--folder", help="Everything is in there; an earlier demo's is removed.")
 ]
-
-_NEEDED = ("sqlalchemy", "litestar", "uvicorn")
-_LAKE_NEEDED = ("pyarrow", "deltalake", "duckdb", "pyspark", "numpy")
 
 app = App(name="demo", help_epilogue="Example:  rookery demo --scenario blackout")
 
@@ -120,12 +117,13 @@ def _check(days: int) -> None:
 
     if not 0 <= days <= DAYS_MAX:
         raise UsageError(f"--days {days}: give 0 to {DAYS_MAX}")
-    needed = _NEEDED + (_LAKE_NEEDED if days else ())
-    if missing := [name for name in needed if find_spec(name) is None]:
-        raise UsageError(
-            f"this world needs {', '.join(missing)}, too: pip install 'rookery[all]'; "
-            "without it there is: rookery demo --scenario links"
-        )
+    with advice("without it there is: rookery demo --scenario links"):
+        extras.need("this world", extras.HUB | (extras.PIPELINE if days else {}), "all")
+    if days:
+        from rookery.lake import java
+
+        with advice("without it there is a world without a lake: rookery demo --days 0"):
+            java.find()
 
 
 async def _live(folder: DemoFolder, scenario: Scenario, days: int, output: Output) -> int:
