@@ -12,9 +12,12 @@ READY := $(VENV)/.ready
 COMPILED := build/compiled
 EXTRAS := hub lake connect legacy all
 UV_VERSION := 0.13.7
+LOWEST := build/lowest
+LOWEST_TESTS ?= tests/wire tests/identity tests/link tests/runtime tests/store tests/agent tests/server tests/hub \
+  tests/client tests/web tests/cli tests/lake
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast prepared packages pictures check format lock vendor compiled bench soak-lake clean
+.PHONY: help demo test test-fast prepared packages pictures check format lock lowest vendor compiled bench soak-lake clean
 .DELETE_ON_ERROR:
 # Tests start hundreds of processes, and each worker reads hundreds of files of tests: bytecode is
 # kept also where the environment would have everything compiled anew each time.
@@ -85,6 +88,15 @@ lock: ## pin the dependencies with hashes; UPGRADE=--upgrade takes the newest ve
 	  compile --constraint requirements/dev.lock --extra $$extra --output-file requirements/$$extra.lock; \
 	done; \
 	wc -l requirements/*.lock
+
+# The tools that test are the newest: only what users install has bounds.
+lowest: $(READY) ## tests with the oldest versions that pyproject.toml allows; LOWEST_TESTS=… chooses
+	@$(BIN)/uv venv --no-config --quiet --clear --python 3.11 $(LOWEST)
+	@$(BIN)/uv pip compile --no-config --quiet --python-version 3.11 --resolution lowest-direct \
+	  --extra all --output-file $(LOWEST)/versions.txt pyproject.toml
+	@$(BIN)/uv pip install --no-config --quiet --python $(LOWEST)/bin/python \
+	  --constraint $(LOWEST)/versions.txt --editable '.[dev]'
+	@$(LOWEST)/bin/pytest -n $(WORKERS) --dist loadgroup -m 'not slow' $(LOWEST_TESTS)
 
 vendor: ## take the pages' libraries from npm anew; versions are in .ci/vendor
 	@$(PYTHON) .ci/vendor
