@@ -12,6 +12,7 @@ from rookery.cli.fleet import VERBS as FLEET_VERBS
 from rookery.cli.lake import VERBS as LAKE_VERBS
 from rookery.cli.main import VERBS, main
 from rookery.cli.realm import VERBS as REALM_VERBS
+from rookery.runtime.version import build
 from tests.cli.program import PROGRAM, rookery
 from tests.patience import PATIENCE_S
 
@@ -81,7 +82,7 @@ def test_every_verb_explains_itself(words: list[str], capsys: pytest.CaptureFixt
 
 def test_version() -> None:
     outcome = rookery("--version")
-    assert (outcome.code, outcome.out) == (0, "0.1.0\n")
+    assert (outcome.code, outcome.out) == (0, f"rookery 0.1.0 ({build()})\n")
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,7 @@ STATUS = Status(
     realm="home",
     roles=("relay",),
     version="0.1.0",
+    build="compiled, Python 3.11",
     pid=4242,
     made_at=1_700_000_000.0,
     uptime_s=93_784.0,

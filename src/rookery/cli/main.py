@@ -322,6 +322,6 @@ def _verb_of(arguments: Sequence[str]) -> str:
 
 
 def _version() -> str:
-    from importlib.metadata import version
+    from rookery.runtime.version import build, installed_version
 
-    return version("rookery")
+    return f"rookery {installed_version()} ({build()})"

@@ -74,7 +74,8 @@ def described(found: Status) -> list[tuple[str, object]]:
         ("certificate", f"until {ends:%Y-%m-%d %H:%M} UTC, {_left(left_s)}"),
         (
             "running",
-            f"{figures.span(found.uptime_s)}, process {found.pid}, rookery {found.version}",
+            f"{figures.span(found.uptime_s)}, process {found.pid}, "
+            f"rookery {found.version} ({found.build})",
         ),
     ]
 

@@ -25,7 +25,7 @@ from rookery.runtime.snapshot import (
     TraceHop,
     Who,
 )
-from rookery.runtime.version import installed_version
+from rookery.runtime.version import build, installed_version
 
 _DROPPED = ("gave up", "not taken", "no detour", "repairs used up", "detour too long")
 
@@ -52,6 +52,7 @@ class NodeView:
             realm=core.membership.realm.name,
             roles=tuple(sorted(own.roles)),
             version=installed_version(),
+            build=build(),
             pid=os.getpid(),
             made_at=time.time(),
             uptime_s=round(time.time() - self._node.started_s, 3),

@@ -60,6 +60,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="sta
     realm: str
     roles: tuple[str, ...]
     version: str  # of the program
+    build: str  # whether its cores are compiled
     pid: int
     made_at: float
     uptime_s: float

@@ -11,6 +11,7 @@ from typing import Literal
 import msgspec
 
 from rookery.errors import RookeryError
+from rookery.runtime.version import build
 from rookery.store.alert_deliveries import AlertDeliveries
 from rookery.web.site import Site
 from rookery.web.vital_signs import REFUSED, TAKEN, Figures
@@ -253,7 +254,7 @@ def _memory() -> int | None:
 
 
 def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
+    found = {"python": platform.python_version(), "build": build()}
     for name in _VERSIONS:
         with suppress(PackageNotFoundError):
             found[name] = version(name)
