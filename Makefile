@@ -9,6 +9,8 @@ UPGRADE ?=
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TOOLS := $(VENV)/.tools
+RUNS := $(VENV)/.runs
 COMPILED := build/compiled
 EXTRAS := hub lake connect legacy all
 UV_VERSION := 0.13.7
@@ -18,6 +20,7 @@ LOWEST_TESTS ?= tests/wire tests/identity tests/link tests/runtime tests/store t
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast prepared packages pictures check format lock lowest vendor compiled bench soak-lake clean
+.PHONY: hub node agent cores wheels
 .DELETE_ON_ERROR:
 # Tests start hundreds of processes, and each worker reads hundreds of files of tests: bytecode is
 # kept also where the environment would have everything compiled anew each time.
@@ -27,8 +30,20 @@ help: ## what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 	@echo "  PYTHON=python3.12 chooses the interpreter; PYTEST='-k lob' goes to pytest"
 
-demo: $(READY) ## a living world on this machine, with a tour; Ctrl-C ends it
-	@$(BIN)/rookery demo
+demo: ## a living world on this machine, with a tour; Ctrl-C ends it
+	$(run)
+
+hub: ## `rookery hub`, with ARGS='…'; so do node and agent
+	$(run)
+
+node agent:
+	$(run)
+
+# What a program needs at run time is installed while its cores are compiled.
+define run
+@$(MAKE) --no-print-directory -j2 $(RUNS) cores
+@PYTHONPATH=$(CURDIR)/$(COMPILED) $(BIN)/rookery $@ $(ARGS)
+endef
 
 # Silent unless the branches of the cores fall short, so that pytest's closing line stays the last.
 test: $(READY) packages ## all tests, with the coverage of the cores
@@ -64,7 +79,16 @@ format: $(READY) ## put the code into its one format
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-compiled: $(COMPILED)/.ready ## the hot modules as extension modules, in a folder of their own
+compiled: $(TOOLS) ## the hot modules as extension modules, in a folder of their own
+	@$(BIN)/python -m build_cores $(COMPILED)
+
+# Where nothing can be compiled, one line says so, and the sources run.
+cores: $(TOOLS)
+	@$(BIN)/python -m build_cores $(COMPILED) || true
+
+wheels: $(TOOLS) ## a compiled wheel for this Python and a pure one in dist, the same bytes each time
+	@$(BIN)/python -m hatchling build -t wheel -d dist
+	@ROOKERY_COMPILED=0 $(BIN)/python -m hatchling build -t wheel -d dist
 
 bench: ## measure what is installed, into bench/results.md; PART=tunnel: one part
 	@.ci/packages bench
@@ -106,17 +130,28 @@ clean: ## remove the environment and everything that was built
 	  .coverage .coverage.* htmlcov build dist
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(COMPILED)/.ready: $(READY) hatch_build.py $(shell find src -name '*.py')
-	@$(BIN)/python hatch_build.py $(COMPILED)
+$(READY): pyproject.toml requirements/dev.lock | $(BIN)/pip
+	@echo "setting up $(VENV) …"
+	@$(install) --require-hashes -r requirements/dev.lock
+	@$(install) --no-deps --no-build-isolation --editable .
+	@touch $(TOOLS) $(RUNS) $@
+
+# For those who only run it: bytecode of what they do not use is never made.
+$(RUNS): requirements/all.lock $(TOOLS)
+	@$(install) --no-compile --require-hashes -r requirements/all.lock
 	@touch $@
 
-$(READY): pyproject.toml requirements/dev.lock
+$(TOOLS): pyproject.toml requirements/build.lock | $(BIN)/pip
+	@echo "setting up $(VENV) …"
+	@$(install) --require-hashes -r requirements/build.lock
+	@$(install) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(BIN)/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo "rookery needs Python 3.11 or newer as $(PYTHON); choose one: make PYTHON=python3.12 …" >&2; exit 1; }
-	@test -x $(BIN)/pip || $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
 	  echo "$(PYTHON) cannot make a virtual environment; install its venv package (Debian: python3-venv)" >&2; exit 1; }
-	@echo "setting up $(VENV) …"
-	@test -x $(BIN)/pip || $(PYTHON) -m venv --clear $(VENV)
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/dev.lock
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@touch $@
+	@$(PYTHON) -m venv --clear $(VENV)
+
+install = $(BIN)/python -m pip install -qq --disable-pip-version-check

@@ -1,15 +1,11 @@
-"""Compiled cores: the modules that a busy node spends its time in, as extension modules.
+"""Wheels have compiled cores wherever those can be compiled, and are pure Python elsewhere.
 
-    python hatch_build.py FOLDER        the package with them in FOLDER, for PYTHONPATH
-    ROOKERY_COMPILED=1 pip wheel .      a wheel with them, for this Python and machine
-
-The sources lie beside them either way: they are what runs where nothing was compiled, and they do
-the same. docs/decisions/0021-compiled-cores.md says how to write them.
+ROOKERY_COMPILED=0 never compiles; ROOKERY_COMPILED=1 fails where nothing can be compiled. How to
+compile is known to build_cores. A wheel without says why not, and `rookery --version` repeats it.
 """
 
-import argparse
 import os
-import shutil
+import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -17,158 +13,86 @@ from pathlib import Path
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-ROOT = Path(__file__).parent
+REQUIRED = ("mypy>=2.4,<3", "setuptools>=80,<90")
 
-# What profiles show, by package.
-MODULES = {
-    "wire": (
-        "cloak",
-        "crow_packet",
-        "frame",
-        "outbox_reader",
-        "outbox_request",
-        "tail",
-        "tunnel",
-        "tunnel_data",
-        "tunnel_reader",
-    ),
-    "identity": ("cs40", "replay"),
-    "link": ("endpoint", "exchange", "link", "rounds", "timers", "traffic"),
-    "crow": ("delivery", "duplicates", "lanes", "node", "recent", "seqids", "tower"),
-    "mesh": ("forwarding", "neighbour", "node", "standing_queue", "transit", "tunnelling", "watch"),
-    "mesh.tunnel": (
-        "congestion",
-        "credit",
-        "delivery",
-        "dispatch",
-        "engine",
-        "inbound",
-        "inflow",
-        "intake",
-        "notes",
-        "outbound",
-        "outflow",
-        "packer",
-        "ranges",
-        "receiving",
-        "reinjection",
-        "round_trip",
-        "scheduler",
-        "send_buffer",
-        "sending",
-        "sent_packet",
-        "stream",
-        "stream_calls",
-        "streams",
-        "tunnel",
-        "tunnels",
-        "turns",
-        "ways",
-    ),
-    "outbox": ("expiry", "intake", "peer", "pool", "request", "sending", "session", "working_list"),
-    "fleet": ("lineage", "report_lane", "secret_cache", "secrets"),
-    "hub": ("arrival", "datagram_port", "recent", "report_batch", "report_group"),
-    "runtime": ("mesh", "pump", "residence", "tunnel_stream", "tunnels"),
-    "runtime.crow": ("outcomes", "pump", "threshold", "tower", "udp_gate"),
-    "runtime.outbox": ("conversation", "handling"),
-    "runtime.gates": ("burst_socket", "connection", "framing", "segmentation", "tcp_gate"),
-    "runtime.proxy": ("sluice", "socket_stream"),
-}
+_WISH = "ROOKERY_COMPILED"
+_WHY_NOT = "rookery/not_compiled.txt"
 
-_WISHED = "ROOKERY_COMPILED"
-_OPTIMISATION = "2"
-# What is missing is ignored, and so a comment that says so has nothing left to ignore.
-_OPTIONS = ("--ignore-missing-imports", "--no-warn-unused-ignores")
+
+class CannotCompileError(Exception):
+    """Why a wheel is pure Python, in one line."""
 
 
 class CompiledCores(BuildHookInterface):  # type: ignore[type-arg]
-    """Adds the extension modules to a wheel if they are wished for."""
+    """Adds the extension modules to a wheel, or the reason why there are none."""
 
     PLUGIN_NAME = "custom"
 
     def dependencies(self) -> list[str]:
-        return ["mypy>=1.15", "setuptools>=75"] if _is_wished() else []
+        """With those of rookery itself, whose types are compiled in."""
+        if self._wish() == "0":
+            return []
+        try:
+            self._compiler("--check")
+        except CannotCompileError:
+            return []
+        return [*self.metadata.core.dependencies, *REQUIRED]
 
     def initialize(self, version: str, build_data: dict[str, object]) -> None:
         included = build_data["force_include"]
-        if not _is_wished() or version == "editable" or not isinstance(included, dict):
+        if version == "editable" or not isinstance(included, dict):
             return
-        self._folder = tempfile.TemporaryDirectory()
-        built = Path(self._folder.name)
-        compile_modules(built, optimisation=_OPTIMISATION)
-        for path in (built / "lib").rglob(f"*{sysconfig.get_config_var('EXT_SUFFIX')}"):
-            included[str(path)] = str(path.relative_to(built / "lib"))
+        try:
+            modules = self._extension_modules()
+        except CannotCompileError as error:
+            self._explain(str(error), included)
+            return
+        included |= modules
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
 
     def finalize(self, version: str, build_data: dict[str, object], artifact_path: str) -> None:
-        if _is_wished() and version != "editable":
+        if hasattr(self, "_folder"):
             self._folder.cleanup()
 
+    def _extension_modules(self) -> dict[str, str]:
+        """The files, and where they belong in the wheel."""
+        if self._wish() == "0":
+            raise CannotCompileError(f"{_WISH}=0")
+        folder = Path(self._compiler())
+        suffix = sysconfig.get_config_var("EXT_SUFFIX")
+        paths = sorted(folder.rglob(f"*{suffix}"))
+        return {str(path): path.relative_to(folder).as_posix() for path in paths}
 
-def sources() -> list[Path]:
-    """The modules to compile."""
-    package = ROOT / "src" / "rookery"
-    return [
-        package.joinpath(*folder.split("."), f"{name}.py")
-        for folder, names in MODULES.items()
-        for name in names
-    ]
+    def _explain(self, reason: str, included: dict[str, str]) -> None:
+        if self._wish() == "1":
+            self.app.abort(f"{_WISH}=1, but rookery cannot be compiled: {reason}")
+        self.app.display_warning(f"rookery is not compiled and will be slower: {reason}")
+        self._folder = tempfile.TemporaryDirectory()
+        path = Path(self._folder.name, "reason")
+        path.write_text(f"{reason}\n")
+        included[str(path)] = _WHY_NOT
 
+    def _wish(self) -> str:
+        wish = os.environ.get(_WISH, "")
+        if wish not in ("", "0", "1"):
+            self.app.abort(f"{_WISH}={wish}: give 0 or 1")
+        return wish
 
-def compile_modules(folder: Path, *, optimisation: str) -> None:
-    """Leave the extension modules in `folder`/lib; exits with a message where that cannot be."""
-    from mypyc.build import mypycify
-    from setuptools import Distribution  # type: ignore[import-untyped]
-    from setuptools.command.build_ext import build_ext  # type: ignore[import-untyped]
-
-    os.chdir(ROOT)  # where mypy finds its settings
-    extensions = mypycify(
-        [*_OPTIONS, *(str(path.relative_to(ROOT)) for path in sources())],
-        opt_level=optimisation,
-        debug_level="0",
-        target_dir=str(folder / "c"),
-        group_name="rookery",
-    )
-    if os.name == "posix":  # most of gcc's time would go to warnings about what nobody has written
-        for extension in extensions:
-            extension.extra_compile_args += ["-Wno-all", "-w"]
-    command = build_ext(Distribution({"name": "rookery", "ext_modules": extensions}))
-    command.build_lib, command.build_temp = str(folder / "lib"), str(folder / "temp")
-    command.parallel = os.cpu_count()
-    command.ensure_finalized()
-    command.run()
-
-
-def missing() -> str | None:
-    """What is not there to compile with."""
-    if not any(map(shutil.which, ("cc", "gcc", "clang"))):
-        return "no C compiler"
-    if not (Path(sysconfig.get_path("include")) / "Python.h").exists():
-        return "no Python.h (Debian: python3-dev)"
-    return None
-
-
-def main() -> None:
-    """Put the package and the extension modules into a folder."""
-    parser = argparse.ArgumentParser(prog="python hatch_build.py", description=__doc__)
-    parser.add_argument("folder", type=Path, metavar="FOLDER")
-    parser.add_argument("--optimisation", default=_OPTIMISATION, help="0 to 3, as gcc has it")
-    options = parser.parse_args()
-    if (lack := missing()) is not None:
-        sys.exit(f"nothing is compiled: there is {lack}; everything works as well, but slower")
-    shutil.rmtree(options.folder, ignore_errors=True)
-    with tempfile.TemporaryDirectory() as built:
-        compile_modules(Path(built), optimisation=options.optimisation)
-        shutil.copytree(
-            ROOT / "src", options.folder, ignore=shutil.ignore_patterns("__pycache__", "*.so")
-        )
-        shutil.copytree(Path(built) / "lib", options.folder, dirs_exist_ok=True)
-
-
-def _is_wished() -> bool:
-    return os.environ.get(_WISHED, "0") != "0"
-
-
-if __name__ == "__main__":
-    main()
+    def _compiler(self, *arguments: str) -> str:
+        """What build_cores prints; its progress is shown as it comes."""
+        if os.name != "posix":
+            raise CannotCompileError(f"not tried on {sys.platform}")
+        command = [sys.executable, "-m", "build_cores", *arguments]
+        line = ""
+        with subprocess.Popen(
+            command, cwd=self.root, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            for line in process.stderr:
+                self.app.display_info(line.rstrip())
+            answer = process.stdout.read()
+        if process.returncode != 0:
+            raise CannotCompileError(line.strip() or f"build_cores ended with {process.returncode}")
+        return answer.strip()
