@@ -286,3 +286,24 @@ def test_a_revocation_is_told_and_remembered() -> None:
     with pytest.raises(UnreachableError, match="was revoked from test"):
         ada.core.explain(bob.hashname, world.now)
     assert bob.hashname not in ada.endpoint.links
+
+
+# --- time ---
+
+
+def test_an_idle_node_is_woken_for_what_is_due_and_for_nothing_else() -> None:
+    """As a pump drives it: who finds nothing to do asks for the next deadline, and sleeps."""
+    world = NodeWorld()
+    ada, _ = world.line("ada", "bob")
+    world.run(30.0)
+    core, now = ada.core, world.now
+    core.flush(now)
+    wakes, in_vain = 0, 0
+    while (deadline := core.deadline) is not None and deadline < world.now + 1.0:
+        now, wakes = max(now, deadline), wakes + 1
+        if core.tick(now):
+            core.flush(now)
+        else:
+            in_vain += 1
+    assert 0 < wakes < 20
+    assert in_vain <= wakes / 2

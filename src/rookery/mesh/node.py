@@ -123,6 +123,7 @@ class Node:
         self._endpoint = endpoint
         self._members_at = self._costs_at = self._due_at = self._others_at = self._now = now
         self._asked_at = _NEVER
+        self._is_asked = False  # everybody, since the last flush
         self._is_stirred = True
         endpoint.frame_reader = self.frame_received
         endpoint.may_open = self._may_open
@@ -280,10 +281,13 @@ class Node:
     @property
     def deadline(self) -> float | None:
         """When `tick` has something to do, as of the last `flush`."""
-        # Packets follow each other more closely than it is worth asking everybody each time.
-        if self._now >= min(self._others_at, self._asked_at + _GRAIN_S):
+        # Packets follow each other more closely than it is worth asking everybody each time. But
+        # once all were asked nobody is due earlier, or an idle node would look 200 times a second.
+        if not self._is_asked and self._now >= min(self._others_at, self._asked_at + _GRAIN_S):
             self._ask_others(self._now)
-        soonest = min(self._others_at, self._asked_at + _GRAIN_S)
+        soonest = self._others_at
+        if not self._is_asked:
+            soonest = min(soonest, self._asked_at + _GRAIN_S)
         tunnels_at = self.tunnelling.deadline
         return soonest if tunnels_at is None else min(soonest, tunnels_at)
 
@@ -296,7 +300,8 @@ class Node:
             self.transit.deadline,
             self.linking.deadline,
         )
-        own_at, self._asked_at = min(self._members_at, self._costs_at), now
+        own_at = min(self._members_at, self._costs_at)
+        self._asked_at, self._is_asked = now, True
         self._others_at = min([own_at, *(time for time in times if time is not None)])
 
     def tick(self, now: float) -> bool:
@@ -327,7 +332,7 @@ class Node:
 
     def flush(self, now: float) -> None:
         """Draw conclusions from what has changed, and send what has gathered."""
-        self._now = now
+        self._now, self._is_asked = now, False
         if self._is_stirred or now >= self._due_at:
             self._is_stirred = False
             self._settle(now)
