@@ -477,3 +477,17 @@ def test_a_lost_answer_is_given_again(seed: int) -> None:
     pair.world.run(0.5)
     pair.world.network.change(Conditions(), "10.0.0.2", "10.0.0.1")
     pair.world.run_until(lambda: is_up(pair.link), limit_s=1)
+
+
+def test_where_a_connection_of_the_peer_begins_nobody_listens() -> None:
+    """A packet over it may be opened before its handshake is: it is tried, and not dialled."""
+    pair = Pair(kinds=("tcp4",)).up()
+    pair.bob.endpoint.frame_reader = lambda *_: None
+    data = pair.link.sealed_frame(b"\x01", b"")
+    assert data is not None
+    begins = NetPath("tcp4", "10.0.0.1", 50_000)
+    pair.bob.endpoint.received(begins, Packet.parse(bytes(data)), pair.world.now)
+    assert pair.back is not None
+    state = pair.back.paths.state(begins)
+    assert state is not None
+    assert not state.dialled

@@ -19,7 +19,7 @@ from rookery.link.channel import Channel
 from rookery.link.events import HangUp, LinkDown, LinkUp, PathLost
 from rookery.link.exchange import Exchange, Verdict
 from rookery.link.handshake import Handshake
-from rookery.link.paths import Paths
+from rookery.link.paths import Paths, PathState
 from rookery.link.site import Site
 from rookery.link.traffic import Traffic
 from rookery.wire.lob import JsonObject
@@ -131,20 +131,10 @@ class Link:
             self._fall("nobody knows where it is", now)
 
     def add_path(self, path: Path, now: float, *, configured: bool) -> None:
-        """A place to try, at once when a round is under way or the link is up."""
-        if not self._site.takes_handshakes(path):
-            return
-        is_new = path not in self.paths
-        state = self.paths.add(path, configured=configured)
-        if state is None or not is_new:
-            return
-        state.dialled = True
-        self._site.touch(self)
-        if self._agreement.rounds.is_running and self.exchange is not None:
-            state.sent_s = now
-            self._agreement.send([path])
-        else:
-            self._agreement.rounds.hasten(now)
+        """A place where the peer listens: tried at once if a round is under way or the link up."""
+        state = self._try(path, now, configured=configured)
+        if state is not None:
+            state.dialled = True
 
     def learn(self, keys: Mapping[int, bytes], path: Path, now: float) -> None:
         """An introduction: keys that make up the hashname, and the router that brought them."""
@@ -318,10 +308,28 @@ class Link:
 
     # --- inside ---
 
+    def _try(self, path: Path, now: float, *, configured: bool) -> PathState | None:
+        """The state of a path that is new and therefore tried; else None."""
+        if not self._site.takes_handshakes(path):
+            return None
+        is_new = path not in self.paths
+        state = self.paths.add(path, configured=configured)
+        if state is None or not is_new:
+            return None
+        self._site.touch(self)
+        if self._agreement.rounds.is_running and self.exchange is not None:
+            state.sent_s = now
+            self._agreement.send([path])
+        else:
+            self._agreement.rounds.hasten(now)
+        return state
+
     def _moved(self, exchange: Exchange, path: Path, now: float) -> None:
         """The peer speaks from a new address: try it, when the packet cannot be a replay."""
+        # It may be a connection that the peer dialled, whose handshake was stale or came too late:
+        # nobody listens where that begins, so no datagrams can be offered there.
         if exchange.session is not None and exchange.session.replay_proof:
-            self.add_path(path, now, configured=False)
+            self._try(path, now, configured=False)
 
     def _path_forgotten(self, path: Path) -> None:
         self._site.path_forgotten(self, path)
