@@ -3,8 +3,11 @@
     pair ──lane: a connection to the first one's control socket──▶ ping the second, twice a second
                                                        unanswered: again at once
 
-A lane waits longer for an answer where the last one took long, and when it has had none for some
-time: on a machine that is slow enough all answers are late, and none of them is lost.
+A lane waits longer for an answer where the last ones took long, and when it has had none for some
+time: on a machine that is slow enough all answers are late, and none of them is lost. It takes
+another connection where its own has ended, or was refused as one too many. Where pings take longer
+than their period it rests as long as each took, or all of them together would keep the machine
+slow: a node that gets less of it than they ask for answers later and later, in the end too late.
 
 An *outage* of a pair lasts from the trouble, or from the last ping before the lost ones if that was
 later, to the first after them; the longest counts, as a busy machine loses some later on.
@@ -17,7 +20,7 @@ import contextlib
 import math
 import statistics
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise, takewhile
@@ -26,7 +29,7 @@ from rookery.errors import RookeryError
 from rookery.runtime.control_client import ControlClient, connected
 from rookery.runtime.control_lines import Do, Request
 from rookery.runtime.snapshot import PingReply, Reach
-from tests.e2e.mesh.flock import Bird, Edge, Flock
+from tests.e2e.mesh.flock import ANSWER_S, Bird, Edge, Flock
 
 PERIOD_S = 0.5
 PATIENCE_S = 0.25
@@ -34,12 +37,15 @@ WITNESS_PERIOD_S = 0.22
 WITNESS_PATIENCE_S = 0.2  # less than the period, so that no turn is missed
 WITNESS_LANES = 5
 PATIENCE_FACTOR = 4  # times what the last answer took
+PATIENCE_KEPT = 0.9  # of what there was, after each answer
 PATIENCE_S_MAX = 4.0  # the node itself waits five seconds
 PATIENT_AFTER_S = 4.0  # without an answer; longer than any outage should be
 IN_A_ROW = 3  # pings that were answered: it is over
 _USUAL_S = 5.0  # before the trouble
 _PAUSE_S = 0.01
+_AGAIN_S = 0.1  # until the next connection to a node that ended one
 _POLL_S = 0.05
+_TOLD = 12  # pings, of a pair that is lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +57,21 @@ class Ping:
     problem: str = ""
 
 
+class PairsLostError(TimeoutError):
+    """Pings of some pairs are not answered any more."""
+
+    def __init__(self, text: str, pairs: Sequence[Edge]) -> None:
+        super().__init__(text)
+        self.pairs = pairs
+
+
 @dataclass(frozen=True, slots=True)
 class Outages:
     """What a trouble did."""
 
     trouble: str
     pairs: int  # that should answer
-    usual_s: float = 0.0  # what an answer took before
+    usual_s: float = 0.0  # what an answer took
     seconds: dict[Edge, float] = field(default_factory=dict)  # of those that did not at some time
     silences: dict[Edge, float] = field(default_factory=dict)  # of witnesses
 
@@ -80,7 +94,7 @@ class Outages:
         )
 
 
-class _Patience:
+class Patience:
     """How long a lane waits for an answer."""
 
     def __init__(self, least_s: float) -> None:
@@ -88,10 +102,12 @@ class _Patience:
         self._answered_s = time.monotonic()
 
     def learn(self, ping: Ping) -> None:
+        """One quick answer says little: where the machine is busy the next one may be slow."""
         if not ping.problem:
             self._answered_s = ping.ended_s
-            usual_s = PATIENCE_FACTOR * (ping.ended_s - ping.sent_s)
-            self.seconds = min(max(self._least_s, usual_s), PATIENCE_S_MAX)
+            enough_s = PATIENCE_FACTOR * (ping.ended_s - ping.sent_s)
+            kept_s = PATIENCE_KEPT * self.seconds
+            self.seconds = min(max(self._least_s, enough_s, kept_s), PATIENCE_S_MAX)
         elif ping.ended_s > self._answered_s + PATIENT_AFTER_S:
             self.seconds = min(2 * self.seconds, PATIENCE_S_MAX)
 
@@ -136,11 +152,12 @@ class Pinger:
             lane.cancel()
 
     async def resumed(self, pairs: Collection[Edge], since_s: float, limit_s: float) -> None:
-        """Wait until each of these pairs has answered for a while; TimeoutError names those not."""
+        """Wait until each of these pairs has answered for a while; PairsLostError: some do not."""
         waiting, until_s = list(pairs), since_s + limit_s
         while waiting := [pair for pair in waiting if not self._has_resumed(pair, since_s)]:
             if time.monotonic() > until_s:
-                raise TimeoutError(f"after {limit_s} s: {self._complaints(waiting)}")
+                accounts = "\n".join(self.account(pair, since_s) for pair in waiting)
+                raise PairsLostError(f"after {limit_s:.0f} s:\n{accounts}", waiting)
             await asyncio.sleep(_POLL_S)
 
     def outages(self, trouble: str, pairs: Collection[Edge], since_s: float) -> Outages:
@@ -153,14 +170,25 @@ class Pinger:
                 found.silences[pair] = _silence(self._history[pair], since_s)
         return found
 
-    def _usual_s(self, until_s: float) -> float:
-        took = [
-            ping.ended_s - ping.sent_s
-            for history in self._history.values()
-            for ping in history
-            if not ping.problem and until_s - _USUAL_S <= ping.sent_s < until_s
-        ]
-        return statistics.median(took) if took else 0.0
+    def account(self, pair: Edge, since_s: float) -> str:
+        """What became of a pair's pings since then, the last ones in detail."""
+        recent, now = self._since(pair, since_s), time.monotonic()
+        problems = Counter(ping.problem or "answered" for ping in recent)
+        last = ", ".join(
+            f"{now - ping.sent_s:.2f} s ago for {ping.ended_s - ping.sent_s:.2f} s: "
+            f"{ping.problem or 'answered'}"
+            for ping in recent[-_TOLD:]
+        )
+        return f"{pair[0]} to {pair[1]}: {dict(problems)}; last {last or 'never asked'}"
+
+    def _usual_s(self, since_s: float) -> float:
+        """Before the trouble or since, whichever is slower: a machine gets busy at any time."""
+        took: dict[bool, list[float]] = {False: [], True: []}
+        for history in self._history.values():
+            for ping in history:
+                if not ping.problem and ping.sent_s >= since_s - _USUAL_S:
+                    took[ping.sent_s >= since_s].append(ping.ended_s - ping.sent_s)
+        return max(statistics.median(each or [0.0]) for each in took.values())
 
     def _lane(
         self, pair: Edge, phase_s: float, period_s: float, patience_s: float
@@ -170,17 +198,26 @@ class Pinger:
     async def _ping(self, pair: Edge, phase_s: float, period_s: float, patience_s: float) -> None:
         source, target = (self._flock.birds[number] for number in pair)
         history = self._history[pair]
-        patience = _Patience(patience_s)
+        patience = Patience(patience_s)
         due_s = time.monotonic() // period_s * period_s + phase_s
-        with contextlib.suppress(RookeryError):  # the source itself is gone
-            async with connected(source.control, timeout_s=60.0) as client:
-                while target.is_alive:
-                    await asyncio.sleep(max(_PAUSE_S, due_s - time.monotonic()))
-                    ping = await _one(client, target, patience.seconds)
-                    history.append(ping)
-                    patience.learn(ping)
-                    if not ping.problem:  # lanes keep their distance
-                        due_s += period_s * max(1, math.ceil((ping.ended_s - due_s) / period_s))
+        rest_s = _PAUSE_S
+        while source.is_alive and target.is_alive:
+            begun_s = time.monotonic()
+            try:
+                async with connected(source.control, timeout_s=ANSWER_S) as client:
+                    while target.is_alive:
+                        await asyncio.sleep(max(rest_s, due_s - time.monotonic()))
+                        begun_s = time.monotonic()
+                        ping = await _one(client, target, patience.seconds)
+                        history.append(ping)
+                        patience.learn(ping)
+                        rest_s = _rest_s(ping)
+                        if not ping.problem:  # lanes keep their distance
+                            periods = math.ceil((ping.ended_s - due_s) / period_s)
+                            due_s += period_s * max(1, periods)
+            except RookeryError as error:  # the connection is of no use any more: take another
+                history.append(Ping(begun_s, time.monotonic(), str(error)))
+                await asyncio.sleep(_AGAIN_S)
 
     def _has_resumed(self, pair: Edge, since_s: float) -> bool:
         """Whether some pings in a row were answered; on a busy machine no row is endless."""
@@ -193,13 +230,6 @@ class Pinger:
         recent = takewhile(lambda ping: ping.ended_s >= since_s, reversed(self._history[pair]))
         return sorted(
             (ping for ping in recent if ping.sent_s >= since_s), key=lambda ping: ping.sent_s
-        )
-
-    def _complaints(self, pairs: Iterable[Edge]) -> str:
-        last = {pair: self._history[pair][-1:] for pair in pairs}
-        return "; ".join(
-            f"{one} to {other}: {pings[0].problem if pings else 'never asked'}"
-            for (one, other), pings in last.items()
         )
 
 
@@ -218,15 +248,16 @@ async def pinging(flock: Flock) -> AsyncIterator[Pinger]:
 async def _one(client: ControlClient, target: Bird, patience_s: float) -> Ping:
     request = Request(do=Do.PING, node=target.home.hashname, timeout_s=patience_s)
     sent_s = time.monotonic()
-    try:
-        reply = await client.one(request, PingReply, patience_s=patience_s)
-    except RookeryError as error:
-        if isinstance(error.__cause__, OSError):
-            raise
-        return Ping(sent_s, time.monotonic(), str(error))
+    reply = await client.one(request, PingReply, patience_s=patience_s)
     is_answered = reply.rtt_ms is not None and reply.reach in (Reach.DIRECT, Reach.ROUTE)
     problem = "" if is_answered else reply.problem or "answered another way"
     return Ping(sent_s, time.monotonic(), problem)
+
+
+def _rest_s(ping: Ping) -> float:
+    """Where pings take longer than a period they are part of the load, and become fewer."""
+    took_s = ping.ended_s - ping.sent_s
+    return took_s if took_s > PERIOD_S else _PAUSE_S
 
 
 def _outage(history: Iterable[Ping], since_s: float) -> float | None:

@@ -18,12 +18,13 @@ from itertools import pairwise
 
 from rookery.runtime.control_lines import Do
 from rookery.runtime.snapshot import Peer
+from tests.e2e.mesh.diagnosis import diagnosis
 from tests.e2e.mesh.flock import Edge, Flock, are_near, edges, weather
 from tests.e2e.mesh.lab import Lab, Weather
-from tests.e2e.mesh.pinger import Outages, Pinger
+from tests.e2e.mesh.pinger import Outages, PairsLostError, Pinger
 
-READY_S = 120.0
-OVER_S = 60.0  # from here on a ping that is not answered is lost for good
+READY_S = 300.0  # which only a hang reaches, on however busy a machine
+OVER_S = 300.0  # likewise: from here on a ping that is not answered is lost for good
 FROZEN_S = 10.0
 WITNESSES = 2
 
@@ -129,11 +130,19 @@ class Trouble:
     ) -> Outages:
         """What the work did to `pairs`, when those in `before` (or all) were well."""
         well = self._flock.pairs() if before is None else before
-        await self._pinger.resumed(well, time.monotonic(), OVER_S)
+        await self._resumed(f"before {what}", well, time.monotonic())
         begun_s = time.monotonic()
         await work()
-        await self._pinger.resumed(pairs, begun_s, OVER_S)
+        await self._resumed(f"after {what}", pairs, begun_s)
         return self._pinger.outages(what, pairs, begun_s)
+
+    async def _resumed(self, when: str, pairs: Collection[Edge], since_s: float) -> None:
+        """Wait for it; a failure says what the nodes know of the pairs that are lost."""
+        try:
+            await self._pinger.resumed(pairs, since_s, OVER_S)
+        except PairsLostError as error:
+            found = await diagnosis(self._flock, error.pairs)
+            raise TimeoutError(f"{when}, {error}\n{found}") from error
 
     async def _over(self, relay: int) -> list[Edge]:
         routes = await self._flock.routes()
