@@ -133,14 +133,24 @@ class Node:
         self.is_frozen = True
 
     def thaw(self) -> None:
-        """It goes on, with all that has come meanwhile, and its timers late."""
+        """It goes on, with all that has come meanwhile, and its timers late.
+
+        What came from one address keeps its order; whose is read first, and answered, is chance.
+        """
         self.is_frozen = False
-        held, self._held = self._held, []
-        for source, data in held:
-            if data is None:
-                self.lost(source)
-            else:
-                self.hear(source, data)
+        held: dict[NetPath, list[bytes | None]] = {}
+        for source, data in self._held:
+            held.setdefault(source, []).append(data)
+        self._held = []
+        sources = list(held)
+        self._world.random.shuffle(sources)
+        for source in sources:
+            for data in held[source]:
+                if data is None:
+                    self.lost(source)
+                else:
+                    self.hear(source, data)
+            self.settle()
         self._tick_at = self._world.now
         self._tick()
 
