@@ -3,11 +3,10 @@
 from bench.mesh import control_row, ordeal_rows
 from bench.table import table
 
-SIZES = (100, 300)
+SIZE = 300
 QUIET_SIZE = 400
 
 
 def main() -> None:
-    for size in SIZES:
-        print(table(ordeal_rows(size)), flush=True)
+    print(table(ordeal_rows(SIZE)), flush=True)
     print(table([control_row(QUIET_SIZE)]), flush=True)

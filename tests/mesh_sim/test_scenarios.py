@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_fifty_nodes_survive_everything_with_seed_1() -> None:
-    """M1, M2, R1 to R6; `python -m bench mesh_large` does the same with 100 and 300 nodes."""
+    """M1, M2, R1 to R6; `python -m bench mesh` does the same with 100 nodes."""
     figures = Ordeal(MeshWorld(1, 50), 1).everything()
     print(*figures.lines(), sep="\n")
 
