@@ -96,7 +96,7 @@ def _summary(goals: Sequence[Sequence[str]]) -> str:
             ("met", "met"),
             ("missed", MISSED),
             (NOT_MEASURED, NOT_MEASURED),
-            ("parts failed", FAILED),
+            ("failed", FAILED),
         )
     }
     told = [f"{count} {word}" for word, count in counts.items() if count or word == "met"]

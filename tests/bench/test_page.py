@@ -141,7 +141,7 @@ def test_a_part_that_failed_is_told_in_its_section_and_among_the_goals() -> None
     text = str(Page.parse(str(whole())).with_part(LATER, result(TUNNEL, failure="OSError: no")))
     assert "\n**failed**: OSError: no\n" in sections(text)["Tunnels"]
     assert verdicts(text) == {"all of it": "**failed**", "early": "met"}
-    assert "1 met, 1 parts failed." in text
+    assert "1 met, 1 failed." in text
 
 
 def test_who_names_a_part_that_is_none_hears_which_there_are() -> None:
