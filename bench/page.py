@@ -19,7 +19,7 @@ FAILED = "**failed**"
 
 _HEADER = ("part", "figure", "ratio", "against", "rookery", "goal", "result")
 _LEGEND = (
-    "*Ratio* is rookery's figure divided by the one in *beside it*, measured in turns with it: the"
+    "*Ratio* is *value* divided by what stands *beside it* and was measured in turns with it: the"
     " bare limit of this machine, or another program at the same work."
     " More is better for what is counted per second, less for times, memory and processor."
     " A figure is the median of its runs unless it says otherwise."

@@ -9,7 +9,7 @@ MISSED = "**missed**"
 NOT_MEASURED = "not measured"
 
 _WHY_MAX = 160
-_FIGURES = ("ratio", "figure", "rookery", "beside it", "unit", "against", "goal", "remark")
+_FIGURES = ("ratio", "figure", "value", "beside it", "unit", "against", "goal", "remark")
 
 
 def table(rows: Iterable[Row]) -> str:
