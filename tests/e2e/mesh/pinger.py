@@ -72,6 +72,7 @@ class Outages:
     trouble: str
     pairs: int  # that should answer
     usual_s: float = 0.0  # what an answer took
+    stalled_s: float = 0.0  # for so long this very process waited for a processor meanwhile
     seconds: dict[Edge, float] = field(default_factory=dict)  # of those that did not at some time
     silences: dict[Edge, float] = field(default_factory=dict)  # of witnesses
 
@@ -90,7 +91,7 @@ class Outages:
         return (
             f"{self.trouble}: {len(self.seconds)} of {self.pairs} pairs lost pings, "
             f"for {_ms(middle)} in the middle, {_ms(self.longest_s)} at most; "
-            f"witnesses for {_ms(self.silence_s)}"
+            f"witnesses for {_ms(self.silence_s)}; this process was late by {_ms(self.stalled_s)}"
         )
 
 
@@ -122,6 +123,8 @@ class Pinger:
         self._lanes: dict[Edge, asyncio.Task[None]] = {}
         self._witnesses: Sequence[Edge] = ()
         self._witnessing: set[asyncio.Task[None]] = set()
+        self._stalls: list[tuple[float, float]] = []  # when, and by how much the loop was late
+        self._metronome = tasks.create_task(self._notice_stalls())
 
     def begin(self) -> None:
         """Ping between all that live, also those who have come back."""
@@ -148,7 +151,7 @@ class Pinger:
         }
 
     def end(self) -> None:
-        for lane in (*self._lanes.values(), *self._witnessing):
+        for lane in (*self._lanes.values(), *self._witnessing, self._metronome):
             lane.cancel()
 
     async def resumed(self, pairs: Collection[Edge], since_s: float, limit_s: float) -> None:
@@ -161,7 +164,8 @@ class Pinger:
             await asyncio.sleep(_POLL_S)
 
     def outages(self, trouble: str, pairs: Collection[Edge], since_s: float) -> Outages:
-        found = Outages(trouble, len(pairs), self._usual_s(since_s))
+        stalled_s = sum(late_s for at_s, late_s in self._stalls if at_s >= since_s)
+        found = Outages(trouble, len(pairs), self._usual_s(since_s), stalled_s)
         for pair in pairs:
             seconds = _outage(self._history[pair], since_s)
             if seconds is not None:
@@ -189,6 +193,14 @@ class Pinger:
                 if not ping.problem and ping.sent_s >= since_s - _USUAL_S:
                     took[ping.sent_s >= since_s].append(ping.ended_s - ping.sent_s)
         return max(statistics.median(each or [0.0]) for each in took.values())
+
+    async def _notice_stalls(self) -> None:
+        """What this process waits for, the nodes wait for as well: it is as nice as they are."""
+        while True:
+            due_s = time.monotonic() + _POLL_S
+            await asyncio.sleep(_POLL_S)
+            now = time.monotonic()
+            self._stalls.append((now, now - due_s))
 
     def _lane(
         self, pair: Edge, phase_s: float, period_s: float, patience_s: float

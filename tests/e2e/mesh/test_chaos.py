@@ -43,7 +43,7 @@ def _lab() -> Iterator[Lab | None]:
 def shown(outages: Outages) -> float:
     """How long they lasted, less what the machine is to blame for."""
     print(outages)
-    return outages.longest_s - SLOWNESS * outages.usual_s
+    return outages.longest_s - SLOWNESS * outages.usual_s - outages.stalled_s
 
 
 @pytest.mark.slow
