@@ -70,8 +70,8 @@ def spark_connect(environment: Environment, folder: Path) -> Iterator[str]:
     submit = environment.packages / "pyspark" / "bin" / "spark-submit"
     java = json.loads(environment.run(environment.python, "-c", JAVA, cwd=folder).out)
     variables = {**java, "PYSPARK_PYTHON": str(environment.python), "SPARK_LOCAL_IP": HERE}
-    command = (submit, "--class", SERVER, "--master", "local[2]", *options, "spark-internal")
-    with environment.process(*command, cwd=folder, settings=variables) as server:
+    words = ["--class", SERVER, "--master", "local[2]", *options, "spark-internal"]
+    with environment.process(submit, *words, cwd=folder, settings=variables) as server:
         until(lambda: is_open(port) or server.poll() is not None, TIMEOUT_S)
         assert server.poll() is None, (folder / "errors").read_text()[-2000:]
         try:
