@@ -9,7 +9,8 @@ import pytest
 
 from rookery.cli import extras
 from rookery.errors import UsageError
-from tests.cli.program import TIMEOUT_S, Outcome
+from tests.cli.program import Outcome
+from tests.patience import PATIENCE_S
 
 DEMO = ("lake", "demo", "--days", "1", "--routers", "2")
 RUN = ("lake", "run", "--data", ".")
@@ -39,7 +40,7 @@ def rookery_without(module: str, *arguments: str, cwd: Path) -> Outcome:
         cwd=cwd,
         env={**kept, "PATH": str(cwd)},
         capture_output=True,
-        timeout=10 * TIMEOUT_S,
+        timeout=10 * PATIENCE_S,
         check=False,
     )
     return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -19,10 +19,11 @@ from rookery.client.api import Device, HubApi
 from rookery.client.credentials import load
 from rookery.wire.lob import JsonObject
 from tests.cli.program import PROGRAM
+from tests.patience import PATIENCE_S
 
-START_S = 150.0  # of a loaded machine; a quiet one needs some seconds
-STOP_S = 30.0
-WITHIN_S = 90.0
+START_S = PATIENCE_S
+STOP_S = PATIENCE_S
+WITHIN_S = PATIENCE_S
 TAIL = 2000  # characters of a log
 
 
@@ -100,7 +101,7 @@ class Living:
         """As the administrator sees it; an error unless it is there."""
         if not self._browser.addheaders:
             self._sign_in()
-        with self._browser.open(self.url + path, timeout=30) as answer:
+        with self._browser.open(self.url + path, timeout=PATIENCE_S) as answer:
             assert answer.url == self.url + path
             text: str = answer.read().decode()
             return text
@@ -112,7 +113,7 @@ class Living:
             json.dumps(words).encode(),
             {"Content-Type": "application/json", "Origin": self.url},
         )
-        with self._browser.open(asked, timeout=30):
+        with self._browser.open(asked, timeout=PATIENCE_S):
             self._browser.addheaders = [("Accept", "text/html, application/json;q=0.5")]
 
     def devices(self) -> dict[str, Device]:
@@ -122,7 +123,11 @@ class Living:
     def run(self, *arguments: str) -> str:
         """A command of the tour, in the folder that the demo was started in."""
         done = subprocess.run(
-            [PROGRAM, *arguments], cwd=self.home, capture_output=True, timeout=60, check=False
+            [PROGRAM, *arguments],
+            cwd=self.home,
+            capture_output=True,
+            timeout=PATIENCE_S,
+            check=False,
         )
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout.decode()
