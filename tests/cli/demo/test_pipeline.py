@@ -31,7 +31,9 @@ async def test_what_cannot_be_made_is_told_of_and_made_when_it_can_be(
     write_roster(folder, await made(folder))
     folder.lake.write_text("in the way of a folder")
     told: asyncio.Queue[str] = asyncio.Queue()
-    lake = Pipeline(folder, [], 1, lambda kind, values: None, told.put_nowait)
+    lake = Pipeline(
+        folder, [], days=1, every="45s", tell=lambda kind, values: None, say=told.put_nowait
+    )
     async with asyncio.timeout(WITHIN_S), asyncio.TaskGroup() as tasks:
         working = tasks.create_task(lake.run(asyncio.Event()))
         line = await told.get()

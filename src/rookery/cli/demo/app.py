@@ -9,12 +9,14 @@ from cyclopts import App, Parameter
 from rookery.cli import extras
 from rookery.cli.demo.folder import NAME, DemoFolder, prepared
 from rookery.cli.exits import OK, advice
+from rookery.cli.lake_options import seconds
 from rookery.cli.life import run_service, run_verb
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_json, print_table, remark
 from rookery.errors import UsageError
 
 DAYS = 14
+EVERY = "45s"
 SCENARIOS = {
     "world": "a fleet at three sites with hub, mesh, sensors and lake; its relay may die",
     "blackout": "the same world, in which a server may die",
@@ -39,6 +41,9 @@ def demo(
     days: Annotated[
         int, Parameter(name="--days", help="Of history in the lake; 0 for a world without a lake.")
     ] = DAYS,
+    every: Annotated[
+        str, Parameter(name="--every", help="The lake's next run is so long after one (45s, 5m).")
+    ] = EVERY,
     folder: Folder = NAME,
     keep: Annotated[
         bool,
@@ -61,8 +66,9 @@ def demo(
     if keep:
         raise UsageError("--keep is for --scenario links; the others stay until Ctrl-C")
     _check(days)
+    seconds(every)  # or what is wrong with it
     with prepared(folder) as ready:
-        return run_service(_live(ready, scenario, days, output))
+        return run_service(_live(ready, scenario, days, every, output))
 
 
 @app.command(help_epilogue="Example:  rookery demo incident --over")
@@ -126,7 +132,9 @@ def _check(days: int) -> None:
             java.find()
 
 
-async def _live(folder: DemoFolder, scenario: Scenario, days: int, output: Output) -> int:
+async def _live(
+    folder: DemoFolder, scenario: Scenario, days: int, every: str, output: Output
+) -> int:
     from rookery.cli.demo.show import Show
     from rookery.cli.demo.world import Watchers, World, program
 
@@ -134,7 +142,14 @@ async def _live(folder: DemoFolder, scenario: Scenario, days: int, output: Outpu
     logging.basicConfig(filename=folder.log("world"), format="%(asctime)s %(name)s %(message)s")
     show = Show(output)
     watchers = Watchers(say=show.say, tour=show.tour, incident=show.incident, lake=show.lake)
-    world = World(folder=folder, scenario=scenario, days=days, program=program(), watchers=watchers)
+    world = World(
+        folder=folder,
+        scenario=scenario,
+        days=days,
+        every=every,
+        program=program(),
+        watchers=watchers,
+    )
     try:
         await world.live()
     except BaseExceptionGroup as group:  # of which people want to know the first only

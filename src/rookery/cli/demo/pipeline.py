@@ -18,7 +18,6 @@ from rookery.cli.demo.child import NICE, child
 from rookery.cli.demo.folder import DemoFolder
 from rookery.errors import RookeryError
 
-EVERY = "45s"
 MEMORY = "1g"
 AGAIN_S = 5.0
 AGAIN_MAX_S = 60.0
@@ -45,11 +44,19 @@ class Pipeline:
     """Until cancelled; `tell` hears of each run, `say` of what else goes wrong."""
 
     def __init__(
-        self, folder: DemoFolder, spools: Sequence[Path], days: int, tell: Tell, say: Say
+        self,
+        folder: DemoFolder,
+        spools: Sequence[Path],
+        *,
+        days: int,
+        every: str,
+        tell: Tell,
+        say: Say,
     ) -> None:
         self._folder = folder
         self._spools = spools
         self._days = days
+        self._every = every
         self._tell = tell
         self._say = say
         self._began_s = time.monotonic()
@@ -87,7 +94,7 @@ class Pipeline:
         folder = self._folder
         spools = [word for spool in self._spools for word in ("--spool", str(spool))]
         command = ("lake", "run", "--data", str(folder.lake), *spools)
-        options = ("--every", EVERY, "--memory", MEMORY, "--log", str(folder.log("spark")))
+        options = ("--every", self._every, "--memory", MEMORY, "--log", str(folder.log("spark")))
         async with child(
             "pipeline",
             [*command, *options, "--json"],

@@ -49,6 +49,7 @@ class World:
     folder: DemoFolder
     scenario: str
     days: int
+    every: str
     program: str
     watchers: Watchers
     _members: members.Members = field(init=False)
@@ -155,7 +156,14 @@ class World:
 
     def _pipeline(self, gateways: list[Gateway]) -> Pipeline:
         spools = [self.folder.hub, self.folder.broker, *(each.folder for each in gateways)]
-        return Pipeline(self.folder, spools, self.days, self.watchers.lake, self.watchers.say)
+        return Pipeline(
+            self.folder,
+            spools,
+            days=self.days,
+            every=self.every,
+            tell=self.watchers.lake,
+            say=self.watchers.say,
+        )
 
 
 async def _listen(keyboard: Keyboard, desk: Desk) -> None:
