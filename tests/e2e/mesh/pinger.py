@@ -222,8 +222,8 @@ class Pinger:
                         begun_s = time.monotonic()
                         ping = await _one(client, target, patience.seconds)
                         history.append(ping)
+                        rest_s = _rest_s(ping, patience.seconds)
                         patience.learn(ping)
-                        rest_s = _rest_s(ping)
                         if not ping.problem:  # lanes keep their distance
                             periods = math.ceil((ping.ended_s - due_s) / period_s)
                             due_s += period_s * max(1, periods)
@@ -266,9 +266,12 @@ async def _one(client: ControlClient, target: Bird, patience_s: float) -> Ping:
     return Ping(sent_s, time.monotonic(), problem)
 
 
-def _rest_s(ping: Ping) -> float:
-    """Where pings take longer than a period they are part of the load, and become fewer."""
-    took_s = ping.ended_s - ping.sent_s
+def _rest_s(ping: Ping, patience_s: float) -> float:
+    """Where pings take longer than a period they are part of the load, and become fewer.
+
+    What a frozen source took to say so is beyond all patience, and no reason to rest.
+    """
+    took_s = min(ping.ended_s - ping.sent_s, patience_s)
     return took_s if took_s > PERIOD_S else _PAUSE_S
 
 
