@@ -81,6 +81,7 @@ TESTED = (
     "tests/runtime/gates/test_framing.py",
     "tests/runtime/gates/test_segmentation.py",
     "tests/runtime/gates/test_udp_gate.py",
+    "tests/runtime/gates/test_websocket.py",
     "tests/runtime/outbox/test_outbox.py",
     "tests/runtime/proxy/test_sluice.py",
     "tests/runtime/test_passage.py",

@@ -53,17 +53,7 @@ class Framing(Protocol):
         """What the framing itself has to say since last asked."""
 
 
-class Roomless:
-    """A framing that reads from wherever the bytes are."""
-
-    def room(self) -> memoryview | None:
-        return None
-
-    def placed(self, count: int) -> Sequence[bytes | memoryview]:
-        raise AssertionError("nothing was placed")
-
-
-class Chunks(Roomless):
+class Chunks:
     """Telehash chunking."""
 
     ready = True
@@ -75,6 +65,12 @@ class Chunks(Roomless):
 
     def feed(self, data: Octets) -> Sequence[bytes | memoryview]:
         return self._dechunker.feed(bytes(data))
+
+    def room(self) -> memoryview | None:
+        return None
+
+    def placed(self, count: int) -> Sequence[bytes | memoryview]:
+        raise AssertionError("nothing was placed")
 
     def encode(self, packet: Octets) -> tuple[Octets, ...]:
         return (chunk(bytes(packet)),)
@@ -105,7 +101,7 @@ class Frames:
 
     def encode(self, packet: Octets) -> tuple[Octets, ...]:
         if len(packet) <= _COPY_SIZE_MAX:
-            return (frame(bytes(packet)),)
+            return (frame(packet if isinstance(packet, bytes) else bytes(packet)),)
         return len(packet).to_bytes(len(KEEPALIVE), "big"), packet
 
     def control(self) -> bytes:

@@ -27,7 +27,7 @@ from wsproto.events import (
 from wsproto.utilities import ProtocolError as WebSocketError
 
 from rookery.errors import DecodeError
-from rookery.runtime.gates.framing import PACKET_SIZE_MAX, Roomless
+from rookery.runtime.gates.framing import PACKET_SIZE_MAX
 from rookery.wire.lob import JsonObject
 from rookery.wire.octets import Octets
 
@@ -38,7 +38,7 @@ _HEAD_SIZE_MAX = 8192
 LinkJson = Callable[[], JsonObject | None]
 
 
-class Messages(Roomless):
+class Messages:
     """The packets inside an open WebSocket, and its control messages."""
 
     def __init__(self, connection: WSConnection) -> None:
@@ -48,6 +48,13 @@ class Messages(Roomless):
         self.ready = False
         self.finished = False
         self.is_public = False
+
+    # Not inherited: a class that is interpreted cannot be made from one that is compiled.
+    def room(self) -> memoryview | None:
+        return None
+
+    def placed(self, count: int) -> list[bytes]:
+        raise AssertionError("nothing was placed")
 
     def encode(self, packet: Octets) -> tuple[Octets, ...]:
         return (self._connection.send(BytesMessage(bytes(packet))),)
