@@ -21,7 +21,7 @@ MODULES = {
         "tunnel_reader",
     ),
     "identity": ("cs40", "replay"),
-    "link": ("endpoint", "exchange", "link", "rounds", "timers", "traffic"),
+    "link": ("endpoint", "exchange", "link", "paths", "rounds", "timers", "traffic"),
     "crow": ("delivery", "duplicates", "lanes", "node", "recent", "seqids", "tower"),
     "mesh": ("forwarding", "neighbour", "node", "standing_queue", "transit", "tunnelling", "watch"),
     "mesh.tunnel": (
@@ -60,7 +60,7 @@ MODULES = {
     "runtime.crow": ("outcomes", "pump", "threshold", "tower", "udp_gate"),
     "runtime.outbox": ("conversation", "handling"),
     "runtime.gates": ("burst_socket", "connection", "framing", "segmentation", "tcp_gate"),
-    "runtime.proxy": ("sluice", "socket_stream"),
+    "runtime.proxy": ("idle", "sluice", "socket_stream"),
 }
 
 

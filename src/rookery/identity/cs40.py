@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from hmac import compare_digest, digest
 from itertools import count
+from struct import Struct
 from typing import Final, Literal
 
 from cryptography.exceptions import InvalidTag
@@ -43,6 +44,7 @@ _NONCE_SIZE: Final = 12
 _TAG_SIZE: Final = 16
 _MAC_SIZE: Final = 16
 _COUNTER_SIZE: Final = 8
+_COUNTER: Final = Struct(">Q")
 _NONCE_AT: Final = _EPHEMERAL_SIZE + 1
 _BOX_AT: Final = _NONCE_AT + _NONCE_SIZE
 _MESSAGE_SIZE_MIN: Final = _BOX_AT + _TAG_SIZE + _MAC_SIZE
@@ -258,8 +260,8 @@ class Session40:
     def open(self, token: bytes, part: Octets) -> bytes:
         if len(part) < _PART_SIZE_MIN:
             raise DecodeError(f"{len(part)} bytes cannot be a channel packet")
-        head = bytes(part[:_COUNTER_SIZE])
-        counter = int.from_bytes(head, "big")
+        head = part[:_COUNTER_SIZE] if isinstance(part, bytes) else bytes(part[:_COUNTER_SIZE])
+        counter: int = _COUNTER.unpack(head)[0]
         if not self._window.is_fresh(counter):
             raise AuthenticationError("a replayed or very late channel packet")
         decrypt = self._decrypt

@@ -179,7 +179,7 @@ class Endpoint:
             self.touch(link)
 
     def _channel_packet(self, body: Octets, path: Path, now: float) -> None:
-        token = bytes(body[:TOKEN_SIZE])
+        token = body[:TOKEN_SIZE] if isinstance(body, bytes) else bytes(body[:TOKEN_SIZE])
         link = self._tokens.get(token)
         if link is None:
             packet = Packet(b"", bytes(body)).serialize()
@@ -250,7 +250,8 @@ class Endpoint:
 
     def _arrival(self, link: Link, path: Path) -> Path:
         """A packet that a router bridged has come by the router, not from the router's address."""
-        if isinstance(path, RoutePath) and path.hn != link.hashname:
+        # Compared by type, as `isinstance` would ask the metaclass each time.
+        if type(path) is RoutePath and path.hn != link.hashname:
             # Answers would go to whoever is named there, who never asked for any.
             raise ProtocolError("a packet over the route of somebody else")
         neighbour = self._neighbours.get(path)
@@ -309,7 +310,7 @@ class Endpoint:
 
     def send(self, link: Link, path: Path, data: Octets) -> None:
         link.out_bytes += len(data)
-        if isinstance(path, PeerPath):
+        if type(path) is PeerPath:
             router = self._links.get(path.hn)
             if router is not None and router.state is LinkState.UP:
                 self._introductions.send(link, router, data)

@@ -46,14 +46,14 @@ class Multiplexer:
 
     __slots__ = (
         "_channels",
-        "_dirty",
         "_held",
         "_lingering",
         "_newest",
         "_next",
         "_owner",
         "_recent",
-        "_soonest",
+        "deadline",
+        "dirty",
     )
 
     def __init__(self, owner: Owner, *, is_odd: bool) -> None:
@@ -63,9 +63,9 @@ class Multiplexer:
         self._recent: dict[int, str] = {}  # what to tell a peer that missed how they ended
         self._channels: dict[int, Channel] = {}
         self._lingering: OrderedDict[int, tuple[float, Channel]] = OrderedDict()
-        self._dirty: dict[int, Channel] = {}
+        self.dirty: dict[int, Channel] = {}  # something may be due on them
         self._held = 0
-        self._soonest: float | None = None  # no channel is due before; some may be due later
+        self.deadline: float | None = None  # when to call `expire`; at times a little early
 
     def __len__(self) -> int:
         return len(self._channels)
@@ -88,7 +88,7 @@ class Multiplexer:
         kind = ReliableChannel if reliable else UnreliableChannel
         channel = kind(self._owner, self.take_id(), opening, outbound=True, now=now)
         self._channels[channel.id] = channel
-        self._dirty[channel.id] = channel
+        self.dirty[channel.id] = channel
         return channel
 
     def received(self, head: JsonObject, body: bytes, now: float) -> None:
@@ -100,7 +100,7 @@ class Multiplexer:
         if channel is not None:
             if body and self._held > HELD_BYTES_MAX and channel.held:
                 raise ProtocolError("the link holds too much that nobody reads")
-            self._dirty[channel_id] = channel
+            self.dirty[channel_id] = channel
             channel.received(head, body, now)
             self._bury(channel, now)
         elif channel_id in self._lingering:
@@ -118,32 +118,27 @@ class Multiplexer:
     def touch(self, channel: Channel) -> None:
         """The application used the channel: something may be due."""
         if channel.id in self._channels:
-            self._dirty[channel.id] = channel
+            self.dirty[channel.id] = channel
 
     def path_failed(self, path: Path) -> None:
         """What is unacknowledged there leaves over another path with the next `flush`."""
         for channel in self._channels.values():
             channel.path_failed(path)
-        self._dirty.update(self._channels)
+        self.dirty.update(self._channels)
 
     def flush(self, now: float) -> None:
         """Send what the touched channels have due."""
-        while self._dirty:
-            _, channel = self._dirty.popitem()
+        while self.dirty:
+            _, channel = self.dirty.popitem()
             channel.flush(now)
             self._weigh(channel, channel.held)
             self._bury(channel, now)
             self._heed(channel)
 
-    @property
-    def deadline(self) -> float | None:
-        """When to call `expire`; at times a little early."""
-        return self._soonest
-
     def expire(self, now: float) -> None:
         """Repeat or give up wherever time has run out."""
-        if self._soonest is not None and now >= self._soonest:
-            self._soonest = None
+        if self.deadline is not None and now >= self.deadline:
+            self.deadline = None
             for channel in list(self._channels.values()):
                 deadline = channel.deadline
                 if deadline is not None and now >= deadline:
@@ -157,8 +152,8 @@ class Multiplexer:
         deadline = channel.deadline
         if channel.is_closed or deadline is None:
             return
-        if self._soonest is None or deadline < self._soonest:
-            self._soonest = deadline
+        if self.deadline is None or deadline < self.deadline:
+            self.deadline = deadline
 
     def fail(self, reason: str) -> None:
         """End every channel with an error that the peer hears."""
@@ -168,9 +163,9 @@ class Multiplexer:
     def abandon(self, reason: str) -> None:
         """The session is gone, and every channel with it."""
         channels, self._channels = list(self._channels.values()), {}
-        self._dirty.clear()
+        self.dirty.clear()
         self._lingering.clear()
-        self._soonest = None
+        self.deadline = None
         for channel in channels:
             channel.abandon(reason)
 
@@ -199,7 +194,7 @@ class Multiplexer:
         kind = ReliableChannel if reliable else UnreliableChannel
         channel = kind(self._owner, channel_id, opening, outbound=False, now=now)
         self._channels[channel_id] = channel
-        self._dirty[channel_id] = channel
+        self.dirty[channel_id] = channel
         self._owner.channel_opened(channel)
 
     def _is_past(self, channel_id: int) -> bool:
@@ -227,7 +222,7 @@ class Multiplexer:
             return
         if self._channels.pop(channel.id, None) is None:
             return
-        self._dirty.pop(channel.id, None)
+        self.dirty.pop(channel.id, None)
         self._weigh(channel, 0)
         if channel.reliable and channel.failure is None:
             self._lingering[channel.id] = (now + _LINGER_S, channel)

@@ -10,17 +10,18 @@ An *attended* path has somebody else to prove and to distrust it; no handshake g
 """
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from rookery.wire.path import NetPath, Path, PeerPath, RoutePath, UrlPath
 
-PATHS_MAX = 16
-ROUNDS_MISSED_MAX = 2  # from here on a path carries no traffic
-ROUNDS_FORGOTTEN = 8  # from here on a path that the peer told us is dropped
-_RTT_WEIGHT = 0.125
-_SWITCH_FACTOR = 0.7  # another path must be this much quicker,
-_SWITCH_GAIN_S = 0.001  # and by this much, before traffic moves
-_RELAY_COST_S = 10.0  # any direct path beats any relay
-_ROUTE_FACTOR = 1.25  # a route through the mesh must be clearly better than a direct path
+PATHS_MAX: Final = 16
+ROUNDS_MISSED_MAX: Final = 2  # from here on a path carries no traffic
+ROUNDS_FORGOTTEN: Final = 8  # from here on a path that the peer told us is dropped
+_RTT_WEIGHT: Final = 0.125
+_SWITCH_FACTOR: Final = 0.7  # another path must be this much quicker,
+_SWITCH_GAIN_S: Final = 0.001  # and by this much, before traffic moves
+_RELAY_COST_S: Final = 10.0  # any direct path beats any relay
+_ROUTE_FACTOR: Final = 1.25  # a route through the mesh must be clearly better than a direct path
 
 
 class PathState:

@@ -9,6 +9,7 @@ A packet with a binary head is a frame: no channel's, but for whoever reads the 
 It lives as long as the session: when the peer restarts or the link falls, all channels go with it.
 """
 
+from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -32,6 +33,7 @@ DATAGRAM_SIZE_MAX: Final = 1400  # a larger packet goes over a stream, where one
 HEAD_SIZE_MAX: Final = 4096  # a decoded head takes far more memory than its text
 _JOINED_MAX: Final = 32768  # bytes; up to here it costs less to join parts than to seal each
 _LENGTH_SIZE: Final = 2
+_LENGTH: Final = Struct(">H")
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(JsonObject).decode
@@ -71,7 +73,7 @@ class Traffic:
     def received(self, body: Octets, path: Path, now: float) -> None:
         """Open a packet and give it to its channel, or to whoever reads frames."""
         inner = self._exchange.open(body)
-        size = int.from_bytes(inner[:_LENGTH_SIZE], "big")
+        size = inner[0] << 8 | inner[1] if len(inner) >= _LENGTH_SIZE else 0
         body_at = _LENGTH_SIZE + size
         if 0 < size < JSON_SIZE_MIN and body_at <= len(inner):
             head, rest = inner[_LENGTH_SIZE:body_at], tail(inner, body_at)
@@ -91,7 +93,8 @@ class Traffic:
         self._channels.touch(channel)
 
     def flush(self, now: float) -> None:
-        self._channels.flush(now)
+        if self._channels.dirty:
+            self._channels.flush(now)
 
     @property
     def deadline(self) -> float | None:
@@ -169,10 +172,11 @@ class Traffic:
         self._site.answered(self._link, message)
 
     def sealed(self, head: bytes, parts: Parts) -> bytes | bytearray:
-        lead = len(head).to_bytes(_LENGTH_SIZE, "big") + head
+        pieces: list[Octets] = [_LENGTH.pack(len(head)), head]
         size = 0
         for part in parts:
             size += len(part)
+            pieces.append(part)
         if size > _JOINED_MAX:
-            return self._exchange.seal_parts([lead, *parts])
-        return self._exchange.seal(b"".join([lead, *parts]))
+            return self._exchange.seal_parts(pieces)
+        return self._exchange.seal(b"".join(pieces))

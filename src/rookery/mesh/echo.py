@@ -81,7 +81,7 @@ class _Asked(msgspec.Struct, frozen=True):
 class Echoes:
     """The requests of one node that are under way, and its replies to others."""
 
-    __slots__ = ("_asked", "_outcomes", "_random", "_replies", "_send", "replied", "unasked")
+    __slots__ = ("_asked", "_random", "_replies", "_send", "outcomes", "replied", "unasked")
 
     def __init__(self, send: EchoSender, random: RandomBytes) -> None:
         self.replied = 0
@@ -89,7 +89,7 @@ class Echoes:
         self._send = send
         self._random = random
         self._asked: dict[bytes, _Asked] = {}  # oldest first
-        self._outcomes: list[Outcome] = []
+        self.outcomes: list[Outcome] = []
         self._replies = Answers(_REPLIES_PER_S, _REPLIES_BURST)
 
     def ask(
@@ -165,13 +165,9 @@ class Echoes:
             token = next(iter(self._asked))
             self._end(EchoLost(token, self._asked.pop(token).route))
 
-    @property
-    def has_news(self) -> bool:
-        return bool(self._outcomes)
-
     def take(self) -> list[Outcome]:
         """What became of requests since it was last asked, in order."""
-        taken, self._outcomes = self._outcomes, []
+        taken, self.outcomes = self.outcomes, []
         return taken
 
     def forget(self, neighbour: NodeId) -> None:
@@ -179,5 +175,5 @@ class Echoes:
         self._replies.forget(neighbour)
 
     def _end(self, outcome: Outcome) -> None:
-        if len(self._outcomes) < _OUTCOMES_MAX:
-            self._outcomes.append(outcome)
+        if len(self.outcomes) < _OUTCOMES_MAX:
+            self.outcomes.append(outcome)

@@ -361,7 +361,7 @@ class Node:
 
     def take(self) -> list[MeshEvent]:
         """What there is to tell, oldest first."""
-        if not self.post.has_news and not self.transit.echoes.has_news:
+        if not self.post.arrived and not self.transit.echoes.outcomes:
             return []
         return [*self.post.take(), *self.transit.echoes.take()]
 

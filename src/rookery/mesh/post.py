@@ -45,7 +45,7 @@ class Post:
         self._membership = membership
         self._neighbourhood = neighbourhood
         self._transit = transit
-        self._arrived: list[DatagramArrived] = []
+        self.arrived: list[DatagramArrived] = []
 
     def send(
         self,
@@ -77,12 +77,8 @@ class Post:
         neighbour = self._neighbourhood.get(link.hashname)
         if neighbour is not None:
             neighbour.carried(now, size_in=len(payload), path=path)
-        self._arrived.append(DatagramArrived(link.hashname, payload))
-
-    @property
-    def has_news(self) -> bool:
-        return bool(self._arrived)
+        self.arrived.append(DatagramArrived(link.hashname, payload))
 
     def take(self) -> list[DatagramArrived]:
-        arrived, self._arrived = self._arrived, []
+        arrived, self.arrived = self.arrived, []
         return arrived

@@ -59,7 +59,8 @@ class _Ways:
 
     def number(self, route: Route) -> int:
         """The way along this route, or any other, when a packet came by one we do not use."""
-        return self.numbers.get(route, next(iter(self.routes), 0))
+        number = self.numbers.get(route)
+        return next(iter(self.routes), 0) if number is None else number
 
 
 class Tunnelling:
@@ -109,7 +110,7 @@ class Tunnelling:
         if hashname not in self._ways:
             self._find_ways(hashname, now)
         route, is_marked = _DIRECT, False
-        if isinstance(path, RoutePath):
+        if type(path) is RoutePath:
             route, is_marked = self._transit.arrived_by[::-1], self._transit.arrived_marked
         try:
             number = self._ways[hashname].number(route)

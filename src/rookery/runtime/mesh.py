@@ -77,6 +77,7 @@ class Mesh(MeshChannels):
         self.on_discover: OnDiscover | None = None
         self._gates: list[Gate] = []
         self._gate_of: dict[str, Gate] = {}
+        self._given: list[Gate] = []  # those that were given something since the last flush
         self._links: dict[str, Link] = {}
         self._channels: dict[ChannelCore, Channel] = {}
         self._services = Services()
@@ -247,8 +248,10 @@ class Mesh(MeshChannels):
         self._pump.used(link.core, channel)
 
     def _flush_gates(self) -> None:
-        for gate in self._gates:
-            gate.flush()
+        if self._given:
+            given, self._given = self._given, []
+            for gate in given:
+                gate.flush()
 
     def _carry_out(self, event: Event) -> None:
         match event:
@@ -256,6 +259,8 @@ class Mesh(MeshChannels):
                 gate = self._gate_of.get(path.kind)
                 if gate is not None:
                     gate.send(path, data)
+                    if gate not in self._given:
+                        self._given.append(gate)
             case HangUp(path):
                 gate = self._gate_of.get(path.kind)
                 if gate is not None:

@@ -37,6 +37,7 @@ class TunnelStream:
         self._on_writable: Callable[[], None] | None = None
         self._is_readable = asyncio.Event()
         self._is_writable = asyncio.Event()
+        self._readers = self._writers = 0  # tasks that wait for these
         self._failure: str | None = None
         self._unread: str | None = None  # why it is no use to write
         self._is_finished = False
@@ -61,7 +62,11 @@ class TunnelStream:
                 self._is_read = True
                 self._look_whether_over()
                 return b""
-            await self._is_readable.wait()
+            self._readers += 1
+            try:
+                await self._is_readable.wait()
+            finally:
+                self._readers -= 1
 
     async def write(self, data: bytes) -> None:
         """Returns when there is room for more; ChannelError when the stream has failed."""
@@ -78,7 +83,11 @@ class TunnelStream:
                 return
             view = memoryview(view)[taken:]
             if taken < len(piece):
-                await self._is_writable.wait()
+                self._writers += 1
+                try:
+                    await self._is_writable.wait()
+                finally:
+                    self._writers -= 1
 
     # --- at once, instead of `read` and `write` ---
 
@@ -139,12 +148,14 @@ class TunnelStream:
     # --- what the tunnel tells ---
 
     def readable(self) -> None:
-        self._is_readable.set()
+        if self._readers:
+            self._is_readable.set()
         if self._on_readable is not None:
             self._on_readable()
 
     def writable(self) -> None:
-        self._is_writable.set()
+        if self._writers:
+            self._is_writable.set()
         if self._on_writable is not None:
             self._on_writable()
 

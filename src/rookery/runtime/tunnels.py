@@ -123,12 +123,16 @@ class Tunnels:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _happened(self, told: TunnelEvent) -> None:
-        tunnel = told.tunnel
-        match told.event:
+        tunnel, event = told.tunnel, told.event
+        if type(event) is Readable:  # as most are; to be matched with all others takes longer
+            if (stream := self._streams.get((tunnel, event.stream))) is not None:
+                stream.readable()
+            return
+        match event:
             case StreamOpened(number, service, meta):
                 opened = self._stream(tunnel, number, told.peer, meta)
                 self._spawn(self._handle(opened, service))
-            case Readable(number) | StreamFinished(number):
+            case StreamFinished(number):
                 if (stream := self._streams.get((tunnel, number))) is not None:
                     stream.readable()
             case Writable(number):

@@ -7,6 +7,7 @@ Length big-endian; zero is a keepalive. The dialling side opens with the preface
 chunking would never begin with, so one port serves both.
 """
 
+from struct import Struct
 from typing import Final
 
 from rookery.errors import DecodeError
@@ -17,6 +18,8 @@ FRAME_SIZE_MAX: Final = 1 << 18
 KEEPALIVE: Final = bytes(4)
 
 _LENGTH_SIZE: Final = 4
+_LENGTH: Final = Struct(">I")
+_COPY_SIZE_MAX: Final = 4096  # frames up to here are cheaper to read as bytes of their own
 _PLACED_MIN: Final = 4096  # bytes of a frame, before room is made for the whole
 
 
@@ -60,17 +63,19 @@ class Deframer:
         self._filled = 0  # and how much of that has come
         self._spare = spare or Spare()
 
-    def feed(self, data: Octets) -> list[memoryview]:
+    def feed(self, data: Octets) -> list[bytes | memoryview]:
         """The packets that `data` completes; DecodeError when one exceeds the bound."""
-        packets: list[memoryview] = []
-        view, end = memoryview(data), len(data)
+        packets: list[bytes | memoryview] = []
+        view = data if isinstance(data, memoryview) else memoryview(data)
+        end = len(data)
         at = self._complete_held(view, packets) if self._filled else 0
         while end - at >= _LENGTH_SIZE:
-            stop = at + _frame_size(view[at : at + _LENGTH_SIZE])
+            stop = at + _frame_size(view, at)
             if stop > end:
                 break
             if stop - at > _LENGTH_SIZE:
-                packets.append(view[at + _LENGTH_SIZE : stop])
+                packet = view[at + _LENGTH_SIZE : stop]
+                packets.append(packet.tobytes() if stop - at <= _COPY_SIZE_MAX else packet)
             at = stop
         if at < end:
             self._hold(view[at:])
@@ -84,21 +89,21 @@ class Deframer:
         held, filled = self._held, self._filled
         if filled < _PLACED_MIN:
             return None
-        size = _frame_size(held[:_LENGTH_SIZE])
+        size = _frame_size(held, 0)
         if len(held) < size:
             self._held = self._spare.take(size)
             self._held[:filled] = memoryview(held)[:filled]
         return memoryview(self._held)[filled:size]
 
-    def placed(self, count: int) -> list[memoryview]:
+    def placed(self, count: int) -> list[bytes | memoryview]:
         """The packet that so many bytes complete, which were read to `room`."""
         self._filled += count
-        packets: list[memoryview] = []
-        if self._filled == _frame_size(self._held[:_LENGTH_SIZE]):
+        packets: list[bytes | memoryview] = []
+        if self._filled == _frame_size(self._held, 0):
             self._release(packets)
         return packets
 
-    def _complete_held(self, data: memoryview, packets: list[memoryview]) -> int:
+    def _complete_held(self, data: memoryview, packets: list[bytes | memoryview]) -> int:
         """Add what the held frame lacks; how much of `data` that took."""
         at = 0
         if self._filled < _LENGTH_SIZE:
@@ -106,7 +111,7 @@ class Deframer:
             self._hold(data[:at])
             if self._filled < _LENGTH_SIZE:
                 return at
-        lacking = _frame_size(self._held[:_LENGTH_SIZE]) - self._filled
+        lacking = _frame_size(self._held, 0) - self._filled
         taken = min(lacking, len(data) - at)
         self._hold(data[at : at + taken])
         if taken == lacking:
@@ -118,7 +123,7 @@ class Deframer:
         self._held[self._filled : end] = data
         self._filled = end
 
-    def _release(self, packets: list[memoryview]) -> None:
+    def _release(self, packets: list[bytes | memoryview]) -> None:
         if self._filled > _LENGTH_SIZE:
             packets.append(memoryview(self._held)[_LENGTH_SIZE : self._filled])
         if self._filled > _PLACED_MIN:
@@ -126,8 +131,9 @@ class Deframer:
         self._held, self._filled = bytearray(), 0
 
 
-def _frame_size(length: Octets) -> int:
-    size = int.from_bytes(length, "big")
+def _frame_size(data: Octets, at: int) -> int:
+    """Of the frame that begins there, its length included."""
+    size: int = _LENGTH.unpack_from(data, at)[0]
     if size > FRAME_SIZE_MAX:
         raise DecodeError(f"a frame of {size} bytes")
     return _LENGTH_SIZE + size

@@ -15,7 +15,7 @@ from rookery.errors import DecodeError
 from rookery.wire.frames import TUNNEL
 from rookery.wire.octets import Octets
 from rookery.wire.tunnel_frames import Frame
-from rookery.wire.tunnel_reader import parse_frames
+from rookery.wire.tunnel_reader import parse_frames, parse_usual
 
 FIRST: Final = 1  # flag
 HEAD_SIZE: Final = 6
@@ -57,7 +57,9 @@ class TunnelPacket:
         tunnel, number = _PREFIX.unpack_from(body)
         if kind != TUNNEL or flags > FIRST or number > _NUMBER_MAX:
             raise DecodeError("not a packet of a tunnel")
-        frames = parse_frames(memoryview(body), PREFIX_SIZE)
+        frames = parse_usual(body) if isinstance(body, bytes) else None
+        if frames is None:
+            frames = parse_frames(memoryview(body), PREFIX_SIZE)
         return TunnelPacket(tunnel, way, number, frames, flags == FIRST)
 
     def serialize(self) -> tuple[bytes, bytes]:
@@ -76,10 +78,3 @@ def head(way: int, *, is_first: bool) -> bytes:
 def prefix(tunnel: int, number: int) -> bytes:
     """What stands before the frames."""
     return _PREFIX.pack(tunnel, number)
-
-
-def tunnel_id(body: Octets) -> int:
-    """Which tunnel a packet belongs to."""
-    if len(body) < PREFIX_SIZE:
-        raise DecodeError("too short for a packet of a tunnel")
-    return int.from_bytes(body[:8], "big")

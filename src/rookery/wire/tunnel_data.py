@@ -21,8 +21,11 @@ RANGE_SIZE: Final = 8
 
 DATA: Final = Struct(">BIQI")
 ACK: Final = Struct(">BIQIIB")
-RANGE: Final = Struct(">II")
-_ACK_OF_ONE: Final = Struct(">BIQIIBII")
+RANGES: Final = [Struct(">" + "II" * count) for count in range(RANGES_MAX + 1)]  # by how many
+ACK_OF_ONE: Final = Struct(">BIQIIBII")
+# A packet's prefix, an ACK of one range and DATA, without what `parse_usual` looks at before.
+USUAL: Final = Struct(">16xxIQIIxIIBIQI")
+USUAL_SIZE: Final = 63
 
 
 class Data:
@@ -80,16 +83,20 @@ class Ack:
         first, largest = self.ranges[0]
         count = len(self.ranges)
         if count == 1:  # as of a way that loses nothing
-            run = largest - first + 1
-            return _ACK_OF_ONE.pack(
-                ACK_TYPE, self.way, largest, self.delay_us, self.marks, 1, 0, run
-            )
-        parts = [ACK.pack(ACK_TYPE, self.way, largest, self.delay_us, self.marks, count)]
+            return ack_of_one(self.way, first, largest, self.delay_us, self.marks)
+        header = ACK.pack(ACK_TYPE, self.way, largest, self.delay_us, self.marks, count)
+        told: list[int] = []
         below = largest
         for first, last in self.ranges:
-            parts.append(RANGE.pack(below - last, last - first + 1))
+            told.append(below - last)
+            told.append(last - first + 1)
             below = first - 1
-        return b"".join(parts)
+        return header + RANGES[count].pack(*told)
 
     def _fields(self) -> tuple[int, tuple[tuple[int, int], ...], int, int]:
         return self.way, self.ranges, self.delay_us, self.marks
+
+
+def ack_of_one(way: int, first: int, largest: int, delay_us: int, marks: int) -> bytes:
+    """An ACK with one range, without an object for it."""
+    return ACK_OF_ONE.pack(ACK_TYPE, way, largest, delay_us, marks, 1, 0, largest - first + 1)

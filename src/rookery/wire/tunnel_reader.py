@@ -15,8 +15,11 @@ from rookery.wire.tunnel_data import (
     DATA_HEADER_SIZE,
     DATA_TYPE,
     FIN_TYPE,
-    RANGE,
+    RANGE_SIZE,
+    RANGES,
     RANGES_MAX,
+    USUAL,
+    USUAL_SIZE,
     Ack,
     Data,
 )
@@ -49,6 +52,26 @@ from rookery.wire.tunnel_frames import (
 Parser = Callable[[memoryview, int, list[Frame]], int]
 
 _PROBE: Final = Probe()
+_ACK_AT: Final = 16  # behind the prefix of the packet
+_COUNT_AT: Final = 37
+
+
+def parse_usual(body: bytes) -> list[Frame] | None:
+    """An ACK of one range and one DATA after the prefix, as nearly all small packets have.
+
+    None for all others, and for whatever is wrong: `parse_frames` says what that is.
+    """
+    if len(body) < USUAL_SIZE or body[_ACK_AT] != ACK_TYPE or body[_COUNT_AT] != 1:
+        return None
+    largest: int
+    run: int
+    way, largest, delay_us, marks, gap, run, kind, stream, offset, size = USUAL.unpack_from(body)
+    data, first = body[USUAL_SIZE:], largest - run + 1
+    is_ack = largest <= OFFSET_MAX and not gap and run > 0 and first > 0
+    is_data = kind == DATA_TYPE and stream > 0 and offset <= OFFSET_MAX and size == len(data)
+    if not is_ack or not is_data:
+        return None
+    return [Ack(way, ((first, largest),), delay_us, marks), Data(stream, offset, data)]
 
 
 def parse_frames(body: memoryview, at: int) -> list[Frame]:
@@ -66,6 +89,8 @@ def parse_frames(body: memoryview, at: int) -> list[Frame]:
                     raise DecodeError("data beyond its bounds")
                 frames.append(Data(stream, offset, body[at:end], kind == FIN_TYPE))
                 at = end
+            elif kind == ACK_TYPE:
+                at = _ack(body, at, frames)
             else:
                 at = _PARSERS[kind](body, at, frames)
     except (StructError, KeyError):
@@ -74,15 +99,17 @@ def parse_frames(body: memoryview, at: int) -> list[Frame]:
 
 
 def _ack(body: memoryview, at: int, frames: list[Frame]) -> int:
+    largest: int
+    count: int
     _, way, largest, delay_us, marks, count = ACK.unpack_from(body, at)
     at += ACK.size
     if not 1 <= count <= RANGES_MAX or largest > OFFSET_MAX:
         raise DecodeError("an acknowledgement of nothing, or of too much")
     ranges = []
     below = largest
+    told: tuple[int, ...] = RANGES[count].unpack_from(body, at)
     for index in range(count):
-        gap, run = RANGE.unpack_from(body, at)
-        at += RANGE.size
+        gap, run = told[2 * index], told[2 * index + 1]
         first = below - gap - run + 1
         # Packets are numbered from 1; only the first range has no gap before it.
         if first < 1 or not run or (gap == 0) != (index == 0):
@@ -90,7 +117,7 @@ def _ack(body: memoryview, at: int, frames: list[Frame]) -> int:
         ranges.append((first, below - gap))
         below = first - 1
     frames.append(Ack(way, tuple(ranges), delay_us, marks))
-    return at
+    return at + count * RANGE_SIZE
 
 
 def _credit(body: memoryview, at: int, frames: list[Frame]) -> int:
@@ -153,7 +180,6 @@ def _text(body: memoryview, at: int, size: int) -> tuple[str, int]:
 
 
 _PARSERS: Final[dict[int, Parser]] = {
-    ACK_TYPE: _ack,
     CREDIT_TYPE: _credit,
     OPENS_TYPE: _opens,
     RESET_TYPE: _reset,

@@ -27,41 +27,38 @@ class Waiting(msgspec.Struct, frozen=True, gc=False):
 class DatagramQueue:
     """In order of sending; every fate is counted."""
 
-    __slots__ = ("_max", "_waiting", "fates")
+    __slots__ = ("_max", "fates", "waiting")
 
     def __init__(self, datagrams_max: int) -> None:
         self.fates: Counter[str] = Counter()
         self._max = datagrams_max
-        self._waiting: deque[Waiting] = deque()
-
-    def __len__(self) -> int:
-        return len(self._waiting)
+        self.waiting: deque[Waiting] = deque()
 
     def add(self, data: bytes, datagram_class: DatagramClass, expires_at: float) -> None:
         if len(data) > DATAGRAM_SIZE_MAX:
             raise UsageError(f"a datagram of {len(data)} bytes fits no packet")
-        if len(self._waiting) == self._max:
-            self._waiting.popleft()  # the oldest is worth least
+        if len(self.waiting) == self._max:
+            self.waiting.popleft()  # the oldest is worth least
             self.fates["dropped_queue"] += 1
-        self._waiting.append(Waiting(data, datagram_class, expires_at))
+        self.waiting.append(Waiting(data, datagram_class, expires_at))
 
     def next_for(self, ways: list[Outbound], now: float) -> tuple[Outbound, bytes] | None:
         """The first that may go, and its way; those too late or too large for all are dropped."""
-        while self._waiting:
-            first = self._waiting[0]
+        while self.waiting:
+            first = self.waiting[0]
             if first.expires_at < now and first.datagram_class is not DatagramClass.RELIABLE_OK:
-                self._waiting.popleft()
+                self.waiting.popleft()
                 self.fates["dropped_deadline"] += 1
                 continue
             allowed = [way for way in ways if _may_take(way, first)]
             if not allowed:
-                self._waiting.popleft()
+                self.waiting.popleft()
                 self.fates["dropped_no_way"] += 1
                 continue
             free = [way for way in allowed if way.has_room(now)]
             if not free:
                 return None
-            self._waiting.popleft()
+            self.waiting.popleft()
             self.fates["sent"] += 1
             return min(free, key=_preference), first.data
         return None

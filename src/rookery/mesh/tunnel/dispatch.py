@@ -75,7 +75,7 @@ class Dispatch:
         """A bounded batch."""
         batch = Batch()
         usable = self._ways.usable
-        while self._datagrams and not batch.is_full:
+        while self._datagrams.waiting and not batch.is_full:
             pair = self._datagrams.next_for(usable, now)
             if pair is None:
                 break
@@ -93,7 +93,9 @@ class Dispatch:
     def wake_at(self, now: float) -> float | None:
         """When the pace allows what waits now."""
         usable = self._ways.usable
-        if not (self._outflow.is_ready or self._datagrams or any(way.copies for way in usable)):
+        if not (
+            self._outflow.is_ready or self._datagrams.waiting or any(way.copies for way in usable)
+        ):
             return None
         later = [way.paced_at for way in usable if way.has_window]
         return min((at for at in later if at > now), default=None)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from rookery.mesh.tunnel.ranges import Ranges
-from rookery.wire.tunnel_data import ACK_HEADER_SIZE, RANGE_SIZE, RANGES_MAX, Ack
+from rookery.wire.tunnel_data import ACK_HEADER_SIZE, RANGE_SIZE, RANGES_MAX, Ack, ack_of_one
 
 ACK_DELAY_S: Final = 0.005
 
@@ -84,8 +84,11 @@ class Inbound:
             return None
         self._waiting = self._waiting_size = 0
         self.due_at = None
-        ranges = tuple([(start, end - 1) for start, end in self._numbers.falling(count)])
         delay_us = min(int((now - self._largest_at) * 1e6), _DELAY_US_MAX)
+        if len(self._numbers) == 1:
+            first, end = self._numbers.first
+            return ack_of_one(self.way, first, end - 1, delay_us, self._marks)
+        ranges = tuple([(start, end - 1) for start, end in self._numbers.falling(count)])
         return Ack(self.way, ranges, delay_us, self._marks).serialize()
 
     def _forget(self, now: float) -> None:

@@ -12,12 +12,27 @@ Parts = list[bytes | memoryview]
 class Outflow:
     """Bytes of many streams, turn by turn."""
 
-    __slots__ = ("_blocked", "_limits", "_spent", "_turns", "_waiting", "credit", "unsent")
+    __slots__ = (
+        "_backlog_max",
+        "_backlogs_max",
+        "_blocked",
+        "_held_max",
+        "_spent",
+        "_turns",
+        "_waiting",
+        "_window_max",
+        "credit",
+        "unsent",
+    )
 
     def __init__(self, limits: Limits) -> None:
         self.credit = WINDOW_START
         self.unsent = 0  # bytes of all streams
-        self._limits = limits
+        # Taken out of what is no compiled class, as every write asks for them.
+        self._backlog_max = limits.backlog_max
+        self._backlogs_max = limits.backlogs_max
+        self._window_max = limits.window_max
+        self._held_max = limits.window_max + limits.backlog_max
         self._spent = 0
         self._turns = Turns()
         self._blocked: dict[int, Stream] = {}  # wait for the tunnel's credit
@@ -44,11 +59,8 @@ class Outflow:
     def write(self, stream: Stream, data: bytes | memoryview) -> int:
         """How much was taken."""
         sending = stream.sending
-        room = min(
-            self._limits.backlog_max - sending.unsent,
-            self._limits.backlogs_max - self.unsent,
-            self._limits.window_max + self._limits.backlog_max - sending.held,
-        )
+        room = min(self._backlog_max - sending.unsent, self._backlogs_max - self.unsent)
+        room = min(room, self._held_max - sending.held)
         taken = sending.write(data, room)
         self.unsent += taken
         if sending.wants_room:
@@ -89,13 +101,13 @@ class Outflow:
 
     def take_writable(self) -> list[Stream]:
         """Streams with room again, for those who waited."""
-        if not self._waiting or self.unsent * 2 > self._limits.backlogs_max:
+        if not self._waiting or self.unsent * 2 > self._backlogs_max:
             return []
         ready = []
         for stream in self._waiting.values():
             sending = stream.sending
-            is_short = sending.unsent * 2 <= self._limits.backlog_max
-            if is_short and sending.held <= self._limits.window_max:
+            is_short = sending.unsent * 2 <= self._backlog_max
+            if is_short and sending.held <= self._window_max:
                 ready.append(stream)
         for stream in ready:
             del self._waiting[stream.id]

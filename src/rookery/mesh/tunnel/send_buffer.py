@@ -34,7 +34,9 @@ class SendBuffer:
 
     def views(self, start: int, end: int, parts: list[bytes | memoryview]) -> None:
         """Append the bytes between two offsets to `parts`."""
-        at = bisect_right(self._starts, start, self._first) - 1
+        at = len(self._starts) - 1
+        if at > 0 and self._starts[at] > start:
+            at = bisect_right(self._starts, start, self._first) - 1
         while start < end:
             chunk, base = self._chunks[at], self._starts[at]
             assert chunk is not None, "bytes were asked for that had arrived"

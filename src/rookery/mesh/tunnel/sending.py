@@ -102,7 +102,8 @@ class SendHalf:
             self._lost.remove(start, end)
             return start, end, self._ends_at(end)
         start = self.sent
-        end = min(self._buffer.end, start + min(room, fresh_max), max(self.credit, start))
+        end = min(self._buffer.end, start + min(room, fresh_max))
+        end = min(end, max(self.credit, start))
         fin = self._fin_due and self._ends_at(end)
         if end == start and not fin:
             return None

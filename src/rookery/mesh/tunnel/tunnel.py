@@ -219,12 +219,17 @@ class Tunnel:
     ) -> None:
         """A packet came by this way of ours; DecodeError for what is none."""
         packet = TunnelPacket.parse(head, body)
+        self.take_in(packet, HEAD_SIZE + len(body), way, now, is_marked=is_marked)
+
+    def take_in(
+        self, packet: TunnelPacket, size: int, way: int, now: float, *, is_marked: bool
+    ) -> None:
+        """The same for one that was read already, of so many bytes."""
         if packet.tunnel != self.id or self._end is not None:
             return
         self._now = now
         self._engine.packer.is_heard = True
         try:
-            size = HEAD_SIZE + len(body)
             close = self._engine.intake.packet(packet, size, way, now, is_marked=is_marked)
         except ProtocolError as error:
             self.abort(CloseCode.PROTOCOL, str(error))

@@ -18,7 +18,7 @@ from rookery.mesh.tunnel.scheduler import Mode
 from rookery.mesh.tunnel.tunnel import Role, Tunnel, TunnelState
 from rookery.mesh.tunnel.way import Way
 from rookery.wire.octets import Octets
-from rookery.wire.tunnel import TunnelPacket, tunnel_id
+from rookery.wire.tunnel import HEAD_SIZE, TunnelPacket
 from rookery.wire.tunnel_frames import Close
 
 PEERS_MAX: Final = 1024
@@ -149,16 +149,15 @@ class Tunnels:
         is_marked: bool = False,
     ) -> None:
         """A TUNNEL frame came; DecodeError for what is none, CongestionError beyond all bounds."""
-        number = tunnel_id(body)
+        packet = TunnelPacket.parse(head, body)
         known = self._peer(peer)
-        tunnel = known.find(number)
+        tunnel = known.find(packet.tunnel)
         if tunnel is None:
-            packet = TunnelPacket.parse(head, body)
-            if not packet.is_first or number in known.over:
+            if not packet.is_first or packet.tunnel in known.over:
                 self._refuse(peer, known, way, packet, now)
                 return
-            tunnel = self._begin(peer, known, Role.ACCEPTOR, number, now)
-        tunnel.received(way, head, body, now, is_marked=is_marked)
+            tunnel = self._begin(peer, known, Role.ACCEPTOR, packet.tunnel, now)
+        tunnel.take_in(packet, HEAD_SIZE + len(body), way, now, is_marked=is_marked)
         self.touched(peer, tunnel)
 
     def flush(self, now: float) -> list[PeerParcel]:

@@ -10,6 +10,7 @@ from typing import Final
 from rookery.mesh.tunnel.stream import Stream
 
 _QUANTUM: Final = 1024  # bytes, doubled with each priority
+_ALL: Final = 1 << 61  # what compiled code still counts with quickly
 
 
 def quantum(stream: Stream) -> int:
@@ -42,7 +43,7 @@ class Turns:
 
     def allowance(self, stream: Stream) -> int:
         """How much the first may send before the next one's turn; all it likes if it is alone."""
-        return stream.deficit if len(self._new) + len(self._old) > 1 else 1 << 62
+        return stream.deficit if len(self._new) + len(self._old) > 1 else _ALL
 
     def spent(self, stream: Stream, size: int) -> None:
         """The first has sent so much."""

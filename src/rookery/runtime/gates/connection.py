@@ -27,6 +27,7 @@ from rookery.wire.octets import Octets
 from rookery.wire.path import Path, net_path
 from rookery.wire.tail import tail
 
+_HEAD_SIZE: Final = 2
 _TURN_SIZE: Final = 1 << 16  # bytes, after which the others of the loop have their turn
 
 
@@ -247,10 +248,11 @@ class Connection:
         self._settle()
 
     def _packet(self, data: bytes | memoryview) -> None:
-        if self.is_heard and data[: len(NO_HEAD)] == NO_HEAD:  # as nearly all are
+        head = data[:_HEAD_SIZE] if isinstance(data, bytes) else bytes(data[:_HEAD_SIZE])
+        if self.is_heard and head == NO_HEAD:  # as nearly all are
             self._owner.counters.packets_in += 1
             if self.path is not None:
-                self._owner.received_sealed(self.path, tail(data, len(NO_HEAD)))
+                self._owner.received_sealed(self.path, tail(data, _HEAD_SIZE))
             return
         packet = reveal(data)
         if not self._cloaked and data[0] != 0:
@@ -306,7 +308,8 @@ class Connection:
         if not self._outgoing:
             self._owner.unsent(self)
         self._outgoing += buffers
-        self._outgoing_size += sum(map(len, buffers))
+        for buffer in buffers:
+            self._outgoing_size += len(buffer)
 
     def _watch(self, stages: Iterator[tuple[float, Callable[[], bool]]]) -> None:
         stage = next(stages, None)

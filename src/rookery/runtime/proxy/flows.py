@@ -14,7 +14,7 @@ from rookery.link.channels.sock import Address, Protocol
 from rookery.mesh.proxy.opening import Net
 from rookery.runtime.proxy.connector import STRANDED_S, Connector, Proxy, has_choice
 from rookery.runtime.proxy.datagrams import Datagrams
-from rookery.runtime.proxy.splice import Idle
+from rookery.runtime.proxy.idle import Idle
 
 FLOWS_MAX = 256
 WAITING_MAX = 32

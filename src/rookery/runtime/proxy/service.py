@@ -35,9 +35,10 @@ from rookery.runtime.proxy.connection import Closable
 from rookery.runtime.proxy.datagrams import StreamDatagrams
 from rookery.runtime.proxy.devices import Devices
 from rookery.runtime.proxy.dialler import DIAL_S, Dialler
+from rookery.runtime.proxy.idle import Idle
 from rookery.runtime.proxy.seats import Seats
 from rookery.runtime.proxy.socket_stream import SocketStream
-from rookery.runtime.proxy.splice import Idle, IdleLimits, splice
+from rookery.runtime.proxy.splice import IdleLimits, splice
 
 PORTS_TRIED_MAX = 64
 

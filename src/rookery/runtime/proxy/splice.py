@@ -12,9 +12,8 @@ from rookery.errors import RookeryError
 from rookery.mesh.proxy.fault import Fault
 from rookery.runtime.proxy.byte_stream import READ_SIZE, ByteStream, PromptStream
 from rookery.runtime.proxy.connection import Connection
+from rookery.runtime.proxy.idle import Idle
 from rookery.runtime.proxy.sluice import Sluice
-
-_STEPS = 8  # an idle limit is kept to within this part of it, for less work with each read
 
 
 class IdleLimits(msgspec.Struct, frozen=True):
@@ -23,27 +22,6 @@ class IdleLimits(msgspec.Struct, frozen=True):
     open_s: float = 7200.0
     half_closed_s: float = 300.0
     udp_s: float = 120.0
-
-
-class Idle:
-    """Moves a timeout on as long as something moves."""
-
-    def __init__(self, timeout: asyncio.Timeout, limit_s: float) -> None:
-        self._timeout = timeout
-        self._limit_s = limit_s
-        self._loop = asyncio.get_running_loop()
-        self._next_at = 0.0
-
-    def moved(self) -> None:
-        now = self._loop.time()
-        if now >= self._next_at:
-            self._timeout.reschedule(now + self._limit_s)
-            self._next_at = now + self._limit_s / _STEPS
-
-    def shorten(self, limit_s: float) -> None:
-        self._limit_s = min(limit_s, self._limit_s)
-        self._next_at = 0.0
-        self.moved()
 
 
 async def splice(one: ByteStream, other: ByteStream, limits: IdleLimits | None = None) -> None:
