@@ -2,11 +2,11 @@
 
 from rookery.crow.broker import Broker
 from rookery.crow.broker_node import BrokerNode
-from rookery.crow.events import Ticket
+from rookery.crow.notices import Ticket
 from rookery.crow.pubsub import Terms
 from rookery.crow.pubsub_node import PubSubNode
 from rookery.sim.crow_world import CrowWorld, Station
-from rookery.wire.crow_pubsub import Consume
+from rookery.wire.crow_message import Consume
 
 BROKER_IP = "10.0.0.1"
 SURELY = Terms(1, 100)

@@ -7,7 +7,8 @@ from rookery.crow.channel import Channel
 from rookery.crow.events import ChannelOpened
 from rookery.sim.crow_world import CrowWorld, Station
 from rookery.sim.network import Conditions
-from rookery.wire.crow_node import ChannelData, ChannelRefuse, ChannelRequest, NodePacket
+from rookery.wire.crow_channel import ChannelData, ChannelRefuse, ChannelRequest
+from rookery.wire.crow_node import NodePacket
 from tests.crow.cpp_peer import CppPeer
 
 ACCEPTOR = 30

@@ -4,17 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.crow.broker import Broker, BrokerLimits
-from rookery.crow.clients import ClientLimits
+from rookery.crow.broker import Broker
+from rookery.crow.limits import BrokerLimits, ClientLimits, ThemeLimits
 from rookery.crow.pubsub import Client, Send
-from rookery.crow.themes import ThemeLimits
 from rookery.errors import UsageError
+from rookery.wire.crow_message import Consume, Publish
 from rookery.wire.crow_pubsub import (
     CONTROL_THEME,
     NO_ANSWER,
-    Consume,
     Operation,
-    Publish,
     Query,
     Request,
     Subscribe,

@@ -4,17 +4,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from rookery.crow.broker import Broker, BrokerLimits
-from rookery.crow.clients import ClientLimits
+from rookery.crow.broker import Broker
+from rookery.crow.limits import BrokerLimits, ClientLimits, ThemeLimits
 from rookery.crow.patterns import is_pattern, matches
 from rookery.crow.pubsub import Client, Send, Terms
-from rookery.crow.themes import ThemeLimits
+from rookery.wire.crow_message import Consume, Publish
 from rookery.wire.crow_pubsub import (
     CONTROL_THEME,
     NO_ANSWER,
-    Consume,
     Operation,
-    Publish,
     Query,
     Request,
     Subscribe,

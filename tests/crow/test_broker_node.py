@@ -6,20 +6,15 @@ import pytest
 
 from rookery.crow.broker import Broker
 from rookery.crow.broker_node import BrokerNode
-from rookery.crow.events import Event, Ticket, Transmit, Undelivered
+from rookery.crow.events import Event, Transmit, Undelivered
 from rookery.crow.node import Nodes
+from rookery.crow.notices import Ticket
 from rookery.crow.tower import Tower
 from rookery.errors import UsageError
+from rookery.wire.crow_message import Consume, Publish
 from rookery.wire.crow_node import NodePacket
 from rookery.wire.crow_packet import ACK, LEGACY_PUBSUB, NODE, Packet
-from rookery.wire.crow_pubsub import (
-    BEAM_NODE,
-    BROKER_NODE,
-    CONTROL_NODE,
-    Consume,
-    Publish,
-    Subscribe,
-)
+from rookery.wire.crow_pubsub import BEAM_NODE, BROKER_NODE, CONTROL_NODE, Subscribe
 
 GATE = 12
 HERE = bytes([GATE, 127, 0, 0, 1, 0x27, 0x19])

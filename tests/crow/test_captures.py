@@ -8,16 +8,9 @@ import pytest
 
 from rookery.crow.acceptor import Acceptor
 from rookery.crow.channel import Channel
-from rookery.crow.events import (
-    Arrived,
-    ChannelOpened,
-    Event,
-    NodeMessage,
-    NodeRefused,
-    Transmit,
-    Undelivered,
-)
+from rookery.crow.events import ChannelOpened, Event, NodeRefused, Transmit, Undelivered
 from rookery.crow.node import Nodes
+from rookery.crow.notices import Arrived, NodeMessage
 from rookery.crow.tower import Tower
 from rookery.wire.crow_packet import Packet
 from tests.wire.crow_captures import VECTORS, Step

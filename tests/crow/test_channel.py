@@ -18,13 +18,8 @@ from rookery.crow.tower import Tower
 from rookery.errors import ChannelError, CongestionError, UsageError
 from rookery.sim.crow_world import CrowWorld, Station
 from rookery.sim.network import Conditions
-from rookery.wire.crow_node import (
-    ChannelAnswer,
-    ChannelData,
-    ChannelRefuse,
-    ChannelRequest,
-    NodePacket,
-)
+from rookery.wire.crow_channel import ChannelAnswer, ChannelData, ChannelRefuse, ChannelRequest
+from rookery.wire.crow_node import NodePacket
 from tests.crow.cpp_peer import CppPeer
 
 ACCEPTOR = 30

@@ -2,7 +2,8 @@
 
 import pytest
 
-from rookery.crow.clients import ClientLimits, Clients
+from rookery.crow.clients import Clients
+from rookery.crow.limits import ClientLimits
 from rookery.crow.pubsub import Client, Terms
 from rookery.crow.themes import SILENCE_S_MAX
 from rookery.errors import UsageError

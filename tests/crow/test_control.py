@@ -2,10 +2,10 @@
 
 import pytest
 
-from rookery.crow.broker import Broker, BrokerLimits
+from rookery.crow.broker import Broker
 from rookery.crow.control import ANSWER_SIZE_MAX, readable
+from rookery.crow.limits import BrokerLimits, ThemeLimits
 from rookery.crow.pubsub import Client
-from rookery.crow.themes import ThemeLimits
 from rookery.wire.crow_pubsub import Subscribe
 
 ALICE = Client(bytes.fromhex("0c7f0000011be5"), 98)

@@ -4,17 +4,14 @@ import pytest
 
 from rookery.crow.acceptor import Acceptor
 from rookery.crow.channel import Channel
-from rookery.crow.events import Answered, ChannelOpened, Delivered, NodeRefused
+from rookery.crow.events import Answered, ChannelOpened, NodeRefused
 from rookery.crow.msgbox import MsgBox
+from rookery.crow.notices import Delivered
 from rookery.errors import CongestionError, UsageError
 from rookery.sim.crow_world import CrowWorld, Station
 from rookery.sim.network import Conditions
-from rookery.wire.crow_node import (
-    ChannelAnswer,
-    ChannelData,
-    ChannelRequest,
-    NodePacket,
-)
+from rookery.wire.crow_channel import ChannelAnswer, ChannelData, ChannelRequest
+from rookery.wire.crow_node import NodePacket
 from rookery.wire.crow_packet import ACK, ACK21, ACK22, Packet
 from tests.crow.cpp_peer import CppPeer
 

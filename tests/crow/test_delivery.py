@@ -3,8 +3,9 @@
 import pytest
 
 from rookery.crow.delivery import TRANSMISSIONS, Delivery
-from rookery.crow.events import Delivered, Ticket, TowerNotice, Undelivered
+from rookery.crow.events import TowerNotice, Undelivered
 from rookery.crow.limits import DeliveryLimits
+from rookery.crow.notices import Delivered, Ticket
 from rookery.crow.seqids import Seqids
 from rookery.errors import CongestionError
 from rookery.wire.crow_packet import Packet

@@ -4,17 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rookery.crow.events import (
-    Arrived,
-    Delivered,
-    NodeMessage,
-    NodeRefused,
-    Ticket,
-    Undelivered,
-    transmits,
-)
+from rookery.crow.events import NodeRefused, Undelivered, transmits
 from rookery.crow.limits import ChunkLimits, NodeLimits
 from rookery.crow.node import DYNAMIC_MIN, Alarm, Nodes
+from rookery.crow.notices import Arrived, Delivered, NodeMessage, Ticket
 from rookery.errors import CongestionError, UsageError
 from rookery.sim.crow_world import CrowWorld, Station
 from rookery.sim.network import Conditions

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from rookery.crow.acceptor import Acceptor
 from rookery.crow.channel import Channel
-from rookery.crow.events import ChannelOpened, Ticket
+from rookery.crow.events import ChannelOpened
+from rookery.crow.notices import Ticket
 from rookery.errors import CongestionError
 from rookery.sim.crow_world import CrowWorld, Station
 from rookery.sim.network import Conditions

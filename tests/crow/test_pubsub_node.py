@@ -10,9 +10,10 @@ from rookery.crow.pubsub import Client, Terms
 from rookery.errors import CongestionError
 from rookery.sim.crow_world import CrowWorld, udp_hop
 from rookery.sim.network import Conditions
+from rookery.wire.crow_message import Consume, Publish
 from rookery.wire.crow_node import NodePacket
 from rookery.wire.crow_packet import NODE, Packet
-from rookery.wire.crow_pubsub import BROKER_NODE, Consume, Publish, Query
+from rookery.wire.crow_pubsub import BROKER_NODE, Query
 from rookery.wire.path import NetPath
 from tests.crow.pubsub_world import BROKER_IP, SURELY, Person, join, start_broker
 

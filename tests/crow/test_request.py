@@ -8,7 +8,8 @@ from rookery.crow.pubsub import Call, Terms
 from rookery.crow.request import Requests, answer, reply_theme, tell
 from rookery.crow.subscriber import Subscriber
 from rookery.errors import CongestionError, UsageError
-from rookery.wire.crow_pubsub import NO_ANSWER, Publish, Query, Request, Subscribe, Unsubscribe
+from rookery.wire.crow_message import Publish
+from rookery.wire.crow_pubsub import NO_ANSWER, Query, Request, Subscribe, Unsubscribe
 
 TERMS = Terms(1, 100)
 

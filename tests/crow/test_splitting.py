@@ -2,8 +2,9 @@
 
 import pytest
 
-from rookery.crow.events import Delivered, Ticket, Transmit, Undelivered
+from rookery.crow.events import Transmit, Undelivered
 from rookery.crow.limits import DeliveryLimits, TowerLimits
+from rookery.crow.notices import Delivered, Ticket
 from rookery.crow.splitting import UNACKED_CHUNKS_MAX, SplitOutcome, Splitting
 from rookery.crow.tower import Tower
 from rookery.errors import CongestionError

@@ -4,8 +4,9 @@ from collections import Counter
 
 import pytest
 
+from rookery.crow.limits import ThemeLimits
 from rookery.crow.pubsub import Client, Terms
-from rookery.crow.themes import SILENCE_S_MAX, Theme, ThemeLimits, Themes
+from rookery.crow.themes import SILENCE_S_MAX, Theme, Themes
 from rookery.errors import UsageError
 
 ALICE = Client(b"alice", 1)

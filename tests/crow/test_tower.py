@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.crow.events import Arrived, Delivered, Transmit, Undelivered
+from rookery.crow.events import Transmit, Undelivered
+from rookery.crow.notices import Arrived, Delivered
 from rookery.crow.tower import Tower
 from rookery.errors import UsageError
 from rookery.wire.crow_packet import Packet

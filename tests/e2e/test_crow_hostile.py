@@ -11,9 +11,10 @@ import pytest
 
 from rookery.wire import crow_address
 from rookery.wire.crow_address import udp_hop
+from rookery.wire.crow_message import Publish
 from rookery.wire.crow_node import NodePacket
 from rookery.wire.crow_packet import ADDRESS_SIZE_MAX, NODE, Packet
-from rookery.wire.crow_pubsub import BROKER_NODE, Publish, Subscribe
+from rookery.wire.crow_pubsub import BROKER_NODE, Subscribe
 from rookery.wire.lob import JsonObject
 from tests.cli.program import rookery
 from tests.e2e.processes import crow, next_line, resident_bytes

@@ -10,7 +10,8 @@ from rookery.errors import UsageError
 from rookery.store.message_observer import LIMITS, message_observer
 from rookery.store.observer import Observer
 from rookery.store.spool_reader import SpoolReader
-from rookery.wire.crow_pubsub import Publish, Request, Subscribe
+from rookery.wire.crow_message import Publish
+from rookery.wire.crow_pubsub import Request, Subscribe
 from rookery.wire.observation import Observation
 from rookery.wire.observed import PAYLOAD_SIZE_MAX, PublishedMessage
 from tests.store.seen import seen

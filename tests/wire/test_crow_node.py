@@ -8,21 +8,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.errors import DecodeError, UsageError
-from rookery.wire.crow_node import (
-    CHUNK_HEADER_SIZE,
-    CHUNKS_MAX,
-    ERROR_UNKNOWN_NODE,
+from rookery.wire.crow_channel import (
     FRAME_ID_MODULUS,
-    HEADER_SIZE,
-    MESSAGE_SIZE_MAX,
-    NODE_MAX,
     ChannelAnswer,
     ChannelData,
     ChannelFrame,
     ChannelRefuse,
     ChannelRequest,
-    NodePacket,
     parse_channel_frame,
+)
+from rookery.wire.crow_node import (
+    CHUNK_HEADER_SIZE,
+    CHUNKS_MAX,
+    ERROR_UNKNOWN_NODE,
+    HEADER_SIZE,
+    MESSAGE_SIZE_MAX,
+    NODE_MAX,
+    NodePacket,
 )
 from rookery.wire.crow_packet import NODE, Packet
 from tests.wire.crow_captures import VECTORS, Node

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from rookery.errors import DecodeError, UsageError
 from rookery.wire import crow_pubsub
+from rookery.wire.crow_message import Consume, Publish
 from rookery.wire.crow_node import NodePacket
 from rookery.wire.crow_packet import LEGACY_PUBSUB, NODE
 from rookery.wire.crow_pubsub import (
@@ -17,10 +18,8 @@ from rookery.wire.crow_pubsub import (
     LATEST_MAX,
     NO_ANSWER,
     THEME_SIZE_MAX,
-    Consume,
     LegacyOperation,
     Operation,
-    Publish,
     Query,
     Request,
     Subscribe,

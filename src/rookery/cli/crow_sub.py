@@ -24,7 +24,7 @@ from rookery.cli.screen import print_json, printable, remark
 from rookery.crow.patterns import is_pattern, matches
 from rookery.errors import UsageError
 from rookery.runtime.crow.client import Subscription
-from rookery.wire.crow_pubsub import Consume
+from rookery.wire.crow_message import Consume
 
 
 def sub(

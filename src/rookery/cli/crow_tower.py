@@ -18,7 +18,7 @@ from rookery.cli.crow_tasks import until_first
 from rookery.cli.life import run_service
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_json
-from rookery.crow.events import Arrived, NodeMessage
+from rookery.crow.notices import Arrived, NodeMessage
 from rookery.crow.pubsub import chunk_size
 from rookery.errors import CongestionError
 from rookery.runtime.crow.node import CrowNode

@@ -10,10 +10,11 @@ from collections import Counter
 import msgspec
 
 from rookery.crow.channel import Channel, ChannelState
-from rookery.crow.events import NodeMessage, NodeRefused, Ticket
+from rookery.crow.events import NodeRefused
 from rookery.crow.node import Nodes
+from rookery.crow.notices import NodeMessage, Ticket
 from rookery.errors import CongestionError, DecodeError
-from rookery.wire.crow_node import ChannelRefuse, ChannelRequest, parse_channel_frame
+from rookery.wire.crow_channel import ChannelRefuse, ChannelRequest, parse_channel_frame
 
 
 class AcceptorLimits(msgspec.Struct, frozen=True):

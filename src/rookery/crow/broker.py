@@ -13,21 +13,18 @@ and tells which of them were not delivered. What cannot be served is dropped and
 from collections import Counter
 from collections.abc import Callable
 
-import msgspec
-
-from rookery.crow.clients import ClientLimits
 from rookery.crow.control import Control
+from rookery.crow.limits import BrokerLimits
 from rookery.crow.pubsub import Client, Send, Terms
 from rookery.crow.subscriptions import Subscriptions
-from rookery.crow.themes import ThemeLimits, Themes
+from rookery.crow.themes import Themes
 from rookery.errors import DecodeError, UsageError
+from rookery.wire.crow_message import Consume, Publish
 from rookery.wire.crow_node import MESSAGE_SIZE_MAX
 from rookery.wire.crow_pubsub import (
     CONTROL_THEME,
     NO_ANSWER,
-    Consume,
     Operation,
-    Publish,
     Query,
     Request,
     Subscribe,
@@ -38,16 +35,6 @@ from rookery.wire.crow_pubsub import (
 )
 
 OnPublished = Callable[[Client | None, bytes, bytes, int], object]  # who, theme, data, qos
-
-
-class BrokerLimits(msgspec.Struct, frozen=True):
-    """How far others can make the broker grow."""
-
-    themes: ThemeLimits = ThemeLimits()
-    clients: ClientLimits = ClientLimits()
-    patterns_max: int = 4096
-    latest_max: int = 1000  # messages that one request for the latest calls up
-    latest_bytes_max: int = 1 << 20
 
 
 class Broker:
@@ -122,9 +109,9 @@ class Broker:
         return self._handle(client, operation, now)
 
     def _handle(self, client: Client, operation: Operation, now: float) -> list[Send]:
+        if isinstance(operation, Publish):
+            return self._publish(operation.theme, operation.data, now)
         match operation:
-            case Publish(theme, data):
-                return self._publish(theme, data, now)
             case Subscribe(theme, qos, ackquant_ms):
                 self._subscriptions.subscribe(client, theme, Terms(qos, ackquant_ms), now)
             case SubscribeLatest(theme, qos, ackquant_ms, updates=updates):

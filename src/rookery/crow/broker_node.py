@@ -6,17 +6,12 @@
 Packets of type 4 have no node: whoever drives the tower passes their events on to `handle`.
 """
 
+from typing import Final
+
 from rookery.crow.broker import Broker
-from rookery.crow.events import (
-    Arrived,
-    Delivered,
-    NodeMessage,
-    NodeRefused,
-    Notice,
-    Ticket,
-    Undelivered,
-)
+from rookery.crow.events import NodeRefused, Notice, Undelivered
 from rookery.crow.node import Alarm, Nodes
+from rookery.crow.notices import Arrived, Delivered, NodeMessage, Ticket
 from rookery.crow.pubsub import Client, Send, chunk_size
 from rookery.crow.themes import SILENCE_S_MAX
 from rookery.errors import CongestionError, UsageError
@@ -24,7 +19,7 @@ from rookery.wire.crow_node import NodePacket
 from rookery.wire.crow_packet import LEGACY_PUBSUB, NODE
 from rookery.wire.crow_pubsub import BEAM_NODE, BROKER_NODE, CONTROL_NODE
 
-_NOTHING = NodePacket(0, 0, b"")
+_NOTHING: Final = NodePacket(0, 0, b"")
 
 
 class BrokerNode:
@@ -56,17 +51,17 @@ class BrokerNode:
 
     def handle(self, notice: Notice, now: float) -> bool:
         """Something that no node has taken; whether it was the broker's."""
-        match notice:
-            case Arrived(packet, return_address) if packet.type == LEGACY_PUBSUB:
-                sends = self.broker.received_legacy(return_address, packet.data, now)
-                self._carry_out(sends, now)
-            case Delivered(ticket) if ticket in self._under_way:
-                self.outcome(ticket, None, now)
-            case Undelivered(ticket, reason) if ticket in self._under_way:
-                self.outcome(ticket, reason, now)
-            case _:
+        if isinstance(notice, Arrived):
+            if notice.packet.type != LEGACY_PUBSUB:
                 return False
-        return True
+            sends = self.broker.received_legacy(notice.return_address, notice.packet.data, now)
+            self._carry_out(sends, now)
+            return True
+        if isinstance(notice, Delivered | Undelivered) and notice.ticket in self._under_way:
+            failure = notice.reason if isinstance(notice, Undelivered) else None
+            self.outcome(notice.ticket, failure, now)
+            return True
+        return False
 
     def publish(self, theme: bytes, data: bytes, now: float) -> None:
         """Publish something of our own; UsageError for what no packet could carry."""

@@ -15,11 +15,12 @@ from collections.abc import Callable
 from enum import Enum, auto
 from typing import Self
 
-from rookery.crow.events import ChannelChanged, ChannelOpened, NodeMessage, NodeRefused, Ticket
+from rookery.crow.events import ChannelChanged, ChannelOpened, NodeRefused
 from rookery.crow.node import Alarm, Nodes
+from rookery.crow.notices import NodeMessage, Ticket
 from rookery.crow.ordering import Ordering
 from rookery.errors import ChannelError, CongestionError, DecodeError, UsageError
-from rookery.wire.crow_node import (
+from rookery.wire.crow_channel import (
     FRAME_ID_MODULUS,
     ChannelAnswer,
     ChannelData,

@@ -9,13 +9,14 @@ A message has 5 s from its first chunk. One source has room for some; beyond tha
 """
 
 from collections import Counter
+from typing import Final
 
 from rookery.crow.lanes import Lanes
 from rookery.crow.limits import ChunkLimits
 from rookery.wire.crow_node import CHUNKS_MAX, MESSAGE_SIZE_MAX, NodePacket
 from rookery.wire.crow_packet import QOS_MAX, SEQID_MODULUS, Packet
 
-COMPLETE_WITHIN_S = 5.0
+COMPLETE_WITHIN_S: Final = 5.0
 
 
 _Key = tuple[bytes, int, int, int]  # source, rid, sid, number of the first chunk
@@ -138,12 +139,17 @@ class Chunks:
         if len(own) >= self._limits.per_source_max:
             self._give_up(next(iter(own.values())))
         elif len(self._partials) >= self._limits.messages_max:
-            finished = (each for each in self._partials.values() if each.finished)
-            leaving = next(finished, None) or next(iter(own.values()), None)
+            leaving = self._first_finished() or next(iter(own.values()), None)
             if leaving is None:
                 return False
             self._give_up(leaving)
         return True
+
+    def _first_finished(self) -> _Partial | None:
+        for partial in self._partials.values():
+            if partial.finished:
+                return partial
+        return None
 
     def _finish(self, partial: _Partial, qos: int, now: float) -> bytes:
         self._size -= partial.size

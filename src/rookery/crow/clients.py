@@ -7,29 +7,19 @@ long makes room, and nobody else: a newcomer is turned away instead.
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from typing import Final
 
-import msgspec
-
+from rookery.crow.limits import ClientLimits
 from rookery.crow.pubsub import Client, Terms
 from rookery.crow.themes import SILENCE_S_MAX
-from rookery.errors import UsageError
 
 
-class ClientLimits(msgspec.Struct, frozen=True):
-    """How many may subscribe to how much."""
+class _Subscription:
+    __slots__ = ("heard_at", "terms")
 
-    clients_max: int = 10_000
-    client_themes_max: int = 1024
-    subscriptions_max: int = 100_000
-
-    def __post_init__(self) -> None:
-        if min(getattr(self, name) for name in self.__struct_fields__) < 1:
-            raise UsageError("every limit of a broker's clients is at least 1")
-
-
-class _Subscription(msgspec.Struct):
-    terms: Terms
-    heard_at: float
+    def __init__(self, terms: Terms, heard_at: float) -> None:
+        self.terms: Final = terms
+        self.heard_at: Final = heard_at
 
 
 class Session:

@@ -16,7 +16,8 @@ from rookery.crow.pubsub import Client
 from rookery.crow.themes import Theme, Themes
 from rookery.errors import UsageError
 from rookery.wire import crow_address
-from rookery.wire.crow_pubsub import Consume, parse
+from rookery.wire.crow_message import Consume
+from rookery.wire.crow_pubsub import parse
 
 ANSWER_SIZE_MAX = 60_000  # a reply theme and every header still fit beside it
 

@@ -14,9 +14,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from rookery.crow.events import Delivered, Ticket, TowerNotice, Undelivered
+from rookery.crow.events import TowerNotice, Undelivered
 from rookery.crow.lanes import Lanes
 from rookery.crow.limits import DeliveryLimits
+from rookery.crow.notices import Delivered, Ticket
 from rookery.crow.seqids import Seqids
 from rookery.errors import CongestionError
 from rookery.wire.crow_packet import Packet, timer_s

@@ -1,19 +1,19 @@
-"""What the crow core tells its shell. Facts are past tense, `Transmit` is the one order."""
+"""What the crow core tells its shell. Facts are past tense, `Transmit` is the one order.
+
+The commonest of them are in `notices`.
+"""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NewType
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from rookery.crow.notices import Arrived, Delivered, NodeMessage, Ticket
 from rookery.wire.crow_packet import Packet
 
 if TYPE_CHECKING:
     from rookery.crow.channel import Channel
     from rookery.crow.msgbox import Query
-
-
-# Stands for one message under way; its outcome is told by it.
-Ticket = NewType("Ticket", int)
 
 
 class Transmit(msgspec.Struct, frozen=True, gc=False):
@@ -32,35 +32,11 @@ def transmits(all_gates: Iterable[Transmissions]) -> list[Transmit]:
     return [Transmit(gate, packet) for gate, packets in all_gates for packet in packets]
 
 
-class Arrived(msgspec.Struct, frozen=True, gc=False):
-    """A packet came to the end of its route."""
-
-    packet: Packet  # as it came to the last gate
-    return_address: bytes
-
-
-class Delivered(msgspec.Struct, frozen=True, gc=False):
-    """The tower at the end of the route has the message."""
-
-    ticket: Ticket
-
-
 class Undelivered(msgspec.Struct, frozen=True, gc=False):
     """Nobody has confirmed the message; it may have arrived all the same."""
 
     ticket: Ticket
     reason: str
-
-
-class NodeMessage(msgspec.Struct, frozen=True, gc=False):
-    """A whole message came for one of our nodes."""
-
-    sid: int  # the node it is from
-    rid: int  # ours
-    return_address: bytes
-    data: bytes
-    qos: int
-    ackquant_ms: int  # of its packet, or of the last one to come
 
 
 class NodeRefused(msgspec.Struct, frozen=True, gc=False):

@@ -1,6 +1,8 @@
-"""How far a tower and its nodes may grow."""
+"""How far a tower, its nodes and a broker may grow."""
 
 import msgspec
+
+from rookery.errors import UsageError
 
 
 class DeliveryLimits(msgspec.Struct, frozen=True):
@@ -39,3 +41,39 @@ class NodeLimits(msgspec.Struct, frozen=True):
     """How far strangers can make the nodes grow."""
 
     chunks: ChunkLimits = ChunkLimits()
+
+
+class ThemeLimits(msgspec.Struct, frozen=True):
+    """How much is remembered."""
+
+    themes_max: int = 10_000
+    messages: int = 1000  # remembered per theme, unless set otherwise for one
+    messages_max: int = 100_000  # what it may be set to
+    theme_bytes_max: int = 1 << 22
+    bytes_max: int = 1 << 26
+
+    def __post_init__(self) -> None:
+        if min(getattr(self, name) for name in self.__struct_fields__) < 1:
+            raise UsageError("every limit of a broker's themes is at least 1")
+
+
+class ClientLimits(msgspec.Struct, frozen=True):
+    """How many may subscribe to how much."""
+
+    clients_max: int = 10_000
+    client_themes_max: int = 1024
+    subscriptions_max: int = 100_000
+
+    def __post_init__(self) -> None:
+        if min(getattr(self, name) for name in self.__struct_fields__) < 1:
+            raise UsageError("every limit of a broker's clients is at least 1")
+
+
+class BrokerLimits(msgspec.Struct, frozen=True):
+    """How far others can make the broker grow."""
+
+    themes: ThemeLimits = ThemeLimits()
+    clients: ClientLimits = ClientLimits()
+    patterns_max: int = 4096
+    latest_max: int = 1000  # messages that one request for the latest calls up
+    latest_bytes_max: int = 1 << 20

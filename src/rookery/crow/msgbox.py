@@ -7,8 +7,9 @@ is open, this box stands in for that node here, and takes the reply for the olde
 
 from collections import Counter
 
-from rookery.crow.events import Answered, NodeMessage, NodeRefused, Ticket, Unanswered
+from rookery.crow.events import Answered, NodeRefused, Unanswered
 from rookery.crow.node import Alarm, Nodes
+from rookery.crow.notices import NodeMessage, Ticket
 from rookery.errors import CongestionError, UsageError
 
 QUERIES_MAX = 1024

@@ -15,19 +15,10 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from rookery.crow.chunks import Chunks
-from rookery.crow.events import (
-    Arrived,
-    Delivered,
-    Event,
-    NodeMessage,
-    NodeRefused,
-    Notice,
-    Ticket,
-    TowerNotice,
-    Undelivered,
-)
+from rookery.crow.events import Event, NodeRefused, Notice, TowerNotice, Undelivered
 from rookery.crow.lanes import Lanes
 from rookery.crow.limits import NodeLimits
+from rookery.crow.notices import Arrived, Delivered, NodeMessage, Ticket
 from rookery.crow.splitting import SplitOutcome, Splitting
 from rookery.crow.tower import Tower
 from rookery.errors import CongestionError, DecodeError, UsageError

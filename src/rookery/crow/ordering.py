@@ -6,7 +6,7 @@ copy of an old one; a sender that keeps to its span never gets that far ahead.
 
 from collections import deque
 
-from rookery.wire.crow_node import FRAME_ID_MODULUS
+from rookery.wire.crow_channel import FRAME_ID_MODULUS
 
 AHEAD_MAX = 256  # frames kept that came too early
 AHEAD_SIZE_MAX = 1 << 20

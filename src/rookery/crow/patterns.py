@@ -8,13 +8,14 @@ are to the C++ broker. Publishing is always to a plain name.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from rookery.crow.pubsub import Audience
 
-LEVELS_MAX = 16  # bounds what one pattern costs to keep and to match
+LEVELS_MAX: Final = 16  # bounds what one pattern costs to keep and to match
 
-_ONE = b"+"
-_REST = b"#"
+_ONE: Final = b"+"
+_REST: Final = b"#"
 
 
 def is_pattern(theme: bytes) -> bool:

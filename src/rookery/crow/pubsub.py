@@ -4,14 +4,12 @@ client ── Publish, Subscribe, Request, … ──▶ broker (node 3)
 client ◀── Consume ── broker
 """
 
-from typing import NamedTuple
-
-import msgspec
+from typing import Final, NamedTuple
 
 # A body above the first size leaves in chunks of the second, their headers included, as the C++
 # broker does it: larger datagrams would be fragmented on their way.
-CHUNK_ABOVE = 1200
-CHUNK_SIZE = 1000
+CHUNK_ABOVE: Final = 1200
+CHUNK_SIZE: Final = 1000
 
 
 class Client(NamedTuple):
@@ -31,21 +29,53 @@ class Terms(NamedTuple):
 Audience = dict[Client, Terms]
 
 
-class Send(msgspec.Struct, frozen=True, gc=False):
+class Send:
     """An order of the broker: all who get one message share its bytes."""
 
-    client: Client
-    body: bytes
-    qos: int
-    ackquant_ms: int
+    __slots__ = ("ackquant_ms", "body", "client", "qos")
+
+    def __init__(self, client: Client, body: bytes, qos: int, ackquant_ms: int) -> None:
+        self.client: Final = client
+        self.body: Final = body
+        self.qos: Final = qos
+        self.ackquant_ms: Final = ackquant_ms
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Send) and self._fields == other._fields
+
+    def __hash__(self) -> int:
+        return hash(self._fields)
+
+    def __repr__(self) -> str:
+        return f"Send{self._fields}"
+
+    @property
+    def _fields(self) -> tuple[Client, bytes, int, int]:
+        return self.client, self.body, self.qos, self.ackquant_ms
 
 
-class Call(msgspec.Struct, frozen=True, gc=False):
+class Call:
     """An order of a client: send this to the broker's node."""
 
-    body: bytes
-    qos: int
-    ackquant_ms: int
+    __slots__ = ("ackquant_ms", "body", "qos")
+
+    def __init__(self, body: bytes, qos: int, ackquant_ms: int) -> None:
+        self.body: Final = body
+        self.qos: Final = qos
+        self.ackquant_ms: Final = ackquant_ms
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Call) and self._fields == other._fields
+
+    def __hash__(self) -> int:
+        return hash(self._fields)
+
+    def __repr__(self) -> str:
+        return f"Call{self._fields}"
+
+    @property
+    def _fields(self) -> tuple[bytes, int, int]:
+        return self.body, self.qos, self.ackquant_ms
 
 
 def chunk_size(body: bytes) -> int | None:

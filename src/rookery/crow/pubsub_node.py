@@ -9,13 +9,15 @@ Only the broker it was told of is listened to: anybody can send a Consume.
 
 from typing import Protocol
 
-from rookery.crow.events import NodeMessage, NodeRefused, Ticket
+from rookery.crow.events import NodeRefused
 from rookery.crow.node import Alarm, Nodes
+from rookery.crow.notices import NodeMessage, Ticket
 from rookery.crow.pubsub import Call, Terms, chunk_size
 from rookery.crow.request import Requests, answer, tell
 from rookery.crow.subscriber import Subscriber
 from rookery.errors import CongestionError, DecodeError
-from rookery.wire.crow_pubsub import BROKER_NODE, Consume, Publish, Query, parse
+from rookery.wire.crow_message import Consume, Publish
+from rookery.wire.crow_pubsub import BROKER_NODE, Query
 
 
 class Listener(Protocol):
@@ -96,16 +98,15 @@ class PubSubNode:
         self._nodes.unregister(self.node)
 
     def received(self, message: NodeMessage, now: float) -> None:
-        if (message.return_address, message.sid) != (self._broker, BROKER_NODE):
+        if message.sid != BROKER_NODE or message.return_address != self._broker:
             self._nodes.tower.dropped["not from our broker"] += 1
             return
         try:
-            consume = parse(message.data)
+            consume = Consume.parse(message.data)
         except DecodeError:
-            consume = None
-        if not isinstance(consume, Consume):
             self._nodes.tower.dropped["no message of a broker"] += 1
-        elif consume.theme in self._requests:
+            return
+        if consume.theme in self._requests:
             self.finish(consume.theme, now)
             self._listener.answered(consume.theme, consume.data)
         elif subscriptions := self._subscriber.matching(consume.theme):

@@ -9,7 +9,8 @@ The reply theme is a name that nobody else knows, so an answer needs nothing to 
 from rookery.crow.pubsub import Call, Terms
 from rookery.crow.subscriber import Subscriber
 from rookery.identity.cipher_set import RandomBytes
-from rookery.wire.crow_pubsub import NO_ANSWER, Publish, Query, Request
+from rookery.wire.crow_message import Publish
+from rookery.wire.crow_pubsub import NO_ANSWER, Query, Request
 
 REPLY_THEME_SIZE = 10
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import msgspec
 
 from rookery.crow.chunks import COMPLETE_WITHIN_S
-from rookery.crow.events import Ticket
+from rookery.crow.notices import Ticket
 from rookery.crow.tower import Tower
 from rookery.errors import CongestionError
 from rookery.wire.crow_node import NodePacket

@@ -5,22 +5,24 @@ a subscription through both.
 """
 
 from heapq import heappop, heappush
-
-import msgspec
+from typing import Final
 
 from rookery.crow.patterns import matches
 from rookery.crow.pubsub import Call, Terms
 from rookery.errors import CongestionError
 from rookery.wire.crow_pubsub import Subscribe, SubscribeLatest, Unsubscribe
 
-RENEWAL_S = 2.0
-SUBSCRIPTIONS_MAX = 1024  # what our broker allows one client
+RENEWAL_S: Final = 2.0
+SUBSCRIPTIONS_MAX: Final = 1024  # what our broker allows one client
 
 
-class _Subscription(msgspec.Struct):
-    terms: Terms
-    renew_at: float
-    latest: int  # messages to ask for as soon as the broker knows us
+class _Subscription:
+    __slots__ = ("latest", "renew_at", "terms")
+
+    def __init__(self, terms: Terms, renew_at: float) -> None:
+        self.terms: Final = terms
+        self.renew_at = renew_at
+        self.latest = 0  # messages to ask for as soon as the broker knows us
 
 
 class Subscriber:
@@ -47,7 +49,7 @@ class Subscriber:
         """Renew a subscription from now on that the broker makes by itself, as for a request."""
         if theme not in self and len(self._subscriptions) >= self._subscriptions_max:
             raise CongestionError(f"{self._subscriptions_max} subscriptions are the limit")
-        self._subscriptions[theme] = _Subscription(terms, now + RENEWAL_S, 0)
+        self._subscriptions[theme] = _Subscription(terms, now + RENEWAL_S)
         heappush(self._renewals, (now + RENEWAL_S, theme))
 
     def confirmed(self, theme: bytes) -> Call | None:

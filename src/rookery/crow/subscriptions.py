@@ -8,9 +8,9 @@ name if it has one, else by those with the highest quality of service.
 """
 
 from collections import Counter
-from collections.abc import Iterator
 
-from rookery.crow.clients import ClientLimits, Clients
+from rookery.crow.clients import Clients
+from rookery.crow.limits import ClientLimits
 from rookery.crow.patterns import LEVELS_MAX, Patterns, is_pattern, matches
 from rookery.crow.pubsub import Audience, Client, Terms
 from rookery.crow.themes import Theme, Themes
@@ -87,12 +87,12 @@ class Subscriptions:
         """The same for a name that there is no room to keep."""
         return self._targets(name, {})
 
-    def themes(self, name: bytes) -> Iterator[Theme]:
+    def themes(self, name: bytes) -> list[Theme]:
         """The themes that a subscription to `name` stands for."""
         if is_pattern(name):
-            return (theme for theme in self._themes if matches(name, theme.name))
+            return [theme for theme in self._themes if matches(name, theme.name)]
         theme = self._themes.find(name)
-        return iter(() if theme is None else (theme,))
+        return [] if theme is None else [theme]
 
     def _targets(self, name: bytes, audience: Audience) -> list[Target]:
         found: Audience = {}

@@ -8,29 +8,16 @@ out a theme that is in use; what finds no room is passed on, but not remembered.
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator
 from itertools import islice
+from typing import Final
 
-import msgspec
-
+from rookery.crow.limits import ThemeLimits
 from rookery.crow.pubsub import Audience, Client
 from rookery.errors import UsageError
 
-SILENCE_S_MAX = 20.0  # after this time without a word, a client or a theme may make room
+SILENCE_S_MAX: Final = 20.0  # after this time without a word, a client or a theme may make room
 
-_MESSAGE_OVERHEAD = 64  # what an interpreter needs beside the bytes, so that bounds mean memory
-
-
-class ThemeLimits(msgspec.Struct, frozen=True):
-    """How much is remembered."""
-
-    themes_max: int = 10_000
-    messages: int = 1000  # remembered per theme, unless set otherwise for one
-    messages_max: int = 100_000  # what it may be set to
-    theme_bytes_max: int = 1 << 22
-    bytes_max: int = 1 << 26
-
-    def __post_init__(self) -> None:
-        if min(getattr(self, name) for name in self.__struct_fields__) < 1:
-            raise UsageError("every limit of a broker's themes is at least 1")
+# What an interpreter needs beside the bytes, so that bounds mean memory.
+_MESSAGE_OVERHEAD: Final = 64
 
 
 class Theme:

@@ -15,17 +15,9 @@ from typing import Final
 
 from rookery.crow.delivery import Delivery
 from rookery.crow.duplicates import Duplicates, Verdict
-from rookery.crow.events import (
-    Arrived,
-    Delivered,
-    Ticket,
-    TowerEvent,
-    TowerNotice,
-    Transmissions,
-    Undelivered,
-    transmits,
-)
+from rookery.crow.events import TowerEvent, TowerNotice, Transmissions, Undelivered, transmits
 from rookery.crow.limits import TowerLimits
+from rookery.crow.notices import Arrived, Delivered, Ticket
 from rookery.crow.recent import Recent
 from rookery.crow.seqids import Seqids
 from rookery.errors import DecodeError, UsageError

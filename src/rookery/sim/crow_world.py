@@ -14,17 +14,10 @@ from collections.abc import Callable
 from functools import lru_cache
 from ipaddress import IPv4Address
 
-from rookery.crow.events import (
-    Arrived,
-    Delivered,
-    Event,
-    NodeMessage,
-    Ticket,
-    Transmit,
-    Undelivered,
-)
+from rookery.crow.events import Event, Transmit, Undelivered
 from rookery.crow.limits import NodeLimits, TowerLimits
 from rookery.crow.node import Nodes
+from rookery.crow.notices import Arrived, Delivered, NodeMessage, Ticket
 from rookery.crow.tower import Tower
 from rookery.errors import DecodeError
 from rookery.sim.network import Conditions, Network

@@ -1,7 +1,6 @@
 """Publish and subscribe: what goes between a client and the broker, node 3 of its tower.
 
-    publish, consume        | op | theme size | data size | theme | data |
-                            | 1  |     1      |     2     |  ...  | ...  |
+    publish, consume        see `crow_message`
 
     subscribe, unsubscribe  | op | rqos | rackquant | theme size | theme |
                             | 1  |  1   |     2     |     1      |  ...  |
@@ -23,6 +22,15 @@ from typing import Self
 import msgspec
 
 from rookery.errors import DecodeError, UsageError
+from rookery.wire.crow_message import (
+    CONSUME,
+    LEGACY_CONSUME,
+    LEGACY_PUBLISH,
+    PUBLISH,
+    Consume,
+    Publish,
+    theme_and_data,
+)
 from rookery.wire.crow_packet import QOS_MAX
 
 BROKER_NODE = 3
@@ -34,46 +42,17 @@ NO_ANSWER = b"__noanswer__"  # as reply theme
 THEME_SIZE_MAX = 0xFF
 LATEST_MAX = (1 << 31) - 1
 
-_PUBLISH = 0
 _SUBSCRIBE = 1
-_CONSUME = 2
 _REQUEST = 3
 _SUBSCRIBE_LATEST = 4
 _UNSUBSCRIBE = 5
 
 _LEGACY_SUBSCRIBE = 0
-_LEGACY_PUBLISH = 1
-_LEGACY_MESSAGE = 2
 
-_MESSAGE_HEAD = struct.Struct("<BBH")
 _SUBSCRIPTION_HEAD = struct.Struct("<BBHB")
 _LATEST_HEAD = struct.Struct("<BBHBI")
 _REQUEST_HEAD = struct.Struct("<BBHBBH")
 _LEGACY_SUBSCRIPTION_HEAD = struct.Struct("<BBBH")
-
-
-class Publish(msgspec.Struct, frozen=True, gc=False):
-    theme: bytes
-    data: bytes
-
-    def serialize(self) -> bytes:
-        return _message(_PUBLISH, self.theme, self.data)
-
-    def serialize_legacy(self) -> bytes:
-        return _message(_LEGACY_PUBLISH, self.theme, self.data)
-
-
-class Consume(msgspec.Struct, frozen=True, gc=False):
-    """The broker hands a published message to a subscriber."""
-
-    theme: bytes
-    data: bytes
-
-    def serialize(self) -> bytes:
-        return _message(_CONSUME, self.theme, self.data)
-
-    def serialize_legacy(self) -> bytes:
-        return _message(_LEGACY_MESSAGE, self.theme, self.data)
 
 
 class Subscribe(msgspec.Struct, frozen=True, gc=False):
@@ -161,10 +140,10 @@ LegacyOperation = Publish | Subscribe | Consume
 def parse(body: bytes) -> Operation:
     """Read the data of a node packet to or from the broker, or raise DecodeError."""
     operation = body[0] if body else None
-    if operation == _PUBLISH:
-        return Publish(*_parse_message(body))
-    if operation == _CONSUME:
-        return Consume(*_parse_message(body))
+    if operation == PUBLISH:
+        return Publish(*theme_and_data(body))
+    if operation == CONSUME:
+        return Consume(*theme_and_data(body))
     if operation == _SUBSCRIBE:
         return Subscribe(*_parse_subscription(body))
     if operation == _UNSUBSCRIBE:
@@ -179,23 +158,15 @@ def parse(body: bytes) -> Operation:
 def parse_legacy(data: bytes) -> LegacyOperation:
     """Read the data of a packet of type 4, or raise DecodeError."""
     operation = data[0] if data else None
-    if operation == _LEGACY_PUBLISH:
-        return Publish(*_parse_message(data))
-    if operation == _LEGACY_MESSAGE:
-        return Consume(*_parse_message(data))
+    if operation == LEGACY_PUBLISH:
+        return Publish(*theme_and_data(data))
+    if operation == LEGACY_CONSUME:
+        return Consume(*theme_and_data(data))
     if operation == _LEGACY_SUBSCRIBE:
         _, theme_size, rqos, rackquant_ms = _head(_LEGACY_SUBSCRIPTION_HEAD, data)
         (theme,) = _parts(data, _LEGACY_SUBSCRIPTION_HEAD.size, theme_size)
         return Subscribe(theme, _quality(rqos), rackquant_ms)
     raise DecodeError(f"no operation of legacy publish and subscribe: {data[:1].hex()!r}")
-
-
-def _parse_message(body: bytes) -> tuple[bytes, bytes]:
-    _, theme_size, data_size = _head(_MESSAGE_HEAD, body)
-    data_at = _MESSAGE_HEAD.size + theme_size
-    if data_at + data_size != len(body):  # as `_parts`, but cheaper: all traffic comes by
-        raise DecodeError(f"sizes say {data_at + data_size}, received {len(body)}")
-    return body[_MESSAGE_HEAD.size : data_at], body[data_at:]
 
 
 def _parse_subscription(body: bytes) -> tuple[bytes, int, int]:
@@ -237,10 +208,6 @@ def _quality(rqos: int) -> int:
     if rqos > QOS_MAX:
         raise DecodeError(f"there is no quality of service {rqos}")
     return rqos
-
-
-def _message(operation: int, theme: bytes, data: bytes) -> bytes:
-    return _packed(_MESSAGE_HEAD, operation, len(theme), len(data)) + theme + data
 
 
 def _subscription(operation: int, theme: bytes, rqos: int, rackquant_ms: int) -> bytes:

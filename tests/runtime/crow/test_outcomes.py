@@ -2,7 +2,7 @@
 
 import asyncio
 
-from rookery.crow.events import Ticket
+from rookery.crow.notices import Ticket
 from rookery.runtime.crow.outcome import CLOSED, DELIVERED, Outcome, Status
 from rookery.runtime.crow.outcomes import Outcomes
 from tests.patience import PATIENCE_S

@@ -5,7 +5,8 @@ import socket
 
 import pytest
 
-from rookery.crow.events import Arrived, Event, NodeRefused
+from rookery.crow.events import Event, NodeRefused
+from rookery.crow.notices import Arrived
 from rookery.errors import ChannelError, CongestionError, UnreachableError, UsageError
 from rookery.runtime.crow.channel import CrowChannel
 from rookery.runtime.crow.inbox import MESSAGES_MAX

@@ -11,9 +11,10 @@ the mesh gate everybody has proved a hashname; other gates have a list of whom t
 from types import TracebackType
 from typing import Self
 
-from rookery.crow.broker import Broker, BrokerLimits
+from rookery.crow.broker import Broker
 from rookery.crow.broker_node import BrokerNode
 from rookery.crow.events import Notice
+from rookery.crow.limits import BrokerLimits
 from rookery.runtime.crow.status import CrowStatus
 from rookery.runtime.crow.tower import CrowTower
 from rookery.runtime.http_listener import HttpListener

@@ -10,22 +10,23 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
-from rookery.crow.events import Ticket
+from rookery.crow.notices import Ticket
 from rookery.crow.pubsub import Terms
 from rookery.crow.pubsub_node import PubSubNode
 from rookery.errors import DecodeError, UnreachableError
 from rookery.runtime.crow.inbox import Inbox
 from rookery.runtime.crow.outcome import Outcome, Status
-from rookery.wire.crow_pubsub import Consume, Query
+from rookery.wire.crow_message import Consume
+from rookery.wire.crow_pubsub import Query
 
 if TYPE_CHECKING:
     from rookery.runtime.crow.tower import CrowTower
 
-ANSWER_WITHIN_S = 10.0
-QOS = 1
-ACKQUANT_MS = 200
+ANSWER_WITHIN_S: Final = 10.0
+QOS: Final = 1
+ACKQUANT_MS: Final = 200
 
 Service = Callable[[bytes], Awaitable[bytes]]
 

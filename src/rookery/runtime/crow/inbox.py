@@ -7,10 +7,10 @@ repeats it while the reader catches up, or learns that it was not delivered.
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
-MESSAGES_MAX = 1024
-SIZE_MAX = 4 << 20
+MESSAGES_MAX: Final = 1024
+SIZE_MAX: Final = 4 << 20
 
 Item = TypeVar("Item")
 
@@ -27,7 +27,12 @@ class Inbox(Generic[Item]):
         self._waiters: list[asyncio.Future[None]] = []
 
     def put(self, item: Item, size: int) -> None:
-        self.put_all([item], [size])
+        self._items.append((item, size))
+        self._size += size
+        if len(self._items) >= MESSAGES_MAX or self._size >= SIZE_MAX:
+            self._full.add(self._key)
+        if self._waiters:
+            self._wake()
 
     def put_all(self, items: list[Item], sizes: list[int]) -> None:
         """As `put` does each."""
@@ -46,10 +51,14 @@ class Inbox(Generic[Item]):
         """The next item, None once the inbox is closed and empty."""
         return self._pop() if self._items or await self._is_filled() else None
 
-    async def __aiter__(self) -> AsyncIterator[Item]:
+    def __aiter__(self) -> AsyncIterator[Item]:
         """Every item until the inbox is closed and empty."""
-        while self._items or await self._is_filled():
-            yield self._pop()
+        return self
+
+    async def __anext__(self) -> Item:
+        if self._items or await self._is_filled():
+            return self._pop()
+        raise StopAsyncIteration
 
     def close(self) -> None:
         self._is_closed = True

@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator, Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from rookery.crow.events import NodeMessage, NodeRefused
+from rookery.crow.events import NodeRefused
+from rookery.crow.notices import NodeMessage
 from rookery.errors import UnreachableError
 from rookery.runtime.crow.inbox import Inbox
 from rookery.runtime.crow.outcome import Outcome

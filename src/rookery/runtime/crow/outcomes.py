@@ -4,7 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from rookery.crow.events import Ticket
+from rookery.crow.notices import Ticket
 from rookery.runtime.crow.outcome import CLOSED, DELIVERED, Outcome, Status
 
 

@@ -15,20 +15,17 @@ from typing import Final, Self
 
 from rookery.crow.events import (
     Answered,
-    Arrived,
     ChannelChanged,
     ChannelOpened,
-    Delivered,
-    NodeMessage,
     NodeRefused,
     Notice,
-    Ticket,
     Unanswered,
     Undelivered,
 )
 from rookery.crow.limits import NodeLimits, TowerLimits
 from rookery.crow.msgbox import ANSWER_WITHIN_S
 from rookery.crow.node import Nodes
+from rookery.crow.notices import Arrived, Delivered, NodeMessage, Ticket
 from rookery.crow.tower import Tower
 from rookery.errors import UnreachableError, UsageError
 from rookery.identity.cipher_set import RandomBytes
