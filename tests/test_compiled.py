@@ -90,6 +90,7 @@ TESTED = (
     "tests/runtime/crow/test_pump.py",
     "tests/runtime/crow/test_tower.py",
     "tests/runtime/crow/test_udp_gate.py",
+    "tests/runtime/gates/test_burst_socket.py",
     "tests/runtime/gates/test_framing.py",
     "tests/runtime/gates/test_segmentation.py",
     "tests/runtime/gates/test_udp_gate.py",

@@ -143,11 +143,11 @@ class Duplicates:
         return any(self._forget_oldest(greedy) for greedy in list(self._greedy.values()))
 
     def _forget_oldest(self, source: _Source) -> bool:
-        if len(source.seen) == len(source.unconfirmed):
-            return False
-        # At most unconfirmed_per_source_max entries are passed over.
-        self._forget(next(seen for seen in source.seen.values() if seen.ack is None))
-        return True
+        for seen in source.seen.values():
+            if seen.ack is None:  # at most unconfirmed_per_source_max entries are passed over
+                self._forget(seen)
+                return True
+        return False
 
     def _forget(self, seen: _Seen) -> None:
         assert seen.ack is None, "a packet that may be repeated must stay known"

@@ -157,12 +157,17 @@ class Tower:
         return [*transmits(self.take_transmissions()), *self.take_notices()]
 
     def take_transmissions(self) -> list[Transmissions]:
-        """Acknowledgements first: they end repeats, and packets of one size leave together."""
-        if not (self._answers or self._transmissions):
+        """By gate, acknowledgements first: they end repeats."""
+        answers, others = self._answers, self._transmissions
+        if not (answers or others):
             return []
-        transmissions = [*self._answers.items(), *self._transmissions.items()]
         self._answers, self._transmissions = {}, {}
-        return transmissions
+        for gate, packets in others.items():
+            if gate in answers:
+                answers[gate] += packets
+            else:
+                answers[gate] = packets
+        return list(answers.items())
 
     def take_notices(self) -> list[TowerNotice]:
         """Everything but transmissions."""

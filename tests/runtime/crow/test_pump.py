@@ -3,11 +3,13 @@
 import asyncio
 import os
 
-from rookery.crow.events import Notice
+from rookery.crow.events import NodeRefused, Notice
 from rookery.crow.node import Nodes
+from rookery.crow.notices import NodeMessage, Ticket
 from rookery.crow.tower import Tower
 from rookery.runtime.crow.pump import POSTED_MAX, POSTPONED_MAX, CrowPump
-from rookery.wire.crow_packet import Packet
+from rookery.wire.crow_node import NodePacket
+from rookery.wire.crow_packet import NODE, Packet
 from tests.patience import PATIENCE_S
 
 
@@ -56,6 +58,35 @@ async def test_what_is_due_is_repeated_when_all_is_read() -> None:
     async with asyncio.timeout(PATIENCE_S):
         await bench.repeated.wait()
     bench.pump.close()
+
+
+async def test_a_sender_is_answered_before_the_node_is_told() -> None:
+    """C3: what a node does with a message is not what its sender waits for."""
+    bench = Bench()
+    resident = Resident(bench)
+    bench.nodes.register(5, resident)
+    data = NodePacket(7, 5, b"hello").serialize()
+    packet = Packet(NODE, False, b"\x0cthis1", 0, 9, 1, 100, data)
+    bench.nodes.tower.received(packet, b"2ereh\x0c", 0.0)
+    bench.pump.run()
+    assert resident.told_after == [1]
+    assert [each.is_ack for each in bench.sent] == [True]
+    bench.pump.close()
+
+
+class Resident:
+    """Remembers how much had been sent when it was told."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.told_after: list[int] = []
+        self._bench = bench
+
+    def received(self, message: NodeMessage, now: float) -> None:
+        self.told_after.append(len(self._bench.sent))
+
+    def refused(self, refusal: NodeRefused, now: float) -> None: ...
+
+    def outcome(self, ticket: Ticket, failure: str | None, now: float) -> None: ...
 
 
 async def test_what_is_posted_in_one_turn_leaves_together() -> None:

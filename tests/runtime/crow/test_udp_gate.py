@@ -121,6 +121,18 @@ async def test_packets_for_several_neighbours_keep_their_order_for_each(
             assert got == [b"%d" % number for number in numbers]
 
 
+async def test_an_acknowledgement_leaves_behind_the_packet_that_goes_along_with_it(
+    gate: CrowUdpGate, recorder: CrowRecorder
+) -> None:
+    """It is the shorter one, so both go in one call, and come in one read."""
+    there = await CrowUdpGate.bind(CrowRecorder())
+    ack = Packet(2, True, gate.address, 0, 6, 0, 204, b"")
+    there.send_all([ack, packet(gate.address, b"the next one")])
+    await recorder.arrival(2)
+    assert [each.is_ack for each, _ in recorder.arrivals] == [False, True]
+    await there.close()
+
+
 async def test_one_packet_that_does_not_fit_holds_up_no_other(
     gate: CrowUdpGate, peer: socket.socket
 ) -> None:

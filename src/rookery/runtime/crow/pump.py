@@ -46,12 +46,12 @@ class CrowPump:
         if self._is_running or self._is_closed:  # the outer one will see to it
             return
         self._is_running = True
-        nodes, carry_out, senders = self._nodes, self._carry_out, self._senders
+        nodes, carry_out = self._nodes, self._carry_out
         try:
             while not nodes.is_quiet:
+                self._transmit()  # whoever is acknowledged need not wait until nodes were told
                 notices = nodes.take_notices(self._now(), HANDLED_MAX)
-                for gate, packets in nodes.tower.take_transmissions():
-                    senders[gate](packets)
+                self._transmit()
                 carry_out(notices)
         finally:
             self._is_running = False
@@ -71,6 +71,10 @@ class CrowPump:
         self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
+
+    def _transmit(self) -> None:
+        for gate, packets in self._nodes.tower.take_transmissions():
+            self._senders[gate](packets)
 
     def _run_posted(self) -> None:
         self._posted = 0

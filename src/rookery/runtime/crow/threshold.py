@@ -32,7 +32,7 @@ class Threshold:
             packets = [packet for packet in map(self.read, datagrams) if packet is not None]
         else:
             self.counters.packets_in += len(packets)
-            self.counters.bytes_in += sum(map(len, datagrams))
+            self.counters.bytes_in += sum([len(each) for each in datagrams])
         self._received(packets, way_back)
 
     def read(self, data: bytes) -> Packet | None:

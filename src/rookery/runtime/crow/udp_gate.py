@@ -112,11 +112,14 @@ class CrowUdpGate:
             reason = Drop.DENIED if len(argument) == _ARGUMENT_SIZE else Drop.UNFIT
             threshold.drop(reason, len(packets))
             return
-        datagrams = threshold.leave_all(packets)
-        if datagrams and max(map(len, datagrams)) > DATAGRAM_SIZE_MAX:
+        datagrams = threshold.leave_all(_longer_first(packets))
+        if any(len(each) > DATAGRAM_SIZE_MAX for each in datagrams):
             threshold.drop(Drop.UNFIT, sum(len(each) > DATAGRAM_SIZE_MAX for each in datagrams))
             datagrams = [each for each in datagrams if len(each) <= DATAGRAM_SIZE_MAX]
-        left_over = len(datagrams) - self._socket.send_all(datagrams, target)
+        sock = self._socket
+        # An answer leaves before anybody here hears of what came: the other end waits for it.
+        send = sock.send_now if sock.is_reading else sock.send_all
+        left_over = len(datagrams) - send(datagrams, target)
         if left_over:
             threshold.drop(Drop.FULL, left_over)
 
@@ -160,3 +163,10 @@ class CrowUdpGate:
             self._targets.clear()
         self._targets[argument] = (ip, port)
         return ip, port
+
+
+def _longer_first(packets: list[Packet]) -> list[Packet]:
+    """Acknowledgements last: one call can send what has one size, and a shorter one behind it."""
+    if not packets[0].is_ack or packets[-1].is_ack:
+        return packets
+    return [each for each in packets if not each.is_ack] + [each for each in packets if each.is_ack]

@@ -26,6 +26,9 @@ DATAGRAM_SIZE_MAX: Final = 0xFFFF - 8 - 20
 
 _BUFFER_SIZE: Final = 4 << 20
 _READ_SIZE: Final = 0xFFFF
+# A datagram that comes alone is answered before anybody looks for another one, which takes a call
+# into the system and an exception. Every so many wake-ups look, to see whether they come in crowds.
+_LOOK_EVERY: Final = 8
 
 
 class BurstUser(Protocol):
@@ -62,12 +65,16 @@ class BurstSocket:
         self._last: list[bytes] = []  # those at the end of the queue
         self._last_target: SocketAddress | None = None
         self._buffer = memoryview(bytearray(_READ_SIZE))
+        self._buffers = [self._buffer]
         self._sends_runs = enable(sock)
         self._answered_max = answered_max
         self._flush_at = BATCH_MAX
         self._flush_due = False
+        self._wake_ups = 0
+        self._is_crowded = False  # there was more than one read to a wake-up
         self._is_blocked = False  # the socket takes no more for now
         self._is_closed = False
+        self.is_reading = False  # who sent what is read now may wait for an answer
         self.is_behind = False  # there may be more to read, and it will be soon
         self._loop.add_reader(sock, self._readable)
 
@@ -94,6 +101,18 @@ class BurstSocket:
                 self._flush_due = True
                 self._loop.call_soon(self._flush)
         return taken
+
+    def send_now(self, datagrams: list[bytes], target: SocketAddress) -> int:
+        """Send these at once; for how many of them there is room if the socket takes no more."""
+        if self._queue or self._is_closed:
+            return self.send_all(datagrams, target)
+        sent, count = 0, len(datagrams)
+        try:
+            while sent < count:
+                sent += self._send_some(datagrams[sent:] if sent else datagrams, target)
+        except (BlockingIOError, InterruptedError):
+            sent += self.send_all(datagrams[sent:], target)
+        return sent
 
     def broadcast(self, datagram: bytes, target: SocketAddress) -> None:
         """Send one now, also to a broadcast address, which `send` never does."""
@@ -122,8 +141,11 @@ class BurstSocket:
         self._socket.close()
 
     def _readable(self) -> None:
-        read, buffer = self._socket.recvmsg_into, [self._buffer]
-        count = 0
+        read, buffer = self._socket.recvmsg_into, self._buffers
+        count = reads = 0
+        self._wake_ups += 1
+        looks = self._is_crowded or self._wake_ups % _LOOK_EVERY == 0
+        self.is_reading = True
         self._flush_at, self._flush_due = self._answered_max, True  # at the end
         try:
             # The loop calls again while there is more: often there is not, and to ask costs a call.
@@ -135,12 +157,20 @@ class BurstSocket:
                 except OSError:  # an earlier datagram could not be delivered, says ICMP
                     count += 1
                     continue
-                datagrams = self._cut(size, segment_size(ancillary, size))
+                datagrams = self._cut(size, segment_size(ancillary, size) if ancillary else size)
+                reads += 1
                 count += len(datagrams)
                 self._pass_on(datagrams, address)
+                if not looks:
+                    break
         finally:
+            if looks:
+                self._is_crowded = reads > 1
             self._flush_at = BATCH_MAX
-            self._answer(is_behind=count >= self._answered_max)
+            try:
+                self._answer(is_behind=count >= self._answered_max)
+            finally:
+                self.is_reading = False
 
     def _pass_on(self, datagrams: list[bytes], address: SocketAddress) -> None:
         """Portion by portion, so that the sender has answers to work on before the last one."""
