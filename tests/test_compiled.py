@@ -39,7 +39,6 @@ TESTED = (
     "tests/crow/test_duplicates.py",
     "tests/crow/test_lanes.py",
     "tests/crow/test_node.py",
-    "tests/crow/test_patterns.py",
     "tests/crow/test_pubsub_node.py",
     "tests/crow/test_recent.py",
     "tests/crow/test_seqids.py",

@@ -87,7 +87,16 @@ class _Flow:
 class Delivery:
     """The sending side of QoS 1 and 2."""
 
-    __slots__ = ("_flows", "_limits", "_notices", "_seqids", "_timers", "_transmit", "room_max")
+    __slots__ = (
+        "_addresses_max",
+        "_flows",
+        "_notices",
+        "_seqids",
+        "_timers",
+        "_transmit",
+        "_unacked_max",
+        "room_max",
+    )
 
     def __init__(
         self,
@@ -96,7 +105,8 @@ class Delivery:
         notices: list[TowerNotice],
         transmit: Callable[[list[Packet]], None],
     ) -> None:
-        self._limits = limits
+        self._unacked_max = limits.unacked_max  # per address
+        self._addresses_max = limits.addresses_max
         self.room_max = limits.unacked_max + limits.queued_max  # per address
         self._seqids = seqids
         self._notices = notices  # where outcomes are told
@@ -117,7 +127,7 @@ class Delivery:
         flow = self._flows.get(address)
         if flow is not None:
             return self.room_max - len(flow)
-        return self.room_max if len(self._flows) < self._limits.addresses_max else 0
+        return self.room_max if len(self._flows) < self._addresses_max else 0
 
     def submit(
         self,
@@ -134,9 +144,9 @@ class Delivery:
         """Send now, or as soon as the window allows; CongestionError when the queue is full."""
         flow = self._flows.get(address)
         if flow is None:
-            if len(self._flows) >= self._limits.addresses_max:
+            if len(self._flows) >= self._addresses_max:
                 raise CongestionError(f"{len(self._flows)} addresses await acknowledgement")
-            flow = self._flows[address] = _Flow(self._limits.unacked_max)
+            flow = self._flows[address] = _Flow(self._unacked_max)
         unsent = _Unsent(ticket, type, data, qos, ackquant_ms, seqid)
         if len(flow.unacked) + 1 <= flow.window:
             self._send(flow, address, [unsent], now)
@@ -150,7 +160,7 @@ class Delivery:
         flow = self._flows.get(address)
         if flow is None:
             return 0
-        known, waiting, window_max = 0, flow.unacked, self._limits.unacked_max
+        known, waiting, window_max = 0, flow.unacked, self._unacked_max
         for seqid in seqids:
             unacked = waiting.get(seqid)
             if unacked is None or unacked.packet.qos != qos:
@@ -210,4 +220,4 @@ class Delivery:
     @property
     def _window_min(self) -> float:
         """Radio links lose packets all day; only so much of the window is theirs to take."""
-        return max(self._limits.unacked_max / _NARROWEST, 1.0)
+        return max(self._unacked_max / _NARROWEST, 1.0)

@@ -33,6 +33,10 @@ class Verdict(Enum):
     UNWELCOME = auto()  # neither
 
 
+NEW: Final = Verdict.NEW  # a name of an enumeration is looked up each time
+COPY: Final = Verdict.COPY
+
+
 class _Seen:
     __slots__ = ("ack", "due", "key", "repeats_left", "seqid", "source")
 
@@ -57,10 +61,23 @@ class _Source:
 class Duplicates:
     """The receiving side of QoS 2."""
 
-    __slots__ = ("_count", "_greedy", "_limits", "_sources", "_timers", "_transmit")
+    __slots__ = (
+        "_count",
+        "_greedy",
+        "_per_source_max",
+        "_remembered_max",
+        "_share",
+        "_sources",
+        "_timers",
+        "_transmit",
+        "_unconfirmed_max",
+    )
 
     def __init__(self, limits: DuplicateLimits, transmit: Callable[[list[Packet]], None]) -> None:
-        self._limits = limits
+        self._remembered_max = limits.remembered_max
+        self._per_source_max = limits.per_source_max
+        self._unconfirmed_max = limits.unconfirmed_per_source_max  # per source
+        self._share = limits.share
         self._transmit = transmit
         self._sources: dict[bytes, _Source] = {}
         self._greedy: dict[bytes, _Source] = {}  # those that hold more than their share
@@ -85,9 +102,9 @@ class Duplicates:
         ack = Packet(ACK21, True, source_address, 0, packet.seqid, 0, packet.ackquant_ms, b"")
         self._transmit([ack])
         if is_copy:
-            return Verdict.COPY
+            return COPY
         self._remember(source_address, key, ack, now)
-        return Verdict.NEW
+        return NEW
 
     def confirmed(self, source_address: bytes, seqid: int, now: float) -> bool:
         """ACK22 came; False when nothing waited for it."""
@@ -118,7 +135,7 @@ class Duplicates:
             self._settle(former, now)
         seen = source.seen[key] = source.unconfirmed[ack.seqid] = _Seen(source, key, ack)
         self._count += 1
-        if len(source.seen) > self._limits.share:
+        if len(source.seen) > self._share:
             self._greedy[source_address] = source
         self._timers.wait(seen, ack.timer_s, now)
 
@@ -129,14 +146,13 @@ class Duplicates:
 
     def _has_room(self, source_address: bytes) -> bool:
         """Whether one more may be remembered, after making room for it if need be."""
-        limits = self._limits
         source = self._sources.get(source_address)
         if source is not None:
-            if len(source.unconfirmed) >= limits.unconfirmed_per_source_max:
+            if len(source.unconfirmed) >= self._unconfirmed_max:
                 return False
-            if len(source.seen) >= limits.per_source_max:
+            if len(source.seen) >= self._per_source_max:
                 return self._forget_oldest(source)
-        if self._count < limits.remembered_max:
+        if self._count < self._remembered_max:
             return True
         if source is not None and self._forget_oldest(source):
             return True
@@ -155,7 +171,7 @@ class Duplicates:
         seen.due = None
         del source.seen[seen.key]
         self._count -= 1
-        if len(source.seen) <= self._limits.share:
+        if len(source.seen) <= self._share:
             self._greedy.pop(source.address, None)
         if not source.seen:
             del self._sources[source.address]

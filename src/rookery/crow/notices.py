@@ -3,7 +3,7 @@
 Apart from the others, so that they can be compiled.
 """
 
-from typing import Final, NewType
+from typing import ClassVar, Final, NewType
 
 from rookery.wire.crow_packet import Packet
 
@@ -15,7 +15,7 @@ class Arrived:
     """A packet came to the end of its route."""
 
     __slots__ = ("packet", "return_address")
-    __match_args__ = ("packet", "return_address")
+    __match_args__: ClassVar[tuple[str, str]] = ("packet", "return_address")
 
     def __init__(self, packet: Packet, return_address: bytes) -> None:
         self.packet: Final = packet  # as it came to the last gate
@@ -39,7 +39,7 @@ class Delivered:
     """The tower at the end of the route has the message."""
 
     __slots__ = ("ticket",)
-    __match_args__ = ("ticket",)
+    __match_args__: ClassVar[tuple[str]] = ("ticket",)
 
     def __init__(self, ticket: Ticket) -> None:
         self.ticket: Final = ticket
@@ -58,14 +58,6 @@ class NodeMessage:
     """A whole message came for one of our nodes."""
 
     __slots__ = ("ackquant_ms", "data", "qos", "return_address", "rid", "sid")
-    __match_args__ = (
-        "sid",
-        "rid",
-        "return_address",
-        "data",
-        "qos",
-        "ackquant_ms",
-    )
 
     def __init__(
         self, sid: int, rid: int, return_address: bytes, data: bytes, qos: int, ackquant_ms: int

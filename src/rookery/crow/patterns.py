@@ -8,14 +8,13 @@ are to the C++ broker. Publishing is always to a plain name.
 """
 
 from collections.abc import Iterator
-from typing import Final
 
 from rookery.crow.pubsub import Audience
 
-LEVELS_MAX: Final = 16  # bounds what one pattern costs to keep and to match
+LEVELS_MAX = 16  # bounds what one pattern costs to keep and to match
 
-_ONE: Final = b"+"
-_REST: Final = b"#"
+_ONE = b"+"
+_REST = b"#"
 
 
 def is_pattern(theme: bytes) -> bool:

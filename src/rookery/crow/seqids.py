@@ -54,9 +54,12 @@ class Seqids:
         """The next number that the receiver at the address will not take for a copy."""
         if now >= self._turn_at or len(self._recent) >= _SPENT_MAX:
             self._turn(now)
-        oldest = self.take_free(in_use)
-        seqid = self._pass_over(address, oldest, in_use)
-        self._recent.add(hash((address, seqid)))
+        seqid = self.take_free(in_use)
+        key = hash((address, seqid))
+        if key in self._recent or key in self._older:
+            seqid = self._pass_over(address, seqid, in_use)
+            key = hash((address, seqid))
+        self._recent.add(key)
         return seqid
 
     def reserve(self, address: bytes, count: int, now: float) -> int:

@@ -14,7 +14,7 @@ from collections import Counter
 from typing import Final
 
 from rookery.crow.delivery import Delivery
-from rookery.crow.duplicates import Duplicates, Verdict
+from rookery.crow.duplicates import COPY, NEW, Duplicates
 from rookery.crow.events import TowerEvent, TowerNotice, Transmissions, Undelivered, transmits
 from rookery.crow.limits import TowerLimits
 from rookery.crow.notices import Arrived, Delivered, Ticket
@@ -242,16 +242,16 @@ class Tower:
         """One that must not be handed on twice."""
         if packet.qos == 0:
             is_copy = self._recent.is_copy(packet, source, now)
-            verdict = Verdict.COPY if is_copy else Verdict.NEW
+            verdict = COPY if is_copy else NEW
         elif packet.qos == QOS_MAX:
             verdict = self._duplicates.examine(packet, source, now)
         else:
             self.dropped["qos"] += 1
             return
-        if verdict is Verdict.NEW:
+        if verdict is NEW:
             self._notices.append(Arrived(packet, source))
         else:
-            self.dropped["copy" if verdict is Verdict.COPY else "memory full"] += 1
+            self.dropped["copy" if verdict is COPY else "memory full"] += 1
 
     def _answer(self, ack_type: int, packets: list[Packet], return_address: bytes) -> None:
         self._transmit(

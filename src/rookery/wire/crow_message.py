@@ -7,7 +7,7 @@ Sizes in bytes, integers little-endian. Apart from the others, so that they can 
 """
 
 import struct
-from typing import Final
+from typing import ClassVar, Final
 
 from rookery.errors import DecodeError, UsageError
 
@@ -24,7 +24,7 @@ class Publish:
     """A client has a message for all who subscribe to its theme."""
 
     __slots__ = ("data", "theme")
-    __match_args__ = ("theme", "data")
+    __match_args__: ClassVar[tuple[str, str]] = ("theme", "data")
 
     def __init__(self, theme: bytes, data: bytes) -> None:
         self.theme: Final = theme
@@ -54,7 +54,7 @@ class Consume:
     """The broker hands a published message to a subscriber."""
 
     __slots__ = ("data", "theme")
-    __match_args__ = ("theme", "data")
+    __match_args__: ClassVar[tuple[str, str]] = ("theme", "data")
 
     def __init__(self, theme: bytes, data: bytes) -> None:
         self.theme: Final = theme

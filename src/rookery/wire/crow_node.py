@@ -24,8 +24,8 @@ MESSAGE_SIZE_MAX: Final = 1 << 16
 _HEADER: Final = struct.Struct("<HHB")
 _CHUNK_HEADER: Final = struct.Struct("<HHBH")
 _ERROR_CODE: Final = struct.Struct("<i")
-HEADER_SIZE: Final = _HEADER.size
-CHUNK_HEADER_SIZE: Final = _CHUNK_HEADER.size
+HEADER_SIZE: Final = 5
+CHUNK_HEADER_SIZE: Final = 7
 
 _HAS_MORE: Final = 0b01
 _CHUNKED: Final = 0b10
@@ -114,7 +114,7 @@ class NodePacket:
         """Read the data of a packet of type 3, or raise DecodeError; reserved bits are ignored."""
         if len(data) < HEADER_SIZE:
             raise DecodeError(f"{len(data)} bytes cannot be a node packet")
-        sid, rid, flags = _HEADER.unpack_from(data)
+        sid, rid, flags = data[0] | data[1] << 8, data[2] | data[3] << 8, data[4]
         kind = flags >> 4
         if kind > _ERROR:
             raise DecodeError(f"a node packet of unknown kind {kind}")

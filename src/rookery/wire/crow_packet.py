@@ -31,15 +31,11 @@ SEQID_MODULUS: Final = 1 << 16
 
 _V1: Final = struct.Struct("<BHBBHB")
 _V0: Final = struct.Struct("<BHBBHHB")
-HEADER_SIZE: Final = _V1.size
-HEADER_SIZE_V0: Final = _V0.size
+HEADER_SIZE: Final = 8
+HEADER_SIZE_V0: Final = 10
 
 _CODE_MAX: Final = 0x3F
 
-# What a byte of the v1 header says, read once for every value it can have.
-_FLAGS: Final = tuple((byte >> 5, byte & 1 == 1) for byte in range(256))
-_QUALITIES: Final = tuple((byte & 3, 10 * (byte >> 2) + 4) for byte in range(256))
-_unpack_v1: Final = _V1.unpack_from
 _pack_v1: Final = _V1.pack
 
 
@@ -164,17 +160,24 @@ class Packet:
 
         `ackquant_ms` is what the time code stands for, so it survives being written again.
         """
-        try:
-            flags, size, address_size, stage, seqid, quality = _unpack_v1(data)
-        except struct.error:
-            raise DecodeError(f"{len(data)} bytes cannot be a packet") from None
+        if len(data) < HEADER_SIZE:
+            raise DecodeError(f"{len(data)} bytes cannot be a packet")
+        # Byte by byte: compiled, that makes no objects on the way.
+        flags, address_size, stage, quality = data[0], data[3], data[4], data[7]
+        size, seqid = data[1] | data[2] << 8, data[5] | data[6] << 8
         body = HEADER_SIZE + address_size
-        qos, ackquant_ms = _QUALITIES[quality]
+        qos = quality & 3
         if size != len(data) or body > size or stage > address_size or qos > QOS_MAX:
             raise DecodeError(_fault(len(data), size, body, stage, address_size))
-        type_, is_ack = _FLAGS[flags]
         return Packet(
-            type_, is_ack, data[HEADER_SIZE:body], stage, seqid, qos, ackquant_ms, data[body:]
+            flags >> 5,
+            flags & 1 == 1,
+            data[HEADER_SIZE:body],
+            stage,
+            seqid,
+            qos,
+            10 * (quality >> 2) + 4,
+            data[body:],
         )
 
     @staticmethod

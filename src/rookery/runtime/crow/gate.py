@@ -8,9 +8,7 @@ other end the way back is written over both: as many bytes, backwards, that gate
 Nothing here authenticates anybody; that is why every gate has a list of whom it talks with.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from enum import StrEnum
 from ipaddress import IPv4Network, ip_address
 from typing import Protocol, runtime_checkable
@@ -77,17 +75,6 @@ class Drop(StrEnum):
     FULL = "full"  # a bound is reached
     UNREACHABLE = "unreachable"  # nobody there, or the line is unplugged
     REFUSED = "refused"  # a connection too many, or one that stayed silent
-
-
-@dataclass(slots=True)
-class CrowCounters:
-    """What went through a gate, and what did not."""
-
-    packets_in: int = 0
-    packets_out: int = 0
-    bytes_in: int = 0
-    bytes_out: int = 0
-    dropped: Counter[str] = field(default_factory=Counter)  # by reason
 
 
 class AllowList:

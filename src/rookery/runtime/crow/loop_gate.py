@@ -8,8 +8,8 @@ import asyncio
 from collections import deque
 from typing import Self
 
-from rookery.runtime.crow.gate import CrowCounters, CrowReceiver, Drop, checked_id
-from rookery.runtime.crow.threshold import Threshold
+from rookery.runtime.crow.gate import CrowReceiver, Drop, checked_id
+from rookery.runtime.crow.threshold import CrowCounters, Threshold
 from rookery.wire.crow_packet import Packet
 
 ID = 1

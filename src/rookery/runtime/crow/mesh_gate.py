@@ -15,8 +15,8 @@ from contextlib import suppress
 
 from rookery.errors import ChannelError, DeniedError, RookeryError, UnreachableError, UsageError
 from rookery.runtime.channel import Channel
-from rookery.runtime.crow.gate import CrowCounters, CrowReceiver, Drop, checked_id
-from rookery.runtime.crow.threshold import Threshold
+from rookery.runtime.crow.gate import CrowReceiver, Drop, checked_id
+from rookery.runtime.crow.threshold import CrowCounters, Threshold
 from rookery.runtime.link import Link
 from rookery.runtime.mesh import Mesh
 from rookery.wire import base32

@@ -9,9 +9,9 @@ stay below some 250.
 """
 
 from rookery.errors import UsageError
-from rookery.runtime.crow.gate import CrowCounters, CrowReceiver, Drop, checked_id
+from rookery.runtime.crow.gate import CrowReceiver, Drop, checked_id
 from rookery.runtime.crow.serial_line import BAUDRATE, SerialLine
-from rookery.runtime.crow.threshold import Threshold
+from rookery.runtime.crow.threshold import CrowCounters, Threshold
 from rookery.wire import gstuff
 from rookery.wire.crow_packet import Packet
 

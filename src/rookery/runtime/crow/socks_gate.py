@@ -21,15 +21,8 @@ from collections.abc import Iterable
 from rookery.errors import UsageError
 from rookery.runtime.crow import socks5
 from rookery.runtime.crow.connection import Connections, CrowConnection, Owner, StreamLimits
-from rookery.runtime.crow.gate import (
-    LOOPBACK,
-    AllowList,
-    CrowCounters,
-    CrowReceiver,
-    Drop,
-    checked_id,
-)
-from rookery.runtime.crow.threshold import Threshold
+from rookery.runtime.crow.gate import LOOPBACK, AllowList, CrowReceiver, Drop, checked_id
+from rookery.runtime.crow.threshold import CrowCounters, Threshold
 from rookery.runtime.gates.address import BACKLOG, bound_socket
 from rookery.wire.crow_packet import Packet
 

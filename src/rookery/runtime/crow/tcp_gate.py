@@ -13,15 +13,8 @@ from collections.abc import Iterable
 
 from rookery.errors import UsageError
 from rookery.runtime.crow.connection import Connections, CrowConnection, StreamLimits
-from rookery.runtime.crow.gate import (
-    LOOPBACK,
-    AllowList,
-    CrowCounters,
-    CrowReceiver,
-    Drop,
-    checked_id,
-)
-from rookery.runtime.crow.threshold import Threshold
+from rookery.runtime.crow.gate import LOOPBACK, AllowList, CrowReceiver, Drop, checked_id
+from rookery.runtime.crow.threshold import CrowCounters, Threshold
 from rookery.runtime.gates.address import BACKLOG, advertised_ip, bound_socket
 from rookery.wire.crow_address import udp_hop
 from rookery.wire.crow_packet import Packet

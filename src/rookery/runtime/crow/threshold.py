@@ -1,8 +1,23 @@
 """The threshold of a gate: what every one of them does with what passes."""
 
+from collections import Counter
+
 from rookery.errors import DecodeError, UsageError
-from rookery.runtime.crow.gate import CrowCounters, CrowReceiver, Drop
+from rookery.runtime.crow.gate import CrowReceiver, Drop
 from rookery.wire.crow_packet import Packet
+
+
+class CrowCounters:
+    """What went through a gate, and what did not."""
+
+    __slots__ = ("bytes_in", "bytes_out", "dropped", "packets_in", "packets_out")
+
+    def __init__(self) -> None:
+        self.packets_in = 0
+        self.packets_out = 0
+        self.bytes_in = 0
+        self.bytes_out = 0
+        self.dropped: Counter[str] = Counter()  # by reason
 
 
 class Threshold:

@@ -12,15 +12,8 @@ from collections.abc import Iterable
 from typing import Final, Self
 
 from rookery.errors import UsageError
-from rookery.runtime.crow.gate import (
-    LOOPBACK,
-    AllowList,
-    CrowCounters,
-    CrowReceiver,
-    Drop,
-    checked_id,
-)
-from rookery.runtime.crow.threshold import Threshold
+from rookery.runtime.crow.gate import LOOPBACK, AllowList, CrowReceiver, Drop, checked_id
+from rookery.runtime.crow.threshold import CrowCounters, Threshold
 from rookery.runtime.gates.address import SocketAddress, advertised_ip, bound_socket
 from rookery.runtime.gates.burst_socket import DATAGRAM_SIZE_MAX, BurstSocket
 from rookery.wire.crow_address import udp_hop

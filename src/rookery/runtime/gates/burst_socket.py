@@ -58,6 +58,8 @@ class BurstSocket:
             with contextlib.suppress(OSError):  # a smaller buffer works too
                 sock.setsockopt(socket.SOL_SOCKET, option, _BUFFER_SIZE)
         self._socket = sock
+        self._read = sock.recvmsg_into
+        self._send_one = sock.sendto
         self._user = user
         self._loop = asyncio.get_running_loop()
         self._queue: deque[tuple[SocketAddress, list[bytes]]] = deque()  # what to one in a row
@@ -141,7 +143,7 @@ class BurstSocket:
         self._socket.close()
 
     def _readable(self) -> None:
-        read, buffer = self._socket.recvmsg_into, self._buffers
+        read, buffer = self._read, self._buffers
         count = reads = 0
         self._wake_ups += 1
         looks = self._is_crowded or self._wake_ups % _LOOK_EVERY == 0
@@ -230,7 +232,7 @@ class BurstSocket:
             if count > 1 and self._send_run(datagrams[:count], target):
                 return count
         try:
-            self._socket.sendto(datagrams[0], target)
+            self._send_one(datagrams[0], target)
         except (BlockingIOError, InterruptedError):
             raise
         except OSError:
