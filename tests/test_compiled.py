@@ -278,7 +278,7 @@ def _run(
         env=os.environ | dict(environment or {}),
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=1800,
     )
     assert done.returncode == 0, f"{done.stdout[-6000:]}\n{done.stderr[-2000:]}"
     return done.stdout
