@@ -41,7 +41,7 @@ node agent:
 
 # What a program needs at run time is installed while its cores are compiled.
 define run
-@$(MAKE) --no-print-directory -j2 $(RUNS) cores
+@$(MAKE) --no-print-directory --silent -j2 $(RUNS) cores
 @PYTHONPATH=$(CURDIR)/$(COMPILED) $(BIN)/rookery $@ $(ARGS)
 endef
 
