@@ -8,7 +8,7 @@ import pytest
 
 from rookery.runtime.gates.address import SocketAddress
 from rookery.runtime.gates.burst_socket import QUEUE_MAX, BurstSocket
-from tests.runtime.recorder import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 
 class User:
