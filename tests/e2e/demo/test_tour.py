@@ -9,36 +9,17 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from rookery.cli.demo.site_plan import GATEWAYS, PLACES, RELAY, WATCHED, mac
 from rookery.wire.mac import mac_text
-from tests.e2e.demo.living import STOP_S, Living, eventually, living
+from tests.e2e.demo.living import Living, eventually
 from tests.e2e.web.conftest import watch
 
 pytestmark = [pytest.mark.xdist_group("demo"), pytest.mark.slow]
 
-DAYS = "3"  # fewer tell nothing of what is to come
-RUN_S = 900.0  # of a loaded machine
-MEMORY_MAX = 3 << 30
 PATIENCE_MS = 90_000
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Living]:
-    """Once its past was worked on."""
-    home = tmp_path_factory.mktemp("tour")
-    with living(home, "--days", DAYS) as demo:
-        demo.first_run(RUN_S)
-        assert demo.memory() < MEMORY_MAX
-        yield demo
-        processes = demo.processes()
-        assert demo.interrupt() == 0
-        _, alive = psutil.wait_procs(processes, timeout=STOP_S)
-        assert not alive
-        assert not list((home / "tmp").iterdir())
 
 
 @pytest.fixture

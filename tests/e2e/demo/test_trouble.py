@@ -1,20 +1,20 @@
 """A demo whose lake loses its JVM and then its disk: told in a line each, and made up for.
 
-It runs in a mount namespace of its own, so that its lake can be put on a disk that is full; nothing
-of that is left when its processes are gone.
+It is the demo of the tour, in a mount namespace of its own, so that its lake can be put on a disk
+that is full; nothing of that is left when its processes are gone.
 """
 
 import json
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
 from rookery.wire.lob import JsonObject
-from tests.e2e.demo.living import Living, living
-from tests.lake.test_full_disk import NAMESPACE, has_namespaces
+from tests.e2e.demo.conftest import RUN_S
+from tests.e2e.demo.living import Living
+from tests.lake.test_full_disk import has_namespaces
 
 pytestmark = [
     pytest.mark.xdist_group("demo"),
@@ -22,10 +22,7 @@ pytestmark = [
     pytest.mark.skipif(not has_namespaces(), reason="no mount namespaces here"),
 ]
 
-DAYS = "1"
-EVERY = "10s"
 TRIES = 5
-RUN_S = 900.0  # of a loaded machine
 ROOM_KB = 64  # less than one run writes
 LOG = "logs/spark.log"
 
@@ -40,15 +37,6 @@ mount -o remount,size=$((used + ROOM))k disk
 mount --move disk lake
 """
 LARGER = "mount -o remount,size=1g lake"
-
-
-@pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Living]:
-    home = tmp_path_factory.mktemp("recovery")
-    with living(home, "--days", DAYS, "--every", EVERY, within=NAMESPACE) as demo:
-        demo.first_run(RUN_S)
-        yield demo
-        assert demo.interrupt() == 0
 
 
 def run(demo: Living, *, ok: bool) -> JsonObject:
@@ -77,20 +65,24 @@ def jvm(demo: Living) -> psutil.Process:
 
 
 def test_a_jvm_that_is_killed_between_runs_is_replaced_by_the_next(demo: Living) -> None:
+    demo.catch_up()
+    told = ""
     for _ in range(TRIES):  # the next run may have begun before its JVM was found
+        run(demo, ok=True)
         first = jvm(demo)
         first.kill()
         run(demo, ok=True)
-        if demo.remarks:
+        if told := next((each for each in demo.remarks if "SIGKILL" in each), ""):
             break
-    [told] = [each for each in demo.remarks if "SIGKILL" in each]
     assert told.startswith("Spark's JVM was ended by SIGKILL; a new one is started; see ")
     assert told.endswith(f"{LOG}")
     assert jvm(demo) != first
 
 
 def test_a_jvm_that_is_killed_in_a_run_is_told_of_and_replaced(demo: Living) -> None:
-    demo.event("step", RUN_S)  # others follow it
+    demo.catch_up()
+    run(demo, ok=True)
+    demo.event("step", RUN_S)  # the next one's first, and others follow it
     jvm(demo).kill()
     failed = run(demo, ok=False)
     assert failed["error"] == "Spark's JVM was ended by SIGKILL"
@@ -105,6 +97,7 @@ def test_a_jvm_that_is_killed_in_a_run_is_told_of_and_replaced(demo: Living) -> 
 
 
 def test_a_disk_that_is_full_is_told_of_and_waited_for(demo: Living) -> None:
+    demo.catch_up()
     in_its_folder(demo, FULL.replace("ROOM", str(ROOM_KB)))
     failed = run(demo, ok=False)
     assert "No space left on device" in str(failed["error"])

@@ -1,0 +1,30 @@
+"""One demo for the tour and for the trouble that comes after it: its first run takes a while."""
+
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from tests.e2e.demo.living import STOP_S, Living, living
+from tests.lake.test_full_disk import NAMESPACE, has_namespaces
+
+DAYS = "3"  # fewer tell nothing of what is to come
+EVERY = "15s"
+RUN_S = 900.0  # of a loaded machine
+MEMORY_MAX = 3 << 30
+
+
+@pytest.fixture(scope="session")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Living]:
+    """Once its past was worked on; with mounts of its own, where that is possible."""
+    home = tmp_path_factory.mktemp("demo")
+    within = NAMESPACE if has_namespaces() else ()
+    with living(home, "--days", DAYS, "--every", EVERY, within=within) as demo:
+        demo.first_run(RUN_S)
+        assert demo.memory() < MEMORY_MAX
+        yield demo
+        processes = demo.processes()
+        assert demo.interrupt() == 0
+        _, alive = psutil.wait_procs(processes, timeout=STOP_S)
+        assert not alive
+        assert not list((home / "tmp").iterdir())
