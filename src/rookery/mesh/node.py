@@ -51,7 +51,7 @@ from rookery.wire.tail import tail
 _MEMBERS_S: Final = 1.0  # how often certificates are looked at
 _COSTS_S: Final = 1.0  # how often costs are, while nothing happens
 _GRAIN_S: Final = 0.005  # so exactly are deadlines known while packets only come and go
-_NEVER: Final = float("-inf")
+_NEVER: Final = float("inf")
 _BEATS: Final = (PING, PONG, BESIDE)
 
 MeshEvent = Outcome | DatagramArrived
@@ -122,8 +122,7 @@ class Node:
         self.refused = Refusals()
         self._endpoint = endpoint
         self._members_at = self._costs_at = self._due_at = self._others_at = self._now = now
-        self._asked_at = _NEVER
-        self._is_asked = False  # everybody, since the last flush
+        self._asked_at = self._ask_at = -_NEVER  # when all were asked what is due, and next are
         self._is_stirred = True
         endpoint.frame_reader = self.frame_received
         endpoint.may_open = self._may_open
@@ -189,7 +188,7 @@ class Node:
 
     def _stir(self) -> None:
         """Something happened that others than tunnels and relayed packets have to do with."""
-        self._is_stirred, self._asked_at = True, _NEVER
+        self._is_stirred, self._asked_at = True, -_NEVER
 
     # --- what happens to links ---
 
@@ -281,13 +280,9 @@ class Node:
     @property
     def deadline(self) -> float | None:
         """When `tick` has something to do, as of the last `flush`."""
-        # Packets follow each other more closely than it is worth asking everybody each time. But
-        # once all were asked nobody is due earlier, or an idle node would look 200 times a second.
-        if not self._is_asked and self._now >= min(self._others_at, self._asked_at + _GRAIN_S):
+        if self._now >= self._ask_at:
             self._ask_others(self._now)
-        soonest = self._others_at
-        if not self._is_asked:
-            soonest = min(soonest, self._asked_at + _GRAIN_S)
+        soonest = min(self._others_at, self._ask_at)
         tunnels_at = self.tunnelling.deadline
         return soonest if tunnels_at is None else min(soonest, tunnels_at)
 
@@ -300,8 +295,8 @@ class Node:
             self.transit.deadline,
             self.linking.deadline,
         )
+        self._asked_at, self._ask_at = now, _NEVER
         own_at = min(self._members_at, self._costs_at)
-        self._asked_at, self._is_asked = now, True
         self._others_at = min([own_at, *(time for time in times if time is not None)])
 
     def tick(self, now: float) -> bool:
@@ -332,7 +327,7 @@ class Node:
 
     def flush(self, now: float) -> None:
         """Draw conclusions from what has changed, and send what has gathered."""
-        self._now, self._is_asked = now, False
+        self._now, self._ask_at = now, min(self._others_at, self._asked_at + _GRAIN_S)
         if self._is_stirred or now >= self._due_at:
             self._is_stirred = False
             self._settle(now)
