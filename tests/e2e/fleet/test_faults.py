@@ -88,7 +88,7 @@ def test_without_any_server_the_client_is_told(scene: Scene) -> None:
     with frozen(scene.north), frozen(scene.south):
         steps = list(scene.alice.steps(scene.attic.mac))
         assert steps[-1]["name"] == "failed"
-        assert "server" in str(steps[-1]["text"])
+        assert "server" in str(steps[-1]["text"]), (steps, scene.attic.running.errors())
     scene.alice.await_device(scene.attic.mac)
     assert scene.alice.rpc(scene.attic.mac, "system.uptime").code == 0
 
