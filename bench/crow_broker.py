@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 
 from bench import mosquitto
 from bench.crow import DATA_SIZE, Arrivals
-from bench.figure import Effort, Figure, middle
+from bench.figure import Effort, Figure, Goal, Missing, Row, middle
 from bench.process import answer, child, ordered
 from rookery.runtime.crow.broker import CrowBroker
 from rookery.runtime.crow.client import Subscription
@@ -30,6 +30,8 @@ _QUEUE_MAX = 1000  # messages that a broker keeps for a subscriber: more at once
 _WINDOW = 32
 _RUNS = 3  # a run is short, and the two cores are not always dealt out in the same way
 _SILENCE_S = 3.0  # longer than any repeat takes
+_PEER = "Mosquitto with clients in C"
+_GOAL = Goal(ratio_min=1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,9 @@ class Job:
     messages: int
 
 
-def measure(effort: Effort) -> list[Figure]:
+def measure(effort: Effort) -> list[Row]:
+    if (lack := mosquitto.lack()) is not None:
+        return [Missing(what=_what(qos), against=_PEER, why=lack, goal=_GOAL) for qos in (0, 1, 2)]
     return [figure(qos, effort) for qos in (0, 1, 2)]
 
 
@@ -49,21 +53,24 @@ def figure(qos: int, effort: Effort) -> Figure:
     """What arrives at all subscribers together, in turns with what it does at Mosquitto's."""
     messages = min(int(effort.seconds * _MESSAGES_PER_SECOND), _QUEUE_MAX) // _WINDOW * _WINDOW
     work = mosquitto.Work(qos, messages, DATA_SIZE, SUBSCRIBERS)
-    lack, arrivals, limits = mosquitto.lack(), [], []
+    arrivals, limits = [], []
     for _ in range(effort.runs * _RUNS):
         arrivals.append(_arrivals(qos, messages))
-        if lack is None:
-            limits.append(mosquitto.deliveries_per_s(work))
+        limits.append(mosquitto.deliveries_per_s(work))
     share = sum(each.packets for each in arrivals) / (len(arrivals) * messages * SUBSCRIBERS)
-    remark = f"{share:.1%} of {messages} messages to each"
     return Figure(
-        what=f"crow broker, {DATA_SIZE} B to {SUBSCRIBERS} subscribers, QoS {qos}",
+        what=_what(qos),
         value=middle(each.rate for each in arrivals),
         unit="delivered/s",
-        limit=middle(limits) if limits else None,
-        against="Mosquitto with clients in C" if limits else "",
-        remark=remark if lack is None else f"{remark}; nothing beside it: {lack}",
+        limit=middle(limits),
+        against=_PEER,
+        goal=_GOAL,
+        remark=f"{share:.1%} of {messages} messages to each",
     )
+
+
+def _what(qos: int) -> str:
+    return f"crow broker, {DATA_SIZE} B to {SUBSCRIBERS} subscribers, QoS {qos}"
 
 
 def _arrivals(qos: int, messages: int) -> Arrivals:

@@ -44,6 +44,7 @@ def prepare(environment: dict[str, str]) -> None:
         _set_stamp("lock", locked)
     sources = [path for path in (ROOT / "src").rglob("*") if "__pycache__" not in path.parts]
     sources += [ROOT / "pyproject.toml", ROOT / "hatch_build.py"]
+    sources += (ROOT / "build_cores").glob("*.py")
     built = _digest(sources, locked, environment.get(_COMPILED, ""))
     if _stamp("wheel") != built:
         print("building and installing rookery's wheel …", flush=True)

@@ -47,7 +47,7 @@ def obstacle(package: Path = PACKAGE, sources: Path = SOURCES) -> str | None:
 
 
 def _is_compiled() -> bool:
-    """Whether the modules of hatch_build.py are those that were compiled."""
+    """Whether the modules that build_cores names are those that were compiled."""
     return crow_packet.__file__.endswith(tuple(EXTENSION_SUFFIXES))
 
 
