@@ -13,14 +13,10 @@ import pytest
 
 from rookery.wire.lob import JsonObject
 from tests.e2e.demo.conftest import RUN_S
-from tests.e2e.demo.living import Living
+from tests.e2e.demo.living import STOP_S, Living
 from tests.lake.test_full_disk import has_namespaces
 
-pytestmark = [
-    pytest.mark.xdist_group("demo"),
-    pytest.mark.slow,
-    pytest.mark.skipif(not has_namespaces(), reason="no mount namespaces here"),
-]
+pytestmark = [pytest.mark.xdist_group("demo"), pytest.mark.slow]
 
 TRIES = 5
 ROOM_KB = 64  # less than one run writes
@@ -96,6 +92,7 @@ def test_a_jvm_that_is_killed_in_a_run_is_told_of_and_replaced(demo: Living) -> 
     assert "<main" in demo.page("/fleet")
 
 
+@pytest.mark.skipif(not has_namespaces(), reason="no mount namespaces here")
 def test_a_disk_that_is_full_is_told_of_and_waited_for(demo: Living) -> None:
     demo.catch_up()
     in_its_folder(demo, FULL.replace("ROOM", str(ROOM_KB)))
@@ -110,3 +107,12 @@ def test_a_disk_that_is_full_is_told_of_and_waited_for(demo: Living) -> None:
     run(demo, ok=True)
     assert shown(demo)["ok"]
     assert psutil.pid_exists(demo.pid)
+
+
+def test_ctrl_c_ends_it_and_leaves_nothing_behind(demo: Living) -> None:
+    """The last of them: nobody may ask for it afterwards."""
+    processes = demo.processes()
+    assert demo.interrupt() == 0
+    _, alive = psutil.wait_procs(processes, timeout=STOP_S)
+    assert not alive
+    assert not list((demo.home / "tmp").iterdir())
