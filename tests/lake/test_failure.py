@@ -1,6 +1,6 @@
 """What of Spark's words a person gets to read."""
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import AnalysisException
 
 from rookery.errors import LocalError
@@ -35,3 +35,10 @@ def test_a_jvm_that_lacks_room_or_classes_is_not_relied_on_any_more() -> None:
         assert failure.is_lasting(Py4JError(f"{CALL}: java.lang.{name}: x\n\tat y"))
     assert not failure.is_lasting(Py4JError(f"{CALL}: java.io.IOException: No space left"))
     assert not failure.is_lasting(LocalError("java.lang.OutOfMemoryError"))
+
+
+def test_a_jvm_that_does_not_answer_may_be_about_to_die() -> None:
+    assert failure.is_cut_off(ConnectionRefusedError())
+    assert failure.is_cut_off(Py4JNetworkError("Answer from Java side is empty"))
+    assert not failure.is_cut_off(OSError("No space left on device"))
+    assert not failure.is_cut_off(AnalysisException("[NO_COLUMN] no x"))

@@ -2,7 +2,7 @@
 
 import re
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 
 from rookery.errors import RookeryError
@@ -29,6 +29,12 @@ def line(error: Exception) -> str:
             if told := [each.removeprefix(mark) for each in lines if each.startswith(mark)]:
                 return told[-1]
     return ": ".join(each for each in (type(error).__name__, lines[0]) if each)
+
+
+def is_cut_off(error: Exception) -> bool:
+    """Whether the JVM did not answer, or not to the end: it may be about to die."""
+    is_answered = isinstance(error, Py4JJavaError)
+    return isinstance(error, (ConnectionError, Py4JError)) and not is_answered
 
 
 def is_lasting(error: Exception) -> bool:

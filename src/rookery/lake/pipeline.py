@@ -29,6 +29,7 @@ from rookery.lake.side_by_side import Work, side_by_side
 from rookery.lake.spark_tables import SparkTables
 from rookery.lake.step import AnyStep, CleanStep, Step
 
+_DYING_S = 5.0  # that a JVM may take, with all its memory
 _NEWEST_COMMITS = 20  # to look for an event time in; compaction's have none
 _NOTHING: frozenset[date] = frozenset()
 _SPARK = "Spark"
@@ -119,7 +120,7 @@ class Pipeline:
             return StepReport(name, Outcome.CONFLICT, text=f"another driver was faster: {error}")
         except (RookeryError, *SPARK_FAILURES, OSError) as error:
             _log.error("%s failed", name, exc_info=error)
-            ending = session.ending()
+            ending = session.ending(_DYING_S if failure.is_cut_off(error) else 0.0)
             text, is_lost = ending or failure.line(error), bool(ending) or failure.is_lasting(error)
             return StepReport(name, Outcome.FAILED, text=text, is_spark_lost=is_lost)
         return report._replace(seconds=time.monotonic() - begun)

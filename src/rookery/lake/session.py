@@ -120,11 +120,17 @@ def open_log(path: Path) -> BinaryIO:
         raise UsageError(f"Spark has nowhere to write its log: {error}") from error
 
 
-def ending() -> str:
-    """How the JVM of this process ended, in a few words; empty while it lives, and without one."""
+def ending(within_s: float = 0.0) -> str:
+    """How the JVM of this process ended, in a few words; empty while it lives, and without one.
+
+    One that is killed answers no more some time before it is gone.
+    """
     process = _jvm()
-    code = None if process is None else process.poll()
-    if code is None:
+    if process is None:
+        return ""
+    try:
+        code = process.wait(within_s)
+    except subprocess.TimeoutExpired:
         return ""
     with suppress(ValueError):
         return f"Spark's JVM was ended by {signal.Signals(-code).name}"
