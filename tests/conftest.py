@@ -25,14 +25,28 @@ os.environ.setdefault(
 )
 
 COVERED = pytest.StashKey[frozenset[str]]()  # the cores, each with a folder of tests of its own
-# What `--fast` leaves out: folders, and groups that start Spark, browsers, databases, compilers.
-LONG_FOLDERS = frozenset({"e2e", "install", "interop"})
+# What `--fast` leaves out: what starts programs of ours or simulates whole meshes, and groups that
+# start Spark, browsers, databases or compilers.
+LONG_PATHS = frozenset(
+    {
+        "bench",
+        "cli",
+        "e2e",
+        "install",
+        "interop",
+        "mesh_sim",
+        "test_compiled.py",
+        "test_documentation.py",
+    }
+)
 LONG_GROUPS = frozenset({"browser", "cluster", "compiled", "databases", "discovery", "spark"})
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--fast", action="store_true", help="without Spark, browser, databases and what is slow"
+        "--fast",
+        action="store_true",
+        help="without Spark, browsers, databases, programs of ours, and what is slow",
     )
 
 
@@ -46,7 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     tests = config.rootpath / "tests"
-    is_long = collection_path.parent == tests and collection_path.name in LONG_FOLDERS
+    is_long = collection_path.parent == tests and collection_path.name in LONG_PATHS
     return True if is_long and config.getoption("fast") else None
 
 
