@@ -85,14 +85,16 @@ def test_the_spool_of_a_node_tells_how_a_peer_died_p2(square: Square) -> None:
     before, middle = way(), names[way()[1]]
     other = {"bob": "dave", "dave": "bob"}[middle]
     square.processes[middle].signal(signal.SIGKILL)
-    until(lambda: reaches(square) and way()[1:2] == (square.hashname(other),))
+    around = (square.hashname("alice"), square.hashname(other), carol)
+    until(lambda: reaches(square) and way() == around)
     until(lambda: states(middle)[-1] is False)
     assert states(other)[-1]
 
     decisions = [each for each in square.seen(RouteDecision) if each.destination == carol]
     told = next(each for each in decisions if each.previous == before)
     assert (told.source, told.verdict) == (square.hashname("alice"), "cheapest")
-    assert told.nodes == (square.hashname("alice"), square.hashname(other), carol)
+    # Alice's own link may die first: until Carol tells of hers, a way over both looks open.
+    assert told.nodes[:2] == around[:2]
     assert "was in use" in told.reason
     assert told.candidates >= 2
     assert told.cost_us is not None
