@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 PYTEST ?=
-WORKERS ?= 2
+WORKERS ?= 3
 PART ?=
 UPGRADE ?=
 VENV := .venv
