@@ -137,10 +137,10 @@ class Runs:
             self._give_up()
             self._progress.lost(ending, self.log)
         if self._spark is None:
+            on_interrupt = signal.getsignal(signal.SIGINT)
             with self._progress.waiting("starting Spark"):
                 self._spark = _started(self._engine, self.log)
-            # Spark's own asks the JVM from within
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.signal(signal.SIGINT, on_interrupt)  # Spark's own asks the JVM from within
         return Pipeline(SparkTables(self._spark, self._lake), STEPS, self._progress)
 
 

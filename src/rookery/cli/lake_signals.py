@@ -1,4 +1,8 @@
-"""Work that blocks, once or again and again: Ctrl-C and SIGTERM end it in good order."""
+"""Work that blocks, once or again and again: Ctrl-C and SIGTERM end it in good order.
+
+Both raise KeyboardInterrupt wherever the work is. Python drops what is raised in a finalizer, so
+that they are remembered as well, and work that goes on for ever looks at that between two turns.
+"""
 
 import signal
 from collections.abc import Callable
@@ -9,9 +13,17 @@ from rookery.cli.exits import OK, complain
 from rookery.errors import RookeryError
 
 
+class _Asked:
+    """Whether a signal has asked for the end."""
+
+    is_to_stop = False
+
+
 def until_signal(work: Callable[[], int], *, is_service: bool = False) -> int:
     """Its exit code. For a service a signal is how it should end."""
-    signal.signal(signal.SIGTERM, _stop)
+    _Asked.is_to_stop = False
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
     try:
         return work()
     except KeyboardInterrupt:
@@ -34,9 +46,12 @@ def repeated(
             work()
         except RookeryError as error:
             complain(error)
+        if _Asked.is_to_stop:
+            raise KeyboardInterrupt
         Event().wait(sooner(pause_s))
     return work()
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
+    _Asked.is_to_stop = True
     raise KeyboardInterrupt
