@@ -85,7 +85,7 @@ def _link_batch(address: LinkAddress, pipe: Connection) -> None:
     diallers = [Dialler(address, identity) for identity in identities]
     for dialler in diallers:
         dialler.wait_until_up()
-    # Who dials may be up before its peer: that waits for an echo if its own clock is ahead.
+    # The side that dials may be up first: the other waits for an echo when its `at` is newer.
     deadline = time.monotonic() + ANSWER_S
     while _accepted(pipe)[0] < links + _BATCH:
         if time.monotonic() > deadline:
