@@ -71,6 +71,10 @@ class Runs:
             session.end(self._spark)
             self._spark = None
 
+    def leave(self) -> None:
+        """Let the JVM end with this process, without asking anything more of it."""
+        self._spark = None
+
     def _give_up(self) -> None:
         from rookery.lake import session
 
@@ -148,31 +152,28 @@ class Runs:
 def runs(
     lake: "Lake", engine: Engine, progress: RunProgress, landers: Sequence["Lander"] = ()
 ) -> Iterator[Runs]:
-    """With a session that is ended with the block.
+    """Runs whose session is ended with the block.
 
-    In the middle of a call to the JVM nothing more can be asked of it: after an interruption it
-    ends with this process. What it was writing is nobody's.
+    After an interruption the JVM may be in the middle of a call and answers no other. It is left
+    alone and ends with this process; no table knows of the files that it was writing.
     """
     found = Runs(lake, engine, progress, landers)
     with _logged(found.log):
         try:
             yield found
         except KeyboardInterrupt:
+            found.leave()
             raise
-        except BaseException:
-            found.close()
-            raise
-        else:
-            found.close()
         finally:
+            found.close()
             progress.stop()
 
 
 @contextmanager
 def _logged(path: Path) -> Iterator[None]:
-    """What this process has to say of errors is in the same file as what the JVM has.
+    """Errors of this process go to the same file as the JVM's own log.
 
-    Each failure is told once, by its step, and that somebody pressed Ctrl-C is none.
+    Each step logs its failure once. Ctrl-C is none: what Py4J says of it is left out.
     """
     from io import TextIOWrapper
 
