@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Iterator
+from threading import Timer
 
 import pytest
 
@@ -11,6 +12,7 @@ from rookery.cli.lake_signals import repeated, until_signal
 from rookery.errors import UnreachableError
 
 PAUSE_S = 5.0
+LONG_S = 3600.0
 
 
 @pytest.fixture(autouse=True)
@@ -60,3 +62,37 @@ def test_work_that_is_done_once_tells_that_it_was_interrupted() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         until_signal(work)
+
+
+def test_sigusr1_starts_the_next_turn_and_is_not_lost_during_one() -> None:
+    """The first comes while the work goes on, the second in the pause after it."""
+    turns: list[int] = []
+
+    def work() -> int:
+        turns.append(len(turns))
+        if len(turns) == 1:
+            os.kill(os.getpid(), signal.SIGUSR1)
+        if len(turns) == 2:
+            Timer(0.1, os.kill, (os.getpid(), signal.SIGUSR1)).start()
+        if len(turns) == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return OK
+
+    assert until_signal(lambda: repeated(work, LONG_S), is_service=True) == OK
+    assert turns == [0, 1, 2]
+    assert signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL
+
+
+def test_wishes_beyond_what_a_pipe_holds_are_one_wish() -> None:
+    turns: list[int] = []
+
+    def work() -> int:
+        turns.append(len(turns))
+        for _ in range(70_000 if len(turns) == 1 else 0):
+            signal.raise_signal(signal.SIGUSR1)
+        if len(turns) == 2:
+            Timer(0.2, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        return OK
+
+    assert until_signal(lambda: repeated(work, LONG_S), is_service=True) == OK
+    assert turns == [0, 1]

@@ -2,15 +2,20 @@
 
 Both raise KeyboardInterrupt wherever the work is. Python drops what is raised in a finalizer, so
 that they are remembered as well, and work that goes on for ever looks at that between two turns.
+SIGUSR1 ends the pause between two turns; one that comes during a turn starts the next one at once.
 """
 
+import os
+import select
 import signal
-from collections.abc import Callable
-from threading import Event
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from rookery.cli.exits import OK, complain
 from rookery.errors import RookeryError
+
+_PIPE_MAX = 1 << 20  # bytes that a pipe may hold
 
 
 class _Asked:
@@ -41,15 +46,44 @@ def repeated(
 
     `sooner` says how much of the pause is to be waited for this time.
     """
-    while pause_s is not None:
-        try:
-            work()
-        except RookeryError as error:
-            complain(error)
-        if _Asked.is_to_stop:
-            raise KeyboardInterrupt
-        Event().wait(sooner(pause_s))
-    return work()
+    if pause_s is None:
+        return work()
+    with _pauses() as pause:
+        while True:
+            try:
+                work()
+            except RookeryError as error:
+                complain(error)
+            if _Asked.is_to_stop:
+                raise KeyboardInterrupt
+            pause(sooner(pause_s))
+
+
+@contextmanager
+def _pauses() -> Iterator[Callable[[float], None]]:
+    """A way to wait that SIGUSR1 cuts short.
+
+    Through a pipe: a handler that set an Event could find its lock taken by the wait that it
+    interrupts.
+    """
+    asked, ask = os.pipe()
+    os.set_blocking(ask, False)
+
+    def pause(seconds: float) -> None:
+        if select.select([asked], [], [], seconds)[0]:
+            os.read(asked, _PIPE_MAX)
+
+    def cut_short(number: int, frame: FrameType | None) -> None:
+        with suppress(BlockingIOError):  # it is full of such wishes
+            os.write(ask, b"!")
+
+    before = signal.signal(signal.SIGUSR1, cut_short)
+    try:
+        yield pause
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+        os.close(asked)
+        os.close(ask)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
