@@ -56,6 +56,8 @@ _DRIVER = {
     "spark.ui.retainedStages": "20",
     "spark.ui.retainedTasks": "200",
     "spark.sql.ui.retainedExecutions": "20",
+    # Plans are written down for a page that is off; in full that takes a twentieth of a small run.
+    "spark.sql.ui.explainMode": "simple",
     # What all steps are compiled to: else each run compiles it anew, and the JVM starts over.
     "spark.sql.codegen.cache.maxEntries": "1000",
     # A committer that moves files once: nobody reads them before the Delta log names them.
