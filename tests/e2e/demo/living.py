@@ -57,13 +57,6 @@ class Living:
             if event["event"] == name:
                 return event
 
-    def catch_up(self) -> None:
-        """The next event is one that is still to come."""
-        stream = self._process.stdout
-        assert stream is not None
-        while select.select([stream], [], [], 0)[0] and stream.readline():
-            pass
-
     def _line(self, deadline: float) -> bytes:
         assert self._process.stdout is not None
         left_s = max(deadline - time.monotonic(), 0.0)

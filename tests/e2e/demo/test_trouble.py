@@ -5,6 +5,7 @@ that is full; nothing of that is left when its processes are gone.
 """
 
 import json
+import signal
 import subprocess
 from pathlib import Path
 
@@ -13,12 +14,11 @@ import pytest
 
 from rookery.wire.lob import JsonObject
 from tests.e2e.demo.conftest import RUN_S
-from tests.e2e.demo.living import STOP_S, Living
+from tests.e2e.demo.living import STOP_S, Living, eventually
 from tests.lake.test_full_disk import has_namespaces
 
 pytestmark = [pytest.mark.xdist_group("demo"), pytest.mark.slow]
 
-TRIES = 5
 ROOM_KB = 64  # less than one run writes
 LOG = "logs/spark.log"
 
@@ -35,10 +35,23 @@ mount --move disk lake
 LARGER = "mount -o remount,size=1g lake"
 
 
+def ask_for_a_run(demo: Living) -> None:
+    """Now: the next one would begin in an hour."""
+    [pipeline] = filter(is_pipeline, demo.processes())
+    pipeline.send_signal(signal.SIGUSR1)
+
+
+def is_pipeline(process: psutil.Process) -> bool:
+    try:
+        return {"lake", "run"} <= set(process.cmdline())
+    except psutil.Error:  # it has ended
+        return False
+
+
 def run(demo: Living, *, ok: bool) -> JsonObject:
-    """The next run that ends like that, of some that may have begun before."""
-    while (event := demo.event("run", RUN_S))["ok"] is not ok:
-        pass
+    """The next one, which has to end like that."""
+    event = demo.event("run", RUN_S)
+    assert event["ok"] is ok, event
     return event
 
 
@@ -61,24 +74,20 @@ def jvm(demo: Living) -> psutil.Process:
 
 
 def test_a_jvm_that_is_killed_between_runs_is_replaced_by_the_next(demo: Living) -> None:
-    demo.catch_up()
-    told = ""
-    for _ in range(TRIES):  # the next run may have begun before its JVM was found
-        run(demo, ok=True)
-        first = jvm(demo)
-        first.kill()
-        run(demo, ok=True)
-        if told := next((each for each in demo.remarks if "SIGKILL" in each), ""):
-            break
+    first = jvm(demo)
+    first.kill()
+    eventually(lambda: first.status() == psutil.STATUS_ZOMBIE)
+    ask_for_a_run(demo)
+    run(demo, ok=True)
+    [told] = [each for each in demo.remarks if "SIGKILL" in each]
     assert told.startswith("Spark's JVM was ended by SIGKILL; a new one is started; see ")
     assert told.endswith(f"{LOG}")
     assert jvm(demo) != first
 
 
 def test_a_jvm_that_is_killed_in_a_run_is_told_of_and_replaced(demo: Living) -> None:
-    demo.catch_up()
-    run(demo, ok=True)
-    demo.event("step", RUN_S)  # the next one's first, and others follow it
+    ask_for_a_run(demo)
+    demo.event("step", RUN_S)  # the first one, and others follow it
     jvm(demo).kill()
     failed = run(demo, ok=False)
     assert failed["error"] == "Spark's JVM was ended by SIGKILL"
@@ -94,8 +103,8 @@ def test_a_jvm_that_is_killed_in_a_run_is_told_of_and_replaced(demo: Living) -> 
 
 @pytest.mark.skipif(not has_namespaces(), reason="no mount namespaces here")
 def test_a_disk_that_is_full_is_told_of_and_waited_for(demo: Living) -> None:
-    demo.catch_up()
     in_its_folder(demo, FULL.replace("ROOM", str(ROOM_KB)))
+    ask_for_a_run(demo)
     failed = run(demo, ok=False)
     assert "No space left on device" in str(failed["error"])
     assert failed["step"]
@@ -104,6 +113,7 @@ def test_a_disk_that_is_full_is_told_of_and_waited_for(demo: Living) -> None:
     told = shown(demo)
     assert (told["ok"], told["log"]) == (False, failed["log"])
     in_its_folder(demo, LARGER)
+    ask_for_a_run(demo)
     run(demo, ok=True)
     assert shown(demo)["ok"]
     assert psutil.pid_exists(demo.pid)
