@@ -5,7 +5,8 @@
     …                      and alone on a line for any lines
     $ command > FILE &     goes on in the background; the next command waits for FILE's first line
 
-All blocks of a page share one folder and run in order. Ports from 8600 to 8699 are replaced by ones
+All blocks of a page share one folder and run in order, with the programs of the tests' environment
+unless told of others. Ports from 8600 to 8699 are replaced by ones
 that are free here. Other fences (```sh, ```text) are only shown.
 """
 
@@ -24,6 +25,9 @@ from tests.patience import PATIENCE_S
 from tests.ports import free_ports
 
 COMMAND_TIMEOUT_S = 600  # Spark needs its time, above all where others work as well
+
+# A value of PATH.
+PROGRAMS = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PORT = re.compile(r"\b86[0-9]{2}\b")
@@ -59,14 +63,46 @@ def _block_steps(block: str) -> Iterator[Step]:
         yield Step(command.strip(), expected.strip())
 
 
-def run(page: str, folder: Path) -> None:
+def run(page: str, folder: Path, programs: str = PROGRAMS) -> None:
     """Carry out the page in `folder`; ConsoleError at the first thing that does not hold."""
+    shell = _Shell(folder, programs)
     with ExitStack() as background:
         for step in steps(_with_free_ports(page)):
             if step.is_background:
-                background.enter_context(_background(step, folder))
+                background.enter_context(_background(step, shell))
             else:
-                _foreground(step, folder)
+                _foreground(step, shell)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shell:
+    """A reader's, with nothing of this machine's settings but the way to the programs."""
+
+    folder: Path
+    programs: str
+
+    @contextmanager
+    def process(self, command: str, output: int) -> Iterator["subprocess.Popen[str]"]:
+        process = subprocess.Popen(
+            ["bash", "-eo", "pipefail", "-c", command],
+            cwd=self.folder,
+            env={
+                "PATH": self.programs,
+                "HOME": str(self.folder),
+                "LANG": "C.UTF-8",
+                "COLUMNS": "100",
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,  # so that ending it ends its children too
+        )
+        with process:
+            try:
+                yield process
+            finally:
+                _end(process)
 
 
 def _with_free_ports(page: str) -> str:
@@ -75,8 +111,8 @@ def _with_free_ports(page: str) -> str:
     return _PORT.sub(lambda found: free[found[0]], page)
 
 
-def _foreground(step: Step, folder: Path) -> None:
-    with _process(step.command, folder, subprocess.PIPE) as process:
+def _foreground(step: Step, shell: _Shell) -> None:
+    with shell.process(step.command, subprocess.PIPE) as process:
         try:
             output, _ = process.communicate(timeout=COMMAND_TIMEOUT_S)
         except subprocess.TimeoutExpired:
@@ -88,11 +124,11 @@ def _foreground(step: Step, folder: Path) -> None:
 
 
 @contextmanager
-def _background(step: Step, folder: Path) -> Iterator[None]:
+def _background(step: Step, shell: _Shell) -> Iterator[None]:
     command = step.command.removesuffix("&").strip()
-    with _process(command, folder, subprocess.DEVNULL) as process:
+    with shell.process(command, subprocess.DEVNULL) as process:
         if ready_file := _READY_FILE.search(command):
-            _wait_for_first_line(folder / ready_file[1], process, step)
+            _wait_for_first_line(shell.folder / ready_file[1], process, step)
         yield
         if process.poll():
             raise ConsoleError(f"$ {step.command}\nended early, exit code {process.returncode}")
@@ -106,25 +142,6 @@ def _wait_for_first_line(path: Path, process: "subprocess.Popen[str]", step: Ste
         time.sleep(0.05)
 
 
-@contextmanager
-def _process(command: str, folder: Path, output: int) -> Iterator["subprocess.Popen[str]"]:
-    process = subprocess.Popen(
-        ["bash", "-eo", "pipefail", "-c", command],
-        cwd=folder,
-        env=_environment(folder),
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,  # so that ending it ends its children too
-    )
-    with process:
-        try:
-            yield process
-        finally:
-            _end(process)
-
-
 def _end(process: "subprocess.Popen[str]") -> None:
     """End the whole group: also what outlived the shell that started it."""
     for number in (signal.SIGTERM, signal.SIGKILL):
@@ -133,17 +150,6 @@ def _end(process: "subprocess.Popen[str]") -> None:
         with suppress(subprocess.TimeoutExpired):
             process.wait(PATIENCE_S)
             return
-
-
-def _environment(folder: Path) -> dict[str, str]:
-    """A reader's shell, with nothing of this machine's settings but the way to the programs."""
-    programs = Path(sys.executable).parent
-    return {
-        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
-        "HOME": str(folder),
-        "LANG": "C.UTF-8",
-        "COLUMNS": "100",
-    }
 
 
 def _matches(expected: str, output: str) -> bool:

@@ -47,12 +47,16 @@ class Environment:
         return self.folder / "bin" / "python"
 
     @property
+    def program(self) -> Path:
+        return self.folder / "bin" / "rookery"
+
+    @property
     def packages(self) -> Path:
         (found,) = self.folder.glob("lib/python3*/site-packages")
         return found
 
     def rookery(self, *arguments: str | Path, cwd: Path, stdin: bytes = b"") -> Outcome:
-        return self.run(self.folder / "bin" / "rookery", *arguments, cwd=cwd, stdin=stdin)
+        return self.run(self.program, *arguments, cwd=cwd, stdin=stdin)
 
     def run(self, *command: str | Path, cwd: Path, stdin: bytes = b"") -> Outcome:
         done = subprocess.run(
@@ -69,7 +73,7 @@ class Environment:
     @contextmanager
     def running(self, *arguments: str | Path, cwd: Path) -> Iterator[Running]:
         """`rookery`, ended with the block."""
-        with self.process(self.folder / "bin" / "rookery", *arguments, cwd=cwd) as process:
+        with self.process(self.program, *arguments, cwd=cwd) as process:
             yield Running(process)
 
     @contextmanager
