@@ -83,10 +83,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Have coverage see the tests of cores alone, and none that are slow without it.
+    """Have coverage see the tests of cores alone, and of those none that take long without it.
 
-    It makes the cores three times as slow. The mark `no_cover` of pytest-cov does not help: in a
-    worker of xdist there are two tracers, and while one pauses the other goes on.
+    It makes the cores three times as slow, and what made-up examples cover is covered without them,
+    too. The mark `no_cover` of pytest-cov does not help: in a worker of xdist there are two
+    tracers, and while one pauses the other goes on.
     """
     if is_covered(item):
         return (yield)
@@ -102,7 +103,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 
 def is_covered(item: pytest.Item) -> bool:
     folder = item.path.relative_to(item.config.rootpath / "tests").parts[0]
-    return folder in item.config.stash[COVERED] and not is_slow(item)
+    takes_long = is_slow(item) or item.get_closest_marker("hypothesis") is not None
+    return folder in item.config.stash[COVERED] and not takes_long
 
 
 def is_slow(item: pytest.Item) -> bool:
