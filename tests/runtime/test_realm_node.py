@@ -20,11 +20,14 @@ from rookery.runtime.node import MeshNode, mesh_node
 from rookery.runtime.node_view import NodeView
 from rookery.runtime.realm_authority import RealmAuthority, found
 from rookery.runtime.realm_store import RealmStore
+from rookery.wire.lob import JsonObject
 from tests.mesh.realms import identity
 from tests.patience import PATIENCE_S
 from tests.runtime.realms import realm
 
 ALICE, BOB, CAROL = (identity(name, (0x3A, 0x40)) for name in ("alice", "bob", "carol"))
+
+DIALLED_S = 2.0  # more than a node takes to dial what it is told
 
 
 async def until(is_so: Callable[[], bool]) -> float:
@@ -93,6 +96,33 @@ async def test_a_guest_may_join_and_open_nothing_else(tmp_path: Path) -> None:
             async with asyncio.timeout(PATIENCE_S):
                 with pytest.raises(ChannelError, match="unknown type"):
                     await channel.receive()
+
+
+async def test_nothing_is_dialled_for_a_guest(tmp_path: Path) -> None:
+    """It could have a service of this machine asked for anything, and others knocked at."""
+    called = asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        called.set()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    listed: list[JsonObject] = [
+        {"type": "http", "url": f"http://127.0.0.1:{port}/cgi-bin/reboot?confirm=yes"},
+        {"type": "tcp4", "ip": "127.0.0.1", "port": port},
+    ]
+    (alice,) = realm(tmp_path, "alice")
+    async with server, mesh_node(alice.identity, alice.store) as node, create() as stranger:
+        link = await stranger.link(node.mesh.address).up()
+        link.core.say("path", {"paths": listed})
+        channel = link.open("nothing that is served")
+        async with asyncio.timeout(PATIENCE_S):
+            with pytest.raises(ChannelError):
+                await channel.receive()  # so what was said before has been heard
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(DIALLED_S):
+                await called.wait()
 
 
 async def test_a_refused_join_is_counted_and_a_line_in_the_log(

@@ -126,6 +126,7 @@ class Node:
         self._is_stirred = True
         endpoint.frame_reader = self.frame_received
         endpoint.may_open = self._may_open
+        endpoint.trusts = self._knows
         endpoint.streams_first = True
 
     @property
@@ -262,6 +263,7 @@ class Node:
         member = self.neighbourhood.shown(link, certificate, now, self._endpoint.wall(now))
         self.linking.linked(member)
         if is_news:
+            self._endpoint.tell_own_paths(link)  # a guest was told nothing
             self.tell(certificate, now)
 
     def _deliver(self, origin: NodeId, packet: Octets, now: float) -> None:
