@@ -44,19 +44,37 @@ def cost(quality: Quality, now: float = 61.0, offset_us: int = 0, advice: float 
 @given(
     offset_us=st.integers(0, 2**60),
     out_s=st.floats(0.0, 5.0),
-    holding_s=st.floats(0.0, 5.0),
+    holding_s=st.floats(0.0, 0.02),
     back_s=st.floats(0.0, 5.0),
 )
 def test_the_round_trip_needs_no_common_clock(
     offset_us: int, out_s: float, holding_s: float, back_s: float
 ) -> None:
     """M2: the holding time is subtracted, whatever the far clock shows."""
-    quality = Quality()
-    quality.sent(1, 100.0)
-    received_us = offset_us + int(out_s * 1e6)
-    replied_us = received_us + int(holding_s * 1e6)
-    rtt_s = quality.answered(1, received_us, replied_us, 100.0 + out_s + holding_s + back_s)
+    rtt_s = claimed(Quality(), out_s + holding_s + back_s, holding_s, offset_us + int(out_s * 1e6))
     assert rtt_s == pytest.approx(max(out_s + back_s, 1e-6), abs=3e-6)
+
+
+def claimed(
+    quality: Quality, elapsed_s: float, holding_s: float, received_us: int = 5_000
+) -> float | None:
+    """The round trip to a peer that says how long it held the beat."""
+    quality.sent(1, 100.0)
+    replied_us = received_us + int(holding_s * 1e6)
+    return quality.answered(1, received_us, replied_us, 100.0 + elapsed_s)
+
+
+def test_a_peer_cannot_claim_to_be_near() -> None:
+    """120 ms away, it says that it held the beat for 119 of them."""
+    assert claimed(Quality(), 0.120, 0.119) == pytest.approx(0.100)
+
+
+def test_no_round_trip_is_shorter_than_the_streams_own() -> None:
+    quality = Quality()
+    measure = StreamMeasure(0.125, 0.001, 10, 0, None, is_app_limited=True, rtt_min_s=0.118)
+    quality.stream_measured(measure, 0.0)
+    assert claimed(quality, 0.120, 0.019) == pytest.approx(0.118)
+    assert claimed(quality, 0.110, 0.019) == pytest.approx(0.110), "the stream was slower before"
 
 
 @pytest.mark.parametrize(

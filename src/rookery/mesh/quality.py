@@ -1,6 +1,8 @@
 """Quality: what one path is worth, measured all the time.
 
     round trip   (t4 - t1) - (t3 - t2): two differences, each of one clock, so clocks need not agree
+                 t3 - t2 is the peer's word, so it counts for 20 ms at most, and no round trip is
+                 shorter than the least that the system saw on the stream itself
     srtt         the usual 1/8 of each new sample, rttvar 1/4, jitter 1/16 of the step between two
     loss         of the last 32 beats, each way: ours by the peer's reports, the peer's by the gaps
     rate         the most that arrived per second while the sender had more to send
@@ -32,6 +34,7 @@ _SRTT_WEIGHT = 1 / 8
 _RTTVAR_WEIGHT = 1 / 4
 _JITTER_WEIGHT = 1 / 16
 _RTT_MIN_S = 1e-6
+_HOLDING_MAX_S = 0.02  # who holds a beat for longer is slow, or wants to look near
 _RTT_MAX_S = 60.0  # longer is no round trip but a clock gone wrong
 _PATIENCE_S = (0.5, 4.0)
 _PATIENCE_UNKNOWN_S = 1.0
@@ -50,6 +53,7 @@ class StreamMeasure(msgspec.Struct, frozen=True):
     rate: float | None  # bytes per second delivered of late
     is_app_limited: bool  # the rate says how little there was to send
     unsent: int = 0  # bytes that wait for their first departure
+    rtt_min_s: float | None = None  # the least of the last minutes
 
 
 class Quality:
@@ -122,7 +126,8 @@ class Quality:
         if not 0 <= holding_s <= elapsed_s + 1e-6 or elapsed_s - holding_s > _RTT_MAX_S:
             self.discarded += 1
             return None
-        rtt_s = max(elapsed_s - holding_s, _RTT_MIN_S)
+        believed_s = min(holding_s, _HOLDING_MAX_S)
+        rtt_s = max(elapsed_s - believed_s, min(self._floor_s, elapsed_s), _RTT_MIN_S)
         self._sample(rtt_s, now)
         return rtt_s
 
@@ -207,6 +212,11 @@ class Quality:
         return int(min(max(advised + offset_us, 1), COST_MAX))
 
     # --- inside ---
+
+    @property
+    def _floor_s(self) -> float:
+        """What a round trip takes at least, by no word of the peer's."""
+        return 0.0 if self.stream is None else self.stream.rtt_min_s or 0.0
 
     def _sample(self, rtt_s: float, now: float) -> None:
         if self.srtt_s is None:

@@ -97,11 +97,14 @@ def test_every_field_is_read_from_its_place() -> None:
         rttvar=2_000,
         total_retrans=7,
         notsent_bytes=555,
+        min_rtt=30_000,
         data_segs_out=1000,
         delivery_rate=123_456,
     )
     assert ctypes.sizeof(info) == 168
-    expected = StreamMeasure(0.04, 0.002, 1000, 7, 123_456.0, is_app_limited=True, unsent=555)
+    expected = StreamMeasure(
+        0.04, 0.002, 1000, 7, 123_456.0, is_app_limited=True, unsent=555, rtt_min_s=0.03
+    )
     assert measure(Canned(bytes(info))) == expected
     assert measure(Canned(bytes(info) + bytes(64))) == expected, "later kernels tell more"
 
@@ -116,8 +119,21 @@ def test_what_nobody_reads_is_unsent(pair: tuple[socket.socket, socket.socket]) 
     assert known(near).unsent > 0
 
 
-def test_nothing_measured_is_no_rate() -> None:
-    assert known(Canned(bytes(200))).rate is None
+def test_nothing_measured_is_no_rate_and_no_round_trip() -> None:
+    nothing = known(Canned(bytes(200)))
+    assert (nothing.rate, nothing.rtt_min_s) == (None, None)
+    assert known(Canned(bytes(TcpInfo(min_rtt=0xFFFFFFFF)))).rtt_min_s is None
+
+
+def test_the_least_round_trip_is_no_longer_than_the_usual_one(
+    pair: tuple[socket.socket, socket.socket],
+) -> None:
+    near, far = pair
+    near.sendall(MESSAGE)
+    far.recv(len(MESSAGE))
+    measure = known(near)
+    assert measure.rtt_min_s is not None
+    assert 0 < measure.rtt_min_s <= measure.rtt_s + 1e-6
 
 
 def test_an_old_kernel_tells_too_little() -> None:
