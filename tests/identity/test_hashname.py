@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.errors import DecodeError
-from rookery.identity.hashname import hashname, intermediate, is_hashname
+from rookery.identity.hashname import hashname, intermediate, is_hashname, meant
 from rookery.wire import base32
 
 
@@ -75,3 +75,26 @@ def test_no_key_a_wrong_csid_or_a_short_intermediate_has_no_hashname(
 )
 def test_other_text_is_no_hashname(text: str) -> None:
     assert not is_hashname(text)
+
+
+BOB, OTHER = "b" * 51 + "a", "c" * 51 + "a"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("bob", ["bob"]),
+        (BOB[:8], ["bob"]),
+        (BOB[:7], []),  # too little to stand for a hashname
+        (BOB, ["bob"]),
+        (OTHER[:8], [OTHER[:8], ""]),  # ambiguous: one is called as the other's hashname begins
+        (OTHER[:9], [""]),
+        ("", []),
+        ("nobody", []),
+    ],
+)
+def test_nobody_is_meant_for_calling_himself_like_anothers_hashname(
+    text: str, found: list[str]
+) -> None:
+    known = [("bob", BOB), (OTHER[:8], "d" * 51 + "a"), ("", OTHER), (BOB, "e" * 51 + "a")]
+    assert [name for name, _ in meant(text, known, lambda one: one)] == found

@@ -17,7 +17,7 @@ from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_link, remark
 from rookery.cli.target import parse_target
 from rookery.errors import DecodeError, UsageError
-from rookery.identity.hashname import is_hashname
+from rookery.identity.hashname import is_hashname, meant
 from rookery.identity.identity import Identity
 from rookery.link.link import ROOKERY_CSID
 from rookery.mesh.membership import Member
@@ -258,9 +258,7 @@ def _parse_cost(text: str, members: Iterable[Member]) -> tuple[str, int]:
         raise UsageError(f"{text!r} is no cost; write it as in --cost bob=20")
     if is_hashname(name):
         return name, round(cost_ms * 1000)
-    found = [member for member in members if member.name == name]
-    if not found:
-        found = [member for member in members if member.hashname.startswith(name)]
+    found = meant(name, members, lambda member: (member.name, member.hashname))
     if len(found) != 1:
         raise UsageError(f"{name!r} in --cost is no single member; give its whole hashname")
     return found[0].hashname, round(cost_ms * 1000)

@@ -24,7 +24,7 @@ from rookery.cli.realm_options import (
 )
 from rookery.cli.screen import print_fields, print_json, print_table, remark
 from rookery.errors import UsageError
-from rookery.identity.hashname import is_hashname
+from rookery.identity.hashname import is_hashname, meant
 from rookery.identity.realm import issuer_of
 from rookery.mesh.membership import Membership
 from rookery.runtime.realm_authority import RealmAuthority, found
@@ -32,8 +32,6 @@ from rookery.runtime.realm_store import RealmStore
 from rookery.wire import base32
 from rookery.wire.certificate import Certificate
 from rookery.wire.statement import CERTIFICATE, Statement
-
-_PREFIX_MIN = 4
 
 Who = Annotated[
     str, Parameter(name="HASHNAME", help="Whose: a hashname, the beginning of one, or a name.")
@@ -197,12 +195,12 @@ def _resolved(store: RealmStore, who: str) -> str:
     """The hashname that is meant; UsageError unless it is one and only one."""
     if is_hashname(who):
         return who
-    found = {
-        one.hashname
-        for one in _listed(store)
-        if (len(who) >= _PREFIX_MIN and one.hashname.startswith(who))
-        or (one.certificate is not None and one.certificate.name == who)
-    }
+    listed = meant(
+        who,
+        _listed(store),
+        lambda one: (one.certificate.name if one.certificate else "", one.hashname),
+    )
+    found = {one.hashname for one in listed}
     if len(found) != 1:
         many = "several members are" if found else "no member is"
         raise UsageError(f"{many} called {who!r}; see: rookery realm members")

@@ -8,15 +8,19 @@ A key and its bare intermediate contribute the same, so a peer can check the who
 holding only the key it needs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import sha256
 from types import MappingProxyType
+from typing import TypeVar
 
 from rookery.errors import DecodeError
 from rookery.wire import base32
 
 HASHNAME_SIZE = 52
 DIGEST_SIZE = 32
+PREFIX_MIN = 8  # characters that stand for a whole hashname, as long as only one begins so
+
+T = TypeVar("T")
 
 _NONE: Mapping[int, bytes] = MappingProxyType({})
 
@@ -47,3 +51,19 @@ def is_hashname(text: str) -> bool:
     except DecodeError:
         return False
     return True
+
+
+def meant(text: str, those: Iterable[T], names: Callable[[T], tuple[str, str]]) -> list[T]:
+    """Those who are called `text`, or whose hashname begins so; `names` gives both of one.
+
+    Both count alike. Whoever calls himself like the beginning of another's hashname makes that
+    ambiguous and gains nothing by it; a whole hashname is nobody's name.
+    """
+    if is_hashname(text):
+        return [one for one in those if names(one)[1] == text]
+    return [one for one in those if _is_called(text, *names(one))]
+
+
+def _is_called(text: str, name: str, whole: str) -> bool:
+    is_prefix = len(text) >= PREFIX_MIN and whole.startswith(text)
+    return is_prefix or (name == text and name != "")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from rookery.identity.hashname import meant
 from rookery.runtime.control_lines import Code, End
 from rookery.runtime.snapshot import Member, Reach
 
@@ -20,9 +21,7 @@ def among_all(members: Iterable[Member], text: str) -> Member | End:
 
 
 def _matching(members: list[Member], text: str, what: str) -> Member | End:
-    found = [member for member in members if text and member.node.name == text]
-    if not found and text:
-        found = [member for member in members if member.node.hashname.startswith(text)]
+    found = meant(text, members, lambda member: (member.node.name, member.node.hashname))
     if len(found) == 1:
         return found[0]
     if not found:
