@@ -12,6 +12,7 @@ import pytest
 
 from rookery.errors import DeniedError, ProtocolError, UsageError
 from rookery.identity import signing
+from rookery.identity.identity import Identity
 from rookery.mesh.invitations import Invited, secret_digest
 from rookery.runtime import realm_files
 from rookery.runtime.realm_authority import RealmAuthority, found
@@ -300,6 +301,32 @@ def test_a_member_can_be_renewed_with_other_roles(store: RealmStore) -> None:
     assert renewed is not None
     assert renewed.roles == {"exit"}
     assert renewed.name == "bob"
+
+
+def test_who_is_no_issuer_any_more_takes_in_nobody(tmp_path: Path, store: RealmStore) -> None:
+    """Nor with the certificate it had; those whom it took in before stay members as they were."""
+    own = certify(BOB, "bob", ["issuer"], from_s=NOW_S - 9, until_s=NOW_S + 500_000)
+    bobs = RealmAuthority(RealmStore.create(tmp_path / "issuer", REALM, own), BOB)
+    carol, dave = identity("carol"), identity("dave")
+
+    def taken_in(who: Identity, name: str) -> bytes:
+        key = who.keys[0x40]
+        return bobs.certify(key, {}, hashname=who.hashname, name=name, roles=["exit"])
+
+    store.add_statements([own, taken_in(carol, "carol")])
+    before = store.membership(NOW_S)
+    bob, known = (before.by_hashname(each.hashname) for each in (BOB, carol))
+    assert bob is not None
+    assert known is not None
+    RealmAuthority(store).renew(bob, ["relay"])
+    after = store.membership(NOW_S)
+    assert {one.name for one in after.members.values()} == {"alice", "bob", "carol"}
+    kept = after.by_hashname(carol.hashname)
+    assert kept is not None
+    assert (kept.roles, kept.not_after_s) == (known.roles, known.not_after_s)
+    assert after.own.name == "alice"
+    with pytest.raises(ProtocolError, match="revoked"):
+        after.admit(taken_in(dave, "dave"), NOW_S)
 
 
 def test_renewing_ourselves_changes_our_own_certificate(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from rookery.mesh.membership import Member
 from rookery.runtime.realm_store import RealmStore
 from rookery.wire.certificate import (
     CSID_40,
+    ISSUER,
     LIFETIME_MAX_S,
     RELAY,
     ROLE_BITS,
@@ -135,15 +136,23 @@ class RealmAuthority:
     def renew(
         self, member: Member, roles: Iterable[str] | None = None, member_s: int = MEMBER_S
     ) -> bytes:
-        """A younger certificate for a member, perhaps with other roles, for the realm to learn."""
+        """A younger certificate for a member, perhaps with other roles, for the realm to learn.
+
+        Who is no issuer any more could go on with the old certificate, so that is revoked; those
+        whom it took in stay, by certificates of ours.
+        """
         self._check_power(member)
-        old = Certificate.parse(Statement.parse(member.certificate).content)
+        old = _certificate(member)
+        roles = old.roles if roles is None else frozenset(roles)
+        if ISSUER in old.roles - roles:
+            self._take_over(old.hashname)
+            self.revoke(old.hashname)
         certificate = self.certify(
             old.key,
             old.intermediates,
             hashname=old.hashname,
             name=old.name,
-            roles=old.roles if roles is None else roles,
+            roles=roles,
             member_s=member_s,
             after=old,
         )
@@ -151,6 +160,15 @@ class RealmAuthority:
         if member.hashname == self.store.membership(time.time()).own.hashname:
             self.store.save_certificate(certificate)
         return certificate
+
+    def _take_over(self, issuer: str) -> None:
+        """Certify those whom an issuer took in, as they are and for as long."""
+        now_s = int(time.time())
+        for member in list(self.store.membership(now_s).members.values()):
+            old = _certificate(member)
+            by = issuer_of(old)
+            if by is not None and by.hashname == issuer:
+                self.renew(member, member_s=old.not_after_s - max(now_s, old.not_before_s))
 
     def revoke(self, hashname: str) -> Revocation:
         """End a membership, for the realm to learn; also one that is not known here yet."""
@@ -166,12 +184,16 @@ class RealmAuthority:
         if not self._authority.issuer:
             return
         own = Certificate.parse(Statement.parse(self._authority.issuer).content)
-        issuer = issuer_of(Certificate.parse(Statement.parse(member.certificate).content))
+        issuer = issuer_of(_certificate(member))
         if issuer is None or issuer.hashname != own.hashname:
             raise DeniedError(
                 f"an issuer decides only of those it took in, and {member.name} is not one of "
                 "them; do this where the realm was founded"
             )
+
+
+def _certificate(member: Member) -> Certificate:
+    return Certificate.parse(Statement.parse(member.certificate).content)
 
 
 def _trust(key: bytes, message: bytes, signature: bytes) -> None:
