@@ -46,6 +46,26 @@ async def test_pairs_addresses_and_accounts_have_their_own_bounds() -> None:
     assert await is_stopped(guessing, "ann", "192.0.2.99")
 
 
+async def test_the_last_guess_of_an_account_says_so() -> None:
+    guessing = Guessing(GuessLimits(per_account=3, window_s=60), "ram:")
+    said = [await guessing.was_wrong("ann", f"192.0.2.{number}") for number in range(3)]
+    assert said == [False, False, True]
+    assert not await guessing.was_wrong("bob", "192.0.2.1")
+
+
+async def test_who_shares_a_place_with_whom_is_another_secret_each_time() -> None:
+    """Whoever could work it out would lock an account out with logins that nobody has."""
+    many = GuessLimits(per_account_and_address=10**9, per_address=10**9, per_account=1)
+    logins = [f"made up {number}" for number in range(100)]
+
+    async def neighbours() -> list[bool]:
+        guessing = Guessing(many, "ram:", places=8)
+        await guessing.was_wrong("admin", "192.0.2.1")
+        return [await is_stopped(guessing, login, "192.0.2.2") for login in logins]
+
+    assert await neighbours() != await neighbours()
+
+
 async def test_one_household_of_ipv6_counts_as_one_address() -> None:
     guessing = Guessing(LIMITS, "ram:")
     await guess(guessing, "ann", "2001:db8::1", 2)

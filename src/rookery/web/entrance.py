@@ -71,7 +71,9 @@ async def _proved(site: Site, login: str, password: str, came: Visit) -> Account
         return account
     if account is not None:  # rows of logins that nobody has would let strangers fill the database
         await note(site, login, "session.sign_in", login, came, "wrong password")
-    await site.guessing.was_wrong(login, came.address)
+    is_locked = await site.guessing.was_wrong(login, came.address)
+    if account is not None and is_locked:
+        await note(site, login, "session.lock_out", login, came)
     raise RefusedError(401, "wrong_password", "no such login, or another password")
 
 

@@ -2,12 +2,15 @@
 
 Counted per account and address together (a person who mistypes), per address (one guesser, many
 accounts) and per account (many guessers, one account). Keys are hashed into a fixed number of
-places, so that no number of addresses or invented logins grows the table.
+places, so that no number of addresses or invented logins grows the table; with a secret, so that
+nobody can find logins that share the place of another's account and lock that out.
 """
 
 import ipaddress
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import blake2s
 
 from limits import RateLimitItem, RateLimitItemPerSecond
@@ -16,10 +19,15 @@ from limits.aio.strategies import FixedWindowRateLimiter
 from limits.errors import StorageError
 from redis.asyncio import Redis
 
+from rookery.errors import UnreachableError
 from rookery.hub.errors import StoreAwayError
-from rookery.store.redis_client import redis_client
+from rookery.store.redis_client import reachable, redis_client
 from rookery.web.problems import TooManyError
 from rookery.web.settings import GuessLimits
+
+_KEY = "rookery:limits:key"  # in Redis: the secret that hubs share
+_KEY_SIZE = 32
+_AWAY = "the store that counts wrong guesses does not answer"
 
 
 class Guessing:
@@ -32,6 +40,7 @@ class Guessing:
         self._redis = None if hot_url == "ram:" else redis_client(hot_url, os.environ)
         storage = MemoryStorage() if self._redis is None else _shared(self._redis)
         self._limiter = FixedWindowRateLimiter(storage)
+        self._key = os.urandom(_KEY_SIZE) if self._redis is None else b""
 
     async def close(self) -> None:
         """Let go of Redis."""
@@ -40,49 +49,73 @@ class Guessing:
 
     async def check(self, login: str, address: str) -> None:
         """TooManyError when the login or the address was wrong too often of late."""
-        for item, place in self._counted(login, address):
+        for item, place in await self._counted(login, address):
             await self._refuse_if_spent(item, place)
 
-    async def was_wrong(self, login: str, address: str) -> None:
-        """Count one wrong guess."""
-        for item, place in self._counted(login, address):
+    async def was_wrong(self, login: str, address: str) -> bool:
+        """Count one wrong guess; whether it was the last that this account has for now."""
+        for item, place in await self._counted(login, address):
             await self._count(item, place)
+        with _asking():
+            return not await self._limiter.test(item, place)  # that of the account
 
     async def register(self, address: str) -> None:
         """Count one registration, or TooManyError."""
         item = self._item(self._limits.registrations_per_address, "registration")
-        await self._refuse_if_spent(item, self._place(_network(address)))
-        await self._count(item, self._place(_network(address)))
+        place = await self._place(_network(address))
+        await self._refuse_if_spent(item, place)
+        await self._count(item, place)
 
-    def _counted(self, login: str, address: str) -> list[tuple[RateLimitItem, str]]:
+    async def _counted(self, login: str, address: str) -> list[tuple[RateLimitItem, str]]:
         limits, network = self._limits, _network(address)
         return [
-            (self._item(limits.per_account_and_address, "pair"), self._place(f"{network} {login}")),
-            (self._item(limits.per_address, "address"), self._place(network)),
-            (self._item(limits.per_account, "account"), self._place(login)),
+            (
+                self._item(limits.per_account_and_address, "pair"),
+                await self._place(f"{network} {login}"),
+            ),
+            (self._item(limits.per_address, "address"), await self._place(network)),
+            (self._item(limits.per_account, "account"), await self._place(login)),
         ]
 
-    def _place(self, text: str) -> str:
-        digest = blake2s(text.encode(errors="replace"), digest_size=8).digest()
+    async def _place(self, text: str) -> str:
+        if self._redis is not None and not self._key:
+            self._key = await _shared_key(self._redis)
+        data = text.encode(errors="replace")
+        digest = blake2s(data, digest_size=8, key=self._key).digest()
         return f"{int.from_bytes(digest, 'big') % self._places:x}"
 
     def _item(self, amount: int, kind: str) -> RateLimitItem:
         return RateLimitItemPerSecond(amount, self._limits.window_s, namespace=kind)
 
     async def _refuse_if_spent(self, item: RateLimitItem, place: str) -> None:
-        try:
+        with _asking():
             if await self._limiter.test(item, place):
                 return
             window = await self._limiter.get_window_stats(item, place)
-        except StorageError as error:
-            raise StoreAwayError("the store that counts wrong guesses does not answer") from error
         raise TooManyError(max(1, int(window.reset_time - time.time()) + 1))
 
     async def _count(self, item: RateLimitItem, place: str) -> None:
-        try:
+        with _asking():
             await self._limiter.hit(item, place)
-        except StorageError as error:
-            raise StoreAwayError("the store that counts wrong guesses does not answer") from error
+
+
+@contextmanager
+def _asking() -> Iterator[None]:
+    try:
+        yield
+    except StorageError as error:
+        raise StoreAwayError(_AWAY) from error
+
+
+async def _shared_key(client: Redis) -> bytes:
+    """The one that the first hub left there."""
+    try:
+        with reachable():
+            await client.set(_KEY, os.urandom(_KEY_SIZE), nx=True)
+            found = await client.get(_KEY)
+    except UnreachableError as error:
+        raise StoreAwayError(_AWAY) from error
+    return bytes(found or b"")
 
 
 def _shared(client: Redis) -> RedisStorage:
