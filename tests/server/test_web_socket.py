@@ -10,6 +10,7 @@ from wsproto.events import Pong
 
 from rookery.fleet.rpc_message import MESSAGE_SIZE_MAX
 from rookery.server.settings import DoorLimits
+from rookery.server.web_line import FIRST_SIZE_MAX
 from rookery.wire.fleet_messages import Fault, FaultCode
 from tests.server.browser import Browser
 from tests.server.test_door import call, serving
@@ -87,7 +88,7 @@ async def test_f11_a_browser_calls_its_router() -> None:
         call(1, "echo"),
         [],
         "rubbish",
-        "x" * 2000,
+        "x" * 1000,
     ],
 )
 async def test_f11_without_the_ticket_there_is_nothing(said: object) -> None:
@@ -101,6 +102,18 @@ async def test_f11_without_the_ticket_there_is_nothing(said: object) -> None:
         assert await browser.closed() == 4000 + FaultCode.NO_SEAT
         browser.close()
         assert there.guests.tally["no_seat"] == 1
+
+
+async def test_a_stranger_is_heard_for_a_kilobyte_and_no_longer() -> None:
+    """Else a few could have a server keep a megabyte each, whatever they are."""
+    async with world() as there:
+        for is_finished in (True, False):
+            browser = await Browser.open(there.http)
+            assert await browser.accepted() == 101
+            browser.send("x" * (FIRST_SIZE_MAX + 1), is_finished=is_finished)
+            assert await browser.closed() == 1009
+            browser.close()
+        await until(lambda: there.guests.tally["rubbish"] == 2)
 
 
 async def test_f11_a_ticket_opens_once() -> None:

@@ -4,8 +4,9 @@
     GET /rpc, Upgrade         ──▶  101, text messages both ways
     anything else             ──▶  400, 403, 404 or 405, and the end
 
-No extension is negotiated, so nothing that a peer sends can inflate. Messages that nobody takes
-stop the reading, bytes that the peer does not take end the connection.
+No extension is negotiated, so nothing that a peer sends can inflate. Before a peer is admitted, its
+messages are short. Messages that nobody takes stop the reading, bytes that the peer does not take
+end the connection.
 """
 
 import asyncio
@@ -32,6 +33,7 @@ from rookery.runtime.http_listener import HttpResponse
 from rookery.server.settings import DoorLimits
 
 RESOURCE = "/rpc"
+FIRST_SIZE_MAX = 1024  # of a message by whom nobody knows yet
 UNSUPPORTED, TOO_BIG, BROKEN = 1003, 1009, 1002  # reasons to close, as RFC 6455 numbers them
 
 _GOODBYES = (1000, 1005)  # on purpose; a page that is left or loaded again says 1001
@@ -71,6 +73,7 @@ class WebLine(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._part: list[str] = []
         self._part_size = 0
+        self._size_max = FIRST_SIZE_MAX
         self._received: deque[bytes] = deque()
         self._changed = asyncio.Event()
         self._closed = asyncio.Event()
@@ -92,6 +95,10 @@ class WebLine(asyncio.Protocol):
             assert self._transport is not None
             self._transport.resume_reading()
         return self._received.popleft()
+
+    def admit(self) -> None:
+        """Take long messages, too: it is known who sends them."""
+        self._size_max = MESSAGE_SIZE_MAX
 
     def send(self, message: bytes) -> None:
         """One text message; nothing happens where there is no WebSocket any more."""
@@ -146,7 +153,7 @@ class WebLine(asyncio.Protocol):
             else:
                 self._read_messages(self._socket, data)
         except _TooBigError:
-            self._refuse(TOO_BIG, f"more than {MESSAGE_SIZE_MAX} bytes")
+            self._refuse(TOO_BIG, f"more than {self._size_max} bytes")
         except ProtocolError as error:
             self._refuse(UNSUPPORTED, str(error))
         except (WebSocketError, ValueError):
@@ -221,12 +228,12 @@ class WebLine(asyncio.Protocol):
                 if event.data:  # else one could send nothing for ever
                     self._part.append(event.data)
                 self._part_size += len(event.data)  # characters; bytes are counted at the end
-                if self._part_size > MESSAGE_SIZE_MAX:
+                if self._part_size > self._size_max:
                     raise _TooBigError
                 if event.message_finished:
                     message = "".join(self._part).encode()
                     self._part, self._part_size = [], 0
-                    if len(message) > MESSAGE_SIZE_MAX:
+                    if len(message) > self._size_max:
                         raise _TooBigError
                     self._received.append(message)
             case Ping():

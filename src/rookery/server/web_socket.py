@@ -22,8 +22,6 @@ from rookery.wire.mac import mac_text
 
 CLOSE_CODE = 4000  # and above: for private use, as RFC 6455 has it
 
-_FIRST_SIZE_MAX = 1024
-
 
 class WebWelcome(msgspec.Struct, frozen=True):
     """The answer to the first message."""
@@ -108,13 +106,12 @@ class WebDoor:
             await line.wait_closed(CLOSE_S)
 
     async def _serve(self, line: WebLine, first: bytes) -> None:
-        if len(first) > _FIRST_SIZE_MAX:
-            raise AuthenticationError("begin with a seat and its ticket")
         try:
             attend = msgspec.json.decode(first, type=Attend)
         except (msgspec.DecodeError, RecursionError) as error:
             raise AuthenticationError("begin with a seat and its ticket") from error
         chair = self._sessions.attend(attend, WebPeer(line))
+        line.admit()
         try:
             line.send(msgspec.json.encode(WebWelcome.of(chair.welcome)))
             await self._relay(line, chair)
