@@ -1,5 +1,7 @@
 """T3: who may make us open which socket."""
 
+from ipaddress import ip_network
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -178,3 +180,18 @@ def test_any_text_is_a_rule_or_a_usage_error_and_keeps_its_meaning(line: str) ->
 def test_rules_print_as_they_are_written() -> None:
     lines = ["tcp 127.0.0.1:8080", "bind udp *:*", f"tcp [2001:db8::]/32:1-9 from {ALICE}"]
     assert str(Rules.parse(lines)).splitlines() == lines
+
+
+def test_the_machines_own_networks_are_opened_by_name_only() -> None:
+    """Its public addresses and the global IPv6 of its LAN: `*` means what lies beyond."""
+    own = [ip_network("203.0.113.0/24"), ip_network("2001:db8:1::/64")]
+    anywhere = Rules.parse(["tcp *:80", "tcp 0.0.0.0/0:80", "tcp [::]/0:80"])
+    for inside in ("203.0.113.7", "2001:db8:1::9"):
+        with pytest.raises(DeniedError):
+            anywhere.choose(Protocol.TCP, inside, [inside], 80, ALICE, own)
+        assert anywhere.choose(Protocol.TCP, inside, [inside], 80, ALICE) == inside
+    for beyond in ("203.0.114.7", "2001:db8:2::9"):
+        assert anywhere.choose(Protocol.TCP, beyond, [beyond], 80, ALICE, own) == beyond
+    named = Rules.parse(["tcp 203.0.113.7:80", "tcp [2001:db8:1::]/64:80"])
+    for inside in ("203.0.113.7", "2001:db8:1::9"):
+        assert named.choose(Protocol.TCP, inside, [inside], 80, ALICE, own) == inside

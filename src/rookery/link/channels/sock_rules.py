@@ -8,8 +8,9 @@
 
 Rules see the address a name resolved to, and that very address is dialled, so a name cannot
 change its mind in between. An address that is not of the public network (loopback, private,
-link-local, multicast, …) passes only by a rule whose network lies within that special block:
-neither `*` nor a host pattern nor `0.0.0.0/0` opens the way into the machine's own network.
+link-local, multicast, …), or is of a network that the machine itself is part of, passes only by a
+rule whose network lies within that special block: neither `*` nor a host pattern nor `0.0.0.0/0`
+opens the way into the machine's own network.
 """
 
 import re
@@ -123,8 +124,8 @@ class Rule(msgspec.Struct, frozen=True):
             return host.endswith(self.pattern[1:])
         return self.pattern in ("*", host)
 
-    def covers(self, host: str, address: IpAddress) -> bool:
-        blocks = [block for block in _SPECIAL if address in block]
+    def covers(self, host: str, address: IpAddress, own: Sequence[IpNetwork] = ()) -> bool:
+        blocks = [block for block in (*_SPECIAL, *own) if address in block]
         if self.pattern is not None:
             return not blocks and self.names(host)
         return any(
@@ -170,13 +171,22 @@ class Rules:
         )
 
     def choose(
-        self, protocol: Protocol, host: str, addresses: Sequence[str], port: int, who: str
+        self,
+        protocol: Protocol,
+        host: str,
+        addresses: Sequence[str],
+        port: int,
+        who: str,
+        own: Sequence[IpNetwork] = (),
     ) -> str:
-        """The first resolved address that may be dialled, or DeniedError."""
+        """The first resolved address that may be dialled, or DeniedError.
+
+        `own` are the networks of this machine, which is another one tomorrow.
+        """
         rules = [rule for rule in self._rules if rule.concerns(Verb.CONNECT, protocol, port, who)]
         for text in addresses:
             address = plain_address(text)
-            if address is not None and any(rule.covers(host, address) for rule in rules):
+            if address is not None and any(rule.covers(host, address, own) for rule in rules):
                 return text
         raise DeniedError(f"no rule lets {who[:8]} reach {protocol} {host}:{port}")
 

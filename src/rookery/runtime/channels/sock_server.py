@@ -34,6 +34,7 @@ from rookery.link.channels.sock import (
 from rookery.link.channels.sock_rules import Listener, Rules, plain_address
 from rookery.runtime.channels.datagrams import DatagramSocket
 from rookery.runtime.channels.sock_carry import SockChannel, SockLink, carry, close, primed, reset
+from rookery.runtime.own_networks import OwnNetworks, own_networks
 
 Opened = TypeVar("Opened")
 Resolve = Callable[[str, int, Protocol], Awaitable[list[str]]]
@@ -64,11 +65,16 @@ class SockServer:
     """Carries out `connect` and `bind` as far as the rules go."""
 
     def __init__(
-        self, rules: Rules, limits: SockLimits | None = None, resolve: Resolve = resolve
+        self,
+        rules: Rules,
+        limits: SockLimits | None = None,
+        resolve: Resolve = resolve,
+        own: OwnNetworks = own_networks,
     ) -> None:
         self.rules = rules
         self._limits = limits or SockLimits()
         self._resolve = resolve
+        self._own = own
         self._sockets: Counter[str] = Counter()
 
     async def connect(self, channel: SockChannel, request: Connect) -> None:
@@ -130,7 +136,7 @@ class SockServer:
             if not addresses and self.rules.admits_name(protocol, host, port, who):
                 raise refusal(Fault.UNREACHABLE)
         try:
-            return self.rules.choose(protocol, host, addresses, port, who)
+            return self.rules.choose(protocol, host, addresses, port, who, self._own())
         except DeniedError as error:
             raise refusal(Fault.DENIED) from error
 
@@ -210,7 +216,7 @@ class SockServer:
                 # No names here: resolving one per datagram would be a tool for others.
                 if to is None or plain_address(to.host) is None:
                     continue
-                self.rules.choose(Protocol.UDP, to.host, [to.host], to.port, who)
+                self.rules.choose(Protocol.UDP, to.host, [to.host], to.port, who, self._own())
             except (DecodeError, DeniedError):
                 continue
             socket.send(message[1], (to.host, to.port))

@@ -17,6 +17,7 @@ from rookery.mesh.proxy.opening import Net, Serial
 from rookery.mesh.proxy.rules import ProxyRules
 from rookery.runtime.channels.datagrams import DatagramSocket
 from rookery.runtime.channels.sock_server import Resolve, resolve
+from rookery.runtime.own_networks import OwnNetworks, own_networks
 from rookery.runtime.proxy.devices import Devices
 from rookery.runtime.proxy.serial_stream import SerialStream
 from rookery.runtime.proxy.socket_stream import SocketStream
@@ -37,11 +38,13 @@ class Dialler:
         *,
         dial_s: float = DIAL_S,
         resolve: Resolve = resolve,
+        own: OwnNetworks = own_networks,
     ) -> None:
         self.rules = rules
         self.devices = devices or Devices()
         self._dial_s = dial_s
         self._resolve = resolve
+        self._own = own
 
     async def tcp(self, target: Net, who: str) -> SocketStream:
         """LocalError with a fault when there is none."""
@@ -75,8 +78,9 @@ class Dialler:
         return allowed
 
     def _is_allowed(self, target: Net, address: str, who: str) -> bool:
+        net, host, port = self.rules.net, target.host, target.port
         try:
-            self.rules.net.choose(target.protocol, target.host, [address], target.port, who)
+            net.choose(target.protocol, host, [address], port, who, self._own())
         except DeniedError:
             return False
         return True
