@@ -79,6 +79,16 @@ class TestAccounts:
         assert changed is not None
         assert (changed.password_hash, changed.role) == ("other", "operator")
 
+    async def test_tokens_end_with_the_password_they_were_made_under(
+        self, database: Database
+    ) -> None:
+        alice, bob = await account(database), await account(database, "bob")
+        for one in (alice, bob):
+            await Tokens(database).add(bytes([one.id]) * 32, one.id, "", (), now=NOW)
+        await Accounts(database).set_password(alice.id, "other")
+        assert await Tokens(database).of(alice.id) == []
+        assert len(await Tokens(database).of(bob.id)) == 1
+
     async def test_all_of_an_account_goes_with_it(self, database: Database) -> None:
         alice, bob = await account(database), await account(database, "bob")
         for one in (alice, bob):

@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from rookery.errors import UsageError
 from rookery.store.database import Database
 from rookery.store.row import AnyRow, columns, value
-from rookery.store.tables import account
+from rookery.store.tables import account, api_token
 
 LOGIN_SIZE_MAX = 64
 PAGE = 100
@@ -111,7 +111,14 @@ class Accounts:
         return await self._database.read(work)
 
     async def set_password(self, number: int, password_hash: str) -> None:
-        await self._set(number, {"password_hash": password_hash})
+        """And end its tokens: whoever knew the old password may have made some."""
+
+        async def work(connection: AsyncConnection) -> None:
+            values = {"password_hash": password_hash}
+            await connection.execute(update(account).where(account.c.id == number).values(values))
+            await connection.execute(delete(api_token).where(api_token.c.account == number))
+
+        await self._database.write(work)
 
     async def set_role(self, number: int, role: Role) -> None:
         await self._set(number, {"role": role})
