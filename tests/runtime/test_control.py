@@ -118,13 +118,13 @@ async def test_a_way_may_begin_and_end_anywhere(client: Program) -> None:
         ("nonsense", "bad-request"),
         ('{"v":1,"do":"explain","node":"bob","from":"nobody"}', "unknown-node"),
         ('{"v":1,"do":"explain","node":"nobody","from":"bob"}', "unknown-node"),
-        ('{"v":1,"do":"explain","node":"bob","from":"cccc"}', "ambiguous-node"),
+        ('{"v":1,"do":"explain","node":"bob","from":"cccccccc"}', "ambiguous-node"),
         (f'{{"v":1,"do":"explain","node":"bob","from":"{"x" * 65}"}}', "bad-request"),
         ('{"v":3,"do":"status"}', "unknown-version"),
         ('{"v":1,"do":"ping","node":"nobody"}', "unknown-node"),
         ('{"v":1,"do":"ping"}', "unknown-node"),
-        ('{"v":1,"do":"explain","node":"cccc"}', "ambiguous-node"),
-        ('{"v":1,"do":"trace","node":"dddd"}', "unreachable"),
+        ('{"v":1,"do":"explain","node":"cccccccc"}', "ambiguous-node"),
+        ('{"v":1,"do":"trace","node":"dddddddd"}', "unreachable"),
     ],
 )
 async def test_a_wrong_question_ends_with_a_code_and_not_the_conversation(
@@ -288,7 +288,7 @@ async def test_who_says_nothing_for_long_makes_room(
 
 def test_a_member_is_found_by_name_prefix_or_hashname() -> None:
     members = Colony().members()
-    cases = {"bob": BOB, "b": BOB, "dd": DAVE, "carol": CAROL, CAROLINE.hashname: CAROLINE}
+    cases = {"bob": BOB, "b" * 8: BOB, "d" * 9: DAVE, "carol": CAROL, CAROLINE.hashname: CAROLINE}
     for text, who in cases.items():
         found = matching(members, text)
         assert not isinstance(found, End)
@@ -298,7 +298,8 @@ def test_a_member_is_found_by_name_prefix_or_hashname() -> None:
 @pytest.mark.parametrize(
     ("text", "code", "said"),
     [
-        ("ccc", Code.AMBIGUOUS_NODE, "cccccccccccccccc, cccccccccccccccc"),
+        ("c" * 8, Code.AMBIGUOUS_NODE, "cccccccccccccccc, cccccccccccccccc"),
+        ("ccc", Code.UNKNOWN_NODE, "of a hashname, give 8 characters or more"),
         ("zed", Code.UNKNOWN_NODE, "bob, carol, caroline, dddddddd"),
         ("", Code.UNKNOWN_NODE, "bob"),
         (ALICE.name, Code.UNKNOWN_NODE, "no other member"),

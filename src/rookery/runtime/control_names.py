@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from rookery.identity.hashname import meant
+from rookery.identity.hashname import PREFIX_MIN, meant
 from rookery.runtime.control_lines import Code, End
 from rookery.runtime.snapshot import Member, Reach
 
@@ -26,7 +26,10 @@ def _matching(members: list[Member], text: str, what: str) -> Member | End:
         return found[0]
     if not found:
         known = _few(sorted(str(member.node) for member in members))
-        return End(False, Code.UNKNOWN_NODE, f"no {what} is called {text!r}; known: {known}")
+        more = ""
+        if any(text and member.node.hashname.startswith(text) for member in members):
+            more = f"; of a hashname, give {PREFIX_MIN} characters or more"
+        return End(False, Code.UNKNOWN_NODE, f"no {what} is called {text!r}; known: {known}{more}")
     names = _few(sorted(member.node.hashname[:16] for member in found))
     return End(False, Code.AMBIGUOUS_NODE, f"{text!r} may be any of {names}; say more of it")
 

@@ -115,7 +115,7 @@ async def _shared_key(client: Redis) -> bytes:
             found = await client.get(_KEY)
     except UnreachableError as error:
         raise StoreAwayError(_AWAY) from error
-    return bytes(found or b"")
+    return found if isinstance(found, bytes) else b""
 
 
 def _shared(client: Redis) -> RedisStorage:
