@@ -236,7 +236,7 @@ def test_spark_that_does_not_start_is_told_with_its_reason_and_tried_again_soon(
 ) -> None:
     """A pause of minutes is for runs; whoever lost Spark does not wait for that long."""
     lake = tmp_path / "lake"
-    lake.mkdir()
+    land(History(days=1, routers=1, nodes=0, interval_s=3600), Lake(str(lake)))
     arguments = ["--data", str(lake), "--memory", "much", "--log", str(tmp_path / "spark.log")]
     with running("lake", "run", *arguments, "--every", "10m", "--json") as service:
         for _ in range(2):
@@ -247,6 +247,18 @@ def test_spark_that_does_not_start_is_told_with_its_reason_and_tried_again_soon(
             assert "Spark failed: it does not start" in service.error_line()
         service.signal(signal.SIGTERM)
         assert service.wait() == 0
+
+
+def test_a_run_with_nothing_to_do_starts_no_spark(tmp_path: Path) -> None:
+    """With such a memory it would not start."""
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    outcome = rookery("lake", "run", "--once", "--data", lake, "--memory", "much", "--json")
+    assert outcome.code == 0, outcome.err
+    (run,) = [line for line in outcome.json_lines() if line["is"] == "run"]
+    assert run["ok"] is True
+    told = rookery("lake", "status", "--data", lake, "--json").json_lines()
+    assert [row["ok"] for row in told if row.get("is") == "run"] == [True]
 
 
 def test_a_check_of_what_only_landed_adds_up(data: str) -> None:

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from rookery.errors import LocalError, UsageError
 from rookery.lake.delta import Claim, Lake
 from rookery.lake.parquet import Added
-from rookery.lake.pipeline import Pipeline
+from rookery.lake.pipeline import Pipeline, idle_run
 from rookery.lake.progress import Outcome, Progress, StepReport, StepStarted
 from rookery.lake.schema import quarantine
 from rookery.lake.schema.table import Table
@@ -40,6 +40,7 @@ def test_a_run_takes_in_what_is_new_and_the_next_one_nothing(
     assert lake.version(CLEAN) is None
     counters.land(lake, [Row(1, 1, 10), Row(2, 2, None), Row(3, 30, 25), Row(1, 1, 10)])
     events.clear()
+    assert idle_run(lake, PIPELINE) is None
     report = runs.run()
     assert report.is_ok
     cleaned = report.of(CLEAN.path)
@@ -62,6 +63,10 @@ def test_a_run_takes_in_what_is_new_and_the_next_one_nothing(
     assert again.is_idle
     assert again.newest == report.newest
     assert counters.versions(lake) == before
+    foretold = idle_run(lake, PIPELINE)
+    assert foretold is not None
+    assert [each.step for each in foretold.steps] == [each.step for each in again.steps]
+    assert (foretold.is_idle, foretold.newest) == (True, report.newest)
 
 
 def test_late_rows_change_the_days_that_depend_on_them_and_no_others(

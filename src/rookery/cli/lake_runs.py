@@ -1,8 +1,10 @@
 """Runs of the pipeline, one after the other: land, work, and say durably how it went.
 
-start Spark ─▶ land ─▶ run ─▶ record ─┬─ in order, or a step failed ─▶ the same session again
+land ─▶ start Spark ─▶ run ─▶ record ─┬─ in order, or a step failed ─▶ the same session again
      ▲                                └─ Spark is lost ──────────────▶ end what is left of it
      └──────────────── after a second, two, four … at most the pause ◀────────────┘
+
+Spark is not started before there is something to do.
 """
 
 import logging
@@ -53,7 +55,7 @@ class Runs:
 
     def run(self) -> int:
         """Take in what is new; its exit code, or a RookeryError where it could not begin."""
-        return self._go(lambda pipeline: pipeline.run())
+        return self._go(lambda pipeline: pipeline.run(), may_rest=True)
 
     def backfill(self, first: date, last: date) -> int:
         return self._go(lambda pipeline: pipeline.backfill(first, last))
@@ -81,15 +83,17 @@ class Runs:
         session.abandon()
         self._spark = None
 
-    def _go(self, work: "Callable[[Pipeline], RunReport]") -> int:
+    def _go(self, work: "Callable[[Pipeline], RunReport]", *, may_rest: bool = False) -> int:
         begun = time.monotonic()
         with self._recorded(LANDING, begun):
             for lander in self._landers:
                 lander.run()
-        with self._recorded(SPARK, begun):
-            pipeline = self._pipeline()
-        with self._recorded(PIPELINE, begun):
-            report = work(pipeline)
+        report = self._rest(begun) if may_rest and self._spark is None else None
+        if report is None:
+            with self._recorded(SPARK, begun):
+                pipeline = self._pipeline()
+            with self._recorded(PIPELINE, begun):
+                report = work(pipeline)
         failed = report.failed
         step, error = ("", "") if failed is None else (failed.step, failed.text)
         self._record(report.is_ok, begun, report.run, step, error)
@@ -98,6 +102,17 @@ class Runs:
         if report.is_spark_lost:
             self._give_up()
         return OK if report.is_ok else FAILED
+
+    def _rest(self, begun: float) -> "RunReport | None":
+        """The report of a run that needs no Spark, as nothing is new."""
+        from rookery.lake.pipeline import idle_run
+        from rookery.lake.steps import STEPS
+
+        with self._recorded(PIPELINE, begun):
+            report = idle_run(self._lake, STEPS)
+        for step in () if report is None else report.steps:
+            self._progress(step)
+        return report
 
     @contextmanager
     def _recorded(self, step: str, begun: float) -> Iterator[None]:

@@ -19,7 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
 
 from rookery.errors import RookeryError, UsageError
 from rookery.lake import cleaning, failure, session
-from rookery.lake.delta import ConflictError
+from rookery.lake.delta import ConflictError, Lake
 from rookery.lake.failure import SPARK_FAILURES
 from rookery.lake.increment import Increment, arrivals, increment, source_dates
 from rookery.lake.progress import Outcome, Progress, RunReport, StepReport, StepStarted
@@ -79,7 +79,7 @@ class Pipeline:
         return self._go(frozenset(first + timedelta(days=day) for day in range(days)))
 
     def _go(self, forced: frozenset[date]) -> RunReport:
-        run = _Run(f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid4().hex[:8]}", _code(), forced)
+        run = _Run(_run_id(), _code(), forced)
         begun = time.monotonic()
         broken: set[str] = set()
 
@@ -95,7 +95,7 @@ class Pipeline:
             self._tell(report)
 
         reports = side_by_side(self._steps, work, ended)
-        newest = self._newest(reports)
+        newest = _newest(self._lake, self._steps, reports)
         return RunReport(run.id, reports, time.monotonic() - begun, newest)
 
     def _tell(self, event: Progress) -> None:
@@ -156,15 +156,32 @@ class Pipeline:
             taken = cleaning.replay(self._tables, step, run.forced, run.metadata, taken)
         return taken
 
-    def _newest(self, reports: Iterable[StepReport]) -> datetime | None:
-        """The latest event time: this run's, or what the last commits of clean tables say."""
-        found = [each.newest for each in reports if each.newest is not None]
-        for step in self._steps:
-            if isinstance(step, CleanStep) and self._lake.version(step.target) is not None:
-                commits = self._lake.opened(step.target).history(_NEWEST_COMMITS)
-                texts = (str(each.get(cleaning.NEWEST, "")) for each in commits)
-                found += [datetime.fromisoformat(text) for text in texts if text]
-        return max(found, default=None)
+
+def idle_run(lake: Lake, steps: Sequence[AnyStep]) -> RunReport | None:
+    """What a run would report that has nothing to do, told by the logs alone; None if it has."""
+    begun = time.monotonic()
+    if any(_is_due(lake, step) for step in steps):
+        return None
+    reports = tuple(StepReport(step.target.path, Outcome.SKIPPED) for step in steps)
+    newest = _newest(lake, steps, reports)
+    return RunReport(_run_id(), reports, time.monotonic() - begun, newest)
+
+
+def _is_due(lake: Lake, step: AnyStep) -> bool:
+    if isinstance(step, CleanStep):
+        return arrivals(lake, step) is not None
+    return increment(lake, step, _NOTHING) is not None
+
+
+def _newest(lake: Lake, steps: Iterable[AnyStep], reports: Iterable[StepReport]) -> datetime | None:
+    """The latest event time: this run's, or what the last commits of clean tables say."""
+    found = [each.newest for each in reports if each.newest is not None]
+    for step in steps:
+        if isinstance(step, CleanStep) and lake.version(step.target) is not None:
+            commits = lake.opened(step.target).history(_NEWEST_COMMITS)
+            texts = (str(each.get(cleaning.NEWEST, "")) for each in commits)
+            found += [datetime.fromisoformat(text) for text in texts if text]
+    return max(found, default=None)
 
 
 def _with_lineage(step: Step, rows: DataFrame, due: Increment, run: _Run) -> DataFrame:
@@ -173,6 +190,10 @@ def _with_lineage(step: Step, rows: DataFrame, due: Increment, run: _Run) -> Dat
     values = {"run": run.id, "inputs": due.inputs, "code": run.code}
     fields = [F.lit(value).alias(name) for name, value in values.items()]
     return rows.withColumn(LINEAGE.name, F.struct(*fields))
+
+
+def _run_id() -> str:
+    return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{uuid4().hex[:8]}"
 
 
 def _code() -> str:
