@@ -57,6 +57,23 @@ def test_our_certificate_is_shown_to_members_and_peers_only() -> None:
     assert ada.hashname not in bob.endpoint.links
 
 
+def test_a_guest_is_told_our_addresses_once_it_has_shown_a_certificate() -> None:
+    """Its answer says how it sees us; a guest that shows none is never asked."""
+    world = NodeWorld()
+    ada, bob, carol = (
+        world.member("ada"),
+        world.member("bob", peers=("ada",)),
+        world.member("carol"),
+    )
+    for guest in (bob, carol):
+        world.link(guest, ada)
+    world.run_until(lambda: world.is_up(ada, bob))
+    world.run(1.0)
+    links = ada.endpoint.links
+    assert links[bob.hashname].observed == ada.paths[0]
+    assert links[carol.hashname].observed is None
+
+
 def test_a_record_that_tells_an_address_brings_a_link() -> None:
     """M1: although another way leads there."""
     world = NodeWorld()
