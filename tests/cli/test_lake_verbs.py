@@ -236,7 +236,7 @@ def test_spark_that_does_not_start_is_told_with_its_reason_and_tried_again_soon(
 ) -> None:
     """A pause of minutes is for runs; whoever lost Spark does not wait for that long."""
     lake = tmp_path / "lake"
-    land(History(days=1, routers=1, nodes=0, interval_s=3600), Lake(str(lake)))
+    land(History(days=1, routers=4, nodes=0, interval_s=900), Lake(str(lake)))
     arguments = ["--data", str(lake), "--memory", "much", "--log", str(tmp_path / "spark.log")]
     with running("lake", "run", *arguments, "--every", "10m", "--json") as service:
         for _ in range(2):
