@@ -83,7 +83,7 @@ def test_every_verb_answers_people_and_programs(
 
 
 @pytest.mark.parametrize("verb", ["ping", "trace", "explain"])
-@pytest.mark.parametrize("node", ["nobody", "ccc"])
+@pytest.mark.parametrize("node", ["nobody", "cccccccc"])
 def test_a_name_for_none_or_many_is_wrong_usage(
     verb: str, node: str, folder: Path, capsys: Captured
 ) -> None:
@@ -303,7 +303,7 @@ def test_trace_shows_hop_by_hop(folder: Path, capsys: Captured) -> None:
 
 
 def test_a_trace_that_does_not_arrive_is_exit_code_3(folder: Path, capsys: Captured) -> None:
-    assert asked(folder, "trace", "dddd") == 3
+    assert asked(folder, "trace", "dddddddd") == 3
     assert "no way to dddddddd" in capsys.readouterr().err
     assert asked(folder, "trace", "carol", "--probes", "1") == 3
     assert "rookery explain carol" in capsys.readouterr().err

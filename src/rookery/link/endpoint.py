@@ -19,10 +19,9 @@ from rookery.errors import CongestionError, ProtocolError, RemoteError
 from rookery.identity.cipher_set import TOKEN_SIZE, RandomBytes, routing_token
 from rookery.identity.cipher_sets import cipher_set
 from rookery.identity.identity import Identity
-from rookery.link.admission import Admission, AdmissionLimits, Buckets
+from rookery.link.admission import Admission, AdmissionLimits
 from rookery.link.announcement import parse_announcement
 from rookery.link.channel_policy import ChannelPolicy, TrustPolicy, open_to_links, trust_links
-from rookery.link.channels import path as path_channel
 from rookery.link.events import Discovered, Event, LinkForgotten, Transmit
 from rookery.link.exchange import Exchange
 from rookery.link.handshake import Handshake
@@ -31,7 +30,7 @@ from rookery.link.link import Link, LinkState
 from rookery.link.reliable import Message
 from rookery.link.stranger import Stranger
 from rookery.link.timers import Timers
-from rookery.link.told_paths import TRIES_BURST, TRIES_PER_S, may_be_tried
+from rookery.link.told_paths import ToldPaths
 from rookery.wire.lob import Packet
 from rookery.wire.octets import Octets
 from rookery.wire.path import NetPath, Path, PeerPath, RoutePath
@@ -65,7 +64,7 @@ class Endpoint:
         self.streams_first = False  # datagrams only beside a stream, which makes the link
         self._unix_offset = unix_s - now
         self._admission = Admission(limits or AdmissionLimits(), now)
-        self._tries = Buckets(TRIES_PER_S, TRIES_BURST)  # of told paths, by hashname
+        self.told_paths = ToldPaths(self)
         self._introductions = Introductions(self)
         self._links: dict[str, Link] = {}
         self._tokens: dict[bytes, Link] = {}
@@ -337,22 +336,18 @@ class Endpoint:
         return channel_type in self.types and self.may_open(link.hashname, channel_type)
 
     def control(self, link: Link, channel_id: int, message: Message, now: float) -> None:
-        control_type = message.head["type"]
-        if control_type != "path" and not self.trusts(link.hashname):
-            raise ProtocolError("an introduction by a stranger")
-        match control_type:
+        match message.head["type"]:
             case "path":
-                self._path_opened(link, channel_id, message, now)
+                self.told_paths.opened(link, channel_id, message, now)
+            case _ if not self.trusts(link.hashname):
+                raise ProtocolError("an introduction by a stranger")
             case "peer":
                 self._introductions.peer_received(link, message, now)
             case _:
                 self._introductions.connect_received(link, message, now)
 
     def answered(self, link: Link, message: Message) -> None:
-        """An answer to `path` tells how the peer sees us; anything else is for nobody."""
-        observed = path_channel.parse_answer(message.head)
-        if observed is not None:
-            link.observed = observed
+        self.told_paths.answered(link, message)
 
     def exchange_began(self, link: Link, previous: Exchange | None) -> None:
         if previous is not None:
@@ -368,38 +363,16 @@ class Endpoint:
             del self._neighbours[path]
 
     def link_rose(self, link: Link, now: float) -> None:
-        if self.trusts(link.hashname):
-            self.tell_own_paths(link)
+        self.told_paths.tell(link)
         if link.is_router:
             for other in list(self._links.values()):
                 if other is not link:
                     other.dial(now)
                     self.touch(other)
 
-    def tell_own_paths(self, link: Link) -> None:
-        """Where else we can be reached; the answers say how the peer sees us."""
-        link.say("path", path_channel.opening(self.own_paths))
-
     def link_fell(self, link: Link, now: float) -> None:
         if not link.persistent:
             self._discard(link)
-
-    def _path_opened(self, link: Link, channel_id: int, message: Message, now: float) -> None:
-        """Try what a trusted peer lists, and answer over every path that works."""
-        told = path_channel.parse_opening(message.head)
-        if self.trusts(link.hashname):
-            self._try_told(link, told, now)
-        for state in list(link.paths):
-            if state.is_usable:
-                link.transmit_over(state.path, path_channel.answer(channel_id, state.path))
-
-    def _try_told(self, link: Link, told: Iterable[Path], now: float) -> None:
-        used = [state.path for state in link.paths if state.is_usable]
-        for path in told:
-            if path in link.paths or path == PeerPath(self.hashname):
-                continue
-            if may_be_tried(path, used) and self._tries.take(link.hashname, now):
-                link.add_path(path, now, configured=False)
 
     def _routers(self) -> list[Link]:
         return [link for link in self._links.values() if link.is_router]

@@ -1,15 +1,21 @@
-"""Told paths: which of the addresses that a peer lists may be tried.
+"""Told paths: where peers say that they are, and whom we tell where we are ourselves.
 
-Trying one sends packets of ours wherever the peer likes. So nobody but a trusted peer is listened
-to, and even such a peer cannot make us ask for a URL or knock at an address that means something
-else here than it does there: loopback and link-local ones count only where the peer itself is on
-this machine or this cable.
+Trying an address sends packets of ours wherever the peer likes. So nobody but a trusted peer is
+listened to, or told anything, and even such a peer cannot make us ask for a URL or knock at an
+address that means something else here than it does there: loopback and link-local ones count only
+where the peer itself is on this machine or this cable.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from ipaddress import IPv6Address, ip_address
+from typing import Protocol
 
+from rookery.link.admission import Buckets
+from rookery.link.channel_policy import TrustPolicy
+from rookery.link.channels import path as path_channel
+from rookery.link.link import Link
+from rookery.link.reliable import Message
 from rookery.wire.path import NetPath, Path, PeerPath
 
 TRIES_PER_S = 0.5  # new addresses of one peer,
@@ -23,6 +29,55 @@ class Scope(Enum):
     MACHINE = "machine"
     CABLE = "cable"
     NOWHERE = "nowhere"  # for many at once, or for nobody
+
+
+class Home(Protocol):
+    """What told paths need of the endpoint."""
+
+    own_paths: tuple[Path, ...]
+    trusts: TrustPolicy
+
+    @property
+    def hashname(self) -> str: ...
+
+
+class ToldPaths:
+    """Both sides of `path`."""
+
+    __slots__ = ("_home", "_tries")
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._tries = Buckets(TRIES_PER_S, TRIES_BURST)  # by hashname
+
+    def tell(self, link: Link) -> None:
+        """Where else we can be reached, to a peer that we trust; it answers how it sees us."""
+        if self._home.trusts(link.hashname):
+            link.say("path", path_channel.opening(self._home.own_paths))
+
+    def opened(self, link: Link, channel_id: int, message: Message, now: float) -> None:
+        """Try what a trusted peer lists, and answer over every path that works."""
+        told = path_channel.parse_opening(message.head)
+        if self._home.trusts(link.hashname):
+            for path in self._chosen(link, told, now):
+                link.add_path(path, now, configured=False)
+        for state in list(link.paths):
+            if state.is_usable:
+                link.transmit_over(state.path, path_channel.answer(channel_id, state.path))
+
+    def answered(self, link: Link, message: Message) -> None:
+        """An answer tells how the peer sees us; anything else is for nobody."""
+        observed = path_channel.parse_answer(message.head)
+        if observed is not None:
+            link.observed = observed
+
+    def _chosen(self, link: Link, told: Iterable[Path], now: float) -> Iterator[Path]:
+        used = [state.path for state in link.paths if state.is_usable]
+        for path in told:
+            if path in link.paths or path == PeerPath(self._home.hashname):
+                continue
+            if may_be_tried(path, used) and self._tries.take(link.hashname, now):
+                yield path
 
 
 def may_be_tried(path: Path, used: Iterable[Path]) -> bool:

@@ -40,6 +40,7 @@ class Linking:
         self._records = records
         self._neighbours = neighbours
         self._links_max = links_max
+        endpoint.trusts = self._trusts
 
     def reach(self, member: Member, now: float) -> Link:
         """The link to a member, direct or through the mesh, made if need be and kept."""
@@ -57,10 +58,12 @@ class Linking:
         elif len(self._neighbours) + self.dialling.trying < self._links_max:
             self.dialling.want(node, now)
 
-    def linked(self, member: Member) -> None:
-        """It has shown its certificate over a link of ours."""
+    def linked(self, member: Member, *, is_news: bool) -> None:
+        """It has shown its certificate over a link of ours; before, it was told nothing."""
         self.guests.leave(member.hashname)
         self.dialling.done(member.node)
+        if is_news:
+            self._endpoint.told_paths.tell(self._endpoint.links[member.hashname])
 
     def unlinked(self, hashname: str, now: float) -> None:
         """The endpoint has forgotten the link."""
@@ -73,7 +76,7 @@ class Linking:
         """Somebody without a link speaks to us."""
         if not stranger.is_proven:
             return
-        is_known = self._membership.by_hashname(stranger.hashname) is not None
+        is_known = self._trusts(stranger.hashname)
         if is_known or self.guests.admit(stranger.hashname, now):
             self._endpoint.accept(stranger, now)
 
@@ -89,10 +92,13 @@ class Linking:
 
     def tick(self, now: float) -> None:
         for hashname in self.guests.take_overdue(now):
-            if self._membership.by_hashname(hashname) is None:
+            if not self._trusts(hashname):
                 self._forget(hashname, now)
         for node in self.dialling.take_due(now):
             self._dial(node, now)
+
+    def _trusts(self, hashname: str) -> bool:
+        return self._membership.by_hashname(hashname) is not None
 
     def _dial(self, node: NodeId, now: float) -> None:
         member, paths = self._membership.member(node), self._dialable(node)

@@ -126,7 +126,6 @@ class Node:
         self._is_stirred = True
         endpoint.frame_reader = self.frame_received
         endpoint.may_open = self._may_open
-        endpoint.trusts = self._knows
         endpoint.streams_first = True
 
     @property
@@ -261,9 +260,8 @@ class Node:
     def _shown(self, link: Link, certificate: bytes, now: float) -> None:
         is_news = not self._knows(link.hashname)
         member = self.neighbourhood.shown(link, certificate, now, self._endpoint.wall(now))
-        self.linking.linked(member)
+        self.linking.linked(member, is_news=is_news)
         if is_news:
-            self._endpoint.tell_own_paths(link)  # a guest was told nothing
             self.tell(certificate, now)
 
     def _deliver(self, origin: NodeId, packet: Octets, now: float) -> None:
