@@ -54,9 +54,10 @@ def test_the_pipeline_runs_over_spark_connect(installer: Installer, tmp_path: Pa
 
 
 def test_a_server_that_is_away_is_one_line(installer: Installer, tmp_path: Path) -> None:
-    (tmp_path / "lake").mkdir()
+    connect = installer.environment("connect")
+    assert connect.run(connect.python, "-c", LANDING, cwd=tmp_path).code == 0
     run = ("lake", "run", "--data", "lake", "--remote", f"sc://{HERE}:{free_port()}", "--json")
-    outcome = installer.environment("connect").rookery(*run, cwd=tmp_path)
+    outcome = connect.rookery(*run, cwd=tmp_path)
     assert outcome.code == 3
     assert "does not answer" in outcome.complaint()
 
