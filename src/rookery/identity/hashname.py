@@ -54,10 +54,11 @@ def is_hashname(text: str) -> bool:
 
 
 def meant(text: str, those: Iterable[T], names: Callable[[T], tuple[str, str]]) -> list[T]:
-    """Those who are called `text`, or whose hashname begins so; `names` gives both of one.
+    """The members that `text` names: by name, or by the first characters of their hashname.
 
-    Both count alike. Whoever calls himself like the beginning of another's hashname makes that
-    ambiguous and gains nothing by it; a whole hashname is nobody's name.
+    `names` gives the name and the hashname of a member. A name does not win over a hashname, so a
+    member that takes the beginning of another's hashname for its name makes that text ambiguous
+    and is not reached by it. A whole hashname names only the member that has it.
     """
     if is_hashname(text):
         return [one for one in those if names(one)[1] == text]
