@@ -1,8 +1,11 @@
 """Whom a node makes links with, and whose links it takes."""
 
+import pytest
+
 from rookery.link.announcement import announcements
 from rookery.link.link import LinkState
 from rookery.mesh.guests import STAY_S
+from rookery.mesh.node_settings import NodeSettings
 from rookery.sim.world import PORT
 from rookery.wire.lob import Packet
 from rookery.wire.path import NetPath, RoutePath
@@ -106,3 +109,36 @@ def test_members_are_taken_though_they_are_not_dialled() -> None:
     world.run_until(lambda: world.is_up(bob, cy), 10)
     assert len(bob.core.linking.guests) == 0
     assert world.is_up(ada, bob)
+
+
+@pytest.mark.parametrize("ip", ["127.0.0.1", "169.254.169.254", "224.0.0.1"])
+def test_an_address_that_means_another_place_here_is_not_dialled(ip: str) -> None:
+    """H1: a member that lies in its record has nobody knock at services of their own machines."""
+    world = NodeWorld()
+    hub = world.member("hub")
+    bob = world.member("bob", peers=["hub"])
+    lies = NodeSettings(
+        paths=(NetPath("tcp4", ip, PORT),), peers=frozenset({identity("hub").hashname})
+    )
+    liar = world.member("liar", settings=lies)
+    world.link(liar, hub)
+    world.link(bob, hub)
+    world.run_until(lambda: liar.id in bob.core.database.records, 20)
+    assert bob.core.database.records[liar.id].paths == lies.paths
+    assert liar.id not in bob.core.linking.dialling
+    link = bob.core.reach(liar.hashname, world.now)
+    assert [state.path for state in link.paths] == [RoutePath(liar.hashname)]
+
+
+def test_nodes_that_live_on_loopback_dial_each_other_there() -> None:
+    """A mesh on one machine: who says so itself may be told so by others."""
+    world = NodeWorld()
+    hub = world.member("hub")
+    bob = world.member("bob", peers=["hub"])
+    here = NetPath("tcp4", "127.0.0.1", PORT)
+    bob.endpoint.own_paths = (here,)
+    settings = NodeSettings(paths=(here,), peers=frozenset({identity("hub").hashname}))
+    ada = world.member("ada", settings=settings)
+    world.link(ada, hub)
+    world.link(bob, hub)
+    world.run_until(lambda: ada.id in bob.core.linking.dialling, 20)

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from rookery.link.endpoint import Endpoint
 from rookery.link.link import ROOKERY_CSID, Link
 from rookery.link.stranger import Stranger
+from rookery.link.told_paths import may_be_tried
 from rookery.mesh.dialling import Dialling
 from rookery.mesh.guests import Guests
 from rookery.mesh.membership import Member, Membership
@@ -114,8 +115,16 @@ class Linking:
             link.add_path(path, now, configured=False)
 
     def _dialable(self, node: NodeId) -> tuple[NetPath, ...]:
+        """Where its record says that it is, as far as that means the same place here.
+
+        Loopback is another machine for each that says it: only a node that lives there itself
+        tries it. The same goes for link-local addresses.
+        """
         record = self._records.get(node)
-        return () if record is None else tuple(p for p in record.paths if not p.is_datagram)
+        if record is None:
+            return ()
+        own = self._endpoint.own_paths
+        return tuple(p for p in record.paths if not p.is_datagram and may_be_tried(p, own))
 
     def _forget(self, hashname: str, now: float) -> None:
         link = self._endpoint.links.get(hashname)
