@@ -195,6 +195,32 @@ async def test_an_account_has_so_many_streams(hubworld: World) -> None:
         await stream.aclose()
 
 
+async def test_few_accounts_do_not_keep_all_others_out(
+    hubworld: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Low: 32 accounts held all live streams; now who has most gives one up."""
+    monkeypatch.setattr(live_module, "STREAMS_MAX", 4)
+    live, source = hubworld.site.live, Source()
+    topic = source.topic()
+    live.offer([topic])
+    streams = [live.events(ALICE, [topic]) for _ in range(4)]
+    for stream in streams:
+        await anext(stream)
+    assert live.check(BOB, ["numbers"])
+    bobs = [live.events(BOB, [topic]) for _ in range(2)]
+    for stream in bobs:
+        await next_change(stream)
+    async with asyncio.timeout(PATIENCE_S):
+        for ended in streams[2:]:
+            assert b"" not in [data async for data in ended]
+    for caller in (ALICE, BOB):  # half each: neither takes from the other
+        with pytest.raises(TooManyError):
+            live.check(caller, ["numbers"])
+    await next_change(streams[0])
+    for stream in (*streams, *bobs):
+        await stream.aclose()
+
+
 async def test_closing_ends_all_streams(hubworld: World) -> None:
     live, topic = hubworld.site.live, Source().topic()
     events = live.events(ALICE, [topic])

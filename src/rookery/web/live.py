@@ -3,7 +3,8 @@
     ticker ── feed (topic, or topic and account) ── follower ── stream of one page
 
 One ticker for all; a shared topic is read once however many follow it, another once an account.
-Who is signed out, or has another role by now, is sent away within seconds.
+Who is signed out, or has another role by now, is sent away within seconds. Once all places are
+taken, whoever has most of them gives one up for an account that has at least two fewer.
 """
 
 import asyncio
@@ -75,6 +76,7 @@ class Live:
         """Server-sent events until either side ends it; first everything, then what changes."""
         if self._is_closed or not self._has_place(caller):
             return
+        self._make_place(caller)
         follower = Follower(caller)
         try:
             self._join(follower, topics)
@@ -98,8 +100,28 @@ class Live:
             await asyncio.wait(self._tasks)
 
     def _has_place(self, caller: Caller) -> bool:
+        ours = sum(one.caller.account == caller.account for one in self._followers)
+        if ours >= STREAMS_PER_ACCOUNT:
+            return False
+        return len(self._followers) < STREAMS_MAX or self._surplus(caller) is not None
+
+    def _surplus(self, caller: Caller) -> Follower | None:
+        """The newest stream of who has most, where that is a share too large beside the caller's.
+
+        Two more than the caller has: else the one sent away would come back for the same place.
+        """
         used = Counter(follower.caller.account for follower in self._followers)
-        return used.total() < STREAMS_MAX and used[caller.account] < STREAMS_PER_ACCOUNT
+        account, count = used.most_common(1)[0]
+        if count < used[caller.account] + 2:
+            return None
+        return next(one for one in reversed(self._followers) if one.caller.account == account)
+
+    def _make_place(self, caller: Caller) -> None:
+        if len(self._followers) < STREAMS_MAX:
+            return
+        if (surplus := self._surplus(caller)) is not None:
+            surplus.end()
+            self._leave(surplus)
 
     def _join(self, follower: Follower, topics: list[Topic]) -> None:
         feeds = [self._feed(topic, follower.caller) for topic in topics]
