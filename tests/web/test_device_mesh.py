@@ -43,7 +43,24 @@ async def test_devices_tell_how_they_are_reached(
     assert used["nodes"][-1] == meshworld.homes[home].hashname
     page = (await alice.get(f"/devices/{TEXT}/routes", headers=BROWSER)).text
     assert "Why this way" in page
-    assert "oslo" in page
+
+
+async def test_owners_see_other_owners_relays_without_names(meshworld: MeshWorld) -> None:
+    """Low: the route page named the relays of other tenants; operators still see them."""
+    alice = await owner(meshworld, 2)
+    relay = meshworld.homes[1].hashname
+    answers = [
+        await alice.get(f"{API}/devices/{TEXT}/route"),
+        await alice.get(f"/devices/{TEXT}/routes", headers=BROWSER),
+    ]
+    for answer in answers:
+        assert answer.status_code == 200
+        assert "a relay of another owner" in answer.text
+        assert "oslo" not in answer.text
+        assert relay[:8] not in answer.text
+    olga = await meshworld.hub.signed_in("olga", "operator")
+    assert relay in (await olga.get(f"{API}/devices/{TEXT}/route")).text
+    assert "oslo" in (await olga.get(f"/devices/{TEXT}/routes", headers=BROWSER)).text
 
 
 async def test_requests_that_wait_are_listed_to_be_taken_back(meshworld: MeshWorld) -> None:

@@ -84,6 +84,25 @@ async def test_the_last_reports_are_there_at_once(hubworld: World) -> None:
     assert listed[0]["traffic"] == [200, 200]
 
 
+async def test_the_last_reports_are_those_since_it_is_mine(hubworld: World) -> None:
+    """Low: `span=now`, the last report and the small picture told of a former owner's time."""
+    alice = await hubworld.signed_in("alice")
+    account = await hubworld.site.accounts.find("alice")
+    assert account is not None
+    for number in range(1, 4):
+        report = DeviceReport(t=number * 2000, ifs={"wan": InterfaceCounters(number * 400, 0)})
+        await hubworld.hub.report(ago_s=60 - number, content=telemetry.encode(report))
+    await hubworld.site.devices.claim(MAC, account.id, "attic", now=time.time() - 30)
+    assert (await asked(alice, "telemetry"))["at"] == []
+    assert (await alice.get(f"{API}/devices")).json()[0]["traffic"] == []
+    assert (await alice.get(f"{API}/devices/{TEXT}/report")).status_code == 404
+    olga = await hubworld.signed_in("olga", "operator")
+    assert len((await asked(olga, "telemetry"))["at"]) == 3
+    await hubworld.hub.report(ago_s=1, content=telemetry.encode(DeviceReport(t=9000, load=2.5)))
+    assert (await asked(alice, "telemetry"))["load"] == [2.5]
+    assert (await alice.get(f"{API}/devices/{TEXT}/report")).status_code == 200
+
+
 async def test_without_a_lake_longer_times_are_not_known(hubworld: World) -> None:
     alice = await hubworld.owner("alice")
     answer = await alice.get(f"{API}/devices/{TEXT}/telemetry?span=24h")

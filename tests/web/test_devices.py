@@ -51,16 +51,34 @@ async def test_a_wrong_code_claims_nothing_and_guessing_it_is_bounded(hubworld: 
     assert await hubworld.site.devices.find(MAC) is None
 
 
-async def test_a_router_nobody_has_heard_of_is_unknown(hubworld: World) -> None:
+async def test_a_router_nobody_has_heard_of_is_unknown_to_operators(hubworld: World) -> None:
     """F6."""
-    alice = await hubworld.signed_in("alice")
+    olga = await hubworld.signed_in("olga", "operator")
     for answer in (
-        await alice.get(f"{API}/devices/{TEXT}"),
-        await alice.post(f"{API}/devices/{TEXT}/connect"),
-        await alice.post("/", params={"mac": TEXT}),
-        await alice.post(f"{API}/devices/claim", json={"mac": TEXT, "code": "A"}),
+        await olga.get(f"{API}/devices/{TEXT}"),
+        await olga.post(f"{API}/devices/{TEXT}/connect"),
+        await olga.post("/", params={"mac": TEXT}),
     ):
         assert (answer.status_code, answer.json()["code"]) == (404, "unknown")
+
+
+async def test_what_is_not_there_is_answered_like_what_is_anothers(hubworld: World) -> None:
+    """Low: 404 and 403 told strangers which MACs the hub knows."""
+    await hubworld.owner("alice")
+    await hubworld.hub.report(bytes.fromhex("02fc00000002"))
+    mallory = await hubworld.signed_in("mallory")
+    told = set()
+    for last in ("01", "02", "03"):  # another's, nobody's, unknown
+        mac = f"02:fc:00:00:00:{last}"
+        claim = {"mac": mac, "code": "AAAAAAAAAA"}
+        answers = [
+            await mallory.get(f"{API}/devices/{mac}"),
+            await mallory.post(f"{API}/devices/{mac}/connect"),
+            await mallory.post("/", params={"mac": mac}),
+            await mallory.post(f"{API}/devices/claim", json=claim),
+        ]
+        told.add(tuple((one.status_code, one.text.replace(mac, "MAC")) for one in answers))
+    assert len(told) == 1
 
 
 async def test_a_silent_router_is_a_conflict_that_says_since_when(hubworld: World) -> None:

@@ -197,7 +197,7 @@ class World:
         account = await self.site.accounts.find(login)
         assert account is not None
         await self.hub.report(mac)
-        await self.site.devices.claim(mac, account.id, "attic", now=time.time())
+        await self.site.devices.claim(mac, account.id, "attic", now=time.time() - 3600)
         return client
 
 

@@ -82,15 +82,14 @@ class Recent:
             for at, received, sent, load, mem, disk, temp in _in_order(self._looked_at(reporter))
         ]
 
-    def traffic(self, reporter: bytes) -> tuple[int, ...]:
+    def traffic(self, reporter: bytes, since: float = 0.0) -> tuple[int, ...]:
         """Bytes a second of both directions, where they are known: for a small picture."""
         ring = self._looked_at(reporter)
+        rows = _in_order(ring)
+        if rows and rows[0][0] < since:
+            return _traffic([row for row in rows if row[0] >= since])
         if ring.traffic is None:
-            ring.traffic = tuple(
-                round(sum_)
-                for _, received, sent, *_ in _in_order(ring)
-                if isfinite(sum_ := received + sent)
-            )
+            ring.traffic = _traffic(rows)
         return ring.traffic
 
     def _looked_at(self, reporter: bytes) -> _Ring:
@@ -130,6 +129,10 @@ def _add(ring: _Ring, entry: Entry) -> None:
     ring.count += 1
     ring.traffic = None
     ring.at, ring.t, ring.received, ring.sent = at, t, received, sent
+
+
+def _traffic(rows: list[tuple[float, ...]]) -> tuple[int, ...]:
+    return tuple(round(sum_) for _, received, sent, *_ in rows if isfinite(sum_ := received + sent))
 
 
 def _rate(before: int, now: int, span_s: float) -> float:

@@ -51,7 +51,7 @@ async def my_devices(site: Site, caller: Caller) -> list[DeviceShown]:
 
 
 async def my_device(site: Site, caller: Caller, mac: bytes) -> DeviceShown:
-    """One of them; 404 when nobody knows it, 403 when it is not the caller's."""
+    """One of them; 403 when it is not the caller's, whether or not there is such a router."""
     device = await _owned(site, caller, mac)
     return await _looked_at(site, mac, device, await site.hub.entry(mac))
 
@@ -85,12 +85,11 @@ async def claim(
     guessed = f"claim {target}"
     await site.guessing.check(guessed, came.address)
     entry = await site.hub.entry(mac)
-    if entry is None:
-        raise UnknownRouterError(f"{target} has never reported here; start its agent first")
-    if not await _is_its_code(site, entry, code):
+    if entry is None or not await _is_its_code(site, entry, code):
         await site.guessing.was_wrong(guessed, came.address)
         await note(site, caller.login, "device.claim", target, came, "wrong code")
-        raise RefusedError(403, "wrong_code", "this is not the code that the device shows")
+        told = "this is not the code that the device shows, or it does not report here yet"
+        raise RefusedError(403, "wrong_code", told)
     device = await site.devices.claim(
         mac, caller.account, checked_name(name or target), now=site.wall()
     )
@@ -117,10 +116,11 @@ async def _owned(site: Site, caller: Caller, mac: bytes) -> Device:
     device = await site.devices.find(mac)
     if device is not None and device.owner == caller.account:
         return device
-    if device is None and await site.hub.entry(mac) is None:
+    if caller.is_at_least("operator") and device is None and await site.hub.entry(mac) is None:
         raise UnknownRouterError(f"no router {mac_text(mac)} has ever reported here")
-    advice = "claim it with the code its agent shows" if device is None else "it is another's"
-    raise RefusedError(403, "foreign", f"{mac_text(mac)} is not your device: {advice}")
+    # The same for another's and for what is not there: strangers do not learn which MACs we know.
+    told = f"{mac_text(mac)} is not your device; to claim yours, take the code its agent shows"
+    raise RefusedError(403, "foreign", told)
 
 
 async def _is_its_code(site: Site, entry: Entry, typed: str) -> bool:
@@ -142,11 +142,20 @@ def state_of(site: Site, entry: Entry | None) -> State:
     return "silent" if site.hub.is_silent(entry) else "online"
 
 
+def owned_since(claimed_at: float | None) -> float:
+    """From when on a device's past is its owner's; what was before is another's."""
+    return (claimed_at or 0.0) - 1.0
+
+
 async def _looked_at(
     site: Site, mac: bytes, device: Device | None, entry: Entry | None
 ) -> DeviceShown:
     mesh = {} if entry is None else await reached(site, {entry.hashname})
     return _shown(site, mac, device, entry, mesh)
+
+
+def _since(device: Device | None) -> float:
+    return 0.0 if device is None else owned_since(device.claimed_at)
 
 
 def _shown(
@@ -164,5 +173,5 @@ def _shown(
         address="" if entry is None else entry.address,
         reach=where.reach,
         queued=where.queued,
-        traffic=() if entry is None else site.hub.recent.traffic(mac),
+        traffic=() if entry is None else site.hub.recent.traffic(mac, _since(device)),
     )

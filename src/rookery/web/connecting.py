@@ -31,7 +31,7 @@ class Connected(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def make_wish(site: Site, caller: Caller, mac: bytes, came: Visit) -> Wish:
-    """404 unknown, 403 foreign, 409 silent; whatever it is, the audit has it."""
+    """403 not the caller's, 409 silent; whatever it is, the audit has it."""
     try:
         await check_connect(site, caller, mac)
         wish = await site.hub.wish(mac, caller.login)

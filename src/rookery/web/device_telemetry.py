@@ -66,9 +66,9 @@ GROUP BY 1 ORDER BY 1
 """
 
 
-def recent_telemetry(site: Site, mac: bytes) -> Telemetry:
-    """The reports that this hub remembers."""
-    points = site.hub.recent.points(mac)
+def recent_telemetry(site: Site, mac: bytes, *, since: float = 0.0) -> Telemetry:
+    """The reports that this hub remembers, none of before `since`."""
+    points = [point for point in site.hub.recent.points(mac) if point.at >= since]
 
     def column(read: Callable[[Point], float | None]) -> list[float | None]:
         return [read(point) for point in points]

@@ -138,9 +138,9 @@ def test_sessions_are_observed(scene: Scene) -> None:
 
 
 def test_unknown_foreign_and_unowned_routers_are_refused(scene: Scene) -> None:
-    """F6: 404 for one nobody knows, 403 for another's."""
+    """F6: 403 for another's, and the same for one that nobody knows."""
     post = scene.alice.http.post
-    assert post("/", params={"mac": "02:ff:ff:ff:ff:ff"}).status_code == 404
+    assert post("/", params={"mac": "02:ff:ff:ff:ff:ff"}).status_code == 403
     foreign = post("/", params={"mac": scene.cellar.mac})
     assert foreign.status_code == 403
     assert post(f"/api/v1/devices/{scene.cellar.mac}/connect").status_code == 403

@@ -17,6 +17,7 @@ from rookery.web.device_telemetry import Span, Telemetry, lake_telemetry, recent
 from rookery.web.given import TheCaller, TheSite
 from rookery.web.mesh_graph import ExplanationShown
 from rookery.web.problems import RefusedError
+from rookery.web.route_shown import own_members, without_others
 from rookery.web.site import Site
 from rookery.web.topic import Topic
 from rookery.wire.mac import parse_mac
@@ -27,8 +28,8 @@ READ = may("user", "read")
 @get("/devices/{mac:str}/report", opt=READ, tags=["devices"], summary="What it said last")
 async def get_report(mac: FromPath[str], caller: TheCaller, site: TheSite) -> ReportShown:
     parsed = parse_mac(mac)
-    await cabinet.seen_device(site, caller, parsed)
-    report = last_report(await site.hub.entry(parsed))
+    device = await cabinet.seen_device(site, caller, parsed)
+    report = await report_of(site, device)
     if report is None:
         raise RefusedError(404, "unknown", "this device has not told of itself yet")
     return report
@@ -45,7 +46,7 @@ async def get_telemetry(
     parsed = parse_mac(mac)
     device = await cabinet.seen_device(site, caller, parsed)
     if span == "now":
-        return recent_telemetry(site, parsed)
+        return recent_telemetry(site, parsed, since=since(device))
     return await lake_telemetry(site, parsed, span, since=since(device))
 
 
@@ -61,20 +62,29 @@ async def get_events(mac: FromPath[str], caller: TheCaller, site: TheSite) -> De
 async def get_route(mac: FromPath[str], caller: TheCaller, site: TheSite) -> ExplanationShown:
     """From the node beside the hub; 404 for a device that is not in its mesh."""
     device = await cabinet.seen_device(site, caller, parse_mac(mac))
-    return await route_to(site, device)
+    return await route_to(site, caller, device)
 
 
-async def route_to(site: Site, device: DeviceShown) -> ExplanationShown:
-    """Why packets for a device take the way they take."""
+async def route_to(site: Site, caller: Caller, device: DeviceShown) -> ExplanationShown:
+    """Why packets for a device take the way they take; operators alone see who is on it."""
     source = mesh_of(site)
     if not device.reach:
         raise RefusedError(404, "unknown", "this device is not in the mesh of this hub's node")
-    return await source.explain("", device.hashname)
+    explanation = await source.explain("", device.hashname)
+    if caller.is_at_least("operator"):
+        return explanation
+    return without_others(explanation, await own_members(site, caller))
+
+
+async def report_of(site: Site, device: DeviceShown) -> ReportShown | None:
+    """What it said last, if it said so since it is its owner's."""
+    report = last_report(await site.hub.entry(parse_mac(device.mac)))
+    return None if report is None or report.at < since(device) else report
 
 
 def since(device: DeviceShown) -> float:
     """From when on its past is the caller's: what others did before is theirs."""
-    return (device.claimed_at or 0.0) - 1.0 if device.is_mine else 0.0
+    return cabinet.owned_since(device.claimed_at) if device.is_mine else 0.0
 
 
 async def _mine(site: Site, caller: Caller) -> dict[str, msgspec.Struct]:

@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from rookery.errors import UnreachableError, UsageError
-from rookery.web.api.telemetry import route_to, since
+from rookery.web.api.telemetry import report_of, route_to, since
 from rookery.web.cabinet import DeviceShown
 from rookery.web.callers import Caller
 from rookery.web.device_events import accesses, device_events
-from rookery.web.device_report import last_report
 from rookery.web.mesh_graph import ExplanationShown, QueuedRequest
+from rookery.web.route_shown import ANOTHERS, own_members
 from rookery.web.site import Site
 from rookery.wire.mac import parse_mac
 
@@ -32,7 +32,7 @@ class Tab(NamedTuple):
 
 
 async def _overview(site: Site, _caller: Caller, device: DeviceShown) -> Values:
-    return {"report": last_report(await site.hub.entry(parse_mac(device.mac)))}
+    return {"report": await report_of(site, device)}
 
 
 async def _console(site: Site, _caller: Caller, _device: DeviceShown) -> Values:
@@ -43,24 +43,24 @@ async def _telemetry(site: Site, _caller: Caller, _device: DeviceShown) -> Value
     return {"has_lake": site.lake is not None}
 
 
-async def _links(site: Site, _caller: Caller, device: DeviceShown) -> Values:
-    report = last_report(await site.hub.entry(parse_mac(device.mac)))
-    return {"report": report, "names": await _names(site)}
+async def _links(site: Site, caller: Caller, device: DeviceShown) -> Values:
+    return {"report": await report_of(site, device), "names": await _names(site, caller)}
 
 
-async def _routes(site: Site, _caller: Caller, device: DeviceShown) -> Values:
+async def _routes(site: Site, caller: Caller, device: DeviceShown) -> Values:
     explanation: ExplanationShown | None = None
     problem = ""
     if site.mesh is not None and device.reach:
         try:
-            explanation = await route_to(site, device)
+            explanation = await route_to(site, caller, device)
         except (UnreachableError, UsageError) as error:
             problem = str(error)
     return {
         "has_mesh": site.mesh is not None,
         "explanation": explanation,
         "problem": problem,
-        "names": await _names(site),
+        "names": await _names(site, caller),
+        "anothers": ANOTHERS,
     }
 
 
@@ -88,15 +88,19 @@ async def _access(site: Site, caller: Caller, device: DeviceShown) -> Values:
     }
 
 
-async def _names(site: Site) -> dict[str, str]:
-    """Of the mesh's members, by hashname."""
+async def _names(site: Site, caller: Caller) -> dict[str, str]:
+    """Of the mesh's members that the caller may know, by hashname."""
     if site.mesh is None:
         return {}
     try:
         graph = await site.mesh.graph()
     except UnreachableError:
         return {}
-    return {member.hashname: member.name for member in graph.members if member.name}
+    named = {member.hashname: member.name for member in graph.members if member.name}
+    if caller.is_at_least("operator"):
+        return named
+    own = await own_members(site, caller)
+    return {hashname: name for hashname, name in named.items() if hashname in own}
 
 
 TABS = (

@@ -59,7 +59,7 @@ async def front(request: AnyRequest, site: TheSite) -> Page | Response[Front]:
 async def connect(
     request: AnyRequest, caller: TheCaller, site: TheSite
 ) -> Page | Response[Connected]:
-    """Connect to `?mac=…` and wait for it; 404 unknown, 409 silent, 403 another's."""
+    """Connect to `?mac=…` and wait for it; 409 silent, 403 where it is not the caller's."""
     fields = await form_fields(request)
     mac = parse_mac(fields.text("mac"))
     if not wants_page(request):
