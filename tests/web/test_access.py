@@ -14,7 +14,7 @@ from litestar.routes import HTTPRoute
 from rookery.web.access import Access
 from rookery.web.callers import RANKS, Role, Scope
 from tests.patience import PATIENCE_S
-from tests.web.world import MAC, World, world
+from tests.web.world import MAC, PASSWORD, World, world
 
 API = "/api/v1"
 PUBLIC = {
@@ -171,6 +171,43 @@ async def test_another_users_device_is_denied_on_every_route_about_devices(
     device = await hubworld.site.devices.find(MAC)
     assert device is not None
     assert device.name == "attic"
+
+
+async def test_no_token_administers_accounts(hubworld: World) -> None:
+    """Low: an administrator's `write` token made administrators."""
+    root = await hubworld.signed_in("root", "admin")
+    await hubworld.account("zoe")
+    body = {"name": "all", "scopes": ["read", "connect", "write"]}
+    token = (await root.post(f"{API}/tokens", json=body)).json()["token"]
+    async with hubworld.visitor(authorization=f"Bearer {token}") as program:
+        raised = await program.patch(f"{API}/accounts/zoe", json={"role": "admin"})
+        removed = await program.delete(f"{API}/accounts/zoe")
+        proved = await program.post(f"{API}/session/proof", json={"password": PASSWORD})
+    for answer in (raised, removed, proved):
+        assert (answer.status_code, answer.json()["code"]) == (403, "scope")
+    zoe = await hubworld.site.accounts.find("zoe")
+    assert zoe is not None
+    assert zoe.role == "user"
+
+
+async def test_accounts_are_administered_after_the_password_was_given_again(
+    hubworld: World,
+) -> None:
+    root, site = await hubworld.signed_in("root", "admin"), hubworld.site
+    await hubworld.account("zoe")
+    began, path = site.wall(), f"{API}/accounts/zoe"
+    assert (await root.patch(path, json={"role": "operator"})).status_code == 200
+    site.wall = lambda: began + site.settings.proof_s + 1
+    stale = await root.patch(path, json={"role": "admin"})
+    assert (stale.status_code, stale.json()["code"]) == (403, "proof")
+    assert (await root.delete(path)).json()["code"] == "proof"
+    wrong = await root.post(f"{API}/session/proof", json={"password": "not the password"})
+    assert (wrong.status_code, wrong.json()["code"]) == (401, "wrong_password")
+    assert (await root.patch(path, json={"role": "admin"})).status_code == 403
+    proved = await root.post(f"{API}/session/proof", json={"password": PASSWORD})
+    assert proved.status_code == 204
+    assert (await root.patch(path, json={"role": "admin"})).status_code == 200
+    assert [row.what for row in await site.audit.latest(who="root", what="session.proof")]
 
 
 async def test_operators_see_foreign_devices_but_do_not_enter_them(hubworld: World) -> None:

@@ -21,6 +21,11 @@ class Session(msgspec.Struct, frozen=True):
     expires_at: float
     address: str = ""
     browser: str = ""
+    proved_at: float | None = None  # when the password was last given; None: only at the beginning
+
+    @property
+    def proof_at(self) -> float:
+        return self.created_at if self.proved_at is None else self.proved_at
 
     def __repr__(self) -> str:
         return f"Session(account={self.account}, created_at={self.created_at})"
@@ -88,6 +93,17 @@ class Sessions:
             update(web_session)
             .where(web_session.c.key_hash == key_hash)
             .values(seen_at=seen_at, expires_at=expires_at)
+        )
+
+        async def work(connection: AsyncConnection) -> None:
+            await connection.execute(statement)
+
+        await self._database.write(work)
+
+    async def prove(self, key_hash: bytes, now: float) -> None:
+        """Its account's password was given again."""
+        statement = (
+            update(web_session).where(web_session.c.key_hash == key_hash).values(proved_at=now)
         )
 
         async def work(connection: AsyncConnection) -> None:

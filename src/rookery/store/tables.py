@@ -116,6 +116,7 @@ web_session = _table(
     Column("expires_at", Double, nullable=False, index=True),
     Column("address", String(64), nullable=False),
     Column("browser", String(255), nullable=False),
+    Column("proved_at", Double),  # when the password was given again; null: not since
 )
 
 api_token = _table(

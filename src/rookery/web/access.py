@@ -18,6 +18,7 @@ class Access(msgspec.Struct, frozen=True):
 
     role: Role | None  # None: anybody
     scope: Scope | Literal["any"] | None = None
+    is_recent: bool = False  # whether the password must have been given a short while ago
 
 
 def anybody() -> dict[str, object]:
@@ -28,6 +29,11 @@ def anybody() -> dict[str, object]:
 def may(role: Role, scope: Scope | Literal["any"] | None = None) -> dict[str, object]:
     """Open to this role and those above, by session, or by a token with this scope."""
     return {"access": Access(role, scope)}
+
+
+def may_after_proof(role: Role) -> dict[str, object]:
+    """Open to sessions of this role whose password was given a short while ago; to no token."""
+    return {"access": Access(role, is_recent=True)}
 
 
 def access_guard(connection: Connection, handler: BaseRouteHandler) -> None:
@@ -46,3 +52,6 @@ def access_guard(connection: Connection, handler: BaseRouteHandler) -> None:
     if not is_covered:
         needed = f"with the scope {access.scope}" if access.scope else "of no kind: sign in instead"
         raise RefusedError(403, "scope", f"this takes a token {needed}")
+    if access.is_recent and not caller.is_recent:
+        told = "give your password again first: POST /api/v1/session/proof"
+        raise RefusedError(403, "proof", told)

@@ -55,6 +55,7 @@ class Authentication(ASGIMiddleware):
             login=account.login,
             role=account.role,
             session=hashed,
+            is_recent=0 <= now - session.proof_at < site.settings.proof_s,
             language=account.language or "",
             theme=account.theme or "",
         )

@@ -20,6 +20,7 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     scopes: frozenset[str] | None = None  # what its token may; None: a session, which may all
     session: bytes = b""  # the hash that the session is kept under
     token: int = 0
+    is_recent: bool = False  # whether its session's password was given a short while ago
     language: str = ""  # chosen for the account; empty: as the browser says
     theme: str = ""
 

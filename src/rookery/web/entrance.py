@@ -62,6 +62,13 @@ async def change_password(site: Site, caller: Caller, old: str, new: str, came: 
     await note(site, caller.login, "account.password", caller.login, came)
 
 
+async def prove_again(site: Site, caller: Caller, password: str, came: Visit) -> None:
+    """From now on, and for a short while, the session may administer accounts."""
+    await _proved(site, caller.login, password, came)
+    await site.sessions.prove(caller.session, site.wall())
+    await note(site, caller.login, "session.proof", caller.login, came)
+
+
 async def _proved(site: Site, login: str, password: str, came: Visit) -> Account:
     await site.guessing.check(login, came.address)
     account = await site.accounts.find(login)

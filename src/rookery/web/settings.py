@@ -62,6 +62,7 @@ class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
     registration: Literal["open", "closed"] = "open"
     session_idle_s: int = 7 * DAY_S
     session_s: int = 30 * DAY_S
+    proof_s: int = 900  # how long after the password was given accounts may be administered
     code_s: int = DAY_S  # how long a claim code is good
     audit_s: int = 730 * DAY_S  # how long it is remembered who did what
     lake: str = ""  # folder or URL; empty: the pages show only what is now

@@ -10,7 +10,7 @@ from rookery.web.access import anybody, may
 from rookery.web.api.route import delete, get, post, put
 from rookery.web.callers import Role
 from rookery.web.connection import AnyRequest
-from rookery.web.entrance import change_password, register, sign_in, sign_out
+from rookery.web.entrance import change_password, prove_again, register, sign_in, sign_out
 from rookery.web.given import TheCaller, TheSite
 from rookery.web.logins import LENGTH_MAX
 from rookery.web.passwords import BYTES_MAX
@@ -39,6 +39,15 @@ class PasswordChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __repr__(self) -> str:
         return "PasswordChange()"
+
+
+class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """That it is still the same person."""
+
+    password: Password
+
+    def __repr__(self) -> str:
+        return "Proof()"
 
 
 class Me(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +84,14 @@ async def close_session(request: AnyRequest, caller: TheCaller, site: TheSite) -
     return Response(None, status_code=204, cookies=[session_cookie("", 0, is_https=came.is_https)])
 
 
+@post("/session/proof", opt=may("user"), tags=["account"], status_code=204)
+async def prove_session(
+    request: AnyRequest, data: JSONBody[Proof], caller: TheCaller, site: TheSite
+) -> None:
+    """Give the password again, as administering accounts needs it; good for 15 minutes."""
+    await prove_again(site, caller, data.password, visit(request, site))
+
+
 @get("/me", opt=may("user", "read"), tags=["account"], summary="Who am I")
 async def me(caller: TheCaller) -> Me:
     scopes = None if caller.scopes is None else tuple(sorted(caller.scopes))
@@ -89,4 +106,4 @@ async def put_password(
     await change_password(site, caller, data.old, data.new, visit(request, site))
 
 
-HANDLERS = (register_account, open_session, close_session, me, put_password)
+HANDLERS = (register_account, open_session, close_session, prove_session, me, put_password)

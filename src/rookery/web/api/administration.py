@@ -7,7 +7,7 @@ from litestar.params import FromPath, JSONBody, QueryParameter
 
 from rookery.store.accounts import Account
 from rookery.store.audit import AuditRow
-from rookery.web.access import may
+from rookery.web.access import may, may_after_proof
 from rookery.web.api.route import delete, get, patch
 from rookery.web.callers import Caller, Role
 from rookery.web.connection import AnyRequest
@@ -48,7 +48,7 @@ async def list_accounts(site: TheSite, after: Id = 0, count: Count = _ROWS) -> l
     return [_shown(account) for account in await site.accounts.all(after=after, limit=count)]
 
 
-@patch("/accounts/{login:str}", opt=may("admin", "write"), tags=_TAGS)
+@patch("/accounts/{login:str}", opt=may_after_proof("admin"), tags=_TAGS)
 async def change_role(
     request: AnyRequest,
     login: FromPath[str],
@@ -65,7 +65,7 @@ async def change_role(
     return _shown(msgspec.structs.replace(account, role=data.role))
 
 
-@delete("/accounts/{login:str}", opt=may("admin", "write"), tags=_TAGS, status_code=204)
+@delete("/accounts/{login:str}", opt=may_after_proof("admin"), tags=_TAGS, status_code=204)
 async def remove_account(
     request: AnyRequest, login: FromPath[str], caller: TheCaller, site: TheSite
 ) -> None:
