@@ -35,7 +35,7 @@ class ReporterState(msgspec.Struct, frozen=True, kw_only=True):
         """Read a state, or raise DecodeError."""
         try:
             state = msgspec.msgpack.decode(data, type=cls)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise DecodeError(f"not a reporter's state: {error}") from error
         if state.version != STATE_VERSION:
             raise DecodeError(f"a reporter's state of version {state.version}")

@@ -88,7 +88,7 @@ class ErrorObject(msgspec.Struct, frozen=True, omit_defaults=True):
         """Read what another side made of it; RpcError when it is no error object."""
         try:
             return msgspec.json.decode(error, type=cls)
-        except _UNDECODABLE as undecodable:
+        except (*_UNDECODABLE, RecursionError) as undecodable:
             raise RpcError(INVALID_REQUEST) from undecodable
 
 

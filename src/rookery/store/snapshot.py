@@ -59,7 +59,7 @@ def parse(data: bytes) -> list[Entry]:
             break
         try:
             entries += _decoder.decode(content)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise DecodeError(f"entries that are none: {error}") from error
         offset += size
     raise DecodeError(f"damaged after {offset} of {len(data)} bytes")

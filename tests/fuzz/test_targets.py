@@ -1,0 +1,46 @@
+"""Every parser has a fuzz target; a few of them run for seconds here, `make fuzz` runs all."""
+
+import importlib.util
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.parsers import parsers
+from tests.fuzz.run import fuzz
+from tests.fuzz.seeds import seeds
+from tests.fuzz.targets import EXCEPT, TARGETS
+
+SECONDS = float(os.environ.get("ROOKERY_FUZZ_SECONDS", "20"))  # in total
+EACH_S = 5
+DAY_S = 86_400
+
+
+def of_today() -> list[str]:
+    """Another part of the table every day."""
+    names, count = sorted(TARGETS), max(1, int(SECONDS // EACH_S))
+    start = int(time.time() // DAY_S) * count
+    return [names[(start + each) % len(names)] for each in range(min(count, len(names)))]
+
+
+def test_every_parser_is_fuzzed_or_says_why_not() -> None:
+    found = parsers()
+    assert found - TARGETS.keys() - EXCEPT.keys() == set()
+    assert TARGETS.keys() - found == set()
+    assert EXCEPT.keys() - found == set()
+
+
+@pytest.mark.parametrize("name", sorted(TARGETS))
+def test_no_vector_harms_a_parser_that_it_is_not_for(name: str) -> None:
+    for seed in (b"", *seeds()):
+        TARGETS[name](seed)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="atheris is not installed")
+@pytest.mark.parametrize("name", of_today())
+def test_a_few_seconds_of_fuzzing_find_nothing(name: str, tmp_path: Path) -> None:
+    outcome = fuzz(name, min(SECONDS, EACH_S), tmp_path)
+    assert outcome.is_clean, outcome.text
+    assert outcome.executions > 0
