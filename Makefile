@@ -5,6 +5,8 @@ PYTHON ?= python3
 PYTEST ?=
 WORKERS ?= 3
 PART ?=
+FUZZ_SECONDS ?= 60
+TARGET ?=
 UPGRADE ?=
 VENV := .venv
 BIN := $(VENV)/bin
@@ -20,6 +22,7 @@ LOWEST_TESTS ?= tests/wire tests/identity tests/link tests/runtime tests/store t
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast prepared packages pictures check format lock lowest vendor compiled bench soak-lake clean
+.PHONY: fuzz soak-hostile
 .PHONY: hub node agent cores wheels
 .DELETE_ON_ERROR:
 # Tests start hundreds of processes, and each worker reads hundreds of files of tests: bytecode is
@@ -96,6 +99,12 @@ bench: ## measure what is installed, into bench/results.md; PART=tunnel: one par
 
 soak-lake: $(READY) ## 300 runs of the lake in one session: does what it needs stay the same?
 	@$(BIN)/python -m bench.lake_resident
+
+fuzz: $(READY) ## every parser for FUZZ_SECONDS, on from where it was; TARGET=wire.lob:Packet.parse: one
+	@$(BIN)/python -m tests.fuzz.run $(FUZZ_SECONDS) $(TARGET)
+
+soak-hostile: $(READY) ## 200,000 mutated packets to a live endpoint by every transport
+	@$(BIN)/python -m bench fuzz
 
 # dev first: the smaller sets are then held to the same versions. With their extras, as pip looks for the
 # newest `name[extra]` where only `name` is pinned, and refuses what it finds for want of a hash.
