@@ -21,8 +21,9 @@ class Target:
     def __call__(self, data: bytes) -> None:
         try:
             self.run(data)
-        except (RemoteError, *self.allowed):
-            pass
+        except RookeryError as error:
+            if not isinstance(error, (RemoteError, *self.allowed)):
+                raise
 
 
 def again(parse: Callable[[bytes], Value], write: Callable[[Value], bytes]) -> Fuzzed:
