@@ -88,8 +88,7 @@ class Enrolment:
             generation = max(generation, entry.generation)
             allowance = self._known
         if not allowance.take(now):
-            self._counters.busy += 1
-            return Outcome(_fault(BUSY, hello))
+            return self.put_off(hello)
         secret = self._secrets.derive(hello.reporter, name, generation)
         try:
             sealed = self._seal(
@@ -100,6 +99,11 @@ class Enrolment:
             return Outcome()
         self._counters.hellos += 1
         return Outcome(sealed)
+
+    def put_off(self, hello: Hello) -> Outcome:
+        """There is no room now; it asks again later."""
+        self._counters.busy += 1
+        return Outcome(_fault(BUSY, hello))
 
     def introduce(
         self, incoming: Incoming, hello: Hello, code: Code | None, now: float

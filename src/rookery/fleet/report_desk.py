@@ -109,6 +109,11 @@ class ReportDesk:
             self._secrets.keep(entry, generation, prover)
         return self._accept(incoming, report, entry, generation, prover, wish, now)
 
+    def put_off(self, incoming: Incoming) -> Outcome:
+        """The registry has no room for this stranger: nothing is looked up, sealed or kept."""
+        assert incoming.hello is not None
+        return self._enrolment.put_off(incoming.hello)
+
     def lane(self, address_text: Callable[[bytes], str], now: float) -> ReportLane:
         """For the reports of a batch; what passes there does not come here."""
         return ReportLane(self._secrets, self._renewal_s, address_text, now)

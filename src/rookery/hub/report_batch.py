@@ -20,12 +20,14 @@ class ReportBatch:
     """Open wishes of all who are in it are known when it is made."""
 
     def __init__(
-        self, desk: ReportDesk, groups: Groups, wishes: dict[bytes, int], now: float
+        self, desk: ReportDesk, groups: Groups, wishes: dict[bytes, int], room: int, now: float
     ) -> None:
+        """`room` is how many may enrol."""
         self._desk = desk
         self._lane = desk.lane(address_text, now)
         self._groups = groups
         self._wishes = wishes
+        self._room = room
         self._now = now
         self.records = self._lane.records
         self.changed: dict[bytes, Entry] = {}
@@ -79,6 +81,9 @@ class ReportBatch:
             if incoming is None:
                 return True
         if incoming.hello is not None:
+            if entry is None and len(self.enrolled) >= self._room:
+                self._take(arrival, desk.put_off(incoming), None, None)
+                return True
             if entry is None and _lacks_code(incoming, codes):
                 return False
             code = codes.get(incoming.code_id or b"")

@@ -148,6 +148,7 @@ class ReportFlow:
         try:
             entries = await self._hot.entries(reporters)
             found = await self._hot.wishes(reporters)
+            room = 0 if all(entries) else await self._room()
         except UnreachableError:
             self.tally["store_away"] += len(arrivals)
             return None
@@ -156,7 +157,12 @@ class ReportFlow:
             return None
         pairs = zip(reporters, found, strict=True) if any(found) else ()  # they are rare
         wishes = {reporter: wish for reporter, wish in pairs if wish is not None}
-        return ReportBatch(self._desk, groups, wishes, self._clock.now()), entries
+        return ReportBatch(self._desk, groups, wishes, room, self._clock.now()), entries
+
+    async def _room(self) -> int:
+        """How many may enrol, with those who are about to be put into the hot store."""
+        room = await self._hot.room()
+        return room - len({**self._open.enrolled, **self._settling.enrolled})
 
     def _keep(self, batch: ReportBatch) -> None:
         """Spool the batch and send what needs no disk; all of it is forgotten if that fails."""

@@ -15,6 +15,7 @@ WISHES_PER_ROUTER_MAX = 8
 STEPS_PER_WISH_MAX = 256
 STEPS_KEPT_S = 120.0  # after the last one; a client that was away for a minute still reads them all
 SCAN_CHUNK = 1000
+ENTRIES_MAX = 2_000_000
 
 # Where a hot store looks for reporters that it does not hold: `Entries.find` of the database.
 Fallback = Callable[[Sequence[bytes]], Awaitable[list[Entry | None]]]
@@ -35,6 +36,10 @@ class HotStore(Protocol):
 
     async def put(self, entries: Sequence[Entry]) -> list[bool]:
         """Keep each and raise its version by one; False: another was faster, so read it again."""
+        ...
+
+    async def room(self) -> int:
+        """How many more entries may come; those that are known are kept in any case."""
         ...
 
     async def restore(self, entries: Sequence[Entry]) -> int:

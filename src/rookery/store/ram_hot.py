@@ -16,10 +16,9 @@ from rookery.fleet.entry import Entry
 from rookery.fleet.wish import Step, Wish
 from rookery.runtime import whole_file
 from rookery.store import snapshot
-from rookery.store.hot import SCAN_CHUNK
+from rookery.store.hot import ENTRIES_MAX, SCAN_CHUNK
 from rookery.store.ram_wishes import RamWishes
 
-ENTRIES_MAX = 2_000_000
 SNAPSHOT_INTERVAL_S = 60.0
 
 _log = logging.getLogger(__name__)
@@ -87,6 +86,9 @@ class RamHot:
             entry.version += 1
             results.append(True)
         return results
+
+    async def room(self) -> int:
+        return self._entries_max - len(self._entries)
 
     async def restore(self, entries: Sequence[Entry]) -> int:
         count = 0

@@ -15,7 +15,7 @@ from redis.asyncio import Redis
 from rookery.fleet import entry as codec
 from rookery.fleet.entry import Entry
 from rookery.store import redis_scripts
-from rookery.store.hot import SCAN_CHUNK, Everything, Fallback
+from rookery.store.hot import ENTRIES_MAX, SCAN_CHUNK, Everything, Fallback
 from rookery.store.redis_client import Argument, Script, reachable
 
 STRANGERS_MAX = 65_536
@@ -67,6 +67,11 @@ class RedisEntries:
             entry.version += is_done
             self._strangers.pop(entry.reporter, None)
         return results
+
+    async def room(self) -> int:
+        with reachable():
+            counts = [await self._client.scard(_INDEX + kind) for kind in (b"r", b"s")]
+        return ENTRIES_MAX - sum(counts)
 
     async def restore(self, entries: Sequence[Entry]) -> int:
         count = 0

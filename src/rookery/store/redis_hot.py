@@ -71,6 +71,9 @@ class RedisHot:
     async def put(self, entries: Sequence[Entry]) -> list[bool]:
         return await self._entries.put(entries)
 
+    async def room(self) -> int:
+        return await self._entries.room()
+
     async def restore(self, entries: Sequence[Entry]) -> int:
         return await self._entries.restore(entries)
 
