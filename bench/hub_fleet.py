@@ -125,7 +125,7 @@ def serve(pipe: Connection, fleet: Fleet) -> None:
 
 
 async def _serve(pipe: Connection, fleet: Fleet, folder: Path) -> None:
-    settings = HubSettings(data=folder)
+    settings = HubSettings(data=folder, policy="open")
     async with await Hub.start(settings):
         bare_bytes = resident_bytes()
     await _enrol(settings, fleet.routers)

@@ -107,7 +107,7 @@ def serve(pipe: Connection, _: None) -> None:
 
 
 async def _serve(pipe: Connection, folder: Path) -> None:
-    settings = HubSettings(data=folder, udp="127.0.0.1:0", tcp="127.0.0.1:0")
+    settings = HubSettings(data=folder, udp="127.0.0.1:0", tcp="127.0.0.1:0", policy="open")
     async with await Hub.start(settings) as hub:
         await hub.hot.put(entries(range(DEVICES)))
         await _sign_in(hub)

@@ -26,7 +26,7 @@ def settings(tmp_path: Path) -> HubSettings:
     """With keys that other tests use as well."""
     data = tmp_path / "hub"
     keystore.save(data, identity("hub"))
-    return HubSettings(data=data)
+    return HubSettings(data=data, policy="open")
 
 
 @pytest.fixture

@@ -36,7 +36,8 @@ async def story(data: Path) -> dict[str, object]:
     spool = data / "spool"
     (spool / "ballast").write_bytes(os.urandom(BALLAST_KB << 10))
     program = [sys.executable, "-c", "from rookery.cli.main import run; run()", "hub"]
-    options = ["--data", str(data), "--http", "none", "--udp", "127.0.0.1:0", "--tcp"]
+    options = ["--data", str(data), "--http", "none", "--policy", "open"]
+    options += ["--udp", "127.0.0.1:0", "--tcp"]
     said = data / "said"
     with said.open("wb") as errors:
         hub = await asyncio.create_subprocess_exec(

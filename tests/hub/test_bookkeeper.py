@@ -125,7 +125,7 @@ async def test_p3_a_mark_that_cannot_be_read_keeps_everything(
 
 
 async def begin_hub(folder: Path) -> tuple[Process, LinkAddress]:
-    options = ["--data", str(folder), "--http", "none"]
+    options = ["--data", str(folder), "--http", "none", "--policy", "open"]
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", "from rookery.cli.main import run; run()", "hub", *options),
         *("--udp", "127.0.0.1:0", "--tcp", "127.0.0.1:0"),

@@ -13,6 +13,7 @@ from rookery.hub.hub import Hub
 from rookery.hub.settings import HubSettings, SpoolLimits
 from rookery.store.audit import Audit
 from rookery.store.devices import Devices
+from rookery.store.ram_hot import RamHot
 from rookery.store.spool import Spool
 from rookery.wire.observation import DEVICE, ENROLLED, Observation
 from rookery.wire.telemetry import DeviceReport
@@ -119,6 +120,53 @@ async def test_under_the_policy_claim_a_code_makes_a_router_its_owners(
     device = await Devices(hub.database).find(mac(1))
     assert device is not None
     assert await hub.entry(mac(2)) is None
+
+
+async def test_who_is_known_goes_on_when_only_codes_let_others_in(
+    settings: HubSettings, start: Start
+) -> None:
+    """H3: an older hub was open unless told otherwise, and is now closed."""
+    hub = await start(settings)
+    async with Router(hub.link, identity("alice"), mac(1)) as router:
+        await router.report()
+    await hub.close()
+    hub = await start(HubSettings(data=settings.data))
+    async with Router(hub.link, identity("alice"), mac(1)) as router:
+        await router.report()
+    async with Router(hub.link, identity("mallory"), mac(2)) as stranger:
+        stranger.send(DeviceReport(t=1))
+        await until(lambda: Refused("denied") in stranger.events)
+
+
+async def test_a_full_registry_is_busy_and_writes_nothing(hub: Hub, settings: HubSettings) -> None:
+    """H3: what strangers sent was decided and spooled again and again, while nobody sent."""
+    assert isinstance(hub.hot, RamHot)
+    hub.hot._entries_max = 1
+    async with Router(hub.link, identity("alice"), mac(1)) as router:
+        await router.report()
+        async with Router(hub.link, identity("mallory"), mac(2)) as stranger:
+            stranger.send(DeviceReport(t=1))
+            await until(lambda: hub.report_counters.busy > 0)
+            await router.report()
+        assert hub.report_counters.enrolled == 1
+    assert "conflict" not in hub.metrics_text().decode()
+    await hub.close()
+    assert {each.reporter for each in await spooled(settings)} == {mac(1)}
+
+
+async def test_the_last_place_of_a_registry_goes_to_one(hub: Hub, settings: HubSettings) -> None:
+    """H3: also of those who come at once."""
+    assert isinstance(hub.hot, RamHot)
+    hub.hot._entries_max = 1
+    async with (
+        Router(hub.link, identity("alice"), mac(1)) as first,
+        Router(hub.link, identity("mallory"), mac(2)) as second,
+    ):
+        for router in (first, second):
+            router.send(DeviceReport(t=1))
+        await until(lambda: hub.report_counters.busy > 0 and hub.report_counters.reports > 0)
+    await hub.close()
+    assert len({each.reporter for each in await spooled(settings)}) == 1
 
 
 async def test_the_claim_code_that_the_agent_shows_is_known(hub: Hub) -> None:

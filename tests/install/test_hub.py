@@ -35,7 +35,7 @@ def test_an_owner_calls_a_device_through_a_hub(
             return stack.enter_context(running).line(TIMEOUT_S)
 
         ports = ("--http", HERE, "--udp", HERE, "--tcp", HERE)
-        link = started(hub, "hub", "--data", "hub", *ports)
+        link = started(hub, "hub", "--data", "hub", "--policy", "open", *ports)
         (tmp_path / "hub.link").write_text(link)
         url = next(each["url"] for each in json.loads(link)["paths"] if each["type"] == "http")
         assert 'type="password"' in fetched(f"{url}/auth")

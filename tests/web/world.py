@@ -62,7 +62,7 @@ class StagedHub(Hub):
     def __init__(self, database: Database, data: Path) -> None:
         self.database = database
         self.hot = self.ram = RamHot()
-        self.settings = HubSettings(data=data)
+        self.settings = HubSettings(data=data, policy="open")
         self.recent = Recent()
         self.loads: list[ServerLoad] = []
         self._forecasts = Forecasts(self.settings, HubClock(60.0))

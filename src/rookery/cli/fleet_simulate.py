@@ -151,7 +151,7 @@ async def _hub(known: HubAddress | None, servers: int) -> AsyncIterator[_Started
     with tempfile.TemporaryDirectory(prefix="rookery-") as folder:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", "from rookery.cli.main import run; run()"),
-            *("hub", "--data", folder, "--http", "none"),
+            *("hub", "--data", folder, "--http", "none", "--policy", "open"),
             *("--udp", "127.0.0.1:0", "--tcp", "127.0.0.1:0"),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,

@@ -91,9 +91,10 @@ class Rules:
         Literal["open", "claim"],
         Parameter(
             name="--policy",
-            help="Whether any router may enrol, or only one with a code; servers need one always.",
+            help="Whether any router may enrol, or only one with a code; servers need one always. "
+            "Routers that are known already go on in any case.",
         ),
-    ] = "open"
+    ] = "claim"
     renewal_s: Annotated[
         int, Parameter(name="--renewal", help="Seconds between new secrets for routers.")
     ] = 86_400

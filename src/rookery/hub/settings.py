@@ -50,7 +50,7 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
     database: str = ""  # URL; empty: an SQLite file in the data folder
     hot: str = "ram:"
     advertise: str = ""  # IP that leads here from outside, where it is not the one listened on
-    policy: Policy = "open"
+    policy: Policy = "claim"
     renewal_s: int = RENEWAL_S
     is_legacy_plain: bool = False  # take reports that carry the secret itself
     silent_after_s: float = 3 * REPORT_INTERVAL_S

@@ -57,6 +57,8 @@ class Hub:
             tcp,
             "--http",
             http,
+            "--policy",
+            "open",
         ]
         stores = ["--hot", self._stores.hot]
         if self._stores.database:

@@ -90,6 +90,7 @@ def _arguments(folder: DemoFolder, plan: HubPlan) -> list[str]:
     fleet = f"{HOST}:{plan.fleet}"
     arguments = ["hub", "--data", str(folder.hub), "--http", f"{HOST}:{plan.http}"]
     arguments += ["--udp", fleet, "--tcp", fleet, "--silent-after", str(SILENT_S)]
+    arguments += ["--policy", "open"]  # all of it is on this machine, and made for the demo
     arguments += ["--node", str(folder.member(HUB_NODE) / FILE_NAME)]
     if plan.has_lake:
         arguments += ["--lake", str(folder.lake), "--forecaster", plan.forecaster]
