@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
 from rookery.store.database import Database
 from rookery.web.callers import Role
@@ -144,7 +144,11 @@ def watch(page: Page, url: str, complaints: list[str]) -> None:
         if parts.scheme not in ("data", "blob") and parts.netloc != host:
             complaints.append(f"a request to {address}")
 
-    page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+    def said(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            complaints.append(f"{message.text} {message.location['url']}")
+
+    page.on("console", said)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: asked(request.url))
     page.on("websocket", lambda socket: asked(socket.url))

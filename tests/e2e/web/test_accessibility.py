@@ -45,7 +45,9 @@ def inhabited(served: ServedWorld) -> ServedWorld:
             mac = bytes([2, 0xFC, 0, 0, 0, number])
             if ago_s is not None:
                 await world.hub.report(mac, ago_s=ago_s, content=telemetry.encode(REPORT))
-            await world.site.devices.claim(mac, account.id, f"place {number}", now=time.time())
+            await world.site.devices.claim(
+                mac, account.id, f"place {number}", now=time.time() - 7200.0
+            )
 
     served.call(inhabit())
     return served
