@@ -30,6 +30,10 @@ def hub(tmp_path: Path) -> str:
         (["--tcp", "127.0.0.1"], "is not an address"),
         (["--tcp", "192.0.2.1:0"], "does not have that address; choose another address"),
         (["--http", "127.0.0.1:99999"], "99999 is not a port"),
+        (["--http", "0.0.0.0:0"], "show tickets and calls to everybody on the way"),
+        (["--http", "[::]:0"], "or say --insecure-http"),
+        (["--http", ":0"], "--http on all addresses without TLS"),
+        (["--http", "192.0.2.1:0", "--insecure-http"], "does not have that address"),
     ],
 )
 def test_what_will_not_do_is_said_in_one_line(

@@ -14,6 +14,7 @@ from rookery.cli import extras
 from rookery.cli.exits import BIND_ADVICE, OK, advice
 from rookery.cli.hub_alerts import ALARMING, Alarming
 from rookery.cli.life import run_service, until_stopped
+from rookery.cli.plain_http import InsecureHttp, refuse_plain
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.screen import print_link
 from rookery.errors import UsageError
@@ -140,6 +141,7 @@ class Web:
         Path | None, Parameter(name="--tls-cert", help="Certificate chain, to speak HTTPS.")
     ] = None
     tls_key: Annotated[Path | None, Parameter(name="--tls-key", help="Its private key.")] = None
+    insecure_http: InsecureHttp = False
     registration: Annotated[
         Literal["open", "closed"],
         Parameter(name="--registration", help="Whether anybody may make an account."),
@@ -215,6 +217,8 @@ def hub(
         raise UsageError("alerts are looked for by the HTTP side; leave out --http none")
     settings = _hub_settings(listening, stores, rules, expecting)
     web_settings = _web_settings(web, alarming)
+    if http is not None and web.tls_cert is None and not web.insecure_http:
+        refuse_plain(http[0], "passwords and tokens")
 
     async def work() -> int:
         from rookery.hub.hub import Hub

@@ -13,10 +13,12 @@ from rookery.cli.exits import BIND_ADVICE, OK, advice
 from rookery.cli.fleet_keys import fleet_identity
 from rookery.cli.life import run_service, until_stopped
 from rookery.cli.options import OUTPUT, Output
+from rookery.cli.plain_http import InsecureHttp, refuse_plain
 from rookery.cli.screen import print_json
 from rookery.cli.target import parse_target
 from rookery.errors import UsageError
 from rookery.fleet.secrets import code_key
+from rookery.runtime.gates.address import parse_address
 from rookery.runtime.hub_address import HubAddress
 from rookery.server.server import Server
 from rookery.server.settings import ServerSettings
@@ -69,6 +71,7 @@ class Listening:
             "has a ticket.",
         ),
     ] = ()
+    insecure_http: InsecureHttp = False
 
 
 LISTENING = Listening()
@@ -98,6 +101,8 @@ def server(
 ) -> int:
     if not 0 < seats <= SEATS_MAX:
         raise UsageError(f"--seats {seats}: give 1 to {SEATS_MAX}")
+    if listening.http is not None and not listening.insecure_http:
+        refuse_plain(parse_address(listening.http)[0], "tickets and calls")
     address = HubAddress(parse_target(hub))
     settings = ServerSettings(
         folder=folder,

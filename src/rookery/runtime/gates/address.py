@@ -29,6 +29,14 @@ def parse_address(text: str) -> tuple[str, int]:
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches it; a name may lead anywhere, except the well-known one."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 async def bound_socket(kind: socket.SocketKind, host: str, port: int) -> socket.socket:
     """A non-blocking socket on exactly this address, listening if it can, or UsageError."""
     family, _, _, _, address = await _resolve(kind, host, port)
