@@ -158,7 +158,12 @@ async def test_whoever_stops_listening_need_not_wait() -> None:
 @pytest.mark.parametrize(
     ("given", "url"),
     [
-        ("hub.example.org", "http://hub.example.org"),
+        ("hub.example.org", "https://hub.example.org"),
+        ("hub.example.org:8420", "https://hub.example.org:8420"),
+        ("192.0.2.1:8420", "https://192.0.2.1:8420"),
+        ("127.0.0.1:8420", "http://127.0.0.1:8420"),
+        ("localhost", "http://localhost"),
+        ("[::1]:8420", "http://[::1]:8420"),
         ("https://hub.example.org/", "https://hub.example.org"),
         ("http://[::1]:8420", "http://[::1]:8420"),
     ],
@@ -175,6 +180,8 @@ def test_urls_as_people_write_them(given: str, url: str) -> None:
         "http://hub:port",
         "http://ann:secret@hub",
         "http://hub/path",
+        "http://hub.example.org",
+        "http://192.0.2.1:8420",
         "http://hub/?a=b",
         "file:///etc/passwd",
     ],

@@ -14,8 +14,8 @@ from rookery.cli import extras
 from rookery.cli.exits import BIND_ADVICE, OK, advice
 from rookery.cli.hub_alerts import ALARMING, Alarming
 from rookery.cli.life import run_service, until_stopped
-from rookery.cli.plain_http import InsecureHttp, refuse_plain
 from rookery.cli.options import OUTPUT, Output
+from rookery.cli.plain_http import InsecureHttp, refuse_plain
 from rookery.cli.screen import print_link
 from rookery.errors import UsageError
 from rookery.identity.hashname import is_hashname

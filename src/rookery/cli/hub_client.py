@@ -14,12 +14,15 @@ from rookery.cli.fleet_keys import fleet_identity
 from rookery.client import credentials
 from rookery.client.api import HubApi
 from rookery.client.session import SeatTakenError, Session
+from rookery.client.trust import Trust, read_authority
 from rookery.errors import ProtocolError, UsageError
 from rookery.fleet.wish import Grant, Step
 from rookery.identity.identity import Identity
 
 URL_ENVIRONMENT = "ROOKERY_HUB_URL"
 TOKEN_ENVIRONMENT = "ROOKERY_TOKEN"  # noqa: S105 (its name)
+CA_ENVIRONMENT = "ROOKERY_CA"
+PLAIN_ENVIRONMENT = "ROOKERY_INSECURE_HTTP"
 KEYS_FOLDER = "client"
 ATTEMPTS_MAX = 4
 
@@ -48,9 +51,12 @@ class SignedIn:
         if token:
             if not url:
                 raise UsageError(f"{TOKEN_ENVIRONMENT} is set; set {URL_ENVIRONMENT} as well")
-            return HubApi(url, token)
+            ca = os.environ.get(CA_ENVIRONMENT)
+            authority = read_authority(Path(ca)) if ca else ""
+            may_be_plain = os.environ.get(PLAIN_ENVIRONMENT) == "1"
+            return HubApi(url, token, Trust(authority=authority, may_be_plain=may_be_plain))
         kept = credentials.load(self.folder)
-        return HubApi(kept.url, kept.token)
+        return HubApi(kept.url, kept.token, kept.trust)
 
     def identity(self) -> Identity:
         """Keys to meet servers with, made once."""

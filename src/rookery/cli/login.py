@@ -4,18 +4,23 @@ import getpass
 import os
 import platform
 import sys
+from pathlib import Path
 from typing import Annotated
 
+import msgspec
 from cyclopts import Parameter
 
 from rookery.cli.exits import OK
 from rookery.cli.hub_client import SIGNED_IN, SignedIn
 from rookery.cli.life import run_verb
 from rookery.cli.options import OUTPUT, Output
+from rookery.cli.plain_http import InsecureHttp
 from rookery.cli.screen import print_json, remark
 from rookery.client import credentials
 from rookery.client.api import HubApi
 from rookery.client.credentials import Credentials
+from rookery.client.http import checked_url
+from rookery.client.trust import Trust, read_authority
 from rookery.errors import RookeryError, UsageError
 
 PASSWORD_ENVIRONMENT = "ROOKERY_PASSWORD"  # noqa: S105 (its name)
@@ -44,6 +49,13 @@ def login(
             name="--logout", negative="", show_default=False, help="Revoke the token, forget it."
         ),
     ] = False,
+    ca: Annotated[
+        Path | None,
+        Parameter(
+            name="--ca", help="File with the authority that signs the hub's certificate, as PEM."
+        ),
+    ] = None,
+    insecure_http: InsecureHttp = False,
     signed_in: SignedIn = SIGNED_IN,
     output: Output = OUTPUT,
 ) -> int:
@@ -51,20 +63,45 @@ def login(
         return run_verb(_sign_out(signed_in, output))
     if url is None:
         raise UsageError("sign in where? Give the hub's URL")
+    url = checked_url(url, may_be_plain=insecure_http)
+    authority = _kept_authority(url, signed_in) if ca is None else read_authority(ca)
+    trust = Trust(authority=authority, may_be_plain=insecure_http)
     who = name or _asked_name()
-    return run_verb(_sign_in(url, who, _password(), signed_in, output, is_new=register))
+    return run_verb(_sign_in(url, who, _password(), trust, signed_in, output, is_new=register))
+
+
+def _kept_authority(url: str, signed_in: SignedIn) -> str:
+    """What an earlier sign-in to this hub has left."""
+    try:
+        kept = credentials.load(signed_in.folder)
+    except UsageError:
+        return ""
+    return kept.trust.authority if kept.url == url else ""
 
 
 async def _sign_in(
-    url: str, name: str, password: str, signed_in: SignedIn, output: Output, *, is_new: bool
+    url: str,
+    name: str,
+    password: str,
+    trust: Trust,
+    signed_in: SignedIn,
+    output: Output,
+    *,
+    is_new: bool,
 ) -> int:
-    api = HubApi(url)
+    api = HubApi(url, trust=trust)
     if is_new:
         await api.register(name, password)
     me = await api.sign_in(name, password)
     token = await api.make_token(f"rookery on {platform.node()}"[:64])
     await api.sign_out()
-    kept = Credentials(url=api.url, login=me.login, token=token.token, token_id=token.id)
+    kept = Credentials(
+        url=api.url,
+        login=me.login,
+        token=token.token,
+        token_id=token.id,
+        authority=trust.authority or msgspec.UNSET,
+    )
     credentials.save(signed_in.folder, kept)
     signed_in.identity()  # takes a moment, which is better spent here than on the first call
     if output.json:
@@ -78,7 +115,7 @@ async def _sign_out(signed_in: SignedIn, output: Output) -> int:
     kept = credentials.load(signed_in.folder)
     problem = ""
     try:
-        await HubApi(kept.url, kept.token).revoke_own_token()
+        await HubApi(kept.url, kept.token, kept.trust).revoke_own_token()
     except RookeryError as error:
         problem = f"the token could not be revoked: {error}; do so in the cabinet"
         remark(problem)

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import msgspec
 
 from rookery.client.http import HttpClient
+from rookery.client.trust import SYSTEM, Trust
 from rookery.errors import ProtocolError, UnreachableError
 from rookery.fleet.wish import Step
 from rookery.wire.mac import mac_text
@@ -97,8 +98,8 @@ class AlertStory(msgspec.Struct, frozen=True):
 class HubApi:
     """One hub, as the holder of a token or, after `sign_in`, by a session."""
 
-    def __init__(self, url: str, token: str = "") -> None:
-        self._http = HttpClient(url)
+    def __init__(self, url: str, token: str = "", trust: Trust = SYSTEM) -> None:
+        self._http = HttpClient(url, trust=trust)
         if token:
             self._http.headers["Authorization"] = f"Bearer {token}"
 

@@ -1,6 +1,8 @@
 """What a user is to the hub: its URL and a token, in a file for nobody else's eyes (0600).
 
 {"v":1,"url":"https://hub.example.org","login":"ann","token":"rk_…","token_id":7}
+
+Where the hub has an authority of its own, its certificate is there as well, as `authority`.
 """
 
 import os
@@ -10,13 +12,14 @@ from typing import Annotated
 
 import msgspec
 
+from rookery.client.trust import Trust
 from rookery.errors import UsageError
 from rookery.runtime.whole_file import replace
 
 FILE_NAME = "hub.json"
 VERSION = 1
 
-_SIZE_MAX = 1 << 14
+_SIZE_MAX = 1 << 18
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -28,6 +31,13 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     login: str
     token: str
     token_id: int
+    authority: str | msgspec.UnsetType = msgspec.UNSET  # left out, older programs read the file too
+
+    @property
+    def trust(self) -> Trust:
+        """As at the sign-in; a hub that was reached without TLS then still is."""
+        pinned = self.authority if isinstance(self.authority, str) else ""
+        return Trust(authority=pinned, may_be_plain=True)
 
     def __repr__(self) -> str:
         return f"Credentials({self.login} at {self.url})"

@@ -6,6 +6,7 @@ A redirection is not followed: what we send may hold a token, which is for this 
 """
 
 import asyncio
+import ssl
 import threading
 import urllib.error
 import urllib.request
@@ -17,6 +18,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from rookery.client.trust import SYSTEM, Trust, refusal
 from rookery.errors import (
     CongestionError,
     DeniedError,
@@ -25,6 +27,7 @@ from rookery.errors import (
     UnreachableError,
     UsageError,
 )
+from rookery.runtime.gates.address import is_loopback
 
 BODY_SIZE_MAX = 16 << 20
 LINE_SIZE_MAX = 1 << 16
@@ -60,11 +63,15 @@ class _NoRedirection(urllib.request.HTTPRedirectHandler):
 class HttpClient:
     """One hub; `headers` go with every request."""
 
-    def __init__(self, url: str, timeout_s: float = TIMEOUT_S) -> None:
-        self.url = checked_url(url)
+    def __init__(self, url: str, timeout_s: float = TIMEOUT_S, trust: Trust = SYSTEM) -> None:
+        self.url = checked_url(url, may_be_plain=trust.may_be_plain)
         self.headers: dict[str, str] = {}
         self._timeout_s = timeout_s
-        self._opener = urllib.request.build_opener(_NoRedirection())
+        self._trust = trust
+        handlers: list[urllib.request.BaseHandler] = [_NoRedirection()]
+        if self.url.startswith("https:"):
+            handlers.append(urllib.request.HTTPSHandler(context=trust.context()))
+        self._opener = urllib.request.build_opener(*handlers)
 
     async def ask(
         self, method: str, path: str, kind: type[Value], body: object = None
@@ -131,24 +138,36 @@ class HttpClient:
             with error:
                 raise error_of(_problem(error)) from None
         except (OSError, HTTPException) as error:
+            reason = getattr(error, "reason", None)
+            if isinstance(reason, ssl.SSLError):
+                raise refusal(self.url, reason, self._trust) from error
             raise UnreachableError(f"{self.url} does not answer: {_why(error)}") from error
         assert isinstance(response, HTTPResponse)
         return response
 
 
-def checked_url(url: str) -> str:
-    """Without what is behind the host; UsageError for what is no http or https URL."""
+def checked_url(url: str, *, may_be_plain: bool = False) -> str:
+    """Without what is behind the host; UsageError for what is no http or https URL.
+
+    Beyond this machine it is https, unless plain http is asked for in words.
+    """
     try:
-        parts = urlsplit(url if "://" in url else f"http://{url}")
+        parts = urlsplit(url if "://" in url else f"//{url}")
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise UsageError(f"{url[:80]!r} is no URL: {error}") from error
-    if parts.scheme not in ("http", "https") or not host or len(url) > _URL_SIZE_MAX:
+    scheme = parts.scheme or ("http" if host and is_loopback(host) else "https")
+    if scheme not in ("http", "https") or not host or len(url) > _URL_SIZE_MAX:
         raise UsageError(f"{url[:80]!r} is no hub's URL; write it as in https://hub.example.org")
     if parts.username is not None or parts.query or parts.fragment or parts.path not in ("", "/"):
         raise UsageError(f"{host}: give the URL of the hub alone, without user, path or query")
+    if scheme == "http" and not may_be_plain and not is_loopback(host):
+        raise UsageError(
+            f"http://{host} would show password and token to everybody on the way; write https://, "
+            "or say --insecure-http (with ROOKERY_TOKEN: ROOKERY_INSECURE_HTTP=1)"
+        )
     shown = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{shown}" + (f":{port}" if port is not None else "")
+    return f"{scheme}://{shown}" + (f":{port}" if port is not None else "")
 
 
 def error_of(problem: Problem) -> RookeryError:
