@@ -19,7 +19,7 @@ InsecureHttp = Annotated[
 
 
 def refuse_plain(host: str, what: str) -> None:
-    """UsageError where others could reach a listener without TLS; `what` they would read there."""
+    """UsageError where others could reach a listener without TLS, and read `what` there."""
     if not is_loopback(host):
         raise UsageError(
             f"--http on {host or 'all addresses'} without TLS would show {what} to everybody on "

@@ -21,7 +21,7 @@ def inhabited(served: ServedWorld) -> ServedWorld:
         account = await served.world.site.accounts.find("alice")
         assert account is not None
         await served.world.hub.report(MAC)
-        await served.world.site.devices.claim(MAC, account.id, "attic", now=time.time())
+        await served.world.site.devices.claim(MAC, account.id, "attic", now=time.time() - 60.0)
         load = ServerLoad(HASHNAME, "192.0.2.9:1", "", b"", b"", 8, 3, 1, 0, 0, time.time())
         served.world.hub.loads = [load]
 
