@@ -22,11 +22,20 @@ class DuplicateLimits(msgspec.Struct, frozen=True):
     unconfirmed_per_source_max: int = 128
 
 
+class ProofLimits(msgspec.Struct, frozen=True):
+    """How much is kept for addresses where nobody may be."""
+
+    addresses_max: int = 16384  # unproven, and as many proven
+    held_per_address_max: int = 1 << 18  # bytes
+    held_max: int = 1 << 23
+
+
 class TowerLimits(msgspec.Struct, frozen=True):
     """The limits of all parts of a tower."""
 
     delivery: DeliveryLimits = DeliveryLimits()
     duplicates: DuplicateLimits = DuplicateLimits()
+    proofs: ProofLimits = ProofLimits()
 
 
 class ChunkLimits(msgspec.Struct, frozen=True):

@@ -18,6 +18,7 @@ from rookery.crow.duplicates import COPY, NEW, Duplicates
 from rookery.crow.events import TowerEvent, TowerNotice, Transmissions, Undelivered, transmits
 from rookery.crow.limits import TowerLimits
 from rookery.crow.notices import Arrived, Delivered, Ticket
+from rookery.crow.proofs import Proofs
 from rookery.crow.recent import Recent
 from rookery.crow.seqids import Seqids
 from rookery.errors import DecodeError, UsageError
@@ -57,6 +58,14 @@ class Tower:
         self._delivery = Delivery(limits.delivery, self._seqids, self._notices, self._transmit)
         self._recent = Recent()
         self._duplicates = Duplicates(limits.duplicates, self._transmit)
+        self._proofs = Proofs(limits.proofs, random, self.dropped, self._leave)
+
+    def guard(self, gate: int) -> None:
+        """Send more than a little through this gate only to those who proved to be there.
+
+        For gates whose sources can be forged, where answers may be larger than what asked for them.
+        """
+        self._proofs.gates.add(gate)
 
     def send(
         self,
@@ -84,6 +93,7 @@ class Tower:
             raise UsageError(f"{len(data)} bytes are too many for one packet")
         self._tickets += 1
         ticket = Ticket(self._tickets)
+        self._proofs.now = now
         if not address:
             packet = Packet(type, False, b"", 0, self._seqids.take(), qos, ackquant_ms, data)
             self._notices.append(Arrived(packet, b""))
@@ -127,6 +137,7 @@ class Tower:
         """Packets that came the same way at the same time."""
         assert way_back, "a hop that uses nothing up could be made for ever"
         hop_size, neighbour = len(way_back), way_back[::-1]
+        self._proofs.now = now
         direct = [each for each in packets if not each.stage and len(each.address) == hop_size]
         if direct:
             self._ended(direct, neighbour, now)
@@ -143,12 +154,15 @@ class Tower:
     @property
     def deadline(self) -> float | None:
         """When `tick` is due; None while nothing waits."""
-        delivery, duplicates = self._delivery.deadline, self._duplicates.deadline
-        if delivery is None or duplicates is None:
-            return delivery if duplicates is None else duplicates
-        return min(delivery, duplicates)
+        deadline = self._delivery.deadline
+        for due in (self._duplicates.deadline, self._proofs.deadline):
+            if due is not None and (deadline is None or due < deadline):
+                deadline = due
+        return deadline
 
     def tick(self, now: float) -> None:
+        self._proofs.now = now
+        self._proofs.tick()
         self._delivery.tick(now)
         self._duplicates.tick(now)
 
@@ -190,19 +204,33 @@ class Tower:
         """Packets of QoS 2 known, so that a copy is not handed on."""
         return len(self._duplicates)
 
+    @property
+    def addresses_met(self) -> int:
+        """Addresses behind guarded gates that are known, proven or not."""
+        return len(self._proofs)
+
+    @property
+    def held_size(self) -> int:
+        """Bytes that wait until somebody proves to be there."""
+        return self._proofs.held_size
+
     def _forward(self, packet: Packet, way_back: bytes) -> None:
         try:
             packet = packet.hop(way_back)
         except DecodeError:
             self.dropped["hop over the address"] += 1
             return
-        if self.forwards:
-            self._transmit([packet])
-        else:
+        if not self.forwards:
             self.dropped["forwarding is off"] += 1
+        elif packet.address[packet.stage] in self.gates:
+            self._leave([packet])  # as large as it came, so nobody gains by a forged source
+        else:
+            self.dropped["unknown gate"] += 1
 
     def _ended(self, packets: list[Packet], source: bytes, now: float) -> None:
         """Packets from one source came to the end of their route."""
+        if source[0] in self._proofs.gates:
+            self._proofs.came(source, packets)
         answered: list[Packet] = []
         acks: dict[int, list[Packet]] = {}
         tell = self._notices.append
@@ -230,13 +258,18 @@ class Tower:
             self._answer(ACK22, acks, return_address)
             known = self._delivery.acknowledged(return_address, seqids, 2, now)
         elif ack_type == ACK22:
-            confirmed = self._duplicates.confirmed
-            known = sum(confirmed(return_address, seqid, now) for seqid in seqids)
+            known = sum(self._confirmed(return_address, seqid, now) for seqid in seqids)
         else:
             self.dropped["unknown acknowledgement"] += len(acks)
             return
         if known < len(acks):
             self.dropped["late acknowledgement"] += len(acks) - known
+
+    def _confirmed(self, return_address: bytes, seqid: int, now: float) -> bool:
+        """Whether an ACK22 was waited for."""
+        return self._duplicates.confirmed(return_address, seqid, now) or (
+            return_address[0] in self._proofs.gates and self._proofs.answered(return_address, seqid)
+        )
 
     def _arrived(self, packet: Packet, source: bytes, now: float) -> None:
         """One that must not be handed on twice."""
@@ -268,6 +301,15 @@ class Tower:
         if gate not in self.gates:
             self.dropped["unknown gate"] += len(packets)
             return
+        if gate in self._proofs.gates:
+            self._proofs.send(first.address, packets)
+        else:
+            self._leave(packets)
+
+    def _leave(self, packets: list[Packet]) -> None:
+        """As `_transmit`, through a gate that there is."""
+        first = packets[0]
+        gate = first.address[first.stage]
         waiting = self._answers if first.is_ack else self._transmissions
         if gate in waiting:
             waiting[gate] += packets

@@ -31,6 +31,7 @@ class CrowBroker:
         self._status: HttpListener | None = None
         self._is_closed = False
         tower.add_handler(self._handle)
+        tower.serve_strangers()
 
     def publish(self, theme: str | bytes, data: bytes) -> None:
         """Send to all subscribers, without waiting; UsageError for what no packet could carry."""

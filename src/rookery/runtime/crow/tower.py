@@ -38,6 +38,7 @@ from rookery.runtime.crow.outcome import SENT, Outcome
 from rookery.runtime.crow.outcomes import Outcomes
 from rookery.runtime.crow.pump import CrowPump
 from rookery.runtime.crow.query import CrowQueries
+from rookery.runtime.crow.udp_gate import CrowUdpGate
 from rookery.wire.crow_packet import NODE, Packet
 
 NoticeHandler = Callable[[Notice, float], bool]
@@ -73,6 +74,7 @@ class CrowTower:
         self._senders: dict[int, Callable[[list[Packet]], None]] = {}
         self._pump = CrowPump(self.nodes, clock, self._senders, self._carry_out)
         self._is_closed = False
+        self._serves_strangers = False
 
     @property
     def dropped(self) -> Mapping[str, int]:
@@ -214,6 +216,17 @@ class CrowTower:
         self._gates[gate.id] = gate
         self._senders[gate.id] = sender(gate)
         self._core.gates.add(gate.id)
+        self._guard(gate)
+
+    def serve_strangers(self) -> None:
+        """From now on whoever asks may get more than it sent, if it is where it seems to be."""
+        self._serves_strangers = True
+        for gate in self._gates.values():
+            self._guard(gate)
+
+    def _guard(self, gate: CrowGate) -> None:
+        if self._serves_strangers and isinstance(gate, CrowUdpGate):
+            self._core.guard(gate.id)
 
     def received(self, packets: list[Packet], way_back: bytes) -> None:
         if self._full:
