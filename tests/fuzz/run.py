@@ -16,6 +16,8 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build" / "fuzz"
 MEMORY_MAX_MB = 1024
 
+# Linux counts the peak memory of whoever starts a program as the program's own. A shell is small.
+_FORKED = ["sh", "-c", '"$@"; exit $?', "sh"]
 _EXECUTIONS = re.compile(r"stat::number_of_executed_units:\s+(\d+)")
 _RATE = re.compile(r"stat::average_exec_per_sec:\s+(\d+)")
 _MEMORY = re.compile(r"stat::peak_rss_mb:\s+(\d+)")
@@ -45,8 +47,8 @@ def fuzz(name: str, seconds: float, folder: Path) -> Outcome:
         "-print_final_stats=1",
         f"-artifact_prefix={findings}/{slug}-",
     ]
-    command = [sys.executable, "-m", "tests.fuzz.one", name, *options, str(corpus), str(given)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+    fuzzer = [sys.executable, "-m", "tests.fuzz.one", name, *options, str(corpus), str(given)]
+    done = subprocess.run([*_FORKED, *fuzzer], cwd=ROOT, capture_output=True, check=False)
     text = (done.stdout + done.stderr).decode(errors="replace")
     figures = [_figure(each, text) for each in (_EXECUTIONS, _RATE, _MEMORY)]
     if done.returncode:
