@@ -16,6 +16,7 @@ from rookery.runtime import control as control_module
 from rookery.runtime.control import CLIENTS_MAX, Control
 from rookery.runtime.control_lines import REQUEST_SIZE_MAX, Code, End
 from rookery.runtime.control_names import matching
+from rookery.runtime.control_socket import listening
 from rookery.wire.lob import JsonObject
 from tests.patience import PATIENCE_S
 from tests.runtime.colony import ALICE, BOB, BOB_PEER, CAROL, CAROLINE, DAVE, Colony
@@ -145,6 +146,17 @@ async def test_questions_may_be_sent_ahead(client: Program) -> None:
 @pytest.mark.usefixtures("control")
 def test_nobody_but_the_owner_may_open_it(path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(("mode", "expected"), [(0o770, 0o600), (0o2710, 0o660)])
+def test_a_group_may_open_it_in_a_folder_that_is_shared(
+    tmp_path: Path, mode: int, expected: int
+) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    folder.chmod(mode)
+    with listening(folder / "control.sock"):
+        assert stat.S_IMODE((folder / "control.sock").stat().st_mode) == expected
 
 
 async def test_it_is_gone_with_its_node(colony: Colony, path: Path) -> None:

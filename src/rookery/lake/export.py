@@ -22,6 +22,7 @@ from rookery.identity.identity import Identity
 from rookery.lake.delta import Lake
 from rookery.lake.schema.insights import LINK_COST_ADVICE, SERVER_LOAD_FORECAST
 from rookery.runtime import whole_file
+from rookery.runtime.shared_folder import readable_mode
 from rookery.wire.advice import LINKS_MAX, WINDOWS_MAX, Advice, LinkAdvice, Window
 from rookery.wire.artifact import ARTIFACT_SIZE_MAX
 from rookery.wire.forecast import SERVERS_MAX, STEPS_MAX, Forecast, ServerForecast
@@ -70,7 +71,7 @@ def export(
             continue
         expires_ms = min(last_ms, end_ms)
         data = seal(content, identity, issued_ms=now_ms, expires_ms=expires_ms)
-        whole_file.replace(file, data)
+        whole_file.replace(file, data, mode=readable_mode(file.parent))
         found.append(Exported(file, entries, lost, expires_ms))
     return found
 

@@ -1,4 +1,7 @@
-"""Where a control socket listens: its owner's alone, in place of one that a dead node left."""
+"""Where a control socket listens, in place of one that a dead node left.
+
+It is its owner's alone, or that of a group, too, in a folder that is shared with one.
+"""
 
 import contextlib
 import os
@@ -8,20 +11,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rookery.errors import UsageError
+from rookery.runtime.shared_folder import OWNER, USED_BY_GROUP, is_shared
 
 _BACKLOG = 32
 _ADDRESS_SIZE_MAX = 100  # some systems allow 107 bytes, some 103
 
 
 def listening(path: Path) -> socket.socket:
-    """A socket that its owner alone can reach; UsageError when there can be none."""
+    """A socket that no stranger can reach; UsageError when there can be none."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         sock.setblocking(False)
         with reachable(path) as address:
             _make_room(path, address)
             sock.bind(address)
-        path.chmod(0o600)  # nobody can connect before the next line
+        # Nobody can connect before the line after.
+        path.chmod(USED_BY_GROUP if is_shared(path.parent) else OWNER)
         sock.listen(_BACKLOG)
     except OSError as error:
         sock.close()

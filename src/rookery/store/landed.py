@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rookery.errors import UsageError
 from rookery.runtime import whole_file
+from rookery.runtime.shared_folder import readable_mode
 
 _NAME = "landed"
 _DIGITS_MAX = 20
@@ -29,4 +30,4 @@ def read(folder: Path) -> int | None:
 
 def save(folder: Path, position: int) -> None:
     """Set the mark, as a whole and durable; OSError when that fails."""
-    whole_file.replace(folder / _NAME, b"%d\n" % position)
+    whole_file.replace(folder / _NAME, b"%d\n" % position, mode=readable_mode(folder))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from rookery.errors import UsageError
+from rookery.runtime import shared_folder
 
 VERSION = 1
 HEADER_SIZE = 16
@@ -111,8 +112,7 @@ class SegmentFile:
 
     @classmethod
     def create(cls, segment: Segment) -> Self:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-        file = cls(os.open(segment.path, flags, 0o600), 0)
+        file = cls(shared_folder.make(segment.path, os.O_WRONLY | os.O_TRUNC), 0)
         try:
             file.append(_HEADER.pack(_MAGIC, VERSION, segment.start))
             sync_folder(segment.path.parent)
