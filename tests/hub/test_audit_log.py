@@ -1,12 +1,14 @@
 """What the hub puts on record, and how much of it."""
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
+from rookery.fleet.entry import Entry
 from rookery.fleet.security_event import SecurityEvent
-from rookery.hub.audit_log import BURST, CALLS_MAX, AuditLog
+from rookery.hub.audit_log import BURST, CALLS_MAX, ENROLLED_BURST, AuditLog
 from rookery.hub.clock import HubClock
 from rookery.store.audit import Audit
 from rookery.store.database import Database
@@ -44,6 +46,24 @@ async def test_a_flood_of_events_is_cut_and_the_cut_is_on_record(audit: Audit) -
     suppressed = next(row for row in rows if row.what == "audit.suppressed")
     assert suppressed.detail["rows"] == log.suppressed
     assert log.suppressed + len(rows) - 1 == 10_000
+
+
+async def test_a_flood_of_enrolments_leaves_room_for_what_is_amiss(audit: Audit) -> None:
+    """H3: whoever has many MACs enrol must not keep the forgery after them off the record."""
+    log = AuditLog(audit, HubClock(60.0))
+    for number in range(10_000):
+        log.enrolled(entry(number))
+    for _ in range(10):
+        log.security(FORGED)
+    await log.flush()
+    kinds = Counter(row.what for row in await audit.latest(limit=20_000))
+    assert kinds["security.forged"] == 10
+    assert ENROLLED_BURST <= kinds["router.enrolled"] < ENROLLED_BURST + 20
+    assert log.suppressed == 10_000 - kinds["router.enrolled"]
+
+
+def entry(number: int) -> Entry:
+    return Entry(mac(number), "router", "name", b"", b"", 0, 0, 0, 0, 0.0, 0.0, "192.0.2.1:7")
 
 
 def relayed(content: bytes) -> Observation:

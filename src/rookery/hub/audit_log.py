@@ -2,6 +2,7 @@
 
 Whoever can send datagrams can cause such rows, so there is a bound on how many a second are kept
 and on how many wait for the database. What is beyond is counted, and the count is a row as well.
+Routers that enrol have a small share of their own, so that many new ones do not hide an attack.
 """
 
 import asyncio
@@ -22,6 +23,8 @@ ROWS_MAX = 1000
 CALLS_MAX = 10_000  # rows that wait, until calls are not put on record any more
 PER_S = 10.0
 BURST = 200.0
+ENROLLED_PER_S = 2.0
+ENROLLED_BURST = 50.0
 WRITE_S = 1.0
 
 _PORTION = 200
@@ -35,6 +38,7 @@ class AuditLog:
         self._clock = clock
         self._loop = asyncio.get_running_loop()
         self._allowance = Bucket(PER_S, BURST, self._loop.time())
+        self._enrolments = Bucket(ENROLLED_PER_S, ENROLLED_BURST, self._loop.time())
         self._rows: deque[AuditRow] = deque()
         self._unsaid = 0  # since the last row that tells of it
         self.suppressed = 0
@@ -44,6 +48,10 @@ class AuditLog:
         self._note(event.reporter.hex(":"), what, event.detail, event.address)
 
     def enrolled(self, entry: Entry) -> None:
+        """Servers need a code, so that of them no flood can come."""
+        if entry.kind == "router" and not self._may_enrol():
+            self._suppress()
+            return
         self._note(entry.hashname, f"{entry.kind}.enrolled", "", entry.address, entry.reporter)
 
     def called(self, observation: Observation) -> None:
@@ -55,8 +63,7 @@ class AuditLog:
         if not isinstance(call, CallReport):
             return
         if len(self._rows) >= CALLS_MAX:
-            self.suppressed += 1
-            self._unsaid += 1
+            self._suppress()
             return
         detail: dict[str, object] = {
             "method": call.method,
@@ -100,8 +107,7 @@ class AuditLog:
     ) -> None:
         is_allowed = self._allowance.take(1.0, self._loop.time())
         if not is_allowed or len(self._rows) >= ROWS_MAX:
-            self.suppressed += 1
-            self._unsaid += 1
+            self._suppress()
             return
         row = AuditRow(
             at=self._clock.now(),
@@ -112,3 +118,11 @@ class AuditLog:
             address=address,
         )
         self._rows.append(row)
+
+    def _may_enrol(self) -> bool:
+        """While the database is away, rows wait; half of their places are not for enrolments."""
+        return len(self._rows) < ROWS_MAX // 2 and self._enrolments.take(1.0, self._loop.time())
+
+    def _suppress(self) -> None:
+        self.suppressed += 1
+        self._unsaid += 1
