@@ -34,6 +34,7 @@ MODULES = {
         "lanes",
         "node",
         "notices",
+        "proofs",
         "pubsub",
         "pubsub_node",
         "recent",
