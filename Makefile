@@ -89,9 +89,10 @@ compiled: $(TOOLS) ## the hot modules as extension modules, in a folder of their
 cores: $(TOOLS)
 	@$(BIN)/python -m build_cores $(COMPILED) || true
 
-wheels: $(TOOLS) ## a compiled wheel for this Python and a pure one in dist, the same bytes each time
+wheels: $(TOOLS) ## a compiled wheel for this Python, a pure one and their SBOM in dist, the same bytes each time
 	@$(BIN)/python -m hatchling build -t wheel -d dist
 	@ROOKERY_COMPILED=0 $(BIN)/python -m hatchling build -t wheel -d dist
+	@$(BIN)/python .ci/sbom.py dist
 
 bench: ## measure what is installed, into bench/results.md; PART=tunnel: one part
 	@.ci/packages bench

@@ -75,8 +75,9 @@ def test_a_unit_starts_what_there_is(unit: Path) -> None:
 def systemd(program: str) -> str:
     """Debian's package systemd has it, which .ci/packages installs; nothing of it has to run."""
     found = shutil.which(program)
-    if found is None:
+    if found is None and os.environ.get("CI") != "true":
         pytest.skip(f"{program} is not installed")
+    assert found is not None
     return found
 
 
