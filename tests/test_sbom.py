@@ -182,10 +182,10 @@ def test_what_the_packages_say_of_their_licences_is_what_we_say() -> None:
 
 def expression(name: str) -> str | None:
     try:
-        text = metadata(name).get("License-Expression")
+        text = metadata(name).json.get("license_expression")
     except PackageNotFoundError:  # it is for other machines
         return None
-    return None if text is None else str(canonicalize_license_expression(text))
+    return str(canonicalize_license_expression(text)) if isinstance(text, str) else None
 
 
 def test_what_users_install_has_no_tools_of_development() -> None:
