@@ -16,8 +16,9 @@ ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "build" / "fuzz"
 MEMORY_MAX_MB = 1024
 
-# Linux counts the peak memory of whoever starts a program as the program's own. A shell is small.
-_FORKED = ["sh", "-c", '"$@"; exit $?', "sh"]
+# Linux counts the peak memory of the process that becomes a program as the program's own. This
+# shell forks once more, and is small.
+FORKED = ["sh", "-c", '"$@"; exit $?', "sh"]
 _EXECUTIONS = re.compile(r"stat::number_of_executed_units:\s+(\d+)")
 _RATE = re.compile(r"stat::average_exec_per_sec:\s+(\d+)")
 _MEMORY = re.compile(r"stat::peak_rss_mb:\s+(\d+)")
@@ -48,7 +49,7 @@ def fuzz(name: str, seconds: float, folder: Path) -> Outcome:
         f"-artifact_prefix={findings}/{slug}-",
     ]
     fuzzer = [sys.executable, "-m", "tests.fuzz.one", name, *options, str(corpus), str(given)]
-    done = subprocess.run([*_FORKED, *fuzzer], cwd=ROOT, capture_output=True, check=False)
+    done = subprocess.run([*FORKED, *fuzzer], cwd=ROOT, capture_output=True, check=False)
     text = (done.stdout + done.stderr).decode(errors="replace")
     figures = [_figure(each, text) for each in (_EXECUTIONS, _RATE, _MEMORY)]
     if done.returncode:

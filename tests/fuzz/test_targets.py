@@ -2,15 +2,18 @@
 
 import importlib.util
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from tests.fuzz.parsers import parsers
-from tests.fuzz.run import fuzz
+from tests.fuzz.run import FORKED, fuzz
 from tests.fuzz.seeds import seeds
 from tests.fuzz.targets import EXCEPT, TARGETS
+from tests.patience import PATIENCE_S
 
 SECONDS = float(os.environ.get("ROOKERY_FUZZ_SECONDS", "20"))  # in total
 EACH_S = 5
@@ -44,3 +47,20 @@ def test_a_few_seconds_of_fuzzing_find_nothing(name: str, tmp_path: Path) -> Non
     outcome = fuzz(name, min(SECONDS, EACH_S), tmp_path)
     assert outcome.is_clean, outcome.text
     assert outcome.executions > 0
+
+
+PEAK_MEMORY = "import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+LARGE = 256 << 20
+
+
+def test_a_fuzzer_is_not_charged_for_the_memory_of_the_tests_around_it() -> None:
+    """Its limit ended it at its start when a test of the same worker had taken much."""
+    held = bytearray(LARGE)
+    held[::4096] = b"x" * (LARGE // 4096)
+    started = subprocess.run(
+        [*FORKED, sys.executable, "-c", PEAK_MEMORY],
+        check=True,
+        capture_output=True,
+        timeout=PATIENCE_S,
+    )
+    assert int(started.stdout) << 10 < LARGE
