@@ -154,3 +154,18 @@ def test_neighbours_have_their_stream_and_routes_beside_it_and_hear_of_the_end()
     world.run(1.0)
     ends = [told.event for told in transfer.south.core.tunnelling.take()]
     assert Closed(CloseCode.SHUTDOWN, "the node ends", is_remote=True) in ends
+
+
+def test_tunnels_end_with_the_membership_of_their_peer() -> None:
+    """Both its streams and ours: they do not wait for a way that never comes."""
+    world = MeshWorld(5, topology=DIAMOND)
+    world.converge()
+    transfer = Transfer(world, bytes(1000))
+    world.run_until(lambda: transfer.step() or bool(transfer.opened), 20)
+    south = transfer.south.core.tunnelling
+    world.revoke(0, told=3)
+    world.run(3.0)
+    assert [told.event.code for told in south.take() if isinstance(told.event, Closed)] == [
+        CloseCode.REFUSED
+    ]
+    assert transfer.north.hashname not in transfer.south.endpoint.links

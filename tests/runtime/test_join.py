@@ -214,3 +214,29 @@ def test_a_storm_of_refusals_writes_a_few_lines(caplog: pytest.LogCaptureFixture
     lines = [record.getMessage() for record in caplog.records]
     first = f"join of {refused.hashname[:8]} refused: {TROUBLE} (the disk is full)"
     assert lines == [first] * 5 + [f"{first}; 995 more since the last line"]
+
+
+@pytest.mark.parametrize("is_used", [True, False])
+async def test_no_invitation_from_before_a_revocation_lets_the_revoked_in(
+    realm: Realm, is_used: bool
+) -> None:
+    """Neither the one it came by nor another that was still open; one made later does."""
+    guest, first, spare = identity("guest"), realm.invite(), realm.invite()
+    await joined(guest, first)
+    realm.authority.revoke(guest.hashname)
+    with pytest.raises(DeniedError, match="revoked after the invitation was made"):
+        await joined(guest, first if is_used else spare)
+    assert realm.store.membership(time.time()).by_hashname(guest.hashname) is None
+    assert (await joined(identity("other"), spare)).name == "guest"
+    await joined(guest, realm.invite())  # in the same second
+    assert realm.store.membership(time.time()).by_hashname(guest.hashname) is not None
+
+
+async def test_a_withdrawn_invitation_is_refused_at_once(realm: Realm) -> None:
+    """By a node that runs, whatever process withdrew it."""
+    invitation = realm.invite()
+    (given_out,) = realm.store.invitations()
+    with RealmStore(realm.store.folder).changing_invitations() as invitations:
+        invitations.withdraw(given_out.id, time.time())
+    with pytest.raises(DeniedError, match="was withdrawn"):
+        await joined(identity("guest"), invitation)

@@ -24,6 +24,7 @@ UNKNOWN = "this invitation is not known here"
 EXPIRED = "this invitation has expired"
 USED = "this invitation has been used"
 WITHDRAWN = "this invitation was withdrawn"
+REVOKED = "this membership was revoked after the invitation was made"
 TOO_MANY = "too many attempts, try again later"
 
 
@@ -90,10 +91,13 @@ class Invitations:
             del self._invited[over.digest]
         self._invited[invited.digest] = invited
 
-    def find(self, secret: bytes, hashname: str, unix_s: float) -> Invited:
+    def find(
+        self, secret: bytes, hashname: str, unix_s: float, revoked_s: int | None = None
+    ) -> Invited:
         """The invitation `hashname` may redeem by this secret; ProtocolError says why not.
 
-        Refusing one that was given out is noted: its owner will want to know.
+        `revoked_s`: when a membership of `hashname` was revoked last. Refusing one that was given
+        out is noted: its owner will want to know.
         """
         digest = secret_digest(secret)
         found = None
@@ -103,7 +107,7 @@ class Invitations:
                 found = one
         if found is None:
             raise ProtocolError(UNKNOWN)
-        if reason := _objection(found, hashname, unix_s):
+        if reason := _objection(found, hashname, unix_s, revoked_s):
             refusals = (*found.refused, Refusal(hashname, int(unix_s), reason))[-REFUSALS_MAX:]
             self._invited[digest] = msgspec.structs.replace(found, refused=refusals)
             raise ProtocolError(reason)
@@ -148,11 +152,13 @@ class Attempts:
             raise ProtocolError(TOO_MANY)
 
 
-def _objection(invited: Invited, hashname: str, unix_s: float) -> str | None:
+def _objection(invited: Invited, hashname: str, unix_s: float, revoked_s: int | None) -> str | None:
     if invited.spent is not None and invited.spent.hashname != hashname:
         return USED
     if invited.withdrawn_s is not None:
         return WITHDRAWN
+    if revoked_s is not None and invited.made_s <= revoked_s:
+        return REVOKED
     return EXPIRED if unix_s >= invited.expires_s else None
 
 

@@ -377,6 +377,7 @@ class Node:
         for member in self.membership.refresh(self._endpoint.wall(now)):
             self.refused.note(member.hashname, "no member any more", is_member=True)
             self.neighbourhood.expel(member)
+            self.tunnelling.expel(member.hashname, now)
             self.transit.forget(member.node)
             self.database.forget(member.node)
             self.linking.expel(member, now)

@@ -122,6 +122,14 @@ class Tunnelling:
         """Links or routes are others now."""
         self._looked_at = float("-inf")
 
+    def expel(self, hashname: str, now: float) -> None:
+        """No member any more: its streams end here and now, and do not wait for a way."""
+        for tunnel in self._tunnels.of(hashname):
+            tunnel.abort(CloseCode.REFUSED, "no member any more")
+            self.touched(hashname, tunnel)
+        if hashname in self._ways:
+            self._forget_ways(hashname, now)
+
     def close(self, now: float) -> None:
         """The node ends, and its peers need not find out by themselves."""
         for hashname in self._ways:

@@ -131,8 +131,11 @@ class JoinDesk:
 
     def _redeem(self, request: JoinRequest, hashname: str) -> Redeemed:
         """It is spent before it is answered; a lost answer can be asked for again."""
+        now_s = time.time()
+        revocation = self._store.membership(now_s).revoked.get(hashname)
+        revoked_s = None if revocation is None else revocation.at_s
         with self._store.changing_invitations() as invitations:
-            invited = invitations.find(request.secret, hashname, time.time())
+            invited = invitations.find(request.secret, hashname, now_s, revoked_s)
             name = invited.name or request.name
             spent = invited.spent
             if spent is None:

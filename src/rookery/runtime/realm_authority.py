@@ -96,7 +96,10 @@ class RealmAuthority:
         secret = os.urandom(SECRET_SIZE)
         invitation = Invitation.of(self.store.realm, secret, now_s + lifetime_s, link)
         digest = secret_digest(secret)
-        invited = Invited(digest, roles, name, now_s, now_s + lifetime_s, member_s)
+        # Those whose membership was revoked until then cannot use it, in this very second either.
+        revoked = self.store.membership(now_s, _trust).revoked.values()
+        made_s = max([now_s, *(one.at_s + 1 for one in revoked if one.at_s <= now_s)])
+        invited = Invited(digest, roles, name, made_s, now_s + lifetime_s, member_s)
         with self.store.changing_invitations() as invitations:
             invitations.add(invited, now_s)
         return invited, invitation
