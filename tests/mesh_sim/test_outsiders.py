@@ -174,6 +174,7 @@ def test_what_a_revoked_member_says_later_is_refused(world: MeshWorld) -> None:
     assert not any(world.identifier(M) in world.members[n].core.neighbours for n in HONEST)
     identity = mallory.node.endpoint.identity
     world.kill(M)
+    world.members[0].core.linking.takes_joins = True  # so that she gets a link at all
     node = outsider(world, 1, identity)  # the same keys, and a will of her own
     link = dialled(world, node)
     world.run_until(lambda: link.state is LinkState.UP, 5)
@@ -195,6 +196,24 @@ def test_what_a_revoked_member_says_later_is_refused(world: MeshWorld) -> None:
     assert mallory.id not in world.members[0].core.database.records
     assert world.members[0].core.refused[helper.name, "a revoked certificate"] == 1
     assert routes(world) == before
+
+
+@pytest.mark.parametrize("takes_joins", [False, True])
+def test_a_revoked_member_is_no_guest_but_where_it_can_be_invited_again(
+    world: MeshWorld, takes_joins: bool
+) -> None:
+    """Or it would have a link for ten seconds, again and again."""
+    mallory, honest = world.members[M], world.members[0]
+    honest.core.linking.takes_joins = takes_joins
+    world.revoke(M, told=0)
+    world.run(SECONDS)
+    world.kill(M)
+    dialled(world, outsider(world, 1, mallory.endpoint.identity))
+    was_guest = False
+    for _ in range(30):
+        world.run(0.5)
+        was_guest |= mallory.hashname in honest.endpoint.links
+    assert was_guest is takes_joins
 
 
 def test_a_member_that_was_away_hears_of_the_revocation_when_it_is_back(world: MeshWorld) -> None:

@@ -36,6 +36,7 @@ class Linking:
     ) -> None:
         self.dialling = Dialling(endpoint.random)
         self.guests = Guests()
+        self.takes_joins = False  # whether this node redeems invitations
         self._endpoint = endpoint
         self._membership = membership
         self._records = records
@@ -78,8 +79,14 @@ class Linking:
         if not stranger.is_proven:
             return
         is_known = self._trusts(stranger.hashname)
+        if not is_known and not self._is_welcome(stranger.hashname):
+            return
         if is_known or self.guests.admit(stranger.hashname, now):
             self._endpoint.accept(stranger, now)
+
+    def _is_welcome(self, hashname: str) -> bool:
+        """A revoked member has nothing to show, unless it can be invited again right here."""
+        return self.takes_joins or not self._membership.is_revoked(hashname)
 
     def expel(self, member: Member, now: float) -> None:
         """No member any more."""

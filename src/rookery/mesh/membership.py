@@ -103,6 +103,11 @@ class Membership:
         ordered = sorted(self._revoked.values(), key=lambda revoked: revoked.rank)
         return {revoked.revocation.hashname: revoked.revocation for revoked in ordered}
 
+    def is_revoked(self, hashname: str) -> bool:
+        """Whether a revocation names it and no certificate since makes it a member."""
+        is_named = any(name == hashname for name, _ in self._revoked)
+        return is_named and self.by_hashname(hashname) is None
+
     def member(self, node: NodeId) -> Member | None:
         return self._members.get(node)
 

@@ -80,7 +80,7 @@ class CrowMeshGate:
         link = self._mesh.links.get(hashname)
         if not self._allows(hashname):
             self._threshold.drop(Drop.DENIED)
-        elif self._is_closed or link is None or not link.is_up:
+        elif self._is_closed or link is None or not link.is_up or not self._trusts(hashname):
             self._threshold.drop(Drop.UNREACHABLE)
         elif (data := self._threshold.leave(packet)) is not None:
             self._send(link, data)
@@ -135,6 +135,10 @@ class CrowMeshGate:
     def _drain(self) -> None:
         self._is_drain_due = False
         self._receiver.drained()
+
+    def _trusts(self, hashname: str) -> bool:
+        """Whether it is more than a guest, who may show a certificate and nothing else."""
+        return self._mesh.core.trusts(hashname)
 
     def _allows(self, hashname: str) -> bool:
         return self._allow is None or hashname in self._allow
