@@ -1,5 +1,6 @@
 """M2, R7: the numbers of one path and the cost made of them."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,8 +51,10 @@ def cost(quality: Quality, now: float = 61.0, offset_us: int = 0, advice: float 
 def test_the_round_trip_needs_no_common_clock(
     offset_us: int, out_s: float, holding_s: float, back_s: float
 ) -> None:
-    """M2: the holding time is subtracted, whatever the far clock shows."""
-    rtt_s = claimed(Quality(), out_s + holding_s + back_s, holding_s, offset_us + int(out_s * 1e6))
+    """M2: the holding time is subtracted, whatever the far clock shows, from what it made longer."""
+    quality = Quality()
+    trip(quality, 1, out_s + back_s, 60.0)
+    rtt_s = claimed(quality, out_s + holding_s + back_s, holding_s, offset_us + int(out_s * 1e6))
     assert rtt_s == pytest.approx(max(out_s + back_s, 1e-6), abs=3e-6)
 
 
@@ -59,22 +62,37 @@ def claimed(
     quality: Quality, elapsed_s: float, holding_s: float, received_us: int = 5_000
 ) -> float | None:
     """The round trip to a peer that says how long it held the beat."""
-    quality.sent(1, 100.0)
+    quality.sent(2, 100.0)
     replied_us = received_us + int(holding_s * 1e6)
-    return quality.answered(1, received_us, replied_us, 100.0 + elapsed_s)
+    return quality.answered(2, received_us, replied_us, 100.0 + elapsed_s)
 
 
 def test_a_peer_cannot_claim_to_be_near() -> None:
-    """120 ms away, it says that it held the beat for 119 of them."""
-    assert claimed(Quality(), 0.120, 0.119) == pytest.approx(0.100)
+    """120 ms away, it says that it held each beat for 19 of them, or for 119."""
+    for holding_s in (0.019, 0.119):
+        quality = Quality()
+        for _ in range(60):
+            assert claimed(quality, 0.120, holding_s) == pytest.approx(0.120)
+        assert quality.disbelieved_s == pytest.approx(holding_s, rel=0.01)
+
+
+def test_what_a_peer_held_now_and_then_is_believed_up_to_a_bound() -> None:
+    quality = Quality()
+    trip(quality, 1, 0.05, 99.0)
+    assert claimed(quality, 0.065, 0.015) == pytest.approx(0.05)
+    assert claimed(quality, 0.150, 0.100) == pytest.approx(0.13)
+    assert trip(quality, 3, 0.05, 101.0) == pytest.approx(0.05)
+    assert quality.disbelieved_s < 0.01
 
 
 def test_no_round_trip_is_shorter_than_the_streams_own() -> None:
+    """Not even where the peer knew when to answer, and did before it was asked."""
     quality = Quality()
     measure = StreamMeasure(0.125, 0.001, 10, 0, None, is_app_limited=True, rtt_min_s=0.118)
     quality.stream_measured(measure, 0.0)
-    assert claimed(quality, 0.120, 0.019) == pytest.approx(0.118)
-    assert claimed(quality, 0.110, 0.019) == pytest.approx(0.110), "the stream was slower before"
+    assert claimed(quality, 0.001, 0.0) == pytest.approx(0.118)
+    quality.stream_measured(msgspec.structs.replace(measure, rtt_min_s=0.110), 1.0)
+    assert claimed(quality, 0.111, 0.0) == pytest.approx(0.111)
 
 
 @pytest.mark.parametrize(

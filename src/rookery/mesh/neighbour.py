@@ -145,6 +145,8 @@ class Neighbour:
         watch = self._watches.get(path)
         if watch is not None:
             watch.quality.stream_measured(measure, now)
+            if self.beside.watch is not None:  # it has no such measure, and goes the same way
+                self.beside.watch.quality.floor_s = watch.quality.floor_s
 
     def path_lost(self, path: Path, now: float) -> None:
         """A connection ended; what stood beside it is gone at once."""

@@ -1,8 +1,9 @@
 """Quality: what one path is worth, measured all the time.
 
     round trip   (t4 - t1) - (t3 - t2): two differences, each of one clock, so clocks need not agree
-                 t3 - t2 is the peer's word, so it counts for 20 ms at most, and no round trip is
-                 shorter than the least that the system saw on the stream itself
+                 t3 - t2 is the peer's word, so it explains delay and makes no path shorter: no round
+                 trip is less than the least t4 - t1 of the last minute, nor than the least that
+                 the system saw on a stream to the peer
     srtt         the usual 1/8 of each new sample, rttvar 1/4, jitter 1/16 of the step between two
     loss         of the last 32 beats, each way: ours by the peer's reports, the peer's by the gaps
     rate         the most that arrived per second while the sender had more to send
@@ -35,6 +36,7 @@ _RTTVAR_WEIGHT = 1 / 4
 _JITTER_WEIGHT = 1 / 16
 _RTT_MIN_S = 1e-6
 _HOLDING_MAX_S = 0.02  # who holds a beat for longer is slow, or wants to look near
+_CLAIM_WEIGHT = 1 / 8
 _RTT_MAX_S = 60.0  # longer is no round trip but a clock gone wrong
 _PATIENCE_S = (0.5, 4.0)
 _PATIENCE_UNKNOWN_S = 1.0
@@ -56,12 +58,32 @@ class StreamMeasure(msgspec.Struct, frozen=True):
     rtt_min_s: float | None = None  # the least of the last minutes
 
 
+class Minima:
+    """The least of the last minute, or the last one."""
+
+    __slots__ = ("_rising",)
+
+    def __init__(self) -> None:
+        self._rising: deque[tuple[float, float]] = deque()  # so the first is the least
+
+    def add(self, value: float, now: float) -> None:
+        while self._rising and self._rising[-1][1] >= value:
+            self._rising.pop()
+        self._rising.append((now, value))
+
+    def least(self, now: float) -> float | None:
+        while len(self._rising) > 1 and self._rising[0][0] < now - WINDOW_S:
+            self._rising.popleft()
+        return self._rising[0][1] if self._rising else None
+
+
 class Quality:
     """The numbers of one path."""
 
     __slots__ = (
         "_baseline",
         "_beats_lost",
+        "_elapsed",
         "_heard",
         "_heard_at",
         "_last_rtt_s",
@@ -73,6 +95,8 @@ class Quality:
         "_told_us",
         "_unanswered",
         "_was_limited",
+        "disbelieved_s",
+        "floor_s",
         "discarded",
         "jitter_s",
         "received_size",
@@ -91,8 +115,11 @@ class Quality:
         self.stream: StreamMeasure | None = None
         self.stream_loss = 0.0
         self._was_limited = False
+        self.floor_s = 0.0  # the least round trip of a stream to the peer, as the system has it
+        self.disbelieved_s = 0.0  # holding time that the peer claims and nothing bears out, smoothed
         self._last_rtt_s: float | None = None
-        self._minima: deque[tuple[float, float]] = deque()  # rising, so the first is the least
+        self._minima = Minima()  # of round trips,
+        self._elapsed = Minima()  # and of the whole time that beats were away
         self._sent: deque[tuple[int, float]] = deque(maxlen=_SENT_MAX)
         self._unanswered: dict[int, float] = {}
         self._baseline: int | None = None  # the first of our beats that the peer heard
@@ -126,8 +153,10 @@ class Quality:
         if not 0 <= holding_s <= elapsed_s + 1e-6 or elapsed_s - holding_s > _RTT_MAX_S:
             self.discarded += 1
             return None
-        believed_s = min(holding_s, _HOLDING_MAX_S)
-        rtt_s = max(elapsed_s - believed_s, min(self._floor_s, elapsed_s), _RTT_MIN_S)
+        self._elapsed.add(elapsed_s, now)
+        rtt_s = max(elapsed_s - min(holding_s, _HOLDING_MAX_S), self._floor_s(now), _RTT_MIN_S)
+        disbelieved_s = max(0.0, rtt_s - (elapsed_s - holding_s))
+        self.disbelieved_s += _CLAIM_WEIGHT * (disbelieved_s - self.disbelieved_s)
         self._sample(rtt_s, now)
         return rtt_s
 
@@ -155,6 +184,7 @@ class Quality:
     def stream_measured(self, measure: StreamMeasure, now: float) -> None:
         """Repeated segments are lost packets that a stream hides from beats."""
         previous, self.stream = self.stream, measure
+        self.floor_s = measure.rtt_min_s or 0.0
         if measure.rate is not None:
             self._rate(measure.rate, now, is_limited=not measure.is_app_limited)
         if previous is None or measure.segments <= previous.segments:
@@ -167,9 +197,7 @@ class Quality:
 
     def rtt_min_s(self, now: float) -> float | None:
         """The least round trip of the last minute, or the last one."""
-        while len(self._minima) > 1 and self._minima[0][0] < now - WINDOW_S:
-            self._minima.popleft()
-        return self._minima[0][1] if self._minima else None
+        return self._minima.least(now)
 
     @property
     def patience_s(self) -> float:
@@ -213,10 +241,9 @@ class Quality:
 
     # --- inside ---
 
-    @property
-    def _floor_s(self) -> float:
+    def _floor_s(self, now: float) -> float:
         """What a round trip takes at least, by no word of the peer's."""
-        return 0.0 if self.stream is None else self.stream.rtt_min_s or 0.0
+        return max(self._elapsed.least(now) or 0.0, self.floor_s)
 
     def _sample(self, rtt_s: float, now: float) -> None:
         if self.srtt_s is None:
@@ -228,9 +255,7 @@ class Quality:
             step_s = abs(rtt_s - self._last_rtt_s)
             self.jitter_s += _JITTER_WEIGHT * (step_s - self.jitter_s)
         self._last_rtt_s = rtt_s
-        while self._minima and self._minima[-1][1] >= rtt_s:
-            self._minima.pop()
-        self._minima.append((now, rtt_s))
+        self._minima.add(rtt_s, now)
 
     def _count_losses(self, report: Report, now: float) -> None:
         """Which of our last beats the peer has, and which it should have by now."""
