@@ -51,7 +51,7 @@ def cost(quality: Quality, now: float = 61.0, offset_us: int = 0, advice: float 
 def test_the_round_trip_needs_no_common_clock(
     offset_us: int, out_s: float, holding_s: float, back_s: float
 ) -> None:
-    """M2: the holding time is subtracted, whatever the far clock shows, from what it made longer."""
+    """M2: holding a beat makes its round trip no longer, whatever the far clock shows."""
     quality = Quality()
     trip(quality, 1, out_s + back_s, 60.0)
     rtt_s = claimed(quality, out_s + holding_s + back_s, holding_s, offset_us + int(out_s * 1e6))

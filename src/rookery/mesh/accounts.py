@@ -10,7 +10,14 @@ from collections.abc import Iterable, Iterator
 
 from rookery.mesh.counsel import Counsel
 from rookery.mesh.database import Database
-from rookery.mesh.explanation import CONTRADICTED, PRETENDED, SILENT, Explanation, Remark
+from rookery.mesh.explanation import (
+    CONTRADICTED,
+    PRETENDED,
+    SILENT,
+    UNANSWERED,
+    Explanation,
+    Remark,
+)
 from rookery.mesh.route_table import RouteTable
 from rookery.mesh.routes import Routes
 from rookery.mesh.silence import Silence
@@ -35,12 +42,22 @@ class Accounts:
         """Every way worth a word; takes its time."""
         if source == self._table.routes.source:
             explanation = self._table.explain(destination, now)
-            silent = [Remark(way, SILENT) for way in self._silence.towards(destination)]
-            return self._remarked(explanation, silent, unix_s)
+            return self._remarked(explanation, self._passed_over(destination, now), unix_s)
         own = self._table.routes
         routes = Routes(own.graph.seen_from(source), source, own.policy)
         explanation = weigh_all(routes, destination, routes.to(destination, now=now), now)
         return self._remarked(explanation, self._grounds(source, unix_s), unix_s)
+
+    def _passed_over(self, destination: NodeId, now: float) -> Iterator[Remark]:
+        """Relays that nothing comes back over, and why we think so."""
+        doubts = self._silence.towards(destination)
+        yield from (Remark(way, SILENT) for way in {one.route for one in doubts if not one.reason})
+        for doubt in doubts:
+            if doubt.reason:
+                count = len(doubt.route) - 2
+                which = "" if count == 1 else f", or over another of the {count} relays of that way"
+                text = f"{UNANSWERED} for {doubt.until - now:.0f} s: {doubt.reason}{which}"
+                yield Remark((doubt.relay,), text)
 
     def _grounds(self, source: NodeId, unix_s: float) -> Iterator[Remark]:
         """What an account of another's routes rests on."""

@@ -43,6 +43,7 @@ class Verdict(StrEnum):
 
 
 SILENT = "is passed over for a while: handshakes along it had no answer"
+UNANSWERED = "is passed over on ways there"
 CONTRADICTED = "signed records that contradict each other"
 PRETENDED = "claims roles that its certificate has not"
 

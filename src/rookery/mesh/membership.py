@@ -14,7 +14,7 @@ from rookery.errors import ProtocolError, UnreachableError
 from rookery.identity import signing
 from rookery.identity.realm import Realm, issuer_of
 from rookery.identity.signing import Verify
-from rookery.wire.certificate import Certificate
+from rookery.wire.certificate import RELAY, Certificate
 from rookery.wire.node_id import NodeId, node_id
 from rookery.wire.revocation import Revocation
 from rookery.wire.statement import CERTIFICATE, Statement
@@ -110,6 +110,10 @@ class Membership:
 
     def member(self, node: NodeId) -> Member | None:
         return self._members.get(node)
+
+    def may_relay(self, node: NodeId) -> bool:
+        member = self._members.get(node)
+        return member is not None and RELAY in member.roles
 
     def by_hashname(self, hashname: str) -> Member | None:
         member = self._members.get(node_id(hashname))

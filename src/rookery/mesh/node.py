@@ -23,6 +23,7 @@ from rookery.mesh.counsel import Counsel
 from rookery.mesh.database import Database
 from rookery.mesh.echo import Outcome
 from rookery.mesh.explanation import PRETENDED, Explanation
+from rookery.mesh.expulsion import expel
 from rookery.mesh.flooding import FRAME_TYPES, Flooding
 from rookery.mesh.graph import Graph
 from rookery.mesh.join import TYPE as JOIN
@@ -32,16 +33,19 @@ from rookery.mesh.neighbour import Neighbour, QueueSize
 from rookery.mesh.neighbourhood import Neighbourhood
 from rookery.mesh.node_settings import NodeSettings
 from rookery.mesh.post import DatagramArrived, Post
+from rookery.mesh.probing import Probing
 from rookery.mesh.publisher import Publisher
 from rookery.mesh.refusals import Refusals
 from rookery.mesh.route_table import RouteTable
+from rookery.mesh.services import PROBES
 from rookery.mesh.standing_queue import MeasureStream, StandingQueues
+from rookery.mesh.timed import Timed
 from rookery.mesh.transit import Transit
 from rookery.mesh.tunnelling import Tunnelling
 from rookery.wire.datagram_class import DatagramClass
 from rookery.wire.echo import REQUEST_SIZE_MIN
 from rookery.wire.forward import HOP_LIMIT_MAX
-from rookery.wire.frames import BESIDE, DATAGRAM, FORWARD, MEMBER, PING, PONG, TUNNEL
+from rookery.wire.frames import BESIDE, DATAGRAM, FORWARD, MEMBER, PING, PONG, PROBE, PROBED, TUNNEL
 from rookery.wire.lob import NO_HEAD, Packet
 from rookery.wire.node_id import NodeId, node_id
 from rookery.wire.octets import Octets
@@ -53,6 +57,7 @@ _COSTS_S: Final = 1.0  # how often costs are, while nothing happens
 _GRAIN_S: Final = 0.005  # so exactly are deadlines known while packets only come and go
 _NEVER: Final = float("inf")
 _BEATS: Final = (PING, PONG, BESIDE)
+_PROBES: Final = (PROBE, PROBED)
 
 MeshEvent = Outcome | DatagramArrived
 
@@ -88,9 +93,9 @@ class Node:
             epoch=epoch,
             now=now,
             records=self.database.records,
-            services=settings.services,
+            services=(*settings.services, PROBES),
         )
-        self.graph = Graph(self._may_relay, own.node)
+        self.graph = Graph(membership.may_relay, own.node)
         self.table = RouteTable(self.graph, own.node, settings.policy)
         self.transit = Transit(
             own.node,
@@ -117,9 +122,14 @@ class Node:
             self.transit,
             random,
         )
+        self.probing = Probing(
+            endpoint.links, membership, self.database.records, self.table, self.transit, random
+        )
         self.counsel = Counsel(membership)
         self.accounts = Accounts(self.table, self.database, self.transit.silence, self.counsel)
         self.refused = Refusals()
+        known = self.neighbourhood, self.flooding, self.database
+        self._timed: tuple[Timed, ...] = (*known, self.transit, self.linking, self.probing)
         self._endpoint = endpoint
         self._members_at = self._costs_at = self._due_at = self._others_at = self._now = now
         self._asked_at = self._ask_at = -_NEVER  # when all were asked what is due, and next are
@@ -234,6 +244,9 @@ class Node:
         if frame_type == DATAGRAM:
             self.post.received(link, path, bytes(octets), now)
             return
+        if frame_type in _PROBES:
+            self.probing.received(link, path, head, bytes(octets), now)
+            return
         if isinstance(path, RoutePath):
             raise ProtocolError("a neighbour's frame by way of others")
         if frame_type == MEMBER:
@@ -287,14 +300,7 @@ class Node:
         return soonest if tunnels_at is None else min(soonest, tunnels_at)
 
     def _ask_others(self, now: float) -> None:
-        times = (
-            self.neighbourhood.deadline,
-            self.flooding.deadline,
-            self.database.deadline,
-            self.publisher.deadline,
-            self.transit.deadline,
-            self.linking.deadline,
-        )
+        times = [self.publisher.deadline, *(part.deadline for part in self._timed)]
         self._asked_at, self._ask_at = now, _NEVER
         own_at = min(self._members_at, self._costs_at)
         self._others_at = min([own_at, *(time for time in times if time is not None)])
@@ -308,14 +314,11 @@ class Node:
         if now < self._others_at:
             return is_due
         self._is_stirred = True
-        self.neighbourhood.tick(now)
-        self.flooding.tick(now)
-        self.database.tick(now)
-        self.transit.tick(now)
         if now >= self._members_at:
             self._members_at = now + _MEMBERS_S
             self._members_changed(now)
-        self.linking.tick(now)
+        for part in self._timed:
+            part.tick(now)
         return True
 
     @property
@@ -375,12 +378,7 @@ class Node:
         for node in self.membership.members:
             self.table.changed(self.graph.reconsider(node))
         for member in self.membership.refresh(self._endpoint.wall(now)):
-            self.refused.note(member.hashname, "no member any more", is_member=True)
-            self.neighbourhood.expel(member)
-            self.tunnelling.expel(member.hashname, now)
-            self.transit.forget(member.node)
-            self.database.forget(member.node)
-            self.linking.expel(member, now)
+            expel(self, member, now)
 
     def _knows(self, hashname: str) -> bool:
         return self.membership.by_hashname(hashname) is not None
@@ -388,10 +386,6 @@ class Node:
     def _may_open(self, hashname: str, channel_type: str) -> bool:
         """Guests may become members, and nothing else."""
         return channel_type == JOIN or self._knows(hashname)
-
-    def _may_relay(self, node: NodeId) -> bool:
-        member = self.membership.member(node)
-        return member is not None and "relay" in member.roles
 
     def _send(self, neighbour: NodeId, head: bytes, body: bytes) -> None:
         if (known := self.neighbours.get(neighbour)) is not None:

@@ -39,8 +39,8 @@ class OriginSite(Protocol):
         """Whether two beats of that link are missing."""
         ...
 
-    def avoids(self, nodes: Route) -> bool:
-        """Whether a path error speaks against this route."""
+    def avoids(self, nodes: Route) -> int:
+        """How much speaks against this route: path errors, and relays that nothing comes over."""
         ...
 
 
@@ -60,7 +60,7 @@ class Origin:
         ways = [best, *(way.nodes for way in choice.alternates)]
         # Where no first hop is usable the forwarder looks for a detour around the best one's.
         usable = [nodes for nodes in ways if site.usable(nodes[1])] or [best]
-        first = min(usable, key=site.avoids)  # the first of the best, as False < True
+        first = min(usable, key=site.avoids)  # the first of the best
         if not self._is_doubtful(first):
             return (first,)
         others = [nodes for nodes in usable if nodes[1] != first[1]]
@@ -68,4 +68,4 @@ class Origin:
         return (first,) if second is None else (first, second)
 
     def _is_doubtful(self, nodes: Route) -> bool:
-        return self._site.suspect(nodes[1]) or self._site.avoids(nodes)
+        return self._site.suspect(nodes[1]) or self._site.avoids(nodes) > 0

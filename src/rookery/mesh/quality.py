@@ -1,9 +1,9 @@
 """Quality: what one path is worth, measured all the time.
 
     round trip   (t4 - t1) - (t3 - t2): two differences, each of one clock, so clocks need not agree
-                 t3 - t2 is the peer's word, so it explains delay and makes no path shorter: no round
-                 trip is less than the least t4 - t1 of the last minute, nor than the least that
-                 the system saw on a stream to the peer
+                 t3 - t2 is the peer's word, so it explains delay and makes no path shorter: no
+                 round trip is less than the least t4 - t1 of the last minute, nor than the
+                 least that the system saw on a stream to the peer
     srtt         the usual 1/8 of each new sample, rttvar 1/4, jitter 1/16 of the step between two
     loss         of the last 32 beats, each way: ours by the peer's reports, the peer's by the gaps
     rate         the most that arrived per second while the sender had more to send
@@ -96,8 +96,8 @@ class Quality:
         "_unanswered",
         "_was_limited",
         "disbelieved_s",
-        "floor_s",
         "discarded",
+        "floor_s",
         "jitter_s",
         "received_size",
         "rttvar_s",
@@ -116,7 +116,9 @@ class Quality:
         self.stream_loss = 0.0
         self._was_limited = False
         self.floor_s = 0.0  # the least round trip of a stream to the peer, as the system has it
-        self.disbelieved_s = 0.0  # holding time that the peer claims and nothing bears out, smoothed
+        self.disbelieved_s = (
+            0.0  # holding time that the peer claims and nothing bears out, smoothed
+        )
         self._last_rtt_s: float | None = None
         self._minima = Minima()  # of round trips,
         self._elapsed = Minima()  # and of the whole time that beats were away

@@ -5,3 +5,5 @@ BENCH = "bench"
 FILES = "files"
 OUTBOX = "outbox"
 PROXY = "proxy"
+
+PROBES = "probe"  # no stream: who answers probes says so in its record

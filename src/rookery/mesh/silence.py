@@ -1,59 +1,103 @@
-"""Silence: routes along which nothing comes back.
+"""Silence: relays over which nothing comes back, by whom packets were for.
 
 A relay that takes packets and drops them is told by nobody: its links work, and an error is just
-what it does not send. But handshakes of a sealed link are always answered by its far end, and no
-relay can answer for it. A route whose handshake must be repeated is passed over for a while, if
-there is another; the next one gets as long before it is doubted as well.
+what it does not send. But handshakes and probes of a sealed link are answered by its far end, and
+no relay can answer for it, nor tell a probe from data. When they are not, every relay of the route
+is passed over on ways to that member, if there are others; each time it happens again for twice as
+long. Whoever is to blame, the next route has none of them in common.
 """
 
-from typing import TypeVar
+from collections.abc import Iterator
+from typing import Final, TypeVar
+
+import msgspec
 
 from rookery.mesh.forwarding import Route
 from rookery.wire.node_id import NodeId
 
 Key = TypeVar("Key")
+Value = TypeVar("Value")
 
-PASSED_OVER_S = 60.0
-PATIENCE_S = 1.0
-ROUTES_MAX = 256
+PASSED_OVER_S: Final = 60.0  # the first time
+PASSED_OVER_S_MAX: Final = 960.0
+PATIENCE_S: Final = 1.0  # as long the next route gets before it is doubted as well
+DOUBTS_MAX: Final = 1024
+
+_Relay = tuple[NodeId, NodeId]  # the destination, and who is passed over on ways there
+
+
+class Doubt(msgspec.Struct, frozen=True):
+    """Why a relay is passed over on ways to one member."""
+
+    relay: NodeId
+    route: Route  # that failed
+    until: float
+    reason: str  # empty: handshakes had no answer
 
 
 class Silence:
-    """The routes that one node passes over for now."""
+    """What one node passes over for now."""
 
-    __slots__ = ("_patient_until", "_until")
+    __slots__ = ("_doubts", "_lasted_s", "_patient_until")
 
     def __init__(self) -> None:
-        self._until: dict[Route, float] = {}  # soonest first
+        self._doubts: dict[_Relay, Doubt] = {}
+        self._lasted_s: dict[_Relay, float] = {}  # how long each was passed over the last time
         self._patient_until: dict[NodeId, float] = {}  # destinations; soonest first
 
     def unanswered(self, nodes: Route, now: float) -> None:
         """A handshake with the end of this route, sent long enough ago, has no answer."""
-        destination = nodes[-1]
-        if len(nodes) == 2 or now < self._patient_until.get(destination, now):
-            return  # our own links are watched more closely than that
-        _put(self._until, nodes, now + PASSED_OVER_S)
+        if now >= self._patient_until.get(nodes[-1], now):
+            self.failed(nodes, "", now)
+
+    def failed(self, nodes: Route, reason: str, now: float) -> None:
+        """Pass over the relays of this route; our own links are watched more closely than that."""
+        destination, relays = nodes[-1], nodes[1:-1]
+        if not relays:
+            return
+        for relay in relays:
+            key = destination, relay
+            if key in self._doubts:
+                continue
+            lasted_s = self._lasted_s.get(key, PASSED_OVER_S / 2)
+            lasts_s = min(2 * lasted_s, PASSED_OVER_S_MAX)
+            _put(self._lasted_s, key, lasts_s)
+            _put(self._doubts, key, Doubt(relay, nodes, now + lasts_s, reason))
         _put(self._patient_until, destination, now + PATIENCE_S)
 
-    def avoids(self, nodes: Route) -> bool:
-        return bool(self._until) and nodes in self._until
+    def forgive(self, destination: NodeId, route: Route) -> None:
+        """There is another explanation for what was lost along this route."""
+        for key in [(destination, relay) for relay in route[1:-1]]:
+            doubt = self._doubts.get(key)
+            if doubt is not None and doubt.route == route:
+                del self._doubts[key]
+                self._lasted_s.pop(key, None)
 
-    def towards(self, destination: NodeId) -> list[Route]:
-        """The routes to a node that are passed over."""
-        return [nodes for nodes in self._until if nodes[-1] == destination]
+    def avoids(self, nodes: Route) -> int:
+        """How many relays of a route are passed over."""
+        if not self._doubts:
+            return 0
+        return sum((nodes[-1], relay) in self._doubts for relay in nodes[1:-1])
+
+    def towards(self, destination: NodeId) -> list[Doubt]:
+        """Who is passed over on ways to a node."""
+        return [doubt for doubt in self if doubt.route[-1] == destination]
+
+    def __iter__(self) -> Iterator[Doubt]:
+        return iter(self._doubts.values())
 
     @property
     def deadline(self) -> float | None:
         """When `tick` has something to do."""
-        return next(iter(self._until.values()), None)
+        return min((doubt.until for doubt in self), default=None)
 
     def tick(self, now: float) -> None:
-        while (deadline := self.deadline) is not None and deadline <= now:
-            del self._until[next(iter(self._until))]
+        for key in [key for key, doubt in self._doubts.items() if doubt.until <= now]:
+            del self._doubts[key]
 
 
-def _put(table: dict[Key, float], key: Key, until: float) -> None:
+def _put(table: dict[Key, Value], key: Key, value: Value) -> None:
     table.pop(key, None)
-    if len(table) == ROUTES_MAX:
+    if len(table) == DOUBTS_MAX:
         del table[next(iter(table))]
-    table[key] = until
+    table[key] = value

@@ -57,7 +57,8 @@ class Transit:
         self._table = table
         self._deliver = deliver
         self._origin = Origin(self)
-        self._now = 0.0  # of the packet at hand
+        self.now = 0.0  # of the packet at hand
+        self.started: dict[NodeId, float] = {}  # by destination, when the last packet was
         self._queues = queues
         self._asked_by: dict[NodeId, Route] = {}  # by destination, what its last handshake took
         self.arrived_by: Route = ()  # the way that the packet at hand took to us,
@@ -73,26 +74,38 @@ class Transit:
         datagram_class: DatagramClass = DatagramClass.FALLBACK,
     ) -> bool:
         """Start a packet on the way that is best now; False when there is none."""
-        self._now = now
+        self.now = now
         choice = self._table.to(destination, now)
         if choice is None:
             return False
         routes = self._origin.routes(choice)
         if packet[: len(NO_HEAD)] != NO_HEAD:
             self._note_handshake(destination, routes[0])
+        else:
+            self.started[destination] = now
         sent = [self.forwarder.send(nodes, packet, Kind.PACKET, datagram_class) for nodes in routes]
         return any(sent)
 
     def follow(self, route: Route, packet: Octets, now: float) -> bool:
         """Start a packet along this very route, whatever carries it."""
-        self._now = now
+        self.now = self.started[route[-1]] = now
         return self.forwarder.send(route, packet, Kind.PACKET, DatagramClass.RELIABLE_OK)
+
+    def try_out(self, route: Route, packet: Octets, now: float) -> bool:
+        """As any packet would go along this route; it is no traffic of its own."""
+        self.now = now
+        return self.forwarder.send(route, packet)
+
+    def way(self, destination: NodeId, now: float) -> Route | None:
+        """The route that packets take now; of two copies, the first."""
+        choice = self._table.to(destination, now)
+        return None if choice is None else self._origin.routes(choice)[0]
 
     def ask(
         self, destination: NodeId, now: float, *, hop_limit: int = HOP_LIMIT_MAX, size: int
     ) -> bytes:
         """Send an echo request where packets go now; its token."""
-        self._now = now
+        self.now = now
         choice = self._table.to(destination, now)
         if choice is None:
             raise UnreachableError("no route leads there")
@@ -116,7 +129,7 @@ class Transit:
 
     def received(self, neighbour: NodeId, head: bytes, body: Octets, now: float) -> None:
         """A FORWARD frame of a neighbour; RemoteError when it is refused."""
-        self._now = now
+        self.now = now
         self.forwarder.received(neighbour, head, body, now)
 
     def deliver(
@@ -154,10 +167,10 @@ class Transit:
     def is_busy(self, neighbour: NodeId) -> bool:
         known = self._neighbours.get(neighbour)
         stream = None if known is None else known.stream
-        return stream is not None and self._queues.is_long(stream, self._now)
+        return stream is not None and self._queues.is_long(stream, self.now)
 
-    def avoids(self, nodes: Route) -> bool:
-        return self.errors.avoids(nodes) or self.silence.avoids(nodes)
+    def avoids(self, nodes: Route) -> int:
+        return self.errors.avoids(nodes) + self.silence.avoids(nodes)
 
     def may_relay(self, previous: NodeId) -> bool:
         return self.is_relay
@@ -169,7 +182,7 @@ class Transit:
     def send(
         self, neighbour: NodeId, head: bytes, parts: Parts, datagram_class: DatagramClass
     ) -> bool:
-        return self._neighbours[neighbour].send(head, parts, self._now, datagram_class) in _TAKEN
+        return self._neighbours[neighbour].send(head, parts, self.now, datagram_class) in _TAKEN
 
     # --- time ---
 

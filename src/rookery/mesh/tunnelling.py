@@ -222,6 +222,7 @@ class Tunnelling:
         if choice is None:
             return
         offered = [route for route in (choice.route, *choice.alternates) if not route.is_direct]
+        offered = [one for one in offered if not self._transit.avoids(one.nodes)] or offered
         is_busy, used = self._is_busy(hashname, now), self._used(hashname)
         for route in kept_routes(used, offered, WAYS_MAX - count, is_busy=is_busy):
             # An avoided edge counts for hours, which is no time to wait for an answer.

@@ -22,6 +22,7 @@ from rookery.identity.identity import Identity
 from rookery.mesh.echo import TIMEOUT_S, Echoed, EchoFailed, EchoLost
 from rookery.mesh.node import Node
 from rookery.mesh.node_settings import NodeSettings
+from rookery.mesh.services import PROBES
 from rookery.runtime.gates.address import has_address, parse_address
 from rookery.runtime.gates.gate import Receiver
 from rookery.runtime.gates.tcp_gate import TcpGate
@@ -226,7 +227,7 @@ class MeshNode(NodeServices):
         while True:
             self.mesh.core.set_clock(time.time(), self.mesh.now())
             self._read_folder()
-            self.core.publisher.services = self.offered()
+            self.core.publisher.services = (*self.offered(), PROBES)
             self._outbox.follow_members()
             if self.mesh.now() >= self._remembered_at + REMEMBER_S:
                 self._remembered_at = self.mesh.now()

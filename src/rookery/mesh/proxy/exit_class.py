@@ -50,7 +50,7 @@ def serial_class(name: str) -> str:
 
 
 def classes(
-    rules: Iterable[Rule], names: Sequence[str] = (), room: int = SERVICES_MAX
+    rules: Iterable[Rule], names: Sequence[str] = (), room: int = SERVICES_MAX - 1
 ) -> tuple[str, ...]:
     """The words for what `rules` allow and the lines plugged in; coarser ones if short of room."""
     ports = _ports(rules)

@@ -1,0 +1,211 @@
+"""Probing: whether packets arrive by the routes that they take, asked of those at the far ends.
+
+    packets start for a member over relays ──▶ each second a probe along the same route, small and
+    large in turn ──▶ its answer, along the way that the probe came
+                  └─▶ none in time ──▶ evidence ──▶ the relays of that route are passed over
+
+Probe and answer are sealed for the two ends, so that a relay can neither tell them from data nor
+answer. What the links of a route are known to lose counts against no relay, and neither does what
+was lost along a route that has gone since.
+"""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Final
+
+import msgspec
+
+from rookery.errors import ProtocolError
+from rookery.identity.cipher_set import RandomBytes
+from rookery.link.link import Link, LinkState
+from rookery.mesh.answers import Answers
+from rookery.mesh.evidence import Evidence
+from rookery.mesh.forwarding import Route
+from rookery.mesh.graph import AVOIDED_US
+from rookery.mesh.membership import Membership
+from rookery.mesh.route_table import RouteTable
+from rookery.mesh.services import PROBES
+from rookery.mesh.transit import Transit
+from rookery.wire.frames import PROBE
+from rookery.wire.node_id import NodeId, node_id
+from rookery.wire.path import Path, RoutePath
+from rookery.wire.probe import SIZES, TOKEN_SIZE, Probe, Probed
+from rookery.wire.record import LOSS_MAX, Record
+
+EVERY_S: Final = 1.0
+BUSY_S: Final = 10.0  # so long after its last packet a route is probed
+PROBED_MAX: Final = 64  # destinations at a time
+
+_PATIENCE_S: Final = (1.0, 3.0)
+_ANSWERS_PER_S: Final = 4.0  # to one member
+_ANSWERS_BURST: Final = 16.0
+
+
+class _Asked(msgspec.Struct, frozen=True, gc=False):
+    destination: NodeId
+    route: Route
+    size: int
+    until: float
+
+
+class _Probed:
+    """One destination whose route is in use."""
+
+    __slots__ = ("count", "evidence", "next_s", "route")
+
+    def __init__(self, now: float) -> None:
+        self.count = 0
+        self.next_s = now
+        self.route: Route = ()
+        self.evidence = Evidence()
+
+
+class Probing:
+    """The probes of one node, and its answers to those of others."""
+
+    def __init__(
+        self,
+        links: Mapping[str, Link],
+        membership: Membership,
+        records: Mapping[NodeId, Record],
+        table: RouteTable,
+        transit: Transit,
+        random: RandomBytes,
+    ) -> None:
+        self._links = links
+        self._membership = membership
+        self._records = records
+        self._table = table
+        self._transit = transit
+        self._random = random
+        self._probed: dict[NodeId, _Probed] = {}
+        self._asked: dict[bytes, _Asked] = {}  # by token, oldest first
+        self._answers = Answers(_ANSWERS_PER_S, _ANSWERS_BURST)
+
+    # --- what arrives ---
+
+    def received(self, link: Link, path: Path, head: bytes, body: bytes, now: float) -> None:
+        """A PROBE or PROBED frame of the member at the far end; RemoteError when refused."""
+        if not isinstance(path, RoutePath) or self._membership.by_hashname(link.hashname) is None:
+            raise ProtocolError("a probe of no route to a member")
+        if head[0] == PROBE:
+            self._answer(link, Probe.parse(head, body), now)
+            return
+        probed = Probed.parse(head, body)
+        asked = self._asked.get(probed.token)
+        if asked is not None and asked.destination == node_id(link.hashname):
+            del self._asked[probed.token]
+            self._learn(asked, now, is_lost=False)
+
+    def _answer(self, link: Link, probe: Probe, now: float) -> None:
+        if not self._answers.allow(node_id(link.hashname), now):
+            raise ProtocolError("too many probes")
+        sealed = link.sealed_frame(*Probed(probe.token).serialize())
+        if sealed is not None:
+            self._transit.follow(self._transit.arrived_by[::-1], sealed, now)
+
+    # --- time ---
+
+    @property
+    def deadline(self) -> float | None:
+        """When `tick` has something to do."""
+        times = [probed.next_s for probed in self._probed.values()]
+        times += [asked.until for asked in list(self._asked.values())[:1]]
+        if len(self._probed) < min(len(self._transit.started), PROBED_MAX):
+            times.append(self._transit.now)  # somewhere packets have just started
+        return min(times, default=None)
+
+    def tick(self, now: float) -> None:
+        for token, asked in list(self._asked.items()):
+            if now >= asked.until:
+                del self._asked[token]
+                self._learn(asked, now, is_lost=True)
+        self._follow_traffic(now)
+        for destination, probed in self._probed.items():
+            if now >= probed.next_s:
+                probed.next_s = now + EVERY_S
+                self._ask(destination, probed, now)
+        self._forgive()
+
+    def forget(self, node: NodeId) -> None:
+        """No member any more."""
+        self._probed.pop(node, None)
+        self._answers.forget(node)
+
+    def _follow_traffic(self, now: float) -> None:
+        """Probe where packets started of late, and nowhere else."""
+        started = self._transit.started
+        for destination in [node for node, at in started.items() if now >= at + BUSY_S]:
+            del started[destination]
+        for destination in self._probed.keys() - started.keys():
+            del self._probed[destination]
+        for destination in started:
+            if destination not in self._probed and len(self._probed) < PROBED_MAX:
+                self._probed[destination] = _Probed(now)
+
+    def _ask(self, destination: NodeId, probed: _Probed, now: float) -> None:
+        route = self._transit.way(destination, now)
+        if route is None or len(route) == 2 or not self._transit.sound(route[1]):
+            return
+        link = self._link_that_answers(destination)
+        if link is None:
+            return
+        if route != probed.route:
+            probed.route, probed.evidence = route, Evidence()
+        probed.count += 1
+        probe = Probe(self._random(TOKEN_SIZE), SIZES[probed.count % len(SIZES)])
+        sealed = link.sealed_frame(*probe.serialize())
+        if sealed is not None and self._transit.try_out(route, sealed, now):
+            until = now + self._patience_s(route)
+            self._asked[probe.token] = _Asked(destination, route, probe.size, until)
+
+    def _link_that_answers(self, destination: NodeId) -> Link | None:
+        """Older nodes do not know probes."""
+        member, record = self._membership.member(destination), self._records.get(destination)
+        if member is None or record is None or PROBES not in record.services:
+            return None
+        link = self._links.get(member.hashname)
+        return link if link is not None and link.state is LinkState.UP else None
+
+    def _patience_s(self, route: Route) -> float:
+        priced, (least_s, most_s) = self._table.priced(route), _PATIENCE_S
+        cost_us = 0 if priced is None else sum(us % AVOIDED_US for us in priced.costs_us)
+        return min(max(least_s, 8 * cost_us / 1e6), most_s)
+
+    # --- what follows ---
+
+    def _learn(self, asked: _Asked, now: float, *, is_lost: bool) -> None:
+        probed = self._probed.get(asked.destination)
+        if probed is None or probed.route != asked.route:
+            return
+        if is_lost and not self._transit.sound(asked.route[1]):
+            return  # it may have been lost on our own link
+        probed.evidence.add(asked.size, is_lost=is_lost)
+        if not is_lost:
+            return
+        failure = probed.evidence.failure(self._loss(asked.route))
+        if failure is not None:
+            self._transit.silence.failed(asked.route, failure, now)
+
+    def _loss(self, route: Route) -> float:
+        """How many probes or answers the links of a route lose, as their ends say."""
+        arrive = 1.0
+        for one, other in pairwise(route):
+            arrive *= 1 - self._loss_between(one, other)
+        return 1 - arrive
+
+    def _loss_between(self, one: NodeId, other: NodeId) -> float:
+        """The lesser word of both ends, there and back: nobody excuses what it drops."""
+        said = []
+        for node, peer in ((one, other), (other, one)):
+            record = self._records.get(node)
+            links = () if record is None else record.links
+            said += [link.loss / LOSS_MAX for link in links if link.peer == peer]
+        return min(said, default=0.0)
+
+    def _forgive(self) -> None:
+        """A link that is gone accounts for what was lost while its ends did not know."""
+        silence = self._transit.silence
+        gone = {doubt.route for doubt in silence if self._table.priced(doubt.route) is None}
+        for route in gone:
+            silence.forgive(route[-1], route)
