@@ -22,7 +22,7 @@ MODULES = {
         "tunnel_data",
         "tunnel_reader",
     ),
-    "identity": ("cs40", "replay"),
+    "identity": ("cs40", "cs40_session", "replay"),
     "link": ("endpoint", "exchange", "link", "paths", "rounds", "timers", "traffic"),
     "crow": (
         "broker",

@@ -103,7 +103,7 @@ OTHERS = {
     "identity.cs3a:LocalKey3a.open": Target(_message(0x3A)),
     "identity.cs3a:Session3a.open": Target(_channel(0x3A)),
     "identity.cs40:LocalKey40.open": Target(_message(0x40)),
-    "identity.cs40:Session40.open": Target(_channel(0x40)),
+    "identity.cs40_session:Session40.open": Target(_channel(0x40)),
     "link.channels.box:Outbox.parse": Target(heads(box.Outbox.parse)),
     "link.channels.box:Inbox.parse": Target(heads(box.Inbox.parse)),
     "link.channels.box:CommandReader.feed": Target(
@@ -169,6 +169,7 @@ TARGETS = {**{f"wire.{name}": target for name, target in WIRE.items()}, **OTHERS
 EXCEPT = {
     "identity.cipher_set:Session.open": "a protocol; each set has its own",
     "identity.cipher_set:LocalKey.open": "a protocol; each set has its own",
+    "identity.cs40_session:Opening40.open": "a phase of Session40, which is fuzzed",
     "link.exchange:Exchange.open": "passes on to the session of its set",
     "runtime.gates.framing:Framing.feed": "a protocol; each framing has its own",
     "link.channels.sock_rules:Rule.parse": "an operator's own setting",

@@ -34,6 +34,7 @@ from rookery.wire import (
     path,
     ping,
     record,
+    renewal,
     revocation,
     statement,
     telemetry,
@@ -149,6 +150,9 @@ WIRE = {
     "ping:Ping.parse": Target(framed(ping.Ping.parse)),
     "ping:Pong.parse": Target(framed(ping.Pong.parse)),
     "record:Record.parse": Target(again(record.Record.parse, record.Record.serialize)),
+    "renewal:RenewalFrame.parse": Target(
+        framed(renewal.RenewalFrame.parse, renewal.RenewalFrame.serialize)
+    ),
     "revocation:Revocation.parse": Target(
         again(revocation.Revocation.parse, revocation.Revocation.content)
     ),

@@ -2,7 +2,6 @@ import random
 import re
 import runpy
 from collections.abc import Callable
-from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -13,7 +12,16 @@ from hypothesis import strategies as st
 
 from rookery.errors import AuthenticationError, CongestionError, DecodeError
 from rookery.identity.cipher_set import KeyPair, MessageCipher
-from rookery.identity.cs40 import COUNTER_MAX, NO_AES, CipherSet40, LocalKey40, Session40
+from rookery.identity.cs40 import NO_AES, CipherSet40, LocalKey40
+from rookery.identity.cs40_session import (
+    COUNTER_MAX,
+    Aead,
+    Counter40,
+    Ephemeral40,
+    Keys40,
+    Session40,
+)
+from rookery.wire.renewal import RenewalFrame
 
 VECTORS_FOLDER = Path(__file__).parents[1] / "vectors"
 
@@ -53,11 +61,37 @@ class Channel(msgspec.Struct):
     packets: list[ChannelPacket]
 
 
+class Frame(msgspec.Struct):
+    head: str
+    body: str
+
+    def parse(self) -> RenewalFrame:
+        return RenewalFrame.parse(bytes.fromhex(self.head), bytes.fromhex(self.body))
+
+
+class Sealed(msgspec.Struct):
+    key: str
+    packets: list[ChannelPacket]
+
+
+class Renewed(msgspec.Struct):
+    aead: str
+    phase: int
+    initiator: str = msgspec.field(name="from")
+    chain: str
+    offer_secret: str
+    answer_secret: str
+    frames: list[Frame]
+    sealed: dict[str, Sealed]
+
+
 class Vectors(msgspec.Struct):
     alice: Party
     bob: Party
     messages: list[Message]
     channels: list[Channel]
+    binding: str
+    renewals: list[Renewed]
 
     def parties(self, sender: str) -> tuple[Party, Party]:
         return {"alice": (self.alice, self.bob), "bob": (self.bob, self.alice)}[sender]
@@ -81,6 +115,13 @@ def drawing(*values: str) -> Callable[[int], bytes]:
         return value
 
     return draw
+
+
+def session_of(aead: Callable[[], Aead], start: int = 0, key: bytes | None = None) -> Session40:
+    """What it seals it opens itself."""
+    ephemeral = Ephemeral40(bytes(32))
+    ephemeral.counter = Counter40(start)
+    return Session40(Keys40(aead, aead, key), ephemeral)
 
 
 def exchange(sender: Party, receiver: Party, flags: int, *nonces: str) -> MessageCipher:
@@ -200,7 +241,7 @@ def test_counters_go_on_when_a_peer_returns_to_an_earlier_ephemeral() -> None:
 def test_a_session_ends_before_its_counter_would_wrap(
     aead: type[AESGCM] | type[ChaCha20Poly1305],
 ) -> None:
-    session = Session40(lambda: aead(bytes(32)), lambda: aead(bytes(32)), count(COUNTER_MAX))
+    session = session_of(lambda: aead(bytes(32)), COUNTER_MAX)
     assert session.open(TOKEN, session.seal(TOKEN, b"last")) == b"last"
     with pytest.raises(CongestionError):
         session.seal(TOKEN, b"one too many")
@@ -215,7 +256,7 @@ def test_a_packet_in_parts_is_sealed_as_the_whole(
 
     def session() -> Session40:
         is_aes = aead is AESGCM
-        return Session40(lambda: aead(key), lambda: aead(key), count(7), key if is_aes else None)
+        return session_of(lambda: aead(key), 7, key if is_aes else None)
 
     views = [memoryview(bytearray(part)) for part in parts]
     sealed = session().seal_parts(TOKEN, views, b"prefix")
@@ -225,13 +266,13 @@ def test_a_packet_in_parts_is_sealed_as_the_whole(
 
 def test_parts_end_before_the_counter_would_wrap_too() -> None:
     key = bytes(32)
-    session = Session40(lambda: AESGCM(key), lambda: AESGCM(key), count(COUNTER_MAX + 1), key)
+    session = session_of(lambda: AESGCM(key), COUNTER_MAX + 1, key)
     with pytest.raises(CongestionError):
         session.seal_parts(TOKEN, [b"one too many"], b"")
 
 
 def test_a_forged_packet_does_not_use_up_its_counter() -> None:
-    session = Session40(lambda: AESGCM(bytes(32)), lambda: AESGCM(bytes(32)), count())
+    session = session_of(lambda: AESGCM(bytes(32)))
     part = session.seal(TOKEN, b"inner")
     with pytest.raises(AuthenticationError):
         session.open(TOKEN, part[:-1] + bytes([part[-1] ^ 1]))

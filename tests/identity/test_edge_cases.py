@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from functools import partial
-from itertools import count
 from pathlib import Path
 from random import Random
 
@@ -15,7 +14,8 @@ from rookery.errors import AuthenticationError, DecodeError, RemoteError
 from rookery.identity import signing, x25519
 from rookery.identity.cipher_set import CipherSet
 from rookery.identity.cs3a import CipherSet3a
-from rookery.identity.cs40 import Aead, CipherSet40, Session40
+from rookery.identity.cs40 import CipherSet40
+from rookery.identity.cs40_session import Aead, Counter40, Ephemeral40, Keys40, Session40
 from rookery.identity.realm import Realm, realm_id
 from rookery.wire import statement as kinds
 from rookery.wire.revocation import Revocation
@@ -43,7 +43,9 @@ class Sealed(msgspec.Struct, frozen=True):
     def session(self) -> Session40:
         """A new one, as each has seen no counter yet."""
         cipher = partial(AEADS[self.cipher], bytes.fromhex(self.key))
-        return Session40(cipher, cipher, count(int(self.counter, 16)))
+        ephemeral = Ephemeral40(bytes(32))
+        ephemeral.counter = Counter40(int(self.counter, 16))
+        return Session40(Keys40(cipher, cipher), ephemeral)
 
     def open(self, part: bytes) -> bytes:
         return self.session().open(bytes.fromhex(self.token), part)

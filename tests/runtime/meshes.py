@@ -10,6 +10,12 @@ from rookery.runtime.gates.memory_gate import MemoryNetwork
 from rookery.runtime.link import Link
 from rookery.runtime.mesh import Mesh
 from rookery.sim.network import Conditions
+from rookery.sim.node import EPOCH_UNIX_S
+
+
+def wall() -> float:
+    """What the clock on the wall of a virtual loop says."""
+    return EPOCH_UNIX_S + asyncio.get_running_loop().time()
 
 
 @asynccontextmanager
@@ -27,7 +33,7 @@ async def meshes(
         made = []
         for number in range(1, count + 1):
             identity = Identity.generate(csids, source.randbytes)
-            mesh = Mesh(identity, clock=asyncio.get_running_loop().time)
+            mesh = Mesh(identity, clock=asyncio.get_running_loop().time, wall=wall)
             mesh.add_gate(network.gate(mesh, f"10.0.0.{number}"))
             made.append(await stack.enter_async_context(mesh))
         yield made, network

@@ -14,7 +14,7 @@ from rookery.runtime.mesh import Mesh
 from rookery.sim.loop import run_virtual
 from rookery.sim.network import Conditions
 from rookery.wire.path import PeerPath
-from tests.runtime.meshes import linked, meshes
+from tests.runtime.meshes import linked, meshes, wall
 
 
 async def echo(stream: Stream) -> None:
@@ -178,7 +178,7 @@ async def test_a_peer_that_restarts_elsewhere_is_answered_there() -> None:
         for number in range(3, 6):
             await alice.close()
             clock = asyncio.get_running_loop().time
-            async with Mesh(alice.identity, clock=clock) as again:
+            async with Mesh(alice.identity, clock=clock, wall=wall) as again:
                 again.add_gate(network.gate(again, f"10.0.0.{number}"))
                 async with (
                     asyncio.timeout(4),

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from rookery.identity.identity import Identity
 from rookery.link.endpoint import Endpoint
 from rookery.link.events import Event
+from rookery.runtime.continuity import Continuity
 from rookery.runtime.pump import Pump
 from rookery.sim.loop import run_virtual
 
@@ -48,7 +49,7 @@ def pumped() -> tuple[Pump, Sleeper]:
     def sent() -> None:
         sleeper.log.append(("sent", now()))
 
-    pump = Pump(core, lambda event: None, sent, now)
+    pump = Pump(core, lambda event: None, sent, now, Continuity(now, now()))
     pump.resident = sleeper
     return pump, sleeper
 

@@ -32,8 +32,8 @@ def x25519_public(secret: bytes) -> bytes:
     return X25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw()
 
 
-def derive(agreement: bytes, info: bytes) -> bytes:
-    return HKDF(hashes.SHA256(), 32, None, info).derive(agreement)
+def derive(agreement: bytes, info: bytes, salt: bytes | None = None) -> bytes:
+    return HKDF(hashes.SHA256(), 32, salt, info).derive(agreement)
 
 
 class Party:
@@ -96,6 +96,58 @@ def channel(sender: Party, receiver: Party, aead: str) -> Json:
     return {"key": key.hex(), "token": receiver.token.hex(), "packets": parts}
 
 
+def binding(alice: Party, bob: Party) -> bytes:
+    lesser, greater = sorted([alice.key, bob.key])
+    agreement = agree(alice.secret[:32], bob.key[:32])
+    return derive(agreement, b"rookery cs40 renewal" + lesser + greater)
+
+
+def renewals(alice: Party, bob: Party, aead: str) -> list[Json]:
+    """Alice offers phase 1, Bob phase 2: each seals two packets under either."""
+    cipher: type[AESGCM] | type[ChaCha20Poly1305] = AESGCM
+    if aead == "chacha20-poly1305":
+        cipher = ChaCha20Poly1305
+    label, salt = f"rookery cs40 channel {aead}".encode(), None
+    agreement = agree(alice.ephemeral_secret, bob.ephemeral)
+    found: list[Json] = []
+    for phase, (initiator, responder) in enumerate([("alice", "bob"), ("bob", "alice")], 1):
+        salt = derive(agreement, b"rookery cs40 renewal chain", salt)
+        offer_secret = seed(f"{initiator} offer {phase}")
+        answer_secret = seed(f"{responder} answer {phase}")
+        offer, answer = x25519_public(offer_secret), x25519_public(answer_secret)
+        number = phase.to_bytes(4, "big")
+        agreement = agree(offer_secret, answer) + binding(alice, bob)
+        directions: Json = {}
+        for name, sender, receiver in (("alice", alice, bob), ("bob", bob, alice)):
+            info = label + number + offer + answer + sender.ephemeral + receiver.ephemeral
+            key = derive(agreement, info, salt)
+            parts: list[Json] = []
+            for counter in (phase << 40, (phase << 40) + 1):
+                inner = b"\x00\x00" + f"packet {counter}".encode()
+                head = counter.to_bytes(8, "big")
+                box = cipher(key).encrypt(bytes(4) + head, inner, receiver.token)
+                parts.append({"counter": counter, "inner": inner.hex(), "part": (head + box).hex()})
+            directions[name] = {"key": key.hex(), "packets": parts}
+        found.append(
+            {
+                "aead": aead,
+                "phase": phase,
+                "from": initiator,
+                "chain": salt.hex(),
+                "offer_secret": offer_secret.hex(),
+                "answer_secret": answer_secret.hex(),
+                "frames": [
+                    {"head": "0c01", "body": (number + offer).hex()},
+                    {"head": "0c02", "body": (number + answer).hex()},
+                    {"head": "0c03", "body": number.hex()},
+                    {"head": "0c04", "body": number.hex()},
+                ],
+                "sealed": directions,
+            }
+        )
+    return found
+
+
 def vectors() -> Json:
     alice, bob = Party("alice"), Party("bob")
     inner = b'\x00\x1f{"type":"link","at":1700000001}\x00\x00' + alice.key
@@ -109,11 +161,21 @@ def vectors() -> Json:
             {"from": "bob", **message(bob, alice, 0, seed("nonce 2", 12), answer)},
             {"from": "alice", **message(alice, bob, 1, seed("nonce 3", 12), inner)},
             {"from": "bob", **message(bob, alice, 1, seed("nonce 4", 12), b"")},
+            {"from": "alice", **message(alice, bob, 2, seed("nonce 5", 12), inner)},
+            {"from": "bob", **message(bob, alice, 2, seed("nonce 6", 12), answer)},
+            {"from": "alice", **message(alice, bob, 3, seed("nonce 7", 12), inner)},
+            {"from": "bob", **message(bob, alice, 3, seed("nonce 8", 12), answer)},
         ],
         "channels": [
             {"from": name, "aead": aead, **channel(sender, receiver, aead)}
             for aead in ("aes-256-gcm", "chacha20-poly1305")
             for name, sender, receiver in (("alice", alice, bob), ("bob", bob, alice))
+        ],
+        "binding": binding(alice, bob).hex(),
+        "renewals": [
+            renewal
+            for aead in ("aes-256-gcm", "chacha20-poly1305")
+            for renewal in renewals(alice, bob, aead)
         ],
     }
 

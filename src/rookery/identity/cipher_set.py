@@ -51,6 +51,18 @@ class Session(Protocol):
         """Whether `open` refuses a packet it has already opened."""
         ...
 
+    @property
+    def renewal(self) -> "KeyRenewal | None":
+        """How its keys are renewed; None where this set, or one of the two ends, cannot."""
+        ...
+
+    def leap(self, random: RandomBytes) -> None:
+        """Number packets on from far ahead: a copy of this session may have used the next ones.
+
+        Without effect in sets whose packets carry no counter that may have gaps.
+        """
+        ...
+
     def rest(self) -> None:
         """Let go of what can be made anew; the next packet costs a little more."""
         ...
@@ -65,6 +77,50 @@ class Session(Protocol):
 
     def open(self, token: bytes, part: Octets) -> bytes:
         """The inner packet, or AuthenticationError (also for a replay) or DecodeError."""
+        ...
+
+
+class KeyRenewal(Protocol):
+    """New keys for a session by fresh ephemerals; who sends what when is not its business.
+
+    The initiator calls `offer`, then `adopt`; the responder `answer`, then `confirm`.
+    """
+
+    @property
+    def phase(self) -> int:
+        """Which keys packets are sealed under: 0 are those of the handshake."""
+        ...
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the peer has been seen to use the keys of this phase, too."""
+        ...
+
+    def offer(self, random: RandomBytes) -> bytes:
+        """A fresh ephemeral for the keys of the next phase."""
+        ...
+
+    def withdraw(self) -> None:
+        """Drop the ephemeral that was offered."""
+        ...
+
+    def answer(self, offered: bytes, random: RandomBytes) -> bytes:
+        """Our ephemeral for the peer's; from now on packets of the next phase are opened, too.
+
+        DecodeError when the peer's cannot be one.
+        """
+        ...
+
+    def adopt(self, answered: bytes) -> None:
+        """The peer's ephemeral for ours: seal under the new keys; DecodeError as in `answer`."""
+        ...
+
+    def confirm(self) -> None:
+        """The peer uses the new keys: so do we; ProtocolError when none of its packets showed."""
+        ...
+
+    def retire(self, phase: int) -> None:
+        """Forget the keys of this phase and of all before it."""
         ...
 
 

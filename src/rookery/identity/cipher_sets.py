@@ -30,7 +30,8 @@ def cipher_set(csid: int) -> CipherSet:
 
 def cipher_set_without_aes(csid: int) -> CipherSet:
     """The same on a CPU without AES instructions: asks peers for ChaCha20-Poly1305."""
-    return cs40.CipherSet40(cs40.NO_AES) if csid == cs40.CSID else cipher_set(csid)
+    flags = cs40.NO_AES | cs40.RENEWS
+    return cs40.CipherSet40(flags) if csid == cs40.CSID else cipher_set(csid)
 
 
 def _nacl() -> CipherSet:

@@ -148,6 +148,13 @@ class Session1a:
     def replay_proof(self) -> Literal[False]:
         return False
 
+    @property
+    def renewal(self) -> None:
+        return None
+
+    def leap(self, random: RandomBytes) -> None:
+        """Peers may rely on its IVs to have no gap."""
+
     def rest(self) -> None:
         """Nothing that could be made anew is worth letting go."""
 

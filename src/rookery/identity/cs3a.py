@@ -151,6 +151,13 @@ class Session3a:
     def replay_proof(self) -> Literal[False]:
         return False
 
+    @property
+    def renewal(self) -> None:
+        return None
+
+    def leap(self, random: RandomBytes) -> None:
+        """Its nonces are random."""
+
     def rest(self) -> None:
         """Nothing that could be made anew is worth letting go."""
 

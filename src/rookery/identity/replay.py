@@ -19,8 +19,8 @@ class ReplayWindow:
 
     __slots__ = ("_missing", "_next")
 
-    def __init__(self) -> None:
-        self._next = 0  # one more than the newest counter
+    def __init__(self, first: int = 0) -> None:
+        self._next = first  # one more than the newest counter
         self._missing = 0  # bit i: the counter `_next - 1 - i` may still come
 
     def is_fresh(self, counter: int) -> bool:

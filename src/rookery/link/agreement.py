@@ -56,7 +56,7 @@ class Agreement:
             random=self._site.random,
             confirmed=previous.confirmed if previous is not None else 0,
         )
-        self._site.exchange_began(self._link, previous)
+        self._site.token_changed(self._link, previous.token if previous is not None else None)
 
     def begin_round(self, now: float) -> None:
         """A new `at` over every path."""

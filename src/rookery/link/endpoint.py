@@ -23,7 +23,6 @@ from rookery.link.admission import Admission, AdmissionLimits
 from rookery.link.announcement import parse_announcement
 from rookery.link.channel_policy import ChannelPolicy, TrustPolicy, open_to_links, trust_links
 from rookery.link.events import Discovered, Event, LinkForgotten, Transmit
-from rookery.link.exchange import Exchange
 from rookery.link.handshake import Handshake
 from rookery.link.introductions import Introductions, RoutingPolicy
 from rookery.link.link import Link, LinkState
@@ -299,6 +298,11 @@ class Endpoint:
         """What the wall clock says; devices often learn the time long after they started."""
         self._unix_offset = unix_s - now
 
+    def leap(self, now: float) -> None:
+        """This process may be a copy of one that goes on: no nonce may come twice."""
+        for link in list(self._links.values()):
+            link.leap(now)
+
     # --- for the links ---
 
     def wall(self, now: float) -> int:
@@ -349,9 +353,9 @@ class Endpoint:
     def answered(self, link: Link, message: Message) -> None:
         self.told_paths.answered(link, message)
 
-    def exchange_began(self, link: Link, previous: Exchange | None) -> None:
-        if previous is not None:
-            self._tokens.pop(previous.token, None)
+    def token_changed(self, link: Link, before: bytes | None) -> None:
+        if before is not None:
+            self._tokens.pop(before, None)
         assert link.exchange is not None
         self._tokens[link.exchange.token] = link
 

@@ -53,6 +53,7 @@ class Exchange:
         "_open",
         "_peer_key",
         "_prefix",
+        "_random",
         "_seal",
         "at",
         "peer_token",
@@ -73,6 +74,7 @@ class Exchange:
         self._local = local
         self._intermediates = intermediates
         self._peer_key = peer_key
+        self._random = random
         self._cipher = local.exchange(peer_key, random)
         self._confirmed = confirmed  # highest `at` the peer's current ephemeral has shown
         self._handshake: bytes | None = None
@@ -157,10 +159,17 @@ class Exchange:
 
     def _agree(self, opened: Opened, token: bytes, at: int) -> None:
         if token != self.peer_token:
+            cipher = self._cipher
+            renewal = self.session.renewal if self.session is not None else None
+            if renewal is not None and renewal.phase > 0:
+                # The secret of our ephemeral is forgotten, as it could tell the first keys.
+                cipher = self._local.exchange(self._peer_key, self._random)
             try:
-                session = self._cipher.session(opened)
+                session = cipher.session(opened)
             except DecodeError as error:
                 raise AuthenticationError("the peer's ephemeral is not a key") from error
+            if cipher is not self._cipher:
+                self._cipher, self.token, self._handshake = cipher, cipher.token, None
             self.session = session
             self.peer_token = token
             self._seal, self._open = session.seal, session.open

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Final
 
-from rookery.errors import ProtocolError, UnreachableError
+from rookery.errors import CongestionError, ProtocolError, UnreachableError
 from rookery.identity.cipher_set import Opened
 from rookery.link.agreement import Agreement
 from rookery.link.channel import Channel
@@ -29,6 +29,7 @@ from rookery.wire.path import Path
 FRAGMENT_SIZE_DATAGRAM: Final = 1200
 FRAGMENT_SIZE_STREAM: Final = 60 << 10  # fits a datagram still, should the stream be lost
 ROOKERY_CSID: Final = 0x40
+COPIED_SPREAD_S: Final = 5.0  # within which all links renew their keys after a leap
 QUIET_S: Final = 2.0  # a path that brings nothing for so long, while others do, is in doubt
 
 
@@ -218,6 +219,16 @@ class Link:
         self._agreement.rounds.hasten(now)
         self._site.touch(self)
 
+    def leap(self, now: float) -> None:
+        """This process may be a copy of one that goes on: seal nothing under the same nonce."""
+        if self._traffic is None:
+            return
+        try:
+            self._traffic.leap(now + COPIED_SPREAD_S * self._agreement.jitter())
+        except CongestionError as error:
+            self._fall(str(error), now)
+        self._site.touch(self)
+
     def close(self, now: float) -> None:
         """End the session; the peer hears of it through its channels."""
         if self._traffic is not None:
@@ -236,15 +247,17 @@ class Link:
         exchange = self.exchange
         if exchange is None or handshake.csid != exchange.csid:
             raise ProtocolError("handshake under a lesser cipher set than we share")
-        before = exchange.peer_token
+        before, token = exchange.peer_token, exchange.token
         verdict = exchange.receive(opened, handshake)
+        if exchange.token != token:
+            self._site.token_changed(self, token)
         if verdict is Verdict.STALE:
             self._agreement.answer_stale(exchange, opened, path, now)
             return
         if exchange.peer_token != before:
             if before is not None:
                 self.paths.silence()  # they led to the peer as it was before it restarted
-            self._begin_session(exchange)
+            self._begin_session(exchange, now)
         assert handshake.at is not None
         self._agreement.heard(exchange, handshake.at, verdict, path, now)
         if not self._is_up:
@@ -296,6 +309,8 @@ class Link:
             self._fall("no answer", now)
         if self._traffic is not None:
             self._traffic.expire(now)
+            if not self._traffic.renews(now):
+                self._fall("the keys could not be renewed", now)
         if self._is_up and self._agreement.rounds.is_keepalive_due(now):
             self._agreement.begin_round(now)
         if self._agreement.rounds.is_redial_due(now):
@@ -339,13 +354,13 @@ class Link:
             self._traffic.path_failed(path)
             self._site.touch(self)
 
-    def _begin_session(self, exchange: Exchange) -> None:
+    def _begin_session(self, exchange: Exchange, now: float) -> None:
         if self._traffic is not None:
             self._traffic.abandon("the peer restarted")
         if self._is_up:
             self._is_up = False
             self._site.emit(LinkDown(self, "the peer restarted"))
-        self._traffic = Traffic(self, self._site, exchange)
+        self._traffic = Traffic(self, self._site, exchange, now)
 
     def _rise(self, now: float) -> None:
         self._is_up = True

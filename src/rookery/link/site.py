@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Protocol
 from rookery.identity.cipher_set import RandomBytes
 from rookery.identity.identity import Identity
 from rookery.link.events import Event
-from rookery.link.exchange import Exchange
 from rookery.link.reliable import Message
 from rookery.wire.octets import Octets
 from rookery.wire.path import Path
@@ -38,7 +37,9 @@ class Site(Protocol):
         """The link may have something to send, or be due earlier than before."""
         ...
 
-    def exchange_began(self, link: "Link", previous: Exchange | None) -> None: ...
+    def token_changed(self, link: "Link", before: bytes | None) -> None:
+        """Packets for the link have the token of its exchange, and no more the one before."""
+        ...
 
     def unresolved(self, link: "Link") -> None:
         """A link has no key or no path: somebody may introduce us."""

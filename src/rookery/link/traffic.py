@@ -9,6 +9,7 @@ A packet with a binary head is a frame: no channel's, but for whoever reads the 
 It lives as long as the session: when the peer restarts or the link falls, all channels go with it.
 """
 
+from math import inf
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
@@ -20,10 +21,13 @@ from rookery.link.events import ChannelChanged, ChannelOpened
 from rookery.link.exchange import Exchange
 from rookery.link.multiplexer import Multiplexer
 from rookery.link.reliable import Message
+from rookery.link.renewal import Renewal
 from rookery.link.site import Site
+from rookery.wire.frames import RENEWAL
 from rookery.wire.lob import JSON_SIZE_MIN, JsonObject
 from rookery.wire.octets import Octets, Parts
 from rookery.wire.path import Path
+from rookery.wire.renewal import RenewalFrame
 from rookery.wire.tail import tail
 
 if TYPE_CHECKING:
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 DATAGRAM_SIZE_MAX: Final = 1400  # a larger packet goes over a stream, where one is there
 HEAD_SIZE_MAX: Final = 4096  # a decoded head takes far more memory than its text
 _JOINED_MAX: Final = 32768  # bytes; up to here it costs less to join parts than to seal each
+_ENDLESS: Final = 1 << 60  # bytes under keys that nobody renews
 _LENGTH_SIZE: Final = 2
 _LENGTH: Final = Struct(">H")
 
@@ -42,14 +47,29 @@ _decode = msgspec.json.Decoder(JsonObject).decode
 class Traffic:
     """What channels need of their link, for as long as one session lasts."""
 
-    __slots__ = ("_came_by", "_channels", "_exchange", "_link", "_site")
+    __slots__ = (
+        "_came_by",
+        "_channels",
+        "_exchange",
+        "_left",
+        "_link",
+        "_renew_at",
+        "_renewal",
+        "_site",
+    )
 
-    def __init__(self, link: "Link", site: Site, exchange: Exchange) -> None:
+    def __init__(self, link: "Link", site: Site, exchange: Exchange, now: float) -> None:
         self._link = link
         self._site = site
         self._exchange = exchange
         self._came_by: Path | None = None  # the path of the last channel packet
         self._channels = Multiplexer(self, is_odd=exchange.parity == 1)
+        keys = exchange.session.renewal if exchange.session is not None else None
+        self._renewal: Renewal | None = None
+        if keys is not None:
+            self._renewal = Renewal(keys, site.random, now, yields=exchange.parity == 0)
+        self._left = _ENDLESS if self._renewal is None else self._renewal.left
+        self._renew_at = inf if self._renewal is None else self._renewal.deadline
 
     # --- for the link ---
 
@@ -77,6 +97,9 @@ class Traffic:
         body_at = _LENGTH_SIZE + size
         if 0 < size < JSON_SIZE_MIN and body_at <= len(inner):
             head, rest = inner[_LENGTH_SIZE:body_at], tail(inner, body_at)
+            if head[0] == RENEWAL:
+                self._renewal_received(RenewalFrame.parse(head, bytes(rest)), path, now)
+                return
             self._site.frame_received(self._link, path, head, rest, now)
             return
         if not JSON_SIZE_MIN <= size <= HEAD_SIZE_MAX or body_at > len(inner):
@@ -98,10 +121,37 @@ class Traffic:
 
     @property
     def deadline(self) -> float | None:
-        return self._channels.deadline
+        deadline = self._channels.deadline
+        if self._renewal is None or (deadline is not None and deadline < self._renew_at):
+            return deadline
+        return self._renew_at
 
     def expire(self, now: float) -> None:
         self._channels.expire(now)
+
+    def renews(self, now: float) -> bool:
+        """Renew the keys if that is due; False when they must not be used any longer."""
+        renewal = self._renewal
+        if renewal is None or now < self._renew_at:
+            return True
+        frame = renewal.tick(now)
+        self._renew_at = renewal.deadline
+        if frame is not None and renewal.is_doubtful:
+            self._link.doubt_paths(now)
+            for state in list(self._link.paths):
+                if state.is_usable:
+                    self._say_renewal(frame, state.path)
+        elif frame is not None:
+            self._say_renewal(frame, self._link.paths.best)
+        return not renewal.has_failed
+
+    def leap(self, renew_at: float) -> None:
+        """A copy of this session may be in use: let no packet of ours have its number."""
+        if self._exchange.session is not None:
+            self._exchange.session.leap(self._site.random)
+        if self._renewal is not None:
+            self._renewal.hasten(renew_at)
+            self._renew_at = self._renewal.deadline
 
     def fail(self, reason: str) -> None:
         self._channels.fail(reason)
@@ -178,5 +228,41 @@ class Traffic:
             size += len(part)
             pieces.append(part)
         if size > _JOINED_MAX:
-            return self._exchange.seal_parts(pieces)
-        return self._exchange.seal(b"".join(pieces))
+            data: bytes | bytearray = self._exchange.seal_parts(pieces)
+        else:
+            data = self._exchange.seal(b"".join(pieces))
+        self._left -= len(data)
+        if self._left < 0:
+            self._worn()
+        return data
+
+    # --- the keys ---
+
+    def _worn(self) -> None:
+        """The key in use has sealed so much that its renewal is nearer than it was."""
+        if self._renewal is None:
+            self._left = _ENDLESS
+            return
+        self._renewal.worn()
+        self._renew_at = self._renewal.deadline
+        self._left += self._renewal.left
+        self._site.touch(self._link)
+
+    def _renewal_received(self, frame: RenewalFrame, path: Path, now: float) -> None:
+        renewal = self._renewal
+        if renewal is None:
+            raise ProtocolError("a renewal that was not agreed on")
+        before = renewal.phase
+        answer = renewal.received(frame, now)
+        self._renew_at = renewal.deadline
+        if renewal.phase != before:
+            self._left = renewal.left
+        if answer is not None:
+            state = self._link.paths.state(path)
+            is_back = state is not None and state.is_usable
+            self._say_renewal(answer, path if is_back else self._link.paths.best)
+
+    def _say_renewal(self, frame: RenewalFrame, path: Path | None) -> None:
+        if path is not None:
+            head, body = frame.serialize()
+            self._site.send(self._link, path, self.sealed(head, [body]))

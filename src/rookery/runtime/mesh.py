@@ -36,6 +36,7 @@ from rookery.link.link import Link as LinkCore
 from rookery.link.link import LinkState
 from rookery.link.stranger import Stranger
 from rookery.runtime.channel import Channel
+from rookery.runtime.continuity import Continuity
 from rookery.runtime.discovery import Discovery
 from rookery.runtime.gates.gate import Gate
 from rookery.runtime.gates.udp_gate import UdpGate
@@ -63,14 +64,15 @@ class Mesh(MeshChannels):
         *,
         limits: AdmissionLimits | None = None,
         clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
     ) -> None:
-        """`clock` counts seconds; uvloop's own counts only milliseconds."""
+        """`clock` counts seconds, and `wall` those since 1970; uvloop counts only milliseconds."""
         self._loop = asyncio.get_running_loop()
         self._now = clock
         self._core = Endpoint(
             identity,
             random=os.urandom,
-            unix_s=time.time(),
+            unix_s=wall(),
             now=clock(),
             limits=limits or AdmissionLimits(),
         )
@@ -83,7 +85,8 @@ class Mesh(MeshChannels):
         self._services = Services()
         self._discovery = Discovery(self)
         super().__init__()
-        self._pump = Pump(self._core, self._carry_out, self._flush_gates, clock)
+        continuity = Continuity(wall, clock())
+        self._pump = Pump(self._core, self._carry_out, self._flush_gates, clock, continuity)
         self._is_closed = False
 
     @property

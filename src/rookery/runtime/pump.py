@@ -15,6 +15,7 @@ from rookery.link.channel import Channel
 from rookery.link.endpoint import Endpoint
 from rookery.link.events import Event, Transmit
 from rookery.link.link import Link
+from rookery.runtime.continuity import Continuity
 
 _TIMER_S: Final = 0.001
 _BUSY_S: Final = 0.001  # runs that follow each other so closely leave deadlines to a timer
@@ -51,6 +52,7 @@ class Pump:
         carry_out: Callable[[Event], None],
         sent: Callable[[], None],
         clock: Callable[[], float],
+        continuity: Continuity,
     ) -> None:
         """`sent` is called when all is carried out, and before anything that could wait."""
         self.resident: Resident | None = None
@@ -58,6 +60,7 @@ class Pump:
         self._carry_out = carry_out
         self._sent = sent
         self._now = clock
+        self._continuity = continuity
         self._loop = asyncio.get_running_loop()
         self._used: dict[Channel, Link] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -87,6 +90,8 @@ class Pump:
             link.touch(channel)
             self._core.touch(link)
         now = self._now()
+        if self._continuity.is_broken(now):
+            self._core.leap(now)
         self._flush(now)
         while events := self._core.take():
             is_news = False

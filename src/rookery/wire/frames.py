@@ -17,7 +17,8 @@ MEMBER: Final = 8  # the sender's certificate
 BESIDE: Final = 9  # about the datagram path beside a stream
 DATAGRAM: Final = 10  # a program's datagram, end to end
 TUNNEL: Final = 11  # streams and datagrams between two members, over several ways
-PROBE: Final = 12  # whether packets of a link arrive by the route that they take,
-PROBED: Final = 13  # and that one did
+RENEWAL: Final = 12  # new session keys; the link itself reads it
+PROBE: Final = 13  # whether packets of a link arrive by the route that they take,
+PROBED: Final = 14  # and that one did
 
 HEAD_SIZE_MAX: Final = 6

@@ -1,6 +1,6 @@
 """Probe: asks the far end of a route whether packets of a link arrive by it.
 
-    PROBE   head | 12 |  body | token | padding |        PROBED  head | 13 |  body | token |
+    PROBE   head | 13 |  body | token | padding |        PROBED  head | 14 |  body | token |
                  | 1  |       |   8   |   ...   |                     | 1  |       |   8   |
 
 Sizes in bytes. Both are sealed for the two ends like all that the route carries, so those between
