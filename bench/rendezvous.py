@@ -20,6 +20,7 @@ import msgspec
 from bench.figure import Effort, Figure, middle
 from bench.process import answer, child, ordered
 from rookery.fleet import secrets
+from rookery.fleet.authority import Authority
 from rookery.fleet.code import Code
 from rookery.fleet.wish import Step
 from rookery.hub.hub import Hub
@@ -124,7 +125,7 @@ async def _turn(hub: Hub, seconds: float) -> Taken:
 async def _client(hub: Hub, router: bytes, until: float) -> list[float | None]:
     waited: list[float | None] = []
     while time.perf_counter() < until or not waited:
-        wish = await hub.wish(router, "anna")
+        wish = await hub.wish(router, "anna", Authority(bytes(32), None))
         waited.append(_wait_s([step async for step in hub.steps(wish)]))
     return waited
 

@@ -2,13 +2,14 @@
 
 import random
 
+import msgspec
 import pytest
 
 from rookery.errors import AuthenticationError, CongestionError, ProtocolError
 from rookery.fleet import tickets
-from rookery.fleet.seats import Freed, Seats
+from rookery.fleet.seats import NOT_RENEWED, Freed, Seats
 from rookery.fleet.tickets import Purpose
-from rookery.wire.fleet_messages import Arrive, Attend, Reserve
+from rookery.wire.fleet_messages import Arrive, Attend, Hold, Reserve
 
 CHANCE = random.Random(3).randbytes
 SERVER, ROUTER, OTHER = "s" * 52, "r" * 52, "o" * 52
@@ -215,3 +216,55 @@ def test_a_promise_goes_with_the_hub_it_was_made_to() -> None:
     table = occupied()
     assert table.withdraw("seat") is None
     assert table.used == 1
+
+
+LEASE_S = 60.0
+
+
+def leased() -> Seats:
+    """With both sides there from second 2 on."""
+    table = Seats(SERVER, 2, CHANCE, LINGER_S, LEASE_S)
+    table.reserve(msgspec.structs.replace(reserve(), authority=b"by what"), 0.0)
+    table.arrive(Arrive("seat", "router ticket"), ROUTER, 1.0)
+    table.attend(Attend("seat", "client ticket"), 2.0)
+    return table
+
+
+def test_an_attended_seat_ends_with_its_lease() -> None:
+    """Whatever became of the hub: nobody sits here for ever."""
+    table = leased()
+    assert table.held == [Hold("seat", MAC, ROUTER, b"by what")]
+    assert table.deadline == LEASE_S
+    assert table.expire(LEASE_S - 0.1) == []
+    assert table.expire(LEASE_S) == [Freed("seat", NOT_RENEWED, True, True)]
+    assert table.held == []
+
+
+def test_a_lease_counts_from_when_the_hub_was_asked() -> None:
+    table = leased()
+    table.renew(["seat", "another"], 30.0)
+    assert table.deadline == 30.0 + LEASE_S
+    table.renew(["seat"], 10.0)  # an answer that was overtaken
+    assert table.deadline == 30.0 + LEASE_S
+    assert table.expire(89.0) == []
+    assert len(table.expire(90.0)) == 1
+
+
+def test_a_seat_without_authority_has_no_lease() -> None:
+    """It was reserved by a hub of before, which renews none."""
+    table = occupied()
+    table.attend(Attend("seat", "client ticket"), 2.0)
+    table.renew(["seat"], 3.0)
+    assert table.held == []
+    assert table.deadline is None
+
+
+def test_no_client_comes_back_to_a_seat_whose_lease_is_over() -> None:
+    table = leased()
+    with pytest.raises(AuthenticationError):
+        table.attend(Attend("seat", "client ticket"), LEASE_S)
+
+
+def test_a_released_seat_tells_why() -> None:
+    freed = leased().release("seat", "the device is no longer this account's")
+    assert freed == Freed("seat", "the device is no longer this account's", True, True)

@@ -18,7 +18,7 @@ from rookery.runtime.artifact_file import Following
 from rookery.wire import fleet_messages as messages
 from rookery.wire.forecast import Forecast, ServerForecast
 from tests.hub.conftest import Start, new_code, with_
-from tests.hub.identities import identity, mac
+from tests.hub.identities import ANNAS, identity, mac
 from tests.hub.router import Router, until
 from tests.hub.server import Server
 
@@ -107,7 +107,7 @@ async def test_a_hub_changes_its_mind_within_seconds_of_the_file(
         async def preferred() -> str:
             """Whom the hub would choose now."""
             await router.report()
-            wish = await hub.wish(mac(1), "anna")
+            wish = await hub.wish(mac(1), "anna", ANNAS)
             await router.report()
             direct = await router.ask(await router.called())
             await hub.cancel(wish)

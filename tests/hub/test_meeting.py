@@ -23,7 +23,7 @@ from rookery.wire.mac import mac_text
 from rookery.wire.observation import SESSION, Observation
 from rookery.wire.telemetry import SessionReport
 from tests.hub.conftest import Start, new_code
-from tests.hub.identities import identity, mac
+from tests.hub.identities import ANNAS, identity, mac
 from tests.hub.router import Router, path, until
 from tests.hub.server import Manner, Server
 from tests.patience import PATIENCE_S
@@ -48,7 +48,7 @@ class World:
 
     async def called(self) -> tuple[Wish, int]:
         """A wish of which the router has heard."""
-        wish = await self.hub.wish(MAC, "anna")
+        wish = await self.hub.wish(MAC, "anna", ANNAS)
         await self.router.report()
         return wish, await self.router.called()
 
@@ -98,7 +98,7 @@ async def test_a_client_gets_its_router_at_the_least_loaded_server(world: World)
 
 async def test_a_repeat_calls_the_router_as_well(world: World) -> None:
     """F7: the acknowledgement was lost, and the wish came in between."""
-    wish = await world.hub.wish(MAC, "anna")
+    wish = await world.hub.wish(MAC, "anna", ANNAS)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as again:
         again.sendto(world.router.sent[-1], path(world.hub.link, "udp").address)
     async with asyncio.timeout(PATIENCE_S):
@@ -189,7 +189,7 @@ async def test_unused_seats_are_given_back(world: World) -> None:
 async def test_an_unknown_router_cannot_be_wished_for(world: World) -> None:
     """F6"""
     with pytest.raises(UnknownRouterError):
-        await world.hub.wish(mac(99), "anna")
+        await world.hub.wish(mac(99), "anna", ANNAS)
 
 
 async def test_a_silent_router_cannot_be_wished_for_and_its_last_report_is_told(
@@ -201,7 +201,7 @@ async def test_a_silent_router_cannot_be_wished_for_and_its_last_report_is_told(
     entry.last_seen = time.time() - 3600.0
     await world.hub.hot.put([entry])
     with pytest.raises(SilentRouterError) as caught:
-        await world.hub.wish(MAC, "anna")
+        await world.hub.wish(MAC, "anna", ANNAS)
     assert caught.value.last_seen == entry.last_seen
 
 
@@ -231,9 +231,9 @@ async def test_a_cancelled_wish_is_over_for_the_router_as_well(world: World) -> 
 
 
 async def test_the_same_client_waits_with_one_wish(world: World) -> None:
-    first = await world.hub.wish(MAC, "anna")
-    assert await world.hub.wish(MAC, "anna") == first
-    assert (await world.hub.wish(MAC, "boris")).id != first.id
+    first = await world.hub.wish(MAC, "anna", ANNAS)
+    assert await world.hub.wish(MAC, "anna", ANNAS) == first
+    assert (await world.hub.wish(MAC, "boris", ANNAS)).id != first.id
 
 
 async def test_a_router_that_does_not_come_is_given_up_in_time(
@@ -243,7 +243,7 @@ async def test_a_router_that_does_not_come_is_given_up_in_time(
     hub = await start(msgspec.structs.replace(settings, rendezvous=limits))
     async with Router(hub.link, identity("alice"), MAC) as router:
         await router.report()
-        wish = await hub.wish(MAC, "anna")
+        wish = await hub.wish(MAC, "anna", ANNAS)
         async with asyncio.timeout(PATIENCE_S):
             steps = [step async for step in hub.steps(wish)]
     assert names(steps) == ["wished", "failed"]

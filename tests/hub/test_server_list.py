@@ -6,7 +6,7 @@ from rookery.hub.hub import Hub
 from rookery.store.drains import Drains
 from rookery.wire import fleet_messages as messages
 from tests.hub.conftest import new_code
-from tests.hub.identities import identity, mac
+from tests.hub.identities import ANNAS, identity, mac
 from tests.hub.router import Router
 from tests.hub.server import Server
 from tests.patience import PATIENCE_S
@@ -32,7 +32,7 @@ async def test_an_empty_server_is_passed_over_while_it_is_drained(hub: Hub) -> N
 
         async def preferred() -> str:
             await router.report()
-            wish = await hub.wish(mac(1), "anna")
+            wish = await hub.wish(mac(1), "anna", ANNAS)
             await router.report()
             direct = await router.ask(await router.called())
             await hub.cancel(wish)

@@ -15,7 +15,7 @@ from rookery.runtime import keystore
 from rookery.wire import fleet_messages as messages
 from rookery.wire.telemetry import DeviceReport
 from tests.hub.conftest import Start, new_code
-from tests.hub.identities import identity, mac
+from tests.hub.identities import ANNAS, identity, mac
 from tests.hub.router import Router, path, until
 from tests.hub.server import Server
 from tests.patience import PATIENCE_S
@@ -89,7 +89,7 @@ async def test_one_hub_has_the_client_and_the_other_the_router(hubs: tuple[Hub, 
     async with server, Router(there.link, identity("alice"), MAC) as router:
         await server.report()
         await router.report()
-        wish = await here.wish(MAC, "anna")
+        wish = await here.wish(MAC, "anna", ANNAS)
         await router.report()
         direct = await router.ask(await router.called())
         assert isinstance(direct, messages.Direct)
@@ -108,7 +108,7 @@ async def test_what_one_hub_cancels_the_other_ends(hubs: tuple[Hub, Hub]) -> Non
     async with server, Router(there.link, identity("alice"), MAC) as router:
         await server.report()
         await router.report()
-        wish = await here.wish(MAC, "anna")
+        wish = await here.wish(MAC, "anna", ANNAS)
         await router.report()
         asking = asyncio.get_running_loop().create_task(router.ask(await router.called()))
         await until(lambda: bool(server.reserved))
@@ -128,7 +128,7 @@ async def test_while_redis_is_away_nothing_is_acknowledged_and_then_everything_i
         router.send(DeviceReport(t=1))
         await until(lambda: 'reason="store_away"' in here.metrics_text().decode())
         with pytest.raises(StoreAwayError):
-            await here.wish(MAC, "anna")
+            await here.wish(MAC, "anna", ANNAS)
         assert not await here.is_ready()
         assert router.core.counters.acknowledged == 1
         redis.start()

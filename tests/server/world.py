@@ -121,12 +121,17 @@ class World:
     """Doors, sessions, and what was audited."""
 
     def __init__(
-        self, door: DoorLimits, relay: RelayLimits, seats_max: int, linger_s: float
+        self,
+        door: DoorLimits,
+        relay: RelayLimits,
+        seats_max: int,
+        linger_s: float,
+        lease_s: float,
     ) -> None:
         self.audits: list[tuple[str, Audit]] = []
         self.ended: list[Ended] = []
         self.guests = Guests(door, asyncio.get_running_loop().time())
-        seats = Seats(ACCEPTOR.hashname, seats_max, os.urandom, linger_s)
+        seats = Seats(ACCEPTOR.hashname, seats_max, os.urandom, linger_s, lease_s)
         self.sessions = Sessions(seats, self._audited, self.ended.append, relay, door.slow_s)
         self.door = Door(ACCEPTOR, HUB.hashname, self.sessions, self.guests, door)
         self.web = WebDoor(self.sessions, self.guests, _page, door, ("https://hub.example",))
@@ -191,8 +196,9 @@ async def world(
     relay: RelayLimits | None = None,
     seats_max: int = 4,
     linger_s: float = 60.0,
+    lease_s: float = 60.0,
 ) -> AsyncIterator[World]:
-    made = World(door or DoorLimits(), relay or RelayLimits(), seats_max, linger_s)
+    made = World(door or DoorLimits(), relay or RelayLimits(), seats_max, linger_s, lease_s)
     made.tcp = await made.door.listen("127.0.0.1", 0)
     made.http = await made.web.listen("127.0.0.1", 0)
     try:

@@ -14,6 +14,7 @@ import msgspec
 from litestar import Litestar
 from litestar.types import Receive, Scope, Send
 
+from rookery.fleet.authority import Authority, encode
 from rookery.fleet.entry import Entry
 from rookery.fleet.placement import ServerLoad
 from rookery.fleet.secrets import claim_code, derive
@@ -83,13 +84,14 @@ class StagedHub(Hub):
         await self.hot.close()
         await self.database.close()
 
-    async def wish(self, mac: bytes, client: str) -> Wish:
+    async def wish(self, mac: bytes, client: str, authority: Authority) -> Wish:
         entry = await self.entry(mac)
         if entry is None:
             raise UnknownRouterError(f"no router {mac_text(mac)}")
         if self.is_silent(entry):
             raise SilentRouterError(f"{mac_text(mac)} is silent", entry.last_seen)
-        made = Wish(len(self.cancelled) + self.wishes.qsize() + 1, mac, client, time.time(), "hub")
+        number = len(self.cancelled) + self.wishes.qsize() + 1
+        made = Wish(number, mac, client, time.time(), "hub", encode(authority))
         made = await self.hot.add_wish(made, 60)
         await self.say(made, "wished")
         self.wishes.put_nowait(made)

@@ -19,9 +19,13 @@ EXAMPLES: list[tuple[int, messages.Message]] = [
     (tags.DIRECT, messages.Direct(1, "seat", SERVER, "ticket")),
     (
         tags.RESERVE,
-        messages.Reserve("seat", bytes(6), NAME, "ann", bytes(32), bytes(32), 60),
+        messages.Reserve("seat", bytes(6), NAME, "ann", bytes(32), bytes(32), 60, b"by what"),
     ),
-    (tags.RELEASE, messages.Release("seat")),
+    (tags.RELEASE, messages.Release("seat", "not allowed any more")),
+    (tags.HOLD, messages.Hold("seat", bytes(6), NAME, b"by what")),
+    (tags.LET_GO, messages.LetGo("seat")),
+    (tags.RENEW, messages.Renew(7)),
+    (tags.RENEWED, messages.Renewed(7)),
     (tags.RESERVED, messages.Reserved("seat")),
     (tags.REFUSED, messages.Refused("seat", "all seats are taken")),
     (tags.ARRIVED, messages.Arrived("seat")),
@@ -55,6 +59,17 @@ def test_arbitrary_bytes_decode_or_raise_decode_error(tag: int, value: bytes) ->
     except DecodeError:
         return
     assert decode(encode(message)) == message
+
+
+def test_what_older_hubs_say_is_understood() -> None:
+    """They know of no authority and give no reason."""
+    old = {"seat": "seat", "mac": bytes(6), "router": NAME, "client": "ann", "seconds": 60}
+    old |= {"router_ticket_hash": bytes(32), "client_ticket_hash": bytes(32)}
+    reserve = decode(Tlv(tags.RESERVE, msgspec.msgpack.encode(old)))
+    assert isinstance(reserve, messages.Reserve)
+    assert reserve.authority == b""
+    release = decode(Tlv(tags.RELEASE, msgspec.msgpack.encode({"seat": "seat"})))
+    assert release == messages.Release("seat")
 
 
 Plain = st.none() | st.booleans() | st.integers(-5, 2**64 - 1) | st.text(max_size=60)

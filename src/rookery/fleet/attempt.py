@@ -47,6 +47,7 @@ class Attempt(msgspec.Struct, frozen=True):
             tickets.digest(self.router_ticket, for_router),
             tickets.digest(self.client_ticket, for_client),
             self.seconds,
+            wish.authority,
         )
 
     def direct(self) -> messages.Direct:

@@ -11,12 +11,18 @@
     | PROMISED | `seconds` of the reservation without the router   |
     | OCCUPIED | `seconds` without the client; `linger_s` if it left |
     | ATTENDED | never by itself                                   |
+    | all      | `lease_s` after a hub last said that it is allowed |
 
 A promised seat goes with the connection it was reserved by, as nobody else knows of it. A hub asks
 for a seat and gets it or not; two hubs that want the last one ask the same table. The
 first ticket of each side is from the hub, and good once. A client that was let in gets another
 from here, with which it may come back, even while its old connection has not yet been missed.
+
+A seat that was reserved with an authority has a lease: hubs renew it for as long as the authority
+holds. They release the seat as soon as it does not; the lease is for when that word is lost.
 """
+
+from collections.abc import Iterable
 
 import msgspec
 
@@ -24,9 +30,12 @@ from rookery.errors import AuthenticationError, CongestionError, ProtocolError
 from rookery.fleet import tickets
 from rookery.fleet.tickets import Purpose, Side, Ticket
 from rookery.identity.cipher_set import RandomBytes
-from rookery.wire.fleet_messages import Arrive, Attend, Reserve, Welcome
+from rookery.wire.fleet_messages import Arrive, Attend, Hold, Reserve, Welcome
 
 LINGER_S = 60.0
+LEASE_S = 60.0
+
+NOT_RENEWED = "the hub did not say for too long that this is still allowed"
 
 
 class Freed(msgspec.Struct, frozen=True):
@@ -56,24 +65,41 @@ class _Seat(msgspec.Struct):
     client_ticket: Ticket
     seconds: float
     deadline: float | None  # None while both sides are there
+    authority: bytes = b""
+    leased_until: float | None = None  # None: it has no lease
     has_router: bool = False
     has_client: bool = False
     turn: int = 0
 
     def is_late(self, now: float) -> bool:
-        return self.deadline is not None and now >= self.deadline
+        return self.due is not None and now >= self.due
+
+    def is_unrenewed(self, now: float) -> bool:
+        return self.leased_until is not None and now >= self.leased_until
+
+    @property
+    def due(self) -> float | None:
+        """When something of it runs out."""
+        times = [time for time in (self.deadline, self.leased_until) if time is not None]
+        return min(times, default=None)
 
 
 class Seats:
     """`seats_max` seats at the server with that hashname."""
 
     def __init__(
-        self, server: str, seats_max: int, random: RandomBytes, linger_s: float = LINGER_S
+        self,
+        server: str,
+        seats_max: int,
+        random: RandomBytes,
+        linger_s: float = LINGER_S,
+        lease_s: float = LEASE_S,
     ) -> None:
         self._server = server
         self._seats_max = seats_max
         self._random = random
         self._linger_s = linger_s
+        self._lease_s = lease_s
         self._seats: dict[str, _Seat] = {}
 
     @property
@@ -97,8 +123,16 @@ class Seats:
     @property
     def deadline(self) -> float | None:
         """When to call `expire`; None while no seat waits for anybody."""
-        deadlines = (seat.deadline for seat in self._seats.values() if seat.deadline is not None)
-        return min(deadlines, default=None)
+        return min((due for seat in self._seats.values() if (due := seat.due)), default=None)
+
+    @property
+    def held(self) -> list[Hold]:
+        """The seats that have a lease."""
+        return [
+            Hold(name, seat.mac, seat.router, seat.authority)
+            for name, seat in self._seats.items()
+            if seat.leased_until is not None
+        ]
 
     def reserve(self, reserve: Reserve, now: float) -> None:
         """Keep a seat; CongestionError when there is none, ProtocolError when it exists."""
@@ -114,6 +148,8 @@ class Seats:
             Ticket(self._purpose(reserve, "client"), reserve.client_ticket_hash),
             reserve.seconds,
             now + reserve.seconds,
+            reserve.authority,
+            now + self._lease_s if reserve.authority else None,
         )
 
     def arrive(self, arrive: Arrive, router: str, now: float) -> Sitting:
@@ -156,9 +192,17 @@ class Seats:
             seat.deadline = now + self._linger_s
         return None
 
-    def release(self, seat: str) -> Freed | None:
-        """The hub does not need it; None when there is no such seat."""
-        return self._free(seat, "the hub has released the seat") if seat in self._seats else None
+    def renew(self, seats: Iterable[str], asked_at: float) -> None:
+        """A hub that was asked then says that these are still allowed."""
+        for name in seats:
+            seat = self._seats.get(name)
+            if seat is not None and seat.leased_until is not None:
+                seat.leased_until = max(seat.leased_until, asked_at + self._lease_s)
+
+    def release(self, seat: str, reason: str = "") -> Freed | None:
+        """The hub does not need or allow it; None when there is no such seat."""
+        why = reason or "the hub has released the seat"
+        return self._free(seat, why) if seat in self._seats else None
 
     def withdraw(self, seat: str) -> Freed | None:
         """The hub that reserved it has gone: frees it, unless the router is there already."""
@@ -170,9 +214,11 @@ class Seats:
     def expire(self, now: float) -> list[Freed]:
         """Those whose time is up."""
         late = [name for name, seat in self._seats.items() if seat.is_late(now)]
-        return [self._free(name, self._missing(self._seats[name])) for name in late]
+        return [self._free(name, self._missing(self._seats[name], now)) for name in late]
 
-    def _missing(self, seat: _Seat) -> str:
+    def _missing(self, seat: _Seat, now: float) -> str:
+        if seat.is_unrenewed(now):
+            return NOT_RENEWED
         if not seat.has_router:
             return "the router did not arrive in time"
         return "the client did not come back" if seat.turn else "the client did not come in time"

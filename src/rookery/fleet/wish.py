@@ -18,6 +18,10 @@ class Wish(msgspec.Struct, frozen=True):
     client: str  # name of the account
     made_at: float  # wall seconds
     hub: str  # hashname of the hub that took it
+    authority: bytes = b""  # by which the client may; see `authority`
+
+    def __repr__(self) -> str:
+        return f"Wish(id={self.id}, client={self.client!r})"
 
 
 class Grant(msgspec.Struct, frozen=True):

@@ -1,7 +1,8 @@
 """The hub: composition root. It starts and ends the parts, and decides nothing itself.
 
 UDP  ──▶ report socket ──▶ report flow ──▶ spool, hot store ──▶ acknowledgements
-TCP  ──▶ router door ──▶ matchmaker ──▶ meetings ──▶ servers
+TCP  ──▶ router door ──▶ reception ┬─▶ matchmaker ──▶ meetings ──▶ servers
+                                   └─▶ lease desk ──▶ servers
 HTTP ──▶ web (above) ──▶ `wish`, `steps`, `entry`, `servers`
          bookkeeper ──▶ database
 """
@@ -15,6 +16,8 @@ from types import TracebackType
 from typing import Self
 
 from rookery.errors import CongestionError, UnreachableError
+from rookery.fleet import authority as authorities
+from rookery.fleet.authority import Authority
 from rookery.fleet.desk_settings import DeskCounters, DeskSettings
 from rookery.fleet.entry import Entry
 from rookery.fleet.placement import ServerLoad
@@ -29,9 +32,11 @@ from rookery.hub.enrolment import Enrolment
 from rookery.hub.errors import SilentRouterError, StoreAwayError, UnknownRouterError
 from rookery.hub.forecasts import Forecasts
 from rookery.hub.hub_files import hub_identity
+from rookery.hub.lease_desk import LeaseDesk
 from rookery.hub.matchmaker import Matchmaker
 from rookery.hub.metrics import HubMetrics
 from rookery.hub.recent import Recent
+from rookery.hub.reception import Reception
 from rookery.hub.report_flow import ReportFlow
 from rookery.hub.report_socket import ReportSocket
 from rookery.hub.router_door import RouterDoor
@@ -103,9 +108,10 @@ class Hub:
             self._session_log.failed,
             self._forecasts.ask,
             settings.rendezvous,
-            settings.door.idle_s,
         )
-        self._door = RouterDoor(identity, self._matchmaker.attend, settings.door)
+        self._leases = LeaseDesk(database, hot, clock)
+        reception = Reception(self._matchmaker, self._leases, settings.door.idle_s)
+        self._door = RouterDoor(identity, reception.attend, settings.door)
         self._bookkeeper = Bookkeeper(
             spool_name(settings.data), settings, database, hot, spool, clock
         )
@@ -205,8 +211,8 @@ class Hub:
         self._paths = [path for path in self._paths if isinstance(path, NetPath)]
         self._paths.append(UrlPath(url))
 
-    async def wish(self, mac: bytes, client: str) -> Wish:
-        """Remember that `client` wants this router.
+    async def wish(self, mac: bytes, client: str, authority: Authority) -> Wish:
+        """Remember that `client` wants this router, and by what it may.
 
         Raises UnknownRouterError, SilentRouterError (with `last_seen`), StoreAwayError, or
         CongestionError when too many wait already.
@@ -217,7 +223,8 @@ class Hub:
         if self.is_silent(entry):
             text = f"the router {mac_text(mac)} has not reported for too long"
             raise SilentRouterError(text, entry.last_seen)
-        new = Wish(_wish_id(), mac, client, self._clock.now(), self.hashname)
+        now = self._clock.now()
+        new = Wish(_wish_id(), mac, client, now, self.hashname, authorities.encode(authority))
         seconds = self.settings.rendezvous.total_s + _WISH_MARGIN_S
         with _store_away():
             wish = await self.hot.add_wish(new, seconds)
@@ -285,6 +292,7 @@ class Hub:
             self._audit_log,
             self._clock,
             self._forecasts,
+            self._leases,
         ).text()
 
     async def is_ready(self) -> bool:
@@ -301,6 +309,7 @@ class Hub:
         for work in (flow.run(), self._bookkeeper.run(flow), self._census.run()):
             self._own(work)
         self._own(self._audit_log.run())
+        self._own(self._leases.run())
         self._own(self._forecasts.run())
         self._socket.read(flow.offer, lambda: flow.is_full)
 

@@ -32,7 +32,7 @@ Note = Callable[[SecurityEvent], None]
 
 
 class Matchmaker:
-    """`attend` is what the router door calls; `called` what the reports' side does."""
+    """`attend` is what the reception calls; `called` what the reports' side does."""
 
     def __init__(
         self,
@@ -44,7 +44,6 @@ class Matchmaker:
         failed: Failed,
         ask: Ask,
         limits: RendezvousLimits,
-        idle_s: float,
     ) -> None:
         self._identity = identity
         self._hot = hot
@@ -54,7 +53,6 @@ class Matchmaker:
         self._failed = failed
         self._ask = ask
         self._limits = limits
-        self._idle_s = idle_s
         self._loop = asyncio.get_running_loop()
         self._meetings: dict[int, Meeting] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -88,37 +86,8 @@ class Matchmaker:
         await self._hot.say(step)  # whoever has the router watches, and ends it
         await self._hot.end_wish(wish.id)
 
-    async def attend(self, line: SealedLine) -> None:
+    async def attend(self, line: SealedLine, ask: messages.Ask) -> Fault | None:
         """A router that has proved who it is; returns when its connection may be closed."""
-        try:
-            async with asyncio.timeout(self._idle_s):
-                fault = await self._attend(line)
-        except TimeoutError:
-            fault = Fault(FaultCode.BUSY, "this took too long")
-        except DecodeError as error:
-            fault = Fault(FaultCode.PROTOCOL, str(error)[:200])
-        except UnreachableError:
-            fault = Fault(FaultCode.BUSY, "a store of the hub does not answer")
-        if fault is not None:
-            self.tally[f"fault_{fault.code}"] += 1
-            line.send(messages.encode(fault))
-
-    async def close(self) -> None:
-        """End all meetings, and tell those who wait."""
-        for meeting in self._meetings.values():
-            meeting.tell(ClientGone())
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(1.0):
-                while self._meetings:
-                    await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-    async def _attend(self, line: SealedLine) -> Fault | None:
-        ask = await _ask(line)
-        if ask is None:
-            return None
         wish = await self._hot.wish(ask.wish)
         if wish is None:
             return Fault(FaultCode.NO_WISH, texts.NO_WISH)
@@ -135,6 +104,18 @@ class Matchmaker:
             return Fault(FaultCode.NO_WISH, texts.NO_WISH)
         await self._stay(meeting, line, wish.id)
         return None
+
+    async def close(self) -> None:
+        """End all meetings, and tell those who wait."""
+        for meeting in self._meetings.values():
+            meeting.tell(ClientGone())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1.0):
+                while self._meetings:
+                    await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _stay(self, meeting: Meeting, line: SealedLine, wish: int) -> None:
         """The meeting closes the line when the router knows where to go."""

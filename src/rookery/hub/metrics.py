@@ -16,6 +16,7 @@ from rookery.hub.bookkeeper import Bookkeeper
 from rookery.hub.census import Census
 from rookery.hub.clock import HubClock
 from rookery.hub.forecasts import Forecasts
+from rookery.hub.lease_desk import LeaseDesk
 from rookery.hub.matchmaker import Matchmaker
 from rookery.hub.report_flow import ReportFlow
 from rookery.hub.report_socket import ReportSocket
@@ -40,6 +41,7 @@ class HubMetrics(Collector):
         audit_log: AuditLog,
         clock: HubClock,
         forecasts: Forecasts,
+        leases: LeaseDesk,
     ) -> None:
         self._desk = desk
         self._socket = socket
@@ -52,6 +54,7 @@ class HubMetrics(Collector):
         self._audit_log = audit_log
         self._clock = clock
         self._forecasts = forecasts
+        self._leases = leases
 
     def text(self) -> bytes:
         registry = CollectorRegistry(auto_describe=False)
@@ -84,6 +87,7 @@ class HubMetrics(Collector):
             ("undecided_reports", "Reports left to come again.", "reason", self._flow.tally),
             ("door_connections", "Routers' connections by fate.", "fate", self._door.tally),
             ("wish_steps", "Steps of wishes made here.", "step", self._matchmaker.tally),
+            ("leases", "Answers to servers about leases.", "what", self._leases.tally),
         ):
             yield _counter(f"rookery_{name}", text, label, counts)
 
@@ -101,6 +105,7 @@ class HubMetrics(Collector):
     def _gauges(self) -> Iterator[tuple[str, str, float]]:
         yield "door_open_connections", "Of routers.", self._door.connections
         yield "meetings", "Wishes being seen to here.", self._matchmaker.meetings
+        yield "leased_seats", "Of servers that ask here.", self._leases.held
         yield "unsaved_entries", "Changed since they were saved.", len(self._flow.dirty)
         yield "forecast_expires_seconds", "Unix time; 0: none.", self._forecasts.expires_s
         yield "spool_size_bytes", "Kept for the lake.", self._spool.size

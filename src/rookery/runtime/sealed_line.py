@@ -107,6 +107,10 @@ class SealedLine(asyncio.Protocol):
     def is_closed(self) -> bool:
         return self._closed.is_set()
 
+    def trust(self, limits: LineLimits) -> None:
+        """Bounds from now on, for a peer that is known by now."""
+        self._limits = limits
+
     async def authenticated(self) -> str:
         """Wait until the peer has proved who it is; UnreachableError when it goes first."""
         while (peer := self._stream.peer) is None:

@@ -23,6 +23,7 @@ from rookery.runtime.gates.address import advertised_ip, parse_address
 from rookery.runtime.guests import Guests
 from rookery.runtime.hub_address import HubAddress
 from rookery.server.door import Door
+from rookery.server.leases import Leases
 from rookery.server.metrics import Pages
 from rookery.server.reports import Reports
 from rookery.server.sessions import Sessions
@@ -40,13 +41,21 @@ class Server:
         self._settings = settings
         self._identity = identity
         self._guests = Guests(settings.door, asyncio.get_running_loop().time())
-        seats = Seats(identity.hashname, settings.seats_max, os.urandom, settings.linger_s)
+        seats = Seats(
+            identity.hashname,
+            settings.seats_max,
+            os.urandom,
+            settings.linger_s,
+            settings.lease_s,
+        )
         self._sessions = Sessions(
             seats, self._audited, self._ended, settings.relay, settings.door.slow_s
         )
         self._door = Door(identity, hub.hashname, self._sessions, self._guests, settings.door)
         self._web: WebDoor | None = None
         self._reports: Reports | None = None
+        self._leases = Leases(identity, hub, self._sessions, settings.leases)
+        self._renewing: asyncio.Task[None] | None = None
         self._hub = hub
         self.port = 0
         self.tcp = ""  # where others find us
@@ -70,6 +79,7 @@ class Server:
                 server.load,
                 settings.report_s,
             )
+            server._renewing = asyncio.get_running_loop().create_task(server._leases.run())
         except BaseException:
             await server.close()
             raise
@@ -109,6 +119,9 @@ class Server:
         self._sessions.close()
         doors = [self._door.close()] + ([self._web.close()] if self._web is not None else [])
         await asyncio.gather(*doors)
+        if self._renewing is not None:
+            self._renewing.cancel()
+            await asyncio.gather(self._renewing, return_exceptions=True)
         if self._reports is not None:
             await self._reports.close()
 
@@ -150,6 +163,7 @@ class Server:
                 "Audits that are not with the hub.",
                 0 if self._reports is None else self._reports.waiting,
             ),
+            "leases_renewed": ("1 while a hub renews leases of seats.", self._leases.is_renewed),
             "ready": ("1 when routers can be sent here.", not self.problems),
         }
 
@@ -161,6 +175,7 @@ class Server:
             "seats": ("Seats and messages by what became of them.", "fate", self._sessions.tally),
             "refused_connections": ("Guests turned away.", "reason", self._guests.tally),
             "reports": ("Reports to the hub.", "what", reports),
+            "leases": ("Answers about leases.", "what", self._leases.tally),
         }
 
 

@@ -10,7 +10,7 @@ connections and the timers.
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 import msgspec
@@ -25,6 +25,7 @@ from rookery.wire.fleet_messages import (
     Arrived,
     Attend,
     FaultCode,
+    Hold,
     Reserve,
     Reserved,
     Welcome,
@@ -92,6 +93,10 @@ class Sessions:
         return sum(table.relay.open_calls for table in self._tables.values())
 
     @property
+    def held(self) -> list[Hold]:
+        return self.seats.held
+
+    @property
     def is_draining(self) -> bool:
         return self._is_draining
 
@@ -108,9 +113,26 @@ class Sessions:
         self._arm()
 
     def release(self, seat: str) -> None:
-        """The hub does not need it."""
+        """The hub that reserved it does not need it."""
         if (freed := self.seats.release(seat)) is not None:
             self._freed(freed, FaultCode.NO_SEAT, is_told=False)
+
+    def revoke(self, seat: str, reason: str) -> None:
+        """A hub says that the seat is not allowed any more."""
+        if (freed := self.seats.release(seat, reason)) is not None:
+            self.tally["revoked"] += 1
+            self._freed(freed, FaultCode.NO_SEAT)
+            self._arm()
+
+    def revoke_all(self, reason: str) -> None:
+        """The hub does not know this server any more."""
+        for seat in list(self._tables):
+            self.revoke(seat, reason)
+
+    def renew(self, seats: Iterable[str], asked_at: float) -> None:
+        """A hub that was asked then says that these are allowed."""
+        self.seats.renew(seats, asked_at)
+        self._arm()
 
     def hub_gone(self, hub: Tell) -> None:
         """What was only promised to it, nobody else knows of."""

@@ -5,7 +5,9 @@ from pathlib import Path
 import msgspec
 
 from rookery.fleet.rpc_relay import RelayLimits
+from rookery.fleet.seats import LEASE_S, LINGER_S
 from rookery.runtime.guests import GuestLimits
+from rookery.server.leases import LeaseLimits
 
 REPORT_INTERVAL_S = 20.0
 
@@ -33,7 +35,9 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     code: str = ""  # lets it enrol
     origins: tuple[str, ...] = ()  # whose pages may open WebSockets; none: all, with a ticket
     report_s: float = REPORT_INTERVAL_S
-    linger_s: float = 60.0  # for a client to come back
+    linger_s: float = LINGER_S  # for a client to come back
+    lease_s: float = LEASE_S  # for a seat that no hub speaks for
     drain_s: float = 1.5  # for open calls, once the server is told to stop
     door: DoorLimits = DoorLimits()
     relay: RelayLimits = RelayLimits()
+    leases: LeaseLimits = LeaseLimits()

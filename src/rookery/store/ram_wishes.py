@@ -49,7 +49,7 @@ class RamWishes:
         waiting = self._by_router.setdefault(wish.mac, [])
         for other in waiting:
             known, _ = self._open[other]
-            if known.client == wish.client:
+            if (known.client, known.authority) == (wish.client, wish.authority):
                 return known
         if len(waiting) >= WISHES_PER_ROUTER_MAX:
             raise TooManyWishesError(f"{len(waiting)} clients already wait for this router")

@@ -179,7 +179,8 @@ def _id(wish: int) -> bytes:
 
 
 def _client(wish: Wish) -> bytes:
-    name = wish.client.encode()
+    """Who waits: the account and its authority, as a seat ends with the authority it was given."""
+    name = wish.client.encode() + wish.authority
     return len(name).to_bytes(2, "big") + name
 
 

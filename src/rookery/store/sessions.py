@@ -6,7 +6,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from rookery.store.database import Database
 from rookery.store.row import AnyRow, columns, value
-from rookery.store.tables import account, web_session
+from rookery.store.tables import web_session
 
 BROWSER_SIZE_MAX = 255
 
@@ -71,19 +71,6 @@ class Sessions:
 
         async def work(connection: AsyncConnection) -> list[Session]:
             return [_session(row) for row in await connection.execute(query)]
-
-        return await self._database.read(work)
-
-    async def roles(self, key_hashes: set[bytes], now: float) -> dict[bytes, str]:
-        """What the accounts of those are now, of which the session is not over."""
-        query = (
-            select(web_session.c.key_hash, account.c.role)
-            .join(account, account.c.id == web_session.c.account)
-            .where(web_session.c.key_hash.in_(key_hashes), web_session.c.expires_at > now)
-        )
-
-        async def work(connection: AsyncConnection) -> dict[bytes, str]:
-            return {bytes(key): role for key, role in await connection.execute(query)}
 
         return await self._database.read(work)
 

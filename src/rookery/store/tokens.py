@@ -7,7 +7,6 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from rookery.errors import UsageError
 from rookery.store.database import Database
 from rookery.store.row import AnyRow, columns
-from rookery.store.tables import account as account_table
 from rookery.store.tables import api_token
 
 NAME_SIZE_MAX = 64
@@ -78,19 +77,6 @@ class Tokens:
 
         async def work(connection: AsyncConnection) -> list[Token]:
             return [_token(row) for row in await connection.execute(query)]
-
-        return await self._database.read(work)
-
-    async def roles(self, numbers: set[int], now: float) -> dict[int, str]:
-        """What the accounts of those are now, which are there and have not expired."""
-        query = (
-            select(api_token.c.id, account_table.c.role)
-            .join(account_table, account_table.c.id == api_token.c.account)
-            .where(api_token.c.id.in_(numbers), _is_fresh(now))
-        )
-
-        async def work(connection: AsyncConnection) -> dict[int, str]:
-            return {int(number): role for number, role in await connection.execute(query)}
 
         return await self._database.read(work)
 

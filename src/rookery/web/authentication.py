@@ -78,4 +78,5 @@ class Authentication(ASGIMiddleware):
             role=account.role,
             scopes=frozenset(token.scopes),
             token=token.id,
+            token_hash=token.token_hash,
         )

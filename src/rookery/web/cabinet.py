@@ -5,6 +5,7 @@ from typing import Literal
 
 import msgspec
 
+from rookery.fleet.authority import Authority
 from rookery.fleet.entry import Entry
 from rookery.fleet.secrets import derive, generation, is_claim_code
 from rookery.hub.errors import UnknownRouterError
@@ -69,12 +70,12 @@ async def seen_device(site: Site, caller: Caller, mac: bytes) -> DeviceShown:
     return msgspec.structs.replace(shown, is_mine=False, owner=owner)
 
 
-async def check_connect(site: Site, caller: Caller, mac: bytes) -> None:
-    """Owners connect to what is theirs, operators to what is nobody's yet."""
+async def authority_over(site: Site, caller: Caller, mac: bytes) -> Authority:
+    """Owners connect to what is theirs, operators to what is nobody's yet; 403 for all else."""
     device = await site.devices.find(mac)
     if device is None and caller.is_at_least("operator"):
-        return
-    await _owned(site, caller, mac)
+        return Authority(caller.credential, None)
+    return Authority(caller.credential, (await _owned(site, caller, mac)).claimed_at)
 
 
 async def claim(

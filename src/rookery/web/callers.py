@@ -20,9 +20,15 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     scopes: frozenset[str] | None = None  # what its token may; None: a session, which may all
     session: bytes = b""  # the hash that the session is kept under
     token: int = 0
+    token_hash: bytes = b""
     is_recent: bool = False  # whether its session's password was given a short while ago
     language: str = ""  # chosen for the account; empty: as the browser says
     theme: str = ""
+
+    @property
+    def credential(self) -> bytes:
+        """The hash of what it came with."""
+        return self.session or self.token_hash
 
     def is_at_least(self, role: str) -> bool:
         return RANKS[self.role] >= RANKS[role]

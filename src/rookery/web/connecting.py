@@ -7,7 +7,7 @@ from contextlib import ExitStack, aclosing
 import msgspec
 
 from rookery.fleet.wish import Grant, Step, Wish
-from rookery.web.cabinet import check_connect
+from rookery.web.cabinet import authority_over
 from rookery.web.callers import Caller
 from rookery.web.connection import AnyRequest
 from rookery.web.problems import RefusedError, problem_of
@@ -33,8 +33,8 @@ class Connected(msgspec.Struct, frozen=True, kw_only=True):
 async def make_wish(site: Site, caller: Caller, mac: bytes, came: Visit) -> Wish:
     """403 not the caller's, 409 silent; whatever it is, the audit has it."""
     try:
-        await check_connect(site, caller, mac)
-        wish = await site.hub.wish(mac, caller.login)
+        authority = await authority_over(site, caller, mac)
+        wish = await site.hub.wish(mac, caller.login, authority)
     except Exception as error:
         await note(
             site, caller.login, "device.connect", mac_text(mac), came, problem_of(error).code

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from rookery.errors import RookeryError
+from rookery.fleet.authority import Bearer
 from rookery.web.callers import Caller
 from rookery.web.live_feed import Feed, Follower
 from rookery.web.problems import RefusedError, TooManyError, problem_of
@@ -178,14 +179,13 @@ class Live:
     async def _check(self) -> None:
         """Send away who is not signed in any more, or not as what they were."""
         site, now = self._site, self._site.wall()
-        callers = [follower.caller for follower in self._followers]
+        hashes = {follower.caller.credential for follower in self._followers}
         with suppress(RookeryError):  # a store that is away is asked again next time
-            sessions = await site.sessions.roles({one.session for one in callers}, now)
-            tokens = await site.tokens.roles({one.token for one in callers}, now)
-            for follower in self._followers:
+            bearers = await site.credentials.bearers(hashes, now)
+            for follower in list(self._followers):
                 caller = follower.caller
-                role = sessions.get(caller.session) or tokens.get(caller.token)
-                if role != caller.role:
+                bearer = bearers.get(caller.credential)
+                if bearer != Bearer(caller.account, caller.role):
                     follower.put(_SIGNED_OUT)
                     follower.end()
 

@@ -9,6 +9,7 @@ from rookery.store.accounts import Accounts
 from rookery.store.alerts import Alerts
 from rookery.store.audit import Audit
 from rookery.store.codes import Codes
+from rookery.store.credentials import Credentials
 from rookery.store.devices import Devices
 from rookery.store.sessions import Sessions
 from rookery.store.settings import Settings
@@ -39,6 +40,7 @@ class Site:
         self.accounts = Accounts(hub.database)
         self.sessions = Sessions(hub.database)
         self.tokens = Tokens(hub.database)
+        self.credentials = Credentials(hub.database)
         self.devices = Devices(hub.database)
         self.codes = Codes(hub.database)
         self.audit = Audit(hub.database)

@@ -5,7 +5,9 @@
 
     hub → router     DIRECT (1026)                      router → hub     ASK (3074)
     hub → server     RESERVE (1029), RELEASE (1030)     router → server  ARRIVE (3076)
+                     RENEWED (1031)
     server → hub     RESERVED, REFUSED, ARRIVED, ABANDONED (2050 to 2053)
+                     HOLD, LET_GO, RENEW (2058 to 2060)
     server → router, client  WELCOME (2054)             client → server  ATTEND (3077)
     anybody          ERROR (1), after which the sender closes
 
@@ -27,6 +29,7 @@ from rookery.wire.tlv import Tlv
 SEAT_SIZE_MAX = 32
 TICKET_SIZE_MAX = 64
 TEXT_SIZE_MAX = 512
+AUTHORITY_SIZE_MAX = 256
 SECONDS_MAX = 3600
 
 Hashname = Annotated[str, Meta(min_length=52, max_length=52)]
@@ -36,6 +39,8 @@ Key2a = Annotated[bytes, Meta(min_length=294, max_length=294)]
 Seat = Annotated[str, Meta(min_length=1, max_length=SEAT_SIZE_MAX)]
 Ticket = Annotated[str, Meta(max_length=TICKET_SIZE_MAX)]
 Text = Annotated[str, Meta(max_length=TEXT_SIZE_MAX)]
+Authority = Annotated[bytes, Meta(max_length=AUTHORITY_SIZE_MAX)]
+Number = Annotated[int, Meta(ge=0)]
 WishId = Annotated[int, Meta(ge=0)]  # up to 64 bits, which is what msgpack holds
 Seconds = Annotated[int, Meta(gt=0, le=SECONDS_MAX)]
 
@@ -95,12 +100,41 @@ class Reserve(msgspec.Struct, frozen=True):
     router_ticket_hash: Digest
     client_ticket_hash: Digest
     seconds: Seconds  # for the router to arrive, and then for the client to attend
+    authority: Authority = b""  # for HOLD; empty: the seat needs no lease
 
 
 class Release(msgspec.Struct, frozen=True):
-    """Hub to server: the seat is not needed."""
+    """Hub to server: the seat is not needed, or not allowed any more."""
 
     seat: Seat
+    reason: Text = ""
+
+
+class Hold(msgspec.Struct, frozen=True):
+    """Server to hub: this seat is held here, by the authority of its RESERVE."""
+
+    seat: Seat
+    mac: Mac
+    router: Hashname
+    authority: Authority
+
+
+class LetGo(msgspec.Struct, frozen=True):
+    """Server to hub: this seat is free again."""
+
+    seat: Seat
+
+
+class Renew(msgspec.Struct, frozen=True):
+    """Server to hub: renew the leases of all seats held on this connection."""
+
+    number: Number  # rises on each connection
+
+
+class Renewed(msgspec.Struct, frozen=True):
+    """Hub to server: as of that RENEW, all seats held then are allowed, but for those released."""
+
+    number: Number
 
 
 class Reserved(msgspec.Struct, frozen=True):
@@ -164,7 +198,7 @@ class Welcome(msgspec.Struct, frozen=True):
 
 Message = (
     Fault | Ask | Direct | Reserve | Release | Reserved | Refused | Arrived | Abandoned
-    | Arrive | Attend | Welcome
+    | Arrive | Attend | Welcome | Hold | LetGo | Renew | Renewed
 )  # fmt: skip
 
 _TAGS: dict[type[Message], int] = {
@@ -180,6 +214,10 @@ _TAGS: dict[type[Message], int] = {
     Arrive: tags.ARRIVE,
     Attend: tags.ATTEND,
     Welcome: tags.WELCOME,
+    Hold: tags.HOLD,
+    LetGo: tags.LET_GO,
+    Renew: tags.RENEW,
+    Renewed: tags.RENEWED,
 }
 _DECODERS: dict[int, msgspec.msgpack.Decoder[Message]] = {
     tag: msgspec.msgpack.Decoder(kind) for kind, tag in _TAGS.items()

@@ -25,6 +25,7 @@ ACK: Final = 1027
 SECRET: Final = 1028
 RESERVE: Final = 1029
 RELEASE: Final = 1030
+RENEWED: Final = 1031
 
 LOAD: Final = 2049
 RESERVED: Final = 2050
@@ -35,6 +36,9 @@ WELCOME: Final = 2054
 SERVER_HELLO: Final = 2055
 AUDIT: Final = 2056  # a call that a server relayed, reported as LOAD is
 SESSION: Final = 2057  # a seat that is free again, likewise
+HOLD: Final = 2058
+LET_GO: Final = 2059
+RENEW: Final = 2060
 
 TELEMETRY: Final = 3073
 ASK: Final = 3074
