@@ -23,7 +23,7 @@ from tests.agent.identities import identity
 class SmallHub(asyncio.DatagramProtocol):
     """`async with SmallHub() as hub:`; its ports stay the same while it is away."""
 
-    def __init__(self, settings: DeskSettings = DeskSettings()) -> None:  # noqa: B008 (frozen)
+    def __init__(self, settings: DeskSettings = DeskSettings(policy="open")) -> None:  # noqa: B008 (frozen)
         self.identity = identity("hub")
         self.master = os.urandom(32)
         self.settings = settings

@@ -95,7 +95,11 @@ class Office:
     def __init__(self, settings: DeskSettings | None = None) -> None:
         self.now = NOW
         self.desk = ReportDesk(
-            HUB, bytes(32), RANDOM.randbytes, NOW, settings or DeskSettings(renewal_s=1000)
+            HUB,
+            bytes(32),
+            RANDOM.randbytes,
+            NOW,
+            settings or DeskSettings(renewal_s=1000, policy="open"),
         )
         self.entries: dict[bytes, Entry] = {}
         self.spool: list[bytes] = []

@@ -215,7 +215,7 @@ class World:
         self.sent_by_routers: list[bytes] = []
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count()
-        self.hub = Hub(self, settings or DeskSettings())
+        self.hub = Hub(self, settings or DeskSettings(policy="open"))
         self.routers: dict[str, Router] = {}
         for number in range(routers):
             self.add(identity_of(self.random.randbytes), b"\x02\xfc" + number.to_bytes(4, "big"))

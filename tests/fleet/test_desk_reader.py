@@ -61,7 +61,10 @@ def test_everything_else_is_malformed_f1(datagram: bytes) -> None:
 
 
 def test_first_contacts_from_one_address_are_bounded_f4() -> None:
-    office, router = Office(DeskSettings(address_rate=1.0, address_burst=10.0)), Device()
+    office, router = (
+        Office(DeskSettings(policy="open", address_rate=1.0, address_burst=10.0)),
+        Device(),
+    )
     datagrams = [router.hello_datagram(), router.introduction(1)] * 500
     looked_at = sum(office.tell(each) is not None for each in datagrams)
     assert looked_at == 10

@@ -185,7 +185,9 @@ def test_a_code_proof_is_for_one_key_f4() -> None:
 
 
 def test_strangers_do_not_use_up_what_is_for_those_known_f4() -> None:
-    office = Office(DeskSettings(stranger_rate=3.0, known_rate=1.0, address_burst=1000.0))
+    office = Office(
+        DeskSettings(policy="open", stranger_rate=3.0, known_rate=1.0, address_burst=1000.0)
+    )
     router = Device()
     office.enrol(router)
     strangers = [Device(mac=b"\x02" + number.to_bytes(5, "big")) for number in range(6)]

@@ -25,7 +25,7 @@ RENEWAL_S = 1000
 
 @pytest.fixture
 def office() -> Office:
-    return Office(DeskSettings(renewal_s=RENEWAL_S))
+    return Office(DeskSettings(policy="open", renewal_s=RENEWAL_S))
 
 
 @pytest.fixture
@@ -175,7 +175,7 @@ def test_a_repeat_with_a_newer_secret_raises_the_generation_f4(
 
 
 def test_renewals_are_put_off_when_there_are_too_many_f4() -> None:
-    office = Office(DeskSettings(renewal_s=RENEWAL_S, renewal_rate=1.0))
+    office = Office(DeskSettings(policy="open", renewal_s=RENEWAL_S, renewal_rate=1.0))
     routers = [Device(mac=b"\x02" + number.to_bytes(5, "big")) for number in range(5)]
     for each in routers:
         office.enrol(each)
@@ -288,7 +288,7 @@ def test_plain_secrets_are_refused_unless_allowed_f4(office: Office, router: Dev
 
 
 def test_plain_secrets_where_they_are_allowed_f4() -> None:
-    office = Office(DeskSettings(renewal_s=RENEWAL_S, legacy_plain=True))
+    office = Office(DeskSettings(policy="open", renewal_s=RENEWAL_S, legacy_plain=True))
     router = Device()
     office.enrol(router)
     outcome = office.answer(plain(router, 2, router.secret))
@@ -301,7 +301,7 @@ def test_plain_secrets_where_they_are_allowed_f4() -> None:
 
 @pytest.mark.parametrize("missed", [1, 2])
 def test_plain_secrets_are_renewed_too_f4(missed: int) -> None:
-    office = Office(DeskSettings(renewal_s=RENEWAL_S, legacy_plain=True))
+    office = Office(DeskSettings(policy="open", renewal_s=RENEWAL_S, legacy_plain=True))
     router = Device()
     office.enrol(router)
     old = router.secret

@@ -44,7 +44,7 @@ class Line:
     """A reporter and a desk, each told what the other said when the test has it so."""
 
     def __init__(self, settings: DeskSettings | None = None, code: str | None = None) -> None:
-        self.office = Office(settings or DeskSettings(renewal_s=1000))
+        self.office = Office(settings or DeskSettings(policy="open", renewal_s=1000))
         self.device = Device()
         self.now = 0.0
         self.reporter = self.made(ReporterState(), code)
@@ -222,7 +222,8 @@ def test_only_the_hub_makes_secrets_f4() -> None:
     line = Line()
     line.reporter.tick(0.0)
     (hello,) = line.reporter.take()
-    impostor = ReportDesk(identity_of(RANDOM.randbytes), bytes(32), RANDOM.randbytes, NOW)
+    is_open = DeskSettings(policy="open")
+    impostor = ReportDesk(identity_of(RANDOM.randbytes), bytes(32), RANDOM.randbytes, NOW, is_open)
     incoming = impostor.read(hello, "198.51.100.7:1", NOW)
     assert incoming is not None
     answer = impostor.receive(incoming, None, None, None, NOW).answer_now

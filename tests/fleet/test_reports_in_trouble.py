@@ -20,7 +20,7 @@ from tests.fleet.report_world import (
 )
 
 DAY_S = 86_400.0
-MINUTE = DeskSettings(renewal_s=60)
+MINUTE = DeskSettings(policy="open", renewal_s=60)
 STRANGER = "192.0.2.9:9999"
 
 
@@ -179,7 +179,7 @@ def test_a_restart_with_kept_state_resends_what_was_kept_f3() -> None:
 @pytest.mark.parametrize("renewal_s", [60, 86_400])
 @pytest.mark.parametrize("step_s", [DAY_S, -DAY_S, 3 * DAY_S, -30 * DAY_S])
 def test_steps_of_the_hubs_clock_lock_nobody_out_f4(step_s: float, renewal_s: int) -> None:
-    settings = DeskSettings(renewal_s=renewal_s)
+    settings = DeskSettings(policy="open", renewal_s=renewal_s)
     world = World(seed=13, routers=3, network=Network(loss=0.3), settings=settings)
     world.run(300.0)
     world.hub.clock_step_s = step_s

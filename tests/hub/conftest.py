@@ -45,14 +45,21 @@ async def hub(settings: HubSettings, start: Start) -> Hub:
     return await start(settings)
 
 
-async def new_code(hub: Hub, kind: Kind, *, expires_at: float = 4e9) -> str:
-    """A code of an account that is made for it."""
-    accounts = Accounts(hub.database)
-    login = f"owner-{os.urandom(4).hex()}"
-    owner = await accounts.add(login, "no password", now=0.0)
+async def new_code(
+    hub: Hub,
+    kind: Kind,
+    *,
+    expires_at: float = 4e9,
+    owner: int | None = None,
+    is_owned: bool = True,
+) -> str:
+    """A code of an account, which is made for it unless it is given; or of none."""
+    if owner is None and is_owned:
+        login = f"owner-{os.urandom(4).hex()}"
+        owner = (await Accounts(hub.database).add(login, "no password", now=0.0)).id
     text = secrets.new_code(os.urandom)
     key = secrets.code_key(text)
-    code = Code(id=secrets.code_id(key), key=key, kind=kind, owner=owner.id, expires_at=expires_at)
+    code = Code(id=secrets.code_id(key), key=key, kind=kind, owner=owner, expires_at=expires_at)
     await Codes(hub.database).add(code, now=0.0)
     return text
 

@@ -53,17 +53,18 @@ class Server(Speaker):
 
     async def report(self, seats_used: int = 0, seats_max: int = 8) -> None:
         """Send one and wait until the hub has it."""
-        self.send(
-            LoadReport(
-                t=int(time.time() * 1000),
-                seats_max=seats_max,
-                seats_used=seats_used,
-                tcp=self.tcp,
-                ws=f"ws://{self.tcp}/rpc",
-                key2a=self.identity.keys[0x2A],
-            )
-        )
+        self.send(self.load(seats_used, seats_max))
         await self.delivered()
+
+    def load(self, seats_used: int = 0, seats_max: int = 8) -> LoadReport:
+        return LoadReport(
+            t=int(time.time() * 1000),
+            seats_max=seats_max,
+            seats_used=seats_used,
+            tcp=self.tcp,
+            ws=f"ws://{self.tcp}/rpc",
+            key2a=self.identity.keys[0x2A],
+        )
 
     def connected(self, line: SealedLine) -> None:
         self._lines.add(line)

@@ -122,6 +122,98 @@ async def test_under_the_policy_claim_a_code_makes_a_router_its_owners(
     assert await hub.entry(mac(2)) is None
 
 
+async def test_an_owners_code_takes_an_id_from_who_was_first_to_use_it(
+    settings: HubSettings, start: Start
+) -> None:
+    """H3: whoever enrolled a MAC first kept it for ever."""
+    hub = await start(settings)
+    async with Router(hub.link, identity("mallory"), mac(1)) as squatter:
+        await squatter.report()
+        code = await new_code(hub, "router")
+        async with Router(hub.link, identity("alice"), mac(1), code) as router:
+            await router.report()
+            entry = await hub.entry(mac(1))
+            assert entry is not None
+            assert entry.hashname == identity("alice").hashname
+            assert await Devices(hub.database).find(mac(1)) is not None
+            squatter.send(DeviceReport(t=1))
+            await until(lambda: Refused("denied") in squatter.events)
+            await router.report()
+            entry = await hub.entry(mac(1))
+            assert entry is not None
+            assert entry.hashname == identity("alice").hashname
+    assert "security.rebound" in await audited(hub)
+
+
+async def test_who_reports_all_the_time_does_not_keep_an_owners_device_out(
+    settings: HubSettings, start: Start
+) -> None:
+    hub = await start(settings)
+    async with Router(hub.link, identity("mallory"), mac(1)) as squatter:
+        await squatter.report()
+
+        async def flood() -> None:
+            while True:
+                squatter.send(DeviceReport(t=1))
+                await asyncio.sleep(0)
+
+        flooding = asyncio.get_running_loop().create_task(flood())
+        try:
+            code = await new_code(hub, "router")
+            async with Router(hub.link, identity("alice"), mac(1), code) as router:
+                await router.report()
+        finally:
+            flooding.cancel()
+            await asyncio.gather(flooding, return_exceptions=True)
+    entry = await hub.entry(mac(1))
+    assert entry is not None
+    assert entry.hashname == identity("alice").hashname
+
+
+async def test_a_code_takes_no_device_from_its_owner(settings: HubSettings, start: Start) -> None:
+    hub = await start(settings)
+    async with Router(hub.link, identity("alice"), mac(1), await new_code(hub, "router")) as router:
+        await router.report()
+    code = await new_code(hub, "router")  # of another account
+    async with Router(hub.link, identity("mallory"), mac(1), code) as thief:
+        thief.send(DeviceReport(t=1))
+        await until(lambda: Refused("denied") in thief.events)
+    entry = await hub.entry(mac(1))
+    assert entry is not None
+    assert entry.hashname == identity("alice").hashname
+
+
+async def test_a_code_of_no_owner_takes_no_id_from_another_key(
+    settings: HubSettings, start: Start
+) -> None:
+    """Then nobody would answer for it."""
+    hub = await start(settings)
+    async with Router(hub.link, identity("alice"), mac(1)) as router:
+        await router.report()
+    code = await new_code(hub, "router", is_owned=False)
+    async with Router(hub.link, identity("mallory"), mac(1), code) as thief:
+        thief.send(DeviceReport(t=1))
+        await until(lambda: Refused("denied") in thief.events)
+
+
+async def test_an_owner_gives_new_keys_to_a_device_that_lost_its_own(
+    settings: HubSettings, start: Start
+) -> None:
+    hub = await start(settings)
+    code = await new_code(hub, "router")
+    async with Router(hub.link, identity("alice"), mac(1), code) as router:
+        await router.report()
+    device = await Devices(hub.database).find(mac(1))
+    assert device is not None
+    code = await new_code(hub, "router", owner=device.owner)
+    async with Router(hub.link, identity("anew"), mac(1), code) as router:
+        await router.report()
+    entry = await hub.entry(mac(1))
+    assert entry is not None
+    assert entry.hashname == identity("anew").hashname
+    assert await Devices(hub.database).find(mac(1)) == device
+
+
 async def test_who_is_known_goes_on_when_only_codes_let_others_in(
     settings: HubSettings, start: Start
 ) -> None:

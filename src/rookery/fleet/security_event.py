@@ -10,6 +10,7 @@ EventKind = Literal[
     "replay",  # a report that came before, now from another address, or much too late
     "clone",  # two lineages of one reporter, taking turns
     "foreign key",  # a known id with another key
+    "rebound",  # an id that nobody owned went to another key, by an owner's code
     "denied",  # enrolment without a code that admits it
 ]
 

@@ -24,6 +24,10 @@ class Enrolment:
         """Each as the database has it, or None."""
         return dict(zip(ids, await self._codes.find(ids), strict=True))
 
+    async def owners(self, routers: Sequence[bytes]) -> dict[bytes, int]:
+        """Accounts, of those that have one."""
+        return {mac: device.owner for mac, device in (await self._devices.some(routers)).items()}
+
     async def redeem(self, entry: Entry, code: Code) -> bool:
         """Whether this reporter is the one that the code is for; UnreachableError."""
         now = self._clock.now()

@@ -31,6 +31,7 @@ from rookery.hub.clock import HubClock
 from rookery.hub.enrolment import Enrolment
 from rookery.hub.errors import SilentRouterError, StoreAwayError, UnknownRouterError
 from rookery.hub.forecasts import Forecasts
+from rookery.hub.forgetting import Forgetting
 from rookery.hub.hub_files import hub_identity
 from rookery.hub.lease_desk import LeaseDesk
 from rookery.hub.matchmaker import Matchmaker
@@ -109,6 +110,7 @@ class Hub:
             self._forecasts.ask,
             settings.rendezvous,
         )
+        self._forgetting = Forgetting(database, hot, clock, settings.unclaimed_s)
         self._leases = LeaseDesk(database, hot, clock)
         reception = Reception(self._matchmaker, self._leases, settings.door.idle_s)
         self._door = RouterDoor(identity, reception.attend, settings.door)
@@ -293,6 +295,7 @@ class Hub:
             self._clock,
             self._forecasts,
             self._leases,
+            self._forgetting,
         ).text()
 
     async def is_ready(self) -> bool:
@@ -303,6 +306,7 @@ class Hub:
     async def _listen(self) -> None:
         settings, flow = self.settings, self._flow
         flow.dirty |= await self._bookkeeper.load(self._desk)
+        await self._forgetting.catch_up()
         tcp = await self._door.listen(*parse_address(settings.tcp))
         for carrier, (ip, port) in (("udp", self._socket.address), ("tcp", tcp)):
             self._paths.append(net_path(carrier, settings.advertise or advertised_ip(ip), port))
@@ -310,6 +314,7 @@ class Hub:
             self._own(work)
         self._own(self._audit_log.run())
         self._own(self._leases.run())
+        self._own(self._forgetting.run())
         self._own(self._forecasts.run())
         self._socket.read(flow.offer, lambda: flow.is_full)
 

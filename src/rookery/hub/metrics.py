@@ -16,6 +16,7 @@ from rookery.hub.bookkeeper import Bookkeeper
 from rookery.hub.census import Census
 from rookery.hub.clock import HubClock
 from rookery.hub.forecasts import Forecasts
+from rookery.hub.forgetting import Forgetting
 from rookery.hub.lease_desk import LeaseDesk
 from rookery.hub.matchmaker import Matchmaker
 from rookery.hub.report_flow import ReportFlow
@@ -42,6 +43,7 @@ class HubMetrics(Collector):
         clock: HubClock,
         forecasts: Forecasts,
         leases: LeaseDesk,
+        forgetting: Forgetting,
     ) -> None:
         self._desk = desk
         self._socket = socket
@@ -55,6 +57,7 @@ class HubMetrics(Collector):
         self._clock = clock
         self._forecasts = forecasts
         self._leases = leases
+        self._forgetting = forgetting
 
     def text(self) -> bytes:
         registry = CollectorRegistry(auto_describe=False)
@@ -99,6 +102,8 @@ class HubMetrics(Collector):
         yield "spool_replayed_records", "Read again at the start.", self._bookkeeper.replayed
         yield "spool_failed_writes", "Groups that the disk refused.", self._spool.failed_writes
         yield "audit_suppressed_rows", "Beyond what is kept.", self._audit_log.suppressed
+        yield "forgotten_entries", "As somebody wanted it.", self._forgetting.forgotten
+        yield "expired_entries", "Without an owner, and silent.", self._forgetting.expired
         yield "clock_steps", "Times that the wall clock was set.", self._clock.steps
         yield "forecast_refused_files", "Not signed by a forecaster.", self._forecasts.refused
 

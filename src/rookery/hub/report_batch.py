@@ -3,6 +3,7 @@
 import msgspec
 
 from rookery.fleet.code import Code
+from rookery.fleet.enrolment import is_admitting, name_of
 from rookery.fleet.entry import Entry, copied
 from rookery.fleet.report_desk import ReportDesk
 from rookery.fleet.report_outcome import Incoming, Outcome
@@ -14,6 +15,7 @@ from rookery.wire.observation import CALLED, KIND_AT, Observation
 
 Groups = tuple[dict[bytes, Entry], dict[bytes, Entry]]  # what changed: in the open one, before it
 Codes = dict[bytes, Code | None]  # by id; None: there is none
+Owners = dict[bytes, int]  # accounts, of routers that have one
 
 
 class ReportBatch:
@@ -35,18 +37,24 @@ class ReportBatch:
         self.answers = self._lane.answers  # to each of those, once the records are durable
         self.enrolled: dict[bytes, Entry] = {}
         self.redeemed: dict[bytes, Code] = {}  # of those enrolled, who needs a code for it
+        self.rebound: set[bytes] = set()  # of those enrolled, in place of another key
         self.answers_now: list[bytes] = []  # that need no disk
         self.addresses_now: list[Address] = []
         self.events: list[SecurityEvent] = []
         self.called: set[int] = set()  # wishes that routers were told of
 
     def decide(
-        self, arrivals: list[Arrival], entries: list[Entry | None], codes: Codes
+        self,
+        arrivals: list[Arrival],
+        entries: list[Entry | None],
+        codes: Codes,
+        owners: Owners | None = None,
     ) -> list[Arrival]:
         """What is to be done about each; those that need a look for their code come back.
 
         `entries` are what the hot store has of each: the groups know better, and so do we.
         """
+        owners = owners or {}
         young, old = self._groups
         changed, decided, wishes, lane = self.changed, self.decided, self._wishes, self._lane
         passed = 0
@@ -67,12 +75,14 @@ class ReportBatch:
                     changed[reporter] = taken
                     decided.append(arrival)
                     continue
-            if not self._is_decided(arrival, entry, codes):
+            if not self._is_decided(arrival, entry, codes, owners):
                 undecided.append(arrival)
         self._desk.counters.reports += passed
         return undecided
 
-    def _is_decided(self, arrival: Arrival, entry: Entry | None, codes: Codes) -> bool:
+    def _is_decided(
+        self, arrival: Arrival, entry: Entry | None, codes: Codes, owners: Owners
+    ) -> bool:
         """By the desk."""
         reporter, address, datagram, incoming = arrival
         desk, now, code = self._desk, self._now, None
@@ -84,14 +94,43 @@ class ReportBatch:
             if entry is None and len(self.enrolled) >= self._room:
                 self._take(arrival, desk.put_off(incoming), None, None)
                 return True
-            if entry is None and _lacks_code(incoming, codes):
+            is_bound = entry is not None and name_of(incoming.hello) == entry.hashname
+            if not is_bound and _lacks_code(incoming, codes):
                 return False
             code = codes.get(incoming.code_id or b"")
+            if entry is not None and not is_bound and self._may_rebind(incoming, code, owners):
+                self._rebind(arrival, incoming, entry, code)
+                return True
         # The desk changes it in place, and the one in the hot store must not change yet.
         own = None if entry is None else copied(entry)
         wish = self._wishes.get(reporter)
         self._take(arrival, desk.receive(incoming, own, code, wish, now), code, wish)
         return True
+
+    def _may_rebind(self, incoming: Incoming, code: Code | None, owners: Owners) -> bool:
+        """Whether an owner says by a code that this is the router, and none says otherwise.
+
+        Who was first to use an id has no right to it: only owners have.
+        """
+        hello = incoming.hello
+        if hello is None or code is None or code.owner is None or incoming.kind != "router":
+            return False
+        is_free = owners.get(incoming.reporter, code.owner) == code.owner
+        return is_free and is_admitting(code, incoming, hello, name_of(hello), self._now)
+
+    def _rebind(
+        self, arrival: Arrival, incoming: Incoming, before: Entry, code: Code | None
+    ) -> None:
+        """As somebody unknown, in place of the one who is known by that id."""
+        wish = self._wishes.get(incoming.reporter)
+        outcome = self._desk.receive(incoming, None, code, wish, self._now)
+        if outcome.enrolled is not None and outcome.changed is not None:
+            outcome.changed.version = before.version
+            self.rebound.add(incoming.reporter)
+            detail = f"{before.hashname} is replaced by {outcome.changed.hashname}"
+            event = SecurityEvent("rebound", incoming.reporter, incoming.address, detail)
+            outcome = msgspec.structs.replace(outcome, events=(*outcome.events, event))
+        self._take(arrival, outcome, code, wish)
 
     def _take(
         self, arrival: Arrival, outcome: Outcome, code: Code | None, wish: int | None
@@ -122,6 +161,8 @@ class ReportBatch:
     def forget(self, reporter: bytes) -> None:
         """A reporter that may not enrol after all."""
         del self.enrolled[reporter]
+        self.rebound.discard(reporter)
+        self.events = [event for event in self.events if not _is_rebinding(event, reporter)]
         self.changed.pop(reporter, None)
         self.records = [
             record for record in self.records if Observation.parse(record).reporter != reporter
@@ -146,6 +187,10 @@ def _observation(event: SecurityEvent, now: float) -> bytes:
     content = msgspec.msgpack.encode(event)
     kind = observations.SECURITY
     return Observation(int(now * 1000), kind, event.reporter, 0, 0, content).serialize()
+
+
+def _is_rebinding(event: SecurityEvent, reporter: bytes) -> bool:
+    return event.kind == "rebound" and event.reporter == reporter
 
 
 def _lacks_code(incoming: Incoming, codes: Codes) -> bool:

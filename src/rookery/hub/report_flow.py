@@ -204,17 +204,29 @@ class ReportFlow:
     async def _greet(self, arrivals: list[Arrival]) -> None:
         ids = {code for *_, incoming in arrivals if incoming and (code := incoming.code_id)}
         codes = await self._enrolment.codes(list(ids))
+        owners = await self._enrolment.owners([arrival[0] for arrival in arrivals])
         known = await self._known(arrivals)
         if known is None:
             return
         batch, entries = known
-        batch.decide(arrivals, entries, codes)
+        batch.decide(arrivals, entries, codes, owners)
         for reporter, redeemed in list(batch.redeemed.items()):
             if not await self._enrolment.redeem(batch.enrolled[reporter], redeemed):
                 batch.forget(reporter)
         for reporter in batch.enrolled.keys() & (self._open.changed | self._settling.changed):
-            batch.forget(reporter)  # without a code it was quicker
+            if reporter not in batch.rebound:
+                batch.forget(reporter)  # without a code it was quicker
+        await self._catch_up(batch)
         self._keep(batch)
+
+    async def _catch_up(self, batch: ReportBatch) -> None:
+        """Those replaced may have reported since: it must not keep them in their place."""
+        rebound = list(batch.rebound)
+        held = await self._hot.entries(rebound) if rebound else []
+        for reporter, entry in zip(rebound, held, strict=True):
+            newest = self._open.changed.get(reporter) or self._settling.changed.get(reporter)
+            newest = newest or entry
+            batch.changed[reporter].version = 0 if newest is None else newest.version
 
     # Settling
 

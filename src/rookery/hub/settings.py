@@ -10,6 +10,7 @@ from rookery.runtime.guests import GuestLimits
 
 REPORT_INTERVAL_S = 20.0
 RENEWAL_S = 86_400
+UNCLAIMED_S = 30 * 86_400.0
 
 Policy = Literal["open", "claim"]
 
@@ -54,6 +55,7 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
     renewal_s: int = RENEWAL_S
     is_legacy_plain: bool = False  # take reports that carry the secret itself
     silent_after_s: float = 3 * REPORT_INTERVAL_S
+    unclaimed_s: float = UNCLAIMED_S  # of silence, then a router without an owner is forgotten
     flush_s: float = 10.0  # between writes to the database
     refresh_s: float = 60.0  # in which all that changed is written, however much it is
     rendezvous: RendezvousLimits = RendezvousLimits()

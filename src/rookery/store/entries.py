@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from rookery.fleet.entry import Entry
 from rookery.store.database import Database
 from rookery.store.row import AnyRow, columns
-from rookery.store.tables import Unsigned64, reporter, signed
+from rookery.store.tables import Unsigned64, device, reporter, signed
 from rookery.store.upsert import Columns, upsert
 
 CHUNK = 1000
@@ -75,6 +75,26 @@ class Entries:
             return int(await connection.scalar(query) or 0)
 
         return await self._database.read(work)
+
+    async def unclaimed(self, before: float, *, limit: int = CHUNK) -> list[bytes]:
+        """Routers that nobody owns and that have not reported since then, the longest first."""
+        query = (
+            select(reporter.c.reporter)
+            .outerjoin(device, device.c.mac == reporter.c.reporter)
+            .where(reporter.c.kind == "router", reporter.c.last_seen < before)
+            .where(device.c.mac.is_(None))
+            .order_by(reporter.c.last_seen)
+            .limit(limit)
+        )
+
+        async def work(connection: AsyncConnection) -> list[bytes]:
+            return [bytes(one) for one in await connection.scalars(query)]
+
+        return await self._database.read(work)
+
+    async def of(self, hashname: str) -> list[Entry]:
+        """Those of a key: a server has one, a key may be used for several routers."""
+        return await self._read(select(*_COLUMNS).where(reporter.c.hashname == hashname))
 
     async def remove(self, one: bytes) -> bool:
         """So that another key may enrol under its id; False when there is none."""

@@ -38,6 +38,10 @@ class HotStore(Protocol):
         """Keep each and raise its version by one; False: another was faster, so read it again."""
         ...
 
+    async def remove(self, entry: Entry) -> bool:
+        """Know it no more; False when it is not known, or was changed since."""
+        ...
+
     async def room(self) -> int:
         """How many more entries may come; those that are known are kept in any case."""
         ...

@@ -87,6 +87,14 @@ class RamHot:
             results.append(True)
         return results
 
+    async def remove(self, entry: Entry) -> bool:
+        known = self._entries.get(entry.reporter)
+        if known is None or known.version != entry.version:
+            return False
+        del self._entries[entry.reporter]
+        self._servers.pop(entry.reporter, None)
+        return True
+
     async def room(self) -> int:
         return self._entries_max - len(self._entries)
 

@@ -39,6 +39,7 @@ class RedisEntries:
         self._fallback = fallback
         self._everything = everything
         self._put: Script = client.register_script(redis_scripts.PUT)
+        self._remove: Script = client.register_script(redis_scripts.REMOVE)
         self._restore: Script = client.register_script(redis_scripts.RESTORE)
         self._strangers: dict[bytes, float] = {}  # until when; the oldest first
 
@@ -67,6 +68,12 @@ class RedisEntries:
             entry.version += is_done
             self._strangers.pop(entry.reporter, None)
         return results
+
+    async def remove(self, entry: Entry) -> bool:
+        keys = [_KEY + entry.reporter, _INDEX + _kind(entry.kind)]
+        version = entry.version.to_bytes(8, "big")
+        with reachable():
+            return await self._remove(keys, [version, entry.reporter]) == 1
 
     async def room(self) -> int:
         with reachable():

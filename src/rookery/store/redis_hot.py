@@ -71,6 +71,9 @@ class RedisHot:
     async def put(self, entries: Sequence[Entry]) -> list[bool]:
         return await self._entries.put(entries)
 
+    async def remove(self, entry: Entry) -> bool:
+        return await self._entries.remove(entry)
+
     async def room(self) -> int:
         return await self._entries.room()
 

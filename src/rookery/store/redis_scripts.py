@@ -26,6 +26,16 @@ end
 return table.concat(done)
 """
 
+# Keys: the entry, the set of its kind. Arguments: the version it is to have, the reporter: one that
+# was changed since stays.
+REMOVE = """
+local held = redis.call('GETRANGE', KEYS[1], 0, 7)
+if held ~= ARGV[1] then return 0 end
+redis.call('DEL', KEYS[1])
+redis.call('SREM', KEYS[2], ARGV[2])
+return 1
+"""
+
 # Takes what is not held, or held as heard earlier; answers how many.
 RESTORE = """
 local count = 0

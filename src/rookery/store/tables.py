@@ -152,6 +152,16 @@ reporter = _table(
     Column("struck_at", Double, nullable=False),
 )
 
+# Entries of these keys count no more, wherever a hub still has them, if they enrolled up to then.
+forgotten = _table(
+    "forgotten",
+    Column("id", _NUMBER, primary_key=True, autoincrement=True),
+    Column("reporter", binary(6), nullable=False),
+    Column("hashname", String(64), nullable=False),
+    Column("until", Double, nullable=False),
+    Column("at", Double, nullable=False, index=True),
+)
+
 device = _table(
     "device",
     Column("mac", binary(6), primary_key=True),
