@@ -42,6 +42,8 @@ ADMIN_ONLY = {
     ("DELETE", f"{API}/accounts/{{login:str}}"),
     ("GET", f"{API}/audit"),
     ("GET", "/fleet/audit"),
+    ("DELETE", f"{API}/servers/{{hashname:str}}"),
+    ("POST", "/fleet/servers/{hashname:str}/forget"),
 }
 ENDINGS = {("POST", "/signout"), ("DELETE", f"{API}/session")}
 OWN_TOKEN = ("DELETE", f"{API}/token")  # after which it reaches nothing

@@ -41,6 +41,12 @@ VERBS = (
         "rookery fleet drain --list",
     ),
     Verb(
+        "forget",
+        "fleet_forget:forget",
+        "Have no more to do with a device or a server: unbind it, revoke it, end its sessions.",
+        "rookery fleet forget 02:fc:00:00:00:01",
+    ),
+    Verb(
         "alerts",
         "fleet_alerts:alerts",
         "Show what is the matter with the fleet; with an ID, what happened to that alert.",

@@ -3,6 +3,7 @@
 The first line of output is the hub's JSON link, with which agents, servers and clients find it.
 """
 
+import math
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,6 +100,13 @@ class Rules:
     renewal_s: Annotated[
         int, Parameter(name="--renewal", help="Seconds between new secrets for routers.")
     ] = 86_400
+    unclaimed_days: Annotated[
+        float,
+        Parameter(
+            name="--unclaimed-days",
+            help="Days of silence after which a router that nobody owns is forgotten; 0: never.",
+        ),
+    ] = 30.0
     silent_after_s: Annotated[
         float,
         Parameter(name="--silent-after", help="Seconds without a report that make one silent."),
@@ -252,6 +260,8 @@ def _hub_settings(
     ):
         if value <= 0:
             raise UsageError(f"{option} {value:g}: give a number of seconds above 0")
+    if not 0 <= rules.unclaimed_days < math.inf:
+        raise UsageError(f"--unclaimed-days {rules.unclaimed_days:g}: give a number of days, or 0")
     for name in expecting.forecasters:
         if not is_hashname(name):
             raise UsageError(f"--forecaster {name}: give the hashname of 52 characters")
@@ -268,6 +278,7 @@ def _hub_settings(
         renewal_s=rules.renewal_s,
         is_legacy_plain=rules.legacy_plain,
         silent_after_s=rules.silent_after_s,
+        unclaimed_s=rules.unclaimed_days * 86_400,
         rendezvous=RendezvousLimits(report_s=within_s, connect_s=within_s, return_s=within_s),
         forecast=expecting.forecast,
         forecasters=expecting.forecasters,

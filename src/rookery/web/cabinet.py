@@ -53,7 +53,7 @@ async def my_devices(site: Site, caller: Caller) -> list[DeviceShown]:
 
 async def my_device(site: Site, caller: Caller, mac: bytes) -> DeviceShown:
     """One of them; 403 when it is not the caller's, whether or not there is such a router."""
-    device = await _owned(site, caller, mac)
+    device = await owned_by(site, caller, mac)
     return await _looked_at(site, mac, device, await site.hub.entry(mac))
 
 
@@ -75,7 +75,7 @@ async def authority_over(site: Site, caller: Caller, mac: bytes) -> Authority:
     device = await site.devices.find(mac)
     if device is None and caller.is_at_least("operator"):
         return Authority(caller.credential, None)
-    return Authority(caller.credential, (await _owned(site, caller, mac)).claimed_at)
+    return Authority(caller.credential, (await owned_by(site, caller, mac)).claimed_at)
 
 
 async def claim(
@@ -101,19 +101,20 @@ async def claim(
 async def rename(site: Site, caller: Caller, mac: bytes, name: str, came: Visit) -> None:
     """Call a device something else."""
     spelled = checked_name(name)
-    await _owned(site, caller, mac)
+    await owned_by(site, caller, mac)
     await site.devices.rename(mac, caller.account, spelled)
     await note(site, caller.login, "device.rename", mac_text(mac), came, detail={"name": spelled})
 
 
 async def release(site: Site, caller: Caller, mac: bytes, came: Visit) -> None:
     """Let go of a device; whoever reads its code may claim it then."""
-    await _owned(site, caller, mac)
+    await owned_by(site, caller, mac)
     await site.devices.release(mac, caller.account)
     await note(site, caller.login, "device.release", mac_text(mac), came)
 
 
-async def _owned(site: Site, caller: Caller, mac: bytes) -> Device:
+async def owned_by(site: Site, caller: Caller, mac: bytes) -> Device:
+    """The caller's device; 403 for any other, whether or not there is such a router."""
     device = await site.devices.find(mac)
     if device is not None and device.owner == caller.account:
         return device

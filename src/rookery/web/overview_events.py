@@ -18,10 +18,12 @@ _TEXTS = {
     "router.enrolled": "Device enrolled",
     "server.enrolled": "Server enrolled",
     "server.drain": "Server drained",
+    "server.forget": "Server forgotten",
     "server.undrain": "Server serves again",
     "device.claim": "Device claimed",
     "device.rename": "Device renamed",
     "device.release": "Device released",
+    "device.forget": "Device forgotten",
     "device.connect": "Connected to a device",
     "queue.cancel": "Request taken back",
     "code.make": "Code made",
@@ -33,6 +35,7 @@ _TEXTS = {
     "security.replay": "Report sent again",
     "security.clone": "Two devices with one identity",
     "security.foreign_key": "Another key for a known device",
+    "security.rebound": "Taken over by an owner's code",
     "security.denied": "Device turned away",
 }
 

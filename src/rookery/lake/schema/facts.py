@@ -284,7 +284,7 @@ SECURITY_HOURS = _hours(
     "one hour of what honest, healthy reporters do not do",
     (
         _text("reporter", "whom it is about"),
-        _text("event", "forged, old secret, replay, clone, foreign key or denied"),
+        _text("event", "forged, old secret, replay, clone, foreign key, rebound or denied"),
     ),
     _count("events", "all there are", "events"),
     _count("addresses", "different ones that they came from", "addresses"),

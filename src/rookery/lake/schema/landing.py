@@ -88,7 +88,9 @@ ENROLMENTS = _landing(
 SECURITY_EVENTS = _landing(
     "security_events",
     "what honest, healthy reporters do not do",
-    Column("event", pa.string(), "forged, old secret, replay, clone, foreign key or denied"),
+    Column(
+        "event", pa.string(), "forged, old secret, replay, clone, foreign key, rebound or denied"
+    ),
     Column("address", pa.string(), "where it came from"),
     Column("detail", pa.string(), "for people"),
 )

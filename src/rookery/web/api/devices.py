@@ -1,4 +1,4 @@
-"""One's own devices: list, look, claim, rename, release."""
+"""One's own devices: list, look, claim, rename, release, forget."""
 
 from typing import Annotated
 
@@ -10,6 +10,7 @@ from rookery.web.access import may
 from rookery.web.api.route import delete, get, patch, post
 from rookery.web.cabinet import DeviceShown
 from rookery.web.connection import AnyRequest
+from rookery.web.forgetting import forget_device
 from rookery.web.given import TheCaller, TheSite
 from rookery.web.names import LENGTH_MAX
 from rookery.web.visits import visit
@@ -83,4 +84,23 @@ async def release_device(
     await cabinet.release(site, caller, parse_mac(mac), visit(request, site))
 
 
-HANDLERS = (list_devices, claim_device, get_device, change_device, release_device)
+@delete(
+    "/devices/{mac:str}/enrolment",
+    opt=may("user", "write"),
+    tags=["devices"],
+    summary="Forget it",
+    status_code=204,
+)
+async def forget_enrolled(
+    request: AnyRequest, mac: FromPath[str], caller: TheCaller, site: TheSite
+) -> None:
+    """It belongs to nobody, sessions with it end, and it needs a new code to come back.
+
+    Owners forget their own devices, administrators every one.
+    """
+    await forget_device(site, caller, parse_mac(mac), visit(request, site))
+
+
+HANDLERS = (
+    *(list_devices, claim_device, get_device, change_device, release_device, forget_enrolled),
+)

@@ -1,4 +1,4 @@
-"""For operators: how full servers were and will be, and draining one."""
+"""For operators: how full servers were and will be, draining and forgetting one."""
 
 from litestar.params import FromPath
 
@@ -7,6 +7,7 @@ from rookery.web.access import may
 from rookery.web.api.route import delete, get, put
 from rookery.web.callers import Caller
 from rookery.web.connection import AnyRequest
+from rookery.web.forgetting import forget_server
 from rookery.web.given import TheCaller, TheSite
 from rookery.web.server_outlook import ServerOutlook, outlooks
 from rookery.web.servers import ForecastShown, ServerShown
@@ -50,10 +51,24 @@ async def undrain_server(
     return await servers.undrain(site, caller, hashname, visit(request, site))
 
 
+@delete(
+    "/servers/{hashname:str}",
+    opt=may("admin", "write"),
+    tags=_TAGS,
+    summary="Forget it",
+    status_code=204,
+)
+async def forget(
+    request: AnyRequest, hashname: FromPath[str], caller: TheCaller, site: TheSite
+) -> None:
+    """It gets nobody new, sessions there end, and it needs a new code to come back."""
+    await forget_server(site, caller, hashname, visit(request, site))
+
+
 async def read_servers(site: Site, _caller: Caller) -> Values:
     """By hashname."""
     return {one.hashname: one for one in await servers.servers_now(site)}
 
 
-HANDLERS = (list_outlooks, get_forecast, drain_server, undrain_server)
+HANDLERS = (list_outlooks, get_forecast, drain_server, undrain_server, forget)
 TOPICS = (Topic("servers", "operator", read_servers, is_shared=True),)

@@ -9,6 +9,7 @@ from rookery.web.access import may
 from rookery.web.callers import Caller
 from rookery.web.connection import AnyRequest
 from rookery.web.entrance import sign_out
+from rookery.web.forgetting import forget_device
 from rookery.web.given import TheCaller, TheSite
 from rookery.web.pages import device_add
 from rookery.web.pages.device_tabs import BY_KEY, TABS
@@ -80,6 +81,14 @@ async def release_device(
     return Redirect("/", status_code=303)
 
 
+@post("/devices/{mac:str}/forget", opt=may("user"), include_in_schema=False)
+async def forget(
+    request: AnyRequest, mac: FromPath[str], caller: TheCaller, site: TheSite
+) -> Redirect:
+    await forget_device(site, caller, parse_mac(mac), visit(request, site))
+    return Redirect("/", status_code=303)
+
+
 @post("/signout", opt=may("user"), include_in_schema=False)
 async def sign_out_page(request: AnyRequest, caller: TheCaller, site: TheSite) -> Redirect:
     came = visit(request, site)
@@ -89,6 +98,6 @@ async def sign_out_page(request: AnyRequest, caller: TheCaller, site: TheSite) -
 
 
 HANDLERS = (
-    *(device_page, device_tab_page, name_device, release_device, sign_out_page),
+    *(device_page, device_tab_page, name_device, release_device, forget, sign_out_page),
     *device_add.HANDLERS,
 )

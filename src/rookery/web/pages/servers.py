@@ -1,4 +1,4 @@
-"""Servers: seats, forecast, drain."""
+"""Servers: seats, forecast, drain, forget."""
 
 from litestar import Response, get, post
 from litestar.params import FromPath
@@ -7,6 +7,7 @@ from litestar.response import Redirect
 from rookery.web import servers
 from rookery.web.access import may
 from rookery.web.connection import AnyRequest
+from rookery.web.forgetting import forget_server
 from rookery.web.given import TheCaller, TheSite
 from rookery.web.pages import figures
 from rookery.web.pages.api_command import api_command
@@ -51,6 +52,14 @@ async def undrain_server(
     return Redirect(_PAGE, status_code=303)
 
 
+@post(f"{_PAGE}/{{hashname:str}}/forget", opt=may("admin"), include_in_schema=False)
+async def forget(
+    request: AnyRequest, hashname: FromPath[str], caller: TheCaller, site: TheSite
+) -> Redirect:
+    await forget_server(site, caller, hashname, visit(request, site))
+    return Redirect(_PAGE, status_code=303)
+
+
 async def _values(site: Site) -> dict[str, object]:
     return {
         "servers": await servers.servers_now(site),
@@ -59,4 +68,4 @@ async def _values(site: Site) -> dict[str, object]:
     }
 
 
-HANDLERS = (servers_page, servers_part, drain_server, undrain_server)
+HANDLERS = (servers_page, servers_part, drain_server, undrain_server, forget)

@@ -225,6 +225,15 @@ WORDS: dict[str, str] = {
         "прочтёт код на его консоли, в том числе вы."
     ),
     "Release…": "Отказаться…",
+    "Forget this device": "Забыть это устройство",
+    (
+        "For one that was lost, sold or taken over: it belongs to nobody, sessions with it end, "
+        "and its keys count no more. It needs a new code to come back."
+    ): (
+        "Для утерянного, проданного или захваченного устройства: оно станет ничьим, сеансы с ним "
+        "завершатся, а его ключи перестанут действовать. Чтобы вернуться, ему нужен новый код."
+    ),
+    "Forget…": "Забыть…",
     "Not connected; press Connect.": "Нет подключения; нажмите «Подключиться».",
     "The connection has ended; connect again.": "Соединение завершено; подключитесь снова.",
     "calling": "вызов…",
@@ -354,6 +363,7 @@ WORDS: dict[str, str] = {
     "Connecting": "Подключение",
     "Renamed": "Переименовано",
     "Released": "Отказ от устройства",
+    "Forgotten": "Забыто",
     "Enrolled": "Впервые на связи",
     "Request cancelled": "Запрос отменён",
     "Outage": "Перебой",
@@ -365,6 +375,7 @@ WORDS: dict[str, str] = {
     "Report sent again": "Повторно присланный отчёт",
     "Two devices with the same keys": "Два устройства с одними ключами",
     "Report with a foreign key": "Отчёт с чужим ключом",
+    "Taken over by an owner's code": "Закреплено заново по коду владельца",
     "Enrolment denied": "В регистрации отказано",
     "restart": "перезапуск",
     "not back yet": "ещё не на связи",

@@ -42,10 +42,12 @@ WORDS: dict[str, str] = {
     "Device enrolled": "Устройство зарегистрировано",
     "Server enrolled": "Сервер зарегистрирован",
     "Server drained": "Сервер выводится",
+    "Server forgotten": "Сервер забыт",
     "Server serves again": "Сервер снова работает",
     "Device claimed": "Устройство присвоено",
     "Device renamed": "Устройство переименовано",
     "Device released": "Устройство отпущено",
+    "Device forgotten": "Устройство забыто",
     "Connected to a device": "Подключение к устройству",
     "Request taken back": "Запрос отозван",
     "Code made": "Код создан",
@@ -99,6 +101,12 @@ WORDS: dict[str, str] = {
         "Озеро учится по отчётам серверов и через несколько дней знает, насколько они заполнятся."
     ),
     "Draining": "Вывод из работы",
+    "Forgetting": "Забыть сервер",
+    "For a server that is gone for good or no longer trusted: it gets nobody new, sessions there"
+    " end, and it needs a new code to come back.": (
+        "Для сервера, которого больше нет или которому больше нельзя доверять: новых сеансов он"
+        " не получит, начатые завершатся, а чтобы вернуться, ему нужен новый код."
+    ),
     "A drained server gets nobody new. Sessions there go on until they end by"
     " themselves; then it can"
     " be stopped.": (
