@@ -6,7 +6,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 SOURCES = Path(__file__).parents[2] / "src" / "rookery"
-PACKAGES = ("wire", "identity", "link", "crow", "mesh", "outbox", "fleet", "runtime", "store")
+PACKAGES = (
+    "wire",
+    "identity",
+    "link",
+    "crow",
+    "mesh",
+    "outbox",
+    "fleet",
+    "runtime",
+    "store",
+    "web/factors",
+)
 
 _NAME = re.compile(r"(?:parse|decode|read|feed|reveal|unseal|from_bytes|of_json|unpack)(?:_\w+)?")
 _OPEN = re.compile(r"open(?:_\w+)?")

@@ -30,6 +30,8 @@ from rookery.mesh.proxy import opening as proxy_opening
 from rookery.runtime import control_lines, keystore, resolve
 from rookery.runtime.gates import address, framing, websocket
 from rookery.store import snapshot
+from rookery.web.factors import base64url, cbor, cose, webauthn
+from rookery.web.factors.authenticator_data import AuthenticatorData
 from tests.fuzz.target import Fuzzed, Target, again, heads, packets, pieces, texts
 from tests.fuzz.wire_targets import WIRE
 
@@ -162,6 +164,12 @@ OTHERS = {
     "runtime.keystore:parse": Target(keystore.parse),
     "runtime.resolve:parse_link": Target(texts(resolve.parse_link), (UsageError,)),
     "store.snapshot:parse": Target(snapshot.parse),
+    "web.factors.authenticator_data:AuthenticatorData.parse": Target(AuthenticatorData.parse),
+    "web.factors.base64url:decode": Target(texts(base64url.decode)),
+    "web.factors.cbor:parse": Target(cbor.parse),
+    "web.factors.cbor:parse_from": Target(lambda data: cbor.parse_from(data, 0)),
+    "web.factors.cose:parse_key": Target(cose.parse_key),
+    "web.factors.webauthn:read_client_data": Target(webauthn.read_client_data),
 }
 
 TARGETS = {**{f"wire.{name}": target for name, target in WIRE.items()}, **OTHERS}

@@ -34,6 +34,8 @@ PUBLIC = {
     ("GET", f"{API}/openapi.json"),
     ("POST", f"{API}/accounts"),
     ("POST", f"{API}/session"),
+    ("POST", f"{API}/session/passkey/options"),
+    ("POST", f"{API}/session/passkey"),
 }
 CLOSED = f"{API}/schema"  # Litestar's own pages about the API
 ADMIN_ONLY = {

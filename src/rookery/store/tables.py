@@ -131,6 +131,45 @@ api_token = _table(
     Column("used_at", Double),
 )
 
+# One authenticator app an account; its secret is sealed under a key derived from the master secret.
+totp = _table(
+    "totp",
+    Column("account", _NUMBER, ForeignKey("account.id", ondelete="CASCADE"), primary_key=True),
+    Column("sealed", binary(128), nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column(
+        "confirmed_at", Double
+    ),  # null: a code of it was not shown yet, so it counts for nothing
+    Column("last_step", BigInteger, nullable=False),  # of the last code taken: none is taken twice
+)
+
+recovery_code = _table(
+    "recovery_code",
+    Column("code_hash", binary(32), primary_key=True),
+    _account("account"),
+    Column("created_at", Double, nullable=False),
+)
+
+passkey = _table(
+    "passkey",
+    Column("id", _NUMBER, primary_key=True, autoincrement=True),
+    _account("account"),
+    Column("credential_hash", binary(32), nullable=False, unique=True),
+    Column("credential", binary(1023), nullable=False),
+    Column("public_key", binary(1024), nullable=False),  # COSE
+    Column("counter", BigInteger, nullable=False),
+    Column("name", String(64), nullable=False),
+    Column("created_at", Double, nullable=False),
+    Column("used_at", Double),
+)
+
+# Challenges that were answered rightly, until they expire: none is taken twice.
+used_challenge = _table(
+    "used_challenge",
+    Column("challenge_hash", binary(32), primary_key=True),
+    Column("expires_at", Double, nullable=False, index=True),
+)
+
 reporter = _table(
     "reporter",
     Column("reporter", binary(6), primary_key=True),

@@ -18,7 +18,8 @@ class Access(msgspec.Struct, frozen=True):
 
     role: Role | None  # None: anybody
     scope: Scope | Literal["any"] | None = None
-    is_recent: bool = False  # whether the password must have been given a short while ago
+    is_recent: bool = False  # whether the session must have been proved a short while ago
+    is_enrolling: bool = False  # whether those who lack a required second factor may call it
 
 
 def anybody() -> dict[str, object]:
@@ -32,8 +33,18 @@ def may(role: Role, scope: Scope | Literal["any"] | None = None) -> dict[str, ob
 
 
 def may_after_proof(role: Role) -> dict[str, object]:
-    """Open to sessions of this role whose password was given a short while ago; to no token."""
+    """Open to sessions of this role that were proved a short while ago; to no token."""
     return {"access": Access(role, is_recent=True)}
+
+
+def may_enrolling(scope: Scope | Literal["any"] | None = None) -> dict[str, object]:
+    """Open to all who are signed in, also to those who have yet to set up a second factor."""
+    return {"access": Access("user", scope, is_enrolling=True)}
+
+
+def may_enrolling_after_proof() -> dict[str, object]:
+    """Likewise, and the session was proved a short while ago."""
+    return {"access": Access("user", is_recent=True, is_enrolling=True)}
 
 
 def access_guard(connection: Connection, handler: BaseRouteHandler) -> None:
@@ -52,6 +63,19 @@ def access_guard(connection: Connection, handler: BaseRouteHandler) -> None:
     if not is_covered:
         needed = f"with the scope {access.scope}" if access.scope else "of no kind: sign in instead"
         raise RefusedError(403, "scope", f"this takes a token {needed}")
+    if caller.must_enrol and not access.is_enrolling:
+        raise enrol_first()
     if access.is_recent and not caller.is_recent:
-        told = "give your password again first: POST /api/v1/session/proof"
-        raise RefusedError(403, "proof", told)
+        raise prove_first()
+
+
+def enrol_first() -> RefusedError:
+    """For accounts that need a second factor and have none."""
+    told = "this hub asks for a second factor; set one up in a browser, at /account/factors"
+    return RefusedError(403, "second_factor", told)
+
+
+def prove_first() -> RefusedError:
+    """For sessions whose last proof is too long ago."""
+    told = "prove first that it is you: POST /api/v1/session/proof"
+    return RefusedError(403, "proof", told)

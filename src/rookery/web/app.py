@@ -21,6 +21,7 @@ from rookery.web.api import (
     codes,
     connect,
     devices,
+    factors,
     fleet,
     history,
     insights,
@@ -67,7 +68,7 @@ from rookery.web.site import Site
 
 API = "/api/v1"
 _MODULES = (
-    *(openapi, account, sessions, tokens, preferences, search, live),
+    *(openapi, account, factors, sessions, tokens, preferences, search, live),
     *(devices, connect, codes, telemetry, queues),
     *(overview, fleet, mesh, history, insights, alerts, topics, system, administration),
 )

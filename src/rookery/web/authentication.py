@@ -7,6 +7,7 @@ from litestar.enums import ScopeType
 from litestar.middleware import ASGIMiddleware
 from litestar.types import ASGIApp, Receive, Scope, Send
 
+from rookery.store.accounts import Account
 from rookery.web.callers import Caller
 from rookery.web.connection import Connection
 from rookery.web.origins import is_by_token
@@ -56,6 +57,7 @@ class Authentication(ASGIMiddleware):
             role=account.role,
             session=hashed,
             is_recent=0 <= now - session.proof_at < site.settings.proof_s,
+            must_enrol=await must_enrol(site, account),
             language=account.language or "",
             theme=account.theme or "",
         )
@@ -79,4 +81,16 @@ class Authentication(ASGIMiddleware):
             scopes=frozenset(token.scopes),
             token=token.id,
             token_hash=token.token_hash,
+            must_enrol=await must_enrol(site, account),
         )
+
+
+async def must_enrol(site: Site, account: Account) -> bool:
+    """Whether the hub asks this account for a second factor that it does not have."""
+    match site.settings.second_factor:
+        case "none":
+            return False
+        case "admins" if account.role != "admin":
+            return False
+        case _:
+            return not (await site.factors.count(account.id)).is_any

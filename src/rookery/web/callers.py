@@ -21,7 +21,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     session: bytes = b""  # the hash that the session is kept under
     token: int = 0
     token_hash: bytes = b""
-    is_recent: bool = False  # whether its session's password was given a short while ago
+    is_recent: bool = False  # whether its session was proved a short while ago
+    must_enrol: bool = False  # a second factor: until then it may do nothing else
     language: str = ""  # chosen for the account; empty: as the browser says
     theme: str = ""
 

@@ -1,15 +1,30 @@
 """Registering, signing in and out, changing the password: the same for pages and programs."""
 
+import msgspec
+
 from rookery.errors import DeniedError
 from rookery.store.accounts import Account
 from rookery.store.sessions import Session
+from rookery.web.access import prove_first
 from rookery.web.callers import Caller
+from rookery.web.factors.passkey_answers import Asked, Authentication, answered
+from rookery.web.factors.second import look, refusal
 from rookery.web.logins import new_login, normalised
 from rookery.web.passwords import check_new
-from rookery.web.problems import RefusedError
+from rookery.web.problems import AnonymousError, RefusedError
 from rookery.web.session_cookie import key_hash, new_key
 from rookery.web.site import Site
 from rookery.web.visits import Visit, note
+
+
+class Secrets(msgspec.Struct, frozen=True):
+    """What is given to prove an account: the password, and a code if it has a second factor."""
+
+    password: str
+    code: str = ""
+
+    def __repr__(self) -> str:
+        return "Secrets()"
 
 
 async def register(site: Site, login: str, password: str, came: Visit) -> Account:
@@ -27,11 +42,27 @@ async def register(site: Site, login: str, password: str, came: Visit) -> Accoun
 
 
 async def sign_in(
-    site: Site, login: str, password: str, came: Visit, before: Caller | None
+    site: Site, login: str, given: Secrets, came: Visit, before: Caller | None
 ) -> tuple[Account, str]:
     """The account and the key of a new session; the one that the browser had before ends."""
-    spelled = normalised(login)
-    account = await _proved(site, spelled, password, came)
+    account = await _proved(site, normalised(login), given, came)
+    return account, await _open_session(site, account, came, before)
+
+
+async def sign_in_by_passkey(
+    site: Site, asked: Asked, given: Authentication, came: Visit, before: Caller | None
+) -> tuple[Account, str]:
+    """Likewise, with a passkey alone: its authenticator has verified who holds it."""
+    passkey = await answered(site, asked, given, came)
+    account = await site.accounts.get(passkey.account)
+    if account is None:
+        raise AnonymousError("the account is not there any more")
+    return account, await _open_session(site, account, came, before, by="passkey")
+
+
+async def _open_session(
+    site: Site, account: Account, came: Visit, before: Caller | None, by: str = "password"
+) -> str:
     key, now = new_key(), site.wall()
     until = now + min(site.settings.session_idle_s, site.settings.session_s)
     await site.sessions.add(
@@ -41,8 +72,8 @@ async def sign_in(
         await site.sessions.remove(before.session)
     for oldest in (await site.sessions.of(account.id, now))[_sessions_max(site) :]:
         await site.sessions.remove(oldest.key_hash)
-    await note(site, account.login, "session.sign_in", account.login, came)
-    return account, key
+    await note(site, account.login, "session.sign_in", account.login, came, detail={"by": by})
+    return key
 
 
 async def sign_out(site: Site, caller: Caller, came: Visit) -> None:
@@ -52,9 +83,14 @@ async def sign_out(site: Site, caller: Caller, came: Visit) -> None:
 
 
 async def change_password(site: Site, caller: Caller, old: str, new: str, came: Visit) -> None:
-    """And end every other session: somebody else may be the reason for the change."""
+    """And end every other session: somebody else may be the reason for the change.
+
+    Where there is a second factor, the password alone is not enough for that either.
+    """
     check_new(new)
-    account = await _proved(site, caller.login, old, came)
+    if not caller.is_recent and (await site.factors.count(caller.account)).is_any:
+        raise prove_first()
+    account = await _known(site, caller.login, old, came)
     await site.accounts.set_password(account.id, await site.passwords.hash(new))
     for session in await site.sessions.of(account.id, site.wall()):
         if session.key_hash != caller.session:
@@ -62,26 +98,68 @@ async def change_password(site: Site, caller: Caller, old: str, new: str, came: 
     await note(site, caller.login, "account.password", caller.login, came)
 
 
-async def prove_again(site: Site, caller: Caller, password: str, came: Visit) -> None:
-    """From now on, and for a short while, the session may administer accounts."""
-    await _proved(site, caller.login, password, came)
+async def prove_again(site: Site, caller: Caller, given: Secrets, came: Visit) -> None:
+    """From now on, and for a short while, the session may administer."""
+    await _proved(site, caller.login, given, came)
+    await _proof(site, caller, came, "password")
+
+
+async def prove_by_passkey(
+    site: Site, asked: Asked, caller: Caller, given: Authentication, came: Visit
+) -> None:
+    """Likewise, with a passkey of the account."""
+    await answered(site, asked, given, came)
+    await _proof(site, caller, came, "passkey")
+
+
+async def _proof(site: Site, caller: Caller, came: Visit, by: str) -> None:
     await site.sessions.prove(caller.session, site.wall())
-    await note(site, caller.login, "session.proof", caller.login, came)
+    await note(site, caller.login, "session.proof", caller.login, came, detail={"by": by})
 
 
-async def _proved(site: Site, login: str, password: str, came: Visit) -> Account:
+async def _proved(site: Site, login: str, given: Secrets, came: Visit) -> Account:
+    """By password, and by a code where the account has a second factor; one refusal for both."""
     await site.guessing.check(login, came.address)
     account = await site.accounts.find(login)
+    code = await look(site, 0 if account is None else account.id, given.code)
+    is_right = await _is_password(site, account, given.password)
+    if account is None or not is_right:
+        raise await _wrong(site, account, login, "wrong password", came)
+    if why := await refusal(site, account, code, came):
+        raise await _wrong(site, account, login, why, came)
+    return account
+
+
+async def _known(site: Site, login: str, password: str, came: Visit) -> Account:
+    """By password alone, of a session that is proved otherwise."""
+    await site.guessing.check(login, came.address)
+    account = await site.accounts.find(login)
+    is_right = await _is_password(site, account, password)
+    if account is None or not is_right:
+        await _count(site, account, login, "wrong password", came)
+        raise RefusedError(401, "wrong_password", "this is not the present password")
+    return account
+
+
+async def _is_password(site: Site, account: Account | None, password: str) -> bool:
     hashed = None if account is None else account.password_hash
-    is_right = await site.passwords.is_right(hashed, password)
-    if account is not None and is_right:
-        return account
+    return await site.passwords.is_right(hashed, password)
+
+
+async def _wrong(
+    site: Site, account: Account | None, login: str, why: str, came: Visit
+) -> RefusedError:
+    await _count(site, account, login, why, came)
+    told = "no such login, another password, or a missing or wrong code of the second factor"
+    return RefusedError(401, "wrong_password", told)
+
+
+async def _count(site: Site, account: Account | None, login: str, why: str, came: Visit) -> None:
     if account is not None:  # rows of logins that nobody has would let strangers fill the database
-        await note(site, login, "session.sign_in", login, came, "wrong password")
+        await note(site, login, "session.sign_in", login, came, why)
     is_locked = await site.guessing.was_wrong(login, came.address)
     if account is not None and is_locked:
         await note(site, login, "session.lock_out", login, came)
-    raise RefusedError(401, "wrong_password", "no such login, or another password")
 
 
 def _sessions_max(site: Site) -> int:

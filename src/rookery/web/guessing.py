@@ -59,6 +59,32 @@ class Guessing:
         with _asking():
             return not await self._limiter.test(item, place)  # that of the account
 
+    async def check_address(self, address: str) -> None:
+        """TooManyError when the address was wrong too often of late, at whatever login."""
+        await self._refuse_if_spent(*await self._of_address(address))
+
+    async def was_wrong_at(self, address: str) -> None:
+        """Count one wrong guess that names no login."""
+        await self._count(*await self._of_address(address))
+
+    async def take_code_try(self, login: str) -> bool:
+        """Count one code beside the right password; False: no code is taken for now.
+
+        Counted before it is judged, so that many at once get no more than one after another.
+        """
+        with _asking():
+            return await self._limiter.hit(*await self._of_codes(login))
+
+    async def is_last_code(self, login: str) -> bool:
+        """Whether the one just counted was the last for now."""
+        with _asking():
+            return not await self._limiter.test(*await self._of_codes(login))
+
+    async def was_right_code(self, login: str) -> None:
+        """The wrong ones before it no longer count."""
+        with _asking():
+            await self._limiter.clear(*await self._of_codes(login))
+
     async def register(self, address: str) -> None:
         """Count one registration, or TooManyError."""
         item = self._item(self._limits.registrations_per_address, "registration")
@@ -73,9 +99,20 @@ class Guessing:
                 self._item(limits.per_account_and_address, "pair"),
                 await self._place(f"{network} {login}"),
             ),
-            (self._item(limits.per_address, "address"), await self._place(network)),
+            await self._of_address(address),
             (self._item(limits.per_account, "account"), await self._place(login)),
         ]
+
+    async def _of_address(self, address: str) -> tuple[RateLimitItem, str]:
+        place = await self._place(_network(address))
+        return self._item(self._limits.per_address, "address"), place
+
+    async def _of_codes(self, login: str) -> tuple[RateLimitItem, str]:
+        limits = self._limits
+        item = RateLimitItemPerSecond(
+            limits.codes_per_account, limits.codes_window_s, namespace="code"
+        )
+        return item, await self._place(login)
 
     async def _place(self, text: str) -> str:
         if self._redis is not None and not self._key:

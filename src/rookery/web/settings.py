@@ -32,6 +32,9 @@ class GuessLimits(msgspec.Struct, frozen=True, kw_only=True):
     per_address: int = 32
     per_account: int = 200
     registrations_per_address: int = 16
+    # Wrong codes beside the right password: a million codes, of which three are good at a time.
+    codes_per_account: int = 8
+    codes_window_s: int = 3600
 
 
 class WebLimits(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,7 +65,8 @@ class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
     registration: Literal["open", "closed"] = "open"
     session_idle_s: int = 7 * DAY_S
     session_s: int = 30 * DAY_S
-    proof_s: int = 900  # how long after the password was given accounts may be administered
+    proof_s: int = 900  # how long after a proof accounts, tokens and factors may be administered
+    second_factor: Literal["none", "admins", "all"] = "none"  # who may do nothing without one
     code_s: int = DAY_S  # how long a claim code is good
     audit_s: int = 730 * DAY_S  # how long it is remembered who did what
     lake: str = ""  # folder or URL; empty: the pages show only what is now

@@ -1,5 +1,6 @@
 """The site: all that handlers work with, put together once."""
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -11,11 +12,14 @@ from rookery.store.audit import Audit
 from rookery.store.codes import Codes
 from rookery.store.credentials import Credentials
 from rookery.store.devices import Devices
+from rookery.store.factors import Factors
+from rookery.store.passkeys import Passkeys
 from rookery.store.sessions import Sessions
 from rookery.store.settings import Settings
 from rookery.store.tokens import Tokens
 from rookery.web.alerting import Alerting
 from rookery.web.census import Census
+from rookery.web.factors.keys import FactorKeys
 from rookery.web.guessing import Guessing
 from rookery.web.lake_view import LakeView
 from rookery.web.live import Live
@@ -45,6 +49,9 @@ class Site:
         self.codes = Codes(hub.database)
         self.audit = Audit(hub.database)
         self.shared = Settings(hub.database)
+        self.factors = Factors(hub.database)
+        self.passkeys = Passkeys(hub.database)
+        self._factor_keys: FactorKeys | None = None
         self.passwords = Passwords(settings.password_cost)
         self.guessing = Guessing(settings.guesses, hub.settings.hot)
         self.connects = Turnstile(settings.limits.connects_per_account)
@@ -58,6 +65,12 @@ class Site:
         self.alerts = Alerts(hub.database)
         self.vitals = VitalSigns(hub)
         self.alerting = Alerting(self, settings.alerts)
+
+    async def factor_keys(self) -> FactorKeys:
+        """Derived once from the master secret that all hubs of the database share."""
+        if self._factor_keys is None:
+            self._factor_keys = FactorKeys(await self.shared.master_secret(os.urandom))
+        return self._factor_keys
 
     def close(self) -> None:
         """End the streams; requests under way still finish."""

@@ -6,11 +6,18 @@ import msgspec
 from litestar import Response
 from litestar.params import JSONBody
 
-from rookery.web.access import anybody, may
+from rookery.web.access import anybody, may, may_enrolling
 from rookery.web.api.route import delete, get, post, put
 from rookery.web.callers import Role
 from rookery.web.connection import AnyRequest
-from rookery.web.entrance import change_password, prove_again, register, sign_in, sign_out
+from rookery.web.entrance import (
+    Secrets,
+    change_password,
+    prove_again,
+    register,
+    sign_in,
+    sign_out,
+)
 from rookery.web.given import TheCaller, TheSite
 from rookery.web.logins import LENGTH_MAX
 from rookery.web.passwords import BYTES_MAX
@@ -19,6 +26,7 @@ from rookery.web.visits import visit
 
 Login = Annotated[str, msgspec.Meta(min_length=1, max_length=LENGTH_MAX)]
 Password = Annotated[str, msgspec.Meta(min_length=1, max_length=BYTES_MAX)]
+Code = Annotated[str, msgspec.Meta(max_length=64)]  # of an authenticator app, or for recovery
 
 
 class Credentials(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,6 +37,17 @@ class Credentials(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __repr__(self) -> str:
         return f"Credentials({self.login!r})"
+
+
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A login, its password, and a code where the account has a second factor."""
+
+    login: Login
+    password: Password
+    code: Code = ""
+
+    def __repr__(self) -> str:
+        return f"Entry({self.login!r})"
 
 
 class PasswordChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -45,6 +64,7 @@ class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """That it is still the same person."""
 
     password: Password
+    code: Code = ""
 
     def __repr__(self) -> str:
         return "Proof()"
@@ -66,17 +86,19 @@ async def register_account(request: AnyRequest, data: JSONBody[Credentials], sit
 
 
 @post("/session", opt=anybody(), tags=["account"], summary="Sign in")
-async def open_session(
-    request: AnyRequest, data: JSONBody[Credentials], site: TheSite
-) -> Response[Me]:
-    """The session's cookie comes with the answer; programs had better make a token with it."""
+async def open_session(request: AnyRequest, data: JSONBody[Entry], site: TheSite) -> Response[Me]:
+    """The session's cookie comes with the answer; programs had better make a token with it.
+
+    `code` is of an authenticator app, or a recovery code. One refusal for all that may be wrong.
+    """
     came = visit(request, site)
-    account, key = await sign_in(site, data.login, data.password, came, request.user)
+    secrets = Secrets(data.password, data.code)
+    account, key = await sign_in(site, data.login, secrets, came, request.user)
     cookie = session_cookie(key, site.settings.session_s, is_https=came.is_https)
     return Response(Me(login=account.login, role=account.role), cookies=[cookie])
 
 
-@delete("/session", opt=may("user"), tags=["account"], summary="Sign out", status_code=204)
+@delete("/session", opt=may_enrolling(), tags=["account"], summary="Sign out", status_code=204)
 async def close_session(request: AnyRequest, caller: TheCaller, site: TheSite) -> Response[None]:
     """End the session that asks."""
     came = visit(request, site)
@@ -84,15 +106,18 @@ async def close_session(request: AnyRequest, caller: TheCaller, site: TheSite) -
     return Response(None, status_code=204, cookies=[session_cookie("", 0, is_https=came.is_https)])
 
 
-@post("/session/proof", opt=may("user"), tags=["account"], status_code=204)
+@post("/session/proof", opt=may_enrolling(), tags=["account"], status_code=204)
 async def prove_session(
     request: AnyRequest, data: JSONBody[Proof], caller: TheCaller, site: TheSite
 ) -> None:
-    """Give the password again, as administering accounts needs it; good for 15 minutes."""
-    await prove_again(site, caller, data.password, visit(request, site))
+    """Give the password, and a code if there is a second factor, again; good for 15 minutes.
+
+    Administering accounts, making tokens and changing factors needs it.
+    """
+    await prove_again(site, caller, Secrets(data.password, data.code), visit(request, site))
 
 
-@get("/me", opt=may("user", "read"), tags=["account"], summary="Who am I")
+@get("/me", opt=may_enrolling("read"), tags=["account"], summary="Who am I")
 async def me(caller: TheCaller) -> Me:
     scopes = None if caller.scopes is None else tuple(sorted(caller.scopes))
     return Me(login=caller.login, role=caller.role, scopes=scopes)

@@ -6,7 +6,7 @@ import msgspec
 from litestar.params import FromPath, JSONBody
 
 from rookery.store.tokens import NAME_SIZE_MAX, Token
-from rookery.web.access import may
+from rookery.web.access import may, may_after_proof, may_enrolling
 from rookery.web.api.route import delete, get, post
 from rookery.web.authentication import TOKEN_PREFIX
 from rookery.web.callers import SCOPES, Caller, Scope
@@ -57,11 +57,14 @@ async def list_tokens(caller: TheCaller, site: TheSite) -> list[TokenShown]:
     return await my_tokens(site, caller)
 
 
-@post("/tokens", opt=may("user"), tags=["tokens"], summary="Make a token")
+@post("/tokens", opt=may_after_proof("user"), tags=["tokens"], summary="Make a token")
 async def make_token(
     request: AnyRequest, data: JSONBody[TokenWanted], caller: TheCaller, site: TheSite
 ) -> TokenMade:
-    """`read` looks, `connect` reaches devices, `write` changes things. No token makes tokens."""
+    """`read` looks, `connect` reaches devices, `write` changes things. No token makes tokens.
+
+    Takes a session that was proved within the last 15 minutes.
+    """
     return await made_token(site, caller, data, visit(request, site))
 
 
@@ -73,7 +76,7 @@ async def revoke_token(
     await revoke(site, caller, token, visit(request, site))
 
 
-@delete("/token", opt=may("user", "any"), tags=["tokens"], summary="Sign out", status_code=204)
+@delete("/token", opt=may_enrolling("any"), tags=["tokens"], summary="Sign out", status_code=204)
 async def revoke_own_token(request: AnyRequest, caller: TheCaller, site: TheSite) -> None:
     """The token that asks is worth nothing from now on; so a program signs out."""
     if not caller.token or not await site.tokens.remove(caller.token, caller.account):

@@ -11,12 +11,12 @@ from litestar.response import Redirect
 
 from rookery.errors import UsageError
 from rookery.web import cabinet
-from rookery.web.access import anybody, may
+from rookery.web.access import anybody, enrol_first, may
 from rookery.web.api.account import Me
 from rookery.web.api.connect import granted
 from rookery.web.connecting import Connected, connected
 from rookery.web.connection import AnyRequest
-from rookery.web.entrance import register, sign_in
+from rookery.web.entrance import Secrets, register, sign_in
 from rookery.web.given import TheCaller, TheSite
 from rookery.web.pages.device_list import devices_page
 from rookery.web.pages.fields import Fields, form_fields
@@ -42,6 +42,8 @@ class Front(msgspec.Struct, frozen=True, kw_only=True):
 async def front(request: AnyRequest, site: TheSite) -> Page | Response[Front]:
     """One's own devices; a welcome to those who are not signed in."""
     caller = request.user
+    if caller is not None and caller.must_enrol:
+        raise enrol_first()
     devices = [] if caller is None else await cabinet.my_devices(site, caller)
     if not wants_page(request):
         return Response(Front(login=None if caller is None else caller.login, devices=devices))
@@ -122,7 +124,9 @@ def _again(
 
 
 async def _signed_in(request: AnyRequest, site: Site, login: str, password: str) -> tuple[Me, str]:
-    account, key = await sign_in(site, login, password, visit(request, site), request.user)
+    fields = await form_fields(request)
+    given, came = Secrets(password, fields.optional("code")), visit(request, site)
+    account, key = await sign_in(site, login, given, came, request.user)
     return Me(login=account.login, role=account.role), key
 
 

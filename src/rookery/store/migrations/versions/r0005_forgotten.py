@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import mysql
 
-revision = "0005_forgotten"
+revision = "0005"
 down_revision = "0004"
 
 
