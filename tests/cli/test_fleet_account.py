@@ -14,6 +14,8 @@ from rookery.store.accounts import Account, Accounts
 from rookery.store.audit import Audit, AuditRow
 from rookery.store.codes import Codes
 from rookery.store.database import Database
+from rookery.store.factors import Factors, Totp
+from rookery.store.sessions import Session, Sessions
 from rookery.web.passwords import Passwords
 from rookery.web.settings import PasswordCost
 
@@ -110,6 +112,41 @@ def test_codes_are_printed_once_and_kept_as_hashes(desk: Desk) -> None:
     assert code not in str(_audit(desk.folder))
     assert desk.call("code", "--owner", "nobody") == 2
     assert desk.call("code", "--server", "--router") == 2
+
+
+def test_factors_of_a_lost_device_are_removed_and_its_sessions_end(desk: Desk) -> None:
+    desk.json("account", "add", "ann", stdin=f"{PASSWORD}\n")
+    assert asyncio.run(_with_factors(desk.folder)) == (True, 1)
+    assert desk.json("account", "reset-factors", "ann")["login"] == "ann"
+    assert asyncio.run(_left(desk.folder)) == (False, 0)
+    assert is_password(desk.folder, "ann", PASSWORD)
+    (row, *_) = _audit(desk.folder)
+    assert (row.what, row.who, row.target) == ("account.reset_factors", "rookery fleet", "ann")
+    assert row.detail == {"outcome": "ok", "totp": True, "passkeys": 0}
+    assert desk.call("account", "reset-factors", "nobody") == 2
+
+
+async def _with_factors(folder: Path) -> tuple[bool, int]:
+    database = await Database.open(f"sqlite:///{folder / 'hub.sqlite'}")
+    found = await Accounts(database).find("ann")
+    assert found is not None
+    app = Totp(account=found.id, sealed=b"sealed", created_at=1.0)
+    await Factors(database).propose(app)
+    await Factors(database).confirm(app, 7, 1.0)
+    await Sessions(database).add(Session(bytes(32), found.id, 1.0, 1.0, 1e12))
+    await database.close()
+    return await _left(folder)
+
+
+async def _left(folder: Path) -> tuple[bool, int]:
+    database = await Database.open(f"sqlite:///{folder / 'hub.sqlite'}")
+    try:
+        found = await Accounts(database).find("ann")
+        assert found is not None
+        counted = await Factors(database).count(found.id)
+        return counted.is_any, len(await Sessions(database).of(found.id, 2.0))
+    finally:
+        await database.close()
 
 
 async def _codes(folder: Path, codes: list[str]) -> list[tuple[str, int | None]]:

@@ -89,6 +89,14 @@ def password(
     return run_verb(_set_password(login, _password(password_file), store, output))
 
 
+@app.command(
+    name="reset-factors", help_epilogue="Example:  rookery fleet account reset-factors ann"
+)
+def reset_factors(login: Login, /, *, store: HubStore = STORE, output: Output = OUTPUT) -> int:
+    """Remove an account's second factors, for a lost device, and end its sessions."""
+    return run_verb(_reset_factors(login, store, output))
+
+
 @app.command(help_epilogue="Example:  rookery fleet account remove ann")
 def remove(login: Login, /, *, store: HubStore = STORE, output: Output = OUTPUT) -> int:
     """Remove an account; its devices then belong to nobody."""
@@ -144,6 +152,20 @@ async def _set_password(login: str, password: str, store: HubStore, output: Outp
         await accounts.set_password(account.id, await _hashed(password))
         await Sessions(database).remove_all(account.id)
         await _note(database, "account.password", account.login)
+    _print(account, output)
+    return OK
+
+
+async def _reset_factors(login: str, store: HubStore, output: Output) -> int:
+    async with hub_database(store) as database:
+        from rookery.store.factors import Factors
+        from rookery.store.sessions import Sessions
+
+        _, account = await _found(database, login)
+        there = await Factors(database).remove_all(account.id)
+        await Sessions(database).remove_all(account.id)
+        removed = {"totp": there.has_totp, "passkeys": there.passkeys}
+        await _note(database, "account.reset_factors", account.login, removed)
     _print(account, output)
     return OK
 

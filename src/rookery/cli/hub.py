@@ -154,6 +154,14 @@ class Web:
         Literal["open", "closed"],
         Parameter(name="--registration", help="Whether anybody may make an account."),
     ] = "open"
+    second_factor: Annotated[
+        Literal["none", "admins", "all"],
+        Parameter(
+            name="--require-second-factor",
+            help="Which accounts need an authenticator app or a passkey; without one they may only "
+            "set one up.",
+        ),
+    ] = "none"
     lake: Annotated[
         str,
         Parameter(
@@ -297,6 +305,7 @@ def _web_settings(web: Web, alarming: Alarming) -> "WebSettings":
         tls_cert=web.tls_cert,
         tls_key=web.tls_key,
         registration=web.registration,
+        second_factor=web.second_factor,
         lake=web.lake,
         node=None if web.node is None else _control_socket(web.node),
         alerts=alarming.settings(),

@@ -25,7 +25,21 @@ from rookery.errors import RookeryError, UsageError
 
 PASSWORD_ENVIRONMENT = "ROOKERY_PASSWORD"  # noqa: S105 (its name)
 
+CODE_ENVIRONMENT = "ROOKERY_CODE"
+
 _PASSWORD_SIZE_MAX = 1024
+_CODE_PROMPT = "code of the second factor, or a recovery code (Enter if there is none): "
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    """What an account is entered with."""
+
+    login: str
+    password: str
+    code: str
+
+    def __repr__(self) -> str:
+        return f"_Entry({self.login!r})"
 
 
 def login(
@@ -67,7 +81,8 @@ def login(
     authority = _kept_authority(url, signed_in) if ca is None else read_authority(ca)
     trust = Trust(authority=authority, may_be_plain=insecure_http)
     who = name or _asked_name()
-    return run_verb(_sign_in(url, who, _password(), trust, signed_in, output, is_new=register))
+    entry = _Entry(who, _password(), "" if register else _code())
+    return run_verb(_sign_in(url, entry, trust, signed_in, output, is_new=register))
 
 
 def _kept_authority(url: str, signed_in: SignedIn) -> str:
@@ -81,8 +96,7 @@ def _kept_authority(url: str, signed_in: SignedIn) -> str:
 
 async def _sign_in(
     url: str,
-    name: str,
-    password: str,
+    entry: _Entry,
     trust: Trust,
     signed_in: SignedIn,
     output: Output,
@@ -91,8 +105,8 @@ async def _sign_in(
 ) -> int:
     api = HubApi(url, trust=trust)
     if is_new:
-        await api.register(name, password)
-    me = await api.sign_in(name, password)
+        await api.register(entry.login, entry.password)
+    me = await api.sign_in(entry.login, entry.password, entry.code)
     token = await api.make_token(f"rookery on {platform.node()}"[:64])
     await api.sign_out()
     kept = Credentials(
@@ -131,6 +145,18 @@ def _asked_name() -> str:
     if not sys.stdin.isatty():
         raise UsageError("who are you there? Give --login NAME")
     return input("login: ").strip()
+
+
+def _code() -> str:
+    """From the environment or by a prompt; a hub does not tell before who needs one.
+
+    Passkeys answer to a page of the hub, which a terminal has none of.
+    """
+    if code := os.environ.get(CODE_ENVIRONMENT):
+        return code.strip()
+    if not sys.stdin.isatty():
+        return ""
+    return getpass.getpass(_CODE_PROMPT).strip()
 
 
 def _password() -> str:

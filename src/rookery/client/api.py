@@ -113,9 +113,11 @@ class HubApi:
         me, _ = await self._http.ask("POST", f"{API}/accounts", Me, body)
         return me
 
-    async def sign_in(self, login: str, password: str) -> Me:
-        """Begin a session, which lasts as long as this object."""
+    async def sign_in(self, login: str, password: str, code: str = "") -> Me:
+        """Begin a session, which lasts as long as this object; a code for a second factor."""
         body = {"login": login, "password": password}
+        if code:  # hubs without second factors take no such field
+            body["code"] = code
         me, response = await self._http.ask("POST", f"{API}/session", Me, body)
         try:
             cookies = SimpleCookie(", ".join(response.headers.get_all("Set-Cookie") or []))

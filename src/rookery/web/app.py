@@ -56,6 +56,9 @@ from rookery.web.pages import (
     servers,
 )
 from rookery.web.pages import devices as device_pages
+from rookery.web.pages import (
+    factors as factors_page,
+)
 from rookery.web.pages import insights as insight_pages
 from rookery.web.pages import overview as overview_page
 from rookery.web.pages import system as system_page
@@ -73,7 +76,7 @@ _MODULES = (
     *(overview, fleet, mesh, history, insights, alerts, topics, system, administration),
 )
 _PAGES = (
-    *(assets, seed, device_pages, account_page),
+    *(assets, seed, device_pages, account_page, factors_page),
     *(overview_page, fleet_devices, fleet_map, matrix, servers, incidents, insight_pages),
     *(topics_page, audit, system_page),
 )

@@ -6,7 +6,7 @@ from litestar.params import FromPath
 from litestar.response import Redirect
 
 from rookery.errors import UsageError
-from rookery.web.access import anybody, may
+from rookery.web.access import anybody, may, may_after_proof
 from rookery.web.api.sessions import end_one, end_others, my_sessions
 from rookery.web.api.tokens import TokenMade, TokenWanted, made_token, my_tokens, revoke
 from rookery.web.callers import SCOPES, Caller
@@ -68,7 +68,7 @@ async def end_session(
     return Redirect(_HERE, status_code=303)
 
 
-@post(f"{_HERE}/tokens", opt=may("user"), include_in_schema=False, status_code=200)
+@post(f"{_HERE}/tokens", opt=may_after_proof("user"), include_in_schema=False, status_code=200)
 async def make_token(request: AnyRequest, caller: TheCaller, site: TheSite) -> Response[str]:
     """Shows the token, this once."""
     fields = await form_fields(request)
@@ -103,14 +103,14 @@ async def choose(request: AnyRequest, site: TheSite) -> Redirect:
         kept_language = language if fields.optional("language") else caller.language
         kept_theme = theme if fields.optional("theme") else caller.theme
         await site.accounts.prefer(caller.account, kept_language or None, kept_theme or None)
-    return Redirect(_local(fields.optional("back")), status_code=303, cookies=cookies)
+    return Redirect(local_path(fields.optional("back")), status_code=303, cookies=cookies)
 
 
 def _known(value: str, known: tuple[str, ...]) -> str:
     return value if value in known else ""
 
 
-def _local(path: str) -> str:
+def local_path(path: str) -> str:
     """A path of ours; whatever could lead to another site leads to the first page."""
     is_ours = path.startswith("/") and path[1:2] not in ("/", "\\") and path.isprintable()
     return path if is_ours else "/"
@@ -144,6 +144,7 @@ async def _shown(
         "sessions": await my_sessions(site, caller),
         "tokens": await my_tokens(site, caller),
         "scopes": SCOPES,
+        "has_factor": (await site.factors.count(caller.account)).is_any,
     }
     cli = "rookery login"
     return page(request, "account.html", values, status, cli=cli, json="/api/v1/me")

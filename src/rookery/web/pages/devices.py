@@ -5,7 +5,7 @@ from litestar.params import FromPath
 from litestar.response import Redirect
 
 from rookery.web import cabinet
-from rookery.web.access import may
+from rookery.web.access import may, may_enrolling
 from rookery.web.callers import Caller
 from rookery.web.connection import AnyRequest
 from rookery.web.entrance import sign_out
@@ -89,7 +89,7 @@ async def forget(
     return Redirect("/", status_code=303)
 
 
-@post("/signout", opt=may("user"), include_in_schema=False)
+@post("/signout", opt=may_enrolling(), include_in_schema=False)
 async def sign_out_page(request: AnyRequest, caller: TheCaller, site: TheSite) -> Redirect:
     came = visit(request, site)
     await sign_out(site, caller, came)

@@ -15,13 +15,28 @@ _API = "/api/"
 def answer_problem(
     request: AnyRequest, error: Exception
 ) -> Response[bytes] | Response[str] | Redirect:
-    """A page for people, JSON for programs; who has to sign in is led there."""
+    """A page for people, or the way to sign in or to prove oneself; JSON for programs."""
     problem = logged_problem(request, error)
     if request.scope["path"].startswith(_API) or not wants_page(request):
         return problem_json(problem)
-    if problem.code == "anonymous":
-        return Redirect("/auth", status_code=303)
+    if (way := _way_on(request, problem)) is not None:
+        return Redirect(way, status_code=303)
     return problem_page(request, problem)
+
+
+def _way_on(request: AnyRequest, problem: Problem) -> str | None:
+    """Where what is missing can be given; None where a page has to say what is wrong."""
+    match problem.code:
+        case "anonymous":
+            return "/auth"
+        case "second_factor":
+            return "/account/factors"
+        case "proof":
+            path = request.scope["path"]
+            is_factors = path.startswith("/account/factors")
+            return "/account/proof" + ("?back=/account/factors" if is_factors else "")
+        case _:
+            return None
 
 
 def problem_page(request: AnyRequest, problem: Problem) -> Response[str]:

@@ -2,10 +2,10 @@
 
 from litestar.datastructures import Headers
 
-from rookery.web.pages.words import cabinet, incidents, insights, mesh, shell
+from rookery.web.pages.words import cabinet, factors, incidents, insights, mesh, shell
 
 LANGUAGES = ("en", "ru")
-PARTS = (shell, cabinet, mesh, insights, incidents)
+PARTS = (shell, cabinet, factors, mesh, insights, incidents)
 _RUSSIAN: dict[str, str] = {text: word for part in PARTS for text, word in part.WORDS.items()}
 
 
