@@ -16,7 +16,13 @@ pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.slow]
 MAC = "02:fc:00:00:00:01"
 STRANGERS = ("/", "/auth", "/registration")
 TABS = ("", "/links", "/routes", "/queue", "/telemetry", "/events", "/access", "/console")
-CABINET = ("/", "/account", *(f"/devices/{MAC}{tab}" for tab in TABS))
+CABINET = (
+    "/",
+    "/account",
+    "/account/factors",
+    "/account/proof",
+    *(f"/devices/{MAC}{tab}" for tab in TABS),
+)
 FLEET = (
     *("/fleet", "/fleet/devices", "/fleet/map", "/fleet/matrix", "/fleet/servers"),
     *("/fleet/incidents", "/fleet/insights", "/fleet/topics", "/fleet/audit", "/fleet/system"),

@@ -91,6 +91,9 @@ def test_a_passkey_is_added_and_signs_in_without_login_and_password(
     authenticator(page)
     codes = with_passkey(page)
     assert len(codes) == 10
+    page.get_by_label("Name of the passkey").fill("again")
+    page.get_by_role("button", name="Add a passkey").click()
+    expect(page.get_by_text("This device has a passkey of yours already.")).to_be_visible()
     signed_out(page)
     page.goto("/auth")
     page.get_by_role("button", name="Sign in with a passkey").click()

@@ -99,12 +99,13 @@ function complain(panel, error) {
 }
 
 for (const panel of document.querySelectorAll("[data-passkey]")) {
+  const button = panel.querySelector("button[type=button]");
+  if (!button) continue; // a proof is needed first
   if (!window.PublicKeyCredential) {
     const lacking = panel.querySelector("[data-lacking]");
     if (lacking) lacking.hidden = false;
     continue;
   }
-  const button = panel.querySelector("button");
   for (const part of panel.querySelectorAll("[data-offered]")) part.hidden = false;
   button.addEventListener("click", async () => {
     button.disabled = true;
