@@ -33,6 +33,7 @@ PARTS = (
     Part("packets", "Packets", 75),
     Part("round_trip", "Round trips", 60),
     Part("handshakes", "Handshakes", 60),
+    Part("renewal", "Renewal of keys", 45),
     Part("telehash_js", "Against telehash-js", 30),
     Part("crow", "Crow", 60),
     Part("crow_broker", "Crow broker", 90),

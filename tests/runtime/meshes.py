@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from rookery.identity.identity import Identity
@@ -25,6 +25,7 @@ async def meshes(
     seed: int = 1,
     conditions: Conditions | None = None,
     csids: Iterable[int] = (0x40,),
+    clock_on_the_wall: Callable[[], float] = wall,
 ) -> AsyncIterator[tuple[list[Mesh], MemoryNetwork]]:
     """Some meshes at 10.0.0.1, 10.0.0.2, …; none of them accepts strangers yet."""
     network = MemoryNetwork(seed, conditions)
@@ -33,7 +34,7 @@ async def meshes(
         made = []
         for number in range(1, count + 1):
             identity = Identity.generate(csids, source.randbytes)
-            mesh = Mesh(identity, clock=asyncio.get_running_loop().time, wall=wall)
+            mesh = Mesh(identity, clock=asyncio.get_running_loop().time, wall=clock_on_the_wall)
             mesh.add_gate(network.gate(mesh, f"10.0.0.{number}"))
             made.append(await stack.enter_async_context(mesh))
         yield made, network

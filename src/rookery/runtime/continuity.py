@@ -13,7 +13,7 @@ JUMP_S: Final = 0.5  # more than any clock drifts between two looks
 
 
 class Continuity:
-    """Asked before anything is sealed that waits for its turn."""
+    """Asked once in each turn of the loop, before anything is sealed."""
 
     __slots__ = ("_offset_s", "_wall")
 

@@ -200,10 +200,16 @@ class Mesh(MeshChannels):
         self._core.own_paths = (*listening, *public)
 
     def received(self, path: Path, packet: Packet) -> None:
-        self._core.received(path, packet, self._now())
+        now = self._now()
+        if self._pump.is_between_runs:
+            self._pump.begin(now)
+        self._core.received(path, packet, now)
 
     def received_sealed(self, path: Path, body: Octets) -> None:
-        self._core.received_sealed(path, body, self._now())
+        now = self._now()
+        if self._pump.is_between_runs:
+            self._pump.begin(now)
+        self._core.received_sealed(path, body, now)
 
     def drained(self) -> None:
         self._pump.run()

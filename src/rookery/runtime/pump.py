@@ -68,6 +68,13 @@ class Pump:
         self._ran_at = float("-inf")
         self._is_due = False
         self._is_closed = False
+        self.is_between_runs = True  # and nothing has come since the last one
+
+    def begin(self, now: float) -> None:
+        """Before anything is sealed: what a copy of this process sealed must not be repeated."""
+        self.is_between_runs = False
+        if self._continuity.is_broken(now):
+            self._core.leap(now)
 
     def used(self, link: Link, channel: Channel) -> None:
         """A program has used a channel: something may be due, once it lets the loop go on."""
@@ -90,8 +97,7 @@ class Pump:
             link.touch(channel)
             self._core.touch(link)
         now = self._now()
-        if self._continuity.is_broken(now):
-            self._core.leap(now)
+        self.begin(now)
         self._flush(now)
         while events := self._core.take():
             is_news = False
@@ -106,6 +112,7 @@ class Pump:
             else:  # what was sent over a route may have to be bridged
                 self._core.flush(now)
         self._sent()
+        self.is_between_runs = True
         if self.resident is not None and self.resident.has_more:
             self.soon()
         is_busy, self._ran_at = now - self._ran_at < _BUSY_S, now
@@ -155,6 +162,7 @@ class Pump:
         self._timer = None
         # A loop may fire a hair early; what was due for then is due now.
         now = max(self._now(), self._timer_at)
+        self.begin(now)
         is_due = False
         if (deadline := self._core.deadline) is not None and deadline <= now:
             self._core.tick(now)
