@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 STREAMS_PER_ACCOUNT = 8
 STREAMS_MAX = 256
 PULSE_S = 10.0  # so that a proxy between does not take a quiet stream for a dead one
-CHECK_S = 2.0  # how often it is asked whether followers are still signed in
+CHECK_S = 1.0  # how often it is asked whether followers are still signed in
 _READ_S = 10.0
 _READS_AT_ONCE = 4
 _BEGIN = b"retry: 1000\n\n"
