@@ -97,7 +97,14 @@ async def forgotten_device(fleet: Fleet, stack: AsyncExitStack) -> tuple[list[He
     held = await fleet.seats(stack, mac, session, token)
     held += [await session.live(stack, mac), token.calls(stack, f"/devices/{mac}")]
     admin = await fleet.admin(stack)
-    stack.push_async_callback(_status, admin, f"/devices/{mac}", 404)  # until it enrols anew
+    first_seen = await _first_seen(admin, mac)
+
+    async def enrolled_anew() -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            while await _first_seen(admin, mac) in (None, first_seen):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+
+    stack.push_async_callback(enrolled_anew)
     return held, _asking(admin, "DELETE", f"/devices/{mac}/enrolment")
 
 
@@ -261,6 +268,12 @@ def _asking(holder: Holder, method: str, path: str, body: JsonObject | None = No
         assert answer.status_code < 300, answer.text
 
     return ask
+
+
+async def _first_seen(holder: Holder, mac: str) -> float | None:
+    found = (await holder.http.get(f"{API}/devices/{mac}")).json().get("first_seen")
+    assert found is None or isinstance(found, float)
+    return found
 
 
 async def _status(holder: Holder, path: str, status: int) -> None:
