@@ -29,6 +29,8 @@ from rookery.mesh.proxy import datagram_frame, socks
 from rookery.mesh.proxy import opening as proxy_opening
 from rookery.runtime import control_lines, keystore, resolve
 from rookery.runtime.gates import address, framing, websocket
+from rookery.runtime.tls.authority import Authority, read_authority
+from rookery.runtime.tls.certificate import Credential, SigningRequest, read_key
 from rookery.store import snapshot
 from rookery.web.factors import base64url, cbor, cose, webauthn
 from rookery.web.factors.authenticator_data import AuthenticatorData
@@ -163,6 +165,11 @@ OTHERS = {
     ),
     "runtime.keystore:parse": Target(keystore.parse),
     "runtime.resolve:parse_link": Target(texts(resolve.parse_link), (UsageError,)),
+    "runtime.tls.authority:Authority.parse": Target(again(Authority.parse, Authority.serialize)),
+    "runtime.tls.authority:read_authority": Target(read_authority),
+    "runtime.tls.certificate:Credential.parse": Target(Credential.parse),
+    "runtime.tls.certificate:SigningRequest.parse": Target(SigningRequest.parse),
+    "runtime.tls.certificate:read_key": Target(read_key),
     "store.snapshot:parse": Target(snapshot.parse),
     "web.factors.authenticator_data:AuthenticatorData.parse": Target(AuthenticatorData.parse),
     "web.factors.base64url:decode": Target(texts(base64url.decode)),

@@ -7,6 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 from rookery.runtime.gates.address import BACKLOG, bound_socket
 from rookery.runtime.guests import Guests
+from rookery.runtime.tls.entrance import Entrance, Guestbook, Secured
 
 CLOSE_S = 1.5  # for a peer to take our last words
 
@@ -38,21 +39,33 @@ class Listener(Generic[AnyLine]):
         self._loop = asyncio.get_running_loop()
         self._lines: set[AnyLine] = set()
         self._visits: set[asyncio.Task[None]] = set()  # a visit may outlast its line for a moment
+        self._entrance: asyncio.Task[None] | None = None
+        self._admitted: set[object] = set()  # lines that were counted before their handshake
         self._server: asyncio.Server | None = None
 
     async def listen(
-        self, host: str, port: int, accept: Callable[[], asyncio.Protocol]
+        self,
+        host: str,
+        port: int,
+        accept: Callable[[], asyncio.Protocol],
+        secured: Secured | None = None,
     ) -> tuple[str, int]:
         """Accept connections on the address returned; UsageError if that cannot be."""
         sock = await bound_socket(socket.SOCK_STREAM, host, port)
         ip, bound_port, *_ = sock.getsockname()
-        self._server = await self._loop.create_server(accept, sock=sock, backlog=BACKLOG)
+        if secured is None:
+            self._server = await self._loop.create_server(accept, sock=sock, backlog=BACKLOG)
+        else:
+            self._listen_secured(sock, accept, secured)
         return ip, bound_port
 
     async def close(self) -> None:
         """Dismiss everybody; what they are told has a moment to leave."""
         if self._server is not None:
             self._server.close()
+        if self._entrance is not None:
+            self._entrance.cancel()
+            await asyncio.gather(self._entrance, return_exceptions=True)
         for line in list(self._lines):
             self._dismiss(line)
         if self._visits:
@@ -65,7 +78,9 @@ class Listener(Generic[AnyLine]):
 
     def connected(self, line: AnyLine) -> None:
         """What a line says when it is there."""
-        if not self._guests.admit(line.address[0], self._loop.time()):
+        if line in self._admitted:
+            self._admitted.remove(line)
+        elif not self._admit(line.address[0]):
             line.abort()
             return
         self._lines.add(line)
@@ -78,6 +93,32 @@ class Listener(Generic[AnyLine]):
         if line in self._lines:
             self._lines.remove(line)
             self._guests.let_go(line.address[0])
+
+    def _listen_secured(
+        self, sock: socket.socket, accept: Callable[[], asyncio.Protocol], secured: Secured
+    ) -> None:
+        def accepted() -> asyncio.Protocol:
+            line = accept()
+            self._admitted.add(line)
+            return line
+
+        async def enter() -> None:
+            with sock:
+                await entrance.run()
+
+        book = Guestbook(self._admit, accepted, self._failed)
+        entrance = Entrance(sock, secured, book)
+        self._entrance = self._loop.create_task(enter())
+
+    def _admit(self, ip: str) -> bool:
+        return self._guests.admit(ip, self._loop.time())
+
+    def _failed(self, line: object, ip: str) -> None:
+        """A handshake came to nothing; once it is over, the line itself says when it is lost."""
+        if line in self._admitted:
+            self._admitted.remove(line)
+            self._guests.tally["no_tls"] += 1
+            self._guests.let_go(ip)
 
     async def _visit(self, line: AnyLine) -> None:
         await self._serve(line)
