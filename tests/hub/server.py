@@ -28,6 +28,7 @@ class Server(Speaker):
         self.reserved: dict[str, messages.Reserve] = {}
         self.released: set[str] = set()
         self.tcp = ""
+        self.ws = ""
         self._hub_lines: dict[str, SealedLine] = {}
         self._server: asyncio.Server | None = None
         self._lines: set[SealedLine] = set()
@@ -62,7 +63,7 @@ class Server(Speaker):
             seats_max=seats_max,
             seats_used=seats_used,
             tcp=self.tcp,
-            ws=f"ws://{self.tcp}/rpc",
+            ws=self.ws or f"ws://{self.tcp}/rpc",
             key2a=self.identity.keys[0x2A],
         )
 

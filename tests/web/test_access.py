@@ -28,6 +28,7 @@ PUBLIC = {
     ("GET", "/healthz"),
     ("GET", "/readyz"),
     ("GET", "/metrics"),
+    ("GET", "/authority.pem"),
     ("GET", "/static/{file_path:path}"),
     ("HEAD", "/static/{file_path:path}"),
     ("POST", "/preferences"),

@@ -145,6 +145,7 @@ async def test_the_device_page_may_reach_the_servers_sockets_and_nothing_else(
         "ws://a:1\r\nset-cookie: x=1",
         "javascript:alert(1)",
         "ws://*:1/rpc",
+        "wss://meet.example.org/rpc",
         "",
     ]
     hubworld.hub.loads = [
@@ -152,7 +153,10 @@ async def test_the_device_page_may_reach_the_servers_sockets_and_nothing_else(
     ]
     answer = await alice.get(f"/devices/{TEXT}", headers=BROWSER)
     policy = answer.headers["content-security-policy"]
-    assert "connect-src 'self' ws://192.0.2.9:8443 wss://[2001:db8::1]:443;" in policy
+    assert (
+        "connect-src 'self' ws://192.0.2.9:8443 wss://[2001:db8::1]:443 wss://meet.example.org;"
+        in policy
+    )
     assert "script-src" not in policy
     assert "unsafe" not in policy
     assert "set-cookie" not in answer.headers

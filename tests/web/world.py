@@ -65,6 +65,7 @@ class StagedHub(Hub):
         self.hot = self.ram = RamHot()
         self.settings = HubSettings(data=data, policy="open")
         self.recent = Recent()
+        self.authority = None
         self.loads: list[ServerLoad] = []
         self._forecasts = Forecasts(self.settings, HubClock(60.0))
         self.waiting = Backlog(0, None, is_full=False, unsaved_entries=0)

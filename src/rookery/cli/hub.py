@@ -17,7 +17,8 @@ from rookery.cli.hub_alerts import ALARMING, Alarming
 from rookery.cli.life import run_service, until_stopped
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.plain_http import InsecureHttp, refuse_plain
-from rookery.cli.screen import print_link
+from rookery.cli.screen import print_link, remark
+from rookery.cli.tls_options import Tls, TlsCert, TlsKey, check_tls
 from rookery.errors import UsageError
 from rookery.identity.hashname import is_hashname
 from rookery.runtime.control import FILE_NAME
@@ -145,10 +146,19 @@ class Web:
             help="Addresses whose X-Forwarded headers are believed, separated by commas.",
         ),
     ] = ""
-    tls_cert: Annotated[
-        Path | None, Parameter(name="--tls-cert", help="Certificate chain, to speak HTTPS.")
-    ] = None
-    tls_key: Annotated[Path | None, Parameter(name="--tls-key", help="Its private key.")] = None
+    tls: Tls = None
+    tls_cert: TlsCert = None
+    tls_key: TlsKey = None
+    tls_names: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--tls-name",
+            negative="",
+            show_default=False,
+            help="Another name or address of the hub, for the certificate of --tls auto; repeat "
+            "for more. Those of this machine, --advertise and --public-url are known.",
+        ),
+    ] = ()
     insecure_http: InsecureHttp = False
     registration: Annotated[
         Literal["open", "closed"],
@@ -231,9 +241,10 @@ def hub(
     http = None if listening.http == "none" else parse_address(listening.http)
     if http is None and (alarming.webhooks or alarming.mail):
         raise UsageError("alerts are looked for by the HTTP side; leave out --http none")
-    settings = _hub_settings(listening, stores, rules, expecting)
+    check_tls(web.tls, web.tls_cert, web.tls_key)
+    settings = _hub_settings(listening, stores, rules, expecting, web)
     web_settings = _web_settings(web, alarming)
-    if http is not None and web.tls_cert is None and not web.insecure_http:
+    if http is not None and not web_settings.is_tls and not web.insecure_http:
         refuse_plain(http[0], "passwords and tokens")
 
     async def work() -> int:
@@ -248,6 +259,8 @@ def hub(
                     url = await stack.enter_async_context(serve(running, *http, web_settings))
                     running.advertise_http(web.public_url or url)
             print_link(running.link, is_versioned=output.json)
+            if running.authority is not None:
+                remark(f"certificate authority {running.authority.fingerprint}")
             await until_stopped()
         return OK
 
@@ -255,7 +268,7 @@ def hub(
 
 
 def _hub_settings(
-    listening: Listening, stores: Stores, rules: Rules, expecting: Expecting
+    listening: Listening, stores: Stores, rules: Rules, expecting: Expecting, web: Web
 ) -> "HubSettings":
     from rookery.fleet.rendezvous_limits import RendezvousLimits
     from rookery.hub.settings import HubSettings
@@ -284,6 +297,7 @@ def _hub_settings(
         advertise=listening.advertise,
         policy=rules.policy,
         renewal_s=rules.renewal_s,
+        is_authority=web.tls is not None,
         is_legacy_plain=rules.legacy_plain,
         silent_after_s=rules.silent_after_s,
         unclaimed_s=rules.unclaimed_days * 86_400,
@@ -295,15 +309,16 @@ def _hub_settings(
 
 
 def _web_settings(web: Web, alarming: Alarming) -> "WebSettings":
+    from rookery.web.hub_tls import checked_names
     from rookery.web.settings import WebSettings
 
-    if (web.tls_cert is None) != (web.tls_key is None):
-        raise UsageError("--tls-cert and --tls-key go together")
     return WebSettings(
         public_url=web.public_url,
         trusted_proxies=web.trusted_proxies,
         tls_cert=web.tls_cert,
         tls_key=web.tls_key,
+        is_tls_auto=web.tls is not None,
+        tls_names=checked_names(web.tls_names),
         registration=web.registration,
         second_factor=web.second_factor,
         lake=web.lake,

@@ -23,6 +23,6 @@ def refuse_plain(host: str, what: str) -> None:
     if not is_loopback(host):
         raise UsageError(
             f"--http on {host or 'all addresses'} without TLS would show {what} to everybody on "
-            "the way; give --tls-cert and --tls-key, or listen on 127.0.0.1 behind a proxy that "
-            "speaks TLS, or say --insecure-http"
+            "the way; say --tls auto, or give --tls-cert and --tls-key, or listen on 127.0.0.1 "
+            "behind a proxy that speaks TLS, or say --insecure-http"
         )

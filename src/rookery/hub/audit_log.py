@@ -54,6 +54,15 @@ class AuditLog:
             return
         self._note(entry.hashname, f"{entry.kind}.enrolled", "", entry.address, entry.reporter)
 
+    def certified(self, entry: Entry, names: frozenset[str]) -> None:
+        """A server got a certificate."""
+        told = " ".join(sorted(names))
+        self._note(entry.hashname, "server.certified", told, entry.address, entry.reporter)
+
+    def uncertified(self, entry: Entry, address: str, why: str) -> None:
+        """A server asked for a certificate of a name that does not lead to it."""
+        self._note(entry.hashname, "security.foreign_name", why, address, entry.reporter)
+
     def called(self, observation: Observation) -> None:
         """A call that a server relayed. Only enrolled servers tell of these, so no rate applies."""
         try:

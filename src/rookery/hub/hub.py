@@ -10,6 +10,7 @@ HTTP ──▶ web (above) ──▶ `wish`, `steps`, `entry`, `servers`
 import asyncio
 import contextlib
 import os
+import time
 from collections.abc import AsyncIterator, Coroutine, Iterator
 from contextlib import AsyncExitStack
 from types import TracebackType
@@ -24,9 +25,11 @@ from rookery.fleet.placement import ServerLoad
 from rookery.fleet.report_desk import ReportDesk
 from rookery.fleet.wish import Step, Wish
 from rookery.hub.audit_log import AuditLog
+from rookery.hub.authority_file import hub_authority
 from rookery.hub.backlog import Backlog
 from rookery.hub.bookkeeper import Bookkeeper
 from rookery.hub.census import Census
+from rookery.hub.certifying import Certifying
 from rookery.hub.clock import HubClock
 from rookery.hub.enrolment import Enrolment
 from rookery.hub.errors import SilentRouterError, StoreAwayError, UnknownRouterError
@@ -46,6 +49,7 @@ from rookery.hub.session_log import SessionLog
 from rookery.hub.settings import HubSettings
 from rookery.identity.identity import Identity
 from rookery.runtime.gates.address import advertised_ip, parse_address
+from rookery.runtime.tls.authority import Authority
 from rookery.store.audit import Audit
 from rookery.store.database import Database
 from rookery.store.drains import Drains
@@ -76,8 +80,10 @@ class Hub:
         socket: ReportSocket,
         identity: Identity,
         master: bytes,
+        authority: Authority | None = None,
     ) -> None:
         self.settings = settings
+        self.authority = authority
         self.database = database
         self.hot = hot
         self._spool = spool
@@ -112,7 +118,15 @@ class Hub:
         )
         self._forgetting = Forgetting(database, hot, clock, settings.unclaimed_s)
         self._leases = LeaseDesk(database, hot, clock)
-        reception = Reception(self._matchmaker, self._leases, settings.door.idle_s)
+        certifying = Certifying(
+            authority,
+            identity,
+            hot,
+            clock,
+            self._audit_log.certified,
+            self._audit_log.uncertified,
+        )
+        reception = Reception(self._matchmaker, self._leases, certifying, settings.door.idle_s)
         self._door = RouterDoor(identity, reception.attend, settings.door)
         self._bookkeeper = Bookkeeper(
             spool_name(settings.data), settings, database, hot, spool, clock
@@ -162,7 +176,11 @@ class Hub:
             shared = Settings(database)
             identity = await hub_identity(settings.data, shared)
             master = await shared.master_secret(os.urandom)
-            hub = cls(settings, database, hot, spool, socket, identity, master)
+            authority = None
+            if settings.is_authority:
+                fleet = identity.hashname[:8]
+                authority = await hub_authority(settings.data, shared, fleet, time.time())
+            hub = cls(settings, database, hot, spool, socket, identity, master, authority)
             await hub._listen()
             stack.pop_all()
         return hub

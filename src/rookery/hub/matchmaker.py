@@ -87,7 +87,7 @@ class Matchmaker:
         await self._hot.end_wish(wish.id)
 
     async def attend(self, line: SealedLine, ask: messages.Ask) -> Fault | None:
-        """A router that has proved who it is; returns when its connection may be closed."""
+        """A router that asks; returns when its connection may be closed, perhaps with a word."""
         wish = await self._hot.wish(ask.wish)
         if wish is None:
             return Fault(FaultCode.NO_WISH, texts.NO_WISH)

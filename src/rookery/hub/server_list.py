@@ -32,7 +32,7 @@ class ServerList:
         draining = await self._drained()
         loads = []
         for entry in await self._hot.all("server"):
-            report = _report(entry)
+            report = load_report(entry)
             if report is None:
                 continue
             loads.append(
@@ -63,7 +63,7 @@ class ServerList:
         return self._draining
 
 
-def _report(entry: Entry) -> LoadReport | None:
+def load_report(entry: Entry) -> LoadReport | None:
     """Its last report, if that names the key which its hashname is made of."""
     try:
         report = telemetry.decode(entry.content)

@@ -53,6 +53,7 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
     advertise: str = ""  # IP that leads here from outside, where it is not the one listened on
     policy: Policy = "claim"
     renewal_s: int = RENEWAL_S
+    is_authority: bool = False  # sign certificates, its own and those of servers
     is_legacy_plain: bool = False  # take reports that carry the secret itself
     silent_after_s: float = 3 * REPORT_INTERVAL_S
     unclaimed_s: float = UNCLAIMED_S  # of silence, then a router without an owner is forgotten

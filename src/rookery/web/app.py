@@ -12,7 +12,7 @@ from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, Reference, SecurityScheme
 from litestar.types import Message, Scope
 
-from rookery.web import assets, health
+from rookery.web import assets, authority, health
 from rookery.web.access import access_guard
 from rookery.web.api import (
     account,
@@ -105,7 +105,12 @@ def routes(settings: WebSettings, site: Callable[[], Site]) -> Litestar:
 
     api = Router(API, route_handlers=[one for module in _MODULES for one in module.HANDLERS])
     return Litestar(
-        [api, *health.HANDLERS, *(one for each in _PAGES for one in each.HANDLERS)],
+        [
+            api,
+            *health.HANDLERS,
+            *authority.HANDLERS,
+            *(one for each in _PAGES for one in each.HANDLERS),
+        ],
         before_send=[SecurityHeaders(is_https=settings.is_https), count_refusal],
         dependencies={"site": Provide(provide_site), "caller": Provide(provide_caller)},
         exception_handlers=HANDLERS,

@@ -17,6 +17,7 @@ _SHOWN = ("router.", "server.", "security.", "device.", "alert.", "code.", "queu
 _TEXTS = {
     "router.enrolled": "Device enrolled",
     "server.enrolled": "Server enrolled",
+    "server.certified": "Server certificate issued",
     "server.drain": "Server drained",
     "server.forget": "Server forgotten",
     "server.undrain": "Server serves again",
@@ -37,6 +38,7 @@ _TEXTS = {
     "security.foreign_key": "Another key for a known device",
     "security.rebound": "Taken over by an owner's code",
     "security.denied": "Device turned away",
+    "security.foreign_name": "Server certificate refused",
 }
 
 

@@ -16,7 +16,7 @@ _ALWAYS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-_WS_ADDRESS = re.compile(r"(wss?)://([0-9a-z.-]{1,253}|\[[0-9a-f:.]{2,45}\]):([0-9]{1,5})(/.*)?")
+_WS_ADDRESS = re.compile(r"(wss?)://([0-9a-z.-]{1,253}|\[[0-9a-f:.]{2,45}\])(:[0-9]{1,5})?(/.*)?")
 _STATIC = "/static/"
 
 
@@ -36,7 +36,7 @@ def content_security_policy(sockets: Iterable[str] = ()) -> str:
 
 def _ws_origin(url: str) -> str | None:
     found = _WS_ADDRESS.fullmatch(url.lower())
-    return None if found is None else f"{found[1]}://{found[2]}:{found[3]}"
+    return None if found is None else f"{found[1]}://{found[2]}{found[3] or ''}"
 
 
 _POLICY = content_security_policy()

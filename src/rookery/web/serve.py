@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import socket
+import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
@@ -13,6 +14,7 @@ from rookery.hub.hub import Hub
 from rookery.web.app import app
 from rookery.web.housekeeping import keep_house
 from rookery.web.http_protocol import bounded_protocol
+from rookery.web.hub_tls import hub_tls
 from rookery.web.settings import WebSettings
 from rookery.web.site import Site
 
@@ -27,13 +29,16 @@ async def serve(
 ) -> AsyncIterator[str]:
     """Serve until left; yields the URL, with the port that was really taken."""
     settings = settings or WebSettings()
+    tls = hub_tls(hub, host, settings)
     site = Site(hub, settings)
     listener = _listen(host, port)
-    server = _QuietServer(_config(site, settings))
+    server = _QuietServer(_config(site, settings, None if tls is None else tls.context))
     loop = asyncio.get_running_loop()
     running = loop.create_task(server.serve([listener]))
     site.alerting.url = settings.public_url or _url(listener, settings)
     beside = {loop.create_task(keep_house(site)), loop.create_task(site.alerting.run())}
+    if tls is not None:
+        beside.add(loop.create_task(tls.run()))
     try:
         await _started(server, running)
         yield _url(listener, settings)
@@ -61,11 +66,11 @@ async def _started(server: uvicorn.Server, running: asyncio.Task[None]) -> None:
             await asyncio.sleep(0.01)
 
 
-def _config(site: Site, settings: WebSettings) -> uvicorn.Config:
+def _config(site: Site, settings: WebSettings, tls: ssl.SSLContext | None) -> uvicorn.Config:
     limits = settings.limits
     has_proxy = bool(settings.trusted_proxies)
     each_max = limits.connections_max if has_proxy else limits.connections_per_address
-    return uvicorn.Config(
+    config = uvicorn.Config(
         app(site),
         http=bounded_protocol(limits.headers_s, each_max, site.refusals),
         ws="none",  # sockets are the servers' business, and steps are streams
@@ -76,13 +81,14 @@ def _config(site: Site, settings: WebSettings) -> uvicorn.Config:
         server_header=False,
         proxy_headers=has_proxy,
         forwarded_allow_ips=settings.trusted_proxies if has_proxy else "",
-        ssl_certfile=settings.tls_cert,
-        ssl_keyfile=settings.tls_key,
         limit_concurrency=limits.connections_max,
         timeout_keep_alive=limits.keep_alive_s,
         timeout_graceful_shutdown=_GRACE_S,
         backlog=_BACKLOG,
     )
+    config.load()
+    config.ssl = tls  # ours can be given another certificate while it is in use
+    return config
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -102,5 +108,5 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _url(listener: socket.socket, settings: WebSettings) -> str:
     host, port = listener.getsockname()[:2]
-    scheme = "https" if settings.tls_cert is not None else "http"
+    scheme = "https" if settings.is_tls else "http"
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"

@@ -5,6 +5,7 @@ from typing import Literal
 
 import msgspec
 
+from rookery.runtime.tls.certificate import LIFE_S
 from rookery.web.alert_settings import AlertSettings
 
 DAY_S = 86_400
@@ -62,6 +63,9 @@ class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
     trusted_proxies: str = ""  # addresses whose X-Forwarded-For and -Proto are believed
     tls_cert: Path | None = None
     tls_key: Path | None = None
+    is_tls_auto: bool = False  # with a certificate of the hub's own authority
+    tls_names: tuple[str, ...] = ()  # by which browsers reach us, beside those that are known
+    tls_life_s: float = LIFE_S  # of such a certificate
     registration: Literal["open", "closed"] = "open"
     session_idle_s: int = 7 * DAY_S
     session_s: int = 30 * DAY_S
@@ -78,6 +82,11 @@ class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
     limits: WebLimits = WebLimits()
 
     @property
+    def is_tls(self) -> bool:
+        """Whether we speak TLS ourselves."""
+        return self.tls_cert is not None or self.is_tls_auto
+
+    @property
     def is_https(self) -> bool:
         """Whether we know that browsers come by https, whatever a single request says."""
-        return self.tls_cert is not None or self.public_url.startswith("https://")
+        return self.is_tls or self.public_url.startswith("https://")

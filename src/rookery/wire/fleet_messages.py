@@ -8,6 +8,7 @@
                      RENEWED (1031)
     server → hub     RESERVED, REFUSED, ARRIVED, ABANDONED (2050 to 2053)
                      HOLD, LET_GO, RENEW (2058 to 2060)
+    server → hub     CERTIFY (2061)                     hub → server     CERTIFIED (1032)
     server → router, client  WELCOME (2054)             client → server  ATTEND (3077)
     anybody          ERROR (1), after which the sender closes
 
@@ -31,6 +32,9 @@ TICKET_SIZE_MAX = 64
 TEXT_SIZE_MAX = 512
 AUTHORITY_SIZE_MAX = 256
 SECONDS_MAX = 3600
+REQUEST_SIZE_MAX = 4096  # for a certificate
+CHAIN_MAX = 4
+CERTIFICATE_SIZE_MAX = 4096
 
 Hashname = Annotated[str, Meta(min_length=52, max_length=52)]
 Mac = Annotated[bytes, Meta(min_length=MAC_SIZE, max_length=MAC_SIZE)]
@@ -196,9 +200,24 @@ class Welcome(msgspec.Struct, frozen=True):
         return f"Welcome(seat={self.seat!r}, router={self.router!r})"
 
 
+class Certify(msgspec.Struct, frozen=True):
+    """Server to hub: sign this request (PKCS #10), so that browsers know me under its names."""
+
+    request: Annotated[bytes, Meta(min_length=1, max_length=REQUEST_SIZE_MAX)]
+
+
+class Certified(msgspec.Struct, frozen=True):
+    """Hub to server: the certificate, and those that it is signed by, as DER."""
+
+    chain: Annotated[
+        tuple[Annotated[bytes, Meta(max_length=CERTIFICATE_SIZE_MAX)], ...],
+        Meta(min_length=1, max_length=CHAIN_MAX),
+    ]
+
+
 Message = (
     Fault | Ask | Direct | Reserve | Release | Reserved | Refused | Arrived | Abandoned
-    | Arrive | Attend | Welcome | Hold | LetGo | Renew | Renewed
+    | Arrive | Attend | Welcome | Hold | LetGo | Renew | Renewed | Certify | Certified
 )  # fmt: skip
 
 _TAGS: dict[type[Message], int] = {
@@ -218,6 +237,8 @@ _TAGS: dict[type[Message], int] = {
     LetGo: tags.LET_GO,
     Renew: tags.RENEW,
     Renewed: tags.RENEWED,
+    Certify: tags.CERTIFY,
+    Certified: tags.CERTIFIED,
 }
 _DECODERS: dict[int, msgspec.msgpack.Decoder[Message]] = {
     tag: msgspec.msgpack.Decoder(kind) for kind, tag in _TAGS.items()

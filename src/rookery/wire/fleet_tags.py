@@ -26,6 +26,7 @@ SECRET: Final = 1028
 RESERVE: Final = 1029
 RELEASE: Final = 1030
 RENEWED: Final = 1031
+CERTIFIED: Final = 1032
 
 LOAD: Final = 2049
 RESERVED: Final = 2050
@@ -39,6 +40,7 @@ SESSION: Final = 2057  # a seat that is free again, likewise
 HOLD: Final = 2058
 LET_GO: Final = 2059
 RENEW: Final = 2060
+CERTIFY: Final = 2061
 
 TELEMETRY: Final = 3073
 ASK: Final = 3074

@@ -41,6 +41,8 @@ WORDS: dict[str, str] = {
     "Nothing has happened yet.": "Пока ничего не произошло.",
     "Device enrolled": "Устройство зарегистрировано",
     "Server enrolled": "Сервер зарегистрирован",
+    "Server certificate issued": "Серверу выдан сертификат",
+    "Server certificate refused": "Серверу отказано в сертификате",
     "Server drained": "Сервер выводится",
     "Server forgotten": "Сервер забыт",
     "Server serves again": "Сервер снова работает",
