@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from typing import Any, Self
 
 from wsproto import ConnectionType, WSConnection
@@ -33,9 +34,13 @@ class Browser:
 
     @classmethod
     async def open(
-        cls, place: tuple[str, int], path: str = "/rpc", origin: str = "https://hub.example"
+        cls,
+        place: tuple[str, int],
+        path: str = "/rpc",
+        origin: str = "https://hub.example",
+        tls: ssl.SSLContext | None = None,
     ) -> Self:
-        browser = cls(*await asyncio.open_connection(*place))
+        browser = cls(*await asyncio.open_connection(*place, ssl=tls))
         headers = [(b"Origin", origin.encode())] if origin else []
         browser._write(Request(host="server.example", target=path, extra_headers=headers))
         return browser

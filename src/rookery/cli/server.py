@@ -5,7 +5,7 @@ The first line of output is JSON: who the server is and where it listens.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -16,10 +16,12 @@ from rookery.cli.options import OUTPUT, Output
 from rookery.cli.plain_http import InsecureHttp, refuse_plain
 from rookery.cli.screen import print_json
 from rookery.cli.target import parse_target
+from rookery.cli.tls_options import Tls, TlsCert, TlsKey, check_tls
 from rookery.errors import UsageError
 from rookery.fleet.secrets import code_key
 from rookery.runtime.gates.address import parse_address
 from rookery.runtime.hub_address import HubAddress
+from rookery.runtime.tls.given_files import CertificateFiles
 from rookery.server.server import Server
 from rookery.server.settings import ServerSettings
 
@@ -71,6 +73,9 @@ class Listening:
             "has a ticket.",
         ),
     ] = ()
+    tls: Tls = None
+    tls_cert: TlsCert = None
+    tls_key: TlsKey = None
     insecure_http: InsecureHttp = False
 
 
@@ -101,7 +106,8 @@ def server(
 ) -> int:
     if not 0 < seats <= SEATS_MAX:
         raise UsageError(f"--seats {seats}: give 1 to {SEATS_MAX}")
-    if listening.http is not None and not listening.insecure_http:
+    tls = _tls(listening)
+    if listening.http is not None and tls is None and not listening.insecure_http:
         refuse_plain(parse_address(listening.http)[0], "tickets and calls")
     address = HubAddress(parse_target(hub))
     settings = ServerSettings(
@@ -111,6 +117,7 @@ def server(
         advertise=listening.advertise,
         advertise_ws=listening.advertise_ws,
         origins=listening.origins,
+        tls=tls,
         seats_max=seats,
         code="" if code_file is None else read_code(code_file),
     )
@@ -130,6 +137,17 @@ def server(
         return OK
 
     return run_service(work())
+
+
+def _tls(listening: Listening) -> CertificateFiles | Literal["auto"] | None:
+    """UsageError where there is nothing to speak TLS on, or too much is given."""
+    check_tls(listening.tls, listening.tls_cert, listening.tls_key)
+    chosen: CertificateFiles | Literal["auto"] | None = listening.tls
+    if listening.tls_cert is not None and listening.tls_key is not None:
+        chosen = CertificateFiles(listening.tls_cert, listening.tls_key)
+    if chosen is not None and listening.http is None:
+        raise UsageError("TLS is for --http IP:PORT; --tcp is sealed without it")
+    return chosen
 
 
 def read_code(file: Path) -> str:

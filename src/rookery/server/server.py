@@ -22,10 +22,12 @@ from rookery.identity.identity import Identity
 from rookery.runtime.gates.address import advertised_ip, parse_address
 from rookery.runtime.guests import Guests
 from rookery.runtime.hub_address import HubAddress
+from rookery.runtime.tls.server_names import announced_names
 from rookery.server.door import Door
 from rookery.server.leases import Leases
 from rookery.server.metrics import Pages
 from rookery.server.reports import Reports
+from rookery.server.server_tls import FilesTls, HubSignedTls, ServerTls
 from rookery.server.sessions import Sessions
 from rookery.server.settings import ServerSettings
 from rookery.server.table import Ended
@@ -53,6 +55,8 @@ class Server:
         )
         self._door = Door(identity, hub.hashname, self._sessions, self._guests, settings.door)
         self._web: WebDoor | None = None
+        self._tls: ServerTls | None = None
+        self._certifying: asyncio.Task[None] | None = None
         self._reports: Reports | None = None
         self._leases = Leases(identity, hub, self._sessions, settings.leases)
         self._renewing: asyncio.Task[None] | None = None
@@ -79,7 +83,10 @@ class Server:
                 server.load,
                 settings.report_s,
             )
-            server._renewing = asyncio.get_running_loop().create_task(server._leases.run())
+            loop = asyncio.get_running_loop()
+            server._renewing = loop.create_task(server._leases.run())
+            if server._tls is not None:
+                server._certifying = loop.create_task(server._tls.run())
         except BaseException:
             await server.close()
             raise
@@ -97,6 +104,8 @@ class Server:
             problems.append("it is about to stop")
         if self._reports is None or not self._reports.is_enrolled:
             problems.append("the hub does not know it yet")
+        if self._tls is not None and self._tls.problem:
+            problems.append(self._tls.problem)
         return problems
 
     def load(self) -> LoadReport:
@@ -115,6 +124,9 @@ class Server:
 
     async def close(self) -> None:
         """No new seats; open calls have a moment, then everybody is told, and it is over."""
+        if self._certifying is not None:
+            self._certifying.cancel()
+            await asyncio.gather(self._certifying, return_exceptions=True)
         await self._sessions.drain(self._settings.drain_s)
         self._sessions.close()
         doors = [self._door.close()] + ([self._web.close()] if self._web is not None else [])
@@ -136,10 +148,25 @@ class Server:
         self._web = WebDoor(
             self._sessions, self._guests, pages.answer, settings.door, settings.origins
         )
-        ip, port = await self._web.listen(*parse_address(settings.http))
+        tls = self._tls = self._made_tls()
+        secure = "" if tls is None else "s"
+        context = None if tls is None else tls.context
+        ip, port = await self._web.listen(*parse_address(settings.http), context)
         place = _advertised(_host(settings.advertise), ip, port)
-        self.http = f"http://{place}"
-        self.ws = settings.advertise_ws or f"ws://{place}{RESOURCE}"
+        self.http = f"http{secure}://{place}"
+        self.ws = settings.advertise_ws or f"ws{secure}://{place}{RESOURCE}"
+        if tls is not None:
+            tls.announce(announced_names(self.tcp, self.ws))
+
+    def _made_tls(self) -> ServerTls | None:
+        settings = self._settings
+        match settings.tls:
+            case None:
+                return None
+            case "auto":
+                return HubSignedTls(settings.folder, self._identity, self._hub)
+            case files:
+                return FilesTls(files)
 
     def _audited(self, seat: str, audit: Audit) -> None:
         if self._reports is not None:

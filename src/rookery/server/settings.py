@@ -1,12 +1,14 @@
 """How a server is set up: one frozen value, read once at the edge."""
 
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from rookery.fleet.rpc_relay import RelayLimits
 from rookery.fleet.seats import LEASE_S, LINGER_S
 from rookery.runtime.guests import GuestLimits
+from rookery.runtime.tls.given_files import CertificateFiles
 from rookery.server.leases import LeaseLimits
 
 REPORT_INTERVAL_S = 20.0
@@ -31,6 +33,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     http: str | None = None  # for browsers, health and metrics
     advertise: str = ""  # IP or IP:PORT that leads to `tcp` from outside
     advertise_ws: str = ""  # URL that leads to `http` from outside
+    tls: CertificateFiles | Literal["auto"] | None = None  # of `http`; auto: by the hub
     seats_max: int = 256
     code: str = ""  # lets it enrol
     origins: tuple[str, ...] = ()  # whose pages may open WebSockets; none: all, with a ticket

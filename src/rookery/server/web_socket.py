@@ -8,12 +8,14 @@ The ticket is the authority, not the page it comes from. Faults close with 4000 
 """
 
 import asyncio
+import ssl
 
 import msgspec
 
 from rookery.errors import AuthenticationError
 from rookery.runtime.guests import Guests
 from rookery.runtime.listener import CLOSE_S, Listener
+from rookery.runtime.tls.entrance import Secured
 from rookery.server.sessions import Chair, Sessions
 from rookery.server.settings import DoorLimits
 from rookery.server.web_line import Page, WebLine
@@ -76,9 +78,12 @@ class WebDoor:
         self._loop = asyncio.get_running_loop()
         self._listener = Listener(guests, self._attend, _dismiss)
 
-    async def listen(self, host: str, port: int) -> tuple[str, int]:
+    async def listen(
+        self, host: str, port: int, tls: ssl.SSLContext | None = None
+    ) -> tuple[str, int]:
         """Accept connections on the address returned; UsageError if that cannot be."""
-        return await self._listener.listen(host, port, self._accepted)
+        secured = None if tls is None else Secured(tls, self._limits.authenticate_s)
+        return await self._listener.listen(host, port, self._accepted, secured)
 
     async def close(self) -> None:
         """Tell everybody, and close."""
