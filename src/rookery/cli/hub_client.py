@@ -13,8 +13,9 @@ from rookery.cli.data_folder import data_folder
 from rookery.cli.fleet_keys import fleet_identity
 from rookery.client import credentials
 from rookery.client.api import HubApi
+from rookery.client.known_hubs import KnownHubs
 from rookery.client.session import SeatTakenError, Session
-from rookery.client.trust import Trust, read_authority
+from rookery.client.trust import Trust, read_authorities
 from rookery.errors import ProtocolError, UsageError
 from rookery.fleet.wish import Grant, Step
 from rookery.identity.identity import Identity
@@ -52,7 +53,8 @@ class SignedIn:
             if not url:
                 raise UsageError(f"{TOKEN_ENVIRONMENT} is set; set {URL_ENVIRONMENT} as well")
             ca = os.environ.get(CA_ENVIRONMENT)
-            authority = read_authority(Path(ca)) if ca else ""
+            known = KnownHubs(self.folder).authority(url)
+            authority = read_authorities(Path(ca)) if ca else known
             may_be_plain = os.environ.get(PLAIN_ENVIRONMENT) == "1"
             return HubApi(url, token, Trust(authority=authority, may_be_plain=may_be_plain))
         kept = credentials.load(self.folder)

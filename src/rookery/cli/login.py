@@ -12,6 +12,7 @@ from cyclopts import Parameter
 
 from rookery.cli.exits import OK
 from rookery.cli.hub_client import SIGNED_IN, SignedIn
+from rookery.cli.hub_trust import hub_authority
 from rookery.cli.life import run_verb
 from rookery.cli.options import OUTPUT, Output
 from rookery.cli.plain_http import InsecureHttp
@@ -20,7 +21,8 @@ from rookery.client import credentials
 from rookery.client.api import HubApi
 from rookery.client.credentials import Credentials
 from rookery.client.http import checked_url
-from rookery.client.trust import Trust, read_authority
+from rookery.client.known_hubs import KnownHubs
+from rookery.client.trust import Trust
 from rookery.errors import RookeryError, UsageError
 
 PASSWORD_ENVIRONMENT = "ROOKERY_PASSWORD"  # noqa: S105 (its name)
@@ -69,6 +71,14 @@ def login(
             name="--ca", help="File with the authority that signs the hub's certificate, as PEM."
         ),
     ] = None,
+    fingerprint: Annotated[
+        str | None,
+        Parameter(
+            name="--fingerprint",
+            help="SHA256:… of the hub's authority, as the hub prints it when it starts; without, "
+            "an unknown one is asked about at a terminal, and refused elsewhere.",
+        ),
+    ] = None,
     insecure_http: InsecureHttp = False,
     signed_in: SignedIn = SIGNED_IN,
     output: Output = OUTPUT,
@@ -78,20 +88,11 @@ def login(
     if url is None:
         raise UsageError("sign in where? Give the hub's URL")
     url = checked_url(url, may_be_plain=insecure_http)
-    authority = _kept_authority(url, signed_in) if ca is None else read_authority(ca)
+    authority = hub_authority(url, ca, fingerprint, signed_in.folder)
     trust = Trust(authority=authority, may_be_plain=insecure_http)
     who = name or _asked_name()
     entry = _Entry(who, _password(), "" if register else _code())
     return run_verb(_sign_in(url, entry, trust, signed_in, output, is_new=register))
-
-
-def _kept_authority(url: str, signed_in: SignedIn) -> str:
-    """What an earlier sign-in to this hub has left."""
-    try:
-        kept = credentials.load(signed_in.folder)
-    except UsageError:
-        return ""
-    return kept.trust.authority if kept.url == url else ""
 
 
 async def _sign_in(
@@ -116,6 +117,8 @@ async def _sign_in(
         token_id=token.id,
         authority=trust.authority or msgspec.UNSET,
     )
+    if trust.authority:
+        KnownHubs(signed_in.folder).pin(api.url, trust.authority)
     credentials.save(signed_in.folder, kept)
     signed_in.identity()  # takes a moment, which is better spent here than on the first call
     if output.json:

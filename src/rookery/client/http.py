@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from rookery.client.trust import SYSTEM, Trust, refusal
+from rookery.client.trust import SYSTEM, HubHandler, Trust, refusal
 from rookery.errors import (
     CongestionError,
     DeniedError,
@@ -55,7 +55,9 @@ class AnonymousError(DeniedError):
     """The hub does not know us, or no longer."""
 
 
-class _NoRedirection(urllib.request.HTTPRedirectHandler):
+class NoRedirection(urllib.request.HTTPRedirectHandler):
+    """What we send is for this hub alone."""
+
     def redirect_request(self, *_arguments: object) -> None:
         return None
 
@@ -68,9 +70,9 @@ class HttpClient:
         self.headers: dict[str, str] = {}
         self._timeout_s = timeout_s
         self._trust = trust
-        handlers: list[urllib.request.BaseHandler] = [_NoRedirection()]
+        handlers: list[urllib.request.BaseHandler] = [NoRedirection()]
         if self.url.startswith("https:"):
-            handlers.append(urllib.request.HTTPSHandler(context=trust.context()))
+            handlers.append(HubHandler(trust.context()))
         self._opener = urllib.request.build_opener(*handlers)
 
     async def ask(
