@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 import pytest
 
 from rookery.client.known_hubs import FILE_NAME
-from rookery.runtime.tls.authority import Authority
+from rookery.runtime.tls.authority import CertificateAuthority
 from tests.cli.program import PROGRAM, rookery
 from tests.cli.tls_hub import auto_hub, impostor, sign_in
 from tests.patience import PATIENCE_S
 
-AUTHORITY = Authority.make("abcdefgh", time.time() - 30 * 86_400)
+AUTHORITY = CertificateAuthority.make("abcdefgh", time.time() - 30 * 86_400)
 
 
 def test_an_unknown_authority_is_pinned_by_its_fingerprint_and_a_changed_one_refused(
@@ -27,7 +27,7 @@ def test_an_unknown_authority_is_pinned_by_its_fingerprint_and_a_changed_one_ref
         unknown = sign_in(hub.url, ann, "--register")
         assert unknown.code == 4
         assert f"sign in with --fingerprint {hub.fingerprint}" in unknown.complaint()
-        other = Authority.make("other", time.time()).fingerprint
+        other = CertificateAuthority.make("other", time.time()).fingerprint
         wrong = sign_in(hub.url, ann, "--register", "--fingerprint", other)
         assert wrong.code == 4
         assert f"shows the authority {hub.fingerprint}" in wrong.complaint()

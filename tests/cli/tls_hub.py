@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import NamedTuple
 
-from rookery.runtime.tls.authority import Authority
+from rookery.runtime.tls.authority import CertificateAuthority
 from rookery.runtime.tls.certificate import Credential, new_key
 from tests.cli.program import Outcome, rookery, running
 
@@ -55,7 +55,7 @@ class _Impostor(BaseHTTPRequestHandler):
 @contextmanager
 def impostor(
     folder: Path,
-    authority: Authority,
+    authority: CertificateAuthority,
     *,
     names: tuple[str, ...] = ("127.0.0.1",),
     ago_s: float = 0.0,

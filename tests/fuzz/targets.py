@@ -29,7 +29,7 @@ from rookery.mesh.proxy import datagram_frame, socks
 from rookery.mesh.proxy import opening as proxy_opening
 from rookery.runtime import control_lines, keystore, resolve
 from rookery.runtime.gates import address, framing, websocket
-from rookery.runtime.tls.authority import Authority, read_authority
+from rookery.runtime.tls.authority import CertificateAuthority, read_authority
 from rookery.runtime.tls.certificate import Credential, SigningRequest, read_key
 from rookery.store import snapshot
 from rookery.web.factors import base64url, cbor, cose, webauthn
@@ -165,7 +165,9 @@ OTHERS = {
     ),
     "runtime.keystore:parse": Target(keystore.parse),
     "runtime.resolve:parse_link": Target(texts(resolve.parse_link), (UsageError,)),
-    "runtime.tls.authority:Authority.parse": Target(again(Authority.parse, Authority.serialize)),
+    "runtime.tls.authority:CertificateAuthority.parse": Target(
+        again(CertificateAuthority.parse, CertificateAuthority.serialize)
+    ),
     "runtime.tls.authority:read_authority": Target(read_authority),
     "runtime.tls.certificate:Credential.parse": Target(Credential.parse),
     "runtime.tls.certificate:SigningRequest.parse": Target(SigningRequest.parse),

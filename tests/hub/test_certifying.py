@@ -15,7 +15,7 @@ from rookery.hub.hub import Hub
 from rookery.hub.settings import HubSettings
 from rookery.identity.identity import Identity
 from rookery.runtime.sealed_line import SealedLine
-from rookery.runtime.tls.authority import SERVER_MARK, Authority
+from rookery.runtime.tls.authority import SERVER_MARK, CertificateAuthority
 from rookery.runtime.tls.certificate import Credential, PrivateKey, SigningRequest, new_key
 from rookery.store.audit import Audit
 from rookery.store.database import Database
@@ -193,7 +193,7 @@ async def test_an_authority_that_others_can_read_damaged_or_foreign_is_refused(
     file.write_bytes(good[:200])
     with pytest.raises(UsageError, match="damaged"):
         await hub_authority(tmp_path, shared, "fleet", now)
-    file.write_bytes(Authority.make("other", now).serialize())
+    file.write_bytes(CertificateAuthority.make("other", now).serialize())
     with pytest.raises(UsageError, match="another authority"):
         await hub_authority(tmp_path, shared, "fleet", now)
     file.write_bytes(good)

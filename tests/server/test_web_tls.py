@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rookery.runtime.loop import new_event_loop
-from rookery.runtime.tls.authority import Authority
+from rookery.runtime.tls.authority import CertificateAuthority
 from rookery.runtime.tls.live_context import LiveContext
 from rookery.server.settings import DoorLimits
 from tests.patience import PATIENCE_S
@@ -20,7 +20,7 @@ from tests.server.test_door import call, serving
 from tests.server.test_web_socket import first
 from tests.server.world import World, plan, until, world
 
-AUTHORITY = Authority.make("abcdefgh", time.time())
+AUTHORITY = CertificateAuthority.make("abcdefgh", time.time())
 
 Run = Callable[[Coroutine[object, object, None]], None]
 

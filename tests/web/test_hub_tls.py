@@ -14,7 +14,7 @@ from rookery.errors import UsageError
 from rookery.hub.hub import Hub
 from rookery.hub.settings import HubSettings
 from rookery.runtime import keystore
-from rookery.runtime.tls.authority import Authority
+from rookery.runtime.tls.authority import CertificateAuthority
 from rookery.runtime.tls.certificate import DAY_S, Credential
 from rookery.runtime.tls.live_context import LiveContext
 from rookery.web.hub_tls import FILE_NAME, OwnCertificate
@@ -69,7 +69,7 @@ async def test_a_hub_with_a_certificate_of_others_shows_no_authority(tmp_path: P
 class Kept:
     """A certificate of our own, whose clock and names the test moves."""
 
-    def __init__(self, folder: Path, authority: Authority) -> None:
+    def __init__(self, folder: Path, authority: CertificateAuthority) -> None:
         self.now = 1_800_000_000.0
         self.names = frozenset({"hub.example.org"})
         self._file = folder / FILE_NAME
@@ -98,7 +98,7 @@ class Kept:
 
 def test_it_is_made_anew_when_it_is_due_and_for_new_names_alone(tmp_path: Path) -> None:
     """In virtual time."""
-    authority = Authority.make("abcdefgh", 1_800_000_000.0)
+    authority = CertificateAuthority.make("abcdefgh", 1_800_000_000.0)
     kept = Kept(tmp_path, authority)
     first = kept.serial
     for _ in range(19):
@@ -123,15 +123,15 @@ def test_it_is_made_anew_when_it_is_due_and_for_new_names_alone(tmp_path: Path) 
 
 
 def test_a_certificate_of_another_authority_is_replaced_at_the_start(tmp_path: Path) -> None:
-    kept = Kept(tmp_path, Authority.make("abcdefgh", 1_800_000_000.0))
-    foreign, other = kept.serial, Authority.make("abcdefgh", 1_800_000_000.0)
+    kept = Kept(tmp_path, CertificateAuthority.make("abcdefgh", 1_800_000_000.0))
+    foreign, other = kept.serial, CertificateAuthority.make("abcdefgh", 1_800_000_000.0)
     again = Kept(tmp_path, other)
     assert again.serial != foreign
     assert other.has_signed(again.credential)
 
 
 def test_a_folder_that_cannot_be_written_leaves_the_one_before(tmp_path: Path) -> None:
-    kept = Kept(tmp_path, Authority.make("abcdefgh", time.time()))
+    kept = Kept(tmp_path, CertificateAuthority.make("abcdefgh", time.time()))
     before = kept.serial
     kept.names |= {"new.example.org"}
     aside = tmp_path / "away"

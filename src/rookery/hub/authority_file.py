@@ -10,7 +10,7 @@ import stat
 from pathlib import Path
 
 from rookery.errors import DecodeError, UsageError
-from rookery.runtime.tls.authority import Authority
+from rookery.runtime.tls.authority import CertificateAuthority
 from rookery.runtime.whole_file import replace
 from rookery.store.settings import Settings
 
@@ -21,16 +21,18 @@ _SIZE_MAX = 1 << 14
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-async def hub_authority(data: Path, settings: Settings, fleet: str, now: float) -> Authority:
+async def hub_authority(
+    data: Path, settings: Settings, fleet: str, now: float
+) -> CertificateAuthority:
     """The one that is there, or a new one; the first hub that asks makes it for all."""
     file = data / FILE_NAME
     own = _load(file)
     shared = await settings.get(_SETTING)
     if shared is None:
-        made = own or Authority.make(fleet, now)
+        made = own or CertificateAuthority.make(fleet, now)
         shared = await settings.first(_SETTING, made.serialize())
     try:
-        authority = Authority.parse(shared)
+        authority = CertificateAuthority.parse(shared)
     except DecodeError as error:
         raise UsageError(f"the authority in the database is damaged: {error}") from error
     if own is not None and own.certificate != authority.certificate:
@@ -48,12 +50,12 @@ async def hub_authority(data: Path, settings: Settings, fleet: str, now: float) 
     return authority
 
 
-def _load(file: Path) -> Authority | None:
+def _load(file: Path) -> CertificateAuthority | None:
     try:
         with file.open("rb") as stream:
             if os.fstat(stream.fileno()).st_mode & _OTHERS:
                 raise UsageError(f"others can read the private key in {file}; chmod 600 it")
-            return Authority.parse(stream.read(_SIZE_MAX))
+            return CertificateAuthority.parse(stream.read(_SIZE_MAX))
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -64,7 +66,7 @@ def _load(file: Path) -> Authority | None:
         ) from error
 
 
-def _save(file: Path, authority: Authority) -> None:
+def _save(file: Path, authority: CertificateAuthority) -> None:
     try:
         replace(file, authority.serialize())
     except OSError as error:

@@ -21,7 +21,7 @@ from rookery.hub.server_list import load_report
 from rookery.identity.identity import Identity
 from rookery.runtime.gates.address import parse_address
 from rookery.runtime.sealed_line import LineLimits, SealedLine
-from rookery.runtime.tls.authority import Authority
+from rookery.runtime.tls.authority import CertificateAuthority
 from rookery.runtime.tls.certificate import DAY_S, SigningRequest
 from rookery.runtime.tls.server_names import announced_names
 from rookery.store.hot import HotStore
@@ -45,7 +45,7 @@ class Certifying:
 
     def __init__(
         self,
-        authority: Authority | None,
+        authority: CertificateAuthority | None,
         identity: Identity,
         hot: HotStore,
         clock: HubClock,

@@ -49,7 +49,7 @@ from rookery.hub.session_log import SessionLog
 from rookery.hub.settings import HubSettings
 from rookery.identity.identity import Identity
 from rookery.runtime.gates.address import advertised_ip, parse_address
-from rookery.runtime.tls.authority import Authority
+from rookery.runtime.tls.authority import CertificateAuthority
 from rookery.store.audit import Audit
 from rookery.store.database import Database
 from rookery.store.drains import Drains
@@ -80,7 +80,7 @@ class Hub:
         socket: ReportSocket,
         identity: Identity,
         master: bytes,
-        authority: Authority | None = None,
+        authority: CertificateAuthority | None = None,
     ) -> None:
         self.settings = settings
         self.authority = authority

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from rookery.errors import DecodeError, UsageError
 from rookery.hub.hub import Hub
-from rookery.runtime.tls.authority import Authority
+from rookery.runtime.tls.authority import CertificateAuthority
 from rookery.runtime.tls.certificate import Credential
 from rookery.runtime.tls.given_files import CertificateFiles, GivenFiles
 from rookery.runtime.tls.live_context import LiveContext
@@ -60,7 +60,7 @@ class OwnCertificate:
 
     def __init__(
         self,
-        authority: Authority,
+        authority: CertificateAuthority,
         file: Path,
         live: LiveContext,
         names: Names,

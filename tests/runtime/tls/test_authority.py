@@ -7,7 +7,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from rookery.errors import DecodeError
-from rookery.runtime.tls.authority import AUTHORITY_LIFE_S, Authority, normal_fingerprint
+from rookery.runtime.tls.authority import AUTHORITY_LIFE_S, CertificateAuthority, normal_fingerprint
 from rookery.runtime.tls.certificate import (
     DAY_S,
     LIFE_S,
@@ -20,7 +20,7 @@ from rookery.runtime.tls.names import normal_name
 
 NOW = 1_800_000_000.0
 NAMES = frozenset({"hub.example.org", "192.0.2.7", "2001:db8::7"})
-AUTHORITY = Authority.make("abcdefgh", NOW)
+AUTHORITY = CertificateAuthority.make("abcdefgh", NOW)
 
 
 def verified(folder: Path, credential: Credential, at: float, *options: str) -> str:
@@ -53,13 +53,13 @@ def test_openssl_finds_the_chain_good_for_its_names_and_its_time_only(tmp_path: 
 
 
 def test_openssl_finds_another_authority_wrong(tmp_path: Path) -> None:
-    other = Authority.make("abcdefgh", NOW).credential(NAMES, NOW)
+    other = CertificateAuthority.make("abcdefgh", NOW).credential(NAMES, NOW)
     assert "verification failed" in verified(tmp_path, other, NOW)
 
 
 def test_a_certificate_signs_no_others(tmp_path: Path) -> None:
     hub = AUTHORITY.credential(NAMES, NOW)
-    as_authority = Authority(hub.key, hub.chain[0])
+    as_authority = CertificateAuthority(hub.key, hub.chain[0])
     (tmp_path / "between.pem").write_bytes(certificate_pem(hub.chain[0]))
     forged = Credential(key := new_key(), (as_authority.issue(key.public_key(), NAMES, NOW),))
     told = verified(tmp_path, forged, NOW, "-untrusted", str(tmp_path / "between.pem"))
@@ -98,13 +98,13 @@ def test_no_certificate_outlives_the_authority() -> None:
 
 
 def test_what_was_written_is_read_and_damage_is_found() -> None:
-    again = Authority.parse(AUTHORITY.serialize())
+    again = CertificateAuthority.parse(AUTHORITY.serialize())
     assert again.fingerprint == AUTHORITY.fingerprint
     made = AUTHORITY.credential(NAMES, NOW)
     assert Credential.parse(made.serialize()).names == NAMES
     for damaged in (b"", b"x", AUTHORITY.pem, made.serialize()[:400]):
         with pytest.raises(DecodeError):
-            Authority.parse(damaged)
+            CertificateAuthority.parse(damaged)
     with pytest.raises(DecodeError, match="another key"):
         Credential.parse(Credential(new_key(), made.chain).serialize())
 

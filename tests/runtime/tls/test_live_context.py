@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from rookery.errors import UsageError
-from rookery.runtime.tls.authority import Authority
+from rookery.runtime.tls.authority import CertificateAuthority
 from rookery.runtime.tls.certificate import Credential, certificate_pem, key_pem, new_key
 from rookery.runtime.tls.given_files import CertificateFiles, GivenFiles
 from rookery.runtime.tls.live_context import LiveContext
 
-AUTHORITY = Authority.make("abcdefgh", time.time())
+AUTHORITY = CertificateAuthority.make("abcdefgh", time.time())
 
 
-def trusting(authority: Authority = AUTHORITY) -> ssl.SSLContext:
+def trusting(authority: CertificateAuthority = AUTHORITY) -> ssl.SSLContext:
     return ssl.create_default_context(cadata=authority.pem.decode())
 
 

@@ -36,7 +36,7 @@ _FINGERPRINT = re.compile(r"(?i:sha256)?([0-9A-Fa-f]{64})")
 
 
 @dataclass(frozen=True, slots=True)
-class Authority:
+class CertificateAuthority:
     """Make it with `make`, once for a fleet."""
 
     key: PrivateKey = field(repr=False)

@@ -1,7 +1,7 @@
 """A certificate with its private key, as a hub or server shows it; and the request for one.
 
-    hub   private key ─────────────────────────────▶ Authority.issue ─▶ Credential
-    server  private key ─▶ SigningRequest ─▶ (hub) ─▶ Authority.issue ─▶ Credential
+    hub   private key ─────────────────────────────▶ CertificateAuthority.issue ─▶ Credential
+    server  private key ─▶ SigningRequest ─▶ (hub) ─▶ CertificateAuthority.issue ─▶ Credential
 
 Times are wall seconds, and arguments. Keys are of the curve P-256, which all browsers take.
 """
