@@ -30,7 +30,9 @@ class Site:
         down: Collection[int] = (),
         suspect: Collection[int] = (),
         avoided: Collection[Route] = (),
+        around: Route | None = None,
     ) -> None:
+        self._around = around
         self._down = {node_id(number) for number in down}
         self._suspect = {node_id(number) for number in suspect}
         self._avoided = avoided
@@ -41,8 +43,11 @@ class Site:
     def suspect(self, neighbour: NodeId) -> bool:
         return neighbour in self._suspect
 
-    def avoids(self, nodes: Route) -> bool:
+    def avoids(self, nodes: Route) -> int:
         return nodes in self._avoided
+
+    def around(self, nodes: Route) -> Route | None:
+        return self._around
 
 
 def over(first_hop: int) -> Route:
@@ -91,6 +96,13 @@ def test_a_route_that_a_path_error_speaks_against_is_left() -> None:
 
 def test_with_every_first_hop_down_the_forwarder_gets_the_best_to_repair() -> None:
     assert Origin(Site(down={2, 3, 4})).routes(CHOICE) == (over(2),)
+
+
+def test_around_relays_that_are_passed_over_leads_the_best_way_without_them() -> None:
+    """The spares share no relay with the best route at all, and may be far longer for it."""
+    site = Site(avoided={over(2)}, around=over(5))
+    assert Origin(site).routes(CHOICE) == (over(5),)
+    assert Origin(Site(around=over(5))).routes(CHOICE) == (over(2),)
 
 
 hops = st.sets(st.integers(2, 6))

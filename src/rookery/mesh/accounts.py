@@ -6,7 +6,7 @@
 To either belongs what else is to be known about the nodes on the way.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from rookery.mesh.counsel import Counsel
 from rookery.mesh.database import Database
@@ -18,19 +18,30 @@ from rookery.mesh.explanation import (
     Explanation,
     Remark,
 )
+from rookery.mesh.neighbour import Neighbour
 from rookery.mesh.route_table import RouteTable
 from rookery.mesh.routes import Routes
 from rookery.mesh.silence import Silence
 from rookery.mesh.weighing import weigh_all
 from rookery.wire.node_id import NodeId
 
+DISPUTE_FACTOR = 2  # between what the ends of a link say that it costs,
+DISPUTE_US = 1000  # and at least so much
+HOLDING_S = 0.002  # smoothed; beats are held for longer than that only under load
+
 
 class Accounts:
     """Gives account of the routes of `table`, and of anybody's over the same graph."""
 
     def __init__(
-        self, table: RouteTable, database: Database, silence: Silence, counsel: Counsel
+        self,
+        table: RouteTable,
+        database: Database,
+        neighbours: Mapping[NodeId, Neighbour],
+        silence: Silence,
+        counsel: Counsel,
     ) -> None:
+        self._neighbours = neighbours
         self._table = table
         self._database = database
         self._silence = silence
@@ -54,8 +65,8 @@ class Accounts:
         yield from (Remark(way, SILENT) for way in {one.route for one in doubts if not one.reason})
         for doubt in doubts:
             if doubt.reason:
-                count = len(doubt.route) - 2
-                which = "" if count == 1 else f", or over another of the {count} relays of that way"
+                count = sum(one.route == doubt.route for one in doubts)
+                which = "" if count == 1 else f", or over another of {count} relays of the same way"
                 text = f"{UNANSWERED} for {doubt.until - now:.0f} s: {doubt.reason}{which}"
                 yield Remark((doubt.relay,), text)
 
@@ -75,9 +86,30 @@ class Accounts:
         self, explanation: Explanation, remarks: Iterable[Remark], unix_s: float
     ) -> Explanation:
         culprits = self._culprits(explanation)
+        disputes = [*self._disputes(explanation), *self._holders(explanation)]
         return explanation.with_remarks(
-            (*remarks, *culprits, *self._counsel.remarks(explanation, unix_s))
+            (*remarks, *culprits, *disputes, *self._counsel.remarks(explanation, unix_s))
         )
+
+    def _disputes(self, explanation: Explanation) -> Iterator[Remark]:
+        """Links on those ways about which one end says something quite different."""
+        for ends in explanation.edges():
+            claims = self._table.routes.graph.claimed(*ends)
+            if claims is None:
+                continue
+            less_us, more_us = sorted(claims)
+            if more_us > DISPUTE_FACTOR * less_us and more_us > less_us + DISPUTE_US:
+                said = " and ".join(f"{claim / 1000:.1f} ms" for claim in claims)
+                yield Remark(ends, f"costs {said} as its ends say: the worse of both counts")
+
+    def _holders(self, explanation: Explanation) -> Iterator[Remark]:
+        """Neighbours on those ways that would look nearer than they are."""
+        own = self._table.routes.source
+        for node, neighbour in self._neighbours.items():
+            claimed_s = max((one.quality.disbelieved_s for one in neighbour.watches()), default=0.0)
+            if claimed_s > HOLDING_S and explanation.concerns(node):
+                text = f"claims to have held beats for {1000 * claimed_s:.0f} ms"
+                yield Remark((own, node), f"{text} that nothing bears out: it is not believed")
 
     def _culprits(self, explanation: Explanation) -> Iterator[Remark]:
         for what, culprits in (

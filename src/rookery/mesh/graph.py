@@ -140,6 +140,12 @@ class Graph:
             for peer, cost_us in costs.items():
                 yield origin, peer, cost_us
 
+    def claimed(self, u: NodeId, v: NodeId) -> tuple[int, int] | None:
+        """What both ends say that their link costs, the first one's word first."""
+        here = self._claims.get(u, _NOTHING).get(v)
+        there = self._claims.get(v, _NOTHING).get(u)
+        return None if here is None or there is None else (here, there)
+
     def knows(self, node: NodeId) -> bool:
         """Whether it claims anything, or we have a link to it."""
         return node in self._claims or node in self.weights

@@ -116,7 +116,7 @@ class Neighbour:
     ) -> None:
         """Traffic other than these frames passed; without a path it may have been any."""
         if path is None:
-            for watch in self._all():
+            for watch in self.watches():
                 watch.beats.loaded(size_out)
         elif (here := self._watch_at(path)) is not None:
             here.beats.loaded(size_out)
@@ -124,7 +124,7 @@ class Neighbour:
         # Beats need not know of every packet, only that there are some.
         if now >= self._carried_s + _CARRIED_S:
             self._carried_s = now
-            for watch in self._all():
+            for watch in self.watches():
                 watch.beats.carried(now)
             if self._hastened is not None:
                 self._hastened(self)
@@ -134,10 +134,10 @@ class Neighbour:
         up = [watch.path for watch in self._in(Condition.UP)]
         if not up or not self._hearsay.is_worth_asking(now):
             return
-        for watch in self._all():
+        for watch in self.watches():
             watch.beats.ask(now)
         self.tick(now)
-        self._hearsay.asked(watch for watch in self._all() if watch.path in up)
+        self._hearsay.asked(watch for watch in self.watches() if watch.path in up)
         self._judge(now)
 
     def stream_measured(self, path: Path, measure: StreamMeasure, now: float) -> None:
@@ -226,7 +226,7 @@ class Neighbour:
                 self.beside.state if watch is self.beside.watch else None,
                 self._cost(watch, now),
             )
-            for watch in self._all()
+            for watch in self.watches()
         ]
 
     def take_changed(self) -> bool:
@@ -341,7 +341,8 @@ class Neighbour:
             self._distrusted.remove(watch.path)
             self.link.prove(watch.path, watch.quality.srtt_s or 0.0)
 
-    def _all(self) -> Iterator[Watch]:
+    def watches(self) -> Iterator[Watch]:
+        """Of all its paths, the one beside a stream last."""
         yield from self._watches.values()
         if self.beside.watch is not None:
             yield self.beside.watch

@@ -126,7 +126,9 @@ class Node:
             endpoint.links, membership, self.database.records, self.table, self.transit, random
         )
         self.counsel = Counsel(membership)
-        self.accounts = Accounts(self.table, self.database, self.transit.silence, self.counsel)
+        self.accounts = Accounts(
+            self.table, self.database, self.neighbours, self.transit.silence, self.counsel
+        )
         self.refused = Refusals()
         known = self.neighbourhood, self.flooding, self.database
         self._timed: tuple[Timed, ...] = (*known, self.transit, self.linking, self.probing)

@@ -43,6 +43,10 @@ class OriginSite(Protocol):
         """How much speaks against this route: path errors, and relays that nothing comes over."""
         ...
 
+    def around(self, nodes: Route) -> Route | None:
+        """The best way to the end of this route over none of the relays that are passed over."""
+        ...
+
 
 class Origin:
     """Decides for each packet anew: what is known changes faster than routes do."""
@@ -57,7 +61,9 @@ class Origin:
         site, best = self._site, choice.route.nodes
         if site.usable(best[1]) and not self._is_doubtful(best):
             return (best,)
-        ways = [best, *(way.nodes for way in choice.alternates)]
+        around = site.around(best)
+        ways = [] if around is None else [around]
+        ways += [best, *(way.nodes for way in choice.alternates)]
         # Where no first hop is usable the forwarder looks for a detour around the best one's.
         usable = [nodes for nodes in ways if site.usable(nodes[1])] or [best]
         first = min(usable, key=site.avoids)  # the first of the best

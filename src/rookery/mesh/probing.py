@@ -4,6 +4,10 @@
     large in turn ──▶ its answer, along the way that the probe came
                   └─▶ none in time ──▶ evidence ──▶ the relays of that route are passed over
 
+Where several relays may be to blame, each is tried on a way that has none of the others in it, by
+probes alone: when so many come back in a row, it is cleared. It is tried once, so that one that
+drops a share is seldom lucky.
+
 Probe and answer are sealed for the two ends, so that a relay can neither tell them from data nor
 answer. What the links of a route are known to lose counts against no relay, and neither does what
 was lost along a route that has gone since.
@@ -33,8 +37,10 @@ from rookery.wire.probe import SIZES, TOKEN_SIZE, Probe, Probed
 from rookery.wire.record import LOSS_MAX, Record
 
 EVERY_S: Final = 1.0
+PROVEN_S: Final = 3.0  # so long a relay is no suspect after a probe came back over it
 BUSY_S: Final = 10.0  # so long after its last packet a route is probed
 PROBED_MAX: Final = 64  # destinations at a time
+CLEARED_BY: Final = 8  # probes in a row that come back
 
 _PATIENCE_S: Final = (1.0, 3.0)
 _ANSWERS_PER_S: Final = 4.0  # to one member
@@ -46,18 +52,22 @@ class _Asked(msgspec.Struct, frozen=True, gc=False):
     route: Route
     size: int
     until: float
+    relay: NodeId | None  # that is tried; None: the route is in use
 
 
 class _Probed:
     """One destination whose route is in use."""
 
-    __slots__ = ("count", "evidence", "next_s", "route")
+    __slots__ = ("count", "evidence", "next_s", "route", "trials")
 
     def __init__(self, now: float) -> None:
         self.count = 0
         self.next_s = now
         self.route: Route = ()
         self.evidence = Evidence()
+        self.trials: dict[
+            NodeId, int
+        ] = {}  # of relays: probes that came back, minus one: it failed
 
 
 class Probing:
@@ -80,6 +90,7 @@ class Probing:
         self._random = random
         self._probed: dict[NodeId, _Probed] = {}
         self._asked: dict[bytes, _Asked] = {}  # by token, oldest first
+        self._proven: dict[NodeId, float] = {}  # relays, and when a probe last came back over each
         self._answers = Answers(_ANSWERS_PER_S, _ANSWERS_BURST)
 
     # --- what arrives ---
@@ -130,6 +141,7 @@ class Probing:
     def forget(self, node: NodeId) -> None:
         """No member any more."""
         self._probed.pop(node, None)
+        self._proven.pop(node, None)
         self._answers.forget(node)
 
     def _follow_traffic(self, now: float) -> None:
@@ -145,19 +157,30 @@ class Probing:
 
     def _ask(self, destination: NodeId, probed: _Probed, now: float) -> None:
         route = self._transit.way(destination, now)
-        if route is None or len(route) == 2 or not self._transit.sound(route[1]):
-            return
-        link = self._link_that_answers(destination)
-        if link is None:
+        if route is None:
             return
         if route != probed.route:
             probed.route, probed.evidence = route, Evidence()
         probed.count += 1
-        probe = Probe(self._random(TOKEN_SIZE), SIZES[probed.count % len(SIZES)])
+        self._send(destination, route, probed.count, None, now)
+        doubted = {doubt.relay for doubt in self._transit.silence.towards(destination)}
+        probed.trials = {node: count for node, count in probed.trials.items() if node in doubted}
+        for relay in doubted if len(doubted) > 1 else ():
+            way = self._table.detour(destination, doubted - {relay})
+            if way is not None and relay in way.inner and probed.trials.get(relay, 0) >= 0:
+                self._send(destination, way.nodes, probed.count, relay, now)
+
+    def _send(
+        self, destination: NodeId, route: Route, count: int, relay: NodeId | None, now: float
+    ) -> None:
+        link = self._link_that_answers(destination)
+        if len(route) == 2 or not self._transit.sound(route[1]) or link is None:
+            return
+        probe = Probe(self._random(TOKEN_SIZE), SIZES[count % len(SIZES)])
         sealed = link.sealed_frame(*probe.serialize())
         if sealed is not None and self._transit.try_out(route, sealed, now):
             until = now + self._patience_s(route)
-            self._asked[probe.token] = _Asked(destination, route, probe.size, until)
+            self._asked[probe.token] = _Asked(destination, route, probe.size, until, relay)
 
     def _link_that_answers(self, destination: NodeId) -> Link | None:
         """Older nodes do not know probes."""
@@ -176,16 +199,31 @@ class Probing:
 
     def _learn(self, asked: _Asked, now: float, *, is_lost: bool) -> None:
         probed = self._probed.get(asked.destination)
-        if probed is None or probed.route != asked.route:
+        if probed is None:
+            return
+        if asked.relay is not None:
+            self._try(asked.destination, asked.relay, probed, is_lost=is_lost)
+            return
+        if probed.route != asked.route:
             return
         if is_lost and not self._transit.sound(asked.route[1]):
             return  # it may have been lost on our own link
         probed.evidence.add(asked.size, is_lost=is_lost)
         if not is_lost:
+            self._proven |= dict.fromkeys(asked.route[1:-1], now)
             return
         failure = probed.evidence.failure(self._loss(asked.route))
         if failure is not None:
-            self._transit.silence.failed(asked.route, failure, now)
+            proven = {relay for relay, at in self._proven.items() if now < at + PROVEN_S}
+            self._transit.silence.failed(asked.route, failure, now, proven)
+
+    def _try(self, destination: NodeId, relay: NodeId, probed: _Probed, *, is_lost: bool) -> None:
+        count = probed.trials.get(relay, 0)
+        if count < 0:
+            return
+        probed.trials[relay] = -1 if is_lost else count + 1
+        if probed.trials[relay] == CLEARED_BY:
+            self._transit.silence.clear(destination, relay)
 
     def _loss(self, route: Route) -> float:
         """How many probes or answers the links of a route lose, as their ends say."""

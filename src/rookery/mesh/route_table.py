@@ -51,6 +51,11 @@ class RouteTable:
         self.on_choice: OnChoice | None = None
 
     @property
+    def generation(self) -> int:
+        """Another number each time that the graph has changed."""
+        return self._generation
+
+    @property
     def in_use(self) -> Collection[NodeId]:
         """The destinations for which a choice is kept."""
         return self._entries.keys()

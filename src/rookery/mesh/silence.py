@@ -2,12 +2,12 @@
 
 A relay that takes packets and drops them is told by nobody: its links work, and an error is just
 what it does not send. But handshakes and probes of a sealed link are answered by its far end, and
-no relay can answer for it, nor tell a probe from data. When they are not, every relay of the route
-is passed over on ways to that member, if there are others; each time it happens again for twice as
-long. Whoever is to blame, the next route has none of them in common.
+no relay can answer for it, nor tell a probe from data. When they are not, the relays of the route
+are passed over on ways to that member, if there are others; each time it happens again for twice as
+long. Those over which probes of other routes come back are spared, if that leaves any.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Final, TypeVar
 
 import msgspec
@@ -38,9 +38,10 @@ class Doubt(msgspec.Struct, frozen=True):
 class Silence:
     """What one node passes over for now."""
 
-    __slots__ = ("_doubts", "_lasted_s", "_patient_until")
+    __slots__ = ("_doubts", "_lasted_s", "_patient_until", "version")
 
     def __init__(self) -> None:
+        self.version = 0  # of the doubts
         self._doubts: dict[_Relay, Doubt] = {}
         self._lasted_s: dict[_Relay, float] = {}  # how long each was passed over the last time
         self._patient_until: dict[NodeId, float] = {}  # destinations; soonest first
@@ -50,12 +51,16 @@ class Silence:
         if now >= self._patient_until.get(nodes[-1], now):
             self.failed(nodes, "", now)
 
-    def failed(self, nodes: Route, reason: str, now: float) -> None:
-        """Pass over the relays of this route; our own links are watched more closely than that."""
+    def failed(self, nodes: Route, reason: str, now: float, proven: Container[NodeId] = ()) -> None:
+        """Pass over the relays of this route, but those proven by others, if that leaves any.
+
+        A route without relays is a link of our own, which is watched more closely than that.
+        """
         destination, relays = nodes[-1], nodes[1:-1]
         if not relays:
             return
-        for relay in relays:
+        self.version += 1
+        for relay in [relay for relay in relays if relay not in proven] or relays:
             key = destination, relay
             if key in self._doubts:
                 continue
@@ -72,6 +77,13 @@ class Silence:
             if doubt is not None and doubt.route == route:
                 del self._doubts[key]
                 self._lasted_s.pop(key, None)
+                self.version += 1
+
+    def clear(self, destination: NodeId, relay: NodeId) -> None:
+        """Packets for this destination come over this relay after all."""
+        if self._doubts.pop((destination, relay), None) is not None:
+            self._lasted_s.pop((destination, relay), None)
+            self.version += 1
 
     def avoids(self, nodes: Route) -> int:
         """How many relays of a route are passed over."""
@@ -94,6 +106,7 @@ class Silence:
     def tick(self, now: float) -> None:
         for key in [key for key, doubt in self._doubts.items() if doubt.until <= now]:
             del self._doubts[key]
+            self.version += 1
 
 
 def _put(table: dict[Key, Value], key: Key, value: Value) -> None:

@@ -61,6 +61,8 @@ class Transit:
         self.started: dict[NodeId, float] = {}  # by destination, when the last packet was
         self._queues = queues
         self._asked_by: dict[NodeId, Route] = {}  # by destination, what its last handshake took
+        # By destination, the best way over no relay that is passed over, and as of when.
+        self._around: dict[NodeId, tuple[tuple[int, int], Route | None]] = {}
         self.arrived_by: Route = ()  # the way that the packet at hand took to us,
         self.arrived_marked = False  # and whether it had to wait there
 
@@ -171,6 +173,18 @@ class Transit:
 
     def avoids(self, nodes: Route) -> int:
         return self.errors.avoids(nodes) + self.silence.avoids(nodes)
+
+    def around(self, nodes: Route) -> Route | None:
+        destination = nodes[-1]
+        state = self._table.generation, self.silence.version
+        known = self._around.get(destination)
+        if known is None or known[0] != state:
+            doubted = frozenset(doubt.relay for doubt in self.silence.towards(destination))
+            detour = self._table.detour(destination, doubted) if doubted else None
+            if len(self._around) == _ASKED_MAX:
+                self._around.clear()
+            known = self._around[destination] = (state, None if detour is None else detour.nodes)
+        return known[1]
 
     def may_relay(self, previous: NodeId) -> bool:
         return self.is_relay

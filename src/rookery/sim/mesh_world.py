@@ -12,7 +12,7 @@ or, where they do (`is_dialable`), nothing passes between those that the topolog
 Everything in `invariants` is checked all the time. The same signature is verified once for all.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from hashlib import sha256
 from itertools import combinations, pairwise
@@ -56,6 +56,7 @@ class MeshWorld(World):
         topology: Topology | None = None,
         kinds: tuple[str, ...] = ("tcp4", "udp4"),
         is_dialable: bool = False,
+        issuers: Collection[int] = (),
     ) -> None:
         super().__init__(seed)
         self.topology = topology or random_topology(self.random, size)
@@ -71,6 +72,7 @@ class MeshWorld(World):
         self._identities = [
             Identity.generate((0x40,), self.random.randbytes) for _ in range(self.topology.size)
         ]
+        self._issuers = issuers
         self._certificates = [self._certify(number) for number in range(self.topology.size)]
         self._epochs: dict[int, int] = {}
         self._parts: list[set[int]] = []
@@ -227,7 +229,7 @@ class MeshWorld(World):
             identity.keys[0x40],
             identity.intermediates(0x40),
             name=f"member {number}",
-            roles=("relay",),
+            roles=("relay", "issuer") if number in self._issuers else ("relay",),
             serial=number + 1,
             from_s=int(EPOCH_UNIX_S) - 60,
             until_s=int(EPOCH_UNIX_S) + _YEAR_S,
