@@ -33,6 +33,7 @@ from rookery.wire import (
     outbox_request,
     path,
     ping,
+    probe,
     record,
     renewal,
     revocation,
@@ -149,6 +150,8 @@ WIRE = {
     "path:parse_path": Target(_path),
     "ping:Ping.parse": Target(framed(ping.Ping.parse)),
     "ping:Pong.parse": Target(framed(ping.Pong.parse)),
+    "probe:Probe.parse": Target(framed(probe.Probe.parse)),
+    "probe:Probed.parse": Target(framed(probe.Probed.parse)),
     "record:Record.parse": Target(again(record.Record.parse, record.Record.serialize)),
     "renewal:RenewalFrame.parse": Target(
         framed(renewal.RenewalFrame.parse, renewal.RenewalFrame.serialize)

@@ -283,3 +283,19 @@ def test_arbitrary_bytes_change_nothing(data: bytes) -> None:
     with pytest.raises(RemoteError):
         group.admit(data, NOW_S)
     assert names(group) == {"own"}
+
+
+def test_no_issuer_fills_the_realm_with_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its last gives place to those of the root, and to those of issuers with fewer."""
+    monkeypatch.setattr(bounds, "MEMBERS_MAX", 5)
+    group, other = membership(), issuer(identity("carol"))
+    for number in range(4):
+        group.admit(certify(identity(f"sybil {number}"), f"sybil {number}", by=ISSUER), NOW_S)
+    with pytest.raises(ProtocolError, match="too many members"):
+        group.admit(certify(identity("sybil 4"), by=ISSUER), NOW_S)
+    group.admit(certify(ALICE, "alice"), NOW_S)
+    group.admit(certify(identity("dan"), "dan", by=other), NOW_S)
+    assert names(group) == {"own", "sybil 0", "sybil 1", "alice", "dan"}
+    assert {member.name for member in group.refresh(NOW_S)} == {"sybil 2", "sybil 3"}
+    with pytest.raises(ProtocolError, match="too many members"):
+        group.admit(certify(identity("eve"), "eve", by=other), NOW_S)

@@ -8,9 +8,10 @@ twelve where every second probe is lost anyway.
 
 from collections import deque
 from collections.abc import Sequence
-from math import comb
+from math import comb, sqrt
 from typing import Final
 
+from rookery.mesh.quality import LOSS_BEATS
 from rookery.wire.ping import DATA_SIZE
 
 PROBES_MAX: Final = 32  # remembered
@@ -37,7 +38,8 @@ class Evidence:
 
     def failure(self, loss: float) -> str | None:
         """What speaks against the route, when its links lose this share of probes or answers."""
-        loss = min(max(loss, LOSS_MIN), _LOSS_MAX)
+        margin = 2 * sqrt(loss * (1 - loss) / LOSS_BEATS)  # it is an estimate itself
+        loss = min(max(loss + margin, LOSS_MIN), _LOSS_MAX)
         for fates, what in ((self._all, "probes"), (self._large, "large probes")):
             for span in _SPANS:
                 last = list(fates)[-span:]

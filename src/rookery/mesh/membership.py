@@ -5,6 +5,7 @@ or that issuer did. This holds whatever order statements arrive in, so all membe
 list. Of two certificates of one hashname the root's counts before an issuer's, then the younger.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
@@ -42,6 +43,10 @@ class _Certified(msgspec.Struct, frozen=True):
     certificate: Certificate
     issuer: Certificate | None
     member: Member
+
+    @property
+    def signer(self) -> str:
+        return _ROOT if self.issuer is None else self.issuer.hashname
 
     @property
     def rank(self) -> tuple[bool, int, int, bytes]:
@@ -173,13 +178,34 @@ class Membership:
         known = self._certified.get(certified.member.node)
         if known is None:
             if len(self._certified) >= MEMBERS_MAX:
-                raise ProtocolError("the realm has too many members")
+                self._make_room_for(certified)
         elif known.member.hashname != certified.member.hashname:
             raise ProtocolError("another hashname with the node id of a member")
         elif certified.rank <= known.rank:
             return False
         self._put(certified)
         return True
+
+    def _make_room_for(self, newcomer: _Certified) -> None:
+        """Who took in the most gives one up, so that no issuer fills the realm with its own.
+
+        The root's members stay, and so do we.
+        """
+        counts = Counter(one.signer for one in self._certified.values() if one.signer != _ROOT)
+        greatest, count = max(counts.items(), key=lambda item: (item[1], item[0]), default=("", 0))
+        own = 0 if newcomer.signer == _ROOT else counts[newcomer.signer] + 1
+        ours = self._own.member.node
+        given_up = next(
+            (
+                node
+                for node, one in reversed(self._certified.items())
+                if one.signer == greatest and node != ours
+            ),
+            None,
+        )
+        if count <= own or given_up is None:
+            raise ProtocolError("the realm has too many members")
+        self._end(given_up)
 
     def _put(self, certified: _Certified) -> None:
         node = certified.member.node

@@ -37,7 +37,6 @@ from rookery.wire.probe import SIZES, TOKEN_SIZE, Probe, Probed
 from rookery.wire.record import LOSS_MAX, Record
 
 EVERY_S: Final = 1.0
-PROVEN_S: Final = 3.0  # so long a relay is no suspect after a probe came back over it
 BUSY_S: Final = 10.0  # so long after its last packet a route is probed
 PROBED_MAX: Final = 64  # destinations at a time
 CLEARED_BY: Final = 8  # probes in a row that come back
@@ -90,7 +89,6 @@ class Probing:
         self._random = random
         self._probed: dict[NodeId, _Probed] = {}
         self._asked: dict[bytes, _Asked] = {}  # by token, oldest first
-        self._proven: dict[NodeId, float] = {}  # relays, and when a probe last came back over each
         self._answers = Answers(_ANSWERS_PER_S, _ANSWERS_BURST)
 
     # --- what arrives ---
@@ -141,7 +139,6 @@ class Probing:
     def forget(self, node: NodeId) -> None:
         """No member any more."""
         self._probed.pop(node, None)
-        self._proven.pop(node, None)
         self._answers.forget(node)
 
     def _follow_traffic(self, now: float) -> None:
@@ -210,12 +207,11 @@ class Probing:
             return  # it may have been lost on our own link
         probed.evidence.add(asked.size, is_lost=is_lost)
         if not is_lost:
-            self._proven |= dict.fromkeys(asked.route[1:-1], now)
+            self._transit.silence.delivered(asked.route, now)
             return
         failure = probed.evidence.failure(self._loss(asked.route))
         if failure is not None:
-            proven = {relay for relay, at in self._proven.items() if now < at + PROVEN_S}
-            self._transit.silence.failed(asked.route, failure, now, proven)
+            self._transit.silence.failed(asked.route, failure, now)
 
     def _try(self, destination: NodeId, relay: NodeId, probed: _Probed, *, is_lost: bool) -> None:
         count = probed.trials.get(relay, 0)

@@ -7,7 +7,7 @@ are passed over on ways to that member, if there are others; each time it happen
 long. Those over which probes of other routes come back are spared, if that leaves any.
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from typing import Final, TypeVar
 
 import msgspec
@@ -20,6 +20,7 @@ Value = TypeVar("Value")
 
 PASSED_OVER_S: Final = 60.0  # the first time
 PASSED_OVER_S_MAX: Final = 960.0
+PROVEN_S: Final = 3.0  # so long a relay is no suspect after a probe came back over it
 PATIENCE_S: Final = 1.0  # as long the next route gets before it is doubted as well
 DOUBTS_MAX: Final = 1024
 
@@ -38,20 +39,30 @@ class Doubt(msgspec.Struct, frozen=True):
 class Silence:
     """What one node passes over for now."""
 
-    __slots__ = ("_doubts", "_lasted_s", "_patient_until", "version")
+    __slots__ = ("_doubts", "_lasted_s", "_patient_until", "_proven_s", "version")
 
     def __init__(self) -> None:
         self.version = 0  # of the doubts
         self._doubts: dict[_Relay, Doubt] = {}
         self._lasted_s: dict[_Relay, float] = {}  # how long each was passed over the last time
         self._patient_until: dict[NodeId, float] = {}  # destinations; soonest first
+        self._proven_s: dict[NodeId, float] = {}  # relays, and when a probe last came over each
 
     def unanswered(self, nodes: Route, now: float) -> None:
         """A handshake with the end of this route, sent long enough ago, has no answer."""
-        if now >= self._patient_until.get(nodes[-1], now):
+        is_patient = now < self._patient_until.get(nodes[-1], now)
+        if not is_patient and not all(self._is_proven(relay, now) for relay in nodes[1:-1]):
             self.failed(nodes, "", now)
 
-    def failed(self, nodes: Route, reason: str, now: float, proven: Container[NodeId] = ()) -> None:
+    def delivered(self, nodes: Route, now: float) -> None:
+        """A probe came back along this route."""
+        for relay in nodes[1:-1]:
+            _put(self._proven_s, relay, now)
+
+    def _is_proven(self, relay: NodeId, now: float) -> bool:
+        return now < self._proven_s.get(relay, -PROVEN_S) + PROVEN_S
+
+    def failed(self, nodes: Route, reason: str, now: float) -> None:
         """Pass over the relays of this route, but those proven by others, if that leaves any.
 
         A route without relays is a link of our own, which is watched more closely than that.
@@ -60,13 +71,14 @@ class Silence:
         if not relays:
             return
         self.version += 1
-        for relay in [relay for relay in relays if relay not in proven] or relays:
+        for relay in [relay for relay in relays if not self._is_proven(relay, now)] or relays:
             key = destination, relay
             if key in self._doubts:
                 continue
-            lasted_s = self._lasted_s.get(key, PASSED_OVER_S / 2)
-            lasts_s = min(2 * lasted_s, PASSED_OVER_S_MAX)
-            _put(self._lasted_s, key, lasts_s)
+            lasts_s = PASSED_OVER_S
+            if reason:  # handshakes may be lost by chance; evidence is none
+                lasts_s = min(2 * self._lasted_s.get(key, PASSED_OVER_S / 2), PASSED_OVER_S_MAX)
+                _put(self._lasted_s, key, lasts_s)
             _put(self._doubts, key, Doubt(relay, nodes, now + lasts_s, reason))
         _put(self._patient_until, destination, now + PATIENCE_S)
 

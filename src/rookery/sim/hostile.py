@@ -228,6 +228,7 @@ class Sybils:
         self, world: MeshWorld, node: MeshNode, count: int, random: Random, name: str = "sybil"
     ) -> None:
         self._world, self._node = world, node
+        world.names_more += count
         secret = node.endpoint.identity.pairs[ROOKERY_CSID].secret
         self._authority = Authority(
             world.realm, signing.signing_seed(secret), node.core.own.certificate

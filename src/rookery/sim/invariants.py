@@ -147,7 +147,7 @@ class Bounds:
 
     def check(self) -> None:
         world = self._world
-        size = world.topology.size
+        size = world.topology.size + world.names_more
         if world.pending > _PENDING_PER_MEMBER * size:
             raise InvariantError(f"{world.pending} events are to come")
         for node in world.members.values():

@@ -63,6 +63,7 @@ class MeshWorld(World):
         self.members: dict[int, MeshNode] = {}  # those that run
         self.numbers: dict[NodeId, int] = {}
         self.severed: set[Pair] = set()
+        self.names_more = 0  # members that are names only, of a hostile issuer's making
         self.travels = Travels(self)
         self._kinds = kinds
         self._is_dialable = is_dialable
