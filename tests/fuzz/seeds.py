@@ -8,6 +8,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from rookery.wire.crow_message import Publish
+from rookery.wire.crow_pubsub import SubscribeLatest
+from tests.fuzz.crow_broker import step
+
 VECTORS = Path(__file__).parents[1] / "vectors"
 SEED_SIZE_MAX = 4096
 
@@ -27,7 +31,14 @@ _DEEP = (
 
 def seeds() -> list[bytes]:
     found = {seed for path in VECTORS.glob("*.json") for seed in _in(json.loads(path.read_text()))}
-    return sorted({*_DEEP} | {*_short(found)})
+    return sorted({*_DEEP, *_told()} | {*_short(found)})
+
+
+def _told() -> Iterator[bytes]:
+    """What a broker may be told, one after the other and by two."""
+    for qos in range(3):
+        asked = SubscribeLatest(b"t", qos, 100, 1000).serialize()
+        yield step(1, asked) * 3 + step(2, Publish(b"t", b"told").serialize()) * 2
 
 
 def _short(found: set[bytes]) -> Iterator[bytes]:

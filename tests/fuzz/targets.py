@@ -34,6 +34,7 @@ from rookery.runtime.tls.certificate import Credential, SigningRequest, read_key
 from rookery.store import snapshot
 from rookery.web.factors import base64url, cbor, cose, webauthn
 from rookery.web.factors.authenticator_data import AuthenticatorData
+from tests.fuzz import crow_broker
 from tests.fuzz.target import Fuzzed, Target, again, heads, packets, pieces, texts
 from tests.fuzz.wire_targets import WIRE
 
@@ -181,7 +182,9 @@ OTHERS = {
     "web.factors.webauthn:read_client_data": Target(webauthn.read_client_data),
 }
 
-TARGETS = {**{f"wire.{name}": target for name, target in WIRE.items()}, **OTHERS}
+# No parsers, but what strangers' packets drive.
+MACHINES = {"crow.broker_node:BrokerNode": Target(crow_broker.run)}
+TARGETS = {**MACHINES, **{f"wire.{name}": target for name, target in WIRE.items()}, **OTHERS}
 
 EXCEPT = {
     "identity.cipher_set:Session.open": "a protocol; each set has its own",
