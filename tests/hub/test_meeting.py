@@ -14,7 +14,7 @@ from rookery.fleet.rendezvous_limits import RendezvousLimits
 from rookery.fleet.wish import Step, Wish
 from rookery.hub.errors import SilentRouterError, UnknownRouterError
 from rookery.hub.hub import Hub
-from rookery.hub.settings import HubSettings
+from rookery.hub.settings import DoorLimits, HubSettings
 from rookery.store.spool_reader import SpoolReader
 from rookery.wire import fleet_messages as messages
 from rookery.wire import observed
@@ -274,3 +274,27 @@ async def test_p2_a_rendezvous_that_failed_is_observed(world: World, settings: H
     assert report.opened_at <= report.closed_at == kept.received_ms
     assert (report.b, report.n) == (kept.boot, kept.sequence)
     assert kept.reporter == server_id(world.hub.hashname)
+
+
+async def test_a_router_that_was_called_gets_in_while_strangers_flood(
+    settings: HubSettings, start: Start
+) -> None:
+    """They shared one budget, so that it had to win a race against them."""
+    door = DoorLimits(knocks_per_s=0.01, knocks_burst=3.0)
+    hub = await start(msgspec.structs.replace(settings, door=door))
+    code = await new_code(hub, "server")
+    async with (
+        Router(hub.link, identity("alice"), MAC) as router,
+        Server(hub.link, identity("idle"), code) as server,
+    ):
+        await router.report()
+        await server.report()
+        await hub.wish(MAC, "anna", ANNAS)
+        await router.report()
+        heard = await router.called()
+        where = path(hub.link, "tcp").address
+        for _ in range(20):
+            _, writer = await asyncio.open_connection(*where, local_addr=("127.0.0.2", 0))
+            writer.close()
+        await until(lambda: b'fate="busy"' in hub.metrics_text())
+        assert isinstance(await router.ask(heard), messages.Direct)

@@ -15,7 +15,7 @@ from tests.hub.router import until
 from tests.patience import PATIENCE_S
 
 LIMITS = DoorLimits(
-    connections_max=8,
+    connections_max=12,
     address_connections_max=6,
     authenticate_s=0.3,
     received_bytes_max=4096,

@@ -519,3 +519,20 @@ async def test_audits_never_carry_parameters() -> None:
         [(_, audit)] = there.audits
         assert b"hunter2" not in msgspec.json.encode(audit)
         assert audit == Audit("ann", "02:fc:00:00:00:01", "echo", audit.ms, 0)
+
+
+async def test_strangers_do_not_keep_out_who_is_expected_at_a_seat() -> None:
+    """They shared one budget with routers and clients that the hub had sent."""
+    async with world(DoorLimits(knocks_per_s=0.01, knocks_burst=5.0)) as there:
+        planned = plan()
+        reserve = msgspec.structs.replace(planned.reserve, expected=["192.0.2.1", "192.0.2.2"])
+        await there.reserved(type(planned)(reserve, planned.router_ticket, planned.client_ticket))
+        now = asyncio.get_running_loop().time()
+        strangers = [f"198.51.100.{number}" for number in range(20)]
+        admitted = [each for each in strangers if there.guests.admit(each, now)]
+        assert len(admitted) < len(strangers)
+        for expected in ("192.0.2.1", "192.0.2.2"):
+            assert there.guests.admit(expected, now)
+            there.guests.let_go(expected)
+        for stranger in admitted:
+            there.guests.let_go(stranger)

@@ -85,7 +85,7 @@ class StagedHub(Hub):
         await self.hot.close()
         await self.database.close()
 
-    async def wish(self, mac: bytes, client: str, authority: Authority) -> Wish:
+    async def wish(self, mac: bytes, client: str, authority: Authority, address: str = "") -> Wish:
         entry = await self.entry(mac)
         if entry is None:
             raise UnknownRouterError(f"no router {mac_text(mac)}")

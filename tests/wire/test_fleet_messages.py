@@ -19,7 +19,9 @@ EXAMPLES: list[tuple[int, messages.Message]] = [
     (tags.DIRECT, messages.Direct(1, "seat", SERVER, "ticket")),
     (
         tags.RESERVE,
-        messages.Reserve("seat", bytes(6), NAME, "ann", bytes(32), bytes(32), 60, b"by what"),
+        messages.Reserve(
+            "seat", bytes(6), NAME, "ann", bytes(32), bytes(32), 60, b"by what", ["192.0.2.9"]
+        ),
     ),
     (tags.RELEASE, messages.Release("seat", "not allowed any more")),
     (tags.HOLD, messages.Hold("seat", bytes(6), NAME, b"by what")),

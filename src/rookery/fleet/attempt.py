@@ -48,6 +48,7 @@ class Attempt(msgspec.Struct, frozen=True):
             tickets.digest(self.client_ticket, for_client),
             self.seconds,
             wish.authority,
+            list(wish.expected),
         )
 
     def direct(self) -> messages.Direct:

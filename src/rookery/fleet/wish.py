@@ -19,6 +19,7 @@ class Wish(msgspec.Struct, frozen=True):
     made_at: float  # wall seconds
     hub: str  # hashname of the hub that took it
     authority: bytes = b""  # by which the client may; see `authority`
+    expected: tuple[str, ...] = ()  # IP addresses that router and client come from
 
     def __repr__(self) -> str:
         return f"Wish(id={self.id}, client={self.client!r})"

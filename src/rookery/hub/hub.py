@@ -36,7 +36,7 @@ from rookery.hub.errors import SilentRouterError, StoreAwayError, UnknownRouterE
 from rookery.hub.forecasts import Forecasts
 from rookery.hub.forgetting import Forgetting
 from rookery.hub.hub_files import hub_identity
-from rookery.hub.lease_desk import LeaseDesk
+from rookery.hub.lease_desk import EXPECTED_S, LeaseDesk
 from rookery.hub.matchmaker import Matchmaker
 from rookery.hub.metrics import HubMetrics
 from rookery.hub.recent import Recent
@@ -115,9 +115,10 @@ class Hub:
             self._session_log.failed,
             self._forecasts.ask,
             settings.rendezvous,
+            self._expect,
         )
         self._forgetting = Forgetting(database, hot, clock, settings.unclaimed_s)
-        self._leases = LeaseDesk(database, hot, clock)
+        self._leases = LeaseDesk(database, hot, clock, self._expect)
         certifying = Certifying(
             authority,
             identity,
@@ -231,8 +232,8 @@ class Hub:
         self._paths = [path for path in self._paths if isinstance(path, NetPath)]
         self._paths.append(UrlPath(url))
 
-    async def wish(self, mac: bytes, client: str, authority: Authority) -> Wish:
-        """Remember that `client` wants this router, and by what it may.
+    async def wish(self, mac: bytes, client: str, authority: Authority, address: str = "") -> Wish:
+        """Remember that `client` wants this router, by what it may, and where it comes from.
 
         Raises UnknownRouterError, SilentRouterError (with `last_seen`), StoreAwayError, or
         CongestionError when too many wait already.
@@ -243,8 +244,15 @@ class Hub:
         if self.is_silent(entry):
             text = f"the router {mac_text(mac)} has not reported for too long"
             raise SilentRouterError(text, entry.last_seen)
-        now = self._clock.now()
-        new = Wish(_wish_id(), mac, client, now, self.hashname, authorities.encode(authority))
+        new = Wish(
+            _wish_id(),
+            mac,
+            client,
+            self._clock.now(),
+            self.hashname,
+            authorities.encode(authority),
+            (entry.address.rpartition(":")[0].strip("[]"), address),
+        )
         seconds = self.settings.rendezvous.total_s + _WISH_MARGIN_S
         with _store_away():
             wish = await self.hot.add_wish(new, seconds)
@@ -326,6 +334,8 @@ class Hub:
         flow.dirty |= await self._bookkeeper.load(self._desk)
         await self._forgetting.catch_up()
         tcp = await self._door.listen(*parse_address(settings.tcp))
+        for server in await self.hot.all("server"):
+            self._door.expect(server.address, EXPECTED_S)
         for carrier, (ip, port) in (("udp", self._socket.address), ("tcp", tcp)):
             self._paths.append(net_path(carrier, settings.advertise or advertised_ip(ip), port))
         for work in (flow.run(), self._bookkeeper.run(flow), self._census.run()):
@@ -335,6 +345,10 @@ class Hub:
         self._own(self._forgetting.run())
         self._own(self._forecasts.run())
         self._socket.read(flow.offer, lambda: flow.is_full)
+
+    def _expect(self, address: str, seconds: float) -> None:
+        """Strangers do not keep out who comes from there."""
+        self._door.expect(address, seconds)
 
     def _own(self, work: Coroutine[object, object, None]) -> None:
         self._tasks.add(self._loop.create_task(work))

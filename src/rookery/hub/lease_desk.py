@@ -10,6 +10,7 @@ way. What cannot be looked up is not renewed.
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 
 import msgspec
 
@@ -29,6 +30,9 @@ from rookery.wire.fleet_messages import Fault, FaultCode, Hold, LetGo, Release, 
 PASS_S = 0.5
 IDLE_S = 60.0  # without a question
 HOLDS_MAX = 100_000  # of one server
+EXPECTED_S = 86_400.0  # for which a server is, since it came last
+
+Expect = Callable[[str, float], None]  # at the door: an address, and for how long
 
 _LIMITS = LineLimits(unsent_bytes_max=64 << 20)
 _MALFORMED = "this hub did not reserve it"
@@ -54,11 +58,12 @@ class _Visitor:
 class LeaseDesk:
     """`attend` each server that asks; `run` answers them."""
 
-    def __init__(self, database: Database, hot: HotStore, clock: HubClock) -> None:
+    def __init__(self, database: Database, hot: HotStore, clock: HubClock, expect: Expect) -> None:
         self._credentials = Credentials(database)
         self._devices = Devices(database)
         self._hot = hot
         self._clock = clock
+        self._expect = expect
         self._visitors: set[_Visitor] = set()
         self._asked = asyncio.Event()
         self.tally: Counter[str] = Counter()
@@ -75,6 +80,7 @@ class LeaseDesk:
         if not await self._known([visitor.server]):
             return _forgotten()
         line.trust(_LIMITS)
+        self._expect(line.address[0], EXPECTED_S)
         self._visitors.add(visitor)
         try:
             message: messages.Message = first

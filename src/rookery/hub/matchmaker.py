@@ -29,6 +29,7 @@ MEETINGS_MAX = 10_000
 CALLED_S = 300.0  # for which a call is said once, whichever hub makes it
 
 Note = Callable[[SecurityEvent], None]
+Expect = Callable[[str, float], None]  # at the door: an address, and for how long
 
 
 class Matchmaker:
@@ -44,6 +45,7 @@ class Matchmaker:
         failed: Failed,
         ask: Ask,
         limits: RendezvousLimits,
+        expect: Expect,
     ) -> None:
         self._identity = identity
         self._hot = hot
@@ -53,6 +55,7 @@ class Matchmaker:
         self._failed = failed
         self._ask = ask
         self._limits = limits
+        self._expect = expect
         self._loop = asyncio.get_running_loop()
         self._meetings: dict[int, Meeting] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -67,6 +70,7 @@ class Matchmaker:
         """A wish that was made here; False when there are too many."""
         if len(self._meetings) >= MEETINGS_MAX:
             return False
+        self._expect(entry.address, self._limits.total_s)
         self._open(wish, entry.hashname, is_ours=True)
         return True
 
@@ -157,7 +161,12 @@ class Matchmaker:
             del self._meetings[meeting.wish.id]
 
     async def _say_called(self, wish: int) -> None:
+        """For another hub's wish, with whose router this hub has to do."""
         with contextlib.suppress(UnreachableError):
+            known = await self._hot.wish(wish)
+            (entry,) = await self._hot.entries([known.mac]) if known is not None else [None]
+            if entry is not None:
+                self._expect(entry.address, self._limits.total_s)
             if await self._hot.take(f"called:{wish}", CALLED_S):
                 await self._hot.say(Step(wish, "called", texts.CALLED, self._clock.now()))
 

@@ -31,6 +31,11 @@ class RouterDoor:
         """Accept connections on the address returned; UsageError if that cannot be."""
         return await self._listener.listen(host, port, self._accepted)
 
+    def expect(self, address: str, seconds: float) -> None:
+        """Somebody who was called, or whom we know, comes from this `ip` or `ip:port`."""
+        ip = address.rpartition(":")[0].strip("[]") if ":" in address else address
+        self._guests.expect(ip, seconds, asyncio.get_running_loop().time())
+
     @property
     def connections(self) -> int:
         return self._guests.count

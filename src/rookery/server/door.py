@@ -43,6 +43,8 @@ from rookery.wire.fleet_messages import (
 from rookery.wire.fleet_tags import ERROR
 from rookery.wire.tlv import Tlv
 
+HUB_EXPECTED_S = 86_400.0  # since it came last
+
 
 class LinePeer:
     """A router or client at the other end of a sealed line."""
@@ -133,7 +135,14 @@ class Door:
             case other:
                 raise ProtocolError(f"nobody begins with {type(other).__name__} here")
 
+    def _expect(self, addresses: list[str], seconds: float) -> None:
+        now = asyncio.get_running_loop().time()
+        for address in addresses:
+            self._guests.expect(address, seconds, now)
+
     async def _serve_hub(self, line: SealedLine, first: Reserve | Release) -> None:
+        self._expect([line.address[0]], HUB_EXPECTED_S)
+
         def tell(message: Message) -> None:
             line.send(encode(message))
 
@@ -147,6 +156,7 @@ class Door:
     def _obey(self, order: Message, tell: Tell) -> None:
         match order:
             case Reserve():
+                self._expect(order.expected, order.seconds + self._limits.authenticate_s)
                 try:
                     self._sessions.reserve(order, tell)
                 except (CongestionError, ProtocolError) as error:

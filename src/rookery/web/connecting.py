@@ -34,7 +34,7 @@ async def make_wish(site: Site, caller: Caller, mac: bytes, came: Visit) -> Wish
     """403 not the caller's, 409 silent; whatever it is, the audit has it."""
     try:
         authority = await authority_over(site, caller, mac)
-        wish = await site.hub.wish(mac, caller.login, authority)
+        wish = await site.hub.wish(mac, caller.login, authority, came.address)
     except Exception as error:
         await note(
             site, caller.login, "device.connect", mac_text(mac), came, problem_of(error).code

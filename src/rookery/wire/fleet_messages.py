@@ -31,6 +31,7 @@ SEAT_SIZE_MAX = 32
 TICKET_SIZE_MAX = 64
 TEXT_SIZE_MAX = 512
 AUTHORITY_SIZE_MAX = 256
+EXPECTED_MAX = 4
 SECONDS_MAX = 3600
 REQUEST_SIZE_MAX = 4096  # for a certificate
 CHAIN_MAX = 4
@@ -44,6 +45,7 @@ Seat = Annotated[str, Meta(min_length=1, max_length=SEAT_SIZE_MAX)]
 Ticket = Annotated[str, Meta(max_length=TICKET_SIZE_MAX)]
 Text = Annotated[str, Meta(max_length=TEXT_SIZE_MAX)]
 Authority = Annotated[bytes, Meta(max_length=AUTHORITY_SIZE_MAX)]
+Expected = Annotated[list[Text], Meta(max_length=EXPECTED_MAX)]
 Number = Annotated[int, Meta(ge=0)]
 WishId = Annotated[int, Meta(ge=0)]  # up to 64 bits, which is what msgpack holds
 Seconds = Annotated[int, Meta(gt=0, le=SECONDS_MAX)]
@@ -105,6 +107,7 @@ class Reserve(msgspec.Struct, frozen=True):
     client_ticket_hash: Digest
     seconds: Seconds  # for the router to arrive, and then for the client to attend
     authority: Authority = b""  # for HOLD; empty: the seat needs no lease
+    expected: Expected = []  # IP addresses that router and client came from to the hub
 
 
 class Release(msgspec.Struct, frozen=True):
