@@ -327,3 +327,26 @@ async def test_a_token_follows_until_it_is_revoked(
         assert (await alice.delete(f"/api/v1/tokens/{made['id']}")).status_code == 204
         async with asyncio.timeout(PATIENCE_S):
             assert "event: end" in [line async for line in lines]
+
+
+async def test_a_token_in_place_of_one_that_was_revoked_holds_no_stream_of_it(
+    hubworld: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database may give the number of a row that is gone to the next one."""
+    monkeypatch.setattr(live_module, "CHECK_S", 0.5)
+    alice = await hubworld.signed_in("alice")
+    wanted = {"name": "eye", "scopes": ["read"]}
+    made = (await alice.post("/api/v1/tokens", json=wanted)).json()
+    headers = {"authorization": f"Bearer {made['token']}"}
+    async with (
+        serve(hubworld.hub, "127.0.0.1", 0, SETTINGS) as url,
+        httpx.AsyncClient(base_url=url, headers=headers, timeout=PATIENCE_S) as client,
+        client.stream("GET", "/api/v1/live", params={"topic": "devices"}) as answer,
+    ):
+        lines = answer.aiter_lines()
+        await anext(lines)
+        await alice.delete(f"/api/v1/tokens/{made['id']}")
+        again = (await alice.post("/api/v1/tokens", json=wanted)).json()
+        assert again["id"] == made["id"]
+        async with asyncio.timeout(PATIENCE_S):
+            assert "event: end" in [line async for line in lines]
