@@ -22,7 +22,7 @@ LOWEST_TESTS ?= tests/wire tests/identity tests/link tests/runtime tests/store t
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast prepared packages pictures check format lock lowest vendor compiled bench soak-lake clean
-.PHONY: fuzz soak-hostile
+.PHONY: fuzz soak-hostile soak-revocation
 .PHONY: hub node agent cores wheels
 .DELETE_ON_ERROR:
 # Tests start hundreds of processes, and each worker reads hundreds of files of tests: bytecode is
@@ -106,6 +106,9 @@ fuzz: $(READY) ## every parser for FUZZ_SECONDS, on from where it was; TARGET=wi
 
 soak-hostile: $(READY) ## 200,000 mutated packets to a live endpoint by every transport
 	@$(BIN)/python -m bench fuzz
+
+soak-revocation: $(READY) ## some 240 revocations, each against all that it ends: how soon?
+	@ROOKERY_REVOCATION_ROUNDS=7 $(BIN)/pytest -q -s tests/e2e/fleet/test_revocation.py
 
 # dev first: the smaller sets are then held to the same versions. With their extras, as pip looks for the
 # newest `name[extra]` where only `name` is pinned, and refuses what it finds for want of a hash.
