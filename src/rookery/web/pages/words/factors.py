@@ -60,7 +60,9 @@ WORDS: dict[str, str] = {
     "Prove that it is you": "Подтвердите, что это вы",
     "It is good for a quarter of an hour.": "Подтверждение действует четверть часа.",
     "Code of the second factor": "Код второго фактора",
-    "if you have one": "если он у вас есть",
+    "Only if you set one up: of your app, or a recovery code.": (
+        "Только если он настроен: из приложения или код восстановления."
+    ),
     "Of your app, or a recovery code.": "Из приложения или код восстановления.",
     "Sign in with a passkey": "Войти с ключом доступа",
     "Use a passkey": "Использовать ключ доступа",
