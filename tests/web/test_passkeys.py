@@ -163,6 +163,10 @@ async def test_a_challenge_is_good_for_its_purpose_and_time(factors: FactorWorld
     ann, passkey, handle = await factors.with_passkey("ann")
     proof = await request_options(ann, "/session/proof/passkey")
     creation = await creation_options(ann)
+    body = {"name": "two", "credential": SoftPasskey.make().registration(proof)}
+    assert (await ann.post(f"{FACTORS}/passkeys", json=body)).status_code == 403
+    exchanged = {"credential": passkey.assertion(creation, handle)}
+    assert (await ann.post(PROOF, json=exchanged)).status_code == 401
     async with factors.world.visitor() as client:
         own = await request_options(client)
         made_up: list[Json] = [{"challenge": base64url(bytes(40))}, {"challenge": ""}]
@@ -172,8 +176,6 @@ async def test_a_challenge_is_good_for_its_purpose_and_time(factors: FactorWorld
         factors.clock.now += GOOD_S + 1
         late = {"credential": passkey.assertion(own, handle)}
         assert (await client.post(SIGN_IN, json=late)).status_code == 401
-    body = {"name": "two", "credential": SoftPasskey.make().registration(proof)}
-    assert (await ann.post(f"{FACTORS}/passkeys", json=body)).status_code == 403
 
 
 async def test_a_registration_is_taken_once_and_in_its_session(factors: FactorWorld) -> None:
