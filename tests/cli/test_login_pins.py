@@ -12,7 +12,7 @@ import pytest
 
 from rookery.client.known_hubs import FILE_NAME
 from rookery.runtime.tls.authority import CertificateAuthority
-from tests.cli.program import PROGRAM, rookery
+from tests.cli.program import PROGRAM, rookery, running
 from tests.cli.tls_hub import auto_hub, impostor, sign_in
 from tests.patience import PATIENCE_S
 
@@ -123,10 +123,21 @@ def test_an_authority_that_shows_no_certificate_needs_a_file(tmp_path: Path) -> 
             assert "--ca FILE" in refused.complaint()
 
 
+def test_showing_the_authority_of_another_is_not_enough(tmp_path: Path) -> None:
+    """In between, with a certificate of its own: the fingerprint that it shows is the right one."""
+    own = Authority.make("abcdefgh", time.time())
+    with impostor(tmp_path, own, shown=AUTHORITY.pem) as url:
+        refused = sign_in(url, tmp_path / "ann", "--fingerprint", AUTHORITY.fingerprint)
+        assert refused.code == 4
+        assert not (tmp_path / "ann").exists()
+        code, told = asked_at_a_terminal(url, tmp_path / "ann", "yes\n")
+        assert code == 4
+        assert "yes/no" not in told
+        assert not (tmp_path / "ann").exists()
+
+
 def test_what_speaks_no_tls_is_told_as_that(tmp_path: Path) -> None:
     places = [f"--{kind}=127.0.0.1:0" for kind in ("http", "udp", "tcp")]
-    from tests.cli.program import running
-
     with running("hub", "--data", tmp_path / "hub", *places) as hub:
         paths = {path["type"]: path for path in json.loads(hub.line())["paths"]}
         url = str(paths["http"]["url"]).replace("http:", "https:").rstrip("/")

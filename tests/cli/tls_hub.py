@@ -42,11 +42,20 @@ def sign_in(url: str, data: Path, *options: str | Path) -> Outcome:
 
 
 class _Impostor(BaseHTTPRequestHandler):
+    shown = b""
+    posted: list[str]
+
     def do_GET(self) -> None:
+        is_asked = self.path == "/authority.pem" and self.shown
+        self.send_response(200 if is_asked else 404)
+        self.end_headers()
+        if is_asked:
+            self.wfile.write(self.shown)
+
+    def do_POST(self) -> None:
+        self.posted.append(self.path)
         self.send_response(404)
         self.end_headers()
-
-    do_POST = do_GET  # noqa: N815 - its name
 
     def log_message(self, *_: object) -> None:
         pass
@@ -60,8 +69,12 @@ def impostor(
     names: tuple[str, ...] = ("127.0.0.1",),
     ago_s: float = 0.0,
     server: str = "",
+    shown: bytes = b"",
 ) -> Iterator[str]:
-    """Something that answers with a certificate of that authority, made so long ago."""
+    """Something that answers with a certificate of that authority, made so long ago.
+
+    Nothing must ever be posted to it: what is posted has a password in it.
+    """
     key = new_key()
     made = authority.issue(
         key.public_key(), names, time.time() - ago_s, server=server, life_s=86_400
@@ -70,7 +83,9 @@ def impostor(
     file.write_bytes(Credential(key, (made, authority.certificate)).serialize())
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(file)
-    listener = ThreadingHTTPServer(("127.0.0.1", 0), _Impostor)
+    posted: list[str] = []
+    handler = type("Impostor", (_Impostor,), {"shown": shown, "posted": posted})
+    listener = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     listener.socket = context.wrap_socket(
         listener.socket, server_side=True, do_handshake_on_connect=False
     )
@@ -82,3 +97,4 @@ def impostor(
         listener.shutdown()
         listener.server_close()
         thread.join()
+    assert posted == []
