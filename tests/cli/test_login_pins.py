@@ -125,7 +125,7 @@ def test_an_authority_that_shows_no_certificate_needs_a_file(tmp_path: Path) -> 
 
 def test_showing_the_authority_of_another_is_not_enough(tmp_path: Path) -> None:
     """In between, with a certificate of its own: the fingerprint that it shows is the right one."""
-    own = Authority.make("abcdefgh", time.time())
+    own = CertificateAuthority.make("abcdefgh", time.time())
     with impostor(tmp_path, own, shown=AUTHORITY.pem) as url:
         refused = sign_in(url, tmp_path / "ann", "--fingerprint", AUTHORITY.fingerprint)
         assert refused.code == 4

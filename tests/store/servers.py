@@ -28,15 +28,16 @@ STOP_S = 30.0
 PASSWORD = "a password: with/odd@characters%"
 
 
-def require(program: str) -> str:
-    """Where it is; without it the test is skipped, in CI it fails."""
-    found = shutil.which(program) or shutil.which(program, path="/usr/sbin:/usr/local/sbin")
-    if found is None:
-        reason = f"{program} is not installed"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return found
+def require(*programs: str) -> str:
+    """Where the first one is that is installed; without any the test is skipped, in CI it fails."""
+    for program in programs:
+        found = shutil.which(program) or shutil.which(program, path="/usr/sbin:/usr/local/sbin")
+        if found is not None:
+            return found
+    reason = f"{' or '.join(programs)} is not installed"
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
 
 
 class Server(ABC):
