@@ -27,7 +27,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from rookery.errors import UnreachableError, UsageError
-from rookery.lake import java
+from rookery.lake import java, local_files
 
 EMBEDDED = "local[*]"
 MEMORY = "2g"  # of the JVM that drives: bounds it, and what does not fit goes to disk
@@ -224,6 +224,7 @@ def _launch(conf: SparkConf, log: Path | None) -> None:
         begin = sink.tell()
         try:
             gateway = launch_gateway(conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
+            local_files.install(gateway.jvm)
             context = SparkContext(conf=conf, gateway=gateway)
         except PySparkException as error:
             raise UsageError(f"it does not start: {_said(path, begin)}") from error
