@@ -143,9 +143,10 @@ clean: ## remove the environment and everything that was built
 	  .coverage .coverage.* htmlcov build dist
 	find src tests bench -name __pycache__ -type d -prune -exec rm -rf {} +
 
+# Bytecode is made of what is imported, a quarter of it all, and pip would do it on one processor.
 $(READY): pyproject.toml requirements/dev.lock | $(BIN)/pip
 	@echo "setting up $(VENV) …"
-	@$(install) --require-hashes -r requirements/dev.lock
+	@$(install) --no-compile --require-hashes -r requirements/dev.lock
 	@$(install) --no-deps --no-build-isolation --editable .
 	@touch $(TOOLS) $(RUNS) $@
 

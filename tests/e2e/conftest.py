@@ -1,6 +1,7 @@
 """A real browser for the tests that need one."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
@@ -24,6 +25,12 @@ PROGRAMS = ("chromium-headless-shell", "chromium")
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Not for longer than a file: while it is open there is a loop, which others would find."""
+    with launched() as browser:
+        yield browser
+
+
+@contextmanager
+def launched() -> Iterator[Browser]:
     program = require(*PROGRAMS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=QUIETLY)

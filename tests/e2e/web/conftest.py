@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Coroutine, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
@@ -14,10 +15,12 @@ from rookery.store.database import Database
 from rookery.web.callers import Role
 from rookery.web.serve import serve
 from rookery.web.settings import WebSettings
+from tests.e2e.conftest import launched
 from tests.patience import PATIENCE_S
 from tests.web.world import PASSWORD, SETTINGS, World, world
 
 T = TypeVar("T")
+OPENED = pytest.StashKey[Browser]()
 PATIENCE_MS = 20_000
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -63,6 +66,23 @@ class ServedWorld:
         ):
             self._ready.set()
             await self._stop.wait()
+
+
+@pytest.fixture(scope="module")
+def browser(request: pytest.FixtureRequest) -> Browser:
+    """One for all tests of this folder, as none is a coroutine: a start costs more than most."""
+    folder: pytest.Dir = request.node.getparent(pytest.Dir)
+    opened = folder.stash.get(OPENED, None)
+    if opened is None:
+        stack = ExitStack()
+        opened = folder.stash[OPENED] = stack.enter_context(launched())
+
+        def close() -> None:
+            del folder.stash[OPENED]
+            stack.close()
+
+        folder.addfinalizer(close)
+    return opened
 
 
 @pytest.fixture(scope="module")
