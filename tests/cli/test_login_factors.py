@@ -61,7 +61,7 @@ def sign_in(url: str, data: Path, code: str = "") -> Outcome:
     done = subprocess.run(
         command,
         input=f"{PASSWORD}\n".encode(),
-        env={**os.environ, "ROOKERY_CODE": code},
+        env={**os.environ, "ROOKERY_SECOND_FACTOR": code},
         capture_output=True,
         timeout=PATIENCE_S,
         check=False,

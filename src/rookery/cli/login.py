@@ -27,7 +27,7 @@ from rookery.errors import RookeryError, UsageError
 
 PASSWORD_ENVIRONMENT = "ROOKERY_PASSWORD"  # noqa: S105 (its name)
 
-CODE_ENVIRONMENT = "ROOKERY_CODE"
+CODE_ENVIRONMENT = "ROOKERY_SECOND_FACTOR"
 
 _PASSWORD_SIZE_MAX = 1024
 _CODE_PROMPT = "code of the second factor, or a recovery code (Enter if there is none): "

@@ -3,7 +3,7 @@
 from litestar.params import FromPath
 
 from rookery.web import servers
-from rookery.web.access import may
+from rookery.web.access import may, may_after_proof
 from rookery.web.api.route import delete, get, put
 from rookery.web.callers import Caller
 from rookery.web.connection import AnyRequest
@@ -53,7 +53,7 @@ async def undrain_server(
 
 @delete(
     "/servers/{hashname:str}",
-    opt=may("admin", "write"),
+    opt=may_after_proof("admin"),
     tags=_TAGS,
     summary="Forget it",
     status_code=204,

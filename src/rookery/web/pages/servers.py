@@ -5,7 +5,7 @@ from litestar.params import FromPath
 from litestar.response import Redirect
 
 from rookery.web import servers
-from rookery.web.access import may
+from rookery.web.access import may, may_after_proof
 from rookery.web.connection import AnyRequest
 from rookery.web.forgetting import forget_server
 from rookery.web.given import TheCaller, TheSite
@@ -52,7 +52,7 @@ async def undrain_server(
     return Redirect(_PAGE, status_code=303)
 
 
-@post(f"{_PAGE}/{{hashname:str}}/forget", opt=may("admin"), include_in_schema=False)
+@post(f"{_PAGE}/{{hashname:str}}/forget", opt=may_after_proof("admin"), include_in_schema=False)
 async def forget(
     request: AnyRequest, hashname: FromPath[str], caller: TheCaller, site: TheSite
 ) -> Redirect:
