@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rookery.errors import UsageError
+from rookery.fleet.entry import copied, server_id
 from rookery.hub import authority_file
 from rookery.hub.authority_file import hub_authority
 from rookery.hub.certifying import EACH_S
@@ -130,6 +131,21 @@ async def test_those_that_are_no_servers_get_none(who: str, hub: Hub, server: Se
     assert isinstance(answer, Fault)
     assert answer.code == FaultCode.BUSY
     assert "servers that have enrolled" in answer.text
+
+
+async def test_a_server_whose_short_id_is_that_of_another_gets_nothing(
+    hub: Hub, server: Server
+) -> None:
+    """Ids have six bytes, so that another hashname with the same can be searched for."""
+    mallory = identity("mallory")
+    (entry,) = await hub.hot.entries([server_id(server.identity.hashname)])
+    assert entry is not None
+    alike = copied(entry)
+    alike.reporter, alike.version = server_id(mallory.hashname), 0
+    await hub.hot.put([alike])
+    answer = await asked(hub, mallory, request("127.0.0.1"))
+    assert isinstance(answer, Fault)
+    assert await audited(hub, "server.certified") == []
 
 
 async def test_what_is_no_request_is_refused(hub: Hub, server: Server) -> None:

@@ -88,7 +88,7 @@ async def test_what_cannot_be_used_replaces_nothing(tmp_path: Path) -> None:
     file.write_bytes(good.serialize())
     live.load(file)
     async with Echo(live) as place:
-        for bad in (b"", b"junk", Credential(new_key(), good.chain).serialize()):
+        for bad in (b"", b"junk", Credential(new_key(), made().chain).serialize()):
             file.write_bytes(bad)
             with pytest.raises(UsageError):
                 live.load(file)
