@@ -31,7 +31,8 @@ def test_a_share_is_found_out_in_time() -> None:
 def test_what_the_links_lose_is_expected(loss: float) -> None:
     assert evidence("xxx").failure(loss) is None
     assert evidence("x." * 16).failure(loss) is None
-    assert evidence("x" * 32).failure(loss) is not None
+    assert evidence("x" * 7).failure(loss) is None
+    assert evidence("x" * 8).failure(loss) is not None, "but not that nothing comes"
 
 
 def test_large_ones_alone_are_enough() -> None:
@@ -42,14 +43,13 @@ def test_large_ones_alone_are_enough() -> None:
     assert found.failure(0.0) == "3 of the last 3 large probes over it were not answered"
 
 
-@pytest.mark.parametrize("loss", [0.0, 0.05, 0.2, 0.4])
+@pytest.mark.parametrize("loss", [0.0, 0.05, 0.2])
 def test_honest_loss_is_hardly_ever_blamed(loss: float) -> None:
-    """An hour of probes on each of ten routes."""
-    random, blamed = Random(1), 0
-    for _ in range(10):
-        found = Evidence()
-        for number in range(3600):
-            size = (SMALL_SIZE, DATA_SIZE)[number % 2]
-            found.add(size, is_lost=random.random() < loss)
-            blamed += found.failure(loss) is not None
-    assert blamed <= 40
+    """Forty minutes of probes."""
+    random, blamed, found = Random(1), 0, Evidence()
+    for number in range(2400):
+        size = (SMALL_SIZE, DATA_SIZE)[number % 2]
+        is_lost = random.random() < loss
+        found.add(size, is_lost=is_lost)
+        blamed += is_lost and found.failure(loss) is not None
+    assert blamed <= 4

@@ -229,13 +229,13 @@ class Probing:
         return 1 - arrive
 
     def _loss_between(self, one: NodeId, other: NodeId) -> float:
-        """The lesser word of both ends, there and back: nobody excuses what it drops."""
+        """The greater word of both ends, there and back: the other may not have told it yet."""
         said = []
         for node, peer in ((one, other), (other, one)):
             record = self._records.get(node)
             links = () if record is None else record.links
             said += [link.loss / LOSS_MAX for link in links if link.peer == peer]
-        return min(said, default=0.0)
+        return max(said, default=0.0)
 
     def _forgive(self) -> None:
         """A link that is gone accounts for what was lost while its ends did not know."""
