@@ -1,19 +1,20 @@
 """What renewing the keys of a session costs: the same bytes with renewal and without, turn about.
 
 Two endpoints in one process, without sockets: a packet is sealed, opened and handed to a reader of
-frames, so nothing else hides what it costs. Time is the processor's, which others do not use up.
+frames, so nothing else hides what it costs. Time is the processor's, and the best turn counts: what
+others do at the same time costs caches.
 """
 
 import os
 import time
 
-from bench.figure import Effort, Figure, Goal, middle
+from bench.figure import Effort, Figure, Goal
 from rookery.identity.cs40 import RENEWS, CipherSet40
 from rookery.identity.identity import Identity
 from rookery.link.endpoint import Endpoint
 from rookery.link.events import Discovered, Transmit
 from rookery.link.link import Link, LinkState
-from rookery.link.renewal import DUE_BYTES
+from rookery.link.renewal import BUSY_BYTES, DUE_BYTES
 from rookery.wire.lob import Packet
 from rookery.wire.path import NetPath
 
@@ -21,6 +22,7 @@ _HEAD = b"\x01"
 _SIZES = (60 << 10, 1200)
 _BATCH = 64  # packets between two looks at what is due
 _RATE = 500e6  # bytes a second of the time that the endpoints are told
+_TURNS = 4  # of each, for each run
 _SMALL_PART = 8  # small packets cost more each, so a turn has fewer bytes of them
 
 
@@ -96,19 +98,20 @@ def measure(effort: Effort) -> list[Figure]:
 
 def figure(size: int, effort: Effort) -> Figure:
     """One size of packets, with renewal and without."""
-    whole = 2 * DUE_BYTES if not effort.is_quick else DUE_BYTES >> 8
+    whole = DUE_BYTES >> 8 if effort.is_quick else DUE_BYTES + BUSY_BYTES  # a renewal in each turn
     count = (whole if size == _SIZES[0] else whole // _SMALL_PART) // size
-    renewing, keeping = Pair(RENEWS), Pair(0)
-    with_renewal, without = [], []
-    for _ in range(2 * effort.runs):  # a turn each
-        with_renewal.append(count * size / renewing.carry(size, count))
-        without.append(count * size / keeping.carry(size, count))
+    pairs = {RENEWS: Pair(RENEWS), 0: Pair(0)}
+    best = dict.fromkeys(pairs, 0.0)
+    for turn in range(_TURNS * effort.runs):
+        for flags in sorted(pairs, reverse=turn % 2 == 0):
+            rate = count * size / pairs[flags].carry(size, count)
+            best[flags] = max(best[flags], rate)
     return Figure(
         what=f"sealed and opened in packets of {size} B, keys renewed",
-        value=middle(with_renewal) / 1e6,
+        value=best[RENEWS] / 1e6,
         unit="MB/s",
-        limit=middle(without) / 1e6,
+        limit=best[0] / 1e6,
         against="the same without renewal",
         goal=Goal(ratio_min=0.99),
-        remark=f"{renewing.phase} renewals",
+        remark=f"best of {_TURNS * effort.runs} turns, {pairs[RENEWS].phase} renewals",
     )
