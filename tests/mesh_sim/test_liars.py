@@ -84,7 +84,7 @@ DROPPINGS = {
     "all but handshakes": Dropping(lambda _, __: all_but_handshakes),
     "large ones": Dropping(lambda _, __: larger_than(600)),
     "of one member": Dropping(lambda *where: meant_for(_victim(*where)), is_one=True),
-    "every fifth": Dropping(lambda _, one: at_random(0.2, Random(one.seed)), SOME_FOUND_S),
+    "two of five": Dropping(lambda _, one: at_random(0.4, Random(one.seed)), SOME_FOUND_S),
 }
 
 
