@@ -62,3 +62,8 @@ def test_arbitrary_bytes_decode_or_raise_decode_error(data: bytes) -> None:
     except DecodeError:
         return
     assert decode(encode(authority)) == authority or authority.claimed_at != authority.claimed_at
+
+
+def test_what_is_no_authority_is_refused() -> None:
+    with pytest.raises(DecodeError, match="not an authority"):
+        decode(b"by what")
