@@ -35,6 +35,7 @@ from tests.mesh_sim.traffic import Traffic, left_s
 SEEDS = range(1, 1 + int(os.environ.get("ROOKERY_LIARS", "2")))
 PAIRS_MAX = 8  # that send packets over her
 FOUND_S = 10.0
+MEASURED_S = 240.0  # idle links are asked each 15 s, and each answer counts an eighth
 SOME_FOUND_S = 45.0  # who drops a share only
 TRIED_S = 15.0  # until relays that are not to blame are cleared
 
@@ -56,7 +57,7 @@ def test_who_says_that_she_held_beats_draws_no_ways_and_is_named(seed: int) -> N
         claim_long_holding(node)
         claim_cheap_links(world, node)
 
-    one, world = harmed(seed, harm)
+    one, world = harmed(seed, harm, MEASURED_S)
     check_shift(one, world)
     near = next(iter(one.topology.neighbours(one.hostile)))
     notes = [line for line in explained(world, near, one.hostile) if line.startswith("note:")]
