@@ -138,7 +138,7 @@ async def test_a_hub_that_forgot_everything_learns_anew(hub: SmallHub) -> None:
 
 async def test_secrets_are_renewed_on_the_way(tmp_path: Path) -> None:
     """F4: the answer to a report carries the new one, and the next report proves it."""
-    async with SmallHub(DeskSettings(renewal_s=60)) as hub:
+    async with SmallHub(DeskSettings(policy="open", renewal_s=60)) as hub:
         told: list[ReporterEvent] = []
         async with await Agent.start(settings(hub, tmp_path), told.append) as agent:
             await eventually(lambda: len(hub.reports) == 1)
