@@ -124,7 +124,9 @@ class Leases:
     def _refused(self, fault: Fault) -> None:
         self.tally["refused"] += 1
         if fault.code == FaultCode.DENIED:
-            _log.warning("the hub refuses this server: %s", fault.text)
+            # Before the first renewal it may just not have enrolled yet, which readiness tells.
+            level = logging.WARNING if self.tally["renewed"] else logging.INFO
+            _log.log(level, "the hub refuses this server: %s", fault.text)
             self._holder.revoke_all(FORGOTTEN)
 
     async def _dial(self) -> SealedLine:
