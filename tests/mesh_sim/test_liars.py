@@ -54,7 +54,7 @@ def test_who_says_that_she_held_beats_draws_no_ways_and_is_named(seed: int) -> N
     """Also together with the other lie; her neighbours say what they measure instead."""
 
     def harm(world: MeshWorld, node: MeshNode) -> None:
-        claim_long_holding(node)
+        claim_long_holding(node.endpoint, node.core)
         claim_cheap_links(world, node)
 
     one, world = harmed(seed, harm, MEASURED_S)

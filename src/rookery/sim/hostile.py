@@ -2,7 +2,7 @@
 
     node = world.members[7]
     claim_cheap_links(world, node)                its record says that its links cost nothing
-    claim_long_holding(node)                      it says to have held each beat almost all the time
+    claim_long_holding(node.endpoint, node.core)  it says to have held each beat almost all the time
     swallow(node, everything)                     relays nothing, and answers for itself
     swallow(node, at_random(0.2, Random(seed)))   … or drops a share, or what is large, or one's
     Replayer(world, node)                         says again what it heard
@@ -23,7 +23,9 @@ import msgspec
 from rookery.identity import signing
 from rookery.identity.identity import Identity
 from rookery.identity.realm import Authority
+from rookery.link.endpoint import Endpoint
 from rookery.link.link import ROOKERY_CSID, Link
+from rookery.mesh.node import Node
 from rookery.mesh.publisher import Publisher
 from rookery.sim.mesh_node import MeshNode
 from rookery.sim.mesh_world import MeshWorld
@@ -87,13 +89,13 @@ def claim_cheap_links(world: MeshWorld, node: MeshNode) -> None:
     claim_links(world, node, lambda links: [RecordLink(link.peer, 0, 1, 0, 0xFF) for link in links])
 
 
-def claim_long_holding(node: MeshNode) -> None:
+def claim_long_holding(endpoint: Endpoint, core: Node) -> None:
     """It answers beats at once, and says that it held each for nearly as long as it was away."""
 
     def hears(link: Link, path: Path, head: bytes, body: bytes, now: float) -> bool:
         if head[0] != PING:
             return True
-        neighbour = node.core.neighbourhood.get(link.hashname)
+        neighbour = core.neighbourhood.get(link.hashname)
         ping = Ping.parse(head, body)
         watches = [] if neighbour is None else [*neighbour.watches()]
         for watch in watches:
@@ -104,7 +106,7 @@ def claim_long_holding(node: MeshNode) -> None:
                 link.send_frame(*lie.serialize(), path)
         return not watches
 
-    _overhear(node, hears)
+    _overhear(endpoint, hears)
 
 
 # --- relays that drop ---
@@ -119,7 +121,7 @@ def swallow(node: MeshNode, drops: Drops) -> None:
         frame = Forward.parse(head, body)
         return node.id in (frame.route[0], frame.route[-1]) or not drops(frame)
 
-    _overhear(node, hears)
+    _overhear(node.endpoint, hears)
 
 
 def everything(_: Forward) -> bool:
@@ -158,7 +160,7 @@ class Replayer:
         self.replayed = 0
         self._world, self._node = world, node
         self._heard: deque[bytes] = deque(maxlen=self.STATEMENTS_MAX)
-        _overhear(node, self._hears)
+        _overhear(node.endpoint, self._hears)
         _every(world, self._say_again)
 
     def _hears(self, link: Link, path: Path, head: bytes, body: bytes, now: float) -> bool:
@@ -276,16 +278,16 @@ class Sybils:
 # --- inside ---
 
 
-def _overhear(node: MeshNode, hears: Hears) -> None:
+def _overhear(endpoint: Endpoint, hears: Hears) -> None:
     """Have each frame pass here first."""
-    reader = node.endpoint.frame_reader
+    reader = endpoint.frame_reader
     assert reader is not None
 
     def read(link: Link, path: Path, head: bytes, body: bytes | memoryview, now: float) -> None:
         if hears(link, path, head, bytes(body), now):
             reader(link, path, head, body, now)
 
-    node.endpoint.frame_reader = read
+    endpoint.frame_reader = read
 
 
 def _every(world: MeshWorld, act: Callable[[], None]) -> None:

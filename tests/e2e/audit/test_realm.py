@@ -6,7 +6,9 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from random import Random
 
+import msgspec
 import pytest
 
 from rookery.errors import ChannelError
@@ -16,14 +18,23 @@ from rookery.runtime.create import create
 from rookery.runtime.node import MeshNode, mesh_node
 from rookery.runtime.realm_authority import RealmAuthority, found
 from rookery.runtime.realm_store import RealmStore
+from rookery.runtime.weather_relay import WeatherRelay
+from rookery.sim.hostile import claim_long_holding
+from rookery.sim.network import Conditions
+from rookery.sim.weather import Passage, Weather
 from rookery.wire.lob import JsonObject
+from rookery.wire.path import NetPath
 from tests.cli.program import rookery, running
 from tests.e2e.fleet.world import eventually
 from tests.mesh.realms import identity
 from tests.patience import PATIENCE_S
+from tests.ports import free_port
 from tests.runtime.realms import realm
 from tests.runtime.test_realm_node import DIALLED_S, joined, names, until
 
+HOST = "127.0.0.1"
+AWAY_S = 0.12
+SAMPLES = 8
 ALICE, BOB, CAROL, DAVE = (identity(name) for name in ("alice", "bob", "carol", "dave"))
 
 
@@ -78,6 +89,40 @@ async def test_h1_no_url_is_asked_for_even_when_a_member_lists_it(tmp_path: Path
         listed: list[JsonObject] = [{"type": "http", "url": url}]
         bob.mesh.link(alice.mesh.address).core.say("path", {"paths": listed})
         await stays_unset(called)
+
+
+async def test_m4_a_member_that_claims_to_hold_beats_is_as_far_away_as_it_is(
+    tmp_path: Path,
+) -> None:
+    """It answers at once, and says that it held each beat for almost as long as it was away."""
+    alices, bobs = realm(tmp_path, "alice", "bob")
+    port = free_port()
+    weather = Weather(conditions=Conditions(delay_s=AWAY_S / 2))
+    relay = await WeatherRelay.open(Passage(weather, Random(1)), (HOST, port))
+    outside = tuple(NetPath(kind, *relay.place) for kind in ("tcp4", "udp4"))
+    try:
+        async with (
+            mesh_node(bobs.identity, bobs.store, listen=f"{HOST}:{port}", advertise=outside) as bob,
+            mesh_node(
+                alices.identity,
+                alices.store,
+                peers=[msgspec.structs.replace(bob.mesh.address, paths=outside)],
+                advertise=None,
+            ) as alice,
+        ):
+            claim_long_holding(bob.mesh._core, bob.core)
+            seen: set[float] = set()
+
+            def has_measured() -> bool:
+                for neighbour in alice.core.neighbours.values():
+                    watches = (each for each in neighbour.watches() if each.path in outside)
+                    seen.update(each.quality.srtt_s or AWAY_S for each in watches)
+                return len(seen) > SAMPLES
+
+            await until(has_measured)
+            assert min(seen) > 0.99 * AWAY_S
+    finally:
+        await relay.close()
 
 
 async def test_m5_an_old_certificate_of_an_issuer_takes_in_nobody(tmp_path: Path) -> None:
