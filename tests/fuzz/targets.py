@@ -5,7 +5,7 @@ from random import Random
 from urllib.parse import urlsplit
 
 from rookery.errors import UsageError
-from rookery.fleet import contents, rpc_message
+from rookery.fleet import authority, contents, rpc_message
 from rookery.fleet import entry as entries
 from rookery.fleet.desk_reader import DeskReader
 from rookery.fleet.desk_settings import DeskCounters, DeskSettings
@@ -88,6 +88,7 @@ def _bound(head: dict[str, object]) -> object:
 
 
 OTHERS = {
+    "fleet.authority:decode": Target(again(authority.decode, authority.encode)),
     "fleet.contents:decode": Target(_contents),
     "fleet.desk_reader:DeskReader.read": Target(_desk),
     "fleet.entry:decode": Target(entries.decode),

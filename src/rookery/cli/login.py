@@ -157,8 +157,8 @@ def _code() -> str:
     """
     if code := os.environ.get(CODE_ENVIRONMENT):
         return code.strip()
-    if not sys.stdin.isatty():
-        return ""
+    if not sys.stdin.isatty() or PASSWORD_ENVIRONMENT in os.environ:
+        return ""  # a script, which has no one to type it
     return getpass.getpass(_CODE_PROMPT).strip()
 
 

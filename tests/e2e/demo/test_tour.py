@@ -36,7 +36,7 @@ def admin(browser: Browser, demo: Living) -> Iterator[Page]:
     page.goto("/auth")
     page.get_by_label("Login").fill(str(demo.ready["login"]))
     page.get_by_label("Password").fill(str(demo.ready["password"]))
-    page.get_by_role("main").get_by_role("button", name="Sign in").click()
+    page.get_by_role("main").get_by_role("button", name="Sign in", exact=True).click()
     expect(page.get_by_role("heading", name="My devices")).to_be_visible()
     yield page
     context.close()

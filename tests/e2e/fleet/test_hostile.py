@@ -455,6 +455,7 @@ def test_every_route_that_takes_a_mac_is_for_its_owner(siege: Siege) -> None:
         ("GET", "/api/v1/devices/{mac}", None),
         ("PATCH", "/api/v1/devices/{mac}", {"name": "mine"}),
         ("DELETE", "/api/v1/devices/{mac}", None),
+        ("DELETE", "/api/v1/devices/{mac}/enrolment", None),
         ("POST", "/api/v1/devices/{mac}/connect", None),
         ("GET", "/api/v1/devices/{mac}/report", None),
         ("GET", "/api/v1/devices/{mac}/telemetry", None),
@@ -471,6 +472,7 @@ def test_every_route_that_takes_a_mac_is_for_its_owner(siege: Siege) -> None:
         ("GET", "/devices/{mac}/access", None),
         ("POST", "/devices/{mac}/name", {"name": "mine"}),
         ("POST", "/devices/{mac}/release", None),
+        ("POST", "/devices/{mac}/forget", None),
         ("POST", "/claim", {"mac": MAC, "code": "AAAAAAAAAA"}),
     ]
     described = siege.mallory.http.get("/api/v1/openapi.json").json()["paths"]

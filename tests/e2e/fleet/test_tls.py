@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from rookery.cli.hub_client import SignedIn
+from rookery.client.api import HubApi
 from rookery.client.known_hubs import KnownHubs
 from rookery.fleet.wish import Grant
 from rookery.wire.mac import parse_mac
@@ -87,12 +88,17 @@ async def ready(fleet: Fleet, url: str) -> None:
             await asyncio.sleep(0.1)
 
 
-async def granted(fleet: Fleet) -> Grant:
-    """A seat with the device, by the API over the pinned connection."""
-    api = SignedIn(data=fleet.ann).api()
+async def enrolled(api: HubApi) -> None:
+    """Wait for the device to be ann's."""
     async with asyncio.timeout(PATIENCE_S):
         while not await api.devices():  # noqa: ASYNC110 - a process of its own
             await asyncio.sleep(0.1)
+
+
+async def granted(fleet: Fleet) -> Grant:
+    """A seat with the device, by the API over the pinned connection."""
+    api = SignedIn(data=fleet.ann).api()
+    await enrolled(api)
     async for step in api.connect(parse_mac(MAC)):
         if step.grant is not None:
             return step.grant
@@ -119,8 +125,10 @@ async def test_a_browser_reaches_the_device_over_wss_by_the_hubs_authority(fleet
     browser.close()
 
 
-def test_the_command_line_calls_the_device_with_the_pin_alone(fleet: Fleet) -> None:
-    called = rookery("rpc", MAC, "system.uptime", "--data", fleet.ann)
+async def test_the_command_line_calls_the_device_with_the_pin_alone(fleet: Fleet) -> None:
+    await ready(fleet, fleet.server["http"])
+    await enrolled(SignedIn(data=fleet.ann).api())
+    called = await asyncio.to_thread(rookery, "rpc", MAC, "system.uptime", "--data", fleet.ann)
     assert called.code == 0, called.err
 
 
