@@ -59,6 +59,9 @@ def fuzz(name: str, seconds: float, folder: Path) -> Outcome:
 
 def main() -> int:
     seconds, names = float(sys.argv[1]), sys.argv[2:] or sorted(TARGETS)
+    if unknown := sorted(set(names) - TARGETS.keys()):
+        print(f"no target {', '.join(unknown)}; see tests/fuzz/targets.py", file=sys.stderr)
+        return 2
     FOLDER.mkdir(parents=True, exist_ok=True)
     found = 0
     for name in names:
