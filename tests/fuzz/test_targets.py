@@ -41,7 +41,8 @@ def test_no_vector_harms_a_parser_that_it_is_not_for(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("atheris") is None, reason="atheris is not installed")
-@pytest.mark.parametrize("number", range(TARGETS_A_DAY))  # a name would make workers differ at midnight
+# Numbers, as names of the day would make workers that collect around midnight differ.
+@pytest.mark.parametrize("number", range(TARGETS_A_DAY))
 def test_a_minute_of_fuzzing_finds_nothing(number: int, tmp_path: Path) -> None:
     name = of_today(number)
     outcome = fuzz(name, SECONDS, tmp_path)
