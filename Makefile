@@ -110,8 +110,9 @@ soak-hostile: $(READY) ## 200,000 mutated packets to a live endpoint by every tr
 soak-revocation: $(READY) ## some 240 revocations, each against all that it ends: how soon?
 	@ROOKERY_REVOCATION_ROUNDS=7 $(BIN)/pytest -q -s tests/e2e/fleet/test_revocation.py
 
-# dev first: the smaller sets are then held to the same versions. With their extras, as pip looks for the
-# newest `name[extra]` where only `name` is pinned, and refuses what it finds for want of a hash.
+# dev first: the smaller sets are then held to the same versions. A lock names everything that is needed and
+# is installed with --no-deps: pip's resolver may prefer a newer release to the pinned one where an extra is
+# named, and then refuses it for want of a hash.
 lock: ## pin the dependencies with hashes; UPGRADE=--upgrade takes the newest versions
 	@set -eu; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \
 	$(PYTHON) -m venv "$$tools"; \
@@ -146,18 +147,18 @@ clean: ## remove the environment and everything that was built
 # Bytecode is made of what is imported, a quarter of it all, and pip would do it on one processor.
 $(READY): pyproject.toml requirements/dev.lock | $(BIN)/pip
 	@echo "setting up $(VENV) …"
-	@$(install) --no-compile --require-hashes -r requirements/dev.lock
+	@$(install) --no-compile --no-deps --require-hashes -r requirements/dev.lock
 	@$(install) --no-deps --no-build-isolation --editable .
 	@touch $(TOOLS) $(RUNS) $@
 
 # For those who only run it: bytecode of what they do not use is never made.
 $(RUNS): requirements/all.lock $(TOOLS)
-	@$(install) --no-compile --require-hashes -r requirements/all.lock
+	@$(install) --no-compile --no-deps --require-hashes -r requirements/all.lock
 	@touch $@
 
 $(TOOLS): pyproject.toml requirements/build.lock | $(BIN)/pip
 	@echo "setting up $(VENV) …"
-	@$(install) --require-hashes -r requirements/build.lock
+	@$(install) --no-deps --require-hashes -r requirements/build.lock
 	@$(install) --no-deps --no-build-isolation --editable .
 	@touch $@
 

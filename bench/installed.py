@@ -40,7 +40,7 @@ def prepare(environment: dict[str, str]) -> None:
     if _stamp("lock") != locked:
         print(f"installing {LOCK.relative_to(ROOT)} into {HOME.relative_to(ROOT)} …", flush=True)
         venv.create(HOME, with_pip=True, clear=True)
-        _pip(environment, "install", "--require-hashes", "-r", str(LOCK))
+        _pip(environment, "install", "--no-deps", "--require-hashes", "-r", str(LOCK))
         _set_stamp("lock", locked)
     sources = [path for path in (ROOT / "src").rglob("*") if "__pycache__" not in path.parts]
     sources += [ROOT / "pyproject.toml", ROOT / "hatch_build.py"]

@@ -130,7 +130,7 @@ class Installer:
         uv("venv", "--quiet", "--python", sys.executable, str(made.folder))
         where = ("--python", str(made.python))
         install = ("pip", "install", "--quiet", *where)
-        locked = (*install, "--require-hashes", "--requirement", str(lock(extra)))
+        locked = (*install, "--no-deps", "--require-hashes", "--requirement", str(lock(extra)))
         if uv(*locked, "--offline", is_trial=True):
             uv(*locked)
         uv(*install, "--offline", "--no-deps", str(self._built()))

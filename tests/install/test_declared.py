@@ -150,3 +150,20 @@ def test_what_verbs_look_for_is_what_the_extra_brings(packages: dict[str, str], 
 def test_packages_are_looked_for_by_modules_that_they_bring() -> None:
     for name, module in (extras.HUB | extras.CONNECT).items():
         assert name in bringing()[module.partition(".")[0]]
+
+
+def test_locks_are_installed_without_resolving() -> None:
+    """A pinned release that is no longer the newest must not stop a fresh machine.
+
+    pip resolves `name[extra]` apart from `name`, prefers the newest release for one of them, and
+    then finds no hash for it. A lock names all that is needed, so nothing has to be resolved.
+    """
+    places = [ROOT / "Makefile", ROOT / "bench" / "installed.py", *(ROOT / "docs").rglob("*.md")]
+    lines = [
+        line
+        for place in places
+        for line in place.read_text().splitlines()
+        if "--require-hashes" in line
+    ]
+    assert len(lines) >= 5
+    assert [line for line in lines if "--no-deps" not in line] == []
