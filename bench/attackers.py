@@ -9,8 +9,8 @@ from random import Random
 from typing import Protocol
 
 from bench.mutation import flip
-from rookery.wire.chunking import chunk
-from rookery.wire.frame import PREFACE
+from rookery.wire.link.chunking import chunk
+from rookery.wire.link.framing import PREFACE
 
 _PATIENCE_S = 5.0
 _DAMAGED_FRAMING = 0.1

@@ -14,8 +14,8 @@ from bench.crow_bare import Pace, bare_pace
 from bench.figure import Effort, Figure, Goal, middle
 from bench.process import answer, child, ordered
 from rookery.crow.limits import DeliveryLimits, TowerLimits
+from rookery.runtime.crow.gates.udp_gate import CrowUdpGate
 from rookery.runtime.crow.tower import CrowTower
-from rookery.runtime.crow.udp_gate import CrowUdpGate
 from rookery.runtime.loop import run
 
 DATA_SIZE = 128

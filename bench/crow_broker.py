@@ -18,8 +18,8 @@ from bench.figure import Effort, Figure, Goal, Missing, Row, middle
 from bench.process import answer, child, ordered
 from rookery.runtime.crow.broker import CrowBroker
 from rookery.runtime.crow.client import Subscription
+from rookery.runtime.crow.gates.udp_gate import CrowUdpGate
 from rookery.runtime.crow.tower import CrowTower
-from rookery.runtime.crow.udp_gate import CrowUdpGate
 from rookery.runtime.loop import run
 
 SUBSCRIBERS = 10

@@ -8,9 +8,9 @@ from rookery.identity.identity import Identity
 from rookery.link.endpoint import Endpoint
 from rookery.link.events import Transmit
 from rookery.link.link import Link, LinkState
-from rookery.wire.cloak import cloak, reveal
-from rookery.wire.path import NetPath
-from rookery.wire.uri import LinkAddress
+from rookery.wire.link.cloak import cloak, reveal
+from rookery.wire.link.path import NetPath
+from rookery.wire.link.uri import LinkAddress
 
 _PATIENCE_S = 5.0
 

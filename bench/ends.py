@@ -17,13 +17,13 @@ import msgspec
 
 from rookery.identity.identity import Identity
 from rookery.link.admission import AdmissionLimits
-from rookery.link.stranger import Stranger
-from rookery.runtime.channel import Channel
-from rookery.runtime.channels.stream import Stream, stream_handler
-from rookery.runtime.gates.gate import GateCounters
-from rookery.runtime.gates.tcp_gate import TcpGate
-from rookery.runtime.gates.udp_gate import UdpGate
-from rookery.runtime.mesh import Mesh
+from rookery.link.session.handshake import Stranger
+from rookery.runtime.endpoint.channel import AsyncChannel
+from rookery.runtime.endpoint.channels.stream import LinkStream, stream_handler
+from rookery.runtime.endpoint.endpoint import AsyncEndpoint
+from rookery.runtime.endpoint.gates.gate import GateCounters
+from rookery.runtime.endpoint.gates.tcp_gate import TcpGate
+from rookery.runtime.endpoint.gates.udp_gate import UdpGate
 
 UNLIMITED = AdmissionLimits(
     stranger_share=1e6,
@@ -52,7 +52,7 @@ WAYS = [Way(csid, carrier) for carrier in ("udp", "tcp") for csid in (0x40, 0x3A
 class End(msgspec.Struct):
     """A mesh and the counters of its only gate."""
 
-    mesh: Mesh
+    mesh: AsyncEndpoint
     counters: GateCounters
 
     @property
@@ -64,7 +64,7 @@ class End(msgspec.Struct):
 @asynccontextmanager
 async def end(way: Way, identity: Identity | None = None) -> AsyncIterator[End]:
     """A mesh on loopback that links with everybody."""
-    mesh = Mesh(identity or Identity.generate([way.csid], os.urandom), limits=UNLIMITED)
+    mesh = AsyncEndpoint(identity or Identity.generate([way.csid], os.urandom), limits=UNLIMITED)
     mesh.on_discover = partial(_accept, mesh)
     gate: UdpGate | TcpGate
     if way.carrier == "udp":
@@ -77,7 +77,7 @@ async def end(way: Way, identity: Identity | None = None) -> AsyncIterator[End]:
         yield End(mesh, gate.counters)
 
 
-def _accept(mesh: Mesh, stranger: Stranger) -> None:
+def _accept(mesh: AsyncEndpoint, stranger: Stranger) -> None:
     mesh.link(stranger)
 
 
@@ -88,19 +88,19 @@ class Tally:
         self.packets = 0
         self.began_s = self.ended_s = 0.0
 
-    async def take(self, channel: Channel) -> None:
+    async def take(self, channel: AsyncChannel) -> None:
         """Count until the peer ends."""
         self.packets, self.began_s = 0, time.perf_counter()
         while await channel.receive() is not None:
             self.packets += 1
             self.ended_s = time.perf_counter()
 
-    async def tell(self, channel: Channel) -> None:
+    async def tell(self, channel: AsyncChannel) -> None:
         """Say how many arrived, and in how many seconds."""
         await channel.send({"packets": self.packets, "seconds": self.ended_s - self.began_s})
 
 
-def serve_all(mesh: Mesh) -> None:
+def serve_all(mesh: AsyncEndpoint) -> None:
     """Have a mesh answer every channel that is measured."""
     tally = Tally()
     mesh.serve("stream", stream_handler(_swallow))
@@ -109,7 +109,7 @@ def serve_all(mesh: Mesh) -> None:
     mesh.serve("count", tally.tell)
 
 
-async def _swallow(stream: Stream) -> None:
+async def _swallow(stream: LinkStream) -> None:
     size = 0
     async for chunk in stream:
         size += len(chunk)
@@ -117,7 +117,7 @@ async def _swallow(stream: Stream) -> None:
     await stream.drain()
 
 
-async def _echo(channel: Channel) -> None:
+async def _echo(channel: AsyncChannel) -> None:
     while (message := await channel.receive()) is not None:
         await channel.send(None, message.body)
 

@@ -17,12 +17,11 @@ from bench.ends import breathe
 from bench.figure import Effort, Figure, Goal, middle
 from bench.members import Member, Post, member, posts
 from bench.process import answer, child, ordered
-from rookery.mesh.forwarding import Forwarder, Route
+from rookery.mesh.routing.forwarding import Forwarder, RouteNodes
 from rookery.runtime.loop import run
-from rookery.wire.datagram_class import DatagramClass
-from rookery.wire.forward import Forward, Kind
-from rookery.wire.lob import JsonObject
-from rookery.wire.node_id import NODE_ID_SIZE, NodeId, node_id
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.mesh.forward import DatagramClass, Forward, ForwardKind
+from rookery.wire.mesh.node_id import NODE_ID_SIZE, NodeId, node_id
 from rookery.wire.octets import Octets, Parts
 
 PAYLOAD_SIZE = 1100  # with a route, what a datagram path is sure to carry
@@ -244,11 +243,11 @@ class _Anywhere:
     ) -> bool:
         return True
 
-    def detour(self, destination: NodeId, avoid: frozenset[NodeId]) -> Route | None:
+    def detour(self, destination: NodeId, avoid: frozenset[NodeId]) -> RouteNodes | None:
         return None
 
     def deliver(
-        self, kind: Kind, route: Route, payload: Octets, now: float, *, is_marked: bool
+        self, kind: ForwardKind, route: RouteNodes, payload: Octets, now: float, *, is_marked: bool
     ) -> None:
         pass
 

@@ -23,11 +23,11 @@ from bench.process import answer, child
 from bench.victim import CSIDS, Condition, Friendship, Health, Life, befriend, live
 from rookery.identity.identity import Identity
 from rookery.link.admission import AdmissionLimits
-from rookery.link.announcement import announcements
-from rookery.link.exchange import Exchange
-from rookery.wire.lob import JsonObject
-from rookery.wire.path import NetPath
-from rookery.wire.uri import LinkAddress
+from rookery.link.discovery.announcement import announcements
+from rookery.link.session.exchange import Exchange
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.link.path import NetPath
+from rookery.wire.link.uri import LinkAddress
 
 PACKETS = 200_000
 GROWTH_MAX = 8 << 20  # tables that strangers fill are bounded, not empty

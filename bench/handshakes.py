@@ -12,10 +12,10 @@ from bench.figure import Effort, Figure, middle
 from bench.process import answer, child
 from bench.turns import Job, serve
 from rookery.identity.identity import Identity
-from rookery.link.exchange import Exchange
-from rookery.link.handshake import Handshake
+from rookery.link.session.exchange import Exchange
+from rookery.link.session.handshake import Handshake
 from rookery.runtime.loop import run
-from rookery.wire.lob import Packet
+from rookery.wire.link.lob import Packet
 
 _CSIDS = (0x40, 0x3A, 0x2A)
 _SLOW_KEYS = 0x2A  # RSA keys take long to make, so there are fewer

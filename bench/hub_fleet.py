@@ -20,9 +20,9 @@ from bench.process import answer, child, ordered, resident_bytes
 from rookery.hub.hub import Hub
 from rookery.hub.settings import REPORT_INTERVAL_S, HubSettings
 from rookery.runtime.loop import run
-from rookery.store.database import Database
-from rookery.store.entries import Entries
-from rookery.store.settings import Settings
+from rookery.store.database.database import Database
+from rookery.store.fleet.entries import Entries
+from rookery.store.hubs.settings import Settings
 
 ROUNDS = 3
 

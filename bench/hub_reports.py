@@ -24,8 +24,8 @@ from bench.process import answer, child, ordered
 from rookery.hub.hub import Hub
 from rookery.hub.settings import HubSettings
 from rookery.runtime.loop import run
-from rookery.store.settings import Settings
-from rookery.wire.path import NetPath
+from rookery.store.hubs.settings import Settings
+from rookery.wire.link.path import NetPath
 
 ROUTERS = 4000
 IN_FLIGHT_MAX = 4096

@@ -9,12 +9,13 @@ import socket
 import time
 from collections.abc import Iterable, Sequence
 
-from rookery.fleet import secrets
-from rookery.fleet.entry import Entry
+from rookery.fleet.enrolment import secrets
+from rookery.fleet.entry import ReporterEntry
 from rookery.hub.settings import RENEWAL_S
-from rookery.wire import base32, fleet_tags, telemetry
-from rookery.wire.fleet_datagrams import report_proved, serialize_report
-from rookery.wire.telemetry import DeviceReport, InterfaceCounters
+from rookery.wire import base32
+from rookery.wire.fleet import tags, telemetry
+from rookery.wire.fleet.datagrams import report_proved, serialize_report
+from rookery.wire.fleet.telemetry import DeviceReport, InterfaceCounters
 
 BOOT = 1
 SOCKETS = 400  # so that no two datagrams in a row come from the same address
@@ -47,11 +48,11 @@ def _generation(reporter: bytes) -> int:
     return secrets.generation(reporter, time.time(), RENEWAL_S)
 
 
-def entries(numbers: Iterable[int]) -> list[Entry]:
+def entries(numbers: Iterable[int]) -> list[ReporterEntry]:
     """As if they had reported once, just now."""
     now = time.time()
     return [
-        Entry(
+        ReporterEntry(
             reporter=mac(number),
             kind="router",
             hashname=base32.encode(_raw_hashname(number)),
@@ -81,7 +82,7 @@ class Reporters:
 
     def datagram(self, number: int, sequence: int) -> bytes:
         reporter, generation, secret = self._routers[number]
-        proved = report_proved(fleet_tags.TELEMETRY, reporter, generation, BOOT, sequence, _CONTENT)
+        proved = report_proved(tags.TELEMETRY, reporter, generation, BOOT, sequence, _CONTENT)
         return serialize_report(proved, secrets.prove(secret, proved))
 
     def round(self, sequence: int) -> list[bytes]:

@@ -12,10 +12,10 @@ from multiprocessing.connection import Connection
 from bench.figure import Effort, Figure, Goal
 from bench.members import Member, Post, member, posts
 from bench.process import answer, child, ordered, resident_bytes
-from rookery.mesh.beats import Condition
 from rookery.mesh.node import Node
+from rookery.mesh.quality.liveness import PathCondition
 from rookery.runtime.loop import run
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 
 LINKS = 256
 LINKS_QUICK = 8
@@ -104,7 +104,7 @@ async def _neighbours_up(node: Node, count: int) -> None:
     async with asyncio.timeout(_START_S):
         while True:
             await asyncio.sleep(_POLL_S)
-            if sum(each.state is Condition.UP for each in node.neighbours.values()) >= count:
+            if sum(each.state is PathCondition.UP for each in node.neighbours.values()) >= count:
                 return
 
 

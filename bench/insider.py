@@ -11,8 +11,8 @@ import msgspec
 from bench.dialler import Dialler
 from bench.mutation import flip
 from rookery.identity.identity import Identity
-from rookery.wire.lob import JsonObject
-from rookery.wire.uri import LinkAddress
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.link.uri import LinkAddress
 
 _TYPES = ("path", "peer", "connect", "stream", "echo", "packets", "count", "thtp", "sock", "", "x")
 _NUMBERS = (0, 1, 2, 3, 4, 5, 50, 51, 2048, 2049, 1 << 31, (1 << 32) - 1, 1 << 32, 1 << 63, -1)

@@ -21,7 +21,7 @@ from bench import lake_history, lake_work, peak
 from bench.figure import Effort, Figure, Goal
 from bench.lake_work import Done, Made, Work
 from bench.process import answer, child
-from rookery.lake.delta import Lake
+from rookery.lake.engine.delta import Lake
 from rookery.lake.schema.landing import DEVICE_REPORTS
 
 _JUDGED_ROWS = 9_000_000

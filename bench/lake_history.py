@@ -18,10 +18,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from rookery.lake.delta import Claim, Lake
-from rookery.lake.history.history import History
+from rookery.lake.engine.delta import CommitClaim, Lake
 from rookery.lake.schema.landing import TABLES
 from rookery.lake.schema.table import TIMESTAMP, Table
+from rookery.lake.synthetic.dataset import SyntheticDataset
 
 DAYS = 14
 HOURS = 2  # that come one by one: the first finds plans that were never made before
@@ -37,13 +37,13 @@ class Landed(NamedTuple):
     hours: tuple[Lake, ...]
 
 
-def history(rows: int) -> History:
+def history(rows: int) -> SyntheticDataset:
     """One of about so many device reports."""
     days = max(2, min(DAYS, rows // _REPORTS_A_DAY))
-    return History(days=days, routers=max(1, rows // (days * _REPORTS_A_DAY)))
+    return SyntheticDataset(days=days, routers=max(1, rows // (days * _REPORTS_A_DAY)))
 
 
-def landed(folder: Path, told: History) -> Landed:
+def landed(folder: Path, told: SyntheticDataset) -> Landed:
     """A history in a folder of its own; one that is there in full is taken as it is."""
     if not folder.exists():
         unfinished = folder.with_name(f"{folder.name}.unfinished")
@@ -76,7 +76,7 @@ def _in(folder: Path) -> Landed:
     return Landed(Lake(str(folder / "before")), tuple(hours))
 
 
-def _land(told: History, target: Landed) -> None:
+def _land(told: SyntheticDataset, target: Landed) -> None:
     end = datetime.combine(told.start, datetime.min.time(), UTC) + timedelta(days=told.days)
     bounds = [end - timedelta(hours=left) for left in range(HOURS, 0, -1)]
     for table, chunk in told.chunks():
@@ -98,4 +98,4 @@ def _cut(chunk: pa.Table, bounds: Sequence[datetime]) -> list[pa.Table]:
 def _append(lake: Lake, table: Table, part: pa.Table) -> None:
     if part.num_rows:
         since = lake.included(table, _WRITER)
-        lake.append(table, part, [Claim(_WRITER, since, (since or 0) + 1)], {})
+        lake.append(table, part, [CommitClaim(_WRITER, since, (since or 0) + 1)], {})

@@ -11,14 +11,15 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from bench.figure import Effort, Figure, middle
-from rookery.lake.delta import Lake
-from rookery.lake.lander import Lander
+from rookery.lake.engine.delta import Lake
+from rookery.lake.landing.lander import Lander
 from rookery.lake.schema import landing
 from rookery.runtime.loop import run
-from rookery.store.spool import Spool
-from rookery.wire import observation, telemetry
+from rookery.store.spool.spool import Spool
+from rookery.wire import observation
+from rookery.wire.fleet import telemetry
+from rookery.wire.fleet.telemetry import DeviceReport, InterfaceCounters, LinkTelemetry
 from rookery.wire.observation import HEAD, Observation
-from rookery.wire.telemetry import DeviceReport, InterfaceCounters, LinkSample
 
 ROWS_MAX = 200_000
 DEVICES = 5000
@@ -61,7 +62,7 @@ def _record(number: int) -> bytes:
             name: InterfaceCounters(number * 1500, number * 400, number, number // 3)
             for name in ("eth0", "wlan0")
         },
-        links=() if number % 4 else (LinkSample("p" * 52, "udp4", 12.5, 0.01, 900.0),),
+        links=() if number % 4 else (LinkTelemetry("p" * 52, "udp4", 12.5, 0.01, 900.0),),
         agent="0.1.0",
         system="linux",
     )

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from rookery.lake.rates import A_SECOND_MAX, COUNTERS
-from rookery.lake.uptime import GAP_MAX_S
+from rookery.lake.facts.rates import A_SECOND_MAX, COUNTERS
+from rookery.lake.facts.uptime import GAP_MAX_S
 
 Frames = Mapping[str, pl.LazyFrame]
 

@@ -19,11 +19,11 @@ import msgspec
 import psutil
 from pyspark.sql import SparkSession
 
-from rookery.lake import session
-from rookery.lake.delta import Lake
-from rookery.lake.lander import Lander
-from rookery.lake.pipeline import Pipeline
-from rookery.lake.spark_tables import SparkTables
+from rookery.lake.engine import spark_session
+from rookery.lake.engine.delta import Lake
+from rookery.lake.engine.pipeline import Pipeline
+from rookery.lake.engine.spark_tables import SparkTables
+from rookery.lake.landing.lander import Lander
 from rookery.lake.steps import STEPS
 from rookery.wire import observation as observations
 from tests.lake import spools
@@ -118,7 +118,7 @@ def record(number: int, first_ms: int) -> bytes:
 
 def soak(folder: Path, runs: int, every: int) -> Iterator[Use]:
     lake, spool = Lake(str(folder / "lake")), folder / "spool"
-    spark = session.start(MASTER, log=folder / "spark.log")
+    spark = spark_session.start(MASTER, log=folder / "spark.log")
     pipeline = Pipeline(SparkTables(spark, lake), STEPS)
     first_ms = int(datetime.now(UTC).timestamp() * 1000) - (runs + 1) * STEP_MS
     position = 1 << 40

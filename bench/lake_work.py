@@ -19,12 +19,12 @@ import polars as pl
 import pyarrow.parquet as pq
 
 from bench import lake_polars
-from rookery.lake import session
-from rookery.lake.delta import Lake
-from rookery.lake.pipeline import Pipeline
+from rookery.lake.engine import spark_session
+from rookery.lake.engine.delta import Lake
+from rookery.lake.engine.pipeline import Pipeline
+from rookery.lake.engine.spark_tables import SparkTables
 from rookery.lake.schema import clean, facts, insights, landing
 from rookery.lake.schema.table import Table
-from rookery.lake.spark_tables import SparkTables
 from rookery.lake.steps import STEPS
 from tests.lake.oracle import clean as clean_sql
 from tests.lake.oracle import rates as rates_sql
@@ -71,7 +71,7 @@ Engine = Callable[[Connection, Work], None]
 def spark(pipe: Connection, work: Work) -> None:
     """When told `same`, the tables that others make as well; when told `all`, whatever is new."""
     lake = Lake(work.lake)
-    started = session.start(log=Path(work.folder) / "spark.log")
+    started = spark_session.start(log=Path(work.folder) / "spark.log")
     tables = SparkTables(started, lake)
     steps = {"same": [each for each in STEPS if each.target in TABLES], "all": STEPS}
     pipe.send("ready")

@@ -8,7 +8,7 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import rookery
-from rookery.wire import crow_packet
+from rookery.wire.crow import packet
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "bench" / "results.md"
@@ -48,7 +48,7 @@ def obstacle(package: Path = PACKAGE, sources: Path = SOURCES) -> str | None:
 
 def _is_compiled() -> bool:
     """Whether the modules that build_cores names are those that were compiled."""
-    return crow_packet.__file__.endswith(tuple(EXTENSION_SUFFIXES))
+    return packet.__file__.endswith(tuple(EXTENSION_SUFFIXES))
 
 
 def _processor() -> str:

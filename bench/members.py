@@ -12,13 +12,13 @@ from rookery.identity.cipher_set import KeyPair
 from rookery.identity.identity import Identity
 from rookery.identity.realm import Authority, Realm
 from rookery.link.link import ROOKERY_CSID
-from rookery.mesh.membership import Membership
+from rookery.mesh.membership.membership import Membership
 from rookery.mesh.node import Node
 from rookery.mesh.node_settings import NodeSettings
-from rookery.runtime.gates.tcp_gate import TcpGate
-from rookery.runtime.gates.udp_gate import UdpGate
-from rookery.runtime.mesh import Mesh
-from rookery.wire.lob import JsonObject
+from rookery.runtime.endpoint.endpoint import AsyncEndpoint
+from rookery.runtime.endpoint.gates.tcp_gate import TcpGate
+from rookery.runtime.endpoint.gates.udp_gate import UdpGate
+from rookery.wire.link.lob import JsonObject
 
 _LIFETIME_S = 3600
 
@@ -41,7 +41,7 @@ class Post:
 class Member:
     """A member at work."""
 
-    mesh: Mesh
+    mesh: AsyncEndpoint
     node: Node
 
 
@@ -70,7 +70,7 @@ def posts(roles: Mapping[str, tuple[str, ...]], carriers: tuple[str, ...]) -> di
 async def member(post: Post, *peers: JsonObject) -> AsyncIterator[Member]:
     """Be a member on loopback that dials these peers and nobody else."""
     identity = Identity({ROOKERY_CSID: post.pair})
-    async with Mesh(identity, limits=UNLIMITED) as mesh:
+    async with AsyncEndpoint(identity, limits=UNLIMITED) as mesh:
         streams = TcpGate(mesh)
         bound = await streams.listen()
         mesh.add_gate(streams)

@@ -16,20 +16,20 @@ from bench.figure import Effort, Figure, Goal, middle
 from bench.process import ANSWER_S, answer, child, ordered, resident_bytes
 from rookery.identity.identity import Identity
 from rookery.runtime.loop import run
-from rookery.wire.lob import JsonObject
-from rookery.wire.uri import LinkAddress
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.link.uri import LinkAddress
 
 _WAY = Way(0x40, "udp")
 _BATCH = 50
 _KILOBYTE, _MEGABYTE = 1e3, 1e6
 
 _IDLE_PROCESS = """
-import asyncio, rookery.runtime.create
+import asyncio, rookery.runtime.endpoint.create
 from bench.process import resident_bytes
 from rookery.runtime.loop import run
 
 async def main():
-    async with rookery.runtime.create.create():
+    async with rookery.runtime.endpoint.create.create():
         await asyncio.sleep(0.1)
         print(resident_bytes())
 

@@ -8,7 +8,7 @@ grows with the square of the nodes: `python -m bench mesh_large` has time for mo
 import gc
 
 from bench.figure import Effort, Figure, Goal
-from rookery.sim.mesh_world import MeshWorld
+from rookery.sim.mesh.world import MeshWorld
 from tests.mesh_sim.ordeal import Figures, Ordeal
 from tests.mesh_sim.probes import REPAIRED_WITHIN_S, Repair
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from rookery.wire.cloak import cloak
+from rookery.wire.link.cloak import cloak
 
 SIZE_MAX = 1400
 _ROUNDS_MAX = 3

@@ -17,14 +17,14 @@ from bench.figure import Effort, Figure, Goal, middle
 from bench.outbox_bare import requests_per_s
 from bench.process import answer, child, ordered, resident_bytes
 from rookery.errors import CongestionError
-from rookery.outbox.intake import Arrival
+from rookery.outbox.intake import IncomingRequest
 from rookery.outbox.limits import OutboxLimits
-from rookery.outbox.request import Request
+from rookery.outbox.request import OutboxRequest
 from rookery.runtime.loop import run
 from rookery.runtime.outbox.ledger import SqliteLedger
-from rookery.runtime.outbox.outbox import Outbox
-from rookery.runtime.outbox.socket_stream import SocketStream
-from rookery.wire.outbox import Qos
+from rookery.runtime.outbox.outbox import AsyncOutbox
+from rookery.runtime.outbox.socket_stream import OutboxSocketStream
+from rookery.wire.outbox.frames import Qos
 from tests.outbox.ordeal import Ordeal
 
 PAYLOAD_SIZE = 128
@@ -87,7 +87,7 @@ def adding(effort: Effort) -> Figure:
 
 
 async def _adding(count: int) -> float:
-    outbox = Outbox(_BOB, limits=_ROOMY)
+    outbox = AsyncOutbox(_BOB, limits=_ROOMY)
     peer = outbox.add_peer(_ALICE)
     took: list[float] = []
 
@@ -125,7 +125,7 @@ def _hold(pipe: Connection, count: int) -> None:
 
 
 async def _holding(pipe: Connection, count: int) -> None:
-    outbox = Outbox(_BOB, limits=_ROOMY)
+    outbox = AsyncOutbox(_BOB, limits=_ROOMY)
     peer = outbox.add_peer(_ALICE)
     before = resident_bytes()
     for number in range(count):
@@ -153,11 +153,11 @@ def ordeal(count: int) -> Figure:
 
 
 async def _send(port: int, seconds: float, path: Path | None) -> float:
-    async def dial(_: str) -> SocketStream:
-        return await SocketStream.connect("127.0.0.1", port)
+    async def dial(_: str) -> OutboxSocketStream:
+        return await OutboxSocketStream.connect("127.0.0.1", port)
 
     ledger = None if path is None else SqliteLedger(path)
-    outbox = Outbox(_ALICE, dial=dial, limits=_LIMITS, ledger=ledger)
+    outbox = AsyncOutbox(_ALICE, dial=dial, limits=_LIMITS, ledger=ledger)
     peer = outbox.add_peer(_BOB)
     await outbox.send(_BOB, b"are you there")
     ended = outbox.core.totals.total()
@@ -167,7 +167,7 @@ async def _send(port: int, seconds: float, path: Path | None) -> float:
         payload = bytes(PAYLOAD_SIZE)
         while time.perf_counter() < until:
             for _ in range(100):
-                request = Request.create(outbox.core.pool, payload, qos=Qos.ONCE)
+                request = OutboxRequest.create(outbox.core.pool, payload, qos=Qos.ONCE)
                 with suppress(CongestionError):
                     peer.add_packet(request)
                 request.release()
@@ -190,17 +190,17 @@ def _receive(pipe: Connection, path: Path | None) -> None:
 
 
 async def _receiving(pipe: Connection, path: Path | None) -> None:
-    async def handle(_: Arrival) -> bytes | None:
+    async def handle(_: IncomingRequest) -> bytes | None:
         return None
 
     if path is None:
-        outbox = Outbox(_BOB, handler=handle)
+        outbox = AsyncOutbox(_BOB, handler=handle)
     else:
         ledger = SqliteLedger(path / "bob")
-        outbox = Outbox(_BOB, ledger=ledger, transact=lambda arrival, connection: None)
+        outbox = AsyncOutbox(_BOB, ledger=ledger, transact=lambda arrival, connection: None)
     outbox.add_peer(_ALICE)
     server = await asyncio.start_server(
-        lambda reader, writer: outbox.serve(SocketStream(reader, writer)), "127.0.0.1", 0
+        lambda reader, writer: outbox.serve(OutboxSocketStream(reader, writer)), "127.0.0.1", 0
     )
     pipe.send(server.sockets[0].getsockname()[1])
     while await ordered(pipe):

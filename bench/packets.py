@@ -7,7 +7,7 @@ from bench import raw
 from bench.ends import WAYS, End, Way, breathe
 from bench.figure import Effort, Figure, middle
 from bench.turns import Job, Turn, take_turns, turns
-from rookery.runtime.link import Link
+from rookery.runtime.endpoint.link import AsyncLink
 
 BODY_SIZE = 128
 _BURST = 32
@@ -21,7 +21,7 @@ def client(pipe: Connection, job: Job) -> None:
     take_turns(pipe, job, pour)
 
 
-async def pour(here: End, link: Link, seconds: float) -> Turn:
+async def pour(here: End, link: AsyncLink, seconds: float) -> Turn:
     """Send as fast as can be for so long; the peer says what arrived, and how fast."""
     channel = link.open("packets", reliable=False)
     body, sent, began = bytes(BODY_SIZE), 0, time.perf_counter()
@@ -37,7 +37,7 @@ async def pour(here: End, link: Link, seconds: float) -> Turn:
     return Turn(arrived / arrival_s, here.packet_size, remark)
 
 
-async def _arrived(link: Link) -> tuple[int, float]:
+async def _arrived(link: AsyncLink) -> tuple[int, float]:
     told = await link.open("count").receive()
     assert told is not None
     packets, seconds = told.head["packets"], told.head["seconds"]

@@ -19,17 +19,17 @@ import msgspec
 
 from bench.figure import Effort, Figure, middle
 from bench.process import answer, child, ordered
-from rookery.fleet import secrets
-from rookery.fleet.authority import Authority
-from rookery.fleet.code import Code
-from rookery.fleet.wish import Step
+from rookery.fleet.enrolment import secrets
+from rookery.fleet.enrolment.code import EnrolmentCode
+from rookery.fleet.rendezvous.seat_authority import SeatAuthority
+from rookery.fleet.rendezvous.wish import WishStep
 from rookery.hub.hub import Hub
-from rookery.hub.settings import DoorLimits, HubSettings
+from rookery.hub.settings import HubListenerLimits, HubSettings
 from rookery.runtime.loop import run
-from rookery.store.accounts import Accounts
-from rookery.store.codes import Codes
-from rookery.wire import fleet_messages as messages
-from rookery.wire.uri import LinkAddress
+from rookery.store.accounts.accounts import Accounts
+from rookery.store.fleet.codes import EnrolmentCodes
+from rookery.wire.fleet import messages
+from rookery.wire.link.uri import LinkAddress
 from tests.hub.identities import identity, mac
 from tests.hub.router import Router
 from tests.hub.server import Server
@@ -39,7 +39,7 @@ SERVERS = 2
 REPORT_S = 0.1
 
 _SEATS = 1_000_000
-_DOOR = DoorLimits(
+_DOOR = HubListenerLimits(
     address_connections_max=1000,
     address_per_s=1e6,
     address_burst=1e6,
@@ -125,12 +125,12 @@ async def _turn(hub: Hub, seconds: float) -> Taken:
 async def _client(hub: Hub, router: bytes, until: float) -> list[float | None]:
     waited: list[float | None] = []
     while time.perf_counter() < until or not waited:
-        wish = await hub.wish(router, "anna", Authority(bytes(32), None))
+        wish = await hub.wish(router, "anna", SeatAuthority(bytes(32), None))
         waited.append(_wait_s([step async for step in hub.steps(wish)]))
     return waited
 
 
-def _wait_s(steps: list[Step]) -> float | None:
+def _wait_s(steps: list[WishStep]) -> float | None:
     called, *_ = (step.at for step in steps if step.name == "called")
     return steps[-1].at - called if steps[-1].name == "done" else None
 
@@ -139,8 +139,10 @@ async def _code(hub: Hub, number: int) -> str:
     owner = await Accounts(hub.database).add(f"operator-{number}", "none", now=0.0)
     text = secrets.new_code(os.urandom)
     key = secrets.code_key(text)
-    await Codes(hub.database).add(
-        Code(id=secrets.code_id(key), key=key, kind="server", owner=owner.id, expires_at=4e9),
+    await EnrolmentCodes(hub.database).add(
+        EnrolmentCode(
+            id=secrets.code_id(key), key=key, kind="server", owner=owner.id, expires_at=4e9
+        ),
         now=0.0,
     )
     return text
@@ -189,5 +191,5 @@ async def _visit(router: Router) -> None:
             continue  # the call was repeated
         last = wish
         direct = await router.ask(wish)
-        if isinstance(direct, messages.Direct):
+        if isinstance(direct, messages.DirectMessage):
             await router.arrive(direct)

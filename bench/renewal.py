@@ -14,9 +14,9 @@ from rookery.identity.identity import Identity
 from rookery.link.endpoint import Endpoint
 from rookery.link.events import Discovered, Transmit
 from rookery.link.link import Link, LinkState
-from rookery.link.renewal import BUSY_BYTES, DUE_BYTES
-from rookery.wire.lob import Packet
-from rookery.wire.path import NetPath
+from rookery.link.session.renewal import BUSY_BYTES, DUE_BYTES
+from rookery.wire.link.lob import Packet
+from rookery.wire.link.path import NetPath
 
 _HEAD = b"\x01"
 _SIZES = (60 << 10, 1200)

@@ -10,7 +10,7 @@ from bench.ends import WAYS, End, Way, end
 from bench.figure import Effort, Figure
 from bench.process import answer, child
 from bench.turns import Job, serve
-from rookery.runtime.link import Link
+from rookery.runtime.endpoint.link import AsyncLink
 from rookery.runtime.loop import run
 
 BODY_SIZE = 64
@@ -34,7 +34,7 @@ async def _client(pipe: Connection, job: Job) -> None:
         pipe.send(await _round_trips(here, link, int(job.seconds)))
 
 
-async def _round_trips(here: End, link: Link, count: int) -> list[float]:
+async def _round_trips(here: End, link: AsyncLink, count: int) -> list[float]:
     channel, body, times = link.open("echo", reliable=False), bytes(BODY_SIZE), []
     for _ in range(count):
         began = time.perf_counter()

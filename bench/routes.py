@@ -13,12 +13,12 @@ from random import Random
 import networkx  # type: ignore[import-untyped]
 
 from bench.figure import Effort, Figure, Goal, middle
-from rookery.mesh.graph import EdgeChange, Graph
-from rookery.mesh.route import Policy
-from rookery.mesh.route_table import RouteTable
-from rookery.mesh.routes import Routes
-from rookery.mesh.shortest_paths import ShortestPaths
-from rookery.wire.node_id import NodeId
+from rookery.mesh.routing.graph import EdgeChange, Graph
+from rookery.mesh.routing.route import RoutePolicy
+from rookery.mesh.routing.route_table import RouteTable
+from rookery.mesh.routing.routes import Routes
+from rookery.mesh.routing.shortest_paths import ShortestPaths
+from rookery.wire.mesh.node_id import NodeId
 
 NODES = 1000
 EDGES = 5000
@@ -114,7 +114,7 @@ def used_link(mesh: Mesh, effort: Effort) -> Figure:
 
 def disjoint(mesh: Mesh, effort: Effort) -> Figure:
     """Three routes that share no node, to a node not asked for before."""
-    routes = Routes(mesh.graph, mesh.source, Policy())
+    routes = Routes(mesh.graph, mesh.source, RoutePolicy())
     times, theirs = [], []
     for number, _ in enumerate(_some(mesh, mesh.links, effort)):
         destination = mesh.random.choice(mesh.nodes[1:])
@@ -130,12 +130,12 @@ def _repair(table: RouteTable, news: list[EdgeChange], destination: NodeId, now:
 
 
 def _anew(mesh: Mesh, destination: NodeId) -> None:
-    Routes(mesh.graph, mesh.source, Policy()).to(destination)
+    Routes(mesh.graph, mesh.source, RoutePolicy()).to(destination)
 
 
 def _theirs_disjoint(mesh: Mesh, destination: NodeId) -> None:
     graph = mesh.theirs.copy()
-    for _ in range(Policy().disjoint_max):
+    for _ in range(RoutePolicy().disjoint_max):
         if not networkx.has_path(graph, mesh.source, destination):
             return
         _, way = networkx.bidirectional_dijkstra(graph, mesh.source, destination)

@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 
 from bench.figure import Effort, Figure, Goal, middle
 from rookery.runtime.loop import run
-from rookery.store.segment import frame
-from rookery.store.spool import Spool
+from rookery.store.spool.segment import frame
+from rookery.store.spool.spool import Spool
 
 RECORD_SIZE = 220  # of a device's report
 BURST = 64  # records that a socket gives at once

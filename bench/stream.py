@@ -8,8 +8,8 @@ from bench import raw
 from bench.ends import WAYS, End, Way
 from bench.figure import Effort, Figure, middle
 from bench.turns import Job, Turn, take_turns, turns
-from rookery.runtime.channels.stream import open_stream
-from rookery.runtime.link import Link
+from rookery.runtime.endpoint.channels.stream import open_stream
+from rookery.runtime.endpoint.link import AsyncLink
 
 _WRITE_SIZE = 1 << 16
 _MEGABYTE = 1e6
@@ -23,7 +23,7 @@ def client(pipe: Connection, job: Job) -> None:
     take_turns(pipe, job, transfer)
 
 
-async def transfer(here: End, link: Link, seconds: float) -> Turn:
+async def transfer(here: End, link: AsyncLink, seconds: float) -> Turn:
     """Write for so long, then wait until the peer has it all."""
     data, size = os.urandom(_WRITE_SIZE), 0
     stream = open_stream(link)

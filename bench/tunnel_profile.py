@@ -11,15 +11,15 @@ from bench.raw import LOOPBACK
 from bench.sampler import Sampler, Samples
 from bench.tunnel import Course, target
 from rookery.identity.identity import Identity
-from rookery.link.channels.sock import Address
+from rookery.link.channels.sock import SockAddress
 from rookery.mesh.proxy.rules import ProxyRules
-from rookery.runtime import keystore
+from rookery.runtime.endpoint import keystore
 from rookery.runtime.loop import run
-from rookery.runtime.node import mesh_node
+from rookery.runtime.node.node import mesh_node
 from rookery.runtime.proxy.forward import tcp_forward
-from rookery.runtime.realm_store import RealmStore
-from rookery.wire.lob import JsonObject
-from rookery.wire.uri import LinkAddress
+from rookery.runtime.realm.store import RealmStore
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.link.uri import LinkAddress
 from tests.runtime.realms import realm
 
 _POLL_S = 0.02
@@ -77,7 +77,7 @@ def _door(pipe: Connection, job: Job) -> None:
         async with mesh_node(*_own(job), peers=peers) as node:
             while node.core.membership.by_hashname(job.exit_hashname) is None:  # noqa: ASYNC110
                 await asyncio.sleep(_POLL_S)
-            aim = Address(LOOPBACK, job.port)
+            aim = SockAddress(LOOPBACK, job.port)
             async with await tcp_forward(node.proxy.connector, aim, job.exit_hashname) as door:
                 pipe.send(door.address.port)
                 await _sampled(pipe)

@@ -13,9 +13,9 @@ from multiprocessing.connection import Connection
 
 from bench.ends import End, Way, end, serve_all
 from bench.process import answer, child, ordered
-from rookery.runtime.link import Link
+from rookery.runtime.endpoint.link import AsyncLink
 from rookery.runtime.loop import run
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Turn:
 
 
 Client = Callable[[Connection, Job], None]
-Measure = Callable[[End, Link, float], Awaitable[Turn]]
+Measure = Callable[[End, AsyncLink, float], Awaitable[Turn]]
 
 
 @contextmanager

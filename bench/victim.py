@@ -16,17 +16,17 @@ from bench.process import ordered, resident_bytes
 from rookery.identity.cipher_set import KeyPair
 from rookery.identity.identity import Identity
 from rookery.link.admission import AdmissionLimits
-from rookery.runtime.channels.stream import open_stream
-from rookery.runtime.gates.gate import GateCounters
-from rookery.runtime.gates.tcp_gate import TcpGate
-from rookery.runtime.gates.udp_gate import UdpGate
-from rookery.runtime.link import Link
+from rookery.runtime.endpoint.channels.stream import open_stream
+from rookery.runtime.endpoint.endpoint import AsyncEndpoint
+from rookery.runtime.endpoint.gates.gate import GateCounters
+from rookery.runtime.endpoint.gates.tcp_gate import TcpGate
+from rookery.runtime.endpoint.gates.udp_gate import UdpGate
+from rookery.runtime.endpoint.link import AsyncLink
 from rookery.runtime.loop import run
-from rookery.runtime.mesh import Mesh
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.link.path import NetPath, Path
+from rookery.wire.link.uri import LinkAddress
 from rookery.wire.octets import Octets
-from rookery.wire.path import NetPath, Path
-from rookery.wire.uri import LinkAddress
 
 CSIDS = (0x40, 0x3A, 0x2A)
 
@@ -107,7 +107,7 @@ async def _live(pipe: Connection, life: Life) -> None:
     complaints = Complaints()
     logging.getLogger().addHandler(complaints)
     asyncio.get_running_loop().set_exception_handler(complaints.failed)
-    async with Mesh(Identity.generate(CSIDS, os.urandom), limits=life.limits) as mesh:
+    async with AsyncEndpoint(Identity.generate(CSIDS, os.urandom), limits=life.limits) as mesh:
         datagrams = await UdpGate.bind(mesh)
         streams = TcpGate(mesh)
         await streams.listen()
@@ -153,7 +153,7 @@ class TappedGate(UdpGate):
 async def _befriend(pipe: Connection, friendship: Friendship) -> None:
     address = LinkAddress.of_json(friendship.victim)
     paths = tuple(p for p in address.paths if isinstance(p, NetPath) and p.kind == "udp4")
-    async with Mesh(Identity(friendship.pairs)) as mesh:
+    async with AsyncEndpoint(Identity(friendship.pairs)) as mesh:
         gate = await TappedGate.bind(mesh)
         mesh.add_gate(gate)
         link = mesh.link(LinkAddress(address.hashname, address.keys, paths))
@@ -163,7 +163,7 @@ async def _befriend(pipe: Connection, friendship: Friendship) -> None:
             pipe.send(await _health(link, gate.sent))
 
 
-async def _health(link: Link, sent: list[bytes]) -> Health:
+async def _health(link: AsyncLink, sent: list[bytes]) -> Health:
     """Use the link in every way: round trips, and a stream that must arrive whole."""
     try:
         async with asyncio.timeout(_WORK_S):
@@ -179,7 +179,7 @@ async def _health(link: Link, sent: list[bytes]) -> Health:
     return Health(is_whole and link.is_up, round_trip_s, handshakes, packets)
 
 
-async def _round_trip(link: Link) -> float:
+async def _round_trip(link: AsyncLink) -> float:
     """The median of some, over a reliable channel, for datagrams may be lost in a flood."""
     channel, times = link.open("echo"), []
     for _ in range(_PROBES):

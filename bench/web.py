@@ -22,12 +22,12 @@ from bench.process import answer, child, ordered
 from rookery.hub.hub import Hub
 from rookery.hub.settings import HubSettings
 from rookery.runtime.loop import run
-from rookery.store.accounts import Accounts
-from rookery.store.devices import Devices
-from rookery.store.sessions import Session, Sessions
-from rookery.store.settings import Settings
+from rookery.store.accounts.accounts import Accounts
+from rookery.store.accounts.sessions import BrowserSession, BrowserSessions
+from rookery.store.fleet.devices import Devices
+from rookery.store.hubs.settings import Settings
+from rookery.web.accounts.session_cookie import NAME, key_hash
 from rookery.web.serve import serve as serve_pages
-from rookery.web.session_cookie import NAME, key_hash
 
 DEVICES = 1000
 INTERVAL_S = 20.0
@@ -124,4 +124,6 @@ async def _sign_in(hub: Hub) -> None:
     account = await Accounts(hub.database).add("ann", "no password", now=now, role="admin")
     for number in range(DEVICES):
         await Devices(hub.database).claim(mac(number), account.id, f"gateway {number}", now=now)
-    await Sessions(hub.database).add(Session(key_hash(_KEY), account.id, now, now, now + 3600))
+    await BrowserSessions(hub.database).add(
+        BrowserSession(key_hash(_KEY), account.id, now, now, now + 3600)
+    )

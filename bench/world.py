@@ -8,12 +8,12 @@ are those of the processor: one thread does it all.
 import time
 
 from bench.figure import Effort, Figure, Goal, middle
-from rookery.link.exchange import Exchange
 from rookery.link.link import Link
-from rookery.sim.network import Conditions
-from rookery.sim.node import Node
+from rookery.link.session.exchange import Exchange
+from rookery.sim.endpoint import SimulatedEndpoint
+from rookery.sim.network.network import Conditions
 from rookery.sim.world import World
-from rookery.wire.path import Path
+from rookery.wire.link.path import Path
 
 BODY_SIZE = 128
 _NODES = 20
@@ -76,7 +76,7 @@ class Town:
                 done += _SEALS
         return done / elapsed
 
-    def _exchanges(self, node: Node, link: Link) -> tuple[Exchange, Exchange]:
+    def _exchanges(self, node: SimulatedEndpoint, link: Link) -> tuple[Exchange, Exchange]:
         back = self._nodes[link.hashname].endpoint.links[node.hashname]
         assert link.exchange is not None
         assert back.exchange is not None
@@ -88,7 +88,7 @@ class Town:
             world.at(world.now + number * 1e-5, self._speak, node, link)
         world.run(_TURN_S)
 
-    def _speak(self, node: Node, link: Link) -> None:
+    def _speak(self, node: SimulatedEndpoint, link: Link) -> None:
         body = bytes(BODY_SIZE)
         for _ in range(self._burst):
             link.send_frame(_HEAD, body)

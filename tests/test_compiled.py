@@ -21,60 +21,60 @@ ROOT = Path(__file__).parent.parent
 
 # A fair part of the tests of what is compiled, without those that take long.
 TESTED = (
-    "tests/wire/test_cloak.py",
-    "tests/wire/test_crow_node.py",
-    "tests/wire/test_crow_packet.py",
-    "tests/wire/test_crow_pubsub.py",
-    "tests/wire/test_frame.py",
-    "tests/wire/test_outbox.py",
-    "tests/wire/test_outbox_reader.py",
-    "tests/wire/test_tunnel.py",
-    "tests/crow/test_broker.py",
-    "tests/crow/test_broker_node.py",
+    "tests/wire/link/test_cloak.py",
+    "tests/wire/crow/test_node.py",
+    "tests/wire/crow/test_packet.py",
+    "tests/wire/crow/test_pubsub.py",
+    "tests/wire/link/test_framing.py",
+    "tests/wire/outbox/test_frames.py",
+    "tests/wire/outbox/test_reader.py",
+    "tests/wire/mesh/test_tunnel_packet.py",
+    "tests/crow/pubsub/test_broker.py",
+    "tests/crow/pubsub/test_broker_node.py",
     "tests/crow/test_captures.py",
-    "tests/crow/test_chunks.py",
-    "tests/crow/test_clients.py",
+    "tests/crow/nodes/test_reassembly.py",
+    "tests/crow/pubsub/test_clients.py",
     "tests/crow/test_cpp_defects.py",
-    "tests/crow/test_delivery.py",
-    "tests/crow/test_duplicates.py",
-    "tests/crow/test_lanes.py",
-    "tests/crow/test_node.py",
-    "tests/crow/test_pubsub_node.py",
-    "tests/crow/test_recent.py",
-    "tests/crow/test_seqids.py",
-    "tests/crow/test_subscriber.py",
-    "tests/crow/test_themes.py",
-    "tests/crow/test_tower.py",
-    "tests/fleet/test_lineage.py",
-    "tests/fleet/test_report_desk.py",
-    "tests/fleet/test_report_lane.py",
-    "tests/fleet/test_secret_cache.py",
-    "tests/fleet/test_secrets.py",
-    "tests/hub/test_datagram_port.py",
-    "tests/hub/test_recent.py",
-    "tests/hub/test_report_flow.py",
-    "tests/hub/test_reports.py",
+    "tests/crow/tower/test_delivery.py",
+    "tests/crow/tower/test_duplicates.py",
+    "tests/crow/test_timer_queues.py",
+    "tests/crow/nodes/test_nodes.py",
+    "tests/crow/pubsub/test_client_node.py",
+    "tests/crow/tower/test_recent_packets.py",
+    "tests/crow/tower/test_sequence_ids.py",
+    "tests/crow/pubsub/test_subscriber.py",
+    "tests/crow/pubsub/test_themes.py",
+    "tests/crow/tower/test_tower.py",
+    "tests/fleet/reports/test_replay_window.py",
+    "tests/fleet/reports/test_report_validator.py",
+    "tests/fleet/reports/test_report_fast_path.py",
+    "tests/fleet/enrolment/test_secret_cache.py",
+    "tests/fleet/enrolment/test_secrets.py",
+    "tests/hub/reports/test_datagram_socket.py",
+    "tests/hub/reports/test_recent_telemetry.py",
+    "tests/hub/reports/test_report_flow.py",
+    "tests/hub/reports/test_reports.py",
     "tests/identity/test_cs40.py",
     "tests/identity/test_cs40_session.py",
     "tests/identity/test_replay.py",
-    "tests/link/test_frames.py",
+    "tests/link/test_endpoint_frames.py",
     "tests/link/test_link.py",
-    "tests/link/test_renewal.py",
-    "tests/mesh/test_forwarding.py",
-    "tests/mesh/test_forwarding_repair.py",
-    "tests/mesh/test_forwarding_vectors.py",
-    "tests/mesh/test_neighbour.py",
+    "tests/link/session/test_renewal.py",
+    "tests/mesh/routing/test_forwarding.py",
+    "tests/mesh/routing/test_forwarding_repair.py",
+    "tests/mesh/routing/test_forwarding_vectors.py",
+    "tests/mesh/membership/test_neighbour.py",
     "tests/mesh/test_node.py",
-    "tests/mesh/test_standing_queue.py",
-    "tests/mesh/test_transit.py",
+    "tests/mesh/quality/test_standing_queue.py",
+    "tests/mesh/routing/test_data_plane.py",
     "tests/mesh/tunnel/test_abuse.py",
-    "tests/mesh/tunnel/test_congestion.py",
-    "tests/mesh/tunnel/test_inbound.py",
+    "tests/mesh/tunnel/paths/test_congestion.py",
+    "tests/mesh/tunnel/paths/test_inbound_path.py",
     "tests/mesh/tunnel/test_multipath.py",
-    "tests/mesh/tunnel/test_outbound.py",
-    "tests/mesh/tunnel/test_outflow.py",
-    "tests/mesh/tunnel/test_receiving.py",
-    "tests/mesh/tunnel/test_sending.py",
+    "tests/mesh/tunnel/paths/test_outbound_path.py",
+    "tests/mesh/tunnel/streams/test_stream_output.py",
+    "tests/mesh/tunnel/streams/test_receive_half.py",
+    "tests/mesh/tunnel/streams/test_send_half.py",
     "tests/mesh/tunnel/test_stall.py",
     "tests/mesh/tunnel/test_tunnel.py",
     "tests/mesh/tunnel/test_tunnels.py",
@@ -86,22 +86,22 @@ TESTED = (
     "tests/outbox/test_state_machine.py",
     "tests/runtime/crow/test_broker.py",
     "tests/runtime/crow/test_client.py",
-    "tests/runtime/crow/test_gate.py",
-    "tests/runtime/crow/test_outcomes.py",
+    "tests/runtime/crow/gates/test_gate.py",
+    "tests/runtime/crow/test_pending_outcomes.py",
     "tests/runtime/crow/test_pump.py",
     "tests/runtime/crow/test_tower.py",
-    "tests/runtime/crow/test_udp_gate.py",
-    "tests/runtime/gates/test_burst_socket.py",
-    "tests/runtime/gates/test_framing.py",
-    "tests/runtime/gates/test_segmentation.py",
-    "tests/runtime/gates/test_udp_gate.py",
-    "tests/runtime/gates/test_websocket.py",
+    "tests/runtime/crow/gates/test_udp_gate.py",
+    "tests/runtime/endpoint/gates/test_burst_socket.py",
+    "tests/runtime/endpoint/gates/test_framing.py",
+    "tests/runtime/endpoint/gates/test_segmentation.py",
+    "tests/runtime/endpoint/gates/test_udp_gate.py",
+    "tests/runtime/endpoint/gates/test_websocket.py",
     "tests/runtime/outbox/test_outbox.py",
-    "tests/runtime/proxy/test_sluice.py",
-    "tests/runtime/test_passage.py",
-    "tests/runtime/test_pump.py",
-    "tests/runtime/test_residence.py",
-    "tests/runtime/test_tunnels.py",
+    "tests/runtime/proxy/test_direct_copy.py",
+    "tests/runtime/proxy/test_loop_turns.py",
+    "tests/runtime/endpoint/test_pump.py",
+    "tests/runtime/node/test_driver.py",
+    "tests/runtime/tunnels/test_tunnels.py",
 )
 
 _NOT_FINAL = re.compile(r"^_?[A-Z][A-Z0-9_]* = .*", re.MULTILINE)
@@ -121,7 +121,7 @@ def test_every_compiled_module_is_there() -> None:
 def test_what_is_compiled_in_is_known() -> None:
     """Constants of other modules, too: a change of them must be compiled anew."""
     names = {path.relative_to(SOURCES / "rookery").as_posix() for path in used()}
-    assert {"wire/frame.py", "crow/limits.py", "errors.py"} <= names
+    assert {"wire/link/framing.py", "crow/limits.py", "errors.py"} <= names
     assert not any(name.startswith(("cli/", "web/", "lake/")) for name in names)
 
 
@@ -243,7 +243,7 @@ def test_what_mypyc_refuses_is_installed_uncompiled(tmp_path: Path) -> None:
     source.write_text(source.read_text() + "\nWRONG: int = 'text'\n")
     with zipfile.ZipFile(_wheel(tmp_path / "dist", root=root)) as archive:
         reason = archive.read("rookery/not_compiled.txt").decode()
-    assert reason.startswith("mypyc: src/rookery/wire/frame.py:")
+    assert reason.startswith("mypyc: src/rookery/wire/link/framing.py:")
 
 
 def _wheel(
@@ -262,7 +262,7 @@ def _copy(root: Path) -> Path:
     for name in ("hatch_build.py", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, root)
     with (root / "build_cores" / "modules.py").open("a") as modules:
-        modules.write('\nMODULES = {"wire": ("frame",), "crow": ("seqids",)}\n')
+        modules.write('\nMODULES = {"wire.link": ("framing",), "crow.tower": ("sequence_ids",)}\n')
     return root
 
 

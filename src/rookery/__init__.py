@@ -1,7 +1,7 @@
 """Rookery: encrypted links between gateways, and what runs over them.
 
-    async with rookery.create() as mesh:
-        link = await mesh.link(uri).up()
+    async with rookery.create() as endpoint:
+        link = await endpoint.link(uri).up()
         stream = link.stream()
 
 Names are loaded when first used, so that `import rookery` stays cheap.
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from rookery.identity.identity import Identity
     from rookery.link.channels.sock_rules import Rules
     from rookery.link.link import LinkState
-    from rookery.link.stranger import Stranger
-    from rookery.runtime.channel import Channel
-    from rookery.runtime.create import create
-    from rookery.runtime.link import Link
+    from rookery.link.session.handshake import Stranger
+    from rookery.runtime.endpoint.channel import AsyncChannel
+    from rookery.runtime.endpoint.create import create
+    from rookery.runtime.endpoint.endpoint import AsyncEndpoint
+    from rookery.runtime.endpoint.link import AsyncLink
     from rookery.runtime.loop import run
-    from rookery.runtime.mesh import Mesh
-    from rookery.wire.uri import LinkAddress
+    from rookery.wire.link.uri import LinkAddress
 
 __all__ = [
-    "Channel",
+    "AsyncChannel",
+    "AsyncEndpoint",
+    "AsyncLink",
     "Identity",
-    "Link",
     "LinkAddress",
     "LinkState",
-    "Mesh",
     "Rules",
     "Stranger",
     "create",
@@ -36,15 +36,15 @@ __all__ = [
 ]
 
 _HOME = {
-    "Channel": "runtime.channel",
+    "AsyncChannel": "runtime.endpoint.channel",
+    "AsyncEndpoint": "runtime.endpoint.endpoint",
+    "AsyncLink": "runtime.endpoint.link",
     "Identity": "identity.identity",
-    "Link": "runtime.link",
-    "LinkAddress": "wire.uri",
+    "LinkAddress": "wire.link.uri",
     "LinkState": "link.link",
-    "Mesh": "runtime.mesh",
     "Rules": "link.channels.sock_rules",
-    "Stranger": "link.stranger",
-    "create": "runtime.create",
+    "Stranger": "link.session.handshake",
+    "create": "runtime.endpoint.create",
     "run": "runtime.loop",
 }
 

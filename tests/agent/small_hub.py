@@ -6,32 +6,35 @@ import time
 from types import TracebackType
 from typing import Self
 
-from rookery.fleet.code import Code
-from rookery.fleet.desk_settings import DeskSettings
-from rookery.fleet.entry import Entry
-from rookery.fleet.report_desk import ReportDesk
-from rookery.runtime.hub_address import HubAddress
-from rookery.runtime.sealed_line import SealedLine
-from rookery.wire import telemetry
-from rookery.wire.fleet_messages import Ask, Fault, FaultCode, Message, decode, encode
+from rookery.fleet.enrolment.code import EnrolmentCode
+from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.reports.report_validator import ReportValidator
+from rookery.fleet.reports.validator_settings import ReportValidatorSettings
+from rookery.runtime.fleet.hub_address import HubAddress
+from rookery.runtime.fleet.sealed_connection import SealedConnection
+from rookery.wire.fleet import telemetry
+from rookery.wire.fleet.messages import AskMessage, FaultCode, FaultMessage, Message, decode, encode
+from rookery.wire.link.path import net_path
+from rookery.wire.link.uri import LinkAddress
 from rookery.wire.observation import Observation
-from rookery.wire.path import net_path
-from rookery.wire.uri import LinkAddress
 from tests.agent.identities import identity
 
 
 class SmallHub(asyncio.DatagramProtocol):
     """`async with SmallHub() as hub:`; its ports stay the same while it is away."""
 
-    def __init__(self, settings: DeskSettings = DeskSettings(policy="open")) -> None:  # noqa: B008 (frozen)
+    def __init__(
+        self,
+        settings: ReportValidatorSettings = ReportValidatorSettings(policy="open"),  # noqa: B008 (frozen)
+    ) -> None:
         self.identity = identity("hub")
         self.master = os.urandom(32)
         self.settings = settings
-        self.entries: dict[bytes, Entry] = {}
-        self.codes: dict[bytes, Code] = {}
+        self.entries: dict[bytes, ReporterEntry] = {}
+        self.codes: dict[bytes, EnrolmentCode] = {}
         self.wishes: dict[bytes, int] = {}  # by MAC
         self.reports: list[telemetry.Report] = []
-        self.asks: list[Ask] = []
+        self.asks: list[AskMessage] = []
         self.answers: list[Message | None] = []  # to the asks, in order; None: closes
         self.is_deaf = False
         self.skew_s = 0.0  # of its clock
@@ -46,7 +49,7 @@ class SmallHub(asyncio.DatagramProtocol):
         return self._udp
 
     @property
-    def desk(self) -> ReportDesk:
+    def desk(self) -> ReportValidator:
         return self._desk
 
     @property
@@ -118,24 +121,24 @@ class SmallHub(asyncio.DatagramProtocol):
             if answer:
                 self._udp.sendto(answer, addr)
 
-    def _new_desk(self) -> ReportDesk:
-        return ReportDesk(self.identity, self.master, os.urandom, time.time(), self.settings)
+    def _new_desk(self) -> ReportValidator:
+        return ReportValidator(self.identity, self.master, os.urandom, time.time(), self.settings)
 
-    def _accept(self) -> SealedLine:
-        line = SealedLine.accept(self.identity)
+    def _accept(self) -> SealedConnection:
+        line = SealedConnection.accept(self.identity)
         task = asyncio.get_running_loop().create_task(self._attend(line))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return line
 
-    async def _attend(self, line: SealedLine) -> None:
+    async def _attend(self, line: SealedConnection) -> None:
         try:
             tlv = await line.receive()
             if tlv is not None:
                 ask = decode(tlv)
-                assert isinstance(ask, Ask)
+                assert isinstance(ask, AskMessage)
                 self.asks.append(ask)
-                missing = Fault(FaultCode.NO_WISH, "nobody wishes for you")
+                missing = FaultMessage(FaultCode.NO_WISH, "nobody wishes for you")
                 answer = self.answers.pop(0) if self.answers else missing
                 if answer is not None:
                     line.send(encode(answer))

@@ -7,23 +7,23 @@ from typing import Literal, Self
 
 import msgspec
 
-from rookery.fleet import rpc_message
-from rookery.fleet.rpc_message import Answer
-from rookery.fleet.rpc_parts import RpcJoiner, split
+from rookery.fleet.rpc import message as rpc_message
+from rookery.fleet.rpc.message import RpcAnswer
+from rookery.fleet.rpc.parts import RpcJoiner, split
 from rookery.identity.hashname import intermediate
-from rookery.runtime.sealed_line import SealedLine
-from rookery.wire.fleet_messages import (
-    Arrive,
-    Attend,
-    Direct,
-    Fault,
+from rookery.runtime.fleet.sealed_connection import SealedConnection
+from rookery.wire.fleet.messages import (
+    ArriveMessage,
+    AttendMessage,
+    DirectMessage,
     FaultCode,
+    FaultMessage,
     ServerAddress,
-    Welcome,
+    WelcomeMessage,
     decode,
     encode,
 )
-from rookery.wire.tlv import Tlv
+from rookery.wire.fleet.tlv import Tlv
 from tests.agent.identities import identity
 from tests.patience import PATIENCE_S
 
@@ -36,9 +36,9 @@ class SmallServer:
     def __init__(self, dies: Death = "never", name: str = "server") -> None:
         self.identity = identity(name)
         self.dies = dies
-        self.arrivals: list[Arrive | Attend] = []
+        self.arrivals: list[ArriveMessage | AttendMessage] = []
         self.peers: list[str] = []
-        self.line: asyncio.Future[SealedLine] = asyncio.get_running_loop().create_future()
+        self.line: asyncio.Future[SealedConnection] = asyncio.get_running_loop().create_future()
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._ids = count(1)
@@ -51,9 +51,9 @@ class SmallServer:
         tcp = f"127.0.0.1:{self._port}"
         return ServerAddress(self.identity.hashname, tcp, keys[0x2A], intermediate(keys[0x40]))
 
-    def direct(self, wish: int) -> Direct:
+    def direct(self, wish: int) -> DirectMessage:
         """What a hub would say to send a router here."""
-        return Direct(wish, "seat", self.address, "ticket")
+        return DirectMessage(wish, "seat", self.address, "ticket")
 
     async def __aenter__(self) -> Self:
         loop = asyncio.get_running_loop()
@@ -82,14 +82,14 @@ class SmallServer:
         line.send(*split(rpc_message.call(method, params, next(self._ids))))
         return await self.answer(line)
 
-    async def answer(self, line: SealedLine) -> object:
+    async def answer(self, line: SealedConnection) -> object:
         message = None
         while message is None:
             tlv = await asyncio.wait_for(line.receive(), PATIENCE_S)
             assert tlv is not None, "the router has gone"
             message = self._joiner.add(tlv)
         (answer,) = rpc_message.parse(message).items
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, RpcAnswer)
         return msgspec.json.decode(answer.error or answer.result or b"")
 
     async def end(self) -> None:
@@ -97,14 +97,14 @@ class SmallServer:
         self.line.result().close()
         await self.line.result().wait_closed()
 
-    def _accept(self) -> SealedLine:
-        line = SealedLine.accept(self.identity)
+    def _accept(self) -> SealedConnection:
+        line = SealedConnection.accept(self.identity)
         task = asyncio.get_running_loop().create_task(self._attend(line))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return line
 
-    async def _attend(self, line: SealedLine) -> None:
+    async def _attend(self, line: SealedConnection) -> None:
         self.peers.append(await line.authenticated())
         if self.dies == "connected":
             line.abort()
@@ -116,16 +116,16 @@ class SmallServer:
         if self.dies == "arrived":
             line.abort()
         elif self.dies == "refuses":
-            line.send(encode(Fault(FaultCode.NO_SEAT, "no such seat")))
+            line.send(encode(FaultMessage(FaultCode.NO_SEAT, "no such seat")))
             line.close()
         else:
-            line.send(encode(Welcome("seat", bytes(6), self.peers[-1])))
+            line.send(encode(WelcomeMessage("seat", bytes(6), self.peers[-1])))
             if self.dies == "welcomed":
                 line.close()
             elif not self.line.done():
                 self.line.set_result(line)
 
-    def _guest(self, tlv: Tlv) -> Arrive | Attend:
+    def _guest(self, tlv: Tlv) -> ArriveMessage | AttendMessage:
         guest = decode(tlv)
-        assert isinstance(guest, Arrive | Attend)
+        assert isinstance(guest, ArriveMessage | AttendMessage)
         return guest

@@ -13,15 +13,21 @@ import pytest
 from rookery.agent.agent import Agent, AgentSettings
 from rookery.agent.methods.config import FILE_NAME as CONFIG_NAME
 from rookery.agent.methods.config import AgentConfig, ConfigFile
-from rookery.agent.visit import VisitLimits
-from rookery.fleet.code import Code
-from rookery.fleet.desk_settings import DeskSettings
-from rookery.fleet.reporter_events import Called, Enrolled, Refused, Renewed, ReporterEvent
-from rookery.fleet.reporter_limits import ReporterLimits
-from rookery.fleet.secrets import code_id, code_key, new_code
-from rookery.runtime.state_file import FILE_NAME
-from rookery.wire.fleet_datagrams import UNKNOWN, Fault
-from rookery.wire.telemetry import DeviceReport
+from rookery.agent.session import AgentSessionLimits
+from rookery.fleet.enrolment.code import EnrolmentCode
+from rookery.fleet.enrolment.secrets import code_id, code_key, new_code
+from rookery.fleet.reports.reporter import (
+    HelloRefused,
+    ReporterCalled,
+    ReporterEnrolled,
+    ReporterEvent,
+    SecretRenewed,
+)
+from rookery.fleet.reports.reporter_limits import ReporterLimits
+from rookery.fleet.reports.validator_settings import ReportValidatorSettings
+from rookery.runtime.fleet.state_file import FILE_NAME
+from rookery.wire.fleet.datagrams import UNKNOWN, FaultDatagram
+from rookery.wire.fleet.telemetry import DeviceReport
 from tests.agent.eventually import eventually
 from tests.agent.identities import identity
 from tests.agent.small_hub import SmallHub
@@ -46,7 +52,7 @@ def settings(hub: SmallHub, keep: Path | None = None, code: str | None = None) -
         keep=keep,
         code=code,
         reports=QUICK,
-        visits=VisitLimits(backoff_s=0.01),
+        visits=AgentSessionLimits(backoff_s=0.01),
     )
 
 
@@ -62,7 +68,7 @@ async def test_it_enrols_and_reports_real_values(hub: SmallHub) -> None:
     """F3, F4: at first contact a secret, then reports of what the device really is."""
     told: list[ReporterEvent] = []
     async with await Agent.start(settings(hub), told.append):
-        await eventually(lambda: any(isinstance(event, Enrolled) for event in told))
+        await eventually(lambda: any(isinstance(event, ReporterEnrolled) for event in told))
     (report, *_) = device_reports(hub)
     assert report.up > 0
     assert 0 < report.mem < 1
@@ -70,7 +76,7 @@ async def test_it_enrols_and_reports_real_values(hub: SmallHub) -> None:
     assert abs(report.t - time.time() * 1000) < 60_000
     entry = hub.entries[MAC]
     assert entry.hashname == identity("router").hashname
-    enrolled = next(event for event in told if isinstance(event, Enrolled))
+    enrolled = next(event for event in told if isinstance(event, ReporterEnrolled))
     assert hub.desk.is_claimed(entry, enrolled.claim_code, time.time())
 
 
@@ -138,14 +144,14 @@ async def test_a_hub_that_forgot_everything_learns_anew(hub: SmallHub) -> None:
 
 async def test_secrets_are_renewed_on_the_way(tmp_path: Path) -> None:
     """F4: the answer to a report carries the new one, and the next report proves it."""
-    async with SmallHub(DeskSettings(policy="open", renewal_s=60)) as hub:
+    async with SmallHub(ReportValidatorSettings(policy="open", renewal_s=60)) as hub:
         told: list[ReporterEvent] = []
         async with await Agent.start(settings(hub, tmp_path), told.append) as agent:
             await eventually(lambda: len(hub.reports) == 1)
             before = hub.entries[MAC].generation
             hub.skew_s = 61.0
             agent.sample_now()
-            await eventually(lambda: any(isinstance(event, Renewed) for event in told[1:]))
+            await eventually(lambda: any(isinstance(event, SecretRenewed) for event in told[1:]))
             agent.sample_now()
             await eventually(lambda: hub.entries[MAC].generation > before)
         assert hub.desk.counters.forged == 0
@@ -166,18 +172,20 @@ async def test_a_called_agent_comes(hub: SmallHub) -> None:
         await server.end()
         await eventually(lambda: agent.visits.running == 0)
         assert agent.visits.tally["fulfilled"] == 1
-    assert Called(wish) in told
+    assert ReporterCalled(wish) in told
 
 
 async def test_without_a_code_a_closed_hub_refuses(tmp_path: Path) -> None:
-    async with SmallHub(DeskSettings(policy="claim")) as hub:
+    async with SmallHub(ReportValidatorSettings(policy="claim")) as hub:
         told: list[ReporterEvent] = []
         async with await Agent.start(settings(hub), told.append):
-            await eventually(lambda: Refused("denied") in told)
+            await eventually(lambda: HelloRefused("denied") in told)
         assert hub.entries == {}
         code = new_code(os.urandom)
         key = code_key(code)
-        kept = Code(id=code_id(key), key=key, kind="router", owner=1, expires_at=time.time() + 600)
+        kept = EnrolmentCode(
+            id=code_id(key), key=key, kind="router", owner=1, expires_at=time.time() + 600
+        )
         hub.codes[kept.id] = kept
         async with await Agent.start(settings(hub, code=code), told.append):
             await eventually(lambda: MAC in hub.entries)
@@ -188,7 +196,7 @@ async def test_strangers_are_not_listened_to(hub: SmallHub) -> None:
     async with await Agent.start(settings(hub), lambda _event: None) as agent:
         await eventually(lambda: bool(hub.reports) and agent.waiting == 0)
         entry = hub.entries[MAC]
-        unknown = Fault(UNKNOWN, MAC, entry.boot, entry.sequence).serialize()
+        unknown = FaultDatagram(UNKNOWN, MAC, entry.boot, entry.sequence).serialize()
         port = int(entry.address.rpartition(":")[2])
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
             for junk in (unknown, b"", b"\0", b"\0\x01" * 20, os.urandom(100)):

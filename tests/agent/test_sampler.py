@@ -5,15 +5,15 @@ import time
 import psutil
 import pytest
 
-from rookery.agent.sampler import INTERFACES_MAX, LINKS_MAX, Sampler
+from rookery.agent.sampler import INTERFACES_MAX, LINKS_MAX, DeviceSampler
 from rookery.errors import UsageError
-from rookery.wire import telemetry
-from rookery.wire.telemetry import CONTENT_SIZE_MAX, LinkSample
+from rookery.wire.fleet import telemetry
+from rookery.wire.fleet.telemetry import CONTENT_SIZE_MAX, LinkTelemetry
 
 
 def test_values_are_of_this_machine() -> None:
     """F3: uptime and more."""
-    report = Sampler().sample()
+    report = DeviceSampler().sample()
     assert abs(report.up - (time.time() - psutil.boot_time())) < 5
     assert 0 < report.mem < 1
     assert 0 < report.disk <= 1
@@ -25,8 +25,8 @@ def test_values_are_of_this_machine() -> None:
 
 def test_a_report_always_fits_a_datagram() -> None:
     """However many links the node has, and however long their names are."""
-    link = LinkSample(peer="a" * 52, path="route", rtt_ms=123.456, loss=0.1234, rate_kbps=1e6)
-    report = Sampler().sample([link] * 200)
+    link = LinkTelemetry(peer="a" * 52, path="route", rtt_ms=123.456, loss=0.1234, rate_kbps=1e6)
+    report = DeviceSampler().sample([link] * 200)
     assert len(report.links) == LINKS_MAX
     content = telemetry.encode(report)
     assert len(content) <= CONTENT_SIZE_MAX
@@ -38,7 +38,7 @@ def test_a_report_always_fits_a_datagram() -> None:
 
 def test_a_sample_is_quick() -> None:
     """It runs on small routers every few seconds, between packets of others."""
-    sampler = Sampler()
+    sampler = DeviceSampler()
     before = time.thread_time()
     for _ in range(20):
         sampler.sample()
@@ -47,4 +47,4 @@ def test_a_sample_is_quick() -> None:
 
 def test_a_disk_that_is_not_there_is_said() -> None:
     with pytest.raises(UsageError, match="/no/such/place"):
-        Sampler("/no/such/place")
+        DeviceSampler("/no/such/place")

@@ -10,11 +10,11 @@ from bench import lake, lake_history, lake_work
 from bench.lake import Engine, Size, Spark
 from bench.lake_work import Done, Made, Work
 from bench.table import table as printed
-from rookery.lake.delta import Lake
-from rookery.lake.history.history import History
+from rookery.lake.engine.delta import Lake
 from rookery.lake.schema.landing import DEVICE_REPORTS
+from rookery.lake.synthetic.dataset import SyntheticDataset
 
-LITTLE = History(days=2, routers=4)
+LITTLE = SyntheticDataset(days=2, routers=4)
 ALL = Done({}, {each.path: 1 for each in lake_work.TABLES}, 2.0)
 
 
@@ -55,7 +55,7 @@ def test_a_history_is_landed_once_and_worked_on_elsewhere(tmp_path: Path) -> Non
     for hour in hours:
         lake_history.come(hour, working)
     assert lake_history.rows(working) == every
-    other = History(days=2, routers=1)
+    other = SyntheticDataset(days=2, routers=1)
     again = lake_history.landed(tmp_path / "history", other)
     assert lake_history.rows(again.before) == first
     assert first + sum(lake_history.rows(hour) for hour in again.hours) == every

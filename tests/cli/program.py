@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 from tests.patience import PATIENCE_S
 
 PROGRAM = Path(sys.executable).parent / "rookery"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from rookery.cli.crow import VERBS as CROW_VERBS
-from rookery.cli.fleet import VERBS as FLEET_VERBS
-from rookery.cli.lake import VERBS as LAKE_VERBS
+from rookery.cli.crow.app import VERBS as CROW_VERBS
+from rookery.cli.fleet.app import VERBS as FLEET_VERBS
+from rookery.cli.lake.app import VERBS as LAKE_VERBS
 from rookery.cli.main import VERBS, main
-from rookery.cli.realm import VERBS as REALM_VERBS
+from rookery.cli.realm.app import VERBS as REALM_VERBS
 from rookery.runtime.version import build
 from tests.cli.program import PROGRAM, rookery
 from tests.patience import PATIENCE_S
@@ -44,7 +44,12 @@ def test_help_loads_no_verb() -> None:
     ).stdout.decode()
     loaded = set(printed.splitlines()[-1].split())
     assert "rookery.cli.main" in loaded
-    assert not loaded & {"asyncio", "cryptography", "rookery.cli.link", "rookery.runtime.mesh"}
+    assert not loaded & {
+        "asyncio",
+        "cryptography",
+        "rookery.cli.link.link",
+        "rookery.runtime.endpoint.endpoint",
+    }
     assert not loaded & {"numpy", "pyarrow", "pyspark", "duckdb", "deltalake"}
 
 

@@ -18,7 +18,7 @@ from rookery.errors import (
     UnreachableError,
     UsageError,
 )
-from rookery.fleet.wish import Grant, Step
+from rookery.fleet.rendezvous.wish import Grant, WishStep
 from tests.client.small_site import Reply, SmallSite, reply, small_site
 
 MAC = bytes.fromhex("02fc00000001")
@@ -32,7 +32,7 @@ def site() -> Iterator[SmallSite]:
         yield site
 
 
-def events(*steps: Step) -> Reply:
+def events(*steps: WishStep) -> Reply:
     lines = [
         b": \n\nevent: %b\ndata: %b\n\n" % (step.name.encode(), msgspec.json.encode(step))
         for step in steps
@@ -72,9 +72,9 @@ async def test_devices_are_listed_with_a_token(site: SmallSite) -> None:
 async def test_steps_come_as_they_happen(site: SmallSite) -> None:
     """F6 to F10, told to the client."""
     steps = [
-        Step(5, "wished", "wait", 1.0),
-        Step(5, "called", "still", 2.0),
-        Step(5, "done", "go", 3.0, server="a" * 52, grant=GRANT),
+        WishStep(5, "wished", "wait", 1.0),
+        WishStep(5, "called", "still", 2.0),
+        WishStep(5, "done", "go", 3.0, server="a" * 52, grant=GRANT),
     ]
     site.replies = {CONNECT: events(*steps)}
     assert [step async for step in HubApi(site.url, "rk_x").connect(MAC)] == steps
@@ -82,7 +82,9 @@ async def test_steps_come_as_they_happen(site: SmallSite) -> None:
 
 
 async def test_a_wish_that_fails_says_why(site: SmallSite) -> None:
-    site.replies = {CONNECT: events(Step(5, "wished", "wait", 1.0), Step(5, "failed", "gone", 2.0))}
+    site.replies = {
+        CONNECT: events(WishStep(5, "wished", "wait", 1.0), WishStep(5, "failed", "gone", 2.0))
+    }
     with pytest.raises(UnreachableError, match="gone"):
         _ = [step async for step in HubApi(site.url, "rk_x").connect(MAC)]
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from rookery.client import credentials
-from rookery.client.credentials import FILE_NAME, Credentials
+from rookery.client.credentials import FILE_NAME, HubCredentials
 from rookery.errors import UsageError
 
-ANN = Credentials(url="https://hub.example.org", login="ann", token="rk_secret", token_id=7)
+ANN = HubCredentials(url="https://hub.example.org", login="ann", token="rk_secret", token_id=7)
 
 
 def test_what_is_saved_is_read_by_its_owner_alone(tmp_path: Path) -> None:

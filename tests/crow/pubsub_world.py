@@ -1,24 +1,24 @@
 """A broker and its clients in the deterministic world, every packet on the wire."""
 
-from rookery.crow.broker import Broker
-from rookery.crow.broker_node import BrokerNode
-from rookery.crow.notices import Ticket
-from rookery.crow.pubsub import Terms
-from rookery.crow.pubsub_node import PubSubNode
-from rookery.sim.crow_world import CrowWorld, Station
-from rookery.wire.crow_message import Consume
+from rookery.crow.packet_events import Ticket
+from rookery.crow.pubsub.broker import Broker
+from rookery.crow.pubsub.broker_node import BrokerNode
+from rookery.crow.pubsub.client_node import PubSubClientNode
+from rookery.crow.pubsub.orders import DeliveryOptions
+from rookery.sim.crow_world import CrowWorld, SimulatedTower
+from rookery.wire.crow.message import Consume
 
 BROKER_IP = "10.0.0.1"
-SURELY = Terms(1, 100)
+SURELY = DeliveryOptions(1, 100)
 
 
 class Person:
     """A client of the broker, and all it has heard."""
 
-    def __init__(self, world: CrowWorld, station: Station, broker: bytes) -> None:
+    def __init__(self, world: CrowWorld, station: SimulatedTower, broker: bytes) -> None:
         self.world = world
         self.station = station
-        self.node = PubSubNode(station.nodes, broker, self)
+        self.node = PubSubClientNode(station.nodes, broker, self)
         self.heard: list[tuple[bytes, bytes]] = []
         self.subscriptions: list[list[bytes]] = []
         self.answers: dict[bytes, bytes] = {}
@@ -43,7 +43,7 @@ class Person:
     def refused(self) -> None:
         self.refusals += 1
 
-    def subscribe(self, theme: bytes, terms: Terms = SURELY, *, latest: int = 0) -> None:
+    def subscribe(self, theme: bytes, terms: DeliveryOptions = SURELY, *, latest: int = 0) -> None:
         self.node.subscribe(theme, terms, self.world.now, latest=latest)
         self.station.settle()
 
@@ -51,12 +51,12 @@ class Person:
         self.node.unsubscribe(theme, self.world.now)
         self.station.settle()
 
-    def publish(self, theme: bytes, data: bytes, terms: Terms = SURELY) -> Ticket:
+    def publish(self, theme: bytes, data: bytes, terms: DeliveryOptions = SURELY) -> Ticket:
         ticket = self.node.publish(theme, data, terms, self.world.now)
         self.station.settle()
         return ticket
 
-    def ask(self, theme: bytes, data: bytes, terms: Terms = SURELY) -> bytes:
+    def ask(self, theme: bytes, data: bytes, terms: DeliveryOptions = SURELY) -> bytes:
         reply, _ = self.node.ask(theme, data, terms, self.world.now)
         self.station.settle()
         return reply

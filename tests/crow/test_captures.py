@@ -6,13 +6,19 @@ sent at once) the bytes are compared without it.
 
 import pytest
 
-from rookery.crow.acceptor import Acceptor
-from rookery.crow.channel import Channel
-from rookery.crow.events import ChannelOpened, Event, NodeRefused, Transmit, Undelivered
-from rookery.crow.node import Nodes
-from rookery.crow.notices import Arrived, NodeMessage
-from rookery.crow.tower import Tower
-from rookery.wire.crow_packet import Packet
+from rookery.crow.events import (
+    CrowChannelOpened,
+    CrowTransmit,
+    Event,
+    MessageUndelivered,
+    NodeRefused,
+)
+from rookery.crow.nodes.acceptor import ChannelAcceptor
+from rookery.crow.nodes.channel import NodeChannel
+from rookery.crow.nodes.nodes import Nodes
+from rookery.crow.packet_events import NodeMessage, PacketArrived
+from rookery.crow.tower.tower import Tower
+from rookery.wire.crow.packet import CrowPacket
 from tests.wire.crow_captures import VECTORS, Step
 
 LOOPBACK = bytes([127, 0, 0, 1])
@@ -42,12 +48,12 @@ class Replay:
 
     def hear(self, step: Step) -> None:
         assert step.dst_port == self.port
-        self.tower.received(Packet.parse(step.packet), hop(step.src_port)[::-1], step.t)
+        self.tower.received(CrowPacket.parse(step.packet), hop(step.src_port)[::-1], step.t)
         self.settle(step.t)
 
     def settle(self, now: float) -> None:
         for event in self.nodes.take(now):
-            if isinstance(event, Transmit):
+            if isinstance(event, CrowTransmit):
                 argument = event.packet.address[event.packet.stage + 1 :]
                 port = int.from_bytes(argument[4:6], "big")
                 self.sent.append((port, event.packet.serialize().hex()))
@@ -62,7 +68,7 @@ class Replay:
 
     def resend(self, step: Step) -> None:
         """Send what the capture's tower sent of its own accord."""
-        packet = Packet.parse(step.packet)
+        packet = CrowPacket.parse(step.packet)
         self.tower.send(
             packet.address,
             packet.data,
@@ -81,7 +87,7 @@ def replay_sender(name: str, port: int, first_seqid: int) -> Replay:
         replay.pass_time(step.t)
         if step.dst_port == port:
             replay.hear(step)
-        elif not Packet.parse(step.packet).is_ack and not was_sent(replay, step):
+        elif not CrowPacket.parse(step.packet).is_ack and not was_sent(replay, step):
             replay.resend(step)
     return replay
 
@@ -106,7 +112,7 @@ def test_the_receiver_of_every_qos_answers_with_the_same_bytes() -> None:
         if step.dst_port == 7102:
             replay.hear(step)
     assert replay.sent == captured("qos", 7102)
-    arrived = [each.packet.data for each in replay.events if isinstance(each, Arrived)]
+    arrived = [each.packet.data for each in replay.events if isinstance(each, PacketArrived)]
     assert arrived == [b"zero", b"one", b"two", b"t0", b"big"]
 
 
@@ -120,7 +126,7 @@ def test_a_silent_peer_is_sent_the_same_at_the_same_times() -> None:
     replay.pass_time(10.0)
     assert replay.sent == captured("retransmit", 7101)
     assert replay.times == pytest.approx([step.t for step in steps("retransmit")], abs=0.004)
-    assert [type(each) for each in replay.events] == [Undelivered, Undelivered]
+    assert [type(each) for each in replay.events] == [MessageUndelivered, MessageUndelivered]
 
 
 def test_an_unconfirmed_packet_is_acknowledged_at_the_same_times() -> None:
@@ -174,7 +180,7 @@ def test_the_sending_node_sends_the_same_bytes_and_hears_of_the_missing_one() ->
     for step in steps("node"):
         if step.dst_port == 7121:
             replay.hear(step)
-        elif not Packet.parse(step.packet).is_ack:
+        elif not CrowPacket.parse(step.packet).is_ack:
             replay.resend(step)
     assert replay.sent == captured("node", 7121)
     refusals = [each for each in replay.events if isinstance(each, NodeRefused)]
@@ -184,7 +190,7 @@ def test_the_sending_node_sends_the_same_bytes_and_hears_of_the_missing_one() ->
 def test_a_dialled_channel_sends_the_same_bytes() -> None:
     """C6, C8."""
     replay = Replay(7131, 64)
-    channel = Channel.dial(replay.nodes, hop(7132), 30, 0.0, qos=1, ackquant_ms=100, node=77)
+    channel = NodeChannel.dial(replay.nodes, hop(7132), 30, 0.0, qos=1, ackquant_ms=100, node=77)
     replay.settle(0.0)
     for step in steps("channel"):
         if step.dst_port == 7131:
@@ -201,7 +207,7 @@ def test_a_dialled_channel_sends_the_same_bytes() -> None:
 def test_an_accepted_channel_sends_the_same_bytes_but_for_its_node() -> None:
     """C6, C8."""
     replay = Replay(7132)
-    Acceptor(replay.nodes, 30)
+    ChannelAcceptor(replay.nodes, 30)
     channel = None
     for step in steps("channel"):
         if step.src_port == 7132 and step.decoded.data.endswith(b"from-server".hex()):
@@ -211,7 +217,7 @@ def test_an_accepted_channel_sends_the_same_bytes_but_for_its_node() -> None:
         elif step.dst_port == 7132:
             replay.hear(readdressed(step, channel))
         for event in replay.events:
-            if isinstance(event, ChannelOpened):
+            if isinstance(event, CrowChannelOpened):
                 channel = event.channel
     assert channel is not None
     ours, theirs = channel.node.to_bytes(2, "little").hex(), (512).to_bytes(2, "little").hex()
@@ -220,7 +226,7 @@ def test_an_accepted_channel_sends_the_same_bytes_but_for_its_node() -> None:
     assert [channel.receive(), channel.receive()] == [b"m0", b"m1"]
 
 
-def readdressed(step: Step, channel: Channel | None) -> Step:
+def readdressed(step: Step, channel: NodeChannel | None) -> Step:
     """The capture's server channel is node 512, ours has a node of its own."""
     if channel is None or not step.decoded.data.startswith("4d000002"):
         return step

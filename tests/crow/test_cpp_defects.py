@@ -2,17 +2,17 @@
 
 import pytest
 
-from rookery.crow.acceptor import Acceptor
-from rookery.crow.channel import Channel
-from rookery.crow.events import Answered, ChannelOpened, NodeRefused
-from rookery.crow.msgbox import MsgBox
-from rookery.crow.notices import Delivered
+from rookery.crow.events import CrowChannelOpened, NodeRefused, QueryAnswered
+from rookery.crow.nodes.acceptor import ChannelAcceptor
+from rookery.crow.nodes.channel import NodeChannel
+from rookery.crow.nodes.message_box import MessageBox
+from rookery.crow.packet_events import MessageDelivered
 from rookery.errors import CongestionError, UsageError
-from rookery.sim.crow_world import CrowWorld, Station
-from rookery.sim.network import Conditions
-from rookery.wire.crow_channel import ChannelAnswer, ChannelData, ChannelRequest
-from rookery.wire.crow_node import NodePacket
-from rookery.wire.crow_packet import ACK, ACK21, ACK22, Packet
+from rookery.sim.crow_world import CrowWorld, SimulatedTower
+from rookery.sim.network.network import Conditions
+from rookery.wire.crow.channel import ChannelAnswer, ChannelData, ChannelRequest
+from rookery.wire.crow.node import NodePacket
+from rookery.wire.crow.packet import ACK, ACK21, ACK22, CrowPacket
 from tests.crow.cpp_peer import CppPeer
 
 PERIOD_S = 0.054  # of ackquant 50
@@ -24,7 +24,7 @@ def world() -> CrowWorld:
 
 
 @pytest.fixture
-def station(world: CrowWorld) -> Station:
+def station(world: CrowWorld) -> SimulatedTower:
     return world.station("10.0.0.1")
 
 
@@ -37,7 +37,7 @@ class TestTimeCode:
     """C++ cuts the time code to 6 bits, so 640 ms are repeated after 4 ms."""
 
     def test_a_long_timer_is_clamped(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3."""
         station.send(peer.hop, b"", qos=1, ackquant_ms=1000)
@@ -48,7 +48,7 @@ class TestTimeCode:
         assert waits == pytest.approx([0.634] * 4)
 
     def test_a_peer_with_a_wrapped_timer_is_heard_once(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3, C8: the peer repeats every 4 ms and so do our acknowledgements."""
         for _ in range(5):
@@ -62,13 +62,15 @@ class TestTimeCode:
 class TestTypes:
     """C++ takes types up to 31 and sends the lower three bits."""
 
-    def test_a_type_that_has_no_room_is_refused(self, station: Station, peer: CppPeer) -> None:
+    def test_a_type_that_has_no_room_is_refused(
+        self, station: SimulatedTower, peer: CppPeer
+    ) -> None:
         """C8."""
         with pytest.raises(UsageError):
             station.send(peer.hop, b"", kind=9)
 
     def test_a_type_that_was_cut_off_arrives_as_what_is_left(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C8."""
         peer.send(station, b"nine", kind=9 % 8)
@@ -80,14 +82,16 @@ class TestGates:
     """C++ drops a packet for an unknown gate without a word, and checks no bounds."""
 
     @pytest.mark.parametrize("qos", [0, 1, 2])
-    def test_our_own_sender_hears_of_an_unknown_gate(self, station: Station, qos: int) -> None:
+    def test_our_own_sender_hears_of_an_unknown_gate(
+        self, station: SimulatedTower, qos: int
+    ) -> None:
         """C1."""
         ticket = station.send(bytes([77, 1]), b"", qos=qos)
         assert station.outcomes[ticket] == "there is no gate 77"
         assert station.tower.dropped == {"unknown gate": 1}
 
     def test_silence_of_a_forwarding_peer_ends_as_undelivered(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C1, C8."""
         ticket = station.send(peer.hop + bytes([77]), b"", qos=1, ackquant_ms=50)
@@ -95,11 +99,11 @@ class TestGates:
         assert station.outcomes[ticket] == "no acknowledgement"
 
     def test_a_hop_over_the_address_is_dropped(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C1: C++ writes its way back over the data."""
-        peer.send_raw(station, Packet(0, False, b"\x0c", 0, 0, 1, 50, b"data").serialize())
-        peer.send_raw(station, Packet(0, False, b"", 0, 0, 1, 50, b"data").serialize())
+        peer.send_raw(station, CrowPacket(0, False, b"\x0c", 0, 0, 1, 50, b"data").serialize())
+        peer.send_raw(station, CrowPacket(0, False, b"", 0, 0, 1, 50, b"data").serialize())
         world.run(1)
         assert station.arrived == []
         assert peer.received == []
@@ -110,7 +114,7 @@ class TestAliases:
     """A C++ tower that is reached by another address answers from its own."""
 
     def test_an_acknowledgement_from_elsewhere_counts_for_nothing(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3, C8: the message is reported undelivered, and arrives five times."""
         alias = CppPeer(world, "10.0.9.8")
@@ -122,7 +126,7 @@ class TestAliases:
         assert station.tower.dropped["late acknowledgement"] == 5
 
     def test_a_sender_that_misses_our_acknowledgements_is_heard_once(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3."""
         for _ in range(5):
@@ -136,7 +140,7 @@ class TestMemory:
     """C++ remembers 256 packets, only short addresses, and nothing without ACK22."""
 
     def test_an_unconfirmed_packet_is_remembered_after_the_last_ack21(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3."""
         peer.send(station, b"once", qos=2, seqid=7)
@@ -146,7 +150,7 @@ class TestMemory:
         assert station.data == [b"once"]
 
     def test_a_packet_is_forgotten_in_the_end(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3: 15 s after the confirmation the number is free again."""
         peer.react = peer.acknowledge
@@ -160,7 +164,7 @@ class TestMemory:
         assert station.data == [b"same", b"same"]
 
     def test_many_packets_do_not_push_one_out(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3."""
         peer.react = peer.acknowledge
@@ -176,13 +180,13 @@ class TestMemory:
         towers = [world.station(f"10.0.1.{index}", forwards=True) for index in range(6)]
         address = b"".join(tower.hop for tower in towers)
         for _ in range(2):
-            packet = Packet(0, False, address, 0, 5, 2, 50, b"once")
+            packet = CrowPacket(0, False, address, 0, 5, 2, 50, b"once")
             peer.send_raw(towers[0], packet.serialize())
             world.run(1)
         assert towers[-1].data == [b"once"]
 
     def test_a_peer_that_forgets_is_sent_nothing_twice(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3, C8: what is acknowledged is never sent again, so nothing has to be remembered."""
         peer.react = peer.acknowledge
@@ -204,7 +208,7 @@ class TestRestarts:
         assert len({packet.seqid for packet in peer.received}) == 3
 
     def test_a_peer_that_counts_from_0_again_loses_nothing(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3, C8."""
         peer.react = peer.acknowledge
@@ -216,7 +220,7 @@ class TestRestarts:
         assert station.data == [life + b"%d" % n for life in (b"a", b"b") for n in range(10)]
 
     def test_a_peer_that_restarts_before_its_confirmation_loses_nothing(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3, C8."""
         peer.send(station, b"before", qos=2, seqid=0)
@@ -230,7 +234,7 @@ class TestTables:
     """C++ keeps 128 packets, then sends without keeping or acknowledges without delivering."""
 
     def test_whatever_is_taken_has_an_outcome(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3."""
         tickets = []
@@ -240,7 +244,7 @@ class TestTables:
         assert len(station.outcomes) == 32 + 1024
 
     def test_what_cannot_be_remembered_is_not_acknowledged(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3."""
         for number in range(200):
@@ -250,7 +254,7 @@ class TestTables:
         assert station.tower.dropped["memory full"] == 72
 
     def test_a_peer_that_fails_at_64_packets_never_has_so_many(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3, C8."""
         for number in range(200):
@@ -266,14 +270,14 @@ class TestTables:
 class TestQosThree:
     """C++ sends qos 3 five times and delivers every copy."""
 
-    def test_it_cannot_be_sent(self, station: Station, peer: CppPeer) -> None:
+    def test_it_cannot_be_sent(self, station: SimulatedTower, peer: CppPeer) -> None:
         """C3."""
         with pytest.raises(UsageError):
             station.send(peer.hop, b"", qos=3)
 
-    def test_it_is_dropped(self, world: CrowWorld, station: Station, peer: CppPeer) -> None:
+    def test_it_is_dropped(self, world: CrowWorld, station: SimulatedTower, peer: CppPeer) -> None:
         """C3, C8."""
-        data = bytearray(Packet(0, False, station.hop, 0, 0, 2, 50, b"three").serialize())
+        data = bytearray(CrowPacket(0, False, station.hop, 0, 0, 2, 50, b"three").serialize())
         data[7] |= 3
         for _ in range(5):
             peer.send_raw(station, bytes(data))
@@ -287,7 +291,7 @@ class TestClock:
     """The C++ timer wraps every 65.536 s, and a packet under way then is repeated a minute late."""
 
     def test_a_packet_is_repeated_in_time_at_the_wrap(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3."""
         world.run(65.5)
@@ -299,7 +303,7 @@ class TestClock:
         assert waits == pytest.approx([PERIOD_S] * 4)
 
     def test_a_peer_that_does_not_repeat_gets_another_ack21(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3, C8: ours are repeated, so its packet is settled all the same."""
         peer.send(station, b"stuck", qos=2)
@@ -316,7 +320,7 @@ class TestAcknowledgements:
 
     @pytest.mark.parametrize(("qos", "kind"), [(1, ACK), (2, ACK21)])
     def test_two_acknowledgements_are_one_delivery(
-        self, world: CrowWorld, station: Station, peer: CppPeer, qos: int, kind: int
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer, qos: int, kind: int
     ) -> None:
         """C3, C8."""
         ticket = station.send(peer.hop, b"", qos=qos)
@@ -324,14 +328,14 @@ class TestAcknowledgements:
         for _ in range(2):
             peer.send_ack(kind, peer.received[0], station.hop)
         world.run(1)
-        assert [each for each in station.notices if each == Delivered(ticket)] == [
-            Delivered(ticket)
+        assert [each for each in station.notices if each == MessageDelivered(ticket)] == [
+            MessageDelivered(ticket)
         ]
         assert len(station.notices) == 1
         assert peer.acks.count((ACK22, peer.received[0].seqid)) == (2 if qos == 2 else 0)
 
     def test_a_lost_ack21_is_asked_for_again(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3, C8: a peer that never repeats ACK21 is reminded by the packet itself."""
         ticket = station.send(peer.hop, b"again", qos=2, ackquant_ms=50)
@@ -342,7 +346,7 @@ class TestAcknowledgements:
         assert station.outcomes[ticket] == ""
 
     def test_an_acknowledgement_of_the_wrong_kind_settles_nothing(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3."""
         ticket = station.send(peer.hop, b"", qos=2, ackquant_ms=50)
@@ -354,10 +358,10 @@ class TestAcknowledgements:
         assert station.tower.dropped["unknown acknowledgement"] == 1
 
     def test_an_unknown_ack21_is_confirmed_all_the_same(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C3, C8: or a peer that missed our first ACK22 would repeat itself to the end."""
-        peer.send_ack(ACK21, Packet(0, False, b"", 0, 77, 2, 50, b""), station.hop)
+        peer.send_ack(ACK21, CrowPacket(0, False, b"", 0, 77, 2, 50, b""), station.hop)
         world.run(1)
         assert peer.acks == [(ACK22, 77)]
 
@@ -366,7 +370,7 @@ class TestNodeErrors:
     """C++ answers an error for an unknown node with an error, and so for ever."""
 
     def test_an_error_is_never_answered(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C5."""
         peer.send_node(station, NodePacket.error(9, 43))
@@ -375,11 +379,11 @@ class TestNodeErrors:
         assert station.tower.dropped == {"error for an unknown node": 1}
 
     def test_a_peer_that_answers_errors_gets_one(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C5, C8."""
 
-        def answer(packet: Packet, return_address: bytes) -> None:
+        def answer(packet: CrowPacket, return_address: bytes) -> None:
             node = NodePacket.parse(packet.data)
             peer.send_node(station, NodePacket.error(node.rid, node.sid))
 
@@ -388,13 +392,13 @@ class TestNodeErrors:
         world.run(1)
         assert peer.node_packets == [NodePacket.error(43, 9)]
 
-    def test_only_a_registered_node_can_send(self, station: Station, peer: CppPeer) -> None:
+    def test_only_a_registered_node_can_send(self, station: SimulatedTower, peer: CppPeer) -> None:
         """C5."""
         with pytest.raises(UsageError):
             station.nodes.send(peer.hop, 9, 43, b"", 0.0)
 
     def test_an_error_reaches_the_node_that_sent(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C5, C8."""
         station.nodes.register(9)
@@ -407,10 +411,10 @@ class TestChannels:
     """C++ gives every accepted channel node 512, keeps no order, and never says that it closes."""
 
     def test_every_accepted_channel_has_its_own_node(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C6."""
-        Acceptor(station.nodes, 30)
+        ChannelAcceptor(station.nodes, 30)
         peer.react = peer.acknowledge
         for node in (77, 78):
             peer.send_node(station, NodePacket(node, 30, ChannelRequest(1, 100).serialize()), 2)
@@ -420,11 +424,11 @@ class TestChannels:
         assert all(packet.sid >= 0x8000 for packet in answers)
 
     def test_two_channels_to_node_512_are_kept_apart(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C6, C8."""
         peer.react = peer.acknowledge
-        channels = [Channel.dial(station.nodes, peer.hop, 30, 0.0) for _ in range(2)]
+        channels = [NodeChannel.dial(station.nodes, peer.hop, 30, 0.0) for _ in range(2)]
         station.settle()
         for channel in channels:
             answer = ChannelAnswer(1, 100).serialize()
@@ -438,7 +442,7 @@ class TestChannels:
             assert channel.receive() == b"for %d" % channel.node
 
     def test_frames_that_a_peer_sends_out_of_order_are_read_in_order(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C6, C8."""
         channel = open_channel(world, station, peer)
@@ -449,7 +453,7 @@ class TestChannels:
         assert [channel.receive() for _ in range(4)] == [b"0", b"1", b"2", None]
 
     def test_a_peer_that_is_gone_without_a_word_is_noticed(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C6, C8."""
         channel = open_channel(world, station, peer)
@@ -460,7 +464,9 @@ class TestChannels:
         assert channel.is_closed
         assert channel.reason == "undelivered: no acknowledgement"
 
-    def test_we_say_that_we_close(self, world: CrowWorld, station: Station, peer: CppPeer) -> None:
+    def test_we_say_that_we_close(
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
+    ) -> None:
         """C6."""
         channel = open_channel(world, station, peer)
         channel.close(world.now)
@@ -479,14 +485,14 @@ class TestLongWays:
         there = world.station("10.0.0.2", forwards=True)
         way = (there.hop + here.hop) * 9 + there.hop
         assert len(way) > 128
-        Acceptor(there.nodes, 30)
-        channel = Channel.dial(here.nodes, way, 30, world.now)
+        ChannelAcceptor(there.nodes, 30)
+        channel = NodeChannel.dial(here.nodes, way, 30, world.now)
         here.settle()
         world.run(1)
         channel.send(b"far away", world.now)
         here.settle()
         world.run(1)
-        (opened,) = [each for each in there.notices if isinstance(each, ChannelOpened)]
+        (opened,) = [each for each in there.notices if isinstance(each, CrowChannelOpened)]
         assert opened.channel.receive() == b"far away"
 
 
@@ -494,7 +500,7 @@ class TestNodeLists:
     """C++ has one list of nodes for all towers of a process."""
 
     def test_towers_of_one_process_have_their_own_nodes(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C5."""
         other = world.station("10.0.0.2")
@@ -510,7 +516,7 @@ class TestChunks:
     """C++ numbers chunks but not messages, so two of them mix."""
 
     def test_a_second_message_waits_for_the_first(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C5."""
         station.nodes.register(9)
@@ -524,7 +530,7 @@ class TestChunks:
         assert peer.node_packets[-1].data == b"b" * 10
 
     def test_messages_that_a_peer_mixes_do_not_come_out_mixed(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C5, C8: the first chunk of one message is lost, and the next one follows."""
         station.nodes.register(10)
@@ -537,7 +543,7 @@ class TestChunks:
         assert [message.data for message in station.messages] == [b"b" * 30]
 
     def test_chunks_that_a_peer_repeats_do_not_begin_a_message(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C5, C8: QoS 1 hands copies on."""
         station.nodes.register(10)
@@ -559,10 +565,10 @@ class TestMessageBox:
     """The C++ message box replies to the node that was asked, not to the one that asked."""
 
     def test_our_reply_goes_to_whoever_asked(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C5."""
-        box = MsgBox(station.nodes, 50)
+        box = MessageBox(station.nodes, 50)
         peer.send_node(station, NodePacket(97, 50, b"time?"))
         world.run(0.01)
         box.reply(station.messages[0], b"late", world.now)
@@ -571,24 +577,24 @@ class TestMessageBox:
         assert peer.node_packets == [NodePacket(50, 97, b"late")]
 
     def test_a_reply_to_the_wrong_node_is_understood(
-        self, world: CrowWorld, station: Station, peer: CppPeer
+        self, world: CrowWorld, station: SimulatedTower, peer: CppPeer
     ) -> None:
         """C5, C8."""
-        box = MsgBox(station.nodes)
+        box = MessageBox(station.nodes)
         query = box.query(peer.hop, 50, b"time?", 0.0)
         station.settle()
         peer.send_node(station, NodePacket(50, 50, b"late"))
         world.run(0.01)
-        assert station.notices == [Answered(query, b"late")]
+        assert station.notices == [QueryAnswered(query, b"late")]
 
 
-def open_channel(world: CrowWorld, station: Station, peer: CppPeer) -> Channel:
+def open_channel(world: CrowWorld, station: SimulatedTower, peer: CppPeer) -> NodeChannel:
     """A channel that we dialled and the peer answered."""
     peer.react = peer.acknowledge
-    channel = Channel.dial(station.nodes, peer.hop, 30, world.now, qos=1, ackquant_ms=50)
+    channel = NodeChannel.dial(station.nodes, peer.hop, 30, world.now, qos=1, ackquant_ms=50)
     station.settle()
     answer = ChannelAnswer(1, 50).serialize()
     peer.send_node(station, NodePacket(512, channel.node, answer), 2)
     world.run(0.1)
-    assert ChannelOpened(channel) in station.notices
+    assert CrowChannelOpened(channel) in station.notices
     return channel

@@ -2,8 +2,8 @@
 
 from random import Random
 
-from rookery.sim.crow_world import CrowWorld, Station
-from rookery.sim.network import Conditions
+from rookery.sim.crow_world import CrowWorld, SimulatedTower
+from rookery.sim.network.network import Conditions
 
 FIRST_LINE_GATE = 40
 
@@ -15,16 +15,16 @@ class Topology:
         self.random = Random(seed)
         self.world = CrowWorld(seed, conditions)
         self.stations = [self.put_up(index) for index in range(self.random.randint(1, 5))]
-        self.lines: dict[int, list[tuple[int, Station]]] = {}
+        self.lines: dict[int, list[tuple[int, SimulatedTower]]] = {}
         for index in range(len(self.stations) - 1):
             if self.random.random() < 0.6:
                 self._lay_line(index, self.random.randrange(index + 1, len(self.stations)))
 
-    def put_up(self, index: int) -> Station:
+    def put_up(self, index: int) -> SimulatedTower:
         """A tower at its address; the second time it is a restart."""
         return self.world.station(f"10.0.0.{index + 1}", forwards=True)
 
-    def route(self, source: int) -> tuple[bytes, Station]:
+    def route(self, source: int) -> tuple[bytes, SimulatedTower]:
         """An address from one tower to any, over up to four hops, and which tower it leads to."""
         address, here = b"", self.stations[source]
         for _ in range(self.random.randint(1, 4)):

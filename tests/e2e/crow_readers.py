@@ -9,8 +9,8 @@ import sys
 from contextlib import AsyncExitStack
 
 from rookery.runtime.crow.client import Subscription
+from rookery.runtime.crow.gates.udp_gate import CrowUdpGate
 from rookery.runtime.crow.tower import CrowTower
-from rookery.runtime.crow.udp_gate import CrowUdpGate
 from rookery.runtime.loop import run
 from tests.e2e.crow_writer import ACKQUANT_MS
 

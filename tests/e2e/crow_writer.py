@@ -6,8 +6,8 @@ Prints how many of them reached the broker.
 import asyncio
 import sys
 
+from rookery.runtime.crow.gates.udp_gate import CrowUdpGate
 from rookery.runtime.crow.tower import CrowTower
-from rookery.runtime.crow.udp_gate import CrowUdpGate
 from rookery.runtime.loop import run
 
 ACKQUANT_MS = 600  # a hundred subscribers on a busy machine let an answer wait

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 from tests.cli.program import PROGRAM, Running
 
 ROOT = Path(__file__).parent.parent.parent

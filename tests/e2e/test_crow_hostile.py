@@ -9,13 +9,13 @@ from contextlib import contextmanager
 
 import pytest
 
-from rookery.wire import crow_address
-from rookery.wire.crow_address import udp_hop
-from rookery.wire.crow_message import Publish
-from rookery.wire.crow_node import NodePacket
-from rookery.wire.crow_packet import ADDRESS_SIZE_MAX, NODE, Packet
-from rookery.wire.crow_pubsub import BROKER_NODE, Subscribe
-from rookery.wire.lob import JsonObject
+from rookery.wire.crow import address as crow_address
+from rookery.wire.crow.address import udp_hop
+from rookery.wire.crow.message import Publish
+from rookery.wire.crow.node import NodePacket
+from rookery.wire.crow.packet import ADDRESS_SIZE_MAX, NODE, CrowPacket
+from rookery.wire.crow.pubsub import BROKER_NODE, Subscribe
+from rookery.wire.link.lob import JsonObject
 from tests.cli.program import rookery
 from tests.e2e.processes import crow, next_line, resident_bytes
 from tests.patience import PATIENCE_S
@@ -50,9 +50,9 @@ class Attacker:
         """Until everything before this has been read: a packet of QoS 1 is acknowledged."""
         self._seqid = (self._seqid + 1) % (1 << 16)
         self.barriers += 1
-        self.send(Packet(7, False, self.hop, 0, self._seqid, 1, 0, b"barrier").serialize())
+        self.send(CrowPacket(7, False, self.hop, 0, self._seqid, 1, 0, b"barrier").serialize())
         while True:
-            answer = Packet.parse(self._sock.recv(1 << 16))
+            answer = CrowPacket.parse(self._sock.recv(1 << 16))
             if answer.is_ack and answer.seqid == self._seqid:
                 return
 
@@ -96,7 +96,7 @@ def test_noise_and_lengths_that_lie_are_counted_as_malformed() -> None:
     """C1: every one of them, and the tower goes on."""
     chance = random.Random(1)
     with attacked("tower") as (process, attacker):
-        honest = Packet(0, False, attacker.hop, 0, 1, 0, 100, b"honest").serialize()
+        honest = CrowPacket(0, False, attacker.hop, 0, 1, 0, 100, b"honest").serialize()
         bad = 0
         for _ in range(20):
             for _ in range(BURST // 2):
@@ -123,7 +123,7 @@ def test_random_headers_and_routes_do_no_harm(forward: list[str]) -> None:
                 address = chance.randbytes(chance.randrange(1, 64))
                 stage, qos = chance.randrange(len(address)), chance.randrange(3)
                 attacker.send(
-                    Packet(
+                    CrowPacket(
                         chance.randrange(7), chance.random() < 0.5, address, stage, 1, qos, 0, b"x"
                     ).serialize()
                 )
@@ -144,7 +144,7 @@ def test_a_route_that_leads_in_circles_ends() -> None:
         hops = ADDRESS_SIZE_MAX // len(attacker.hop)
         assert hops == 36
         for seqid in range(100):
-            circle = Packet(0, False, attacker.hop * hops, 0, seqid, 0, 0, b"round").serialize()
+            circle = CrowPacket(0, False, attacker.hop * hops, 0, seqid, 0, 0, b"round").serialize()
             attacker.send(circle)
         arrived = 0
         while arrived < 100:
@@ -163,7 +163,7 @@ def test_two_towers_cannot_be_made_to_play_ball() -> None:
         attacked("tower", "--forward") as (two, other),
     ):
         attacker.send(
-            Packet(0, False, (attacker.hop + other.hop) * 18, 0, 1, 2, 0, b"ball").serialize()
+            CrowPacket(0, False, (attacker.hop + other.hop) * 18, 0, 1, 2, 0, b"ball").serialize()
         )
         assert next_line(two)["data"] == "ball"
         counts = [number(closed(process)[0]["in"]) for process in (one, two)]
@@ -204,14 +204,14 @@ def _greedy(hop: bytes, source: int) -> bytes:
         case _:
             first, *_ = NodePacket(9, BROKER_NODE, bytes(4000)).chunks(1000)
             data = first.serialize()
-    return Packet(NODE, False, hop, 0, source % (1 << 16), 2, 600, data).serialize()
+    return CrowPacket(NODE, False, hop, 0, source % (1 << 16), 2, 600, data).serialize()
 
 
 def test_forged_addresses_are_only_as_good_as_the_socket_they_come_from() -> None:
     """C7: the way back is written by the receiver, whatever the sender claims."""
     with attacked("tower") as (process, attacker):
         attacker.send_from(
-            "127.9.9.9", Packet(0, False, attacker.hop, 0, 1, 0, 0, b"forged").serialize()
+            "127.9.9.9", CrowPacket(0, False, attacker.hop, 0, 1, 0, 0, b"forged").serialize()
         )
         line = next_line(process)
         claimed = crow_address.parse(str(line["from"]))

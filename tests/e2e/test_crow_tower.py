@@ -8,10 +8,10 @@ from subprocess import PIPE
 
 import pytest
 
-from rookery.runtime.crow.outcome import Outcome, Status
+from rookery.runtime.crow.gates.udp_gate import CrowUdpGate
+from rookery.runtime.crow.outcome import DeliveryStatus, MessageOutcome
 from rookery.runtime.crow.tower import CrowTower
-from rookery.runtime.crow.udp_gate import CrowUdpGate
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 from tests.cli.program import PROGRAM
 from tests.patience import PATIENCE_S
 from tests.ports import free_port
@@ -84,8 +84,8 @@ class Stream:
             self._changed.clear()
             await self._changed.wait()
 
-    def _note(self, number: int, outcome: Outcome) -> None:
-        is_lost = outcome.status is Status.UNDELIVERED
+    def _note(self, number: int, outcome: MessageOutcome) -> None:
+        is_lost = outcome.status is DeliveryStatus.UNDELIVERED
         (self.undelivered if is_lost else self.delivered).add(number)
         self._changed.set()
 

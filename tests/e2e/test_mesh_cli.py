@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 from tests.cli.program import Outcome, Running, rookery, running
 from tests.patience import PATIENCE_S
 from tests.runtime.realms import Home, realm

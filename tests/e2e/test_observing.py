@@ -13,12 +13,12 @@ from typing import NamedTuple
 import msgspec
 import pytest
 
-from rookery.wire.observed import (
+from rookery.wire.observation_content import (
     EndedRequest,
     LinkSample,
+    ObservedRouteDecision,
     PublishedMessage,
     RecordChange,
-    RouteDecision,
 )
 from tests.cli.program import Running, rookery, running
 from tests.e2e.processes import crow
@@ -71,7 +71,9 @@ def test_the_spool_of_a_node_tells_how_a_peer_died_p2(square: Square) -> None:
     carol, names = square.hashname("carol"), {home.hashname: n for n, home in square.homes.items()}
 
     def way() -> tuple[str, ...]:
-        ways = [each.nodes for each in square.seen(RouteDecision) if each.destination == carol]
+        ways = [
+            each.nodes for each in square.seen(ObservedRouteDecision) if each.destination == carol
+        ]
         return ways[-1] if ways else ()
 
     # Only who sends decides on ways anew.
@@ -90,7 +92,7 @@ def test_the_spool_of_a_node_tells_how_a_peer_died_p2(square: Square) -> None:
     until(lambda: states(middle)[-1] is False)
     assert states(other)[-1]
 
-    decisions = [each for each in square.seen(RouteDecision) if each.destination == carol]
+    decisions = [each for each in square.seen(ObservedRouteDecision) if each.destination == carol]
     told = next(each for each in decisions if each.previous == before)
     assert (told.source, told.verdict) == (square.hashname("alice"), "cheapest")
     # Alice's own link may die first: until Carol tells of hers, a way over both looks open.

@@ -4,10 +4,10 @@ import pytest
 
 from rookery.errors import DecodeError
 from rookery.fleet import entry as entries
-from rookery.fleet.entry import Entry, is_router_id, server_id
+from rookery.fleet.entry import ReporterEntry, is_router_id, server_id
 from rookery.wire import base32
 
-ENTRY = Entry(
+ENTRY = ReporterEntry(
     reporter=b"\x02\xfc\x00\x00\x00\x01",
     kind="router",
     hashname=base32.encode(bytes(range(32))),
@@ -29,7 +29,7 @@ def test_an_entry_survives_a_store_f2() -> None:
 
 
 def test_an_entry_of_before_there_were_more_fields_is_read_f2() -> None:
-    old = Entry(b"router", "server", "name", b"", b"", 1, 2, 3, 4, 5.0, 6.0)
+    old = ReporterEntry(b"router", "server", "name", b"", b"", 1, 2, 3, 4, 5.0, 6.0)
     data = entries.encode(old)
     assert data[:3] == b"\xdc\x00\x11"
     shorter = b"\x9b" + data[3:].removesuffix(b"\xa0\xc4\x00\x00\x00\x00\xcb" + bytes(8))

@@ -18,8 +18,8 @@ from rookery.errors import (
 from rookery.fleet.sealed_stream import STRANGER_SIZE_MAX, SealedStream
 from rookery.identity.cipher_set import RandomBytes
 from rookery.identity.identity import Identity
-from rookery.wire import fleet_tags as tags
-from rookery.wire.tlv import HEAD_SIZE, Tlv, TlvReader, serialize
+from rookery.wire.fleet import tags
+from rookery.wire.fleet.tlv import HEAD_SIZE, Tlv, TlvReader, serialize
 from tests.fleet.identities import ACCEPTOR, DIALLER, VECTORS
 
 CHANCE = random.Random(7).randbytes

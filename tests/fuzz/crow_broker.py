@@ -10,22 +10,22 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 
-from rookery.crow.broker import Broker
-from rookery.crow.broker_node import BrokerNode
-from rookery.crow.events import Transmit
-from rookery.crow.limits import ProofLimits, TowerLimits
-from rookery.crow.node import Nodes
-from rookery.crow.proofs import GIVEN_BACK
-from rookery.crow.tower import Tower
-from rookery.wire.crow_node import NodePacket
-from rookery.wire.crow_packet import ACK22, HEADER_SIZE, NODE, Packet
-from rookery.wire.crow_pubsub import BROKER_NODE
+from rookery.crow.events import CrowTransmit
+from rookery.crow.limits import AddressValidationLimits, TowerLimits
+from rookery.crow.nodes.nodes import Nodes
+from rookery.crow.pubsub.broker import Broker
+from rookery.crow.pubsub.broker_node import BrokerNode
+from rookery.crow.tower.address_validation import AMPLIFICATION_MAX
+from rookery.crow.tower.tower import Tower
+from rookery.wire.crow.node import NodePacket
+from rookery.wire.crow.packet import ACK22, HEADER_SIZE, NODE, CrowPacket
+from rookery.wire.crow.pubsub import BROKER_NODE
 
 GATE = 12
 SOURCES = 4
 HEAD_SIZE = 6
 # All have room: an address that had to be forgotten may be asked twice more.
-LIMITS = ProofLimits(addresses_max=SOURCES, held_per_address_max=4000, held_max=6000)
+LIMITS = AddressValidationLimits(addresses_max=SOURCES, held_per_address_max=4000, held_max=6000)
 TICKS = 32  # after the last packet
 
 _KIND, _ACK, _QOS, _NODE = 0x07, 0x08, 0x30, 0x40
@@ -49,7 +49,7 @@ class Stage:
             self.node.publish(b"t", b"x" * 1000, self.now)
         self.settle()
 
-    def hear(self, source: int, packet: Packet) -> None:
+    def hear(self, source: int, packet: CrowPacket) -> None:
         address = bytes([GATE, 192, 0, 2, source % SOURCES, 0, 9])
         self.came[address] += _size(packet)
         self.tower.received(packet, address[::-1], self.now)
@@ -63,12 +63,12 @@ class Stage:
     def settle(self) -> None:
         while events := self.nodes.take(self.now):
             for event in events:
-                if isinstance(event, Transmit):
+                if isinstance(event, CrowTransmit):
                     self.went[event.packet.address] += _size(event.packet)
                 else:
                     self.node.handle(event, self.now)
         for address, size in self.went.items():
-            assert size <= GIVEN_BACK * self.came[address], (size, self.came[address])
+            assert size <= AMPLIFICATION_MAX * self.came[address], (size, self.came[address])
         assert self.tower.held_size <= LIMITS.held_max
         assert self.tower.addresses_met <= 2 * LIMITS.addresses_max
 
@@ -88,7 +88,7 @@ def step(source: int, body: bytes, flags: int = _NODE) -> bytes:
     return bytes([source, 1, flags, 5, 0, len(body)]) + body
 
 
-def _packets(data: bytes) -> Iterator[tuple[int, int, Packet]]:
+def _packets(data: bytes) -> Iterator[tuple[int, int, CrowPacket]]:
     while len(data) >= HEAD_SIZE:
         source, wait, flags, *number, size = data[:HEAD_SIZE]
         body, data = data[HEAD_SIZE : HEAD_SIZE + size], data[HEAD_SIZE + size :]
@@ -99,8 +99,8 @@ def _packets(data: bytes) -> Iterator[tuple[int, int, Packet]]:
             continue  # which proves that somebody is there
         here = bytes([GATE, 127, 0, 0, 1, 0, 1])
         seqid = int.from_bytes(bytes(number), "little")
-        yield source, wait, Packet(kind, is_ack, here, 0, seqid, (flags & _QOS) >> 4, 100, body)
+        yield source, wait, CrowPacket(kind, is_ack, here, 0, seqid, (flags & _QOS) >> 4, 100, body)
 
 
-def _size(packet: Packet) -> int:
+def _size(packet: CrowPacket) -> int:
     return HEADER_SIZE + len(packet.address) + len(packet.data)

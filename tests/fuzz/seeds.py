@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from rookery.wire.crow_message import Publish
-from rookery.wire.crow_pubsub import SubscribeLatest
+from rookery.wire.crow.message import Publish
+from rookery.wire.crow.pubsub import SubscribeLatest
 from tests.fuzz.crow_broker import step
 
 VECTORS = Path(__file__).parents[1] / "vectors"

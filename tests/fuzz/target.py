@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from rookery.errors import RemoteError, RookeryError
-from rookery.wire.lob import JsonObject, Packet
+from rookery.wire.link.lob import JsonObject, Packet
 
 Fuzzed = Callable[[bytes], object]
 Value = TypeVar("Value")

@@ -5,35 +5,43 @@ from random import Random
 from urllib.parse import urlsplit
 
 from rookery.errors import UsageError
-from rookery.fleet import authority, contents, rpc_message
 from rookery.fleet import entry as entries
-from rookery.fleet.desk_reader import DeskReader
-from rookery.fleet.desk_settings import DeskCounters, DeskSettings
-from rookery.fleet.reporter_state import ReporterState
-from rookery.fleet.rpc_message import ErrorObject, RpcError
+from rookery.fleet.rendezvous import seat_authority
+from rookery.fleet.reports import observation_contents
+from rookery.fleet.reports.report_reader import ReportReader
+from rookery.fleet.reports.reporter_state import ReporterState
+from rookery.fleet.reports.validator_settings import (
+    ReportValidatorCounters,
+    ReportValidatorSettings,
+)
+from rookery.fleet.rpc import message
+from rookery.fleet.rpc.message import RpcError, RpcErrorObject
 from rookery.fleet.sealed_stream import SealedStream
 from rookery.identity import artifact
-from rookery.identity.cipher_set import Session
+from rookery.identity.cipher_set import CipherSession
 from rookery.identity.identity import Identity
-from rookery.link import handshake
 from rookery.link.channels import box, box_seal, message_id, peer, sock, stream, thtp, ws
 from rookery.link.channels import path as path_channel
-from rookery.mesh import advice_answer, bench
+from rookery.link.session import handshake
+from rookery.mesh import bench
 from rookery.mesh.files import request as file_request
 from rookery.mesh.files.fault import CopyError
 from rookery.mesh.files.path import FilePath
-from rookery.mesh.invitation import Invitation
-from rookery.mesh.join import JoinAnswer, JoinRequest
+from rookery.mesh.membership.invitation import Invitation
+from rookery.mesh.membership.join import JoinAnswer, JoinRequest
 from rookery.mesh.proxy import answer as proxy_answer
 from rookery.mesh.proxy import datagram_frame, socks
 from rookery.mesh.proxy import opening as proxy_opening
-from rookery.runtime import control_lines, keystore, resolve
-from rookery.runtime.gates import address, framing, websocket
+from rookery.mesh.quality import advice_answer
+from rookery.runtime.control import messages
+from rookery.runtime.endpoint import keystore, resolve
+from rookery.runtime.endpoint.gates import framing, websocket
+from rookery.runtime.net import address
 from rookery.runtime.tls.authority import CertificateAuthority, read_authority
 from rookery.runtime.tls.certificate import Credential, SigningRequest, read_key
-from rookery.store import snapshot
-from rookery.web.factors import base64url, cbor, cose, webauthn
-from rookery.web.factors.authenticator_data import AuthenticatorData
+from rookery.store.hot import snapshot
+from rookery.web.accounts.factors import base64url, cbor, cose, webauthn
+from rookery.web.accounts.factors.authenticator_data import AuthenticatorData
 from tests.fuzz import crow_broker
 from tests.fuzz.target import Fuzzed, Target, again, heads, packets, pieces, texts
 from tests.fuzz.wire_targets import WIRE
@@ -47,7 +55,7 @@ def identity(seed: int) -> Identity:
 
 
 @cache
-def session(csid: int) -> Session:
+def session(csid: int) -> CipherSession:
     """As both ends have one after a handshake."""
     alice, bob = (identity(seed).local[csid] for seed in (1, 2))
     random = Random(3).randbytes
@@ -64,19 +72,21 @@ def _channel(csid: int) -> Fuzzed:
 
 
 def _contents(data: bytes) -> object:
-    return contents.decode(data[0] if data else 0, data[1:])
+    return observation_contents.decode(data[0] if data else 0, data[1:])
 
 
 def _desk(data: bytes) -> object:
-    return DeskReader(DeskSettings(), DeskCounters(), 0.0).read(data, "192.0.2.1:1", 0.0)
+    return ReportReader(ReportValidatorSettings(), ReportValidatorCounters(), 0.0).read(
+        data, "192.0.2.1:1", 0.0
+    )
 
 
-def _accepted() -> framing.Accepted:
-    return framing.Accepted(lambda: websocket.AcceptedSocket("/", lambda: {}))
+def _accepted() -> framing.AcceptedFraming:
+    return framing.AcceptedFraming(lambda: websocket.AcceptedWebSocket("/", lambda: {}))
 
 
 def _dialled(data: bytes) -> object:
-    return websocket.DialledSocket(urlsplit("http://host/")).feed(data)
+    return websocket.DialledWebSocket(urlsplit("http://host/")).feed(data)
 
 
 def _inner(data: bytes) -> object:
@@ -88,15 +98,17 @@ def _bound(head: dict[str, object]) -> object:
 
 
 OTHERS = {
-    "fleet.authority:decode": Target(again(authority.decode, authority.encode)),
-    "fleet.contents:decode": Target(_contents),
-    "fleet.desk_reader:DeskReader.read": Target(_desk),
+    "fleet.rendezvous.seat_authority:decode": Target(
+        again(seat_authority.decode, seat_authority.encode)
+    ),
+    "fleet.reports.observation_contents:decode": Target(_contents),
+    "fleet.reports.report_reader:ReportReader.read": Target(_desk),
     "fleet.entry:decode": Target(entries.decode),
-    "fleet.reporter_state:ReporterState.parse": Target(
+    "fleet.reports.reporter_state:ReporterState.parse": Target(
         again(ReporterState.parse, ReporterState.serialize)
     ),
-    "fleet.rpc_message:ErrorObject.parse": Target(ErrorObject.parse, (RpcError,)),
-    "fleet.rpc_message:parse": Target(rpc_message.parse, (RpcError,)),
+    "fleet.rpc.message:RpcErrorObject.parse": Target(RpcErrorObject.parse, (RpcError,)),
+    "fleet.rpc.message:parse": Target(message.parse, (RpcError,)),
     "fleet.sealed_stream:SealedStream.feed": Target(
         lambda data: SealedStream.accept(identity(1), Random(4).randbytes).feed(data)
     ),
@@ -110,8 +122,8 @@ OTHERS = {
     "identity.cs3a:Session3a.open": Target(_channel(0x3A)),
     "identity.cs40:LocalKey40.open": Target(_message(0x40)),
     "identity.cs40_session:Session40.open": Target(_channel(0x40)),
-    "link.channels.box:Outbox.parse": Target(heads(box.Outbox.parse)),
-    "link.channels.box:Inbox.parse": Target(heads(box.Inbox.parse)),
+    "link.channels.box:OutboxOpening.parse": Target(heads(box.OutboxOpening.parse)),
+    "link.channels.box:InboxOpening.parse": Target(heads(box.InboxOpening.parse)),
     "link.channels.box:CommandReader.feed": Target(
         packets(lambda head, body: box.CommandReader().feed(head, body))
     ),
@@ -126,47 +138,53 @@ OTHERS = {
     "link.channels.sock:parse_address": Target(heads(_bound)),
     "link.channels.sock:parse_bound": Target(heads(sock.parse_bound)),
     "link.channels.stream:parse_options": Target(stream.parse_options),
-    "link.channels.stream:Reassembler.feed": Target(
-        packets(lambda head, body: stream.Reassembler().feed(head, body))
+    "link.channels.stream:StreamReassembler.feed": Target(
+        packets(lambda head, body: stream.StreamReassembler().feed(head, body))
     ),
     "link.channels.thtp:RequestHead.parse": Target(heads(thtp.RequestHead.parse)),
     "link.channels.thtp:ResponseHead.parse": Target(heads(thtp.ResponseHead.parse)),
-    "link.channels.thtp:Parser.feed": Target(
-        lambda data: thtp.Parser(thtp.RequestHead.parse).feed(data)
+    "link.channels.thtp:ThtpParser.feed": Target(
+        lambda data: thtp.ThtpParser(thtp.RequestHead.parse).feed(data)
     ),
-    "link.channels.ws:Reassembler.feed": Target(
-        packets(lambda head, body: ws.Reassembler().feed(head, body))
+    "link.channels.ws:WsReassembler.feed": Target(
+        packets(lambda head, body: ws.WsReassembler().feed(head, body))
     ),
-    "link.handshake:Handshake.parse_inner": Target(_inner),
-    "link.handshake:parse_csid": Target(texts(handshake.parse_csid)),
-    "mesh.advice_answer:parse_answer": Target(advice_answer.parse_answer),
-    "mesh.bench:Answer.parse": Target(bench.Answer.parse),
+    "link.session.handshake:Handshake.parse_inner": Target(_inner),
+    "link.session.handshake:parse_csid": Target(texts(handshake.parse_csid)),
+    "mesh.quality.advice_answer:parse_answer": Target(advice_answer.parse_answer),
+    "mesh.bench:BenchAnswer.parse": Target(bench.BenchAnswer.parse),
     "mesh.bench:BenchRequest.parse": Target(heads(bench.BenchRequest.parse)),
     "mesh.bench:parse_received": Target(bench.parse_received),
-    "mesh.bench:parse_ways": Target(bench.parse_ways),
+    "mesh.bench:parse_paths": Target(bench.parse_paths),
     "mesh.files.path:FilePath.parse": Target(texts(FilePath.parse)),
     "mesh.files.request:parse_request": Target(heads(file_request.parse_request), (CopyError,)),
-    "mesh.invitation:Invitation.parse": Target(texts(Invitation.parse)),
-    "mesh.join:JoinRequest.parse": Target(packets(JoinRequest.parse)),
-    "mesh.join:JoinAnswer.parse": Target(packets(JoinAnswer.parse)),
-    "mesh.proxy.answer:Answer.parse": Target(proxy_answer.Answer.parse),
-    "mesh.proxy.datagram_frame:Deframer.feed": Target(
-        pieces(lambda: datagram_frame.Deframer().feed)
+    "mesh.membership.invitation:Invitation.parse": Target(texts(Invitation.parse)),
+    "mesh.membership.join:JoinRequest.parse": Target(packets(JoinRequest.parse)),
+    "mesh.membership.join:JoinAnswer.parse": Target(packets(JoinAnswer.parse)),
+    "mesh.proxy.answer:ProxyAnswer.parse": Target(proxy_answer.ProxyAnswer.parse),
+    "mesh.proxy.datagram_frame:DatagramDeframer.feed": Target(
+        pieces(lambda: datagram_frame.DatagramDeframer().feed)
     ),
     "mesh.proxy.opening:parse_opening": Target(heads(proxy_opening.parse_opening)),
     "mesh.proxy.socks:parse_datagram": Target(socks.parse_datagram),
-    "runtime.control_lines:parse_request": Target(control_lines.parse_request),
-    "runtime.control_lines:parse_answer": Target(control_lines.parse_answer),
-    "runtime.gates.address:parse_address": Target(texts(address.parse_address), (UsageError,)),
-    "runtime.gates.framing:Chunks.feed": Target(pieces(lambda: framing.Chunks().feed)),
-    "runtime.gates.framing:Frames.feed": Target(pieces(lambda: framing.Frames().feed)),
-    "runtime.gates.framing:Accepted.feed": Target(lambda data: _accepted().feed(data)),
-    "runtime.gates.websocket:DialledSocket.feed": Target(_dialled),
-    "runtime.gates.websocket:AcceptedSocket.feed": Target(
-        lambda data: websocket.AcceptedSocket("/", lambda: {}).feed(data)
+    "runtime.control.messages:parse_request": Target(messages.parse_request),
+    "runtime.control.messages:parse_answer": Target(messages.parse_answer),
+    "runtime.net.address:parse_address": Target(texts(address.parse_address), (UsageError,)),
+    "runtime.endpoint.gates.framing:ChunkFraming.feed": Target(
+        pieces(lambda: framing.ChunkFraming().feed)
     ),
-    "runtime.keystore:parse": Target(keystore.parse),
-    "runtime.resolve:parse_link": Target(texts(resolve.parse_link), (UsageError,)),
+    "runtime.endpoint.gates.framing:LengthFraming.feed": Target(
+        pieces(lambda: framing.LengthFraming().feed)
+    ),
+    "runtime.endpoint.gates.framing:AcceptedFraming.feed": Target(
+        lambda data: _accepted().feed(data)
+    ),
+    "runtime.endpoint.gates.websocket:DialledWebSocket.feed": Target(_dialled),
+    "runtime.endpoint.gates.websocket:AcceptedWebSocket.feed": Target(
+        lambda data: websocket.AcceptedWebSocket("/", lambda: {}).feed(data)
+    ),
+    "runtime.endpoint.keystore:parse": Target(keystore.parse),
+    "runtime.endpoint.resolve:parse_link": Target(texts(resolve.parse_link), (UsageError,)),
     "runtime.tls.authority:CertificateAuthority.parse": Target(
         again(CertificateAuthority.parse, CertificateAuthority.serialize)
     ),
@@ -174,31 +192,33 @@ OTHERS = {
     "runtime.tls.certificate:Credential.parse": Target(Credential.parse),
     "runtime.tls.certificate:SigningRequest.parse": Target(SigningRequest.parse),
     "runtime.tls.certificate:read_key": Target(read_key),
-    "store.snapshot:parse": Target(snapshot.parse),
-    "web.factors.authenticator_data:AuthenticatorData.parse": Target(AuthenticatorData.parse),
-    "web.factors.base64url:decode": Target(texts(base64url.decode)),
-    "web.factors.cbor:parse": Target(cbor.parse),
-    "web.factors.cbor:parse_from": Target(lambda data: cbor.parse_from(data, 0)),
-    "web.factors.cose:parse_key": Target(cose.parse_key),
-    "web.factors.webauthn:read_client_data": Target(webauthn.read_client_data),
+    "store.hot.snapshot:parse": Target(snapshot.parse),
+    "web.accounts.factors.authenticator_data:AuthenticatorData.parse": Target(
+        AuthenticatorData.parse
+    ),
+    "web.accounts.factors.base64url:decode": Target(texts(base64url.decode)),
+    "web.accounts.factors.cbor:parse": Target(cbor.parse),
+    "web.accounts.factors.cbor:parse_from": Target(lambda data: cbor.parse_from(data, 0)),
+    "web.accounts.factors.cose:parse_key": Target(cose.parse_key),
+    "web.accounts.factors.webauthn:read_client_data": Target(webauthn.read_client_data),
 }
 
 # No parsers, but what strangers' packets drive.
-MACHINES = {"crow.broker_node:BrokerNode": Target(crow_broker.run)}
+MACHINES = {"crow.pubsub.broker_node:BrokerNode": Target(crow_broker.run)}
 TARGETS = {**MACHINES, **{f"wire.{name}": target for name, target in WIRE.items()}, **OTHERS}
 
 EXCEPT = {
-    "identity.cipher_set:Session.open": "a protocol; each set has its own",
+    "identity.cipher_set:CipherSession.open": "a protocol; each set has its own",
     "identity.cipher_set:LocalKey.open": "a protocol; each set has its own",
     "identity.cs40_session:Opening40.open": "a phase of Session40, which is fuzzed",
-    "link.exchange:Exchange.open": "passes on to the session of its set",
-    "runtime.gates.framing:Framing.feed": "a protocol; each framing has its own",
-    "link.channels.sock_rules:Rule.parse": "an operator's own setting",
+    "link.session.exchange:Exchange.open": "passes on to the session of its set",
+    "runtime.endpoint.gates.framing:Framing.feed": "a protocol; each framing has its own",
+    "link.channels.sock_rules:SockRule.parse": "an operator's own setting",
     "mesh.files.folder:FolderRule.parse": "an operator's own setting",
     "mesh.proxy.rules:SerialRule.parse": "an operator's own setting",
-    "runtime.channels.thtp_proxy:Origin.parse": "an operator's own setting",
-    "crow.patterns:Patterns.open": "a table of names, which it does not read",
-    "crow.themes:Themes.open": "a table of names, which it does not read",
-    "runtime.crow.threshold:Threshold.read": "calls both parsers of crow packets",
-    "runtime.gates.tls:TlsLayer.feed": "OpenSSL reads it",
+    "runtime.endpoint.channels.thtp_proxy:HttpOrigin.parse": "an operator's own setting",
+    "crow.pubsub.patterns:Patterns.open": "a table of names, which it does not read",
+    "crow.pubsub.themes:Themes.open": "a table of names, which it does not read",
+    "runtime.crow.gates.codec:CrowGateCodec.read": "calls both parsers of crow packets",
+    "runtime.endpoint.gates.tls:TlsLayer.feed": "OpenSSL reads it",
 }

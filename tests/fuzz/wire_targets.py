@@ -3,55 +3,37 @@
 import msgspec
 
 from rookery.errors import DecodeError, UsageError
-from rookery.wire import (
+from rookery.wire import artifact, base32, observation, observation_content
+from rookery.wire.crow import address as crow_address
+from rookery.wire.crow import channel, gstuff, message, node, packet, pubsub
+from rookery.wire.fleet import datagrams as fleet
+from rookery.wire.fleet import forecast, mac, telemetry, tlv
+from rookery.wire.link import chunking, cloak, framing, lob, path, renewal, uri
+from rookery.wire.mesh import (
     advice,
-    artifact,
-    base32,
-    beside,
     certificate,
-    chunking,
-    cloak,
-    crow_address,
-    crow_channel,
-    crow_message,
-    crow_node,
-    crow_packet,
-    crow_pubsub,
+    companion,
     echo,
     file_frames,
     flood,
-    forecast,
     forward,
-    frame,
-    gstuff,
-    lob,
-    mac,
-    observation,
-    observed,
-    opening,
-    outbox_reader,
-    outbox_request,
-    path,
     ping,
     probe,
     record,
-    renewal,
     revocation,
     statement,
-    telemetry,
-    tlv,
-    tunnel,
+    stream_opening,
+    tunnel_packet,
     tunnel_reader,
-    uri,
 )
-from rookery.wire import fleet_datagrams as fleet
+from rookery.wire.outbox import reader, request
 from tests.fuzz.target import Target, again, framed, heads, pieces, texts
 
 _STREAM_SIZE_MAX = 1 << 16
 
 
 def _observed(data: bytes) -> object:
-    return observed.decode(data[0] if data else 0, data[1:])
+    return observation_content.decode(data[0] if data else 0, data[1:])
 
 
 def _path(data: bytes) -> object:
@@ -63,7 +45,7 @@ def _path(data: bytes) -> object:
 
 
 def _request(data: bytes) -> object:
-    return outbox_request.parse_request(data, 0, len(data))
+    return request.parse_request(data, 0, len(data))
 
 
 def _address(text: str) -> None:
@@ -82,96 +64,104 @@ def _base32(text: str) -> None:
 
 
 WIRE = {
-    "advice:Advice.parse": Target(advice.Advice.parse),
+    "mesh.advice:Advice.parse": Target(advice.Advice.parse),
     "artifact:Artifact.parse": Target(again(artifact.Artifact.parse, artifact.Artifact.serialize)),
     "base32:decode": Target(texts(_base32)),
-    "beside:BesideFrame.parse": Target(
-        framed(beside.BesideFrame.parse, beside.BesideFrame.serialize)
+    "mesh.companion:CompanionFrame.parse": Target(
+        framed(companion.CompanionFrame.parse, companion.CompanionFrame.serialize)
     ),
-    "certificate:Certificate.parse": Target(
+    "mesh.certificate:Certificate.parse": Target(
         again(certificate.Certificate.parse, certificate.Certificate.content)
     ),
-    "certificate:parse_issuer": Target(certificate.parse_issuer),
-    "chunking:Dechunker.feed": Target(pieces(lambda: chunking.Dechunker(_STREAM_SIZE_MAX).feed)),
-    "cloak:reveal": Target(cloak.reveal),
-    "crow_address:parse": Target(texts(_address), (UsageError,)),
-    "crow_channel:parse_channel_frame": Target(
-        again(crow_channel.parse_channel_frame, lambda value: value.serialize())
+    "mesh.certificate:parse_issuer": Target(certificate.parse_issuer),
+    "link.chunking:Dechunker.feed": Target(
+        pieces(lambda: chunking.Dechunker(_STREAM_SIZE_MAX).feed)
     ),
-    "crow_message:Consume.parse": Target(
-        again(crow_message.Consume.parse, crow_message.Consume.serialize)
+    "link.cloak:reveal": Target(cloak.reveal),
+    "crow.address:parse": Target(texts(_address), (UsageError,)),
+    "crow.channel:parse_channel_frame": Target(
+        again(channel.parse_channel_frame, lambda value: value.serialize())
     ),
-    "crow_node:NodePacket.parse": Target(
-        again(crow_node.NodePacket.parse, crow_node.NodePacket.serialize)
+    "crow.message:Consume.parse": Target(again(message.Consume.parse, message.Consume.serialize)),
+    "crow.node:NodePacket.parse": Target(again(node.NodePacket.parse, node.NodePacket.serialize)),
+    "crow.packet:CrowPacket.parse": Target(
+        again(packet.CrowPacket.parse, packet.CrowPacket.serialize)
     ),
-    "crow_packet:Packet.parse": Target(
-        again(crow_packet.Packet.parse, crow_packet.Packet.serialize)
+    "crow.packet:CrowPacket.parse_v0": Target(
+        again(packet.CrowPacket.parse_v0, packet.CrowPacket.serialize_v0)
     ),
-    "crow_packet:Packet.parse_v0": Target(
-        again(crow_packet.Packet.parse_v0, crow_packet.Packet.serialize_v0)
+    "crow.pubsub:PubSubQuery.parse": Target(
+        again(pubsub.PubSubQuery.parse, pubsub.PubSubQuery.serialize)
     ),
-    "crow_pubsub:Query.parse": Target(again(crow_pubsub.Query.parse, crow_pubsub.Query.serialize)),
-    "crow_pubsub:parse": Target(again(crow_pubsub.parse, lambda value: value.serialize())),
-    "crow_pubsub:parse_legacy": Target(crow_pubsub.parse_legacy),
-    "echo:EchoRequest.parse": Target(again(echo.EchoRequest.parse, echo.EchoRequest.serialize)),
-    "echo:EchoReply.parse": Target(again(echo.EchoReply.parse, echo.EchoReply.serialize)),
-    "file_frames:FrameReader.feed": Target(lambda data: file_frames.FrameReader().feed(data)),
-    "fleet_datagrams:Report.parse": Target(fleet.Report.parse),
-    "fleet_datagrams:Report.read": Target(fleet.Report.read),
-    "fleet_datagrams:Hello.parse": Target(fleet.Hello.parse),
-    "fleet_datagrams:SealedSecret.parse": Target(fleet.SealedSecret.parse),
-    "fleet_datagrams:Issue.parse": Target(again(fleet.Issue.parse, fleet.Issue.serialize)),
-    "fleet_datagrams:Ack.parse": Target(fleet.Ack.parse),
-    "fleet_datagrams:Call.parse": Target(fleet.Call.parse),
-    "fleet_datagrams:Fault.parse": Target(fleet.Fault.parse),
-    "flood:Statements.parse": Target(framed(flood.Statements.parse, flood.Statements.serialize)),
-    "flood:parse_digest": Target(framed(flood.parse_digest, lambda value: value.serialize())),
-    "flood:Summary.parse": Target(framed(flood.Summary.parse, flood.Summary.serialize)),
-    "flood:Want.parse": Target(framed(flood.Want.parse, flood.Want.serialize)),
-    "forecast:Forecast.parse": Target(forecast.Forecast.parse),
-    "forward:Forward.parse": Target(
+    "crow.pubsub:parse": Target(again(pubsub.parse, lambda value: value.serialize())),
+    "crow.pubsub:parse_legacy": Target(pubsub.parse_legacy),
+    "mesh.echo:EchoRequest.parse": Target(
+        again(echo.EchoRequest.parse, echo.EchoRequest.serialize)
+    ),
+    "mesh.echo:EchoReply.parse": Target(again(echo.EchoReply.parse, echo.EchoReply.serialize)),
+    "mesh.file_frames:FrameReader.feed": Target(lambda data: file_frames.FrameReader().feed(data)),
+    "fleet.datagrams:ReportDatagram.parse": Target(fleet.ReportDatagram.parse),
+    "fleet.datagrams:ReportDatagram.read": Target(fleet.ReportDatagram.read),
+    "fleet.datagrams:HelloDatagram.parse": Target(fleet.HelloDatagram.parse),
+    "fleet.datagrams:SealedSecret.parse": Target(fleet.SealedSecret.parse),
+    "fleet.datagrams:IssuedSecret.parse": Target(
+        again(fleet.IssuedSecret.parse, fleet.IssuedSecret.serialize)
+    ),
+    "fleet.datagrams:AckDatagram.parse": Target(fleet.AckDatagram.parse),
+    "fleet.datagrams:CallDatagram.parse": Target(fleet.CallDatagram.parse),
+    "fleet.datagrams:FaultDatagram.parse": Target(fleet.FaultDatagram.parse),
+    "mesh.flood:Statements.parse": Target(
+        framed(flood.Statements.parse, flood.Statements.serialize)
+    ),
+    "mesh.flood:parse_digest": Target(framed(flood.parse_digest, lambda value: value.serialize())),
+    "mesh.flood:Summary.parse": Target(framed(flood.Summary.parse, flood.Summary.serialize)),
+    "mesh.flood:Want.parse": Target(framed(flood.Want.parse, flood.Want.serialize)),
+    "fleet.forecast:Forecast.parse": Target(forecast.Forecast.parse),
+    "mesh.forward:Forward.parse": Target(
         framed(forward.Forward.parse, lambda value: (value.head(), value.body()))
     ),
-    "forward:PathError.parse": Target(again(forward.PathError.parse, forward.PathError.serialize)),
-    "frame:Deframer.feed": Target(pieces(lambda: frame.Deframer().feed)),
-    "gstuff:Deframer.feed": Target(
-        pieces(lambda: gstuff.Deframer(gstuff.V1, _STREAM_SIZE_MAX).feed)
+    "mesh.forward:PathError.parse": Target(
+        again(forward.PathError.parse, forward.PathError.serialize)
     ),
-    "lob:Packet.parse": Target(again(lob.Packet.parse, lob.Packet.serialize)),
-    "mac:parse_mac": Target(texts(_mac)),
+    "link.framing:Deframer.feed": Target(pieces(lambda: framing.Deframer().feed)),
+    "crow.gstuff:GstuffDeframer.feed": Target(
+        pieces(lambda: gstuff.GstuffDeframer(gstuff.V1, _STREAM_SIZE_MAX).feed)
+    ),
+    "link.lob:Packet.parse": Target(again(lob.Packet.parse, lob.Packet.serialize)),
+    "fleet.mac:parse_mac": Target(texts(_mac)),
     "observation:Observation.parse": Target(
         again(observation.Observation.parse, observation.Observation.serialize)
     ),
-    "observed:decode": Target(_observed),
-    "opening:Opening.parse": Target(opening.Opening.parse),
-    "outbox_reader:OutboxReader.feed": Target(pieces(lambda: outbox_reader.OutboxReader().feed)),
-    "outbox_reader:parse_frame": Target(outbox_reader.parse_frame),
-    "outbox_request:parse_request": Target(_request),
-    "path:parse_path": Target(_path),
-    "ping:Ping.parse": Target(framed(ping.Ping.parse)),
-    "ping:Pong.parse": Target(framed(ping.Pong.parse)),
-    "probe:Probe.parse": Target(framed(probe.Probe.parse)),
-    "probe:Probed.parse": Target(framed(probe.Probed.parse)),
-    "record:Record.parse": Target(again(record.Record.parse, record.Record.serialize)),
-    "renewal:RenewalFrame.parse": Target(
+    "observation_content:decode": Target(_observed),
+    "mesh.stream_opening:StreamOpening.parse": Target(stream_opening.StreamOpening.parse),
+    "outbox.reader:OutboxFrameReader.feed": Target(pieces(lambda: reader.OutboxFrameReader().feed)),
+    "outbox.reader:parse_frame": Target(reader.parse_frame),
+    "outbox.request:parse_request": Target(_request),
+    "link.path:parse_path": Target(_path),
+    "mesh.ping:Ping.parse": Target(framed(ping.Ping.parse)),
+    "mesh.ping:Pong.parse": Target(framed(ping.Pong.parse)),
+    "mesh.probe:Probe.parse": Target(framed(probe.Probe.parse)),
+    "mesh.probe:Probed.parse": Target(framed(probe.Probed.parse)),
+    "mesh.record:Record.parse": Target(again(record.Record.parse, record.Record.serialize)),
+    "link.renewal:RenewalFrame.parse": Target(
         framed(renewal.RenewalFrame.parse, renewal.RenewalFrame.serialize)
     ),
-    "revocation:Revocation.parse": Target(
+    "mesh.revocation:Revocation.parse": Target(
         again(revocation.Revocation.parse, revocation.Revocation.content)
     ),
-    "statement:Statement.parse": Target(
+    "mesh.statement:Statement.parse": Target(
         again(statement.Statement.parse, statement.Statement.serialize)
     ),
-    "telemetry:decode": Target(telemetry.decode),
-    "tlv:parse_all": Target(tlv.parse_all),
-    "tlv:TlvReader.feed": Target(pieces(lambda: tlv.TlvReader().feed)),
-    "tunnel:TunnelPacket.parse": Target(
-        framed(tunnel.TunnelPacket.parse, tunnel.TunnelPacket.serialize)
+    "fleet.telemetry:decode": Target(telemetry.decode),
+    "fleet.tlv:parse_all": Target(tlv.parse_all),
+    "fleet.tlv:TlvReader.feed": Target(pieces(lambda: tlv.TlvReader().feed)),
+    "mesh.tunnel_packet:TunnelPacket.parse": Target(
+        framed(tunnel_packet.TunnelPacket.parse, tunnel_packet.TunnelPacket.serialize)
     ),
-    "tunnel_reader:parse_usual": Target(tunnel_reader.parse_usual),
-    "tunnel_reader:parse_frames": Target(
+    "mesh.tunnel_reader:parse_usual": Target(tunnel_reader.parse_usual),
+    "mesh.tunnel_reader:parse_frames": Target(
         lambda data: tunnel_reader.parse_frames(memoryview(data), 0)
     ),
-    "uri:LinkAddress.parse": Target(texts(uri.LinkAddress.parse)),
-    "uri:LinkAddress.of_json": Target(heads(uri.LinkAddress.of_json)),
+    "link.uri:LinkAddress.parse": Target(texts(uri.LinkAddress.parse)),
+    "link.uri:LinkAddress.of_json": Target(heads(uri.LinkAddress.of_json)),
 }

@@ -8,14 +8,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rookery.fleet import secrets
-from rookery.fleet.code import Code
-from rookery.fleet.entry import Kind
+from rookery.fleet.enrolment import secrets
+from rookery.fleet.enrolment.code import EnrolmentCode
+from rookery.fleet.entry import ReporterKind
 from rookery.hub.hub import Hub
 from rookery.hub.settings import HubSettings
-from rookery.runtime import keystore
-from rookery.store.accounts import Accounts
-from rookery.store.codes import Codes
+from rookery.runtime.endpoint import keystore
+from rookery.store.accounts.accounts import Accounts
+from rookery.store.fleet.codes import EnrolmentCodes
 from tests.hub.identities import identity
 
 Start = Callable[[HubSettings], Awaitable[Hub]]
@@ -47,7 +47,7 @@ async def hub(settings: HubSettings, start: Start) -> Hub:
 
 async def new_code(
     hub: Hub,
-    kind: Kind,
+    kind: ReporterKind,
     *,
     expires_at: float = 4e9,
     owner: int | None = None,
@@ -59,8 +59,10 @@ async def new_code(
         owner = (await Accounts(hub.database).add(login, "no password", now=0.0)).id
     text = secrets.new_code(os.urandom)
     key = secrets.code_key(text)
-    code = Code(id=secrets.code_id(key), key=key, kind=kind, owner=owner, expires_at=expires_at)
-    await Codes(hub.database).add(code, now=0.0)
+    code = EnrolmentCode(
+        id=secrets.code_id(key), key=key, kind=kind, owner=owner, expires_at=expires_at
+    )
+    await EnrolmentCodes(hub.database).add(code, now=0.0)
     return text
 
 

@@ -3,11 +3,11 @@
 import os
 from functools import cache
 
-from rookery.fleet.authority import Authority
-from rookery.hub.hub_files import CSIDS
+from rookery.fleet.rendezvous.seat_authority import SeatAuthority
+from rookery.hub.key_files import CSIDS
 from rookery.identity.identity import Identity
 
-ANNAS = Authority(bytes(32), None)  # which no server of these tests asks after
+ANNAS = SeatAuthority(bytes(32), None)  # which no server of these tests asks after
 
 
 @cache

@@ -5,17 +5,16 @@ import os
 import time
 from collections.abc import Callable
 
-from rookery.fleet.entry import Kind, server_id
-from rookery.fleet.reporter import Reporter
-from rookery.fleet.reporter_events import Called, ReporterEvent
-from rookery.fleet.reporter_limits import ReporterLimits
-from rookery.fleet.reporter_state import ReporterState
+from rookery.fleet.entry import ReporterKind, server_id
+from rookery.fleet.reports.reporter import Reporter, ReporterCalled, ReporterEvent
+from rookery.fleet.reports.reporter_limits import ReporterLimits
+from rookery.fleet.reports.reporter_state import ReporterState
 from rookery.identity.identity import Identity
-from rookery.runtime.sealed_line import SealedLine
-from rookery.wire import fleet_messages as messages
-from rookery.wire.path import NetPath
-from rookery.wire.telemetry import DeviceReport, Report
-from rookery.wire.uri import LinkAddress
+from rookery.runtime.fleet.sealed_connection import SealedConnection
+from rookery.wire.fleet import messages
+from rookery.wire.fleet.telemetry import DeviceReport, Report
+from rookery.wire.link.path import NetPath
+from rookery.wire.link.uri import LinkAddress
 from tests.patience import PATIENCE_S
 
 _LIMITS = ReporterLimits(resend_s=0.2, resend_max_s=0.5, hello_s=0.2, hello_max_s=0.5, pace_s=0.0)
@@ -43,7 +42,7 @@ class Speaker(asyncio.DatagramProtocol):
         link: LinkAddress,
         identity: Identity,
         reporter: bytes,
-        kind: Kind,
+        kind: ReporterKind,
         code: str | None = None,
         state: ReporterState | None = None,
         limits: ReporterLimits = _LIMITS,
@@ -137,7 +136,7 @@ class Router(Speaker):
 
     def happened(self, event: ReporterEvent) -> None:
         super().happened(event)
-        if isinstance(event, Called):
+        if isinstance(event, ReporterCalled):
             self.calls.put_nowait(event.wish)
 
     async def report(self, uptime_s: float = 1.0) -> None:
@@ -149,17 +148,17 @@ class Router(Speaker):
         async with asyncio.timeout(PATIENCE_S):
             return await self.calls.get()
 
-    async def dial_hub(self) -> SealedLine:
+    async def dial_hub(self) -> SealedConnection:
         where, hub = path(self.link, "tcp"), self.link
         assert hub.hashname is not None
-        return await SealedLine.dial(
+        return await SealedConnection.dial(
             self.identity, hub.hashname, hub.keys[0x2A], where.ip, where.port, timeout_s=PATIENCE_S
         )
 
     async def ask(self, wish: int) -> messages.Message | None:
         """What the hub says to a router that asks for this wish; None if it just closes."""
         line = await self.dial_hub()
-        line.send(messages.encode(messages.Ask(wish)))
+        line.send(messages.encode(messages.AskMessage(wish)))
         try:
             async with asyncio.timeout(PATIENCE_S):
                 answer = await line.receive()
@@ -167,14 +166,14 @@ class Router(Speaker):
             line.close()
         return None if answer is None else messages.decode(answer)
 
-    async def arrive(self, direct: messages.Direct) -> messages.Message | None:
+    async def arrive(self, direct: messages.DirectMessage) -> messages.Message | None:
         """Go to the server; what that says."""
         server = direct.server
         host, _, port = server.tcp.rpartition(":")
-        line = await SealedLine.dial(
+        line = await SealedConnection.dial(
             self.identity, server.hashname, server.key2a, host, int(port), timeout_s=PATIENCE_S
         )
-        line.send(messages.encode(messages.Arrive(direct.seat, direct.ticket)))
+        line.send(messages.encode(messages.ArriveMessage(direct.seat, direct.ticket)))
         async with asyncio.timeout(PATIENCE_S):
             answer = await line.receive()
         line.close()

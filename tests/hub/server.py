@@ -6,12 +6,12 @@ import time
 from typing import Literal
 
 from rookery.errors import DecodeError
-from rookery.fleet.tickets import Purpose, Ticket
+from rookery.fleet.rendezvous.tickets import Ticket, TicketPurpose
 from rookery.identity.identity import Identity
-from rookery.runtime.sealed_line import SealedLine
-from rookery.wire import fleet_messages as messages
-from rookery.wire.telemetry import LoadReport
-from rookery.wire.uri import LinkAddress
+from rookery.runtime.fleet.sealed_connection import SealedConnection
+from rookery.wire.fleet import messages
+from rookery.wire.fleet.telemetry import LoadReport
+from rookery.wire.link.uri import LinkAddress
 from tests.hub.router import Speaker, server_reporter
 
 Manner = Literal["kind", "refuses", "silent", "hangs up", "hangs up later"]
@@ -25,19 +25,19 @@ class Server(Speaker):
     ) -> None:
         super().__init__(link, identity, server_reporter(identity), "server", code)
         self.manner = manner
-        self.reserved: dict[str, messages.Reserve] = {}
+        self.reserved: dict[str, messages.ReserveMessage] = {}
         self.released: set[str] = set()
         self.tcp = ""
         self.ws = ""
-        self._hub_lines: dict[str, SealedLine] = {}
+        self._hub_lines: dict[str, SealedConnection] = {}
         self._server: asyncio.Server | None = None
-        self._lines: set[SealedLine] = set()
+        self._lines: set[SealedConnection] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> "Server":
         await self.open()
         self._server = await self._loop.create_server(
-            lambda: SealedLine.accept(self.identity, owner=self), "127.0.0.1", 0
+            lambda: SealedConnection.accept(self.identity, owner=self), "127.0.0.1", 0
         )
         self.tcp = f"127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
         return self
@@ -67,45 +67,45 @@ class Server(Speaker):
             key2a=self.identity.keys[0x2A],
         )
 
-    def connected(self, line: SealedLine) -> None:
+    def connected(self, line: SealedConnection) -> None:
         self._lines.add(line)
         task = self._loop.create_task(self._attend(line))
         self._tasks.add(task)
 
-    def lost(self, line: SealedLine) -> None:
+    def lost(self, line: SealedConnection) -> None:
         self._lines.discard(line)
 
-    async def _attend(self, line: SealedLine) -> None:
+    async def _attend(self, line: SealedConnection) -> None:
         with contextlib.suppress(DecodeError):
             while (tlv := await line.receive()) is not None:
                 match messages.decode(tlv):
-                    case messages.Reserve() as reserve:
+                    case messages.ReserveMessage() as reserve:
                         self._reserve(line, reserve)
-                    case messages.Release(seat):
+                    case messages.ReleaseMessage(seat):
                         self.released.add(seat)
-                    case messages.Arrive(seat, ticket):
+                    case messages.ArriveMessage(seat, ticket):
                         self._arrive(line, seat, ticket)
 
-    def _reserve(self, line: SealedLine, reserve: messages.Reserve) -> None:
+    def _reserve(self, line: SealedConnection, reserve: messages.ReserveMessage) -> None:
         assert line.peer == self.link.hashname
         self.reserved[reserve.seat] = reserve
         match self.manner:
             case "refuses":
-                line.send(messages.encode(messages.Refused(reserve.seat, "full")))
+                line.send(messages.encode(messages.RefusedMessage(reserve.seat, "full")))
             case "hangs up":
                 line.abort()
             case "silent":
                 pass
             case _:
                 self._hub_lines[reserve.seat] = line
-                line.send(messages.encode(messages.Reserved(reserve.seat)))
+                line.send(messages.encode(messages.ReservedMessage(reserve.seat)))
                 if self.manner == "hangs up later":
                     line.close()
 
-    def _arrive(self, line: SealedLine, seat: str, ticket: str) -> None:
+    def _arrive(self, line: SealedConnection, seat: str, ticket: str) -> None:
         reserve = self.reserved[seat]
         assert line.peer is not None
-        purpose = Purpose("router", seat, self.identity.hashname, reserve.mac, line.peer)
+        purpose = TicketPurpose("router", seat, self.identity.hashname, reserve.mac, line.peer)
         assert Ticket(purpose, reserve.router_ticket_hash).redeem(ticket)
-        self._hub_lines[seat].send(messages.encode(messages.Arrived(seat)))
-        line.send(messages.encode(messages.Welcome(seat, reserve.mac, reserve.router)))
+        self._hub_lines[seat].send(messages.encode(messages.ArrivedMessage(seat)))
+        line.send(messages.encode(messages.WelcomeMessage(seat, reserve.mac, reserve.router)))

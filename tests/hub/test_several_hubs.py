@@ -7,13 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rookery.fleet.rendezvous_limits import RendezvousLimits
-from rookery.hub.errors import StoreAwayError
+from rookery.fleet.rendezvous.rendezvous import RendezvousLimits
+from rookery.hub.errors import StoreUnavailableError
 from rookery.hub.hub import Hub
 from rookery.hub.settings import HubSettings
-from rookery.runtime import keystore
-from rookery.wire import fleet_messages as messages
-from rookery.wire.telemetry import DeviceReport
+from rookery.runtime.endpoint import keystore
+from rookery.wire.fleet import messages
+from rookery.wire.fleet.telemetry import DeviceReport
 from tests.hub.conftest import Start, new_code
 from tests.hub.identities import ANNAS, identity, mac
 from tests.hub.router import Router, path, until
@@ -92,7 +92,7 @@ async def test_one_hub_has_the_client_and_the_other_the_router(hubs: tuple[Hub, 
         wish = await here.wish(MAC, "anna", ANNAS)
         await router.report()
         direct = await router.ask(await router.called())
-        assert isinstance(direct, messages.Direct)
+        assert isinstance(direct, messages.DirectMessage)
         await router.arrive(direct)
         async with asyncio.timeout(PATIENCE_S):
             steps = [step async for step in here.steps(wish)]
@@ -114,7 +114,7 @@ async def test_what_one_hub_cancels_the_other_ends(hubs: tuple[Hub, Hub]) -> Non
         await until(lambda: bool(server.reserved))
         await here.cancel(wish)
         fault = await asking
-        assert isinstance(fault, messages.Fault)
+        assert isinstance(fault, messages.FaultMessage)
         await until(lambda: server.released == set(server.reserved))
 
 
@@ -127,7 +127,7 @@ async def test_while_redis_is_away_nothing_is_acknowledged_and_then_everything_i
         redis.kill()
         router.send(DeviceReport(t=1))
         await until(lambda: 'reason="store_away"' in here.metrics_text().decode())
-        with pytest.raises(StoreAwayError):
+        with pytest.raises(StoreUnavailableError):
             await here.wish(MAC, "anna", ANNAS)
         assert not await here.is_ready()
         assert router.core.counters.acknowledged == 1

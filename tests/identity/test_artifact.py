@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from rookery.errors import AuthenticationError, DecodeError, UsageError
 from rookery.identity.artifact import CLOCK_SKEW_MS, open_advice, open_forecast, seal
 from rookery.identity.identity import Identity
-from rookery.wire.advice import Advice, LinkAdvice, Window
 from rookery.wire.artifact import LIFETIME_MAX_MS, Artifact
-from rookery.wire.forecast import Forecast, ServerForecast
+from rookery.wire.fleet.forecast import Forecast, ServerForecast
+from rookery.wire.mesh.advice import Advice, AdviceWindow, LinkAdvice
 
 _random = Random(5)  # the same keys every time
 LAKE = Identity.generate((0x40, 0x3A), _random.randbytes)
@@ -21,7 +21,7 @@ TRUSTED = frozenset({LAKE.hashname})
 
 FORECAST = Forecast((ServerForecast(b"server", 0, 3600, (0.1, 0.9), 0.8),))
 A, B = sorted((LAKE.hashname, MALLORY.hashname))
-ADVICE = Advice((LinkAdvice(b"realm id", A, B, (Window(5, 9, 1.5, 1.0),)),))
+ADVICE = Advice((LinkAdvice(b"realm id", A, B, (AdviceWindow(5, 9, 1.5, 1.0),)),))
 TOO_MUCH = [ServerForecast(b"%06d" % at, 0, 60, (0.5,) * 40, 1.0) for at in range(999)]
 FORECAST_FILE = seal(FORECAST, LAKE, issued_ms=1_000, expires_ms=9_000)
 ADVICE_FILE = seal(ADVICE, LAKE, issued_ms=1_000, expires_ms=9_000)

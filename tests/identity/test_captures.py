@@ -15,12 +15,12 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from rookery.identity import cs1a, cs2a
-from rookery.identity.cipher_set import KeyPair, LocalKey, MessageCipher, Opened
+from rookery.identity.cipher_set import KeyPair, LocalKey, MessageCipher, OpenedMessage
 from rookery.identity.cipher_sets import cipher_set
 from rookery.identity.hashname import hashname
 from rookery.identity.identity import Identity
-from rookery.wire.cloak import cloak, reveal
-from rookery.wire.lob import JsonObject, Packet
+from rookery.wire.link.cloak import cloak, reveal
+from rookery.wire.link.lob import JsonObject, Packet
 
 
 class Ephemeral(msgspec.Struct):
@@ -159,7 +159,7 @@ def handshake_of(capture: Capture, party: Party) -> bytes:
     return Packet.parse(bytes.fromhex(first.packet)).body
 
 
-def opened_handshake(capture: Capture, sender: Party, receiver: Party) -> Opened:
+def opened_handshake(capture: Capture, sender: Party, receiver: Party) -> OpenedMessage:
     return local_key(capture.csid, receiver).open(handshake_of(capture, sender))
 
 

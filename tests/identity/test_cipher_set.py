@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from rookery.errors import AuthenticationError, DecodeError, RemoteError
 from rookery.identity.cipher_set import (
+    CipherSession,
     KeyPair,
     LocalKey,
     MessageCipher,
-    Opened,
-    Session,
+    OpenedMessage,
     routing_token,
 )
 from rookery.identity.cipher_sets import KNOWN_CSIDS, cipher_set
-from rookery.wire.lob import Packet
+from rookery.wire.link.lob import Packet
 
 
 class Pair(msgspec.Struct):
@@ -74,7 +74,7 @@ class World(NamedTuple):
     to_bob: MessageCipher
     to_alice: MessageCipher
 
-    def sessions(self) -> tuple[Session, Session]:
+    def sessions(self) -> tuple[CipherSession, CipherSession]:
         return (
             self.to_bob.session(self.alice.open(self.to_alice.seal(b""))),
             self.to_alice.session(self.bob.open(self.to_bob.seal(b""))),
@@ -94,7 +94,7 @@ every_set = pytest.mark.parametrize(
 )
 
 
-def proved(local: LocalKey, body: bytes, sender: bytes) -> Opened:
+def proved(local: LocalKey, body: bytes, sender: bytes) -> OpenedMessage:
     opened = local.open(body)
     local.verify(opened, sender)
     return opened

@@ -21,7 +21,7 @@ from rookery.identity.cs40_session import (
     Keys40,
     Session40,
 )
-from rookery.wire.renewal import RenewalFrame
+from rookery.wire.link.renewal import RenewalFrame
 
 VECTORS_FOLDER = Path(__file__).parents[1] / "vectors"
 

@@ -8,7 +8,7 @@ from rookery.errors import AuthenticationError, CongestionError, DecodeError, Pr
 from rookery.identity.cipher_set import KeyRenewal
 from rookery.identity.cs40 import NO_AES, RENEWS
 from rookery.identity.cs40_session import EARLIER_MAX, NUMBER_BITS, Session40
-from rookery.wire.renewal import Step
+from rookery.wire.link.renewal import RenewalStep
 from tests.identity.test_cs40 import VECTORS, Party, drawing, exchange
 
 CHANCE = random.Random(41).randbytes
@@ -56,7 +56,7 @@ def test_keys_are_renewed_as_the_vectors_say(aead: str) -> None:
         first = ends[case.initiator]
         second = ends["bob" if case.initiator == "alice" else "alice"]
         offer, answer, confirm, done = (frame.parse() for frame in case.frames)
-        assert [frame.step for frame in (offer, answer, confirm, done)] == list(Step)
+        assert [frame.step for frame in (offer, answer, confirm, done)] == list(RenewalStep)
         assert {frame.phase for frame in (offer, answer, confirm, done)} == {case.phase}
         assert keys(first).offer(drawing(case.offer_secret)) == offer.ephemeral
         answered = keys(second).answer(offer.ephemeral, drawing(case.answer_secret))

@@ -17,9 +17,9 @@ from rookery.identity.cs3a import CipherSet3a
 from rookery.identity.cs40 import CipherSet40
 from rookery.identity.cs40_session import Aead, Counter40, Ephemeral40, Keys40, Session40
 from rookery.identity.realm import Realm, realm_id
-from rookery.wire import statement as kinds
-from rookery.wire.revocation import Revocation
-from rookery.wire.statement import Statement
+from rookery.wire.mesh import statement as kinds
+from rookery.wire.mesh.revocation import Revocation
+from rookery.wire.mesh.statement import Statement
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "edge-cases.json").read_text())
 CURVE, SIGNATURES = VECTORS["x25519"], VECTORS["ed25519"]

@@ -7,9 +7,9 @@ import msgspec
 
 from rookery.identity import signing
 from rookery.identity.artifact import open_advice, open_forecast
-from rookery.wire.advice import Advice, LinkAdvice, Window
 from rookery.wire.artifact import Artifact
-from rookery.wire.forecast import Forecast, ServerForecast
+from rookery.wire.fleet.forecast import Forecast, ServerForecast
+from rookery.wire.mesh.advice import Advice, AdviceWindow, LinkAdvice
 
 FOLDER = Path(__file__).parents[1] / "vectors"
 
@@ -77,7 +77,7 @@ def test_the_forecast_is_read_and_made_alike() -> None:
 def test_the_advice_is_read_and_made_alike() -> None:
     told = VECTORS.advice
     data = bytes.fromhex(told.artifact)
-    window = Window(told.start_ms, told.end_ms, told.factor, told.confidence)
+    window = AdviceWindow(told.start_ms, told.end_ms, told.factor, told.confidence)
     content = Advice((LinkAdvice(bytes.fromhex(told.realm), told.a, told.b, (window,)),))
     assert open_advice(data, {VECTORS.issuer}).content == content
     assert resealed(data, content.body()) == data

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.errors import DecodeError
-from rookery.identity.hashname import hashname, intermediate, is_hashname, meant
+from rookery.identity.hashname import hashname, intermediate, is_hashname, named_by
 from rookery.wire import base32
 
 
@@ -97,4 +97,4 @@ def test_nobody_is_meant_for_calling_himself_like_anothers_hashname(
     text: str, found: list[str]
 ) -> None:
     known = [("bob", BOB), (OTHER[:8], "d" * 51 + "a"), ("", OTHER), (BOB, "e" * 51 + "a")]
-    assert [name for name, _ in meant(text, known, lambda one: one)] == found
+    assert [name for name, _ in named_by(text, known, lambda one: one)] == found

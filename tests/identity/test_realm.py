@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from rookery.errors import AuthenticationError, ProtocolError, RemoteError, UsageError
 from rookery.identity import signing
 from rookery.identity.realm import CLOCK_SKEW_S, Authority, Realm, issuer_of
-from rookery.wire.certificate import LIFETIME_MAX_S, Certificate
-from rookery.wire.revocation import Revocation
-from rookery.wire.statement import CERTIFICATE, RECORD, REVOCATION, Statement, to_sign
+from rookery.wire.mesh.certificate import LIFETIME_MAX_S, Certificate
+from rookery.wire.mesh.revocation import Revocation
+from rookery.wire.mesh.statement import CERTIFICATE, RECORD, REVOCATION, Statement, to_sign
 from tests.mesh.realms import (
     NOW_S,
     REALM,

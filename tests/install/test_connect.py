@@ -29,8 +29,8 @@ JAVA = (
 )
 # Realms alone: what becomes of them ends with Python on Spark's workers, and is soon done.
 LANDING = """
-from rookery.lake.delta import Lake
-from rookery.lake.history.history import History
+from rookery.lake.engine.delta import Lake
+from rookery.lake.synthetic.dataset import History
 from rookery.lake.schema import landing
 for table, rows in History(days=1, routers=3, nodes=10, realms=1).chunks():
     if table == landing.RECORD_CHANGES:

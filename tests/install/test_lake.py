@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.lake.delta import Lake
+from rookery.lake.engine.delta import Lake
 from rookery.lake.steps import STEPS
 from tests.console import run
 from tests.install.environment import ROOT, Installer

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.cli.lake import VERBS
+from rookery.cli.lake.app import VERBS
 from tests.install.environment import Environment, Installer
 
 pytestmark = [pytest.mark.xdist_group("install"), pytest.mark.slow]

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from rookery.identity.identity import Identity
-from rookery.runtime.create import create
-from rookery.runtime.mesh import Mesh
-from rookery.wire.lob import JsonObject
+from rookery.runtime.endpoint.create import create
+from rookery.runtime.endpoint.endpoint import AsyncEndpoint
+from rookery.wire.link.lob import JsonObject
 from tests.interop import js_packages
 from tests.interop.js_peer import JsPeer, StartJsPeer
 from tests.interop.rook import (
@@ -87,7 +87,7 @@ async def rook() -> AsyncIterator[StartRook]:
             *csids: str,
             transports: Sequence[str] = ("udp4",),
             identity: Identity | None = None,
-        ) -> Mesh:
+        ) -> AsyncEndpoint:
             mesh = await meshes.enter_async_context(
                 create(
                     identity or new_identity(*(csids or ("3a",))),

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Sequence
 from pathlib import Path
 from typing import Protocol, Self
 
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 
 PROGRAM = Path(__file__).parent / "js" / "peer.js"
 # telehash-js leaves rejected promises behind and uses what Node has deprecated since.

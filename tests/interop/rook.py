@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 from rookery.identity.identity import Identity
-from rookery.runtime.link import Link
-from rookery.runtime.mesh import Mesh
+from rookery.runtime.endpoint.endpoint import AsyncEndpoint
+from rookery.runtime.endpoint.link import AsyncLink
 from rookery.wire import base32
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 from tests.interop.js_peer import JsPeer
 from tests.patience import PATIENCE_S
 
@@ -54,15 +54,15 @@ class StartRook(Protocol):
         *csids: str,
         transports: Sequence[str] = ("udp4",),  # to listen on; any can be dialled over tcp
         identity: Identity | None = None,
-    ) -> Awaitable[Mesh]: ...
+    ) -> Awaitable[AsyncEndpoint]: ...
 
 
 class Neighbours(NamedTuple):
     """One of ours and one of theirs, linked."""
 
-    rook: Mesh
+    rook: AsyncEndpoint
     js: JsPeer
-    link: Link  # from ours to theirs
+    link: AsyncLink  # from ours to theirs
 
 
 # RSA keys take seconds to make. Two each are enough for tests, of which none has more at once.
@@ -85,7 +85,7 @@ def js_identity(*csids: str) -> JsonObject | None:
     return {"keys": {"2a": keys}, "secrets": {"2a": secrets}}
 
 
-async def meet(rook: Mesh, js: JsPeer, dialler: str = "rook") -> Neighbours:
+async def meet(rook: AsyncEndpoint, js: JsPeer, dialler: str = "rook") -> Neighbours:
     """Link the two; whoever does not dial accepts."""
     if dialler == "rook":
         await rook.link(js.link).up()

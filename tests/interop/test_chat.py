@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from rookery.link.channels.chat_events import Said
-from rookery.runtime.channels.chat import Chats, Invitation
-from rookery.runtime.channels.chat_room import ChatRoom
-from rookery.runtime.link import Link
-from rookery.runtime.mesh import Mesh
+from rookery.link.channels.chat_events import TextReceived
+from rookery.runtime.endpoint.channels.chat import ChatInvitation, Chats
+from rookery.runtime.endpoint.channels.chat_room import ChatRoom
+from rookery.runtime.endpoint.endpoint import AsyncEndpoint
+from rookery.runtime.endpoint.link import AsyncLink
 from tests.interop.js_peer import JsPeer
 from tests.interop.rook import PAIRWISE, Neighbours, until
 
@@ -18,8 +18,8 @@ OURS = ["caw", "caw caw " * 500]
 THEIRS = ["Krächz", "to be continued"]
 
 
-def chats_of(rook: Mesh) -> Chats:
-    async def link_to(hashname: str) -> Link:
+def chats_of(rook: AsyncEndpoint) -> Chats:
+    async def link_to(hashname: str) -> AsyncLink:
         return await rook.links[hashname].up()
 
     chats = Chats(rook.hashname, link_to)
@@ -31,7 +31,7 @@ def chats_of(rook: Mesh) -> Chats:
 async def heard_by_us(room: ChatRoom) -> list[str]:
     texts: list[str] = []
     async for notice in room:
-        if isinstance(notice, Said):
+        if isinstance(notice, TextReceived):
             texts.append(notice.message.text)
         if len(texts) == len(THEIRS):
             break
@@ -49,7 +49,7 @@ async def heard_by_them(js: JsPeer, speaker: str) -> list[str]:
     return list(texts)
 
 
-async def talk(rook: Mesh, js: JsPeer, room: ChatRoom) -> None:
+async def talk(rook: AsyncEndpoint, js: JsPeer, room: ChatRoom) -> None:
     await until(lambda: js.hashname in room.present)
     for ours, theirs in zip(OURS, THEIRS, strict=True):
         await room.send(ours)
@@ -61,7 +61,7 @@ async def talk(rook: Mesh, js: JsPeer, room: ChatRoom) -> None:
 async def test_they_invite_us(neighbours: Neighbours) -> None:
     rook, js, _ = neighbours
     chats = chats_of(rook)
-    invited: asyncio.Queue[Invitation] = asyncio.Queue()
+    invited: asyncio.Queue[ChatInvitation] = asyncio.Queue()
     chats.on_invite = invited.put
     chat = (await js.call("chatCreate", name="js"))["chat"]
     await js.call("chatInvite", chat=chat, hashname=rook.hashname)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from rookery.link.stranger import Stranger
+from rookery.link.session.handshake import Stranger
 from tests.interop.js_peer import StartJsPeer
 from tests.interop.rook import StartRook
 

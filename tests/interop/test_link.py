@@ -6,7 +6,7 @@ import pytest
 
 from rookery.errors import ChannelError, UnreachableError
 from rookery.link.link import LinkState
-from rookery.runtime.link import Link, LinkEvents
+from rookery.runtime.endpoint.link import AsyncLink, LinkEvents
 from tests.interop.js_peer import StartJsPeer
 from tests.interop.rook import Neighbours, StartRook, Wire, meet, until
 from tests.patience import PATIENCE_S
@@ -17,7 +17,7 @@ KEEPALIVE_MS = 50
 ROUNDS = 10
 
 
-def agreed_at(link: Link) -> int:
+def agreed_at(link: AsyncLink) -> int:
     assert link.core.exchange is not None
     return link.core.exchange.at
 

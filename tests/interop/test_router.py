@@ -5,11 +5,11 @@ import os
 
 import pytest
 
-from rookery.runtime.channels.stream import Stream
-from rookery.runtime.link import Link
-from rookery.runtime.mesh import Mesh
-from rookery.wire.lob import JsonObject
-from rookery.wire.path import PeerPath
+from rookery.runtime.endpoint.channels.stream import LinkStream
+from rookery.runtime.endpoint.endpoint import AsyncEndpoint
+from rookery.runtime.endpoint.link import AsyncLink
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.link.path import PeerPath
 from tests.interop.js_peer import JsPeer, StartJsPeer
 from tests.interop.rook import StartRook, until
 
@@ -21,7 +21,7 @@ with_keys = pytest.mark.parametrize("with_keys", [True, False], ids=["keys known
 over = pytest.mark.parametrize("transport", ["udp4", "tcp4"])
 
 
-async def echo(stream: Stream) -> None:
+async def echo(stream: LinkStream) -> None:
     async for data in stream:
         stream.write(data)
         await stream.drain()
@@ -32,7 +32,7 @@ def named(keys: object, hashname: str, *, with_keys: bool) -> JsonObject:
     return {"hashname": hashname, "keys": keys} if with_keys else {"hashname": hashname}
 
 
-async def echoes(link: Link) -> None:
+async def echoes(link: AsyncLink) -> None:
     sent = os.urandom(SIZE)
     async with link.stream() as stream:
         stream.write(sent)
@@ -48,7 +48,7 @@ async def js_echoes(js: JsPeer, hashname: str) -> None:
     assert (received["bytes"], received["sha256"]) == (SIZE, sent["sha256"])
 
 
-async def through_theirs(js_peer: StartJsPeer, *rooks: Mesh) -> JsPeer:
+async def through_theirs(js_peer: StartJsPeer, *rooks: AsyncEndpoint) -> JsPeer:
     """A JavaScript router that our endpoints trust and are linked with."""
     router = await js_peer(transports=["udp4", "tcp4"])
     await router.call("router", on=True)

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from rookery.runtime.channels.stream import Stream
+from rookery.runtime.endpoint.channels.stream import LinkStream
 from tests.interop.rook import PAIRWISE, Neighbours
 
 pytestmark = [pytest.mark.interop, pytest.mark.parametrize("wire", PAIRWISE, ids=str)]
@@ -14,7 +14,7 @@ SIZE = (1 << 20) + 4321
 WRITE_SIZE = 1 << 16
 
 
-async def echo(stream: Stream) -> None:
+async def echo(stream: LinkStream) -> None:
     async for data in stream:
         stream.write(data)
         await stream.drain()

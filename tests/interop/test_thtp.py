@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.runtime.channels.thtp_asgi import Event, Scope
+from rookery.runtime.endpoint.channels.thtp_asgi import Event, Scope
 from tests.interop.rook import PAIRWISE, Neighbours
 
 pytestmark = [pytest.mark.interop, pytest.mark.parametrize("wire", PAIRWISE, ids=str)]

@@ -8,8 +8,8 @@ import pytest
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from rookery.lake import session
-from rookery.lake.delta import Lake
+from rookery.lake.engine import spark_session
+from rookery.lake.engine.delta import Lake
 from tests.lake.history_world import World, landed_world
 from tests.lake.spark_processes import Cluster, cluster
 
@@ -25,7 +25,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
         "spark.log.level": "ERROR",
     }
-    started = session.start(MASTER, name="rookery tests", settings=settings)
+    started = spark_session.start(MASTER, name="rookery tests", settings=settings)
     yield started
     _check_jvm()
     started.stop()
@@ -35,7 +35,7 @@ def _check_jvm() -> None:
     """Of one that is gone Py4J says no more than that it refuses connections."""
     process = getattr(SparkContext._gateway, "proc", None)  # none where others started it
     if process is not None and (code := process.poll()) is not None:
-        said = session.log_file().read_text(errors="replace")[-2000:]
+        said = spark_session.log_file().read_text(errors="replace")[-2000:]
         pytest.fail(f"Spark's JVM has ended before, exit code {code}:\n{said}", pytrace=False)
 
 

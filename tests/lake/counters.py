@@ -14,11 +14,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
 
-from rookery.lake.delta import Claim, Lake
+from rookery.lake.engine.delta import CommitClaim, Lake
+from rookery.lake.engine.step import REASON, CleanStep, TransformStep
 from rookery.lake.schema import quarantine
 from rookery.lake.schema.insights import LINEAGE
 from rookery.lake.schema.table import TIMESTAMP, Column, Table
-from rookery.lake.step import REASON, CleanStep, Step
 
 START = date(2026, 11, 1)
 
@@ -66,7 +66,7 @@ def land(lake: Lake, rows: Iterable[Row]) -> int:
     batch = pa.table(arrays, schema=LANDED.arrow)
     last = lake.included(LANDED, "spool hub")
     until = max(row.position for row in rows)
-    return lake.append(LANDED, batch, [Claim("spool hub", last, until)], {})
+    return lake.append(LANDED, batch, [CommitClaim("spool hub", last, until)], {})
 
 
 def judged(landed: DataFrame) -> DataFrame:
@@ -109,9 +109,9 @@ def total(sources: Mapping[str, DataFrame]) -> DataFrame:
 
 PIPELINE = (
     CleanStep(CLEAN, LANDED, judged, fresh, rejected),
-    Step(STEPS, (CLEAN,), steps),
-    Step(DAYS, (STEPS,), days, lookback_days=0),
-    Step(TOTAL, (STEPS,), total),
+    TransformStep(STEPS, (CLEAN,), steps),
+    TransformStep(DAYS, (STEPS,), days, lookback_days=0),
+    TransformStep(TOTAL, (STEPS,), total),
 )
 TABLES = (LANDED, CLEAN, STEPS, DAYS, TOTAL, quarantine.OBSERVATIONS)
 

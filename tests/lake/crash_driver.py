@@ -16,12 +16,12 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import date
 from typing import Literal
 
-from rookery.lake import session
-from rookery.lake.delta import Claim, Lake
-from rookery.lake.parquet import Added
-from rookery.lake.pipeline import Pipeline
+from rookery.lake.engine import spark_session
+from rookery.lake.engine.delta import CommitClaim, Lake
+from rookery.lake.engine.parquet import AddedFile
+from rookery.lake.engine.pipeline import Pipeline
+from rookery.lake.engine.spark_tables import SparkTables
 from rookery.lake.schema.table import Table
-from rookery.lake.spark_tables import SparkTables
 from tests.lake import counters
 
 
@@ -36,9 +36,9 @@ class DeadlyLake(Lake):
     def commit(
         self,
         table: Table,
-        added: Sequence[Added],
+        added: Sequence[AddedFile],
         replaced: Collection[date] | Literal["all"] | None,
-        claims: Sequence[Claim],
+        claims: Sequence[CommitClaim],
         metadata: Mapping[str, str],
     ) -> int:
         is_fatal = table.path == self._path
@@ -52,7 +52,7 @@ class DeadlyLake(Lake):
 
 def drive(master: str, lake: Lake) -> bool:
     settings = {"spark.sql.shuffle.partitions": "2"}
-    spark = session.start(master, name="a driver that may die", settings=settings)
+    spark = spark_session.start(master, name="a driver that may die", settings=settings)
     report = Pipeline(SparkTables(spark, lake), counters.PIPELINE).run()
     for step in report.steps:
         if step.text:

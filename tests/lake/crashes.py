@@ -22,12 +22,12 @@ from datetime import date
 from pathlib import Path
 from typing import Literal
 
-from rookery.lake.delta import Claim, Lake
-from rookery.lake.lander import Lander
-from rookery.lake.parquet import Added
+from rookery.lake.engine.delta import CommitClaim, Lake
+from rookery.lake.engine.parquet import AddedFile
+from rookery.lake.landing.lander import Lander
 from rookery.lake.schema.table import Table
-from rookery.store import landed
-from rookery.store.spool import Spool
+from rookery.store.spool import watermark
+from rookery.store.spool.spool import Spool
 from tests.lake import spools
 
 SPOOLS = ("one", "two")
@@ -59,7 +59,7 @@ async def write(folder: Path, turn: int, chance: random.Random) -> None:
         await spool.durable(spool.append([record(number) for number in numbers]))
         os.write(acks, b"%d %d\n" % (turn, count))
         if chance.random() < 0.2:
-            spool.trim(landed.read(folder) or 0)
+            spool.trim(watermark.read(folder) or 0)
         await asyncio.sleep(0.01)
 
 
@@ -78,9 +78,9 @@ class DyingLake(Lake):
     def commit(
         self,
         table: Table,
-        added: Sequence[Added],
+        added: Sequence[AddedFile],
         replaced: Collection[date] | Literal["all"] | None,
-        claims: Sequence[Claim],
+        claims: Sequence[CommitClaim],
         metadata: Mapping[str, str],
     ) -> int:
         self._left -= 1
@@ -101,7 +101,7 @@ def land(folder: Path, lake: Lake, chance: random.Random) -> None:
 def land_to_the_edge(folder: Path, url: str, chance: random.Random) -> None:
     """Land until one of the edges of a commit or of the mark."""
     edge, count = chance.choice(_EDGES), chance.randint(1, 4)
-    save, marks = landed.save, 0
+    save, marks = watermark.save, 0
 
     def dying_save(folder: Path, position: int) -> None:
         nonlocal marks
@@ -112,7 +112,7 @@ def land_to_the_edge(folder: Path, url: str, chance: random.Random) -> None:
         if marks == count and edge == "after mark":
             die()
 
-    landed.save = dying_save
+    watermark.save = dying_save
     land(folder, DyingLake(url, edge, count), chance)
 
 

@@ -6,7 +6,7 @@ from functools import cache
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from rookery.lake.delta import Lake
+from rookery.lake.engine.delta import Lake
 from rookery.lake.schema import clean, facts, insights, landing
 from rookery.lake.schema.table import Table
 from tests.lake.oracle import clean as clean_oracle

@@ -13,13 +13,13 @@ import sys
 from pathlib import Path
 
 from rookery.errors import LocalError
-from rookery.lake.delta import Lake
-from rookery.lake.lander import Lander
-from rookery.lake.run_record import RunRecord, read, save
+from rookery.lake.engine.delta import Lake
+from rookery.lake.engine.run_record import RunRecord, read, save
+from rookery.lake.landing.lander import Lander
 from rookery.lake.schema import landing
-from rookery.store import landed
+from rookery.store.spool import watermark
 from rookery.wire import observation as observations
-from rookery.wire import observed
+from rookery.wire import observation_content
 from tests.lake import spools
 
 START = 1 << 40
@@ -31,7 +31,7 @@ def messages(first: int, count: int) -> list[bytes]:
     """What no compression makes smaller, and some calls beside it."""
     records = []
     for number in range(first, first + count):
-        said = observed.PublishedMessage(
+        said = observation_content.PublishedMessage(
             t=spools.SENT_MS,
             b=1,
             n=number,
@@ -41,7 +41,7 @@ def messages(first: int, count: int) -> list[bytes]:
             payload=os.urandom(2000),
         )
         records += [
-            spools.record(observations.MESSAGE, observed.encode(said)),
+            spools.record(observations.MESSAGE, observation_content.encode(said)),
             spools.called(number),
         ]
     return records
@@ -53,12 +53,12 @@ def mount(folder: Path, *options: str) -> None:
 
 def attempt(lake: Lake, spool: Path, errors: list[str]) -> bool:
     """Whether it landed; an error moves no mark."""
-    before = landed.read(spool)
+    before = watermark.read(spool)
     try:
         Lander(lake, spool, "hub").run()
     except LocalError as error:
         errors.append(str(error))
-        assert landed.read(spool) == before
+        assert watermark.read(spool) == before
         return False
     return True
 

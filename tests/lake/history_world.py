@@ -10,20 +10,20 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from rookery.lake.delta import Lake
-from rookery.lake.history.history import History
-from rookery.lake.history.landed import land
-from rookery.lake.history.truths import Truths
+from rookery.lake.engine.delta import Lake
 from rookery.lake.schema.catalog import BY_PATH
+from rookery.lake.synthetic.dataset import SyntheticDataset
+from rookery.lake.synthetic.ground_truth import GroundTruth
+from rookery.lake.synthetic.landing import land
 
-SMALL = History(seed=1, days=3, routers=24, servers=4, nodes=20, realms=2, interval_s=60)
+SMALL = SyntheticDataset(seed=1, days=3, routers=24, servers=4, nodes=20, realms=2, interval_s=60)
 
 
 class World(NamedTuple):
     """What was generated, where it landed and what is true of it."""
 
-    history: History
-    truths: Truths
+    history: SyntheticDataset
+    truths: GroundTruth
     lake: Lake
 
     def rows(self, name: str) -> pa.Table:
@@ -31,14 +31,14 @@ class World(NamedTuple):
         return self.lake.dataset(BY_PATH[f"landing/{name}"]).to_table()
 
 
-def landed_world(folder: Path, history: History = SMALL) -> World:
+def landed_world(folder: Path, history: SyntheticDataset = SMALL) -> World:
     """Land it below the folder."""
     lake = Lake(str(folder / "lake"))
     land(history, lake)
-    return World(history, Truths(history), lake)
+    return World(history, GroundTruth(history), lake)
 
 
 @cache
-def truths() -> Truths:
+def truths() -> GroundTruth:
     """Of the small history, without landing it."""
-    return Truths(SMALL)
+    return GroundTruth(SMALL)

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pyspark
 
-from rookery.lake import java
+from rookery.lake.engine import java
 from tests.ports import free_port
 
 HERE = "127.0.0.1"

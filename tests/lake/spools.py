@@ -6,17 +6,18 @@ from pathlib import Path
 import msgspec
 
 from rookery.fleet import entry as entries
-from rookery.fleet.security_event import SecurityEvent
-from rookery.store.segment import Segment, SegmentFile, frame
+from rookery.fleet.reports.security_events import SecurityEvent
+from rookery.store.spool.segment import Segment, SegmentFile, frame
 from rookery.wire import observation as observations
-from rookery.wire import observed, telemetry
+from rookery.wire import observation_content
+from rookery.wire.fleet import telemetry
 from rookery.wire.observation import HEAD
 
 RECEIVED_MS = 1_793_800_000_123
 REPORTER = bytes.fromhex("02fc00000001")
 SENT_MS = RECEIVED_MS - 5000
 
-ENTRY = entries.Entry(
+ENTRY = entries.ReporterEntry(
     REPORTER,
     "router",
     "h" * 52,
@@ -44,7 +45,7 @@ STRUCTS: dict[int, msgspec.Struct] = {
             "eth0": telemetry.InterfaceCounters(1, 2, 3, 4, 5, 6),
             "wlan0": telemetry.InterfaceCounters((1 << 63) - 1),
         },
-        links=(telemetry.LinkSample("peer", "udp4", 12.5, 0.01, 900.0),),
+        links=(telemetry.LinkTelemetry("peer", "udp4", 12.5, 0.01, 900.0),),
         agent="0.1.0",
         system="linux",
         dropped=9,
@@ -73,7 +74,7 @@ STRUCTS: dict[int, msgspec.Struct] = {
     ),
     observations.ENROLLED: ENTRY,
     observations.SECURITY: SecurityEvent("clone", REPORTER, "192.0.2.1:4000", "two of them"),
-    observations.LINK: observed.LinkSample(
+    observations.LINK: observation_content.LinkSample(
         t=SENT_MS,
         b=7,
         n=8,
@@ -85,7 +86,7 @@ STRUCTS: dict[int, msgspec.Struct] = {
         cost_us=1500,
         is_up=True,
     ),
-    observations.RECORD: observed.RecordChange(
+    observations.RECORD: observation_content.RecordChange(
         t=SENT_MS,
         b=7,
         n=8,
@@ -94,9 +95,12 @@ STRUCTS: dict[int, msgspec.Struct] = {
         epoch=1,
         number=2,
         lifetime_s=30,
-        links=(observed.RecordLink("b", 10), observed.RecordLink("c", 20)),
+        links=(
+            observation_content.ObservedRecordLink("b", 10),
+            observation_content.ObservedRecordLink("c", 20),
+        ),
     ),
-    observations.DECISION: observed.RouteDecision(
+    observations.DECISION: observation_content.ObservedRouteDecision(
         t=SENT_MS,
         b=7,
         n=8,
@@ -118,7 +122,7 @@ STRUCTS: dict[int, msgspec.Struct] = {
         closed_at=SENT_MS,
         sent_bytes=5,
     ),
-    observations.REQUEST: observed.EndedRequest(
+    observations.REQUEST: observation_content.EndedRequest(
         t=SENT_MS,
         b=7,
         n=8,
@@ -131,7 +135,7 @@ STRUCTS: dict[int, msgspec.Struct] = {
         fate="delivered",
         attempts=1,
     ),
-    observations.MESSAGE: observed.PublishedMessage(
+    observations.MESSAGE: observation_content.PublishedMessage(
         t=SENT_MS, b=7, n=8, theme="t", publisher="p", qos=1, size=3, payload=b"\x00\x01\x02"
     ),
 }
@@ -152,8 +156,10 @@ def called(number: int) -> bytes:
 
 def linked(number: int) -> bytes:
     """One of many link samples that can be told apart."""
-    said = observed.LinkSample(t=SENT_MS, b=1, n=number, realm="r", node="a", peer="b", is_up=True)
-    return record(observations.LINK, observed.encode(said))
+    said = observation_content.LinkSample(
+        t=SENT_MS, b=1, n=number, realm="r", node="a", peer="b", is_up=True
+    )
+    return record(observations.LINK, observation_content.encode(said))
 
 
 def write_segment(folder: Path, start: int, records: Iterable[bytes]) -> int:

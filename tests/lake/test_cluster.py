@@ -8,16 +8,17 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from rookery.lake import java, package
-from rookery.lake.delta import Lake
-from rookery.lake.history.history import History
+from rookery.lake import package
+from rookery.lake.engine import java
+from rookery.lake.engine.delta import Lake
 from rookery.lake.schema import insights, landing
+from rookery.lake.synthetic.dataset import SyntheticDataset
 from tests.lake.spark_processes import HERE, Cluster
 
 pytestmark = [pytest.mark.xdist_group("cluster"), pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
-SMALLEST = History(days=1, routers=3, nodes=10, realms=1)
+SMALLEST = SyntheticDataset(days=1, routers=3, nodes=10, realms=1)
 SUITE = ("test_pipeline.py", "test_spark_tables.py", "test_rates.py", "test_topology_health.py")
 TIMEOUT_S = 1800  # a minute or two where nobody else works
 

@@ -8,9 +8,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from rookery.errors import UsageError
-from rookery.lake.history.history import History
-from rookery.lake.history.landed import land
 from rookery.lake.notebook import open_lake
+from rookery.lake.synthetic.dataset import SyntheticDataset
+from rookery.lake.synthetic.landing import land
 from tests.lake.history_world import World
 
 
@@ -28,9 +28,9 @@ def test_tables_come_as_sql_and_arrow(history: World) -> None:
 def test_the_past_is_the_same_for_all(tmp_path: Path) -> None:
     url = str(tmp_path / "lake")
     lake = open_lake(url).lake
-    land(History(seed=1, days=1, routers=2, nodes=0, interval_s=300), lake)
+    land(SyntheticDataset(seed=1, days=1, routers=2, nodes=0, interval_s=300), lake)
     then = datetime.now(UTC).isoformat()
-    land(History(seed=2, days=1, routers=3, nodes=0, interval_s=300), lake)
+    land(SyntheticDataset(seed=2, days=1, routers=3, nodes=0, interval_s=300), lake)
     past = open_lake(url, as_of=then)
     assert past.arrow("landing/enrolments").count_rows() == 6
     assert past.sql("SELECT count(*) FROM landing.enrolments").fetchall() == [(6,)]

@@ -1,9 +1,9 @@
 """A link's stand-in for channels: keeps what they put on the wire and what they say."""
 
 from rookery.link.channel import Channel
-from rookery.link.reliable import Message
-from rookery.wire.lob import JsonObject
-from rookery.wire.path import Path
+from rookery.link.reliable import ChannelMessage
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.link.path import Path
 
 
 class RecordingOwner:
@@ -15,11 +15,11 @@ class RecordingOwner:
         self.path: Path | None = None  # that packets take
         self.answers_apart = False
         self.types = {"stream", "sock"}
-        self.sent: list[Message] = []
+        self.sent: list[ChannelMessage] = []
         self.changed: list[Channel] = []
         self.opened: list[Channel] = []
-        self.controls: list[tuple[int, Message]] = []
-        self.answers: list[Message] = []
+        self.controls: list[tuple[int, ChannelMessage]] = []
+        self.answers: list[ChannelMessage] = []
         self.stalled: list[float] = []
 
     def take(self) -> list[JsonObject]:
@@ -29,7 +29,7 @@ class RecordingOwner:
         return heads
 
     def transmit(self, head: JsonObject, body: bytes) -> Path | None:
-        self.sent.append(Message(head, body))
+        self.sent.append(ChannelMessage(head, body))
         return self.path
 
     def answer(self, head: JsonObject) -> None:
@@ -47,8 +47,8 @@ class RecordingOwner:
     def channel_opened(self, channel: Channel) -> None:
         self.opened.append(channel)
 
-    def control(self, channel_id: int, message: Message, now: float) -> None:
+    def control(self, channel_id: int, message: ChannelMessage, now: float) -> None:
         self.controls.append((channel_id, message))
 
-    def answered(self, message: Message) -> None:
+    def answered(self, message: ChannelMessage) -> None:
         self.answers.append(message)

@@ -1,7 +1,13 @@
 """How much work strangers may cause."""
 
-from rookery.link.admission import BUCKETS_MAX, Admission, AdmissionLimits, Bucket, Buckets
-from rookery.wire.path import NetPath, PeerPath, UrlPath
+from rookery.link.admission import (
+    BUCKETS_MAX,
+    Admission,
+    AdmissionLimits,
+    TokenBucket,
+    TokenBuckets,
+)
+from rookery.wire.link.path import NetPath, PeerPath, UrlPath
 
 TOKEN = bytes(16)
 
@@ -11,14 +17,14 @@ def address(number: int) -> NetPath:
 
 
 def test_a_bucket_gives_its_burst_then_its_rate() -> None:
-    bucket = Bucket(2.0, 5.0, 0.0)
+    bucket = TokenBucket(2.0, 5.0, 0.0)
     assert sum(bucket.take(1.0, 0.0) for _ in range(9)) == 5
     assert sum(bucket.take(1.0, 1.0) for _ in range(9)) == 2
     assert sum(bucket.take(1.0, 100.0) for _ in range(9)) == 5
 
 
 def test_buckets_are_bounded_and_the_busy_ones_stay() -> None:
-    buckets = Buckets(0.0, 1.0)
+    buckets = TokenBuckets(0.0, 1.0)
     assert buckets.take("busy", 0.0)
     for number in range(BUCKETS_MAX + 100):
         assert buckets.take(number, 0.0)

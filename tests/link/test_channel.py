@@ -11,8 +11,8 @@ from rookery.link.channel import (
     ReliableChannel,
     UnreliableChannel,
 )
-from rookery.link.reliable import WINDOW_PACKETS, Message
-from rookery.wire.lob import JsonObject
+from rookery.link.reliable import WINDOW_PACKETS, ChannelMessage
+from rookery.wire.link.lob import JsonObject
 from tests.link.recording_owner import RecordingOwner
 
 OPEN: JsonObject = {"type": "stream"}
@@ -20,14 +20,14 @@ OPEN: JsonObject = {"type": "stream"}
 
 def dialled(owner: RecordingOwner) -> ReliableChannel:
     """A channel of ours whose opening has just left."""
-    channel = ReliableChannel(owner, 1, Message(OPEN, b""), outbound=True, now=0.0)
+    channel = ReliableChannel(owner, 1, ChannelMessage(OPEN, b""), outbound=True, now=0.0)
     channel.flush(0.0)
     return channel
 
 
 def served(owner: RecordingOwner, head: JsonObject | None = None) -> ReliableChannel:
     """A channel that the peer has just opened."""
-    opening = Message({"type": "stream", "seq": 1, "c": 2, **(head or {})}, b"")
+    opening = ChannelMessage({"type": "stream", "seq": 1, "c": 2, **(head or {})}, b"")
     return ReliableChannel(owner, 2, opening, outbound=False, now=0.0)
 
 
@@ -158,7 +158,7 @@ def test_an_opening_may_already_be_the_end() -> None:
 
 def test_a_dialled_channel_may_end_with_its_opening() -> None:
     owner = RecordingOwner()
-    opening = Message({**OPEN, "end": True}, b"all of it")
+    opening = ChannelMessage({**OPEN, "end": True}, b"all of it")
     channel = ReliableChannel(owner, 1, opening, outbound=True, now=0.0)
     channel.flush(0.0)
     assert channel.end_sent
@@ -316,7 +316,9 @@ def test_our_own_kind_confirms_its_end_or_has_silently_gone() -> None:
 
 
 def unreliable(owner: RecordingOwner, *, outbound: bool = True) -> UnreliableChannel:
-    return UnreliableChannel(owner, 3, Message({"type": "sock"}, b""), outbound=outbound, now=0.0)
+    return UnreliableChannel(
+        owner, 3, ChannelMessage({"type": "sock"}, b""), outbound=outbound, now=0.0
+    )
 
 
 def test_unreliable_packets_leave_at_once_and_without_numbers() -> None:

@@ -11,17 +11,16 @@ from rookery.errors import CongestionError, DecodeError
 from rookery.identity.identity import Identity
 from rookery.link import endpoint as endpoint_module
 from rookery.link.admission import BUCKETS_MAX, AdmissionLimits
-from rookery.link.announcement import announcements
+from rookery.link.discovery.announcement import announcements
 from rookery.link.endpoint import Endpoint
 from rookery.link.events import Discovered, LinkDown, LinkForgotten, Transmit
-from rookery.link.handshake import Handshake
 from rookery.link.link import LinkState
 from rookery.link.paths import PATHS_MAX
-from rookery.link.stranger import Stranger
-from rookery.sim.network import Conditions
+from rookery.link.session.handshake import Handshake, Stranger
+from rookery.sim.network.network import Conditions
 from rookery.sim.world import EPOCH_UNIX_S, World
-from rookery.wire.lob import Packet
-from rookery.wire.path import NetPath, RoutePath
+from rookery.wire.link.lob import Packet
+from rookery.wire.link.path import NetPath, RoutePath
 from tests.link.worlds import Collector, Pair, Writer, is_up, notices
 
 RANDOM = Random(7)

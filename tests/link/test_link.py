@@ -5,19 +5,19 @@ import pytest
 from rookery.errors import UnreachableError
 from rookery.identity.identity import Identity
 from rookery.link.events import ChannelOpened, LinkDown, LinkUp
-from rookery.link.handshake import Handshake
 from rookery.link.link import FRAGMENT_SIZE_DATAGRAM, FRAGMENT_SIZE_STREAM, Link, LinkState
 from rookery.link.paths import PATHS_MAX
-from rookery.sim.network import Conditions
-from rookery.sim.world import Node, World
-from rookery.wire.lob import Packet
-from rookery.wire.path import NetPath, Path, PeerPath
+from rookery.link.session.handshake import Handshake
+from rookery.sim.network.network import Conditions
+from rookery.sim.world import SimulatedEndpoint, World
+from rookery.wire.link.lob import Packet
+from rookery.wire.link.path import NetPath, Path, PeerPath
 from tests.link.worlds import Collector, Pair, Writer, is_up, notices
 
 CUT = Conditions(blocked=True)
 
 
-def echo(node: Node) -> None:
+def echo(node: SimulatedEndpoint) -> None:
     """Send everything back, and end when the peer does."""
     Collector(node)
 
@@ -151,7 +151,7 @@ def test_a_peer_that_forgot_us_is_linked_again() -> None:
     pair.world.run_until(lambda: is_up(pair.link) and is_up(pair.back), 60)
 
 
-def restarted(pair: Pair, *, clock_error_s: float = 0.0) -> Node:
+def restarted(pair: Pair, *, clock_error_s: float = 0.0) -> SimulatedEndpoint:
     pair.world.run(5)
     bob = pair.world.node(
         "10.0.0.2", identity=pair.bob.endpoint.identity, clock_error_s=clock_error_s

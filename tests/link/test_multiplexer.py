@@ -4,8 +4,8 @@ import pytest
 
 from rookery.errors import CongestionError, ProtocolError
 from rookery.link.multiplexer import CHANNELS_MAX, ID_MAX, Multiplexer
-from rookery.wire.lob import JsonObject
-from rookery.wire.path import NetPath
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.link.path import NetPath
 from tests.link.recording_owner import RecordingOwner
 
 

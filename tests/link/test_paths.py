@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.link.paths import PATHS_MAX, ROUNDS_FORGOTTEN, ROUNDS_MISSED_MAX, Paths, PathState
-from rookery.wire.path import NetPath, Path, PeerPath, RoutePath, UrlPath
+from rookery.wire.link.path import NetPath, Path, PeerPath, RoutePath, UrlPath
 
 NEAR = NetPath("udp4", "10.0.0.1", 1)
 FAR = NetPath("udp4", "10.0.0.2", 1)

@@ -9,44 +9,44 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from rookery.errors import ProtocolError
-from rookery.link.pace import PACKETS_START
+from rookery.link.congestion import PACKETS_START
 from rookery.link.reliable import (
     GAPS_LISTED_MAX,
     UNACKNOWLEDGED_S_MAX,
     WINDOW_BYTES,
     WINDOW_DEFAULT,
     WINDOW_PACKETS,
-    Message,
-    Numbered,
-    Receiver,
-    Sender,
+    ChannelMessage,
+    NumberedMessage,
+    ReliableReceiver,
+    ReliableSender,
 )
-from rookery.wire.path import NetPath
+from rookery.wire.link.path import NetPath
 
 NEAR, FAR = NetPath("tcp4", "10.0.0.1", 1), NetPath("tcp4", "10.0.0.2", 1)
 
 
-def message(number: int, size: int = 0) -> Message:
-    return Message({"number": number}, bytes(size))
+def message(number: int, size: int = 0) -> ChannelMessage:
+    return ChannelMessage({"number": number}, bytes(size))
 
 
-def filled(*numbers: int, is_lax: bool = False) -> Receiver:
-    receiver = Receiver(is_lax=is_lax)
+def filled(*numbers: int, is_lax: bool = False) -> ReliableReceiver:
+    receiver = ReliableReceiver(is_lax=is_lax)
     for number in numbers:
         receiver.accept(number, message(number))
     return receiver
 
 
-def sent(count: int, *, now: float = 0.0, is_lax: bool = False) -> Sender:
+def sent(count: int, *, now: float = 0.0, is_lax: bool = False) -> ReliableSender:
     """A sender that has just put so many packets on the wire."""
-    sender = Sender(is_lax=is_lax, rtt=None if is_lax else 0.1)
+    sender = ReliableSender(is_lax=is_lax, rtt=None if is_lax else 0.1)
     for number in range(1, count + 1):
         sender.push(message(number))
     assert seqs(sender, now) == list(range(1, count + 1))
     return sender
 
 
-def seqs(sender: Sender, now: float) -> list[int]:
+def seqs(sender: ReliableSender, now: float) -> list[int]:
     return [numbered.seq for numbered in sender.due(now)]
 
 
@@ -84,7 +84,7 @@ def test_the_window_is_news_once() -> None:
 
 
 def test_nothing_is_taken_beyond_the_window() -> None:
-    receiver = Receiver(is_lax=False)
+    receiver = ReliableReceiver(is_lax=False)
     assert not receiver.accept(WINDOW_PACKETS + 1, message(1))
     assert receiver.has_news
     for number in range(1, WINDOW_PACKETS + 1):
@@ -106,7 +106,7 @@ def test_a_reader_that_catches_up_reopens_the_window() -> None:
 
 @pytest.mark.parametrize("size", [0, 1200, 32 << 10])
 def test_the_buffer_is_bounded_in_bytes(size: int) -> None:
-    receiver, held = Receiver(is_lax=False), 0
+    receiver, held = ReliableReceiver(is_lax=False), 0
     for number in range(1, 4 * WINDOW_PACKETS):
         held += size * receiver.accept(number, message(number, size))
     assert len(receiver) <= WINDOW_PACKETS
@@ -114,7 +114,7 @@ def test_the_buffer_is_bounded_in_bytes(size: int) -> None:
 
 
 def test_what_closes_a_gap_finds_room_in_a_full_buffer() -> None:
-    receiver = Receiver(is_lax=False)
+    receiver = ReliableReceiver(is_lax=False)
     size = 32 << 10
     for number in range(2, 1000):
         receiver.accept(number, message(number, size))
@@ -127,9 +127,9 @@ def test_what_closes_a_gap_finds_room_in_a_full_buffer() -> None:
 
 
 def test_nothing_follows_the_end() -> None:
-    receiver = Receiver(is_lax=False)
+    receiver = ReliableReceiver(is_lax=False)
     receiver.accept(2, message(2))
-    receiver.accept(1, Message({"end": True}, b""))
+    receiver.accept(1, ChannelMessage({"end": True}, b""))
     assert receiver.ended
     assert not receiver.accept(2, message(2))
     assert receiver.ack == 1
@@ -140,7 +140,7 @@ def test_nothing_follows_the_end() -> None:
 
 def test_a_sender_starts_with_what_the_javascript_peer_can_hold() -> None:
     """T7."""
-    sender = Sender(is_lax=True)
+    sender = ReliableSender(is_lax=True)
     for number in range(200):
         sender.push(message(number))
     first = seqs(sender, 0.0)
@@ -248,7 +248,7 @@ def test_silence_repeats_everything_then_gives_up() -> None:
 
 def test_what_took_a_path_that_failed_is_due_at_once() -> None:
     """R9: and nothing else is, nor does anybody slow down for it."""
-    sender = Sender(is_lax=False, rtt=0.1)
+    sender = ReliableSender(is_lax=False, rtt=0.1)
     for number in range(6):
         sender.push(message(number))
     for numbered in sender.due(0.0):
@@ -286,7 +286,7 @@ def test_a_path_that_took_nothing_of_ours_changes_nothing() -> None:
 
 def test_the_next_path_is_felt_out_like_any_new_one() -> None:
     """R10: a thousand packets for a quick path would drown a slow one."""
-    sender = Sender(is_lax=False, rtt=0.01)
+    sender = ReliableSender(is_lax=False, rtt=0.01)
     for number in range(1000):
         sender.push(message(number))
     flights = []
@@ -331,7 +331,7 @@ def test_a_lax_peer_that_never_answered_is_given_up() -> None:
 def test_only_a_bare_end_may_stay_unconfirmed() -> None:
     sender = sent(1)
     assert not sender.only_end_is_open
-    sender.push(Message({"end": True}, b""))
+    sender.push(ChannelMessage({"end": True}, b""))
     assert not sender.only_end_is_open
     seqs(sender, 0.0)
     sender.acknowledged(1, None, 0.1)
@@ -339,8 +339,8 @@ def test_only_a_bare_end_may_stay_unconfirmed() -> None:
 
 
 def test_no_probe_follows_an_end() -> None:
-    sender = Sender(is_lax=True)
-    sender.push(Message({"end": True}, b""))
+    sender = ReliableSender(is_lax=True)
+    sender.push(ChannelMessage({"end": True}, b""))
     now, repeated = 0.0, seqs(sender, 0.0)
     for _ in range(5):
         assert sender.deadline is not None
@@ -351,7 +351,7 @@ def test_no_probe_follows_an_end() -> None:
 
 
 def test_the_application_hears_when_there_is_no_room() -> None:
-    sender = Sender(is_lax=False)
+    sender = ReliableSender(is_lax=False)
     while sender.has_room:
         sender.push(message(0, 4096))
     assert sender.buffered < 1 << 21
@@ -389,7 +389,7 @@ def test_everything_arrives_once_and_in_order(
 ) -> None:
     """Virtual time, seeded path: any failure replays from its seed."""
     there, back = Wire(seed, loss), Wire(seed + 1, loss)
-    sender, receiver = Sender(is_lax=is_lax), Receiver(is_lax=is_lax)
+    sender, receiver = ReliableSender(is_lax=is_lax), ReliableReceiver(is_lax=is_lax)
     for number in range(count):
         sender.push(message(number))
     now, taken = 0.0, list[object]()
@@ -426,8 +426,11 @@ class Conversation(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.sender, self.receiver = Sender(is_lax=False, rtt=0.1), Receiver(is_lax=False)
-        self.there: list[Numbered] = []
+        self.sender, self.receiver = (
+            ReliableSender(is_lax=False, rtt=0.1),
+            ReliableReceiver(is_lax=False),
+        )
+        self.there: list[NumberedMessage] = []
         self.back: list[tuple[int, list[int] | None]] = []
         self.now, self.pushed, self.taken = 0.0, 0, 0
 

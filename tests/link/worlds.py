@@ -5,8 +5,8 @@ from typing import TypeVar
 from rookery.link.channel import Channel
 from rookery.link.events import Event
 from rookery.link.link import Link, LinkState
-from rookery.sim.network import Conditions
-from rookery.sim.world import Node, World
+from rookery.sim.network.network import Conditions
+from rookery.sim.world import SimulatedEndpoint, World
 
 FRAGMENT_SIZE = 1200
 
@@ -44,14 +44,14 @@ def is_up(link: Link | None) -> bool:
     return link is not None and link.state is LinkState.UP
 
 
-def notices(node: Node, kind: type[Kind]) -> list[Kind]:
+def notices(node: SimulatedEndpoint, kind: type[Kind]) -> list[Kind]:
     return [event for event in node.notices if isinstance(event, kind)]
 
 
 class Collector:
     """Serves a channel type: keeps what arrives and ends when the peer has."""
 
-    def __init__(self, node: Node, channel_type: str = "stream") -> None:
+    def __init__(self, node: SimulatedEndpoint, channel_type: str = "stream") -> None:
         self.node = node
         self.channels: list[Channel] = []
         self.bodies: list[bytes] = []
@@ -82,7 +82,7 @@ class Collector:
 class Writer:
     """Sends bytes over a new channel as fast as it has room, then ends it."""
 
-    def __init__(self, node: Node, link: Link, data: bytes) -> None:
+    def __init__(self, node: SimulatedEndpoint, link: Link, data: bytes) -> None:
         self.node, self.link = node, link
         self.channel = node.open(link, "stream")
         self._left = [data[at : at + FRAGMENT_SIZE] for at in range(0, len(data), FRAGMENT_SIZE)]

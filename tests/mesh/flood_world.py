@@ -9,14 +9,14 @@ from random import Random
 from rookery.errors import RemoteError
 from rookery.identity import signing
 from rookery.identity.signing import Verify
-from rookery.mesh.database import Database
-from rookery.mesh.flooding import Flooding, FloodLimits
-from rookery.wire.flood import Statements
-from rookery.wire.frames import STATEMENTS
-from rookery.wire.node_id import NodeId
-from rookery.wire.record import RecordLink
+from rookery.mesh.records.database import RecordDatabase
+from rookery.mesh.records.flooding import Flooding, FloodLimits
+from rookery.wire.link.frame_types import STATEMENTS
+from rookery.wire.mesh.flood import Statements
+from rookery.wire.mesh.node_id import NodeId
+from rookery.wire.mesh.record import RecordLink
 from tests.mesh.realms import NOW_S
-from tests.mesh.records import Scribe, membership, scribe
+from tests.mesh.signed_records import Scribe, membership, scribe
 
 COST_US = 10_000
 
@@ -36,7 +36,7 @@ class FloodNode:
         self.epoch = epoch
         self.sequence = 0
         self.peers: dict[NodeId, int] = {}
-        self.database = Database(membership(own, *known), verify=world.verify)
+        self.database = RecordDatabase(membership(own, *known), verify=world.verify)
         self.flooding = Flooding(
             self.database, self._send, world.random.randbytes, limits=world.limits, now=world.now
         )

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 import networkx as nx  # type: ignore[import-untyped]
 
-from rookery.mesh.forwarding import Forwarder, Route
-from rookery.wire.datagram_class import DatagramClass
-from rookery.wire.forward import Forward, Kind
-from rookery.wire.node_id import NODE_ID_SIZE, NodeId
+from rookery.mesh.routing.forwarding import Forwarder, RouteNodes
+from rookery.wire.mesh.forward import DatagramClass, Forward, ForwardKind
+from rookery.wire.mesh.node_id import NODE_ID_SIZE, NodeId
 from rookery.wire.octets import Octets, Parts
 
 
@@ -37,8 +36,8 @@ class Arrival(NamedTuple):
     """What a node was given."""
 
     node: NodeId
-    kind: Kind
-    route: Route
+    kind: ForwardKind
+    route: RouteNodes
     payload: bytes
     is_marked: bool = False
 
@@ -82,7 +81,7 @@ class World:
         while self.under_way:
             self.step()
 
-    def arrived(self, kind: Kind) -> list[Arrival]:
+    def arrived(self, kind: ForwardKind) -> list[Arrival]:
         return [arrival for arrival in self.arrivals if arrival.kind is kind]
 
 
@@ -95,7 +94,7 @@ class Site:
         self.takes = True
         self.doubted: set[NodeId] = set()  # links with beats missing
         self.busy: set[NodeId] = set()  # neighbours that much waits for
-        self.strange_detour: Route | None = None
+        self.strange_detour: RouteNodes | None = None
         self._world = world
         self.forwarder = Forwarder(node, self)
 
@@ -116,7 +115,7 @@ class Site:
         self._world.hops.append(hop)
         return True
 
-    def detour(self, destination: NodeId, avoid: frozenset[NodeId]) -> Route | None:
+    def detour(self, destination: NodeId, avoid: frozenset[NodeId]) -> RouteNodes | None:
         if self.strange_detour:
             return self.strange_detour
         seen = self._world.knowledge(self.node)
@@ -129,7 +128,7 @@ class Site:
             return None
 
     def deliver(
-        self, kind: Kind, route: Route, payload: Octets, now: float, *, is_marked: bool
+        self, kind: ForwardKind, route: RouteNodes, payload: Octets, now: float, *, is_marked: bool
     ) -> None:
         self._world.arrivals.append(Arrival(self.node, kind, route, bytes(payload), is_marked))
 

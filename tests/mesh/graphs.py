@@ -5,8 +5,8 @@ from random import Random
 
 import networkx  # type: ignore[import-untyped]
 
-from rookery.mesh.graph import Graph
-from rookery.wire.node_id import NodeId
+from rookery.mesh.routing.graph import Graph
+from rookery.wire.mesh.node_id import NodeId
 
 Claims = Mapping[NodeId, Mapping[NodeId, int]]
 

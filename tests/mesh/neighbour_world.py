@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 
 from rookery.errors import RemoteError
-from rookery.mesh.membership import Member
-from rookery.mesh.neighbour import Neighbour
-from rookery.wire.beside import BesideFrame, BesideKind
-from rookery.wire.frames import BESIDE, PING, PONG
+from rookery.mesh.membership.membership import Member
+from rookery.mesh.membership.neighbour import Neighbour
+from rookery.wire.link.frame_types import COMPANION, PING, PONG
+from rookery.wire.link.path import NetPath, Path
+from rookery.wire.mesh.companion import CompanionFrame, CompanionKind
+from rookery.wire.mesh.ping import Pong
 from rookery.wire.octets import Parts
-from rookery.wire.path import NetPath, Path
-from rookery.wire.ping import Pong
 
 ALICE_IP, BOB_IP = "192.0.2.1", "192.0.2.2"
 PORT = 42424
@@ -85,8 +85,8 @@ class Site:
     def send_frame(self, head: bytes, body: bytes, path: Path | None = None) -> None:
         assert path is not None
         self.sent.append((self._world.now, path, head, len(head) + len(body)))
-        if head[:2] == bytes((BESIDE, BesideKind.OFFER)):
-            self._world.attempts.append(BesideFrame.parse(head, body).attempt)
+        if head[:2] == bytes((COMPANION, CompanionKind.OFFER)):
+            self._world.attempts.append(CompanionFrame.parse(head, body).attempt)
             self._world.offer_times.append(self._world.now)
         self._world.carry(self, path, head, body)
 
@@ -255,7 +255,7 @@ class World:
         if site.is_frozen:
             return
         neighbour = self.a if site is self.alice else self.b
-        if head[0] not in (PING, PONG, BESIDE):
+        if head[0] not in (PING, PONG, COMPANION):
             site.delivered.append((self.now, path, head + body))
             neighbour.carried(self.now, size_in=len(head) + len(body), path=path)
             return

@@ -5,14 +5,14 @@ from collections.abc import Iterable
 from rookery.identity import signing
 from rookery.link.endpoint import Endpoint
 from rookery.link.link import Link
-from rookery.mesh.beats import Condition
-from rookery.mesh.membership import Membership
+from rookery.mesh.membership.membership import Membership
 from rookery.mesh.node_settings import NodeSettings
-from rookery.sim.mesh_node import MeshNode
-from rookery.sim.node import EPOCH_UNIX_S
+from rookery.mesh.quality.liveness import PathCondition
+from rookery.sim.endpoint import EPOCH_UNIX_S
+from rookery.sim.mesh.member import SimulatedMember
 from rookery.sim.world import PORT, World
-from rookery.wire.node_id import NodeId
-from rookery.wire.path import NetPath
+from rookery.wire.link.path import NetPath
+from rookery.wire.mesh.node_id import NodeId
 from tests.mesh.realms import REALM, YEAR_S, certify, identity
 
 
@@ -21,7 +21,7 @@ class NodeWorld(World):
 
     def __init__(self, seed: int = 0) -> None:
         super().__init__(seed)
-        self.members: dict[str, MeshNode] = {}
+        self.members: dict[str, SimulatedMember] = {}
 
     def member(
         self,
@@ -34,7 +34,7 @@ class NodeWorld(World):
         until_s: float = YEAR_S,
         kinds: tuple[str, ...] = ("tcp4", "udp4"),
         is_dialable: bool = False,
-    ) -> MeshNode:
+    ) -> SimulatedMember:
         """Start a member; `peers` are names of those that may know it for one at once."""
         who, ip = identity(name), f"10.0.0.{len(self.members) + 1}"
         if name in self.members:
@@ -48,7 +48,7 @@ class NodeWorld(World):
             peers=frozenset(identity(peer).hashname for peer in peers),
         )
         certificate = certify(who, name, roles, until_s=int(EPOCH_UNIX_S + until_s))
-        node = self.members[name] = MeshNode(
+        node = self.members[name] = SimulatedMember(
             self,
             endpoint,
             paths,
@@ -62,14 +62,14 @@ class NodeWorld(World):
         node.due()
         return node
 
-    def link(self, one: MeshNode, other: MeshNode) -> Link:
+    def link(self, one: SimulatedMember, other: SimulatedMember) -> Link:
         """Have one dial the other, at its first address."""
         keys = other.endpoint.identity.keys
         link = one.endpoint.link(other.hashname, keys, other.paths[:1], self.now)
         one.due()
         return link
 
-    def line(self, *names: str) -> list[MeshNode]:
+    def line(self, *names: str) -> list[SimulatedMember]:
         """Members in a row, each linked with the next."""
         nodes = []
         for at, name in enumerate(names):
@@ -82,15 +82,15 @@ class NodeWorld(World):
         self.run_until(lambda: all(self.reaches(nodes[-1], node) for node in nodes[:-1]), 30)
         return nodes
 
-    def reaches(self, one: MeshNode, other: MeshNode) -> bool:
+    def reaches(self, one: SimulatedMember, other: SimulatedMember) -> bool:
         return one.core.table.to(other.id, self.now) is not None
 
-    def is_up(self, one: MeshNode, other: MeshNode) -> bool:
+    def is_up(self, one: SimulatedMember, other: SimulatedMember) -> bool:
         neighbour = one.core.neighbours.get(other.id)
-        return neighbour is not None and neighbour.state is Condition.UP
+        return neighbour is not None and neighbour.state is PathCondition.UP
 
 
-def peers_in(node: MeshNode, origin: NodeId) -> set[NodeId]:
+def peers_in(node: SimulatedMember, origin: NodeId) -> set[NodeId]:
     """Whom the record of `origin` has links to, as a node knows it."""
     record = node.core.database.records.get(origin)
     return set() if record is None else {link.peer for link in record.links}

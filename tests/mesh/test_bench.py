@@ -8,25 +8,25 @@ from rookery.errors import DecodeError
 from rookery.mesh.bench import (
     BYTES_MAX,
     SECONDS_MAX,
-    Answer,
+    BenchAction,
+    BenchAnswer,
+    BenchPathFigures,
+    BenchPathsAnswer,
+    BenchReceived,
     BenchRequest,
-    Do,
-    Received,
-    WayFigures,
-    WaysAnswer,
+    figures_since,
+    parse_paths,
     parse_received,
-    parse_ways,
     quantile,
-    serialize,
-    since,
+    serialize_answer,
 )
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 
-EAST = WayFigures("over east", 100, 1, 2.5, 1e6)
+EAST = BenchPathFigures("over east", 100, 1, 2.5, 1e6)
 
 
-@pytest.mark.parametrize("do", Do)
-def test_a_request_reads_back_as_it_was_written(do: Do) -> None:
+@pytest.mark.parametrize("do", BenchAction)
+def test_a_request_reads_back_as_it_was_written(do: BenchAction) -> None:
     request = BenchRequest(do, 2.5, 1000)
     assert BenchRequest.parse({**request.meta(), "colour": "blue"}) == request
     assert BenchRequest.parse({"do": do.value}).bytes == BYTES_MAX
@@ -49,24 +49,24 @@ def test_what_is_beyond_the_limits_is_refused(meta: JsonObject) -> None:
         BenchRequest.parse(meta)
 
 
-@pytest.mark.parametrize("answer", Answer)
-def test_the_first_byte_of_an_answer_reads_back(answer: Answer) -> None:
-    assert Answer.parse(answer.byte) is answer
+@pytest.mark.parametrize("answer", BenchAnswer)
+def test_the_first_byte_of_an_answer_reads_back(answer: BenchAnswer) -> None:
+    assert BenchAnswer.parse(answer.byte) is answer
 
 
 def test_other_first_bytes_are_none() -> None:
     with pytest.raises(DecodeError):
-        Answer.parse(b"\xff")
+        BenchAnswer.parse(b"\xff")
 
 
 def test_answers_read_back_as_they_were_written() -> None:
-    assert parse_received(serialize(Received(7))) == Received(7)
-    assert parse_ways(serialize(WaysAnswer((EAST,)))) == (EAST,)
+    assert parse_received(serialize_answer(BenchReceived(7))) == BenchReceived(7)
+    assert parse_paths(serialize_answer(BenchPathsAnswer((EAST,)))) == (EAST,)
 
 
 @given(st.binary(max_size=60))
 def test_arbitrary_answers_are_read_or_refused(data: bytes) -> None:
-    for parse in (parse_received, parse_ways):
+    for parse in (parse_received, parse_paths):
         with pytest.raises(DecodeError):
             parse(b"x" + data)
 
@@ -85,11 +85,14 @@ def test_of_nothing_there_is_no_quantile() -> None:
 
 
 def test_only_what_was_sent_meanwhile_counts() -> None:
-    later = WayFigures("over east", 150, 3, 2.0, 2e6)
-    west = WayFigures("over west", 30, 0, 9.0, 1e6)
-    assert since([EAST], [later, west]) == (WayFigures("over east", 50, 2, 2.0, 2e6), west)
+    later = BenchPathFigures("over east", 150, 3, 2.0, 2e6)
+    west = BenchPathFigures("over west", 30, 0, 9.0, 1e6)
+    assert figures_since([EAST], [later, west]) == (
+        BenchPathFigures("over east", 50, 2, 2.0, 2e6),
+        west,
+    )
 
 
 def test_a_way_that_came_back_counts_anew() -> None:
-    again = WayFigures("over east", 40, 0, 2.0, 2e6)
-    assert since([EAST], [again]) == (again,)
+    again = BenchPathFigures("over east", 40, 0, 2.0, 2e6)
+    assert figures_since([EAST], [again]) == (again,)

@@ -5,20 +5,19 @@ import pytest
 from rookery.errors import UnreachableError, UsageError
 from rookery.link.events import LinkUp
 from rookery.link.link import LinkState
-from rookery.mesh.echo import Echoed, EchoFailed, EchoLost
 from rookery.mesh.node_settings import NodeSettings
-from rookery.sim.mesh_node import MeshNode
-from rookery.sim.node import EPOCH_UNIX_S
-from rookery.wire.datagram_class import DatagramClass
-from rookery.wire.flood import RootDigest
-from rookery.wire.forward import Reason
-from rookery.wire.frames import PING
-from rookery.wire.path import RoutePath
+from rookery.mesh.routing.echo import Echoed, EchoFailed, EchoLost
+from rookery.sim.endpoint import EPOCH_UNIX_S
+from rookery.sim.mesh.member import SimulatedMember
+from rookery.wire.link.frame_types import PING
+from rookery.wire.link.path import RoutePath
+from rookery.wire.mesh.flood import RootDigest
+from rookery.wire.mesh.forward import DatagramClass, PathErrorReason
 from tests.mesh.node_world import NodeWorld, peers_in
 from tests.mesh.realms import ROOT, certify, identity
 
 
-def payloads(node: MeshNode) -> list[bytes]:
+def payloads(node: SimulatedMember) -> list[bytes]:
     return [datagram.payload for datagram in node.datagrams]
 
 
@@ -217,7 +216,7 @@ def test_a_frame_for_neighbours_is_not_taken_from_afar() -> None:
 # --- echoes and explanations ---
 
 
-def outcome(world: NodeWorld, node: MeshNode, token: bytes) -> object:
+def outcome(world: NodeWorld, node: SimulatedMember, token: bytes) -> object:
     node.due()
     world.run_until(lambda: bool(node.outcomes), 10)
     (found,) = node.outcomes
@@ -234,7 +233,7 @@ def test_a_ping_and_a_trace_tell_the_way() -> None:
     assert answered.route == (ada.id, bob.id, cy.id)
     step = outcome(world, ada, ada.core.ping(cy.hashname, world.now, hop_limit=1))
     assert isinstance(step, EchoFailed)
-    assert (step.reason, step.back[0], step.failed) == (Reason.HOP_LIMIT, bob.id, cy.id)
+    assert (step.reason, step.back[0], step.failed) == (PathErrorReason.HOP_LIMIT, bob.id, cy.id)
 
 
 def test_a_ping_into_silence_is_lost() -> None:

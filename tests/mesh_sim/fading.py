@@ -20,11 +20,11 @@ from statistics import fmean, median_low
 
 import msgspec
 
-from rookery.sim.mesh_world import MeshWorld, ip
-from rookery.sim.network import Conditions
-from rookery.sim.topology import Pair, Topology
-from rookery.wire.advice import Advice, LinkAdvice, Window
-from rookery.wire.datagram_class import DatagramClass
+from rookery.sim.mesh.topology import Pair, Topology
+from rookery.sim.mesh.world import MeshWorld, ip
+from rookery.sim.network.network import Conditions
+from rookery.wire.mesh.advice import Advice, AdviceWindow, LinkAdvice
+from rookery.wire.mesh.forward import DatagramClass
 
 SEED = 20_261_116
 NIGHTS = 14
@@ -179,7 +179,7 @@ def advice_from(samples: Iterable[Sample], realm: bytes, hour: int) -> Advice:
             agreeing = sum(each >= WORSE for each, _ in evidence)
             confidence = min(len(evidence), 4) / 4 * agreeing / len(evidence) / 2
             begin_ms = hour * HOUR_S * 1000
-            window = Window(begin_ms, begin_ms + HOUR_S * 1000, factor, confidence)
+            window = AdviceWindow(begin_ms, begin_ms + HOUR_S * 1000, factor, confidence)
             links.append(LinkAdvice(realm, a, b, (window,)))
     return Advice(tuple(links))
 

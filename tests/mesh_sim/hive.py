@@ -14,8 +14,8 @@ from itertools import permutations
 import pytest
 
 from rookery.identity import signing
-from rookery.sim.mesh_world import MeshWorld
-from rookery.sim.topology import Topology
+from rookery.sim.mesh.topology import Topology
+from rookery.sim.mesh.world import MeshWorld
 from tests.mesh_sim.probes import route
 
 M = 6

@@ -5,10 +5,10 @@ from itertools import pairwise
 
 import networkx  # type: ignore[import-untyped]
 
-from rookery.mesh.route import Policy
-from rookery.sim.mesh_node import MeshNode
-from rookery.sim.mesh_world import MeshWorld
-from rookery.wire.node_id import NodeId
+from rookery.mesh.routing.route import RoutePolicy
+from rookery.sim.mesh.member import SimulatedMember
+from rookery.sim.mesh.world import MeshWorld
+from rookery.wire.mesh.node_id import NodeId
 
 STRETCH_MAX = 1.05
 
@@ -24,10 +24,10 @@ def stretches(world: MeshWorld, sources: int) -> list[float]:
     return found
 
 
-def _stretches(world: MeshWorld, node: MeshNode, claims: Claims) -> list[float]:
+def _stretches(world: MeshWorld, node: SimulatedMember, claims: Claims) -> list[float]:
     """A direct link counts 0.8 of its cost (R6), so the best is the least that counts."""
     # Of its own links a node knows what it has not told yet.
-    graph, policy = _graph(world, {**claims, node.id: node.core.publisher.costs}), Policy()
+    graph, policy = _graph(world, {**claims, node.id: node.core.publisher.costs}), RoutePolicy()
     best = networkx.single_source_dijkstra_path_length(graph, node.id)
     found = []
     for other, least_us in best.items():
@@ -51,10 +51,10 @@ def _graph(world: MeshWorld, claims: Claims) -> networkx.Graph:
     return graph
 
 
-def _told(node: MeshNode) -> dict[NodeId, int]:
+def _told(node: SimulatedMember) -> dict[NodeId, int]:
     return {link.peer: link.cost_us for link in node.core.database.records[node.id].links}
 
 
-def _counted(graph: networkx.Graph, nodes: tuple[NodeId, ...], policy: Policy) -> float:
+def _counted(graph: networkx.Graph, nodes: tuple[NodeId, ...], policy: RoutePolicy) -> float:
     cost_us = sum(graph[one][other]["weight"] for one, other in pairwise(nodes))
     return float(cost_us * policy.detour_factor if len(nodes) == 2 else cost_us)

@@ -6,8 +6,8 @@ from random import Random
 
 import msgspec
 
-from rookery.sim.mesh_world import MeshWorld
-from rookery.sim.topology import Pair
+from rookery.sim.mesh.topology import Pair
+from rookery.sim.mesh.world import MeshWorld
 from tests.mesh_sim.oracle import STRETCH_MAX, stretches
 from tests.mesh_sim.probes import REPAIRED_WITHIN_S, Repair, repair, route
 

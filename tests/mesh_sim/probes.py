@@ -17,9 +17,9 @@ from itertools import pairwise
 import msgspec
 import networkx  # type: ignore[import-untyped]
 
-from rookery.sim.mesh_world import MeshWorld
-from rookery.sim.topology import Pair
-from rookery.wire.node_id import NodeId
+from rookery.sim.mesh.topology import Pair
+from rookery.sim.mesh.world import MeshWorld
+from rookery.wire.mesh.node_id import NodeId
 
 EVERY_S = 0.005
 REPAIRED_WITHIN_S = 0.03  # of the detection

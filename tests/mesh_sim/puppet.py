@@ -6,16 +6,16 @@ import msgspec
 
 from rookery.identity import signing
 from rookery.link.link import ROOKERY_CSID, Link
-from rookery.mesh.publisher import Publisher
-from rookery.sim.mesh_node import MeshNode
-from rookery.sim.mesh_world import MeshWorld
-from rookery.wire.flood import Statements
-from rookery.wire.forward import Forward
-from rookery.wire.frames import FORWARD
-from rookery.wire.node_id import NodeId
-from rookery.wire.path import NetPath, Path
-from rookery.wire.record import Record, RecordLink
-from rookery.wire.statement import RECORD, Statement, to_sign
+from rookery.mesh.records.publisher import Publisher
+from rookery.sim.mesh.member import SimulatedMember
+from rookery.sim.mesh.world import MeshWorld
+from rookery.wire.link.frame_types import FORWARD
+from rookery.wire.link.path import NetPath, Path
+from rookery.wire.mesh.flood import Statements
+from rookery.wire.mesh.forward import Forward
+from rookery.wire.mesh.node_id import NodeId
+from rookery.wire.mesh.record import Record, RecordLink
+from rookery.wire.mesh.statement import RECORD, Statement, to_sign
 
 Lie = Callable[[Sequence[RecordLink]], Sequence[RecordLink]]
 
@@ -41,7 +41,7 @@ class Puppet:
 
     def __init__(self, world: MeshWorld, number: int) -> None:
         self.world = world
-        self.node: MeshNode = world.members[number]
+        self.node: SimulatedMember = world.members[number]
         self.seed = signing.signing_seed(self._secret)
 
     @property

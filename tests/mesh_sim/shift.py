@@ -15,10 +15,10 @@ from random import Random
 
 import msgspec
 
-from rookery.sim.mesh_node import MeshNode
-from rookery.sim.mesh_world import MeshWorld
-from rookery.sim.topology import Topology, random_topology
-from rookery.wire.node_id import NodeId
+from rookery.sim.mesh.member import SimulatedMember
+from rookery.sim.mesh.topology import Topology, random_topology
+from rookery.sim.mesh.world import MeshWorld
+from rookery.wire.mesh.node_id import NodeId
 
 SHIFT_MAX = 0.05
 SIZE = 12
@@ -27,7 +27,7 @@ SETTLE_S = 30.0
 
 Pair = tuple[int, int]
 Ways = dict[Pair, tuple[int, ...]]
-Harm = Callable[[MeshWorld, MeshNode], object]
+Harm = Callable[[MeshWorld, SimulatedMember], object]
 
 
 class Scene(msgspec.Struct, frozen=True):

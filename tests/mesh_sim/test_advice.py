@@ -12,7 +12,7 @@ import pytest
 from rookery.errors import RemoteError
 from rookery.identity.artifact import seal
 from rookery.identity.identity import Identity
-from rookery.wire.advice import Advice, LinkAdvice, Window
+from rookery.wire.mesh.advice import Advice, AdviceWindow, LinkAdvice
 from tests.mesh_sim.fading import (
     BEFORE_S,
     DAYS_MIN,
@@ -38,7 +38,7 @@ def sealed(advice: Advice, night: Night, by: Identity = LAKE, *, lasts_s: int = 
 
 def against(night: Night, *links: tuple[int, int], realm: bytes | None = None) -> Advice:
     """These links will be twice as bad, for the next hours."""
-    window = Window(night.unix_s * 1000, (night.unix_s + 3 * HOUR_S) * 1000, 2.0, 1.0)
+    window = AdviceWindow(night.unix_s * 1000, (night.unix_s + 3 * HOUR_S) * 1000, 2.0, 1.0)
     advised = []
     for one, other in links:
         a, b = sorted((night.hashname(one), night.hashname(other)))

@@ -3,10 +3,10 @@
 import pytest
 
 from rookery.errors import UsageError
-from rookery.mesh.datagrams import Fate
-from rookery.sim.mesh_world import MeshWorld
-from rookery.sim.topology import Topology
-from rookery.wire.datagram_class import DatagramClass
+from rookery.mesh.quality.datagram_policy import DatagramFate
+from rookery.sim.mesh.topology import Topology
+from rookery.sim.mesh.world import MeshWorld
+from rookery.wire.mesh.forward import DatagramClass
 
 SIZES = {DatagramClass.DROP: 1200, DatagramClass.FALLBACK: 61440, DatagramClass.RELIABLE_OK: 261120}
 PAIR = Topology(2, {(0, 1): 0.01})
@@ -30,7 +30,7 @@ def test_counts_outlive_the_neighbour() -> None:
     assert here.core.send_datagram(there.hashname, b"hello", world.now)
     after = here.core.neighbourhood.datagrams() - before
     assert after.total() == 1
-    assert all(fate.is_sent and isinstance(fate, Fate) for _, fate in after)
+    assert all(fate.is_sent and isinstance(fate, DatagramFate) for _, fate in after)
 
 
 @pytest.mark.parametrize("datagram_class", DatagramClass)
@@ -42,4 +42,4 @@ def test_what_no_path_carries_is_an_error_to_the_sender(datagram_class: Datagram
     here.core.send_datagram(there.hashname, bytes(size - 1), world.now, datagram_class)
     with pytest.raises(UsageError, match=f"of {size} bytes is too large for class"):
         here.core.send_datagram(there.hashname, bytes(size), world.now, datagram_class)
-    assert here.core.neighbourhood.datagrams()[datagram_class, Fate.TOO_LARGE] == 1
+    assert here.core.neighbourhood.datagrams()[datagram_class, DatagramFate.TOO_LARGE] == 1

@@ -11,10 +11,10 @@ from random import Random
 import pytest
 
 from rookery.errors import UnreachableError
-from rookery.mesh.echo import Echoed
-from rookery.sim.mesh_node import MeshNode
-from rookery.sim.mesh_world import MeshWorld, ip
-from rookery.sim.topology import Pair, Topology
+from rookery.mesh.routing.echo import Echoed
+from rookery.sim.mesh.member import SimulatedMember
+from rookery.sim.mesh.topology import Pair, Topology
+from rookery.sim.mesh.world import MeshWorld, ip
 from tests.mesh_sim.probes import route
 
 SIZE = 6
@@ -86,11 +86,11 @@ class Stalls:
     def __init__(self, world: MeshWorld, random: Random) -> None:
         self._world = world
         self._random = random
-        self.spared: set[MeshNode] = set()
+        self.spared: set[SimulatedMember] = set()
         for node in world.members.values():
             world.at(world.now + random.random(), self._stall, node)
 
-    def _stall(self, node: MeshNode) -> None:
+    def _stall(self, node: SimulatedMember) -> None:
         if not node.is_running:
             return
         seconds = self._random.uniform(0.0, STALL_S_MAX)
@@ -100,7 +100,7 @@ class Stalls:
         pause_s = seconds + self._random.expovariate(1 / STALL_S_MAX)
         self._world.at(self._world.now + pause_s, self._stall, node)
 
-    def _go_on(self, node: MeshNode) -> None:
+    def _go_on(self, node: SimulatedMember) -> None:
         if node.is_running and node not in self.spared:
             node.thaw()
 

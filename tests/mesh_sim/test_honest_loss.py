@@ -9,10 +9,10 @@ r"""Relays whose links lose packets, or lose them one way, are not taken for hos
 
 import pytest
 
-from rookery.mesh.explanation import Explanation
-from rookery.sim.mesh_world import MeshWorld, ip
-from rookery.sim.network import Conditions
-from rookery.sim.topology import Topology
+from rookery.mesh.routing.route_explanation import RouteExplanation
+from rookery.sim.mesh.topology import Topology
+from rookery.sim.mesh.world import MeshWorld, ip
+from rookery.sim.network.network import Conditions
 from tests.mesh_sim.shift import way
 from tests.mesh_sim.traffic import Traffic
 
@@ -45,7 +45,7 @@ def test_honest_relays_that_lose_packets_are_not_cut_off(
         assert all(relay in core.graph.relays for relay in core.graph.weights)
 
 
-def _explained(world: MeshWorld, source: int) -> Explanation:
+def _explained(world: MeshWorld, source: int) -> RouteExplanation:
     target = world.members[3 - source].hashname
     return world.members[source].core.explain(target, world.now)
 

@@ -6,15 +6,15 @@ Whatever she does, honest members keep their routes, their memory and their time
 import msgspec
 import pytest
 
-from rookery.mesh.explanation import CONTRADICTED, PRETENDED, Verdict
-from rookery.sim.mesh_world import MeshWorld
-from rookery.wire.certificate import role_bits, roles_of
-from rookery.wire.flood import Key, RootDigest, Want
-from rookery.wire.frames import DIGEST, FORWARD, MEMBER, PING, STATEMENTS, SUMMARY, WANT
-from rookery.wire.node_id import NodeId
-from rookery.wire.path import Path
-from rookery.wire.record import COST_MAX, LINKS_MAX, RecordLink
-from rookery.wire.statement import CERTIFICATE, RECORD, STATEMENT_SIZE_MAX
+from rookery.mesh.routing.route_explanation import CONTRADICTED, PRETENDED, RouteVerdict
+from rookery.sim.mesh.world import MeshWorld
+from rookery.wire.link.frame_types import DIGEST, FORWARD, MEMBER, PING, STATEMENTS, SUMMARY, WANT
+from rookery.wire.link.path import Path
+from rookery.wire.mesh.certificate import role_bits, roles_of
+from rookery.wire.mesh.flood import RootDigest, StatementKey, Want
+from rookery.wire.mesh.node_id import NodeId
+from rookery.wire.mesh.record import COST_MAX, LINKS_MAX, RecordLink
+from rookery.wire.mesh.statement import CERTIFICATE, RECORD, STATEMENT_SIZE_MAX
 from tests.mesh_sim.hive import (
     HONEST,
     NEAR,
@@ -64,7 +64,7 @@ def test_forged_records_change_nothing_and_soon_cost_nothing(
 
 def test_old_records_cannot_come_back(world: MeshWorld, mallory: Puppet) -> None:
     """R1: not those of a member that restarted, nor to one that did."""
-    old = mallory.node.core.database.statement(Key(RECORD, world.identifier(3)))
+    old = mallory.node.core.database.statement(StatementKey(RECORD, world.identifier(3)))
     assert old is not None
     world.revive(3)
     world.revive(0)
@@ -80,7 +80,7 @@ def test_old_records_cannot_come_back(world: MeshWorld, mallory: Puppet) -> None
 
 def test_her_own_old_record_cannot_come_back_either(world: MeshWorld, mallory: Puppet) -> None:
     """R1: a link that she lost stays lost, though she once had it and signed so."""
-    old = mallory.node.core.database.statement(Key(RECORD, mallory.id))
+    old = mallory.node.core.database.statement(StatementKey(RECORD, mallory.id))
     assert old is not None
     world.sever(0, M)
     world.converge(60)
@@ -263,7 +263,7 @@ def test_links_that_only_she_claims_do_not_count_and_are_told(
         assert all(core.graph.cost(mallory.id, node) is None for node in strangers)
     assert routes(world) == before
     explanation = world.members[0].core.explain(world.members[3].hashname, world.now)
-    (lie,) = [one for one in explanation.candidates if one.verdict is Verdict.ONE_SIDED]
+    (lie,) = [one for one in explanation.candidates if one.verdict is RouteVerdict.ONE_SIDED]
     assert lie.culprits == ((mallory.id, world.identifier(3)),)
     assert f"      does not count: {M} – 3 is claimed by one side only" in explained(world, 0, 3)
 
@@ -316,7 +316,7 @@ def test_questions_without_end_do_not_delay_the_news_of_others(
     world: MeshWorld, mallory: Puppet
 ) -> None:
     """R4: digests and wants that never match, a thousand a second to each neighbour."""
-    keys = tuple(Key(kind, node) for node in _ids(world) for kind in (RECORD, CERTIFICATE))
+    keys = tuple(StatementKey(kind, node) for node in _ids(world) for kind in (RECORD, CERTIFICATE))
     for number in range(2000):
         for near in NEAR:
             mallory.send(near, *RootDigest(number).serialize())

@@ -6,13 +6,13 @@ What is contained, and what is not: docs/protocol/mesh-rules.md.
 import pytest
 
 from rookery.link.link import LinkState
-from rookery.mesh.echo import Echoed, EchoLost
-from rookery.mesh.explanation import SILENT
-from rookery.mesh.forwarding import STEPS_MAX
-from rookery.mesh.silence import PASSED_OVER_S
-from rookery.sim.mesh_world import MeshWorld
-from rookery.wire.echo import EchoRequest
-from rookery.wire.forward import Forward, Kind, PathError, Reason
+from rookery.mesh.routing.blackhole_relays import PASSED_OVER_S
+from rookery.mesh.routing.echo import Echoed, EchoLost
+from rookery.mesh.routing.forwarding import STEPS_MAX
+from rookery.mesh.routing.route_explanation import SILENT
+from rookery.sim.mesh.world import MeshWorld
+from rookery.wire.mesh.echo import EchoRequest
+from rookery.wire.mesh.forward import Forward, ForwardKind, PathError, PathErrorReason
 from tests.link.worlds import Collector, Writer
 from tests.mesh_sim.hive import M, explained, hive, reasons, routes
 from tests.mesh_sim.probes import route
@@ -153,9 +153,9 @@ def test_a_made_up_error_moves_only_what_she_carries_anyway(
     for failed in ((0, 1), (1, 2), (2, 3), (3, 4), (4, 5)):
         reporter, other = (nodes[number] for number in failed)
         for back in ((reporter, mallory.id, nodes[0]), (mallory.id, nodes[0])):
-            error = PathError(Reason.NO_WAY, other, b"")
+            error = PathError(PathErrorReason.NO_WAY, other, b"")
             frame = Forward(
-                back, error.serialize(), Kind.PATH_ERROR, cursor=len(back) - 1, hop_limit=4
+                back, error.serialize(), ForwardKind.PATH_ERROR, cursor=len(back) - 1, hop_limit=4
             )
             mallory.forward(0, frame)
     world.run(1.0)
@@ -196,8 +196,10 @@ def test_a_flood_of_echoes_is_answered_at_the_pace_of_one_neighbour(
     target, far = world.members[0], world.members[1]
     for number in range(2000):
         request = EchoRequest(number.to_bytes(8)).serialize()
-        mallory.forward(0, Forward((mallory.id, target.id), request, Kind.ECHO_REQUEST))
-        mallory.forward(0, Forward((mallory.id, target.id, far.id), request, Kind.ECHO_REQUEST))
+        mallory.forward(0, Forward((mallory.id, target.id), request, ForwardKind.ECHO_REQUEST))
+        mallory.forward(
+            0, Forward((mallory.id, target.id, far.id), request, ForwardKind.ECHO_REQUEST)
+        )
         if number % 200 == 0:
             world.run(0.1)
     world.run(0.5)

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
-from rookery.mesh.explanation import UNANSWERED
-from rookery.sim.hostile import (
-    Drops,
+from rookery.mesh.routing.route_explanation import UNANSWERED
+from rookery.sim.mesh.hostile import (
+    DropRule,
     Flooder,
     Replayer,
     Sybils,
@@ -20,14 +20,14 @@ from rookery.sim.hostile import (
     at_random,
     claim_cheap_links,
     claim_long_holding,
-    everything,
+    drop_transit,
+    every_packet,
     larger_than,
-    meant_for,
-    swallow,
+    to_or_from,
 )
-from rookery.sim.mesh_node import MeshNode
-from rookery.sim.mesh_world import MeshWorld
-from rookery.wire.node_id import NodeId
+from rookery.sim.mesh.member import SimulatedMember
+from rookery.sim.mesh.world import MeshWorld
+from rookery.wire.mesh.node_id import NodeId
 from tests.mesh_sim.hive import explained
 from tests.mesh_sim.shift import SIZE, Scene, check_shift, harmed, scene
 from tests.mesh_sim.traffic import Traffic, left_s
@@ -53,7 +53,7 @@ def test_who_says_that_her_links_cost_nothing_draws_no_ways(seed: int) -> None:
 def test_who_says_that_she_held_beats_draws_no_ways_and_is_named(seed: int) -> None:
     """Also together with the other lie; her neighbours say what they measure instead."""
 
-    def harm(world: MeshWorld, node: MeshNode) -> None:
+    def harm(world: MeshWorld, node: SimulatedMember) -> None:
         claim_long_holding(node.endpoint, node.core)
         claim_cheap_links(world, node)
 
@@ -71,7 +71,7 @@ def test_who_says_that_she_held_beats_draws_no_ways_and_is_named(seed: int) -> N
 class Dropping(NamedTuple):
     """What she drops, whom that concerns, and by when those must have left her."""
 
-    drops: Callable[[MeshWorld, Scene], Drops]
+    drops: Callable[[MeshWorld, Scene], DropRule]
     within_s: float = FOUND_S
     is_one: bool = False  # only packets of or for one member
 
@@ -81,10 +81,10 @@ def _victim(world: MeshWorld, one: Scene) -> NodeId:
 
 
 DROPPINGS = {
-    "black hole": Dropping(lambda _, __: everything),
+    "black hole": Dropping(lambda _, __: every_packet),
     "all but handshakes": Dropping(lambda _, __: all_but_handshakes),
     "large ones": Dropping(lambda _, __: larger_than(600)),
-    "of one member": Dropping(lambda *where: meant_for(_victim(*where)), is_one=True),
+    "of one member": Dropping(lambda *where: to_or_from(_victim(*where)), is_one=True),
     "two of five": Dropping(lambda _, one: at_random(0.4, Random(one.seed)), SOME_FOUND_S),
 }
 
@@ -99,7 +99,7 @@ def test_packets_leave_a_relay_that_drops_them(seed: int, name: str) -> None:
     concerned = [
         pair for pair in pairs if not dropping.is_one or victim in map(world.identifier, pair)
     ]
-    swallow(world.members[one.hostile], dropping.drops(world, one))
+    drop_transit(world.members[one.hostile], dropping.drops(world, one))
     left = left_s(world, concerned, one.hostile, dropping.within_s)
     assert left.keys() == set(concerned), f"seed {seed}: {set(concerned) - left.keys()} still there"
     lines = [line for pair in concerned for line in explained(world, *pair)]
@@ -147,7 +147,7 @@ def test_names_that_are_all_hers_shift_no_ways(seed: int) -> None:
     """Forty members that she took in, each with links to all her neighbours, as it says."""
     sybils: list[Sybils] = []
 
-    def harm(world: MeshWorld, node: MeshNode) -> None:
+    def harm(world: MeshWorld, node: SimulatedMember) -> None:
         sybils.append(Sybils(world, node, 40, Random(1000 + seed), name="member 1"))
 
     one, world = harmed(seed, harm)

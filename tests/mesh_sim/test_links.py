@@ -4,12 +4,12 @@ from itertools import pairwise
 
 from rookery.link.channel import Channel
 from rookery.link.link import Link
-from rookery.mesh.beats import Condition
-from rookery.sim.mesh_node import MeshNode
-from rookery.sim.mesh_world import MeshWorld, ip
-from rookery.sim.network import Conditions
-from rookery.sim.topology import Pair, Topology
-from rookery.wire.path import NetPath, RoutePath
+from rookery.mesh.quality.liveness import PathCondition
+from rookery.sim.mesh.member import SimulatedMember
+from rookery.sim.mesh.topology import Pair, Topology
+from rookery.sim.mesh.world import MeshWorld, ip
+from rookery.sim.network.network import Conditions
+from rookery.wire.link.path import NetPath, RoutePath
 from tests.link.worlds import Collector, Writer
 from tests.mesh_sim.probes import Probes, route
 
@@ -24,7 +24,7 @@ TIMEOUT_S = 0.2  # no channel repeats anything sooner on its own
 class Arrivals(Collector):
     """Also remembers when everything came."""
 
-    def __init__(self, world: MeshWorld, node: MeshNode) -> None:
+    def __init__(self, world: MeshWorld, node: SimulatedMember) -> None:
         self.times: list[float] = []
         self._world = world
         super().__init__(node)
@@ -142,9 +142,9 @@ def test_while_the_first_link_is_in_doubt_packets_take_two_ways() -> None:
     assert route(world, 0, 3) == [0, 1, 3]
     world.sever(0, 1)
     neighbour = world.members[0].core.neighbours[world.identifier(1)]
-    world.run_until(lambda: neighbour.state is Condition.SUSPECT, 30)
+    world.run_until(lambda: neighbour.state is PathCondition.SUSPECT, 30)
     doubted_s = world.now
-    world.run_until(lambda: neighbour.state is Condition.DOWN, 30)
+    world.run_until(lambda: neighbour.state is PathCondition.DOWN, 30)
     probes.stop()
     assert world.now - doubted_s > 0.5
     world.run(1.0)

@@ -1,11 +1,11 @@
 """Certificates are shown until they have been seen: a frame may overtake the handshake it needs."""
 
 from rookery.link.link import Link
-from rookery.sim.mesh_node import MeshNode
-from rookery.sim.mesh_world import MeshWorld
-from rookery.sim.topology import Topology
-from rookery.wire.frames import MEMBER
-from rookery.wire.path import Path
+from rookery.sim.mesh.member import SimulatedMember
+from rookery.sim.mesh.topology import Topology
+from rookery.sim.mesh.world import MeshWorld
+from rookery.wire.link.frame_types import MEMBER
+from rookery.wire.link.path import Path
 
 PAIR = Topology(2, {(0, 1): 0.01})
 
@@ -13,7 +13,7 @@ PAIR = Topology(2, {(0, 1): 0.01})
 class Deaf:
     """A member that does not hear the first certificates that it is shown."""
 
-    def __init__(self, node: MeshNode, count: int) -> None:
+    def __init__(self, node: SimulatedMember, count: int) -> None:
         assert node.endpoint.frame_reader is not None
         self.shown = 0
         self._count = count

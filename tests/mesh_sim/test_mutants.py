@@ -6,14 +6,14 @@ The mutants stand in for the code that ships; the world around them stays as it 
 import msgspec
 import pytest
 
-from rookery.mesh import forwarding
-from rookery.mesh.graph import Graph
-from rookery.mesh.transit import Transit
-from rookery.sim.mesh_world import MeshWorld
+from rookery.mesh.routing import forwarding
+from rookery.mesh.routing.data_plane import DataPlane
+from rookery.mesh.routing.graph import Graph
+from rookery.sim.mesh.topology import Topology
+from rookery.sim.mesh.world import MeshWorld
 from rookery.sim.timeline import InvariantError
-from rookery.sim.topology import Topology
-from rookery.wire.forward import Forward
-from rookery.wire.node_id import NodeId
+from rookery.wire.mesh.forward import Forward
+from rookery.wire.mesh.node_id import NodeId
 from tests.mesh_sim.probes import REPAIRED_WITHIN_S, Probes, repair, route
 
 #      1 ─── 2
@@ -95,7 +95,7 @@ def test_ways_that_are_not_mended_where_the_harm_is_known_are_caught(
     world.converge(60)
     assert route(world, 0, 6) == [0, 1, 2, 3, 6]
     if is_mutant:
-        monkeypatch.setattr(Transit, "detour", lambda *_: None)
+        monkeypatch.setattr(DataPlane, "detour", lambda *_: None)
     done = repair(world, [(0, 6)], [(1, 2), (2, 1)], lambda: world.sever(1, 2))
     assert (done.mended_s > REPAIRED_WITHIN_S) == is_mutant
 

@@ -5,16 +5,22 @@ import pytest
 from rookery.errors import ProtocolError, UnreachableError
 from rookery.identity.identity import Identity
 from rookery.link.link import Link, LinkState
-from rookery.mesh.beats import Condition
-from rookery.mesh.guests import GUESTS_MAX, STAY_S
-from rookery.mesh.invitations import USED, Invitations, Invited, Spent, secret_digest
-from rookery.mesh.refusals import STRANGERS
-from rookery.sim.mesh_world import MeshWorld, ip
-from rookery.sim.node import EPOCH_UNIX_S
-from rookery.sim.world import PORT, Node
-from rookery.wire.flood import RootDigest, Statements
-from rookery.wire.frames import MEMBER
-from rookery.wire.path import NetPath
+from rookery.mesh.membership.issued_invitations import (
+    USED,
+    InvitationRedemption,
+    IssuedInvitation,
+    IssuedInvitations,
+    secret_digest,
+)
+from rookery.mesh.membership.peering import UNPROVEN_MAX, UNPROVEN_S
+from rookery.mesh.quality.liveness import PathCondition
+from rookery.mesh.rejected_frames import STRANGERS
+from rookery.sim.endpoint import EPOCH_UNIX_S
+from rookery.sim.mesh.world import MeshWorld, ip
+from rookery.sim.world import PORT, SimulatedEndpoint
+from rookery.wire.link.frame_types import MEMBER
+from rookery.wire.link.path import NetPath
+from rookery.wire.mesh.flood import RootDigest, Statements
 from tests.mesh_sim.hive import HONEST, M, counted_signatures, hive, named, reasons, routes
 from tests.mesh_sim.puppet import Puppet
 
@@ -27,11 +33,11 @@ def world() -> MeshWorld:
     return hive()
 
 
-def outsider(world: MeshWorld, number: int, identity: Identity | None = None) -> Node:
+def outsider(world: MeshWorld, number: int, identity: Identity | None = None) -> SimulatedEndpoint:
     return world.node(f"10.9.{number >> 8}.{number & 255}", kinds=("tcp4",), identity=identity)
 
 
-def dialled(world: MeshWorld, node: Node, target: int = 0) -> Link:
+def dialled(world: MeshWorld, node: SimulatedEndpoint, target: int = 0) -> Link:
     return node.link(world.members[target], [NetPath("tcp4", ip(target), PORT)])
 
 
@@ -62,29 +68,29 @@ def test_an_outsider_learns_nothing_and_is_gone_after_a_while(world: MeshWorld) 
     }
     assert frames == []  # host showed nothing, asked nothing, told nothing
     assert host.datagrams == []
-    world.run(STAY_S)
+    world.run(UNPROVEN_S)
     assert node.hashname not in host.endpoint.links
     assert len(host.core.linking.guests) == 0
 
 
 def test_outsiders_cannot_crowd_out_members_nor_their_names(world: MeshWorld) -> None:
     host = world.members[0]
-    for number in range(3 * GUESTS_MAX):
+    for number in range(3 * UNPROVEN_MAX):
         link = dialled(world, outsider(world, number))
         world.run(0.02)
         link.send_frame(bytes([MEMBER]), bytes(number + 1))
         world.run(0.02)
     world.run(0.1)
-    assert len(host.core.linking.guests) <= GUESTS_MAX
-    assert len(host.endpoint.links) <= len(host.core.neighbours) + GUESTS_MAX
+    assert len(host.core.linking.guests) <= UNPROVEN_MAX
+    assert len(host.endpoint.links) <= len(host.core.neighbours) + UNPROVEN_MAX
     world.revive(1)  # whom 0 knows for a member
     world.run(5.0)
     assert world.identifier(1) in host.core.neighbours
     Puppet(world, M).send(0, bytes([200]), b"")
     world.run(1.0)
     assert "a frame of no known type" in reasons(world, world.members[M].hashname[:8])
-    world.run(STAY_S)
-    assert len(host.endpoint.links) <= 3 + GUESTS_MAX  # they come again
+    world.run(UNPROVEN_S)
+    assert len(host.endpoint.links) <= 3 + UNPROVEN_MAX  # they come again
 
 
 def test_certificates_without_worth_cost_an_outsider_his_turn(
@@ -109,11 +115,13 @@ def test_certificates_without_worth_cost_an_outsider_his_turn(
 def test_a_stolen_invitation_serves_one_and_tells_of_the_other() -> None:
     """Whoever comes second is refused and noted, be it the thief or the invited."""
     secret, now_s = b"s" * 16, EPOCH_UNIX_S
-    invited = Invited(secret_digest(secret), frozenset(), "", int(now_s), int(now_s) + 3600, 86_400)
-    invitations = Invitations([invited])
+    invited = IssuedInvitation(
+        secret_digest(secret), frozenset(), "", int(now_s), int(now_s) + 3600, 86_400
+    )
+    invitations = IssuedInvitations([invited])
     thief, guest = "t" * 52, "g" * 52
     found = invitations.find(secret, thief, now_s)
-    invitations.spend(found, Spent(thief, int(now_s), b"certificate"))
+    invitations.spend(found, InvitationRedemption(thief, int(now_s), b"certificate"))
     with pytest.raises(ProtocolError, match=USED):
         invitations.find(secret, guest, now_s + 60)
     (noted,) = invitations
@@ -234,5 +242,5 @@ def test_who_is_revoked_itself_goes_on_without_harm(world: MeshWorld) -> None:
     mallory = world.members[M]
     world.revoke(M, told=0)
     world.run(60.0)
-    assert all(near.state is Condition.JOINING for near in mallory.core.neighbours.values())
+    assert all(near.state is PathCondition.JOINING for near in mallory.core.neighbours.values())
     assert mallory.is_running

@@ -9,7 +9,7 @@ others whose links are harmed.
 
 import pytest
 
-from rookery.sim.mesh_world import MeshWorld
+from rookery.sim.mesh.world import MeshWorld
 from tests.mesh_sim.ordeal import Ordeal
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,7 @@ from contextlib import suppress
 from random import Random
 
 from rookery.errors import RookeryError
-from rookery.sim.mesh_world import MeshWorld
+from rookery.sim.mesh.world import MeshWorld
 from tests.mesh_sim.shift import Pair, way
 
 EVERY_S = 0.2

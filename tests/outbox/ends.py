@@ -8,25 +8,25 @@ from collections import Counter, deque
 from itertools import count
 
 from rookery.errors import RemoteError
-from rookery.outbox.intake import Arrival, Outcome
+from rookery.outbox.intake import IncomingRequest, RequestOutcome
+from rookery.outbox.ledger import RequestNumbering
 from rookery.outbox.limits import OutboxLimits
-from rookery.outbox.numbering import Numbering
 from rookery.outbox.outbox import Outbox
-from rookery.outbox.peer import Peer
-from rookery.outbox.request import Request
-from rookery.outbox.session import Session
+from rookery.outbox.peer import OutboxPeer
+from rookery.outbox.request import OutboxRequest
+from rookery.outbox.session import OutboxSession
 from rookery.wire import base32
-from rookery.wire.outbox import Qos
-from rookery.wire.outbox_reader import OutboxReader
-from rookery.wire.outbox_request import RequestFrame
+from rookery.wire.outbox.frames import Qos
+from rookery.wire.outbox.reader import OutboxFrameReader
+from rookery.wire.outbox.request import RequestFrame
 
 ALICE, BOB = "a" * 51 + "a", "b" * 51 + "a"
 
 _names = count(1)  # of epochs and memories: never the same twice
 
 
-def numbering() -> Numbering:
-    return Numbering(epoch=next(_names), memory=next(_names))
+def numbering() -> RequestNumbering:
+    return RequestNumbering(epoch=next(_names), memory=next(_names))
 
 
 class End:
@@ -39,16 +39,16 @@ class End:
         self.limits = limits or OutboxLimits()
         self.outbox = Outbox(base32.decode(name), limits=self.limits, wake=self._wake)
         self.outbox.add_peer(other, numbering())
-        self.session: Session | None = None
+        self.session: OutboxSession | None = None
         self.stream = b""  # what left and did not arrive yet
-        self.arrivals: deque[Arrival] = deque()
-        self.ends: Counter[Request] = Counter()
+        self.arrivals: deque[IncomingRequest] = deque()
+        self.ends: Counter[OutboxRequest] = Counter()
 
     def _wake(self) -> None:
         self.wakes += 1
 
     @property
-    def peer(self) -> Peer:
+    def peer(self) -> OutboxPeer:
         return self.outbox.peer(self.other)
 
     def request(
@@ -58,8 +58,8 @@ class End:
         *,
         expires_at: float | None = None,
         wants_reply: bool = False,
-    ) -> Request:
-        request = Request.create(
+    ) -> OutboxRequest:
+        request = OutboxRequest.create(
             self.outbox.pool, payload, qos=qos, expires_at=expires_at, wants_reply=wants_reply
         )
         request.watcher = self._ended
@@ -73,17 +73,17 @@ class End:
         *,
         expires_at: float | None = None,
         wants_reply: bool = False,
-    ) -> Request:
+    ) -> OutboxRequest:
         request = self.request(payload, qos, expires_at=expires_at, wants_reply=wants_reply)
         self.peer.add_packet(request)
         self.outbox.process(now)
         return request
 
-    def _ended(self, request: Request) -> None:
+    def _ended(self, request: OutboxRequest) -> None:
         self.ends[request] += 1
 
     def dial(self) -> None:
-        self.session = Session(self.peer, lambda: None, hashname=base32.decode(self.other))
+        self.session = OutboxSession(self.peer, lambda: None, hashname=base32.decode(self.other))
         self.stream = b""
 
     def write(self, now: float, size_max: int = 1 << 16) -> bytes:
@@ -105,9 +105,9 @@ class End:
             self.session.close(now)
             self.session = None
 
-    def handle(self, outcome: Outcome | None = None) -> Arrival:
+    def handle(self, outcome: RequestOutcome | None = None) -> IncomingRequest:
         arrival = self.arrivals.popleft()
-        self.peer.handled(arrival, outcome or Outcome(b"re:" + arrival.payload))
+        self.peer.handled(arrival, outcome or RequestOutcome(b"re:" + arrival.payload))
         return arrival
 
 
@@ -129,7 +129,7 @@ class Pair:
         data, sender.stream = sender.stream[:size], sender.stream[size:]
         receiver.feed(data, self.now)
 
-    def settle(self) -> list[Arrival]:
+    def settle(self) -> list[IncomingRequest]:
         """Write, pass on and handle until there is nothing left to do; what was handled."""
         handled = []
         while True:
@@ -156,7 +156,7 @@ class Tap:
     """The ids of requests whose frames have passed whole, in order, as the bytes have it."""
 
     def __init__(self) -> None:
-        self._reader = OutboxReader()
+        self._reader = OutboxFrameReader()
         self.whole: list[int] = []
 
     def feed(self, data: bytes) -> list[bytes]:

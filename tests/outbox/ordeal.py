@@ -8,9 +8,9 @@ from collections import deque
 from itertools import islice
 
 from rookery.outbox.limits import OutboxLimits
-from rookery.outbox.request import Request
-from rookery.outbox.state import State
-from rookery.wire.outbox import Qos
+from rookery.outbox.request import OutboxRequest
+from rookery.outbox.state import RequestState
+from rookery.wire.outbox.frames import Qos
 from tests.outbox.ends import Pair
 
 BURST = 500
@@ -25,12 +25,12 @@ class Ordeal:
         self._pair = Pair(LIMITS)
         self._random = random.Random(seed)
         self._left = iter(range(requests))
-        self._alive: deque[Request] = deque()
+        self._alive: deque[OutboxRequest] = deque()
         self._losses = losses
         self._per_session = requests * 3 // losses // 4  # some are cancelled
         self.seen: list[int] = []
         self.won: set[int] = set()
-        self.ended: dict[State, int] = {}
+        self.ended: dict[RequestState, int] = {}
 
     def run(self) -> None:
         pair, sessions = self._pair, 0
@@ -50,7 +50,7 @@ class Ordeal:
         if pair.alice.peer.count > 4 * BURST:
             return True
         for number in islice(self._left, BURST):
-            request = Request.create(
+            request = OutboxRequest.create(
                 pair.alice.outbox.pool, number.to_bytes(4, "big"), qos=Qos.ONCE
             )
             pair.alice.peer.add_packet(request)
@@ -64,12 +64,12 @@ class Ordeal:
             self._release(self._alive.popleft())
         return added
 
-    def _cancel(self, request: Request) -> None:
+    def _cancel(self, request: OutboxRequest) -> None:
         number = int.from_bytes(request.payload, "big")
         if request.set_invalid():
             self.won.add(number)
 
-    def _release(self, request: Request) -> None:
+    def _release(self, request: OutboxRequest) -> None:
         self.ended[request.state] = self.ended.get(request.state, 0) + 1
         request.release()
 
@@ -91,7 +91,10 @@ class Ordeal:
         assert self.seen == sorted(set(self.seen))
         assert not self.won & set(self.seen)
         assert len(self.seen) + len(self.won) == requests
-        assert self.ended == {State.ACKNOWLEDGED: len(self.seen), State.CANCELLED: len(self.won)}
+        assert self.ended == {
+            RequestState.ACKNOWLEDGED: len(self.seen),
+            RequestState.CANCELLED: len(self.won),
+        }
         pool = self._pair.alice.outbox.pool
         assert (pool.requests, pool.bytes_used) == (0, 0)
         assert self._pair.alice.peer.sessions == self._losses + 1

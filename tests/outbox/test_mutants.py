@@ -6,14 +6,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from rookery.outbox.intake import Intake
-from rookery.outbox.peer import Peer
-from rookery.outbox.request import Request
-from rookery.outbox.sending import Sending
-from rookery.outbox.session import Session
-from rookery.outbox.state import Failure, State
-from rookery.outbox.working_list import WorkingList
-from rookery.wire.outbox_request import RequestFrame
+from rookery.outbox.intake import RequestIntake
+from rookery.outbox.lists import WorkingList
+from rookery.outbox.peer import OutboxPeer
+from rookery.outbox.request import OutboxRequest
+from rookery.outbox.send_queue import SendQueue
+from rookery.outbox.session import OutboxSession
+from rookery.outbox.state import RequestFailure, RequestState
+from rookery.wire.outbox.request import RequestFrame
 from tests.outbox.test_state_machine import OutboxMachine
 
 SEARCH = settings(
@@ -30,96 +30,101 @@ Patch = Callable[[pytest.MonkeyPatch], None]
 
 
 def wrong_end_of_the_list(patch: pytest.MonkeyPatch) -> None:
-    def requeue(self: WorkingList, requests: Iterable[Request]) -> None:
+    def requeue(self: WorkingList, requests: Iterable[OutboxRequest]) -> None:
         self._requests.extend(requests)
 
     patch.setattr(WorkingList, "requeue", requeue)
 
 
 def requeued_backwards(patch: pytest.MonkeyPatch) -> None:
-    def requeue(self: WorkingList, requests: Iterable[Request]) -> None:
+    def requeue(self: WorkingList, requests: Iterable[OutboxRequest]) -> None:
         self._requests.extendleft(requests)
 
     patch.setattr(WorkingList, "requeue", requeue)
 
 
 def lost_reference(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Request, "release", lambda self: None)
+    patch.setattr(OutboxRequest, "release", lambda self: None)
 
 
 def reference_not_taken(patch: pytest.MonkeyPatch) -> None:
-    real = Request.set_queued
+    real = OutboxRequest.set_queued
 
-    def set_queued(self: Request, id_: int, holder: Peer) -> None:
+    def set_queued(self: OutboxRequest, id_: int, holder: OutboxPeer) -> None:
         real(self, id_, holder)
         self.references -= 1
 
-    patch.setattr(Request, "set_queued", set_queued)
+    patch.setattr(OutboxRequest, "set_queued", set_queued)
 
 
 def late_invalidation(patch: pytest.MonkeyPatch) -> None:
     """set_invalid wins although the write began."""
 
-    def set_invalid(self: Request) -> bool:
-        self._border = State.CANCELLED
+    def set_invalid(self: OutboxRequest) -> bool:
+        self._border = RequestState.CANCELLED
         return True
 
-    patch.setattr(Request, "set_invalid", set_invalid)
+    patch.setattr(OutboxRequest, "set_invalid", set_invalid)
 
 
 def write_in_spite_of_invalidation(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Request, "begin_write", lambda self: True)
-    patch.setattr(Request, "cross_border", lambda self: True)
-    patch.setattr(Request, "is_valid", lambda self: True)
+    patch.setattr(OutboxRequest, "begin_write", lambda self: True)
+    patch.setattr(OutboxRequest, "cross_border", lambda self: True)
+    patch.setattr(OutboxRequest, "is_valid", lambda self: True)
 
 
 def half_written_one_forgotten(patch: pytest.MonkeyPatch) -> None:
-    real = Peer.lost
+    real = OutboxPeer.lost
 
-    def lost(self: Peer, session: Session, now: float) -> None:
+    def lost(self: OutboxPeer, session: OutboxSession, now: float) -> None:
         if session.sending is not None:
             session.sending.half = None
         real(self, session, now)
 
-    patch.setattr(Peer, "lost", lost)
+    patch.setattr(OutboxPeer, "lost", lost)
 
 
 def at_most_once_written_again(patch: pytest.MonkeyPatch) -> None:
-    real = Peer.end
+    real = OutboxPeer.end
 
-    def end(self: Peer, request: Request, state: State, failure: Failure | None = None) -> None:
-        if failure is Failure.FATE_UNKNOWN and not request.qos:
+    def end(
+        self: OutboxPeer,
+        request: OutboxRequest,
+        state: RequestState,
+        failure: RequestFailure | None = None,
+    ) -> None:
+        if failure is RequestFailure.FATE_UNKNOWN and not request.qos:
             request.set_requeued()
             self._working.requeue([request])
         else:
             real(self, request, state, failure)
 
-    patch.setattr(Peer, "end", end)
+    patch.setattr(OutboxPeer, "end", end)
 
 
 def repeats_not_recognised(patch: pytest.MonkeyPatch) -> None:
-    real = Intake.arrived
+    real = RequestIntake.arrived
 
-    def arrived(self: Intake, frame: RequestFrame) -> object:
+    def arrived(self: RequestIntake, frame: RequestFrame) -> object:
         if frame.id <= self.handled:
             self.received = frame.id - 1
             self.handled = frame.id - 1
         return real(self, frame)
 
-    patch.setattr(Intake, "arrived", arrived)
+    patch.setattr(RequestIntake, "arrived", arrived)
 
 
 def their_loss_of_memory_overlooked(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Peer, "_they_forgot", lambda self: None)
+    patch.setattr(OutboxPeer, "_they_forgot", lambda self: None)
 
 
 def written_before_the_last_byte(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Sending, "began", Sending.wrote)
+    patch.setattr(SendQueue, "began", SendQueue.wrote)
 
 
 def written_after_its_time(patch: pytest.MonkeyPatch) -> None:
     """What was cancelled by time is written by a session that does not look."""
-    patch.setattr(Request, "shut", lambda self, end: True)
+    patch.setattr(OutboxRequest, "shut", lambda self, end: True)
 
 
 MUTANTS: tuple[Patch, ...] = (

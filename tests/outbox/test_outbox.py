@@ -4,8 +4,8 @@ import pytest
 
 from rookery.errors import CongestionError, UnreachableError, UsageError
 from rookery.outbox.limits import REQUEST_OVERHEAD, OutboxLimits
-from rookery.outbox.state import Failure, State
-from rookery.wire.outbox import Qos
+from rookery.outbox.state import RequestFailure, RequestState
+from rookery.wire.outbox.frames import Qos
 from tests.outbox.ends import BOB, Pair, numbering
 
 
@@ -46,7 +46,7 @@ def test_a_full_peer_takes_no_more_and_leaks_nothing() -> None:
         extra = pair.alice.request(b"x")
         with pytest.raises(CongestionError):
             pair.alice.peer.add_packet(extra)
-        assert (extra.state, extra.references) == (State.NEW, 1)
+        assert (extra.state, extra.references) == (RequestState.NEW, 1)
         extra.release()
         assert pair.alice.outbox.pool.requests == 3
 
@@ -79,9 +79,9 @@ def test_a_removed_peer_fails_what_waits_and_tells_what_may_have_been_handled() 
     peer.add_packet(cancelled)
     cancelled.set_invalid()
     pair.alice.outbox.remove_peer(BOB, 0.0)
-    assert written.failure is Failure.FATE_UNKNOWN
-    assert [one.failure for one in (half, waiting, fresh)] == [Failure.PEER_REMOVED] * 3
-    assert cancelled.state is State.CANCELLED
+    assert written.failure is RequestFailure.FATE_UNKNOWN
+    assert [one.failure for one in (half, waiting, fresh)] == [RequestFailure.PEER_REMOVED] * 3
+    assert cancelled.state is RequestState.CANCELLED
     for request in (written, half, waiting, fresh, cancelled):
         assert pair.alice.ends[request] == 1
         request.release()
@@ -96,13 +96,13 @@ def test_what_expires_before_anybody_is_there_is_never_written() -> None:
     later = pair.alice.add(b"later", expires_at=10.0)
     assert pair.alice.outbox.deadline == 1.0
     pair.alice.outbox.tick(1.0)
-    assert soon.state is State.EXPIRED
+    assert soon.state is RequestState.EXPIRED
     assert isinstance(soon.error, UnreachableError)
     assert pair.alice.outbox.deadline == 10.0
     pair.now = 2.0
     pair.connect()
     assert [arrival.payload for arrival in pair.settle()] == [b"later"]
-    assert later.state is State.ACKNOWLEDGED
+    assert later.state is RequestState.ACKNOWLEDGED
     assert pair.alice.outbox.deadline is None
 
 
@@ -113,7 +113,7 @@ def test_what_expired_while_the_timer_was_late_is_not_written_either() -> None:
     late = pair.alice.add(b"late", expires_at=1.0)
     pair.now = 5.0
     assert pair.settle() == []
-    assert late.state is State.EXPIRED
+    assert late.state is RequestState.EXPIRED
 
 
 @pytest.mark.parametrize("is_ticked", [True, False])
@@ -136,7 +136,7 @@ def test_what_was_written_is_not_written_again_after_its_time(is_ticked: bool) -
         pair.now = 1.0
     pair.connect()
     assert pair.settle() == []
-    assert (request.state, request.failure) == (State.FAILED, Failure.FATE_UNKNOWN)
+    assert (request.state, request.failure) == (RequestState.FAILED, RequestFailure.FATE_UNKNOWN)
 
 
 def test_what_was_under_way_when_its_time_came_may_still_arrive() -> None:
@@ -148,7 +148,7 @@ def test_what_was_under_way_when_its_time_came_may_still_arrive() -> None:
     pair.alice.outbox.tick(1.0)
     assert not request.state.is_end
     pair.settle()
-    assert request.state is State.ACKNOWLEDGED
+    assert request.state is RequestState.ACKNOWLEDGED
 
 
 def test_half_written_and_late_is_expired_for_it_never_arrived() -> None:
@@ -159,7 +159,7 @@ def test_half_written_and_late_is_expired_for_it_never_arrived() -> None:
     pair.alice.write(0.0, 30)
     pair.now = 1.0
     pair.lose()
-    assert request.state is State.EXPIRED
+    assert request.state is RequestState.EXPIRED
     written = pair.alice.add(b"y", Qos.ONCE, 1.0, expires_at=2.0)
     pair.connect()
     pair.bob.write(1.0)
@@ -167,7 +167,7 @@ def test_half_written_and_late_is_expired_for_it_never_arrived() -> None:
     pair.alice.write(1.0)
     pair.now = 2.0
     pair.lose()
-    assert written.failure is Failure.FATE_UNKNOWN
+    assert written.failure is RequestFailure.FATE_UNKNOWN
 
 
 def test_sessions_that_are_too_short_for_an_acknowledgement_still_get_further() -> None:
@@ -185,7 +185,7 @@ def test_sessions_that_are_too_short_for_an_acknowledgement_still_get_further() 
             handled.append(int(pair.bob.handle().payload))
         pair.lose()  # and with it every acknowledgement
     assert handled == list(range(10))
-    assert all(request.state is State.ACKNOWLEDGED for request in requests)
+    assert all(request.state is RequestState.ACKNOWLEDGED for request in requests)
 
 
 def test_all_requests_of_all_peers_can_be_looked_at() -> None:
@@ -197,5 +197,10 @@ def test_all_requests_of_all_peers_can_be_looked_at() -> None:
     fresh = pair.alice.request(b"fresh")
     pair.alice.peer.add_packet(fresh)
     states = [request.state for request in pair.alice.outbox.requests()]
-    assert states == [State.WRITTEN, State.WRITING, State.IN_SESSION, State.QUEUED]
+    assert states == [
+        RequestState.WRITTEN,
+        RequestState.WRITING,
+        RequestState.IN_SESSION,
+        RequestState.QUEUED,
+    ]
     assert list(pair.alice.outbox.requests()) == [*requests, fresh]

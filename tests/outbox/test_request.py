@@ -4,9 +4,9 @@ import pytest
 
 from rookery.errors import ChannelError, CongestionError, DeniedError, UnreachableError, UsageError
 from rookery.outbox.limits import REQUEST_OVERHEAD, OutboxLimits
-from rookery.outbox.pool import Pool
-from rookery.outbox.request import Request
-from rookery.outbox.state import Failure, State
+from rookery.outbox.pool import RequestPool
+from rookery.outbox.request import OutboxRequest
+from rookery.outbox.state import RequestFailure, RequestState
 from tests.outbox.ends import End, Pair
 
 SIZE = 100 + REQUEST_OVERHEAD
@@ -14,29 +14,29 @@ SIZE = 100 + REQUEST_OVERHEAD
 
 def test_the_last_release_returns_the_memory_to_the_pool() -> None:
     """Q1: a budget in bytes, and a count of references."""
-    pool = Pool(OutboxLimits(pool_bytes_max=2 * SIZE))
-    first, second = (Request.create(pool, bytes(100)) for _ in range(2))
+    pool = RequestPool(OutboxLimits(pool_bytes_max=2 * SIZE))
+    first, second = (OutboxRequest.create(pool, bytes(100)) for _ in range(2))
     with pytest.raises(CongestionError):
-        Request.create(pool, b"")
+        OutboxRequest.create(pool, b"")
     first.acquire()
     first.release()
     assert (pool.requests, pool.bytes_used) == (2, 2 * SIZE)
     first.release()
     assert (pool.requests, pool.bytes_used) == (1, SIZE)
-    Request.create(pool, b"").release()
+    OutboxRequest.create(pool, b"").release()
     second.release()
     assert (pool.requests, pool.bytes_used) == (0, 0)
 
 
 def test_a_request_that_is_too_large_is_refused_and_takes_nothing() -> None:
-    pool = Pool(OutboxLimits(payload_size_max=10))
+    pool = RequestPool(OutboxLimits(payload_size_max=10))
     with pytest.raises(UsageError):
-        Request.create(pool, bytes(11))
+        OutboxRequest.create(pool, bytes(11))
     assert not pool.requests
 
 
 def test_our_own_mistakes_with_references_are_noticed() -> None:
-    request = Request.create(Pool(OutboxLimits()), b"")
+    request = OutboxRequest.create(RequestPool(OutboxLimits()), b"")
     request.release()
     with pytest.raises(AssertionError):
         request.acquire()
@@ -46,13 +46,13 @@ def test_our_own_mistakes_with_references_are_noticed() -> None:
 
 def test_whoever_is_first_at_the_border_wins() -> None:
     """Q7: and the caller is told which of the two happened, as often as it asks."""
-    pool = Pool(OutboxLimits())
-    cancelled, written = Request.create(pool, b""), Request.create(pool, b"")
+    pool = RequestPool(OutboxLimits())
+    cancelled, written = OutboxRequest.create(pool, b""), OutboxRequest.create(pool, b"")
     assert cancelled.set_invalid()
     assert cancelled.set_invalid()
     assert not cancelled.begin_write()
     assert not cancelled.is_valid()
-    assert cancelled.state is State.CANCELLED
+    assert cancelled.state is RequestState.CANCELLED
     assert written.begin_write()
     assert written.begin_write()
     assert not written.set_invalid()
@@ -80,18 +80,18 @@ def test_an_invalid_request_is_not_queued() -> None:
 @pytest.mark.parametrize(
     ("state", "failure", "kind"),
     [
-        (State.QUEUED, None, None),
-        (State.ACKNOWLEDGED, None, None),
-        (State.ANSWERED, None, None),
-        (State.EXPIRED, None, UnreachableError),
-        (State.CANCELLED, None, DeniedError),
-        (State.FAILED, Failure.REFUSED, ChannelError),
-        (State.FAILED, Failure.FATE_UNKNOWN, UnreachableError),
-        (State.FAILED, Failure.PEER_REMOVED, UnreachableError),
+        (RequestState.QUEUED, None, None),
+        (RequestState.ACKNOWLEDGED, None, None),
+        (RequestState.ANSWERED, None, None),
+        (RequestState.EXPIRED, None, UnreachableError),
+        (RequestState.CANCELLED, None, DeniedError),
+        (RequestState.FAILED, RequestFailure.REFUSED, ChannelError),
+        (RequestState.FAILED, RequestFailure.FATE_UNKNOWN, UnreachableError),
+        (RequestState.FAILED, RequestFailure.PEER_REMOVED, UnreachableError),
     ],
 )
 def test_every_end_has_its_error(
-    state: State, failure: Failure | None, kind: type[Exception] | None
+    state: RequestState, failure: RequestFailure | None, kind: type[Exception] | None
 ) -> None:
     request = End("a" * 52, "b" * 51 + "a").request(b"x")
     request.state, request.failure = state, failure

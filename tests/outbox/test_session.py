@@ -3,15 +3,22 @@
 import pytest
 
 from rookery.errors import ChannelError, DecodeError, ProtocolError
-from rookery.outbox.intake import Outcome
+from rookery.outbox.intake import RequestOutcome
 from rookery.outbox.limits import OutboxLimits
-from rookery.outbox.state import Failure, State
-from rookery.wire.outbox import Acknowledgement, ErrorCode, ErrorFrame, Introduction, Qos, Reply
-from rookery.wire.outbox_reader import Frame
-from rookery.wire.outbox_request import RequestFrame
+from rookery.outbox.state import RequestFailure, RequestState
+from rookery.wire.outbox.frames import (
+    AcknowledgementFrame,
+    ErrorFrame,
+    IntroductionFrame,
+    OutboxErrorCode,
+    Qos,
+    ReplyFrame,
+)
+from rookery.wire.outbox.reader import Frame
+from rookery.wire.outbox.request import RequestFrame
 from tests.outbox.ends import BOB, Pair
 
-INTRODUCTION = Introduction(b"\x08B\x10" + bytes(29), 1, 2, 0, 0, 9, 9)
+INTRODUCTION = IntroductionFrame(b"\x08B\x10" + bytes(29), 1, 2, 0, 0, 9, 9)
 
 
 def met(limits: OutboxLimits | None = None) -> Pair:
@@ -28,9 +35,9 @@ def tell(pair: Pair, *frames: Frame) -> None:
 @pytest.mark.parametrize(
     "frame",
     [
-        Acknowledgement(1),
-        Introduction(bytes(32), 1, 2, 0, 0, 9, 9),
-        Introduction(bytes(32), 1, 2, 0, 0, 9, 9, version=2),
+        AcknowledgementFrame(1),
+        IntroductionFrame(bytes(32), 1, 2, 0, 0, 9, 9),
+        IntroductionFrame(bytes(32), 1, 2, 0, 0, 9, 9, version=2),
     ],
     ids=["no introduction", "another name", "another version"],
 )
@@ -46,16 +53,16 @@ def test_who_is_refused_hears_why() -> None:
     pair = Pair()
     pair.connect()
     with pytest.raises(ChannelError, match="not you"):
-        tell(pair, ErrorFrame(0, ErrorCode.UNKNOWN_PEER, "not you"))
+        tell(pair, ErrorFrame(0, OutboxErrorCode.UNKNOWN_PEER, "not you"))
 
 
 @pytest.mark.parametrize(
     ("frame", "kind"),
     [
-        (Acknowledgement(9), ProtocolError),
-        (Reply(9, b""), ProtocolError),
-        (ErrorFrame(9, ErrorCode.HANDLER_FAILED, ""), ProtocolError),
-        (ErrorFrame(0, ErrorCode.SUPERSEDED, ""), ChannelError),
+        (AcknowledgementFrame(9), ProtocolError),
+        (ReplyFrame(9, b""), ProtocolError),
+        (ErrorFrame(9, OutboxErrorCode.HANDLER_FAILED, ""), ProtocolError),
+        (ErrorFrame(0, OutboxErrorCode.SUPERSEDED, ""), ChannelError),
     ],
     ids=["ack", "reply", "error", "end"],
 )
@@ -65,7 +72,7 @@ def test_what_was_not_asked_is_not_answered(frame: Frame, kind: type[Exception])
     pair.alice.write(0.0)
     with pytest.raises(kind):
         tell(pair, frame)
-    assert request.state is State.QUEUED
+    assert request.state is RequestState.QUEUED
     assert request.was_written
 
 
@@ -80,13 +87,13 @@ def test_a_reply_takes_the_place_of_an_acknowledgement_and_not_the_other_way_rou
     pair.alice.add(b"x", wants_reply=True)
     pair.alice.write(0.0)
     with pytest.raises(ProtocolError):
-        tell(pair, Acknowledgement(1))
+        tell(pair, AcknowledgementFrame(1))
     pair = met()
     pair.alice.add(b"x")
     pair.alice.write(0.0)
     with pytest.raises(ProtocolError):
-        tell(pair, Reply(1, b""))
-    assert [request.state for request in pair.alice.peer.requests()] == [State.QUEUED]
+        tell(pair, ReplyFrame(1, b""))
+    assert [request.state for request in pair.alice.peer.requests()] == [RequestState.QUEUED]
 
 
 def test_requests_come_in_order() -> None:
@@ -113,7 +120,8 @@ def test_after_the_end_there_are_no_more_bytes_in_or_out() -> None:
     assert session.take(0.0) == b""
     assert session.receive(RequestFrame(1, Qos.ONCE, False, 1, b"").serialize(), 0.0) == []
     assert (
-        session.refuse(ErrorCode.PROTOCOL, "why") == b"\x00\x00\x00\x0d\x05" + bytes(8) + b"\x02why"
+        session.refuse(OutboxErrorCode.PROTOCOL, "why")
+        == b"\x00\x00\x00\x0d\x05" + bytes(8) + b"\x02why"
     )
 
 
@@ -122,7 +130,7 @@ def test_no_last_words_in_the_middle_of_a_frame() -> None:
     pair.alice.add(bytes(100))
     pair.alice.write(0.0, 50)
     assert pair.alice.session is not None
-    assert pair.alice.session.refuse(ErrorCode.PROTOCOL, "why") == b""
+    assert pair.alice.session.refuse(OutboxErrorCode.PROTOCOL, "why") == b""
 
 
 def test_the_other_sides_window_is_kept() -> None:
@@ -130,15 +138,17 @@ def test_the_other_sides_window_is_kept() -> None:
     pair = met(OutboxLimits(window_requests=3, window_bytes=100))
     requests = [pair.alice.add(bytes(10)) for _ in range(5)]
     pair.alice.write(0.0)
-    assert [one.state for one in requests] == [State.WRITTEN] * 3 + [State.IN_SESSION] * 2
+    assert [one.state for one in requests] == [RequestState.WRITTEN] * 3 + [
+        RequestState.IN_SESSION
+    ] * 2
     pair.settle()
     large = [pair.alice.add(bytes(90)) for _ in range(2)]
     pair.alice.write(0.0)
-    assert [one.state for one in large] == [State.WRITTEN, State.IN_SESSION]
+    assert [one.state for one in large] == [RequestState.WRITTEN, RequestState.IN_SESSION]
     pair.settle()
     huge = pair.alice.add(bytes(1000))
     assert [arrival.payload for arrival in pair.settle()] == [bytes(1000)]
-    assert huge.state is State.ACKNOWLEDGED
+    assert huge.state is RequestState.ACKNOWLEDGED
 
 
 def test_an_error_there_is_a_failure_here() -> None:
@@ -147,10 +157,10 @@ def test_an_error_there_is_a_failure_here() -> None:
     pair.alice.write(0.0)
     pair.pass_on(pair.alice)
     pair.bob.handle()
-    pair.bob.handle(Outcome(code=ErrorCode.HANDLER_FAILED, text="no"))
+    pair.bob.handle(RequestOutcome(code=OutboxErrorCode.HANDLER_FAILED, text="no"))
     pair.settle()
-    assert before.state is State.ACKNOWLEDGED
-    assert (failing.state, failing.failure) == (State.FAILED, Failure.REFUSED)
+    assert before.state is RequestState.ACKNOWLEDGED
+    assert (failing.state, failing.failure) == (RequestState.FAILED, RequestFailure.REFUSED)
     assert "no" in str(failing.error)
 
 
@@ -161,16 +171,19 @@ def test_nobody_is_told_of_what_it_did_not_ask_in_this_session() -> None:
     pair.alice.write(0.0)
     pair.pass_on(pair.alice)
     pair.lose()
-    assert lost.failure is Failure.FATE_UNKNOWN
+    assert lost.failure is RequestFailure.FATE_UNKNOWN
     after = pair.alice.add(b"after", Qos.ONCE_AT_MOST)
     pair.connect()
     pair.bob.write(0.0)
     pair.pass_on(pair.bob)
     pair.alice.write(0.0)
     pair.pass_on(pair.alice)
-    assert pair.bob.handle(Outcome(code=ErrorCode.HANDLER_FAILED, text="no")).payload == b"lost"
+    assert (
+        pair.bob.handle(RequestOutcome(code=OutboxErrorCode.HANDLER_FAILED, text="no")).payload
+        == b"lost"
+    )
     assert [arrival.payload for arrival in pair.settle()] == [b"after"]
-    assert after.state is State.ACKNOWLEDGED
+    assert after.state is RequestState.ACKNOWLEDGED
     assert pair.alice.peer.sessions == 2
 
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from rookery.errors import CongestionError
-from rookery.outbox.intake import Arrival, Outcome
+from rookery.outbox.intake import IncomingRequest, RequestOutcome
 from rookery.outbox.limits import REQUEST_OVERHEAD, OutboxLimits
-from rookery.outbox.request import Request
-from rookery.outbox.state import Failure, State
-from rookery.wire.outbox import ErrorCode, Qos
+from rookery.outbox.request import OutboxRequest
+from rookery.outbox.state import RequestFailure, RequestState
+from rookery.wire.outbox.frames import OutboxErrorCode, Qos
 from tests.outbox.ends import BOB, End, Pair, Tap, numbering
 
 LIMITS = OutboxLimits(
@@ -39,11 +39,11 @@ class OutboxMachine(RuleBasedStateMachine):
         super().__init__()
         self.pair = Pair(LIMITS)
         self.number = 0
-        self.requests: list[Request] = []
+        self.requests: list[OutboxRequest] = []
         self.won: set[bytes] = set()  # payloads that set_invalid kept from being written
         self.handled: Counter[bytes] = Counter()
         self.handled_by_this_bob: list[tuple[int, int]] = []
-        self.begun: list[Request] = []
+        self.begun: list[OutboxRequest] = []
         self.tap = Tap()
         self.whole: set[bytes] = set()  # payloads of which all bytes have left
 
@@ -152,7 +152,7 @@ class OutboxMachine(RuleBasedStateMachine):
 
     @rule(fails=st.booleans())
     def handle(self, fails: bool) -> None:
-        outcome = Outcome(code=ErrorCode.HANDLER_FAILED, text="no") if fails else None
+        outcome = RequestOutcome(code=OutboxErrorCode.HANDLER_FAILED, text="no") if fails else None
         while self.bob.arrivals:
             self._note(self.bob.handle(outcome))
             if fails:
@@ -201,7 +201,7 @@ class OutboxMachine(RuleBasedStateMachine):
         assert all(request.state.is_end for request in self.requests)
         self.alice.outbox.add_peer(BOB, numbering())
 
-    def _note(self, arrival: Arrival) -> None:
+    def _note(self, arrival: IncomingRequest) -> None:
         self.handled[arrival.payload] += 1
         self.handled_by_this_bob.append((arrival.epoch, arrival.id))
 
@@ -217,8 +217,8 @@ class OutboxMachine(RuleBasedStateMachine):
     def nothing_that_was_cancelled_or_expired_is_handled(self) -> None:
         assert not self.won & set(self.handled)
         for request in self.requests:
-            if request.state in (State.CANCELLED, State.EXPIRED) or (
-                request.failure is Failure.PEER_REMOVED
+            if request.state in (RequestState.CANCELLED, RequestState.EXPIRED) or (
+                request.failure is RequestFailure.PEER_REMOVED
             ):
                 assert not self.handled[request.payload]
 
@@ -227,7 +227,7 @@ class OutboxMachine(RuleBasedStateMachine):
         listed = Counter(self.alice.peer.requests())
         assert all(times == 1 for times in listed.values())
         for request in self.requests:
-            is_written = request.state is State.WRITTEN
+            is_written = request.state is RequestState.WRITTEN
             assert request.is_queued is (request in listed and not is_written)
             assert (request in listed) is not request.state.is_end
         assert self.alice.peer.count == len(listed)
@@ -239,7 +239,8 @@ class OutboxMachine(RuleBasedStateMachine):
             assert self.alice.ends[request] == request.state.is_end
             assert request.references == 2 - request.state.is_end
             assert (request.error is None) == (
-                not request.state.is_end or request.state in (State.ACKNOWLEDGED, State.ANSWERED)
+                not request.state.is_end
+                or request.state in (RequestState.ACKNOWLEDGED, RequestState.ANSWERED)
             )
 
     @invariant()
@@ -249,11 +250,11 @@ class OutboxMachine(RuleBasedStateMachine):
             times = self.handled[request.payload]
             if request.qos is not Qos.ONCE_AT_LEAST:
                 assert times <= 1
-            if request.state in (State.ACKNOWLEDGED, State.ANSWERED):
+            if request.state in (RequestState.ACKNOWLEDGED, RequestState.ANSWERED):
                 assert times >= 1
-            if request.state is State.ANSWERED:
+            if request.state is RequestState.ANSWERED:
                 assert request.answer == b"re:" + request.payload
-            if request.failure is Failure.FATE_UNKNOWN:
+            if request.failure is RequestFailure.FATE_UNKNOWN:
                 assert request.payload in self.whole
 
     def teardown(self) -> None:

@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from rookery.errors import ChannelError, RookeryError
-from rookery.runtime.channels.conduit import Conduit, Handler
-from rookery.wire.lob import JsonObject
+from rookery.runtime.endpoint.channels.interface import ChannelInterface, Handler
+from rookery.wire.link.lob import JsonObject
 from tests.runtime.ends import watchdog
 
 WINDOW = 8
@@ -124,7 +124,7 @@ class PairedLink:
         *,
         reliable: bool = True,
         end: bool = False,
-    ) -> Conduit:
+    ) -> ChannelInterface:
         assert reliable
         assert len(body) <= FRAGMENT_SIZE, "does not fit the open packet"
         opening = Message({**(head or {}), "type": kind}, body)

@@ -9,34 +9,39 @@ from collections.abc import AsyncIterator
 import msgspec
 
 from rookery.errors import UnreachableError
-from rookery.runtime.graph_rows import GraphLink, GraphMember, GraphPart, LinkState
-from rookery.runtime.snapshot import (
-    Counters,
-    Explained,
-    Finding,
-    Member,
+from rookery.runtime.node.members import (
+    GraphLink,
+    GraphLinkState,
+    GraphMember,
+    GraphPart,
+    NodeName,
+    Reachability,
+)
+from rookery.runtime.node.snapshot import (
+    ExplanationRow,
+    MemberRouteRow,
+    MemberRow,
     NetCheckItem,
-    Peer,
+    NetCheckResult,
+    NodeCounters,
+    NodeStatus,
+    PeerPathRow,
+    PeerPathState,
+    PeerRow,
     PeerState,
-    PeerWay,
     PingReply,
-    Reach,
-    Refused,
-    Route,
-    RouteWay,
-    Status,
+    RefusalCount,
+    RouteOption,
     TraceHop,
-    WayState,
-    Who,
 )
 
-ALICE = Who("a" * 52, "alice")
-BOB = Who("b" * 52, "bob")
-CAROL = Who("c" * 51 + "a", "carol")
-CAROLINE = Who("c" * 51 + "b", "caroline")
-DAVE = Who("d" * 52)
+ALICE = NodeName("a" * 52, "alice")
+BOB = NodeName("b" * 52, "bob")
+CAROL = NodeName("c" * 51 + "a", "carol")
+CAROLINE = NodeName("c" * 51 + "b", "caroline")
+DAVE = NodeName("d" * 52)
 
-STATUS = Status(
+STATUS = NodeStatus(
     hashname=ALICE.hashname,
     name="alice",
     realm="home",
@@ -56,7 +61,7 @@ STATUS = Status(
     is_ready=True,
 )
 
-BOB_PEER = Peer(
+BOB_PEER = PeerRow(
     node=BOB,
     state=PeerState.UP,
     roles=("relay",),
@@ -70,25 +75,25 @@ BOB_PEER = Peer(
     out_bytes=1_000,
     state_since_s=60.0,
     ways=(
-        PeerWay(
+        PeerPathRow(
             address="127.0.0.1:7002",
             transport="tcp4",
-            state=WayState.UP,
+            state=PeerPathState.UP,
             is_used=True,
             rtt_ms=0.412,
             jitter_ms=0.05,
             loss_out=0.0,
             loss_in=0.0,
         ),
-        PeerWay(
+        PeerPathRow(
             address="127.0.0.1:7002",
             transport="udp4",
-            state=WayState.DOWN,
+            state=PeerPathState.DOWN,
             last_error="no answer to 1200 bytes",
         ),
     ),
 )
-DAVE_PEER = Peer(
+DAVE_PEER = PeerRow(
     node=DAVE,
     state=PeerState.DOWN,
     state_since_s=5.0,
@@ -97,33 +102,35 @@ DAVE_PEER = Peer(
 )
 
 ROUTES = (
-    Route(to=BOB, reach=Reach.DIRECT, way=RouteWay((ALICE, BOB), 900)),
-    Route(
+    MemberRouteRow(to=BOB, reach=Reachability.DIRECT, way=RouteOption((ALICE, BOB), 900)),
+    MemberRouteRow(
         to=CAROL,
-        reach=Reach.ROUTE,
-        way=RouteWay((ALICE, BOB, CAROL), 2300),
-        alternates=(RouteWay((ALICE, CAROLINE, CAROL), 5100),),
+        reach=Reachability.ROUTE,
+        way=RouteOption((ALICE, BOB, CAROL), 2300),
+        alternates=(RouteOption((ALICE, CAROLINE, CAROL), 5100),),
     ),
-    Route(to=DAVE, reach=Reach.NONE, problem="nobody has a link with it"),
+    MemberRouteRow(to=DAVE, reach=Reachability.NONE, problem="nobody has a link with it"),
 )
 
-COUNTERS = Counters(
+COUNTERS = NodeCounters(
     packets={"sent": 12, "forwarded": 7},
     dropped={"no route": 2},
     datagrams={"fallback": {"udp": 5, "dropped": 1}},
     endpoint={"DecodeError": 4},
     bytes={"relayed": 8400},
     joins={"unknown invitation": 6},
-    refused=(Refused("stale record", "dave", 3),),
+    refused=(RefusalCount("stale record", "dave", 3),),
 )
 
 GRAPH = (
     GraphPart(
         at=1_700_000_000.0,
         members=(
-            GraphMember(hashname=ALICE.hashname, name="alice", reach=Reach.SELF),
-            GraphMember(hashname=BOB.hashname, name="bob", roles=("relay",), reach=Reach.DIRECT),
-            GraphMember(hashname=CAROL.hashname, name="carol", reach=Reach.ROUTE),
+            GraphMember(hashname=ALICE.hashname, name="alice", reach=Reachability.SELF),
+            GraphMember(
+                hashname=BOB.hashname, name="bob", roles=("relay",), reach=Reachability.DIRECT
+            ),
+            GraphMember(hashname=CAROL.hashname, name="carol", reach=Reachability.ROUTE),
         ),
     ),
     GraphPart(
@@ -132,7 +139,7 @@ GRAPH = (
             GraphLink(
                 a=ALICE.hashname,
                 b=BOB.hashname,
-                state=LinkState.UP,
+                state=GraphLinkState.UP,
                 cost_us=900,
                 cost_ab_us=900,
                 cost_ba_us=800,
@@ -142,16 +149,18 @@ GRAPH = (
                 rtt_ms=0.412,
                 claimed_at=1_699_999_990,
             ),
-            GraphLink(a=BOB.hashname, b=CAROL.hashname, state=LinkState.ONE_WAY, cost_ab_us=1400),
+            GraphLink(
+                a=BOB.hashname, b=CAROL.hashname, state=GraphLinkState.ONE_WAY, cost_ab_us=1400
+            ),
         ),
     ),
 )
 
 CHECKS = (
-    NetCheckItem(check="tcp-listening", finding=Finding.OK, found="127.0.0.1:7001"),
+    NetCheckItem(check="tcp-listening", finding=NetCheckResult.OK, found="127.0.0.1:7001"),
     NetCheckItem(
         check="udp-beside",
-        finding=Finding.WARNING,
+        finding=NetCheckResult.WARNING,
         found="up with 0 of 1 peers",
         advice="let UDP through to the same port as TCP",
     ),
@@ -163,33 +172,33 @@ class Colony:
 
     def __init__(self) -> None:
         self.now_status = STATUS
-        self.now_peers: tuple[Peer, ...] = (BOB_PEER, DAVE_PEER)
-        self.now_routes: tuple[Route, ...] = ROUTES
+        self.now_peers: tuple[PeerRow, ...] = (BOB_PEER, DAVE_PEER)
+        self.now_routes: tuple[MemberRouteRow, ...] = ROUTES
         self.checks: tuple[NetCheckItem, ...] = CHECKS
         self.pings: list[PingReply] = []  # to be given out; the last one again and again
         self.asked: list[tuple[str, float]] = []
         self.is_frozen = False
 
-    def status(self) -> Status:
+    def status(self) -> NodeStatus:
         return self.now_status
 
-    def peers(self) -> tuple[Peer, ...]:
+    def peers(self) -> tuple[PeerRow, ...]:
         return self.now_peers
 
-    def routes(self) -> tuple[Route, ...]:
+    def routes(self) -> tuple[MemberRouteRow, ...]:
         return self.now_routes
 
-    def members(self) -> tuple[Member, ...]:
+    def members(self) -> tuple[MemberRow, ...]:
         reaches = {
-            ALICE: Reach.SELF,
-            BOB: Reach.DIRECT,
-            CAROL: Reach.ROUTE,
-            CAROLINE: Reach.ROUTE,
-            DAVE: Reach.NONE,
+            ALICE: Reachability.SELF,
+            BOB: Reachability.DIRECT,
+            CAROL: Reachability.ROUTE,
+            CAROLINE: Reachability.ROUTE,
+            DAVE: Reachability.NONE,
         }
-        return tuple(Member(node=who, reach=reach) for who, reach in reaches.items())
+        return tuple(MemberRow(node=who, reach=reach) for who, reach in reaches.items())
 
-    def counters(self) -> Counters:
+    def counters(self) -> NodeCounters:
         return COUNTERS
 
     async def ping(self, hashname: str, timeout_s: float) -> PingReply:
@@ -198,7 +207,7 @@ class Colony:
             await asyncio.get_running_loop().create_future()
         if not self.pings:
             over = "tcp4:127.0.0.1:7002"
-            return PingReply(to=BOB, reach=Reach.DIRECT, rtt_ms=0.4, over=over)
+            return PingReply(to=BOB, reach=Reachability.DIRECT, rtt_ms=0.4, over=over)
         return self.pings.pop(0) if len(self.pings) > 1 else self.pings[0]
 
     async def trace(self, hashname: str, probes: int, timeout_s: float) -> AsyncIterator[TraceHop]:
@@ -210,16 +219,16 @@ class Colony:
         rtts = (None, *(1.1,) * (probes - 1))
         yield TraceHop(number=2, node=CAROL, rtts_ms=rtts, is_last=True)
 
-    def explain(self, hashname: str, source: str = "") -> Explained:
+    def explain(self, hashname: str, source: str = "") -> ExplanationRow:
         to = self._who(hashname)
-        return Explained(
+        return ExplanationRow(
             to=to,
             source=self._who(source or ALICE.hashname),
             lines=(f"{to}: over bob", "  candidate 2 lost: it costs 2.2 × the best"),
             decision={"chosen": 0, "candidates": [{"cost_us": 2300}, {"cost_us": 5100}]},
         )
 
-    def _who(self, hashname: str) -> Who:
+    def _who(self, hashname: str) -> NodeName:
         (found,) = (member.node for member in self.members() if member.node.hashname == hashname)
         return found
 

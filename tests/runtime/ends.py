@@ -4,7 +4,7 @@ import asyncio
 from types import TracebackType
 from typing import Protocol, Self
 
-from rookery.runtime.channels.conduit import Handler, Opener
+from rookery.runtime.endpoint.channels.interface import ChannelOpener, Handler
 from tests.patience import PATIENCE_S
 
 
@@ -26,7 +26,7 @@ class Ends(Protocol):
     """Two joined endpoints, by a queue or by a network."""
 
     @property
-    def alice(self) -> Opener: ...
+    def alice(self) -> ChannelOpener: ...
 
     @property
     def bob(self) -> Server: ...

@@ -2,9 +2,9 @@
 
 import asyncio
 
-from rookery.runtime.gates.tcp_gate import TcpGate
+from rookery.runtime.endpoint.gates.tcp_gate import TcpGate
+from rookery.wire.link.path import Path
 from rookery.wire.octets import Octets
-from rookery.wire.path import Path
 
 
 class FlushingGate(TcpGate):

@@ -6,18 +6,18 @@ from types import TracebackType
 from typing import Self
 
 from rookery.identity.identity import Identity
-from rookery.link.stranger import Stranger
-from rookery.runtime.gates.udp_gate import UdpGate
-from rookery.runtime.link import Link
-from rookery.runtime.mesh import Mesh
+from rookery.link.session.handshake import Stranger
+from rookery.runtime.endpoint.endpoint import AsyncEndpoint
+from rookery.runtime.endpoint.gates.udp_gate import UdpGate
+from rookery.runtime.endpoint.link import AsyncLink
 from tests.runtime.ends import watchdog
 
 
 class MeshPair:
     """Alice's link to Bob, and Bob's mesh."""
 
-    alice: Link
-    bob: Mesh
+    alice: AsyncLink
+    bob: AsyncEndpoint
 
     def __init__(self) -> None:
         self._failures: list[str] = []
@@ -51,7 +51,7 @@ class MeshPair:
         assert not self._failures, "a handler failed"
 
 
-async def _mesh() -> Mesh:
-    mesh = Mesh(Identity.generate([0x3A], os.urandom))
+async def _mesh() -> AsyncEndpoint:
+    mesh = AsyncEndpoint(Identity.generate([0x3A], os.urandom))
     mesh.add_gate(await UdpGate.bind(mesh))
     return mesh

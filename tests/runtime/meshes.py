@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from rookery.identity.identity import Identity
-from rookery.runtime.gates.memory_gate import MemoryNetwork
-from rookery.runtime.link import Link
-from rookery.runtime.mesh import Mesh
-from rookery.sim.network import Conditions
-from rookery.sim.node import EPOCH_UNIX_S
+from rookery.runtime.endpoint.endpoint import AsyncEndpoint
+from rookery.runtime.endpoint.gates.memory_gate import MemoryNetwork
+from rookery.runtime.endpoint.link import AsyncLink
+from rookery.sim.endpoint import EPOCH_UNIX_S
+from rookery.sim.network.network import Conditions
 
 
 def wall() -> float:
@@ -26,7 +26,7 @@ async def meshes(
     conditions: Conditions | None = None,
     csids: Iterable[int] = (0x40,),
     clock_on_the_wall: Callable[[], float] = wall,
-) -> AsyncIterator[tuple[list[Mesh], MemoryNetwork]]:
+) -> AsyncIterator[tuple[list[AsyncEndpoint], MemoryNetwork]]:
     """Some meshes at 10.0.0.1, 10.0.0.2, …; none of them accepts strangers yet."""
     network = MemoryNetwork(seed, conditions)
     source = random.Random(seed)
@@ -34,13 +34,15 @@ async def meshes(
         made = []
         for number in range(1, count + 1):
             identity = Identity.generate(csids, source.randbytes)
-            mesh = Mesh(identity, clock=asyncio.get_running_loop().time, wall=clock_on_the_wall)
+            mesh = AsyncEndpoint(
+                identity, clock=asyncio.get_running_loop().time, wall=clock_on_the_wall
+            )
             mesh.add_gate(network.gate(mesh, f"10.0.0.{number}"))
             made.append(await stack.enter_async_context(mesh))
         yield made, network
 
 
-async def linked(dialler: Mesh, other: Mesh) -> Link:
+async def linked(dialler: AsyncEndpoint, other: AsyncEndpoint) -> AsyncLink:
     """A link that is up, after `other` has decided to accept whoever asks."""
     other.on_discover = other.link
     return await dialler.link(other.address).up()

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 
 from rookery.errors import ChannelError, RookeryError, UnreachableError
 from rookery.wire import base32
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 from tests.patience import PATIENCE_S
 
 WINDOW = 8

@@ -5,7 +5,7 @@ import socket
 from types import TracebackType
 from typing import Self
 
-from rookery.wire.path import NetPath
+from rookery.wire.link.path import NetPath
 from tests.patience import PATIENCE_S
 
 

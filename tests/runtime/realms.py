@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rookery.identity.identity import Identity
-from rookery.runtime import keystore
-from rookery.runtime.realm_authority import RealmAuthority, found
-from rookery.runtime.realm_store import RealmStore
-from rookery.wire.certificate import CSID_40
+from rookery.runtime.endpoint import keystore
+from rookery.runtime.realm.authority import RealmAuthority, found
+from rookery.runtime.realm.store import RealmStore
+from rookery.wire.mesh.certificate import CSID_40
 
 
 class Home(NamedTuple):

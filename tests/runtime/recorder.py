@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Callable
 
-from rookery.wire.lob import Packet
+from rookery.wire.link.lob import Packet
+from rookery.wire.link.path import Path
 from rookery.wire.octets import Octets
-from rookery.wire.path import Path
 from tests.patience import PATIENCE_S
 
 

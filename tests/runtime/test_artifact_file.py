@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rookery.errors import DecodeError
-from rookery.runtime.artifact_file import ArtifactFile, Following
+from rookery.runtime.artifact_file import ArtifactFile, ArtifactState
 from rookery.wire.artifact import ARTIFACT_SIZE_MAX
 
 
@@ -38,10 +38,10 @@ def test_each_change_is_heeded_once(path: Path) -> None:
     reader = Reader()
     file = ArtifactFile(path, reader)
     assert [file.look(), file.look()] == [True, False]
-    assert (file.state, reader.heeded) == (Following.MISSING, [None])
+    assert (file.state, reader.heeded) == (ArtifactState.MISSING, [None])
     put(path, b"one")
     assert [file.look(), file.look()] == [True, False]
-    assert (file.state, file.problem) == (Following.FOLLOWED, "")
+    assert (file.state, file.problem) == (ArtifactState.FOLLOWED, "")
     put(path, b"two")
     assert file.look()
     path.unlink()
@@ -55,11 +55,11 @@ def test_what_is_refused_is_said_and_counted(path: Path) -> None:
     file = ArtifactFile(path, reader)
     put(path, b"x")
     assert file.look()
-    assert (file.state, file.refused) == (Following.REFUSED, 1)
+    assert (file.state, file.refused) == (ArtifactState.REFUSED, 1)
     assert file.problem.endswith("no artifact")
     put(path, b"good")
     assert file.look()
-    assert (file.state, file.problem) == (Following.FOLLOWED, "")
+    assert (file.state, file.problem) == (ArtifactState.FOLLOWED, "")
 
 
 def test_no_more_is_read_than_an_artifact_can_have(path: Path) -> None:
@@ -74,7 +74,7 @@ def test_what_is_no_file_counts_as_missing(path: Path) -> None:
     path.mkdir()
     file = ArtifactFile(path, reader)
     assert file.look()
-    assert (file.state, reader.heeded) == (Following.MISSING, [None])
+    assert (file.state, reader.heeded) == (ArtifactState.MISSING, [None])
     assert "Is a directory" in file.problem
 
 

@@ -3,11 +3,11 @@
 import asyncio
 from typing import Self
 
-from rookery.runtime.hub_address import HubAddress
-from rookery.runtime.sealed_line import SealedLine
-from rookery.wire.fleet_messages import Message, decode, encode
-from rookery.wire.path import net_path
-from rookery.wire.uri import LinkAddress
+from rookery.runtime.fleet.hub_address import HubAddress
+from rookery.runtime.fleet.sealed_connection import SealedConnection
+from rookery.wire.fleet.messages import Message, decode, encode
+from rookery.wire.link.path import net_path
+from rookery.wire.link.uri import LinkAddress
 from tests.patience import PATIENCE_S
 from tests.server.world import HUB
 
@@ -17,13 +17,13 @@ class LeaseHub:
 
     def __init__(self) -> None:
         self.heard: asyncio.Queue[Message] = asyncio.Queue()
-        self.lines: list[SealedLine] = []
+        self.lines: list[SealedConnection] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._listener: asyncio.Server | None = None
 
     async def __aenter__(self) -> Self:
         self._listener = await asyncio.get_running_loop().create_server(
-            lambda: SealedLine.accept(HUB, owner=self), "127.0.0.1", 0
+            lambda: SealedConnection.accept(HUB, owner=self), "127.0.0.1", 0
         )
         return self
 
@@ -49,13 +49,13 @@ class LeaseHub:
         """To whoever came last."""
         self.lines[-1].send(*map(encode, messages))
 
-    def connected(self, line: SealedLine) -> None:
+    def connected(self, line: SealedConnection) -> None:
         self.lines.append(line)
         self._tasks.add(asyncio.get_running_loop().create_task(self._listen(line)))
 
-    def lost(self, line: SealedLine) -> None:
+    def lost(self, line: SealedConnection) -> None:
         pass
 
-    async def _listen(self, line: SealedLine) -> None:
+    async def _listen(self, line: SealedConnection) -> None:
         while (tlv := await line.receive()) is not None:
             self.heard.put_nowait(decode(tlv))

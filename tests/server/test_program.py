@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from rookery.cli.main import main
-from rookery.wire.path import net_path
-from rookery.wire.uri import LinkAddress
+from rookery.wire.link.path import net_path
+from rookery.wire.link.uri import LinkAddress
 from tests.server.world import HUB
 
 

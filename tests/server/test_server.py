@@ -14,21 +14,29 @@ import pytest
 
 from rookery.errors import UsageError
 from rookery.fleet.entry import server_id
-from rookery.fleet.rpc_parts import RpcJoiner, split
-from rookery.fleet.rpc_relay import Audit
+from rookery.fleet.rpc.parts import RpcJoiner, split
+from rookery.fleet.rpc.relay import RelayedCall
 from rookery.identity.identity import Identity
-from rookery.runtime import keystore
-from rookery.runtime.sealed_line import SealedLine
-from rookery.server.reports import AUDITS_MAX, Reports
+from rookery.runtime.endpoint import keystore
+from rookery.runtime.fleet.sealed_connection import SealedConnection
+from rookery.server.reports import AUDITS_MAX, ServerReports
 from rookery.server.server import Server
 from rookery.server.settings import ServerSettings
-from rookery.wire.fleet_messages import Fault, FaultCode, Message, Reserved, Welcome, decode, encode
-from rookery.wire.telemetry import LoadReport
+from rookery.wire.fleet.messages import (
+    FaultCode,
+    FaultMessage,
+    Message,
+    ReservedMessage,
+    WelcomeMessage,
+    decode,
+    encode,
+)
+from rookery.wire.fleet.telemetry import LoadReport
 from tests.fleet.identities import ACCEPTOR
 from tests.patience import PATIENCE_S
 from tests.server.browser import Browser
-from tests.server.hub_desk import HubDesk
-from tests.server.test_web_socket import asked
+from tests.server.hub_reports import HubDesk
+from tests.server.test_web_listener import asked
 from tests.server.world import CLIENT, HUB, ROUTER, plan, until
 
 
@@ -55,15 +63,15 @@ def place(text: str) -> tuple[str, int]:
     return host.rpartition("/")[2], int(port)
 
 
-async def dialled(who: Identity, tcp: str, *messages: Message) -> SealedLine:
-    line = await SealedLine.dial(
+async def dialled(who: Identity, tcp: str, *messages: Message) -> SealedConnection:
+    line = await SealedConnection.dial(
         who, ACCEPTOR.hashname, ACCEPTOR.keys[0x2A], *place(tcp), timeout_s=PATIENCE_S
     )
     line.send(*map(encode, messages))
     return line
 
 
-async def heard(line: SealedLine) -> Message | None:
+async def heard(line: SealedConnection) -> Message | None:
     async with asyncio.timeout(PATIENCE_S):
         tlv = await line.receive()
     return None if tlv is None else decode(tlv)
@@ -85,7 +93,7 @@ async def test_f5_a_server_with_a_code_enrols_and_reports_its_load(tmp_path: Pat
             assert hub.entries[server_id(ACCEPTOR.hashname)].kind == "server"
             planned = plan()
             at_hub = await dialled(HUB, server.tcp, planned.reserve)
-            assert await heard(at_hub) == Reserved("seat-1")
+            assert await heard(at_hub) == ReservedMessage("seat-1")
             router = await dialled(ROUTER, server.tcp, planned.arrive)
             await until(lambda: hub.loads[-1].seats_used == 1)
             router.abort()
@@ -101,9 +109,9 @@ async def test_f11_every_call_is_reported_to_the_hub_without_its_parameters(tmp_
             at_hub = await dialled(HUB, server.tcp, planned.reserve)
             await heard(at_hub)
             router = await dialled(ROUTER, server.tcp, planned.arrive)
-            assert isinstance(await heard(router), Welcome)
+            assert isinstance(await heard(router), WelcomeMessage)
             client = await dialled(CLIENT, server.tcp, planned.attend)
-            assert isinstance(await heard(client), Welcome)
+            assert isinstance(await heard(client), WelcomeMessage)
             for number in range(40):
                 call = {"jsonrpc": "2.0", "method": f"m{number}", "params": ["x"], "id": number}
                 client.send(*split(json.dumps(call).encode()))
@@ -160,7 +168,7 @@ async def test_p2_every_seat_that_ended_is_reported_to_the_hub(tmp_path: Path) -
     assert (unused.seat, unused.reason, unused.sent_bytes) == ("seat-2", "the hub has gone", 0)
 
 
-async def joined(line: SealedLine) -> bytes:
+async def joined(line: SealedConnection) -> bytes:
     joiner = RpcJoiner()
     async with asyncio.timeout(PATIENCE_S):
         while (tlv := await line.receive()) is not None:
@@ -234,9 +242,9 @@ async def test_f5_calls_that_the_hub_did_not_hear_of_are_told_after_a_restart(
 async def test_audits_that_wait_have_a_bound(tmp_path: Path) -> None:
     async with hub_desk() as hub:
         hub.is_silent = True
-        reports = await Reports.open(ACCEPTOR, hub.address, tmp_path, None, load, 20.0)
+        reports = await ServerReports.open(ACCEPTOR, hub.address, tmp_path, None, load, 20.0)
         for number in range(AUDITS_MAX + 3):
-            reports.audit("seat-1", Audit("ann" * 200, "mac", "m" * 200, number, 0))
+            reports.audit("seat-1", RelayedCall("ann" * 200, "mac", "m" * 200, number, 0))
         assert reports.waiting == AUDITS_MAX
         assert reports.tally["dropped"] == 3
         await reports.close()
@@ -303,9 +311,9 @@ async def test_the_program_says_where_it_is_and_leaves_in_good_order(tmp_path: P
             await until(lambda: len(hub.loads) == 1)
             planned = plan()
             at_hub = await dialled(HUB, line["tcp"], planned.reserve)
-            assert await heard(at_hub) == Reserved("seat-1")
+            assert await heard(at_hub) == ReservedMessage("seat-1")
             router = await dialled(ROUTER, line["tcp"], planned.arrive)
-            assert isinstance(await heard(router), Welcome)
+            assert isinstance(await heard(router), WelcomeMessage)
             browser = await Browser.open(place(line["http"]), origin="")
             assert await browser.accepted() == 101
             browser.send({"seat": "seat-1", "ticket": planned.client_ticket})
@@ -314,7 +322,7 @@ async def test_the_program_says_where_it_is_and_leaves_in_good_order(tmp_path: P
             assert await browser.closed() == 4000 + FaultCode.CLOSING
             browser.close()
             fault = await heard(router)
-            assert isinstance(fault, Fault)
+            assert isinstance(fault, FaultMessage)
             assert fault.code == FaultCode.CLOSING
             assert await asyncio.wait_for(process.wait(), PATIENCE_S) == 0
             await until(lambda: hub.loads[-1].seats_max == 0)

@@ -13,11 +13,11 @@ import pytest
 from rookery.runtime.loop import new_event_loop
 from rookery.runtime.tls.authority import CertificateAuthority
 from rookery.runtime.tls.live_context import LiveContext
-from rookery.server.settings import DoorLimits
+from rookery.server.settings import ServerListenerLimits
 from tests.patience import PATIENCE_S
 from tests.server.browser import Browser
-from tests.server.test_door import call, serving
-from tests.server.test_web_socket import first
+from tests.server.test_tcp_listener import call, serving
+from tests.server.test_web_listener import first
 from tests.server.world import World, plan, until, world
 
 AUTHORITY = CertificateAuthority.make("abcdefgh", time.time())
@@ -42,7 +42,7 @@ def trusting() -> ssl.SSLContext:
 
 
 @asynccontextmanager
-async def secured(folder: Path, limits: DoorLimits | None = None) -> AsyncIterator[World]:
+async def secured(folder: Path, limits: ServerListenerLimits | None = None) -> AsyncIterator[World]:
     """The world, with a WebSocket's door that speaks TLS."""
     file, live = folder / "tls.pem", LiveContext()
     file.write_bytes(AUTHORITY.credential({"127.0.0.1"}, time.time()).serialize())
@@ -75,7 +75,7 @@ def test_silent_strangers_are_counted_and_end_in_time(run: Run, tmp_path: Path) 
     """Before their handshake: they would otherwise hold any number of connections."""
 
     async def work() -> None:
-        limits = DoorLimits(authenticate_s=0.4, address_connections_max=6)
+        limits = ServerListenerLimits(authenticate_s=0.4, address_connections_max=6)
         async with secured(tmp_path, limits) as there:
             strangers = [await asyncio.open_connection(*there.http) for _ in range(9)]
             await until(lambda: there.guests.tally["address_full"] == 3)

@@ -9,28 +9,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from rookery.errors import UnreachableError
-from rookery.fleet import tickets
-from rookery.fleet.rpc import Dispatcher
-from rookery.fleet.rpc_parts import RpcJoiner, split
-from rookery.fleet.rpc_relay import Audit, RelayLimits
-from rookery.fleet.seats import Seats
-from rookery.fleet.tickets import Purpose
+from rookery.fleet.rendezvous import tickets
+from rookery.fleet.rendezvous.seats import Seats
+from rookery.fleet.rendezvous.tickets import TicketPurpose
+from rookery.fleet.rpc.dispatcher import Dispatcher
+from rookery.fleet.rpc.parts import RpcJoiner, split
+from rookery.fleet.rpc.relay import RelayedCall, RelayLimits
 from rookery.identity.cipher_sets import cipher_set
 from rookery.identity.identity import Identity
-from rookery.runtime.guests import Guests
-from rookery.runtime.http_listener import HttpResponse
-from rookery.runtime.sealed_line import LineLimits, SealedLine
-from rookery.server.door import Door
-from rookery.server.sessions import Sessions
-from rookery.server.settings import DoorLimits
-from rookery.server.table import Ended
-from rookery.server.web_socket import WebDoor
-from rookery.wire.fleet_messages import (
-    Arrive,
-    Attend,
+from rookery.runtime.fleet.admission import ConnectionAdmission
+from rookery.runtime.fleet.sealed_connection import SealedConnection, SealedConnectionLimits
+from rookery.runtime.net.http_listener import HttpResponse
+from rookery.server.seat_sessions import EndedSession, SeatSessions
+from rookery.server.settings import ServerListenerLimits
+from rookery.server.tcp_listener import ServerListener
+from rookery.server.web_listener import WebListener
+from rookery.wire.fleet.messages import (
+    ArriveMessage,
+    AttendMessage,
     Message,
-    Reserve,
-    Welcome,
+    ReserveMessage,
+    WelcomeMessage,
     decode,
     encode,
 )
@@ -51,7 +50,7 @@ HUB, ROUTER, CLIENT, STRANGER = (identity() for _ in range(4))
 class End:
     """One end of a connection to the door."""
 
-    def __init__(self, line: SealedLine) -> None:
+    def __init__(self, line: SealedConnection) -> None:
         self.line = line
         self._joiner = RpcJoiner()
 
@@ -88,24 +87,24 @@ class End:
 class Plan:
     """A seat, and what opens it."""
 
-    reserve: Reserve
+    reserve: ReserveMessage
     router_ticket: str
     client_ticket: str
 
     @property
-    def arrive(self) -> Arrive:
-        return Arrive(self.reserve.seat, self.router_ticket)
+    def arrive(self) -> ArriveMessage:
+        return ArriveMessage(self.reserve.seat, self.router_ticket)
 
     @property
-    def attend(self) -> Attend:
-        return Attend(self.reserve.seat, self.client_ticket)
+    def attend(self) -> AttendMessage:
+        return AttendMessage(self.reserve.seat, self.client_ticket)
 
 
 def plan(seat: str = "seat-1", router: Identity = ROUTER, seconds: int = 30) -> Plan:
     ours, theirs = tickets.make(os.urandom), tickets.make(os.urandom)
-    to_router = Purpose("router", seat, ACCEPTOR.hashname, MAC, router.hashname)
-    to_client = Purpose("client", seat, ACCEPTOR.hashname, MAC, "ann")
-    reserve = Reserve(
+    to_router = TicketPurpose("router", seat, ACCEPTOR.hashname, MAC, router.hashname)
+    to_client = TicketPurpose("client", seat, ACCEPTOR.hashname, MAC, "ann")
+    reserve = ReserveMessage(
         seat,
         MAC,
         router.hashname,
@@ -122,28 +121,28 @@ class World:
 
     def __init__(
         self,
-        door: DoorLimits,
+        door: ServerListenerLimits,
         relay: RelayLimits,
         seats_max: int,
         linger_s: float,
         lease_s: float,
     ) -> None:
-        self.audits: list[tuple[str, Audit]] = []
-        self.ended: list[Ended] = []
-        self.guests = Guests(door, asyncio.get_running_loop().time())
+        self.audits: list[tuple[str, RelayedCall]] = []
+        self.ended: list[EndedSession] = []
+        self.guests = ConnectionAdmission(door, asyncio.get_running_loop().time())
         seats = Seats(ACCEPTOR.hashname, seats_max, os.urandom, linger_s, lease_s)
-        self.sessions = Sessions(seats, self._audited, self.ended.append, relay, door.slow_s)
-        self.door = Door(ACCEPTOR, HUB.hashname, self.sessions, self.guests, door)
-        self.web = WebDoor(self.sessions, self.guests, _page, door, ("https://hub.example",))
+        self.sessions = SeatSessions(seats, self._audited, self.ended.append, relay, door.slow_s)
+        self.door = ServerListener(ACCEPTOR, HUB.hashname, self.sessions, self.guests, door)
+        self.web = WebListener(self.sessions, self.guests, _page, door, ("https://hub.example",))
         self.tcp: tuple[str, int] = ("", 0)
         self.http: tuple[str, int] = ("", 0)
         self._ends: list[End] = []
 
-    def _audited(self, seat: str, audit: Audit) -> None:
+    def _audited(self, seat: str, audit: RelayedCall) -> None:
         self.audits.append((seat, audit))
 
-    async def dial(self, who: Identity, limits: LineLimits | None = None) -> End:
-        line = await SealedLine.dial(
+    async def dial(self, who: Identity, limits: SealedConnectionLimits | None = None) -> End:
+        line = await SealedConnection.dial(
             who,
             ACCEPTOR.hashname,
             ACCEPTOR.keys[0x2A],
@@ -164,13 +163,13 @@ class World:
     async def arrived(self, planned: Plan, who: Identity = ROUTER) -> End:
         router = await self.dial(who)
         router.say(planned.arrive)
-        assert isinstance(await router.heard(), Welcome)
+        assert isinstance(await router.heard(), WelcomeMessage)
         return router
 
-    async def attended(self, planned: Plan, limits: LineLimits | None = None) -> End:
+    async def attended(self, planned: Plan, limits: SealedConnectionLimits | None = None) -> End:
         client = await self.dial(CLIENT, limits)
         client.say(planned.attend)
-        assert isinstance(await client.heard(), Welcome)
+        assert isinstance(await client.heard(), WelcomeMessage)
         return client
 
     async def met(self, planned: Plan) -> tuple[End, End, End]:
@@ -192,13 +191,15 @@ class World:
 
 @asynccontextmanager
 async def world(
-    door: DoorLimits | None = None,
+    door: ServerListenerLimits | None = None,
     relay: RelayLimits | None = None,
     seats_max: int = 4,
     linger_s: float = 60.0,
     lease_s: float = 60.0,
 ) -> AsyncIterator[World]:
-    made = World(door or DoorLimits(), relay or RelayLimits(), seats_max, linger_s, lease_s)
+    made = World(
+        door or ServerListenerLimits(), relay or RelayLimits(), seats_max, linger_s, lease_s
+    )
     made.tcp = await made.door.listen("127.0.0.1", 0)
     made.http = await made.web.listen("127.0.0.1", 0)
     try:

@@ -3,15 +3,15 @@
 import pytest
 
 from rookery.errors import UnreachableError
-from rookery.sim.crow_world import CrowWorld, Station
-from rookery.sim.network import Conditions
-from rookery.wire.crow_packet import Packet
-from rookery.wire.path import NetPath
+from rookery.sim.crow_world import CrowWorld, SimulatedTower
+from rookery.sim.network.network import Conditions
+from rookery.wire.crow.packet import CrowPacket
+from rookery.wire.link.path import NetPath
 
 ROUGH = Conditions(jitter_s=0.1, loss=0.3, duplication=0.3)
 
 
-def chain(world: CrowWorld) -> list[Station]:
+def chain(world: CrowWorld) -> list[SimulatedTower]:
     """Three towers: a datagram to the second, a serial line to the third."""
     stations = [world.station("10.0.0.1"), world.station("10.0.0.2", forwards=True)]
     stations.append(world.station())
@@ -71,7 +71,9 @@ def test_bytes_that_are_no_packet_are_counted() -> None:
     assert station.path is not None
     source = NetPath("udp4", "10.0.0.9", 1)
     world.send(source, station.path, b"short")
-    world.send(source, station.path, Packet(0, False, station.hop, 0, 0, 0, 0, b"x").serialize())
+    world.send(
+        source, station.path, CrowPacket(0, False, station.hop, 0, 0, 0, 0, b"x").serialize()
+    )
     world.run(1)
     assert station.tower.dropped == {"no packet": 1}
     assert station.data == [b"x"]

@@ -4,10 +4,10 @@ import pytest
 
 from rookery.errors import UnreachableError
 from rookery.link.link import Link, LinkState
-from rookery.sim.network import Conditions
-from rookery.sim.node import EPOCH_UNIX_S, HELD_DATAGRAMS_MAX, Node
+from rookery.sim.endpoint import EPOCH_UNIX_S, HELD_DATAGRAMS_MAX, SimulatedEndpoint
+from rookery.sim.network.network import Conditions
 from rookery.sim.world import World
-from rookery.wire.path import NetPath
+from rookery.wire.link.path import NetPath
 
 
 def test_time_jumps_from_event_to_event() -> None:
@@ -78,7 +78,9 @@ def test_a_cut_transport_is_still_overheard() -> None:
     assert world.deliveries == 0
 
 
-def pair(*, kinds: tuple[str, ...] = ("udp4",)) -> tuple[World, Node, Node, Link]:
+def pair(
+    *, kinds: tuple[str, ...] = ("udp4",)
+) -> tuple[World, SimulatedEndpoint, SimulatedEndpoint, Link]:
     world = World(seed=7)
     alice, bob = (world.node(f"10.0.0.{number}", kinds=kinds) for number in (1, 2))
     bob.accepts_strangers = True

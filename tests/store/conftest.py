@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rookery.store.database import Database
-from rookery.store.hot import HotStore
-from rookery.store.ram_hot import RamHot
-from rookery.store.redis_hot import RedisHot
+from rookery.store.database.database import Database
+from rookery.store.hot.hot_store import HotStore
+from rookery.store.hot.ram_store import RamHotStore
+from rookery.store.hot.redis_store import RedisHotStore
 from tests.store.servers import MariaServer, RedisServer
 
 
@@ -33,11 +33,11 @@ async def hot(request: pytest.FixtureRequest) -> AsyncIterator[HotStore]:
     """An empty one."""
     store: HotStore
     if request.param == "ram":
-        store = RamHot()
+        store = RamHotStore()
     else:
         server: RedisServer = request.getfixturevalue("redis_server")
         server.clear()
-        store = await RedisHot.open(server.url)
+        store = await RedisHotStore.open(server.url)
     yield store
     await store.close()
 

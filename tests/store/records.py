@@ -3,17 +3,19 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from rookery.fleet.entry import Entry, Kind
-from rookery.fleet.wish import Grant, Step, StepName, Wish
+from rookery.fleet.entry import ReporterEntry, ReporterKind
+from rookery.fleet.rendezvous.wish import Grant, Wish, WishStep, WishStepName
 
 
 def reporter(number: int) -> bytes:
     return b"\x02" + number.to_bytes(5, "big")
 
 
-def entry(number: int, *, kind: Kind = "router", last_seen: float = 1000.0) -> Entry:
+def entry(
+    number: int, *, kind: ReporterKind = "router", last_seen: float = 1000.0
+) -> ReporterEntry:
     """Every field has a value of its own, and all 64 bits are used."""
-    return Entry(
+    return ReporterEntry(
         reporter=reporter(number),
         kind=kind,
         hashname=f"{number:052d}",
@@ -38,11 +40,11 @@ def wish(number: int, mac: bytes, client: str = "alice") -> Wish:
     return Wish(id=(1 << 64) - number, mac=mac, client=client, made_at=12.5, hub="h" * 52)
 
 
-def step(of: Wish, name: StepName, text: str = "") -> Step:
+def step(of: Wish, name: WishStepName, text: str = "") -> WishStep:
     grant = None
     if name == "done":
         grant = Grant("s1", "t", "h" * 52, "192.0.2.1:1", "wss://x", b"k", b"d", 30, "02:…")
-    return Step(wish=of.id, name=name, text=text, at=3.0, grant=grant)
+    return WishStep(wish=of.id, name=name, text=text, at=3.0, grant=grant)
 
 
 async def until(condition: Callable[[], Awaitable[bool]], seconds: float = 30.0) -> None:

@@ -5,8 +5,8 @@ from typing import TypeVar
 
 import msgspec
 
-from rookery.store.spool_reader import SpoolReader
-from rookery.wire import observed
+from rookery.store.spool.reader import SpoolReader
+from rookery.wire import observation_content
 from rookery.wire.observation import Observation
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -15,5 +15,5 @@ T = TypeVar("T", bound=msgspec.Struct)
 def seen(data: Path, kind: type[T]) -> list[T]:
     """`data` is the folder that the spool is in."""
     found = [Observation.parse(each.data) for each in SpoolReader(data / "spool")]
-    contents = [observed.decode(each.kind, each.content) for each in found]
+    contents = [observation_content.decode(each.kind, each.content) for each in found]
     return [each for each in contents if isinstance(each, kind)]

@@ -7,15 +7,15 @@ import pytest
 from sqlalchemy.exc import IntegrityError
 
 from rookery.errors import DeniedError, UsageError
-from rookery.fleet.code import Code
-from rookery.store.accounts import Account, Accounts, LoginTakenError
-from rookery.store.audit import DETAIL_SIZE_MAX, Audit, AuditRow
-from rookery.store.codes import Codes
-from rookery.store.database import Database
-from rookery.store.devices import Device, Devices
-from rookery.store.sessions import Session, Sessions
-from rookery.store.settings import Settings
-from rookery.store.tokens import Tokens
+from rookery.fleet.enrolment.code import EnrolmentCode
+from rookery.store.accounts.accounts import Account, Accounts, LoginTakenError
+from rookery.store.accounts.audit import DETAIL_SIZE_MAX, AuditRow, AuditTrail
+from rookery.store.accounts.sessions import BrowserSession, BrowserSessions
+from rookery.store.accounts.tokens import ApiTokens
+from rookery.store.database.database import Database
+from rookery.store.fleet.codes import EnrolmentCodes
+from rookery.store.fleet.devices import Device, Devices
+from rookery.store.hubs.settings import Settings
 from tests.store.records import reporter
 
 NOW = 1_700_000_000.125
@@ -84,37 +84,37 @@ class TestAccounts:
     ) -> None:
         alice, bob = await account(database), await account(database, "bob")
         for one in (alice, bob):
-            await Tokens(database).add(bytes([one.id]) * 32, one.id, "", (), now=NOW)
+            await ApiTokens(database).add(bytes([one.id]) * 32, one.id, "", (), now=NOW)
         await Accounts(database).set_password(alice.id, "other")
-        assert await Tokens(database).of(alice.id) == []
-        assert len(await Tokens(database).of(bob.id)) == 1
+        assert await ApiTokens(database).of(alice.id) == []
+        assert len(await ApiTokens(database).of(bob.id)) == 1
 
     async def test_all_of_an_account_goes_with_it(self, database: Database) -> None:
         alice, bob = await account(database), await account(database, "bob")
         for one in (alice, bob):
-            await Sessions(database).add(session(one.id))
-            await Tokens(database).add(bytes([one.id]) * 32, one.id, "", (), now=NOW)
+            await BrowserSessions(database).add(session(one.id))
+            await ApiTokens(database).add(bytes([one.id]) * 32, one.id, "", (), now=NOW)
             await Devices(database).claim(reporter(one.id), one.id, "", now=NOW)
-            await Codes(database).add(code(one.id), now=NOW)
+            await EnrolmentCodes(database).add(code(one.id), now=NOW)
         await Accounts(database).remove(alice.id)
         for one, expected in ((alice, 0), (bob, 1)):
-            assert len(await Sessions(database).of(one.id, NOW)) == expected
-            assert len(await Tokens(database).of(one.id)) == expected
+            assert len(await BrowserSessions(database).of(one.id, NOW)) == expected
+            assert len(await ApiTokens(database).of(one.id)) == expected
             assert len(await Devices(database).of(one.id)) == expected
-            assert len(await Codes(database).of(one.id)) == expected
+            assert len(await EnrolmentCodes(database).of(one.id)) == expected
 
     def test_no_hash_is_shown(self) -> None:
         assert "$argon" not in repr(Account(1, "alice", "$argon2id$…", "user", NOW))
 
 
-def session(of: int, number: int = 0, expires_at: float = NOW + 60) -> Session:
+def session(of: int, number: int = 0, expires_at: float = NOW + 60) -> BrowserSession:
     key_hash = of.to_bytes(16, "big") + number.to_bytes(16, "big")
-    return Session(key_hash, of, NOW, NOW + number, expires_at, "192.0.2.1", "a browser")
+    return BrowserSession(key_hash, of, NOW, NOW + number, expires_at, "192.0.2.1", "a browser")
 
 
 class TestSessions:
     async def test_one_lasts_until_it_expires(self, database: Database) -> None:
-        sessions, alice = Sessions(database), await account(database)
+        sessions, alice = BrowserSessions(database), await account(database)
         ours = session(alice.id)
         await sessions.add(ours)
         assert await sessions.find(ours.key_hash, NOW + 59) == ours
@@ -122,7 +122,7 @@ class TestSessions:
         assert await sessions.find(bytes(32), NOW) is None
 
     async def test_using_it_prolongs_it(self, database: Database) -> None:
-        sessions, alice = Sessions(database), await account(database)
+        sessions, alice = BrowserSessions(database), await account(database)
         ours = session(alice.id)
         await sessions.add(ours)
         await sessions.touch(ours.key_hash, NOW + 50, NOW + 200)
@@ -132,7 +132,7 @@ class TestSessions:
 
     async def test_signing_out_is_final(self, database: Database) -> None:
         sessions, alice, bob = (
-            Sessions(database),
+            BrowserSessions(database),
             await account(database),
             await account(database, "bob"),
         )
@@ -147,22 +147,22 @@ class TestSessions:
         assert len(await sessions.of(bob.id, NOW)) == 1
 
     async def test_expired_ones_are_purged(self, database: Database) -> None:
-        sessions, alice = Sessions(database), await account(database)
+        sessions, alice = BrowserSessions(database), await account(database)
         await sessions.add(session(alice.id, 1, NOW + 1))
         await sessions.add(session(alice.id, 2, NOW + 3))
         assert await sessions.purge(NOW + 2) == 1
         assert len(await sessions.of(alice.id, NOW)) == 1
 
     async def test_a_long_story_of_a_browser_is_shortened(self, database: Database) -> None:
-        sessions, alice = Sessions(database), await account(database)
-        await sessions.add(Session(bytes(32), alice.id, NOW, NOW, NOW + 9, "", "b" * 5000))
+        sessions, alice = BrowserSessions(database), await account(database)
+        await sessions.add(BrowserSession(bytes(32), alice.id, NOW, NOW, NOW + 9, "", "b" * 5000))
         (found,) = await sessions.of(alice.id, NOW)
         assert found.browser == "b" * 255
 
 
 class TestTokens:
     async def test_one_is_found_until_it_expires(self, database: Database) -> None:
-        tokens, alice = Tokens(database), await account(database)
+        tokens, alice = ApiTokens(database), await account(database)
         scopes = ("devices.read", "connect")
         ours = await tokens.add(b"h" * 32, alice.id, "laptop", scopes, now=NOW, expires_at=NOW + 9)
         assert await tokens.find(b"h" * 32, NOW + 8) == ours
@@ -174,7 +174,7 @@ class TestTokens:
 
     async def test_only_its_owner_removes_it(self, database: Database) -> None:
         tokens, alice, bob = (
-            Tokens(database),
+            ApiTokens(database),
             await account(database),
             await account(database, "bob"),
         )
@@ -189,7 +189,7 @@ class TestTokens:
     async def test_names_have_a_bound(self, database: Database) -> None:
         alice = await account(database)
         with pytest.raises(UsageError):
-            await Tokens(database).add(b"h" * 32, alice.id, "n" * 65, (), now=NOW)
+            await ApiTokens(database).add(b"h" * 32, alice.id, "n" * 65, (), now=NOW)
 
 
 class TestDevices:
@@ -239,14 +239,14 @@ class TestDevices:
                 await Devices(database).claim(MAC, alice.id, name, now=NOW)
 
 
-def code(owner: int) -> Code:
+def code(owner: int) -> EnrolmentCode:
     key = bytes([owner]) * 32
-    return Code(id=key[:8], key=key, kind="router", owner=owner, expires_at=NOW + 60)
+    return EnrolmentCode(id=key[:8], key=key, kind="router", owner=owner, expires_at=NOW + 60)
 
 
 class TestCodes:
     async def test_one_works_once(self, database: Database) -> None:
-        codes, alice = Codes(database), await account(database)
+        codes, alice = EnrolmentCodes(database), await account(database)
         ours = code(alice.id)
         await codes.add(ours, now=NOW)
         assert await codes.find([b"unknown!", ours.id]) == [None, ours]
@@ -261,7 +261,7 @@ class TestCodes:
         assert found.used_by == winner
 
     async def test_none_works_late(self, database: Database) -> None:
-        codes, alice = Codes(database), await account(database)
+        codes, alice = EnrolmentCodes(database), await account(database)
         ours = code(alice.id)
         await codes.add(ours, now=NOW)
         assert not await codes.redeem(ours.id, "router", NOW + 60)
@@ -271,7 +271,7 @@ class TestCodes:
 
     async def test_owners_see_their_own_without_its_key(self, database: Database) -> None:
         codes, alice, bob = (
-            Codes(database),
+            EnrolmentCodes(database),
             await account(database),
             await account(database, "bob"),
         )
@@ -288,7 +288,7 @@ class TestCodes:
 
 class TestAudit:
     async def test_rows_are_found_newest_first_in_pages(self, database: Database) -> None:
-        audit = Audit(database)
+        audit = AuditTrail(database)
         await audit.add()
         await audit.add(
             *(
@@ -314,7 +314,7 @@ class TestAudit:
         assert len(await audit.latest()) == 5
 
     async def test_nobody_escapes_by_a_long_name(self, database: Database) -> None:
-        audit = Audit(database)
+        audit = AuditTrail(database)
         detail: dict[str, object] = {"text": "x" * DETAIL_SIZE_MAX}
         long = "🐦" * 5000
         row = AuditRow(at=NOW, who=long, what=long, target=long, detail=detail, address=long)
@@ -354,4 +354,4 @@ class TestSettings:
 
 async def test_a_row_of_no_account_is_refused(database: Database) -> None:
     with pytest.raises(IntegrityError):
-        await Sessions(database).add(session(12345))
+        await BrowserSessions(database).add(session(12345))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import httpx
 import pytest
 
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 from tests.cli.program import Running, rookery, running
 from tests.e2e.fleet.world import eventually
 from tests.upgrade.make_folders import MAC, PASSWORD

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.store.database import Database
+from rookery.store.database.database import Database
 from tests.web.world import World, world
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import msgspec
 
-from rookery.web.factors.totp import code_at, step_of
+from rookery.web.accounts.factors.totp import code_at, step_of
 from rookery.web.settings import WebSettings
 from tests.web.authenticator import Algorithm, Json, SoftPasskey, from_base64url
 from tests.web.world import PASSWORD, SETTINGS, World, world

@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from rookery.fleet.entry import server_id
 from rookery.identity.hashname import hashname
-from rookery.lake.delta import Claim, Lake
+from rookery.lake.engine.delta import CommitClaim, Lake
 from rookery.lake.schema import facts, insights
 from rookery.lake.schema.table import Table
 from rookery.web.settings import WebSettings
-from rookery.wire.mac import mac_text
+from rookery.wire.fleet.mac import mac_text
 from tests.web.world import SETTINGS
 
 HOUR = timedelta(hours=1)
@@ -31,7 +31,7 @@ HOSTILE = "<script>alert(1)</script>"
 Rows = Sequence[Mapping[str, object]]
 
 
-def append(lake: Lake, table: Table, rows: Rows, claims: Sequence[Claim] = ()) -> None:
+def append(lake: Lake, table: Table, rows: Rows, claims: Sequence[CommitClaim] = ()) -> None:
     """What is not said of a column is null."""
     lineage = {"run": RUN, "inputs": "facts/x@1", "code": "0.1.0"}
     known = {column.name for column in table.columns}
@@ -101,7 +101,7 @@ def _write_devices(lake: Lake) -> None:
         | {"outages": 2, "longest_outage_us": 120_000_000, "reboots": 1}
         for device, share in ((good, 1.0), (poor, 0.5))
     ]
-    claim = Claim("facts/uptime_intervals", None, 3)
+    claim = CommitClaim("facts/uptime_intervals", None, 3)
     append(lake, insights.AVAILABILITY, days, [claim])
     week = DAY.date() - timedelta(days=DAY.weekday())
     weeks = [

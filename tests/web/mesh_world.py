@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from rookery.runtime.control import FILE_NAME, Control
-from rookery.runtime.node import MeshNode, mesh_node
-from rookery.runtime.node_view import NodeView
-from rookery.runtime.outbox.queues import Queues
-from rookery.wire.path import NetPath
+from rookery.runtime.control.server import FILE_NAME, ControlServer
+from rookery.runtime.node.node import MeshNode, mesh_node
+from rookery.runtime.node.view import NodeView
+from rookery.runtime.outbox.queue_view import QueueView
+from rookery.wire.link.path import NetPath
 from tests.patience import PATIENCE_S
 from tests.runtime.realms import Home, realm
 from tests.web.world import SETTINGS, World, world
@@ -31,7 +31,7 @@ class MeshWorld(NamedTuple):
     homes: list[Home]
     nodes: list[MeshNode]
     view: NodeView
-    control: Control
+    control: ControlServer
     path: Path
 
 
@@ -66,8 +66,8 @@ async def mesh_world(folder: Path, template: Path) -> AsyncIterator[MeshWorld]:
         berlin, rome = await start(homes[0], oslo), await start(homes[2], oslo)
         view = NodeView(berlin)
         path = folder / FILE_NAME
-        queues = Queues(lambda: berlin.outbox, view.who)
-        control = await Control.bind(view, path, queues=queues)
+        queues = QueueView(lambda: berlin.outbox, view.who)
+        control = await ControlServer.bind(view, path, queues=queues)
         stack.push_async_callback(control.close)
         settings = msgspec.structs.replace(SETTINGS, node=path)
         hub = await stack.enter_async_context(world(folder, template, settings))

@@ -14,31 +14,31 @@ import msgspec
 from litestar import Litestar
 from litestar.types import Receive, Scope, Send
 
-from rookery.fleet.authority import Authority, encode
-from rookery.fleet.entry import Entry
-from rookery.fleet.placement import ServerLoad
-from rookery.fleet.secrets import claim_code, derive
-from rookery.fleet.wish import Grant, Step, StepName, Wish
-from rookery.hub.backlog import Backlog
+from rookery.fleet.enrolment.secrets import claim_code, derive
+from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.rendezvous.placement import ServerLoad
+from rookery.fleet.rendezvous.seat_authority import SeatAuthority, encode
+from rookery.fleet.rendezvous.wish import Grant, Wish, WishStep, WishStepName
 from rookery.hub.clock import HubClock
-from rookery.hub.errors import SilentRouterError, UnknownRouterError
-from rookery.hub.forecasts import Forecasts
+from rookery.hub.errors import SilentDeviceError, UnknownDeviceError
 from rookery.hub.hub import Hub
-from rookery.hub.recent import Recent
+from rookery.hub.registry.entry_writer import HubBacklog
+from rookery.hub.rendezvous.forecasts import Forecasts
+from rookery.hub.reports.recent_telemetry import RecentTelemetry
 from rookery.hub.settings import HubSettings
 from rookery.identity.hashname import hashname
-from rookery.store.accounts import Account, Role
-from rookery.store.database import Database
-from rookery.store.ram_hot import RamHot
-from rookery.store.settings import Settings
+from rookery.store.accounts.accounts import Account, Role
+from rookery.store.database.database import Database
+from rookery.store.hot.ram_store import RamHotStore
+from rookery.store.hubs.settings import Settings
+from rookery.web.accounts.caller import Role as CallerRole
 from rookery.web.app import app, offer_topics, routes
-from rookery.web.callers import Role as CallerRole
-from rookery.web.settings import GuessLimits, PasswordCost, WebLimits, WebSettings
-from rookery.web.site import Site
+from rookery.web.settings import LoginThrottleLimits, PasswordCost, WebLimits, WebSettings
+from rookery.web.site import WebSite
 from rookery.wire import base32
-from rookery.wire.mac import mac_text
-from rookery.wire.path import NetPath
-from rookery.wire.uri import LinkAddress
+from rookery.wire.fleet.mac import mac_text
+from rookery.wire.link.path import NetPath
+from rookery.wire.link.uri import LinkAddress
 from tests.patience import PATIENCE_S
 
 HOST = "hub.test"
@@ -47,7 +47,7 @@ MAC = bytes.fromhex("02fc00000001")
 CHEAP = PasswordCost(time=1, memory_kib=8)
 SETTINGS = WebSettings(
     password_cost=CHEAP,
-    guesses=GuessLimits(registrations_per_address=1000),
+    guesses=LoginThrottleLimits(registrations_per_address=1000),
     limits=WebLimits(changes_burst=10_000),
 )
 MASTER = bytes(range(32))
@@ -62,19 +62,19 @@ class StagedHub(Hub):
 
     def __init__(self, database: Database, data: Path) -> None:
         self.database = database
-        self.hot = self.ram = RamHot()
+        self.hot = self.ram = RamHotStore()
         self.settings = HubSettings(data=data, policy="open")
-        self.recent = Recent()
+        self.recent = RecentTelemetry()
         self.authority = None
         self.loads: list[ServerLoad] = []
         self._forecasts = Forecasts(self.settings, HubClock(60.0))
-        self.waiting = Backlog(0, None, is_full=False, unsaved_entries=0)
+        self.waiting = HubBacklog(0, None, is_full=False, unsaved_entries=0)
         self.cancelled: list[int] = []
         self.wishes: asyncio.Queue[Wish] = asyncio.Queue()
         self.is_up = True
 
     @property
-    def backlog(self) -> Backlog:
+    def backlog(self) -> HubBacklog:
         return self.waiting
 
     @property
@@ -85,12 +85,14 @@ class StagedHub(Hub):
         await self.hot.close()
         await self.database.close()
 
-    async def wish(self, mac: bytes, client: str, authority: Authority, address: str = "") -> Wish:
+    async def wish(
+        self, mac: bytes, client: str, authority: SeatAuthority, address: str = ""
+    ) -> Wish:
         entry = await self.entry(mac)
         if entry is None:
-            raise UnknownRouterError(f"no router {mac_text(mac)}")
+            raise UnknownDeviceError(f"no router {mac_text(mac)}")
         if self.is_silent(entry):
-            raise SilentRouterError(f"{mac_text(mac)} is silent", entry.last_seen)
+            raise SilentDeviceError(f"{mac_text(mac)} is silent", entry.last_seen)
         number = len(self.cancelled) + self.wishes.qsize() + 1
         made = Wish(number, mac, client, time.time(), "hub", encode(authority))
         made = await self.hot.add_wish(made, 60)
@@ -98,17 +100,17 @@ class StagedHub(Hub):
         self.wishes.put_nowait(made)
         return made
 
-    def steps(self, wish: Wish) -> AsyncIterator[Step]:
+    def steps(self, wish: Wish) -> AsyncIterator[WishStep]:
         return self.hot.steps(wish.id)
 
     async def cancel(self, wish: Wish) -> None:
         await self.hot.end_wish(wish.id)
         self.cancelled.append(wish.id)
 
-    async def entry(self, mac: bytes) -> Entry | None:
+    async def entry(self, mac: bytes) -> ReporterEntry | None:
         return (await self.hot.entries([mac]))[0]
 
-    def is_silent(self, entry: Entry) -> bool:
+    def is_silent(self, entry: ReporterEntry) -> bool:
         return time.time() - entry.last_seen > self.settings.silent_after_s
 
     async def servers(self) -> list[ServerLoad]:
@@ -125,16 +127,16 @@ class StagedHub(Hub):
     ) -> None:
         """As if a router of that MAC had reported."""
         seen = time.time() - ago_s
-        entry = Entry(mac, "router", HASHNAME, bytes(64), bytes(32), 7, 1, 1, 1, seen, seen)
+        entry = ReporterEntry(mac, "router", HASHNAME, bytes(64), bytes(32), 7, 1, 1, 1, seen, seen)
         entry.content, entry.address = content, address
         known = await self.entry(mac)
         entry.version = 0 if known is None else known.version
         await self.ram.put([entry])
         self.recent.take([entry])
 
-    async def say(self, wish: Wish, name: StepName) -> None:
+    async def say(self, wish: Wish, name: WishStepName) -> None:
         grant = msgspec.structs.replace(GRANT, mac=mac_text(wish.mac)) if name == "done" else None
-        await self.hot.say(Step(wish.id, name, f"text of {name}", time.time(), grant=grant))
+        await self.hot.say(WishStep(wish.id, name, f"text of {name}", time.time(), grant=grant))
 
     async def grant_next(self) -> None:
         """Have the next wish come true."""
@@ -148,7 +150,7 @@ def code_of(mac: bytes = MAC) -> str:
     return claim_code(derive(MASTER, mac, base32.decode(HASHNAME), 7))
 
 
-_asked: ContextVar[Site] = ContextVar("asked")
+_asked: ContextVar[WebSite] = ContextVar("asked")
 
 
 @cache
@@ -160,7 +162,7 @@ def _usual_routes() -> Litestar:
 class World:
     """The application on its hub, and who visits it."""
 
-    def __init__(self, hub: StagedHub, site: Site, *, has_own_routes: bool) -> None:
+    def __init__(self, hub: StagedHub, site: WebSite, *, has_own_routes: bool) -> None:
         self.hub = hub
         self.site = site
         if has_own_routes:
@@ -213,7 +215,7 @@ async def world(
     database = await Database.open(f"sqlite:///{folder / 'hub.sqlite'}")
     hub = StagedHub(database, folder)
     await Settings(database).first("master secret", MASTER)
-    site = Site(hub, settings)
+    site = WebSite(hub, settings)
     try:
         yield World(hub, site, has_own_routes=has_own_routes or settings is not SETTINGS)
     finally:

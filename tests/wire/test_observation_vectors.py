@@ -6,9 +6,10 @@ import msgspec
 import pytest
 
 from rookery.errors import DecodeError
-from rookery.wire import observed, telemetry
+from rookery.wire import observation_content
+from rookery.wire.fleet import telemetry
+from rookery.wire.fleet.telemetry import SessionReport
 from rookery.wire.observation import Observation
-from rookery.wire.telemetry import SessionReport
 from tests.vectors.make_observations import vectors
 
 PATH = Path(__file__).parent.parent / "vectors" / "observations.json"
@@ -26,7 +27,7 @@ class Vector(msgspec.Struct):
             key.removesuffix("_hex"): bytes.fromhex(str(value)) if key.endswith("_hex") else value
             for key, value in self.fields.items()
         }
-        struct = observed.STRUCTS[self.kind]
+        struct = observation_content.STRUCTS[self.kind]
         built = msgspec.convert(fields, struct, builtin_types=(bytes,))
         assert isinstance(built, msgspec.Struct)
         return built
@@ -44,9 +45,9 @@ VECTORS = msgspec.json.decode(PATH.read_bytes(), type=Vectors)
 def test_observations_are_as_the_page_says_p2(vector: Vector) -> None:
     kept = Observation.parse(bytes.fromhex(vector.bytes))
     assert kept.kind == vector.kind
-    said = observed.decode(kept.kind, kept.content)
+    said = observation_content.decode(kept.kind, kept.content)
     assert said == vector.value()
-    encode = telemetry.encode if isinstance(said, SessionReport) else observed.encode
+    encode = telemetry.encode if isinstance(said, SessionReport) else observation_content.encode
     content = encode(said)  # type: ignore[arg-type]
     assert msgspec.msgpack.decode(content) == msgspec.msgpack.decode(kept.content)
     assert Observation(*kept[:5], content).serialize() == bytes.fromhex(vector.bytes)
@@ -60,7 +61,7 @@ def test_every_kind_of_the_page_has_a_vector_p2() -> None:
 def test_what_the_page_forbids_is_refused_p2(vector: Vector) -> None:
     kept = Observation.parse(bytes.fromhex(vector.bytes))
     with pytest.raises(DecodeError):
-        observed.decode(kept.kind, kept.content)
+        observation_content.decode(kept.kind, kept.content)
 
 
 def test_the_file_is_what_its_maker_makes_p2() -> None:

@@ -19,24 +19,21 @@ import psutil
 
 from rookery.agent.methods.catalogue import dispatcher
 from rookery.agent.methods.config import FILE_NAME, AgentConfig, ConfigFile
-from rookery.agent.methods.exec import AllowList
-from rookery.agent.node_links import NodeLinks
-from rookery.agent.sampler import Sampler
-from rookery.agent.visit import LIMITS, Visit, VisitLimits
-from rookery.agent.visits import Visits
+from rookery.agent.methods.exec import ExecAllowList
+from rookery.agent.sampler import DeviceSampler, NodeLinkSampler
+from rookery.agent.session import LIMITS, AgentSession, AgentSessionLimits, AgentSessions
 from rookery.errors import UsageError
-from rookery.fleet.reporter import Reporter
-from rookery.fleet.reporter_events import Called, ReporterEvent
-from rookery.fleet.reporter_limits import ReporterLimits
-from rookery.fleet.reporter_state import ReporterState
+from rookery.fleet.reports.reporter import Reporter, ReporterCalled, ReporterEvent
+from rookery.fleet.reports.reporter_limits import ReporterLimits
+from rookery.fleet.reports.reporter_state import ReporterState
 from rookery.identity.identity import Identity
-from rookery.runtime.hub_address import HubAddress
-from rookery.runtime.state_file import StateFile
-from rookery.runtime.uplink import Uplink
+from rookery.runtime.fleet.hub_address import HubAddress
+from rookery.runtime.fleet.state_file import ReporterStateFile
+from rookery.runtime.fleet.uplink import Uplink
 
 JITTER = 0.05  # of the interval, so that agents that started together do not stay together
 
-Told = Callable[[ReporterEvent], None]
+OnReporterEvent = Callable[[ReporterEvent], None]
 
 _log = logging.getLogger(__name__)
 
@@ -51,35 +48,35 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     config_folder: Path | None = None  # None: what is set from afar lasts as long as we do
     keep: Path | None = None  # where unacknowledged reports outlast us; None: nowhere
     code: str | None = None  # to enrol with
-    allowed: AllowList | None = None
+    allowed: ExecAllowList | None = None
     node: Path | None = None  # folder of a mesh node that runs beside us
     disk: str = "/"
     reports: ReporterLimits = ReporterLimits()
-    visits: VisitLimits = LIMITS
+    visits: AgentSessionLimits = LIMITS
 
 
 class Agent:
     """`async with await Agent.start(settings, told) as agent:`, or call `close` yourself."""
 
-    def __init__(self, settings: AgentSettings, told: Told) -> None:
+    def __init__(self, settings: AgentSettings, told: OnReporterEvent) -> None:
         self._settings = settings
         self._told = told
         folder = settings.config_folder
         self._config = ConfigFile(settings.config, None if folder is None else folder / FILE_NAME)
         self._config.on_change(self._changed)
-        self._dispatcher = dispatcher(self._config, settings.allowed or AllowList())
-        self._sampler = Sampler(settings.disk)
-        self._links = None if settings.node is None else NodeLinks(settings.node)
-        self._visits = Visits(self._visit, settings.visits)
+        self._dispatcher = dispatcher(self._config, settings.allowed or ExecAllowList())
+        self._sampler = DeviceSampler(settings.disk)
+        self._links = None if settings.node is None else NodeLinkSampler(settings.node)
+        self._visits = AgentSessions(self._visit, settings.visits)
         self._uplink: Uplink | None = None
         self._sampling: asyncio.Task[None] | None = None
         self._is_due = asyncio.Event()
 
     @classmethod
-    async def start(cls, settings: AgentSettings, told: Told) -> Self:
+    async def start(cls, settings: AgentSettings, told: OnReporterEvent) -> Self:
         """Begin to report; `told` hears of what becomes of that."""
         agent = cls(settings, told)
-        file = None if settings.keep is None else StateFile(settings.keep)
+        file = None if settings.keep is None else ReporterStateFile(settings.keep)
         reporter = Reporter(
             settings.identity,
             settings.hub.keys,
@@ -120,7 +117,7 @@ class Agent:
         await self.close()
 
     @property
-    def visits(self) -> Visits:
+    def visits(self) -> AgentSessions:
         return self._visits
 
     @property
@@ -132,12 +129,14 @@ class Agent:
         """Report without waiting for the interval to pass."""
         self._is_due.set()
 
-    def _visit(self, wish: int) -> Visit:
+    def _visit(self, wish: int) -> AgentSession:
         settings = self._settings
-        return Visit(settings.identity, settings.hub, self._dispatcher, wish, settings.visits)
+        return AgentSession(
+            settings.identity, settings.hub, self._dispatcher, wish, settings.visits
+        )
 
     def _heard(self, event: ReporterEvent) -> None:
-        if isinstance(event, Called):
+        if isinstance(event, ReporterCalled):
             self._visits.called(event.wish)
         self._told(event)
 

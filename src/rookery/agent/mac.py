@@ -7,9 +7,9 @@ from pathlib import Path
 import psutil
 
 from rookery.errors import DecodeError, UsageError
-from rookery.wire.mac import parse_mac
+from rookery.wire.fleet.mac import parse_mac
 
-_SYSTEM = Path("/sys/class/net")
+_SYSFS_NET = Path("/sys/class/net")
 _LOCAL_BIT = 0x02  # made up by software rather than burnt into a card
 
 
@@ -30,4 +30,4 @@ def own_mac() -> bytes:
 
 
 def _is_virtual(name: str) -> bool:
-    return _SYSTEM.is_dir() and not (_SYSTEM / name / "device").exists()
+    return _SYSFS_NET.is_dir() and not (_SYSFS_NET / name / "device").exists()

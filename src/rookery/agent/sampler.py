@@ -1,14 +1,16 @@
 """Samples the device: real values of the moment, small enough for one datagram."""
 
+import logging
 import platform
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 import psutil
 
-from rookery.errors import UsageError
+from rookery.errors import RookeryError, UsageError
 from rookery.runtime.version import installed_version
-from rookery.wire.telemetry import DeviceReport, InterfaceCounters, LinkSample
+from rookery.wire.fleet.telemetry import DeviceReport, InterfaceCounters, LinkTelemetry
 
 INTERFACES_MAX = 12
 LINKS_MAX = 16
@@ -17,7 +19,7 @@ _NAME_SIZE_MAX = 64
 _DEGREES_MIN, _DEGREES_MAX = -100.0, 300.0  # beyond are sensors that are not there
 
 
-class Sampler:
+class DeviceSampler:
     """Reads what changes; what does not is read once."""
 
     def __init__(self, disk: str = "/") -> None:
@@ -29,7 +31,7 @@ class Sampler:
         self._agent = installed_version()[:_NAME_SIZE_MAX]
         self._system = f"{platform.system()} {platform.release()}"[:_NAME_SIZE_MAX]
 
-    def sample(self, links: Sequence[LinkSample] = ()) -> DeviceReport:
+    def sample(self, links: Sequence[LinkTelemetry] = ()) -> DeviceReport:
         """How the device is, with what the node beside us measured."""
         now = time.time()
         return DeviceReport(
@@ -78,3 +80,46 @@ def _interfaces() -> dict[str, InterfaceCounters]:
         )
         for name in used[:INTERFACES_MAX]
     }
+
+
+TIMEOUT_S = 2.0
+
+_BITS = 8
+_log = logging.getLogger(__name__)
+
+
+class NodeLinkSampler:
+    """The control socket of one node; one that is away has no links to tell of."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._is_away = False
+
+    async def sample(self) -> tuple[LinkTelemetry, ...]:
+        """What it measured, the links in use first."""
+        # Loaded here, as few agents have a node beside them, and it takes megabytes.
+        from rookery.runtime.control.client import connected
+        from rookery.runtime.control.messages import ControlCommand, ControlRequest
+        from rookery.runtime.control.server import FILE_NAME
+        from rookery.runtime.node.snapshot import PeerRow
+
+        try:
+            async with connected(self._folder / FILE_NAME, TIMEOUT_S) as node:
+                peers = await node.all(ControlRequest(do=ControlCommand.PEERS), PeerRow)
+        except RookeryError as error:
+            if not self._is_away:
+                _log.warning("no links of a node: %s", error)
+            self._is_away = True
+            return ()
+        self._is_away = False
+        return tuple(
+            LinkTelemetry(
+                peer=peer.node.hashname,
+                path=peer.used.transport if peer.used is not None else "",
+                rtt_ms=round(peer.rtt_ms, 3),
+                loss=round(max(peer.loss_in or 0.0, peer.loss_out or 0.0), 4),
+                rate_kbps=round((peer.rate_bytes_s or 0) * _BITS / 1000, 1),
+            )
+            for peer in sorted(peers, key=lambda peer: peer.used is None)
+            if peer.rtt_ms is not None
+        )

@@ -6,14 +6,14 @@ from typing import NamedTuple
 from cyclopts import App
 
 
-class Verb(NamedTuple):
+class CliVerb(NamedTuple):
     name: str
     function: str  # "module:function" below rookery.cli
     help: str
     example: str
 
 
-def group(name: str, verbs: Iterable[Verb]) -> App:
+def group(name: str, verbs: Iterable[CliVerb]) -> App:
     """A verb that consists of others."""
     app = App(name=name)
     for verb in verbs:

@@ -9,24 +9,24 @@ import msgspec
 from rookery.client.http import HttpClient
 from rookery.client.trust import SYSTEM, Trust
 from rookery.errors import ProtocolError, UnreachableError
-from rookery.fleet.wish import Step
-from rookery.wire.mac import mac_text
+from rookery.fleet.rendezvous.wish import WishStep
+from rookery.wire.fleet.mac import mac_text
 
 API = "/api/v1"
 SCOPES = ("read", "connect", "write")
 CONNECT_S = 200.0  # between two words of the hub while it connects us
 
-_STEP = msgspec.json.Decoder(Step)
+_STEP = msgspec.json.Decoder(WishStep)
 
 
-class Me(msgspec.Struct, frozen=True):
+class HubAccount(msgspec.Struct, frozen=True):
     """Who the hub takes us for."""
 
     login: str
     role: str = "user"
 
 
-class Token(msgspec.Struct, frozen=True):
+class HubToken(msgspec.Struct, frozen=True):
     """A token that was just made."""
 
     id: int
@@ -34,10 +34,10 @@ class Token(msgspec.Struct, frozen=True):
     expires_at: float | None = None
 
     def __repr__(self) -> str:
-        return f"Token({self.id})"
+        return f"HubToken({self.id})"
 
 
-class Device(msgspec.Struct, frozen=True, kw_only=True):
+class HubDevice(msgspec.Struct, frozen=True, kw_only=True):
     """A device of ours."""
 
     mac: str
@@ -50,7 +50,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
     address: str = ""
 
 
-class Code(msgspec.Struct, frozen=True, kw_only=True):
+class HubEnrolmentCode(msgspec.Struct, frozen=True, kw_only=True):
     """A code that one new router may enrol with, and the command that does it."""
 
     id: str
@@ -60,10 +60,10 @@ class Code(msgspec.Struct, frozen=True, kw_only=True):
     command: str
 
     def __repr__(self) -> str:
-        return f"Code({self.id!r})"
+        return f"HubEnrolmentCode({self.id!r})"
 
 
-class Alert(msgspec.Struct, frozen=True, kw_only=True):
+class HubAlert(msgspec.Struct, frozen=True, kw_only=True):
     """Something that is the matter with the fleet, or was."""
 
     id: int
@@ -79,7 +79,7 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True):
     muted_until: float | None = None
 
 
-class AlertEvent(msgspec.Struct, frozen=True, kw_only=True):
+class HubAlertEvent(msgspec.Struct, frozen=True, kw_only=True):
     """What happened to an alert."""
 
     at: float
@@ -88,11 +88,11 @@ class AlertEvent(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
-class AlertStory(msgspec.Struct, frozen=True):
+class HubAlertHistory(msgspec.Struct, frozen=True):
     """An alert with all of that, the oldest first."""
 
-    alert: Alert
-    events: list[AlertEvent]
+    alert: HubAlert
+    events: list[HubAlertEvent]
 
 
 class HubApi:
@@ -107,18 +107,18 @@ class HubApi:
     def url(self) -> str:
         return self._http.url
 
-    async def register(self, login: str, password: str) -> Me:
+    async def register(self, login: str, password: str) -> HubAccount:
         """Make an account."""
         body = {"login": login, "password": password}
-        me, _ = await self._http.ask("POST", f"{API}/accounts", Me, body)
+        me, _ = await self._http.ask("POST", f"{API}/accounts", HubAccount, body)
         return me
 
-    async def sign_in(self, login: str, password: str, code: str = "") -> Me:
+    async def sign_in(self, login: str, password: str, code: str = "") -> HubAccount:
         """Begin a session, which lasts as long as this object; a code for a second factor."""
         body = {"login": login, "password": password}
         if code:  # hubs without second factors take no such field
             body["code"] = code
-        me, response = await self._http.ask("POST", f"{API}/session", Me, body)
+        me, response = await self._http.ask("POST", f"{API}/session", HubAccount, body)
         try:
             cookies = SimpleCookie(", ".join(response.headers.get_all("Set-Cookie") or []))
         except CookieError as error:
@@ -132,60 +132,60 @@ class HubApi:
         """End the session."""
         await self._http.ask("DELETE", f"{API}/session", type(None))
 
-    async def make_token(self, name: str) -> Token:
+    async def make_token(self, name: str) -> HubToken:
         """A token for this program; needs a session."""
         body = {"name": name, "scopes": SCOPES}
-        token, _ = await self._http.ask("POST", f"{API}/tokens", Token, body)
+        token, _ = await self._http.ask("POST", f"{API}/tokens", HubToken, body)
         return token
 
     async def revoke_own_token(self) -> None:
         """Make the token that we come with worthless."""
         await self._http.ask("DELETE", f"{API}/token", type(None))
 
-    async def me(self) -> Me:
-        me, _ = await self._http.ask("GET", f"{API}/me", Me)
+    async def me(self) -> HubAccount:
+        me, _ = await self._http.ask("GET", f"{API}/me", HubAccount)
         return me
 
-    async def devices(self) -> list[Device]:
+    async def devices(self) -> list[HubDevice]:
         """All of ours."""
-        devices, _ = await self._http.ask("GET", f"{API}/devices", list[Device])
+        devices, _ = await self._http.ask("GET", f"{API}/devices", list[HubDevice])
         return devices
 
-    async def claim(self, mac: bytes, code: str, name: str = "") -> Device:
+    async def claim(self, mac: bytes, code: str, name: str = "") -> HubDevice:
         """Make a device ours by the code that its agent shows."""
         body = {"mac": mac_text(mac), "code": code, "name": name}
-        device, _ = await self._http.ask("POST", f"{API}/devices/claim", Device, body)
+        device, _ = await self._http.ask("POST", f"{API}/devices/claim", HubDevice, body)
         return device
 
-    async def add_code(self) -> Code:
+    async def add_code(self) -> HubEnrolmentCode:
         """A code for one new device of ours."""
-        code, _ = await self._http.ask("POST", f"{API}/codes", Code, {"kind": "router"})
+        code, _ = await self._http.ask("POST", f"{API}/codes", HubEnrolmentCode, {"kind": "router"})
         return code
 
-    async def alerts(self, *, is_all: bool = False) -> list[Alert]:
+    async def alerts(self, *, is_all: bool = False) -> list[HubAlert]:
         """What is the matter, or also what was, the newest first; operators only."""
         path = f"{API}/alerts?which={'all' if is_all else 'open'}"
-        alerts, _ = await self._http.ask("GET", path, list[Alert])
+        alerts, _ = await self._http.ask("GET", path, list[HubAlert])
         return alerts
 
-    async def alert(self, number: int) -> AlertStory:
+    async def alert(self, number: int) -> HubAlertHistory:
         """One, with what happened to it."""
-        story, _ = await self._http.ask("GET", f"{API}/alerts/{number}", AlertStory)
+        story, _ = await self._http.ask("GET", f"{API}/alerts/{number}", HubAlertHistory)
         return story
 
-    async def acknowledge(self, number: int) -> Alert:
+    async def acknowledge(self, number: int) -> HubAlert:
         """Say that we see to it."""
         path = f"{API}/alerts/{number}/acknowledge"
-        alert, _ = await self._http.ask("POST", path, Alert)
+        alert, _ = await self._http.ask("POST", path, HubAlert)
         return alert
 
-    async def mute(self, number: int, seconds: float) -> Alert:
+    async def mute(self, number: int, seconds: float) -> HubAlert:
         """Have nobody told for so long; 0: they are, again."""
         body = {"seconds": seconds}
-        alert, _ = await self._http.ask("POST", f"{API}/alerts/{number}/mute", Alert, body)
+        alert, _ = await self._http.ask("POST", f"{API}/alerts/{number}/mute", HubAlert, body)
         return alert
 
-    async def connect(self, mac: bytes) -> AsyncIterator[Step]:
+    async def connect(self, mac: bytes) -> AsyncIterator[WishStep]:
         """The steps to a device as they happen; the last is `done`, or UnreachableError."""
         path = f"{API}/devices/{quote(mac_text(mac))}/connect"
         async for data in self._http.events("POST", path, CONNECT_S):

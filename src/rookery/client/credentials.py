@@ -14,7 +14,7 @@ import msgspec
 
 from rookery.client.trust import Trust
 from rookery.errors import UsageError
-from rookery.runtime.whole_file import replace
+from rookery.runtime.atomic_file import replace
 
 FILE_NAME = "hub.json"
 VERSION = 1
@@ -23,7 +23,7 @@ _SIZE_MAX = 1 << 18
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-class Credentials(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class HubCredentials(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """As one sign-in left them."""
 
     v: Annotated[int, msgspec.Meta(ge=VERSION, le=VERSION)] = VERSION
@@ -40,10 +40,10 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         return Trust(authority=pinned, may_be_plain=True)
 
     def __repr__(self) -> str:
-        return f"Credentials({self.login} at {self.url})"
+        return f"HubCredentials({self.login} at {self.url})"
 
 
-def load(folder: Path) -> Credentials:
+def load(folder: Path) -> HubCredentials:
     """UsageError when nobody is signed in, or others could have read the token."""
     file = folder / FILE_NAME
     try:
@@ -56,12 +56,12 @@ def load(folder: Path) -> Credentials:
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror}") from error
     try:
-        return msgspec.json.decode(data, type=Credentials)
+        return msgspec.json.decode(data, type=HubCredentials)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{file} is damaged; sign in anew with: rookery login URL") from error
 
 
-def save(folder: Path, credentials: Credentials) -> None:
+def save(folder: Path, credentials: HubCredentials) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         replace(folder / FILE_NAME, msgspec.json.encode(credentials) + b"\n")

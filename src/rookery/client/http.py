@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from rookery.client.trust import SYSTEM, HubHandler, Trust, refusal
+from rookery.client.trust import SYSTEM, HubHttpsHandler, Trust, certificate_error
 from rookery.errors import (
     CongestionError,
     DeniedError,
@@ -27,7 +27,7 @@ from rookery.errors import (
     UnreachableError,
     UsageError,
 )
-from rookery.runtime.gates.address import is_loopback
+from rookery.runtime.net.address import is_loopback
 
 BODY_SIZE_MAX = 16 << 20
 LINE_SIZE_MAX = 1 << 16
@@ -72,7 +72,7 @@ class HttpClient:
         self._trust = trust
         handlers: list[urllib.request.BaseHandler] = [NoRedirection()]
         if self.url.startswith("https:"):
-            handlers.append(HubHandler(trust.context()))
+            handlers.append(HubHttpsHandler(trust.context()))
         self._opener = urllib.request.build_opener(*handlers)
 
     async def ask(
@@ -142,7 +142,7 @@ class HttpClient:
         except (OSError, HTTPException) as error:
             reason = getattr(error, "reason", None)
             if isinstance(reason, ssl.SSLError):
-                raise refusal(self.url, reason, self._trust) from error
+                raise certificate_error(self.url, reason, self._trust) from error
             raise UnreachableError(f"{self.url} does not answer: {_why(error)}") from error
         assert isinstance(response, HTTPResponse)
         return response

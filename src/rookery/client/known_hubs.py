@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from rookery.errors import UsageError
-from rookery.runtime.whole_file import replace
+from rookery.runtime.atomic_file import replace
 
 FILE_NAME = "known_hubs.json"
 VERSION = 1
@@ -22,7 +22,7 @@ _SIZE_MAX = 8 << 20
 _HTTPS_PORT = 443
 
 
-class _Known(msgspec.Struct, frozen=True, kw_only=True):
+class _KnownHubsFile(msgspec.Struct, frozen=True, kw_only=True):
     v: Annotated[int, msgspec.Meta(ge=VERSION, le=VERSION)] = VERSION
     hubs: Annotated[dict[str, str], msgspec.Meta(max_length=HUBS_MAX)] = {}
 
@@ -36,28 +36,28 @@ class KnownHubs:
 
     def authority(self, url: str) -> str:
         """PEM; empty for a hub that is not known."""
-        return self._load().hubs.get(_place(url), "")
+        return self._load().hubs.get(_host_and_port(url), "")
 
     def pin(self, url: str, authority: str) -> None:
         """Nobody else's word counts for this hub from now on."""
         known = self._load()
-        hubs = {**known.hubs, _place(url): authority}
+        hubs = {**known.hubs, _host_and_port(url): authority}
         if hubs == known.hubs:
             return
         if len(hubs) > HUBS_MAX:
             raise UsageError(f"{self._file} has {HUBS_MAX} hubs; remove those that are gone")
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            replace(self._file, msgspec.json.encode(_Known(hubs=hubs)) + b"\n")
+            replace(self._file, msgspec.json.encode(_KnownHubsFile(hubs=hubs)) + b"\n")
         except OSError as error:
             raise UsageError(f"cannot write {self._file}: {error.strerror}") from error
 
-    def _load(self) -> _Known:
+    def _load(self) -> _KnownHubsFile:
         try:
             with self._file.open("rb") as stream:
-                return msgspec.json.decode(stream.read(_SIZE_MAX), type=_Known)
+                return msgspec.json.decode(stream.read(_SIZE_MAX), type=_KnownHubsFile)
         except FileNotFoundError:
-            return _Known()
+            return _KnownHubsFile()
         except OSError as error:
             raise UsageError(f"cannot read {self._file}: {error.strerror}") from error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -67,6 +67,6 @@ class KnownHubs:
             ) from error
 
 
-def _place(url: str) -> str:
+def _host_and_port(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.hostname}:{parts.port or _HTTPS_PORT}"

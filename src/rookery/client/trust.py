@@ -50,7 +50,7 @@ class ServerCertificateError(ssl.SSLError):
     """The certificate is good, but a server's: no server may speak as the hub."""
 
 
-class HubHandler(urllib.request.HTTPSHandler):
+class HubHttpsHandler(urllib.request.HTTPSHandler):
     """https as urllib opens it, but not to what proves to be a server of the fleet."""
 
     def __init__(self, context: ssl.SSLContext) -> None:
@@ -58,10 +58,10 @@ class HubHandler(urllib.request.HTTPSHandler):
         self._chosen = context
 
     def https_open(self, req: urllib.request.Request) -> HTTPResponse:
-        return self.do_open(_HubConnection, req, context=self._chosen)
+        return self.do_open(_HubHttpsConnection, req, context=self._chosen)
 
 
-class _HubConnection(HTTPSConnection):
+class _HubHttpsConnection(HTTPSConnection):
     def connect(self) -> None:
         super().connect()
         assert isinstance(self.sock, ssl.SSLSocket)
@@ -85,7 +85,7 @@ def read_authorities(file: Path) -> str:
     return text
 
 
-def refusal(url: str, error: ssl.SSLError, trust: Trust) -> UntrustedError:
+def certificate_error(url: str, error: ssl.SSLError, trust: Trust) -> UntrustedError:
     """What is wrong with a certificate, and what to do."""
     if isinstance(error, ServerCertificateError):
         return UntrustedError(

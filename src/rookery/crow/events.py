@@ -1,6 +1,6 @@
-"""What the crow core tells its shell. Facts are past tense, `Transmit` is the one order.
+"""What the crow core tells its shell. Facts are past tense, `CrowTransmit` is the one order.
 
-The commonest of them are in `notices`.
+The commonest of them are in `packet_events`.
 """
 
 from collections.abc import Iterable
@@ -8,31 +8,31 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rookery.crow.notices import Arrived, Delivered, NodeMessage, Ticket
-from rookery.wire.crow_packet import Packet
+from rookery.crow.packet_events import MessageDelivered, NodeMessage, PacketArrived, Ticket
+from rookery.wire.crow.packet import CrowPacket
 
 if TYPE_CHECKING:
-    from rookery.crow.channel import Channel
-    from rookery.crow.msgbox import Query
+    from rookery.crow.nodes.channel import NodeChannel
+    from rookery.crow.nodes.message_box import NodeQuery
 
 
-class Transmit(msgspec.Struct, frozen=True, gc=False):
+class CrowTransmit(msgspec.Struct, frozen=True, gc=False):
     """Send this packet through this gate, whose argument begins at `address[stage + 1]`."""
 
     gate: int
-    packet: Packet
+    packet: CrowPacket
 
 
 # Packets through one gate, in order; what the shell of a busy tower takes instead.
-Transmissions = tuple[int, list[Packet]]
+Transmissions = tuple[int, list[CrowPacket]]
 
 
-def transmits(all_gates: Iterable[Transmissions]) -> list[Transmit]:
+def transmits(all_gates: Iterable[Transmissions]) -> list[CrowTransmit]:
     """The same, one by one."""
-    return [Transmit(gate, packet) for gate, packets in all_gates for packet in packets]
+    return [CrowTransmit(gate, packet) for gate, packets in all_gates for packet in packets]
 
 
-class Undelivered(msgspec.Struct, frozen=True, gc=False):
+class MessageUndelivered(msgspec.Struct, frozen=True, gc=False):
     """Nobody has confirmed the message; it may have arrived all the same."""
 
     ticket: Ticket
@@ -48,35 +48,41 @@ class NodeRefused(msgspec.Struct, frozen=True, gc=False):
     code: int
 
 
-class ChannelOpened(msgspec.Struct, frozen=True):
+class CrowChannelOpened(msgspec.Struct, frozen=True):
     """A channel that we dialled or accepted may be used."""
 
-    channel: "Channel"
+    channel: "NodeChannel"
 
 
-class ChannelChanged(msgspec.Struct, frozen=True):
+class CrowChannelChanged(msgspec.Struct, frozen=True):
     """There is something to read, room to write, or the channel is closed."""
 
-    channel: "Channel"
+    channel: "NodeChannel"
 
 
-class Answered(msgspec.Struct, frozen=True):
+class QueryAnswered(msgspec.Struct, frozen=True):
     """A query has its reply."""
 
-    query: "Query"
+    query: "NodeQuery"
     data: bytes
 
 
-class Unanswered(msgspec.Struct, frozen=True):
+class QueryUnanswered(msgspec.Struct, frozen=True):
     """A query will not get a reply."""
 
-    query: "Query"
+    query: "NodeQuery"
     reason: str
 
 
-TowerNotice = Arrived | Delivered | Undelivered
-TowerEvent = Transmit | TowerNotice
+TowerNotice = PacketArrived | MessageDelivered | MessageUndelivered
+TowerEvent = CrowTransmit | TowerNotice
 Notice = (
-    TowerNotice | NodeMessage | NodeRefused | ChannelOpened | ChannelChanged | Answered | Unanswered
+    TowerNotice
+    | NodeMessage
+    | NodeRefused
+    | CrowChannelOpened
+    | CrowChannelChanged
+    | QueryAnswered
+    | QueryUnanswered
 )
-Event = Transmit | Notice
+Event = CrowTransmit | Notice

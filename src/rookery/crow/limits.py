@@ -22,7 +22,7 @@ class DuplicateLimits(msgspec.Struct, frozen=True):
     unconfirmed_per_source_max: int = 128
 
 
-class ProofLimits(msgspec.Struct, frozen=True):
+class AddressValidationLimits(msgspec.Struct, frozen=True):
     """How much is kept for addresses where nobody may be."""
 
     addresses_max: int = 16384  # unproven, and as many proven
@@ -35,10 +35,10 @@ class TowerLimits(msgspec.Struct, frozen=True):
 
     delivery: DeliveryLimits = DeliveryLimits()
     duplicates: DuplicateLimits = DuplicateLimits()
-    proofs: ProofLimits = ProofLimits()
+    proofs: AddressValidationLimits = AddressValidationLimits()
 
 
-class ChunkLimits(msgspec.Struct, frozen=True):
+class ReassemblyLimits(msgspec.Struct, frozen=True):
     """How far strangers can make the memory of split messages grow."""
 
     messages_max: int = 256  # incomplete, or complete and not yet forgotten
@@ -49,7 +49,7 @@ class ChunkLimits(msgspec.Struct, frozen=True):
 class NodeLimits(msgspec.Struct, frozen=True):
     """How far strangers can make the nodes grow."""
 
-    chunks: ChunkLimits = ChunkLimits()
+    chunks: ReassemblyLimits = ReassemblyLimits()
 
 
 class ThemeLimits(msgspec.Struct, frozen=True):

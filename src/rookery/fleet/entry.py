@@ -7,19 +7,19 @@ import msgspec
 
 from rookery.errors import DecodeError
 from rookery.wire import base32
-from rookery.wire.mac import MAC_SIZE
+from rookery.wire.fleet.mac import MAC_SIZE
 
-Kind = Literal["router", "server"]
+ReporterKind = Literal["router", "server"]
 
 _GROUP_BIT = 0x01
 _NOBODY = bytes(MAC_SIZE)
 
 
-class Entry(msgspec.Struct, array_like=True, gc=False):
+class ReporterEntry(msgspec.Struct, array_like=True, gc=False):
     """Changed in place, by the report desk alone. New fields are added behind the others."""
 
     reporter: bytes  # 6 bytes: a router's MAC; see `server_id`
-    kind: Kind
+    kind: ReporterKind
     hashname: str
     key: bytes  # public, of cipher set 40
     digest: bytes  # intermediate of the key of 2a
@@ -38,17 +38,17 @@ class Entry(msgspec.Struct, array_like=True, gc=False):
 
 
 # Another one with the same in it; a quarter of what copy.copy takes. It is in no stub.
-copied: Callable[[Entry], Entry] = Entry.__copy__  # type: ignore[attr-defined]
+copied: Callable[[ReporterEntry], ReporterEntry] = ReporterEntry.__copy__  # type: ignore[attr-defined]
 
 _ENCODER = msgspec.msgpack.Encoder()
-_DECODER = msgspec.msgpack.Decoder(Entry)
+_DECODER = msgspec.msgpack.Decoder(ReporterEntry)
 
 
-def encode(entry: Entry) -> bytes:
+def encode(entry: ReporterEntry) -> bytes:
     return _ENCODER.encode(entry)
 
 
-def decode(data: bytes) -> Entry:
+def decode(data: bytes) -> ReporterEntry:
     """Read an entry that `encode` wrote, or raise DecodeError."""
     try:
         return _DECODER.decode(data)

@@ -32,11 +32,11 @@ from rookery.errors import (
 from rookery.identity.cipher_set import RandomBytes
 from rookery.identity.cipher_sets import RSA_CSID
 from rookery.identity.identity import Identity
-from rookery.link.exchange import Exchange, Verdict
-from rookery.link.handshake import Handshake
-from rookery.wire import fleet_tags as tags
-from rookery.wire.lob import Packet
-from rookery.wire.tlv import HEAD_SIZE, VALUE_SIZE_MAX, Tlv, TlvReader, serialize
+from rookery.link.session.exchange import Exchange, HandshakeVerdict
+from rookery.link.session.handshake import Handshake
+from rookery.wire.fleet import tags
+from rookery.wire.fleet.tlv import HEAD_SIZE, VALUE_SIZE_MAX, Tlv, TlvReader, serialize
+from rookery.wire.link.lob import Packet
 
 STRANGER_SIZE_MAX = 2048  # of a value, as long as the peer is not proved
 _IV_SIZE = 12
@@ -151,7 +151,7 @@ class SealedStream:
         is_dialler = self._exchange is not None
         exchange = self._exchange or self._begin(handshake.key, 1)
         verdict = exchange.receive(opened, handshake)
-        if verdict is not (Verdict.IN_SYNC if is_dialler else Verdict.NEWER):
+        if verdict is not (HandshakeVerdict.IN_SYNC if is_dialler else HandshakeVerdict.NEWER):
             raise ProtocolError("a handshake of another connection")
         self._exchange = exchange
         self._claimed = claimed

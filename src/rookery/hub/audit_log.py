@@ -10,14 +10,14 @@ import contextlib
 from collections import deque
 
 from rookery.errors import DecodeError, UnreachableError
-from rookery.fleet.entry import Entry
-from rookery.fleet.security_event import SecurityEvent
+from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.reports.security_events import SecurityEvent
 from rookery.hub.clock import HubClock
-from rookery.link.admission import Bucket
-from rookery.store.audit import Audit, AuditRow
-from rookery.wire import telemetry
+from rookery.link.admission import TokenBucket
+from rookery.store.accounts.audit import AuditRow, AuditTrail
+from rookery.wire.fleet import telemetry
+from rookery.wire.fleet.telemetry import CallReport
 from rookery.wire.observation import Observation
-from rookery.wire.telemetry import CallReport
 
 ROWS_MAX = 1000
 CALLS_MAX = 10_000  # rows that wait, until calls are not put on record any more
@@ -33,12 +33,12 @@ _PORTION = 200
 class AuditLog:
     """`run` writes what was noted until it is cancelled; `flush` writes the rest."""
 
-    def __init__(self, audit: Audit, clock: HubClock) -> None:
+    def __init__(self, audit: AuditTrail, clock: HubClock) -> None:
         self._audit = audit
         self._clock = clock
         self._loop = asyncio.get_running_loop()
-        self._allowance = Bucket(PER_S, BURST, self._loop.time())
-        self._enrolments = Bucket(ENROLLED_PER_S, ENROLLED_BURST, self._loop.time())
+        self._allowance = TokenBucket(PER_S, BURST, self._loop.time())
+        self._enrolments = TokenBucket(ENROLLED_PER_S, ENROLLED_BURST, self._loop.time())
         self._rows: deque[AuditRow] = deque()
         self._unsaid = 0  # since the last row that tells of it
         self.suppressed = 0
@@ -47,19 +47,19 @@ class AuditLog:
         what = f"security.{event.kind.replace(' ', '_')}"
         self._note(event.reporter.hex(":"), what, event.detail, event.address)
 
-    def enrolled(self, entry: Entry) -> None:
+    def enrolled(self, entry: ReporterEntry) -> None:
         """Servers need a code, so that of them no flood can come."""
         if entry.kind == "router" and not self._may_enrol():
             self._suppress()
             return
         self._note(entry.hashname, f"{entry.kind}.enrolled", "", entry.address, entry.reporter)
 
-    def certified(self, entry: Entry, names: frozenset[str]) -> None:
+    def certified(self, entry: ReporterEntry, names: frozenset[str]) -> None:
         """A server got a certificate."""
         told = " ".join(sorted(names))
         self._note(entry.hashname, "server.certified", told, entry.address, entry.reporter)
 
-    def uncertified(self, entry: Entry, address: str, why: str) -> None:
+    def uncertified(self, entry: ReporterEntry, address: str, why: str) -> None:
         """A server asked for a certificate of a name that does not lead to it."""
         self._note(entry.hashname, "security.foreign_name", why, address, entry.reporter)
 

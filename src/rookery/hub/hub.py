@@ -17,51 +17,51 @@ from types import TracebackType
 from typing import Self
 
 from rookery.errors import CongestionError, UnreachableError
-from rookery.fleet import authority as authorities
-from rookery.fleet.authority import Authority
-from rookery.fleet.desk_settings import DeskCounters, DeskSettings
-from rookery.fleet.entry import Entry
-from rookery.fleet.placement import ServerLoad
-from rookery.fleet.report_desk import ReportDesk
-from rookery.fleet.wish import Step, Wish
+from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.rendezvous import seat_authority as authorities
+from rookery.fleet.rendezvous.placement import ServerLoad
+from rookery.fleet.rendezvous.seat_authority import SeatAuthority
+from rookery.fleet.rendezvous.wish import Wish, WishStep
+from rookery.fleet.reports.report_validator import ReportValidator
+from rookery.fleet.reports.validator_settings import (
+    ReportValidatorCounters,
+    ReportValidatorSettings,
+)
 from rookery.hub.audit_log import AuditLog
-from rookery.hub.authority_file import hub_authority
-from rookery.hub.backlog import Backlog
-from rookery.hub.bookkeeper import Bookkeeper
-from rookery.hub.census import Census
-from rookery.hub.certifying import Certifying
 from rookery.hub.clock import HubClock
-from rookery.hub.enrolment import Enrolment
-from rookery.hub.errors import SilentRouterError, StoreAwayError, UnknownRouterError
-from rookery.hub.forecasts import Forecasts
-from rookery.hub.forgetting import Forgetting
-from rookery.hub.hub_files import hub_identity
-from rookery.hub.lease_desk import EXPECTED_S, LeaseDesk
-from rookery.hub.matchmaker import Matchmaker
+from rookery.hub.errors import SilentDeviceError, StoreUnavailableError, UnknownDeviceError
+from rookery.hub.key_files import hub_authority, hub_identity
 from rookery.hub.metrics import HubMetrics
-from rookery.hub.recent import Recent
-from rookery.hub.reception import Reception
-from rookery.hub.report_flow import ReportFlow
-from rookery.hub.report_socket import ReportSocket
-from rookery.hub.router_door import RouterDoor
-from rookery.hub.server_list import ServerList
-from rookery.hub.session_log import SessionLog
+from rookery.hub.registry.code_redemption import CodeRedemption
+from rookery.hub.registry.entry_removal import EntryRemoval
+from rookery.hub.registry.entry_writer import EntryWriter, HubBacklog
+from rookery.hub.registry.reporter_counts import ReporterCounts
+from rookery.hub.rendezvous.failed_sessions import FailedSessionLog
+from rookery.hub.rendezvous.forecasts import Forecasts
+from rookery.hub.rendezvous.lease_answers import EXPECTED_S, LeaseService
+from rookery.hub.rendezvous.matchmaker import Matchmaker
+from rookery.hub.rendezvous.server_list import ServerList
+from rookery.hub.reports.recent_telemetry import RecentTelemetry
+from rookery.hub.reports.report_flow import ReportFlow
+from rookery.hub.reports.report_socket import ReportSocket
+from rookery.hub.server_certificates import ServerCertificates
 from rookery.hub.settings import HubSettings
+from rookery.hub.tcp_listener import HubListener, HubRequestHandler
 from rookery.identity.identity import Identity
-from rookery.runtime.gates.address import advertised_ip, parse_address
+from rookery.runtime.net.address import advertised_ip, parse_address
 from rookery.runtime.tls.authority import CertificateAuthority
-from rookery.store.audit import Audit
-from rookery.store.database import Database
-from rookery.store.drains import Drains
-from rookery.store.entries import Entries
-from rookery.store.hot import HotStore
-from rookery.store.hot_url import open_hot
-from rookery.store.settings import Settings
-from rookery.store.spool import Spool
-from rookery.store.spool_name import SPOOL, spool_name
-from rookery.wire.mac import mac_text
-from rookery.wire.path import NetPath, Path, UrlPath, net_path
-from rookery.wire.uri import LinkAddress
+from rookery.store.accounts.audit import AuditTrail
+from rookery.store.database.database import Database
+from rookery.store.fleet.entries import Entries
+from rookery.store.hot.backends import open_hot_store
+from rookery.store.hot.hot_store import HotStore
+from rookery.store.hubs.drains import Drains
+from rookery.store.hubs.settings import Settings
+from rookery.store.spool.name import SPOOL, spool_name
+from rookery.store.spool.spool import Spool
+from rookery.wire.fleet.mac import mac_text
+from rookery.wire.link.path import NetPath, Path, UrlPath, net_path
+from rookery.wire.link.uri import LinkAddress
 
 CLOSE_S = 2.0  # for what is on its way; what takes longer comes again
 
@@ -94,18 +94,18 @@ class Hub:
         self._is_closed = False
         self._identity = identity
         clock = self._clock = HubClock(settings.silent_after_s)
-        desk_settings = DeskSettings(
+        desk_settings = ReportValidatorSettings(
             policy=settings.policy,
             renewal_s=settings.renewal_s,
             legacy_plain=settings.is_legacy_plain,
         )
-        self._desk = ReportDesk(identity, master, os.urandom, clock.now(), desk_settings)
-        self._audit_log = AuditLog(Audit(database), clock)
-        self._session_log = SessionLog(identity.hashname, spool, clock)
+        self._desk = ReportValidator(identity, master, os.urandom, clock.now(), desk_settings)
+        self._audit_log = AuditLog(AuditTrail(database), clock)
+        self._session_log = FailedSessionLog(identity.hashname, spool, clock)
         self._forecasts = Forecasts(settings, clock)
-        self._census = Census(hot, clock)
+        self._census = ReporterCounts(hot, clock)
         self._servers = ServerList(hot, clock, Drains(database))
-        self.recent = Recent()
+        self.recent = RecentTelemetry()
         self._matchmaker = Matchmaker(
             identity,
             hot,
@@ -117,9 +117,9 @@ class Hub:
             settings.rendezvous,
             self._expect,
         )
-        self._forgetting = Forgetting(database, hot, clock, settings.unclaimed_s)
-        self._leases = LeaseDesk(database, hot, clock, self._expect)
-        certifying = Certifying(
+        self._forgetting = EntryRemoval(database, hot, clock, settings.unclaimed_s)
+        self._leases = LeaseService(database, hot, clock, self._expect)
+        certifying = ServerCertificates(
             authority,
             identity,
             hot,
@@ -127,16 +127,18 @@ class Hub:
             self._audit_log.certified,
             self._audit_log.uncertified,
         )
-        reception = Reception(self._matchmaker, self._leases, certifying, settings.door.idle_s)
-        self._door = RouterDoor(identity, reception.attend, settings.door)
-        self._bookkeeper = Bookkeeper(
+        reception = HubRequestHandler(
+            self._matchmaker, self._leases, certifying, settings.door.idle_s
+        )
+        self._door = HubListener(identity, reception.attend, settings.door)
+        self._bookkeeper = EntryWriter(
             spool_name(settings.data), settings, database, hot, spool, clock
         )
         self._flow = ReportFlow(
             self._desk,
             hot,
             spool,
-            Enrolment(database, clock),
+            CodeRedemption(database, clock),
             clock,
             send=socket.send,
             note=self._audit_log.security,
@@ -165,7 +167,7 @@ class Hub:
             )
             stack.push_async_callback(spool.close)
             entries = Entries(database)
-            hot = await open_hot(
+            hot = await open_hot_store(
                 settings.hot,
                 snapshot=settings.data / "hot.snapshot",
                 fallback=entries.find,
@@ -232,18 +234,20 @@ class Hub:
         self._paths = [path for path in self._paths if isinstance(path, NetPath)]
         self._paths.append(UrlPath(url))
 
-    async def wish(self, mac: bytes, client: str, authority: Authority, address: str = "") -> Wish:
+    async def wish(
+        self, mac: bytes, client: str, authority: SeatAuthority, address: str = ""
+    ) -> Wish:
         """Remember that `client` wants this router, by what it may, and where it comes from.
 
-        Raises UnknownRouterError, SilentRouterError (with `last_seen`), StoreAwayError, or
+        Raises UnknownDeviceError, SilentDeviceError (with `last_seen`), StoreUnavailableError, or
         CongestionError when too many wait already.
         """
         entry = await self.entry(mac)
         if entry is None:
-            raise UnknownRouterError(f"no router {mac_text(mac)} has ever reported")
+            raise UnknownDeviceError(f"no router {mac_text(mac)} has ever reported")
         if self.is_silent(entry):
             text = f"the router {mac_text(mac)} has not reported for too long"
-            raise SilentRouterError(text, entry.last_seen)
+            raise SilentDeviceError(text, entry.last_seen)
         new = Wish(
             _wish_id(),
             mac,
@@ -261,7 +265,7 @@ class Hub:
                 raise CongestionError("too many wishes are being seen to; try again soon")
         return wish
 
-    def steps(self, wish: Wish) -> AsyncIterator[Step]:
+    def steps(self, wish: Wish) -> AsyncIterator[WishStep]:
         """What happens to a wish, from the first step on; ends after `done` or `failed`."""
         return self.hot.steps(wish.id)
 
@@ -270,22 +274,22 @@ class Hub:
         with _store_away():
             await self._matchmaker.cancel(wish)
 
-    async def entry(self, mac: bytes) -> Entry | None:
-        """What is known of a router; StoreAwayError."""
+    async def entry(self, mac: bytes) -> ReporterEntry | None:
+        """What is known of a router; StoreUnavailableError."""
         with _store_away():
             (entry,) = await self.hot.entries([mac])
         return entry if entry is not None and entry.kind == "router" else None
 
-    def is_silent(self, entry: Entry) -> bool:
+    def is_silent(self, entry: ReporterEntry) -> bool:
         """Whether it has not reported for too long."""
         return self._clock.is_silent(entry.last_seen)
 
-    def is_claimed(self, entry: Entry, typed: str) -> bool:
+    def is_claimed(self, entry: ReporterEntry, typed: str) -> bool:
         """Whether `typed` is the claim code that this router's agent shows."""
         return self._desk.is_claimed(entry, typed, self._clock.now())
 
     async def servers(self) -> list[ServerLoad]:
-        """The servers that report, with what they carry; StoreAwayError."""
+        """The servers that report, with what they carry; StoreUnavailableError."""
         with _store_away():
             return await self._servers.loads()
 
@@ -295,14 +299,14 @@ class Hub:
         return self._forecasts
 
     @property
-    def backlog(self) -> Backlog:
+    def backlog(self) -> HubBacklog:
         """What is kept for the lake and for the database."""
         landed, position = self._bookkeeper.landed, self._spool.position
         unlanded = None if landed is None else max(position - landed, 0)
-        return Backlog(self._spool.size, unlanded, self._spool.is_full, len(self._flow.dirty))
+        return HubBacklog(self._spool.size, unlanded, self._spool.is_full, len(self._flow.dirty))
 
     @property
-    def report_counters(self) -> DeskCounters:
+    def report_counters(self) -> ReportValidatorCounters:
         """Reports and hellos, as the desk judged them."""
         return self._desk.counters
 
@@ -359,7 +363,7 @@ def _store_away() -> Iterator[None]:
     try:
         yield
     except UnreachableError as error:
-        raise StoreAwayError(f"a store of the hub does not answer: {error}") from error
+        raise StoreUnavailableError(f"a store of the hub does not answer: {error}") from error
 
 
 def _wish_id() -> int:

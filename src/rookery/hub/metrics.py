@@ -10,20 +10,20 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from rookery.fleet.report_desk import ReportDesk
+from rookery.fleet.reports.report_validator import ReportValidator
 from rookery.hub.audit_log import AuditLog
-from rookery.hub.bookkeeper import Bookkeeper
-from rookery.hub.census import Census
 from rookery.hub.clock import HubClock
-from rookery.hub.forecasts import Forecasts
-from rookery.hub.forgetting import Forgetting
-from rookery.hub.lease_desk import LeaseDesk
-from rookery.hub.matchmaker import Matchmaker
-from rookery.hub.report_flow import ReportFlow
-from rookery.hub.report_socket import ReportSocket
-from rookery.hub.router_door import RouterDoor
-from rookery.runtime.artifact_file import Following
-from rookery.store.spool import Spool
+from rookery.hub.registry.entry_removal import EntryRemoval
+from rookery.hub.registry.entry_writer import EntryWriter
+from rookery.hub.registry.reporter_counts import ReporterCounts
+from rookery.hub.rendezvous.forecasts import Forecasts
+from rookery.hub.rendezvous.lease_answers import LeaseService
+from rookery.hub.rendezvous.matchmaker import Matchmaker
+from rookery.hub.reports.report_flow import ReportFlow
+from rookery.hub.reports.report_socket import ReportSocket
+from rookery.hub.tcp_listener import HubListener
+from rookery.runtime.artifact_file import ArtifactState
+from rookery.store.spool.spool import Spool
 
 
 class HubMetrics(Collector):
@@ -31,19 +31,19 @@ class HubMetrics(Collector):
 
     def __init__(
         self,
-        desk: ReportDesk,
+        desk: ReportValidator,
         socket: ReportSocket,
         flow: ReportFlow,
-        door: RouterDoor,
+        door: HubListener,
         matchmaker: Matchmaker,
-        bookkeeper: Bookkeeper,
+        bookkeeper: EntryWriter,
         spool: Spool,
-        census: Census,
+        census: ReporterCounts,
         audit_log: AuditLog,
         clock: HubClock,
         forecasts: Forecasts,
-        leases: LeaseDesk,
-        forgetting: Forgetting,
+        leases: LeaseService,
+        forgetting: EntryRemoval,
     ) -> None:
         self._desk = desk
         self._socket = socket
@@ -79,7 +79,7 @@ class HubMetrics(Collector):
         forecast = GaugeMetricFamily(
             "rookery_forecast_state", "1 for what became of the forecast.", labels=("state",)
         )
-        for state in Following:
+        for state in ArtifactState:
             forecast.add_metric((state.value,), state is self._forecasts.state)
         yield forecast
 

@@ -5,8 +5,8 @@ from typing import Literal
 
 import msgspec
 
-from rookery.fleet.rendezvous_limits import RendezvousLimits
-from rookery.runtime.guests import GuestLimits
+from rookery.fleet.rendezvous.rendezvous import RendezvousLimits
+from rookery.runtime.fleet.admission import ConnectionAdmissionLimits
 
 REPORT_INTERVAL_S = 20.0
 RENEWAL_S = 86_400
@@ -15,7 +15,7 @@ UNCLAIMED_S = 30 * 86_400.0
 Policy = Literal["open", "claim"]
 
 
-class DoorLimits(GuestLimits, frozen=True, kw_only=True):
+class HubListenerLimits(ConnectionAdmissionLimits, frozen=True, kw_only=True):
     """Bounds of the TCP listener."""
 
     address_connections_max: int = 64  # each stays for moments only
@@ -60,7 +60,7 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
     flush_s: float = 10.0  # between writes to the database
     refresh_s: float = 60.0  # in which all that changed is written, however much it is
     rendezvous: RendezvousLimits = RendezvousLimits()
-    door: DoorLimits = DoorLimits()
+    door: HubListenerLimits = HubListenerLimits()
     reports: ReportLimits = ReportLimits()
     spool: SpoolLimits = SpoolLimits()
     forecast: Path | None = None  # file with what an analysis expects of servers

@@ -17,17 +17,17 @@ from rookery.identity import signing
 from rookery.identity.hashname import hashname
 from rookery.identity.identity import Identity
 from rookery.wire import artifact as kinds
-from rookery.wire.advice import Advice
 from rookery.wire.artifact import Artifact
-from rookery.wire.certificate import CSID_40
-from rookery.wire.forecast import Forecast
+from rookery.wire.fleet.forecast import Forecast
+from rookery.wire.mesh.advice import Advice
+from rookery.wire.mesh.certificate import CSID_40
 
 CLOCK_SKEW_MS = 300_000  # how far the issuer's clock may be ahead of ours
 
 _Content = TypeVar("_Content", Forecast, Advice)
 
 
-class Learned(msgspec.Struct, Generic[_Content], frozen=True):
+class TrustedArtifact(msgspec.Struct, Generic[_Content], frozen=True):
     """What an issuer we trust has said, and for how long it holds."""
 
     issuer: str  # hashname
@@ -74,18 +74,18 @@ def _sealed(
     return data
 
 
-def open_forecast(data: bytes, trusted: Collection[str]) -> Learned[Forecast]:
+def open_forecast(data: bytes, trusted: Collection[str]) -> TrustedArtifact[Forecast]:
     """A forecast of somebody trusted; RemoteError for anything else. Its time is not looked at."""
     artifact, issuer = _checked(data, kinds.FORECAST, trusted)
     content = Forecast.parse(artifact.body)
-    return Learned(issuer, artifact.issued_ms, artifact.expires_ms, content)
+    return TrustedArtifact(issuer, artifact.issued_ms, artifact.expires_ms, content)
 
 
-def open_advice(data: bytes, trusted: Collection[str]) -> Learned[Advice]:
+def open_advice(data: bytes, trusted: Collection[str]) -> TrustedArtifact[Advice]:
     """An advice of somebody trusted; RemoteError for anything else. Its time is not looked at."""
     artifact, issuer = _checked(data, kinds.ADVICE, trusted)
     content = Advice.parse(artifact.body)
-    return Learned(issuer, artifact.issued_ms, artifact.expires_ms, content)
+    return TrustedArtifact(issuer, artifact.issued_ms, artifact.expires_ms, content)
 
 
 def _checked(data: bytes, kind: int, trusted: Collection[str]) -> tuple[Artifact, str]:

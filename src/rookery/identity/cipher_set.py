@@ -31,7 +31,7 @@ class KeyPair(msgspec.Struct, frozen=True):
         return f"KeyPair(key={self.key.hex()[:16]}…)"
 
 
-class Opened(msgspec.Struct, frozen=True):
+class OpenedMessage(msgspec.Struct, frozen=True):
     """A message that decrypted; its sender is not proved until `LocalKey.verify` passed."""
 
     inner: bytes
@@ -40,10 +40,10 @@ class Opened(msgspec.Struct, frozen=True):
     proof: bytes  # MAC or signature, in the cipher set's own form
 
     def __repr__(self) -> str:
-        return f"Opened({len(self.inner)} bytes)"
+        return f"OpenedMessage({len(self.inner)} bytes)"
 
 
-class Session(Protocol):
+class CipherSession(Protocol):
     """Seals and opens channel packets: everything after the routing token."""
 
     @property
@@ -134,7 +134,7 @@ class MessageCipher(Protocol):
         """The body of a message for the peer."""
         ...
 
-    def session(self, opened: Opened) -> Session:
+    def session(self, opened: OpenedMessage) -> CipherSession:
         """Channel keys from our ephemeral and that of the peer's verified message."""
         ...
 
@@ -148,11 +148,11 @@ class LocalKey(Protocol):
     @property
     def key(self) -> bytes: ...
 
-    def open(self, body: bytes) -> Opened:
+    def open(self, body: bytes) -> OpenedMessage:
         """Decrypt a message for us, or raise DecodeError or AuthenticationError."""
         ...
 
-    def verify(self, opened: Opened, peer_key: bytes) -> None:
+    def verify(self, opened: OpenedMessage, peer_key: bytes) -> None:
         """Raise AuthenticationError unless the holder of `peer_key` made the message."""
         ...
 

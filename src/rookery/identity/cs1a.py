@@ -25,7 +25,7 @@ from ecdsa.ellipticcurve import PointJacobi  # type: ignore[import-untyped]
 from ecdsa.errors import MalformedPointError  # type: ignore[import-untyped]
 
 from rookery.errors import AuthenticationError, CongestionError, DecodeError
-from rookery.identity.cipher_set import KeyPair, Opened, RandomBytes, routing_token
+from rookery.identity.cipher_set import KeyPair, OpenedMessage, RandomBytes, routing_token
 from rookery.wire.octets import Octets, Parts
 
 CSID = 0x1A
@@ -88,15 +88,15 @@ class LocalKey1a:
     def key(self) -> bytes:
         return self._pair.key
 
-    def open(self, body: bytes) -> Opened:
+    def open(self, body: bytes) -> OpenedMessage:
         if len(body) < _BOX_AT + _MAC_SIZE:
             raise DecodeError(f"{len(body)} bytes cannot be a message")
         ephemeral, iv = body[:KEY_SIZE], body[KEY_SIZE:_BOX_AT]
         key = _message_key(self._agreement(ephemeral))
         inner = _apply(key, iv, body[_BOX_AT:-_MAC_SIZE])
-        return Opened(inner, body, ephemeral, body[-_MAC_SIZE:])
+        return OpenedMessage(inner, body, ephemeral, body[-_MAC_SIZE:])
 
-    def verify(self, opened: Opened, peer_key: bytes) -> None:
+    def verify(self, opened: OpenedMessage, peer_key: bytes) -> None:
         proved = opened.body[:-_MAC_SIZE]
         iv = proved[KEY_SIZE:_BOX_AT]
         if not compare_digest(_mac(self._agreement(peer_key) + iv, proved), opened.proof):
@@ -128,7 +128,7 @@ class MessageCipher1a:
         proved = self._ephemeral + iv + _apply(self._message_key, iv, inner)
         return proved + _mac(self._static_agreement + iv, proved)
 
-    def session(self, opened: Opened) -> "Session1a":
+    def session(self, opened: OpenedMessage) -> "Session1a":
         agreement = agree(self._secret, opened.ephemeral)
         keys = channel_keys(agreement, self._ephemeral, opened.ephemeral)
         return Session1a(*keys, self._ivs)

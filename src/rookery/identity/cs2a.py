@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from rookery.errors import AuthenticationError, DecodeError
-from rookery.identity.cipher_set import KeyPair, Opened, RandomBytes, routing_token
+from rookery.identity.cipher_set import KeyPair, OpenedMessage, RandomBytes, routing_token
 from rookery.wire.octets import Octets, Parts
 
 CSID = 0x2A
@@ -104,7 +104,7 @@ class LocalKey2a:
     def key(self) -> bytes:
         return self._key
 
-    def open(self, body: bytes) -> Opened:
+    def open(self, body: bytes) -> OpenedMessage:
         if len(body) < _MESSAGE_SIZE_MIN:
             raise DecodeError(f"{len(body)} bytes cannot be a message")
         block, iv = body[:_RSA_SIZE], body[_RSA_SIZE:_BOX_AT]
@@ -118,9 +118,9 @@ class LocalKey2a:
             signed = AESGCM(ephemeral[_POINT_SIZE:]).decrypt(iv, body[_BOX_AT:], block)
         except InvalidTag as error:
             raise AuthenticationError("the message is not for us, or damaged") from error
-        return Opened(signed[:-_RSA_SIZE], body, ephemeral, signed[-_RSA_SIZE:])
+        return OpenedMessage(signed[:-_RSA_SIZE], body, ephemeral, signed[-_RSA_SIZE:])
 
-    def verify(self, opened: Opened, peer_key: bytes) -> None:
+    def verify(self, opened: OpenedMessage, peer_key: bytes) -> None:
         signed = opened.body[:_BOX_AT] + opened.inner
         try:
             _public_key(peer_key).verify(opened.proof, signed, _SIGNATURE, hashes.SHA256())
@@ -168,7 +168,7 @@ class MessageCipher2a:
         box = AESGCM(self._message_key).encrypt(iv, inner + signature, self._block)
         return self._block + iv + box
 
-    def session(self, opened: Opened) -> "Session2a":
+    def session(self, opened: OpenedMessage) -> "Session2a":
         point, peer_message_key = opened.ephemeral[:_POINT_SIZE], opened.ephemeral[_POINT_SIZE:]
         try:
             peer = ec.EllipticCurvePublicKey.from_encoded_point(_CURVE, point)

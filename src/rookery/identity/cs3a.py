@@ -19,7 +19,7 @@ from nacl.exceptions import CryptoError
 
 from rookery.errors import AuthenticationError, DecodeError
 from rookery.identity import x25519
-from rookery.identity.cipher_set import KeyPair, Opened, RandomBytes, routing_token
+from rookery.identity.cipher_set import KeyPair, OpenedMessage, RandomBytes, routing_token
 from rookery.wire.octets import Octets, Parts
 
 CSID = 0x3A
@@ -82,7 +82,7 @@ class LocalKey3a:
     def key(self) -> bytes:
         return self._pair.key
 
-    def open(self, body: bytes) -> Opened:
+    def open(self, body: bytes) -> OpenedMessage:
         if len(body) < _MESSAGE_SIZE_MIN:
             raise DecodeError(f"{len(body)} bytes cannot be a message")
         ephemeral, nonce = body[:KEY_SIZE], body[KEY_SIZE:_BOX_AT]
@@ -91,9 +91,9 @@ class LocalKey3a:
             inner = crypto_secretbox_open(body[_BOX_AT:-_AUTH_SIZE], nonce, key)
         except CryptoError as error:
             raise AuthenticationError("the message is not for us, or damaged") from error
-        return Opened(inner, body, ephemeral, body[-_AUTH_SIZE:])
+        return OpenedMessage(inner, body, ephemeral, body[-_AUTH_SIZE:])
 
-    def verify(self, opened: Opened, peer_key: bytes) -> None:
+    def verify(self, opened: OpenedMessage, peer_key: bytes) -> None:
         proved = opened.body[:-_AUTH_SIZE]
         if not compare_digest(_auth(self._static_agreement(peer_key), proved), opened.proof):
             raise AuthenticationError("the message was not made by the holder of this key")
@@ -129,7 +129,7 @@ class MessageCipher3a:
         proved = self._ephemeral + nonce + box
         return proved + _auth(self._static_agreement, proved)
 
-    def session(self, opened: Opened) -> "Session3a":
+    def session(self, opened: OpenedMessage) -> "Session3a":
         agreement = agree(self._secret, opened.ephemeral)
         own, peer = self._ephemeral, opened.ephemeral
         sending = sha256(agreement + own + peer).digest()

@@ -20,7 +20,7 @@ from nacl.bindings import crypto_sign_seed_keypair
 
 from rookery.errors import AuthenticationError, DecodeError, ProtocolError
 from rookery.identity import hkdf, x25519
-from rookery.identity.cipher_set import KeyPair, Opened, RandomBytes, routing_token
+from rookery.identity.cipher_set import KeyPair, OpenedMessage, RandomBytes, routing_token
 from rookery.identity.cs40_session import Ephemeral40, Schedule40, Session40
 
 CSID: Final = 0x40
@@ -100,7 +100,7 @@ class LocalKey40:
     def key(self) -> bytes:
         return self._pair.key
 
-    def open(self, body: bytes) -> Opened:
+    def open(self, body: bytes) -> OpenedMessage:
         if len(body) < _MESSAGE_SIZE_MIN:
             raise DecodeError(f"{len(body)} bytes cannot be a message")
         ephemeral = body[:_EPHEMERAL_SIZE]
@@ -109,9 +109,9 @@ class LocalKey40:
             inner = box.decrypt(body[_NONCE_AT:_BOX_AT], body[_BOX_AT:-_MAC_SIZE], body[:_NONCE_AT])
         except InvalidTag as error:
             raise AuthenticationError("the message is not for us, or damaged") from error
-        return Opened(inner, body, ephemeral, body[-_MAC_SIZE:])
+        return OpenedMessage(inner, body, ephemeral, body[-_MAC_SIZE:])
 
-    def verify(self, opened: Opened, peer_key: bytes) -> None:
+    def verify(self, opened: OpenedMessage, peer_key: bytes) -> None:
         if len(peer_key) != KEY_SIZE:
             raise DecodeError(f"{len(peer_key)} bytes cannot be a key of cipher set 40")
         key = _mac_key(self._static_agreement(peer_key), peer_key, self.key)
@@ -167,7 +167,7 @@ class MessageCipher40:
         proved = self._head + nonce + AESGCM(self._message_key).encrypt(nonce, inner, self._head)
         return proved + _mac(self._mac_key, proved)
 
-    def session(self, opened: Opened) -> "Session40":
+    def session(self, opened: OpenedMessage) -> "Session40":
         """The same peer ephemeral and flags give the same session, replay window included."""
         peer_head = opened.body[:_NONCE_AT]
         if self._session is None or self._session[0] != peer_head:

@@ -23,8 +23,7 @@ from rookery.errors import AuthenticationError, CongestionError, DecodeError, Pr
 from rookery.identity import hkdf, x25519
 from rookery.identity.cipher_set import RandomBytes
 from rookery.identity.replay import ReplayWindow
-from rookery.wire.octets import Octets, Parts
-from rookery.wire.tail import tail
+from rookery.wire.octets import Octets, Parts, tail
 
 COUNTER_MAX: Final = (1 << 64) - 1
 NUMBER_BITS: Final = 40

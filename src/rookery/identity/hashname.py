@@ -53,7 +53,7 @@ def is_hashname(text: str) -> bool:
     return True
 
 
-def meant(text: str, those: Iterable[T], names: Callable[[T], tuple[str, str]]) -> list[T]:
+def named_by(text: str, those: Iterable[T], names: Callable[[T], tuple[str, str]]) -> list[T]:
     """The members that `text` names: by name, or by the first characters of their hashname.
 
     `names` gives the name and the hashname of a member. A name does not win over a hashname, so a
@@ -62,9 +62,9 @@ def meant(text: str, those: Iterable[T], names: Callable[[T], tuple[str, str]]) 
     """
     if is_hashname(text):
         return [one for one in those if names(one)[1] == text]
-    return [one for one in those if _is_called(text, *names(one))]
+    return [one for one in those if _is_named_by(text, *names(one))]
 
 
-def _is_called(text: str, name: str, whole: str) -> bool:
+def _is_named_by(text: str, name: str, whole: str) -> bool:
     is_prefix = len(text) >= PREFIX_MIN and whole.startswith(text)
     return is_prefix or (name == text and name != "")

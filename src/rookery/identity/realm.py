@@ -19,10 +19,10 @@ from rookery.errors import AuthenticationError, ProtocolError, RemoteError, Usag
 from rookery.identity import signing
 from rookery.identity.hashname import hashname as hashname_of
 from rookery.identity.signing import Verify
-from rookery.wire import statement as kinds
-from rookery.wire.certificate import CSID_40, ISSUER, LIFETIME_MAX_S, ROLE_BITS, Certificate
-from rookery.wire.revocation import Revocation
-from rookery.wire.statement import REALM_ID_SIZE, Statement, to_sign
+from rookery.wire.mesh import statement as kinds
+from rookery.wire.mesh.certificate import CSID_40, ISSUER, LIFETIME_MAX_S, ROLE_BITS, Certificate
+from rookery.wire.mesh.revocation import Revocation
+from rookery.wire.mesh.statement import REALM_ID_SIZE, Statement, to_sign
 
 CLOCK_SKEW_S = 300  # how far the clocks of members may differ
 

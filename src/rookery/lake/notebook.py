@@ -16,11 +16,11 @@ import duckdb
 import pyarrow.dataset
 
 from rookery.errors import UsageError
-from rookery.lake.delta import Lake
-from rookery.lake.query import AsOf, Query, parse_as_of
+from rookery.lake.engine.delta import Lake
+from rookery.lake.query.lake_query import AsOf, LakeQuery, parse_as_of
+from rookery.lake.query.status import TableStatus, lake_status
 from rookery.lake.schema.catalog import BY_PATH
 from rookery.lake.schema.table import Table
-from rookery.lake.status import TableStatus, lake_status
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,20 +39,20 @@ class OpenLake:
 
     def sql(self, text: str) -> duckdb.DuckDBPyRelation:
         """A relation; shows itself, and has `.to_arrow_table()`, `.pl()`, `.df()` and more."""
-        return Query(self.lake, self._as_of).relation(text)
+        return LakeQuery(self.lake, self._as_of).relation(text)
 
     def arrow(self, name: str) -> pyarrow.dataset.Dataset:
         """A dataset: `.to_table(columns=…, filter=…)` reads as much of it as is wanted."""
         table = table_named(name)
-        return self.lake.dataset(table, Query(self.lake, self._as_of).version(table))
+        return self.lake.dataset(table, LakeQuery(self.lake, self._as_of).version(table))
 
     def spark(self, name: str, session: "SparkSession | None" = None) -> "DataFrame":
         """A DataFrame, of that session or of one that is started here."""
-        from rookery.lake.session import start
-        from rookery.lake.spark_tables import SparkTables
+        from rookery.lake.engine.spark_session import start
+        from rookery.lake.engine.spark_tables import SparkTables
 
         table = table_named(name)
-        files = self.lake.files(table, version=Query(self.lake, self._as_of).version(table))
+        files = self.lake.files(table, version=LakeQuery(self.lake, self._as_of).version(table))
         return SparkTables(session or start(), self.lake).read(table, files=files)
 
 

@@ -6,29 +6,23 @@ from functools import partial
 
 from pyspark.sql import DataFrame
 
-from rookery.lake import (
+from rookery.lake.clean import clean_rows
+from rookery.lake.engine.step import CleanStep, LakeStep, TransformStep
+from rookery.lake.facts import edges, hours, link_hours, link_samples, rates, uptime
+from rookery.lake.feedback import cost_advice, load_forecast
+from rookery.lake.insights import (
     anomalies,
     availability,
-    clean,
-    cost_advice,
-    edges,
-    hours,
     incidents,
-    link_hours,
     link_quality,
-    links,
-    load_forecast,
     places,
-    rates,
     topology_health,
     traffic,
-    uptime,
 )
 from rookery.lake.schema import clean as cleaned
 from rookery.lake.schema import facts, insights
 from rookery.lake.schema.catalog import BY_PATH
 from rookery.lake.schema.table import Table
-from rookery.lake.step import AnyStep, CleanStep, Step
 
 
 def _clean(table: Table) -> CleanStep:
@@ -36,10 +30,10 @@ def _clean(table: Table) -> CleanStep:
     return CleanStep(
         table,
         BY_PATH[source],
-        partial(clean.judged, table),
-        partial(clean.fresh, table),
-        partial(clean.rejected, table),
-        clean.LOOKBACK_DAYS,
+        partial(clean_rows.judged, table),
+        partial(clean_rows.fresh, table),
+        partial(clean_rows.rejected, table),
+        clean_rows.LOOKBACK_DAYS,
     )
 
 
@@ -49,14 +43,14 @@ def _step(
     lookback_days: int = 0,
     lookahead_days: int = 0,
     weeks: int | None = None,
-) -> Step:
+) -> TransformStep:
     """The transform's arguments are the table's sources, in their order."""
 
     def transformed(frames: Mapping[str, DataFrame]) -> DataFrame:
         return transform(*(frames[path] for path in table.sources))
 
     sources = tuple(BY_PATH[path] for path in table.sources)
-    return Step(table, sources, transformed, lookback_days, lookahead_days, weeks)
+    return TransformStep(table, sources, transformed, lookback_days, lookahead_days, weeks)
 
 
 CLEAN = tuple(_clean(table) for table in cleaned.TABLES)
@@ -64,7 +58,7 @@ CLEAN = tuple(_clean(table) for table in cleaned.TABLES)
 FACTS = (
     _step(facts.DEVICE_RATES, rates.device_rates, rates.LOOKBACK_DAYS),
     _step(facts.UPTIME_INTERVALS, uptime.uptime_intervals, uptime.LOOKBACK_DAYS),
-    _step(facts.LINK_SAMPLES, links.link_samples, links.LOOKBACK_DAYS),
+    _step(facts.LINK_SAMPLES, link_samples.link_samples, link_samples.LOOKBACK_DAYS),
     _step(facts.LINK_HOURS, link_hours.link_hours, link_hours.LOOKBACK_DAYS),
     _step(facts.TOPOLOGY_EDGES, edges.topology_edges, edges.LOOKBACK_DAYS),
     _step(facts.DEVICE_HOURS, hours.device_hours),
@@ -109,4 +103,4 @@ INSIGHTS = (
     _step(insights.LINK_COST_ADVICE, cost_advice.link_cost_advice, weeks=cost_advice.WEEKS),
 )
 
-STEPS: tuple[AnyStep, ...] = (*CLEAN, *FACTS, *INSIGHTS)
+STEPS: tuple[LakeStep, ...] = (*CLEAN, *FACTS, *INSIGHTS)

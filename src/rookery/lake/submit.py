@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import date
 
 from rookery.errors import RookeryError, UsageError
-from rookery.lake import session
-from rookery.lake.delta import Lake
-from rookery.lake.pipeline import Pipeline
-from rookery.lake.progress import Progress, RunReport, StepReport
-from rookery.lake.spark_tables import SparkTables
+from rookery.lake.engine import spark_session
+from rookery.lake.engine.delta import Lake
+from rookery.lake.engine.pipeline import Pipeline
+from rookery.lake.engine.progress import Progress, RunReport, StepReport
+from rookery.lake.engine.spark_tables import SparkTables
 from rookery.lake.steps import STEPS
 
 
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(url: str, storage: dict[str, str], days: Sequence[date] | None) -> RunReport:
-    spark = session.submitted()
+    spark = spark_session.submitted_session()
     try:
         pipeline = Pipeline(SparkTables(spark, Lake(url, storage)), STEPS, _show)
         return pipeline.backfill(*days) if days else pipeline.run()

@@ -9,7 +9,7 @@ from collections import OrderedDict
 
 import msgspec
 
-from rookery.wire.path import NetPath, Path
+from rookery.wire.link.path import NetPath, Path
 
 BUCKETS_MAX = 4096
 
@@ -29,7 +29,7 @@ class AdmissionLimits(msgspec.Struct, frozen=True):
     announcements_per_s: float = 20.0
 
 
-class Bucket:
+class TokenBucket:
     """A token bucket: `rate` a second, at most `burst` saved up."""
 
     __slots__ = ("_burst", "_filled_at", "_level", "_rate")
@@ -49,7 +49,7 @@ class Bucket:
         return True
 
 
-class Buckets:
+class TokenBuckets:
     """A bucket per key; the longest unused one makes room, and starts full when it returns."""
 
     __slots__ = ("_buckets", "_burst", "_rate")
@@ -57,12 +57,12 @@ class Buckets:
     def __init__(self, rate: float, burst: float) -> None:
         self._rate = rate
         self._burst = burst
-        self._buckets: OrderedDict[object, Bucket] = OrderedDict()
+        self._buckets: OrderedDict[object, TokenBucket] = OrderedDict()
 
     def take(self, key: object, now: float) -> bool:
         bucket = self._buckets.get(key)
         if bucket is None:
-            bucket = self._buckets[key] = Bucket(self._rate, self._burst, now)
+            bucket = self._buckets[key] = TokenBucket(self._rate, self._burst, now)
             if len(self._buckets) > BUCKETS_MAX:
                 self._buckets.popitem(last=False)
         else:
@@ -84,10 +84,12 @@ class Admission:
     )
 
     def __init__(self, limits: AdmissionLimits, now: float) -> None:
-        self._strangers = Bucket(limits.stranger_share, limits.stranger_burst_s, now)
-        self._addresses = Buckets(limits.address_per_s, limits.address_burst)
-        self._peers = Buckets(limits.peer_per_s, limits.peer_burst)
-        self._announcements = Bucket(limits.announcements_per_s, limits.announcements_per_s, now)
+        self._strangers = TokenBucket(limits.stranger_share, limits.stranger_burst_s, now)
+        self._addresses = TokenBuckets(limits.address_per_s, limits.address_burst)
+        self._peers = TokenBuckets(limits.peer_per_s, limits.peer_burst)
+        self._announcements = TokenBucket(
+            limits.announcements_per_s, limits.announcements_per_s, now
+        )
         self._proved: dict[bytes, str] = {}  # one routing token for each peer we know
         self._tokens: dict[str, bytes] = {}  # and back
         self.refused = 0

@@ -8,9 +8,9 @@ from collections import deque
 from typing import Protocol
 
 from rookery.errors import CongestionError, DecodeError
-from rookery.link.reliable import Message, Receiver, Sender
-from rookery.wire.lob import JsonObject, integer
-from rookery.wire.path import Path
+from rookery.link.reliable import ChannelMessage, ReliableReceiver, ReliableSender
+from rookery.wire.link.lob import JsonObject, integer
+from rookery.wire.link.path import Path
 
 OPENING_S_MAX = 30.0
 UNRELIABLE_QUEUE_MAX = 2048  # packets: one read of a busy stream brings more than a thousand
@@ -23,7 +23,7 @@ _DELTA_MAX = 1 << 31
 _ENVELOPE = frozenset({"c", "type", "seq", "ack", "miss", "end", "err"})
 
 
-class Host(Protocol):
+class ChannelOwner(Protocol):
     """What a channel needs of its link."""
 
     @property
@@ -78,7 +78,13 @@ class Channel:
     reliable = False
 
     def __init__(
-        self, host: Host, channel_id: int, opening: Message, *, outbound: bool, now: float
+        self,
+        host: ChannelOwner,
+        channel_id: int,
+        opening: ChannelMessage,
+        *,
+        outbound: bool,
+        now: float,
     ) -> None:
         self.id = channel_id
         self.type = str(opening.head["type"])
@@ -123,7 +129,7 @@ class Channel:
     def send(self, head: JsonObject, body: bytes = b"", *, end: bool = False) -> None:
         raise NotImplementedError
 
-    def receive(self) -> Message | None:
+    def receive(self) -> ChannelMessage | None:
         """The next packet, None when there is none for now; a bare `end` is not one."""
         self._told = False
         while (message := self._take()) is not None:
@@ -171,7 +177,7 @@ class Channel:
     def _begin(self) -> None:
         raise NotImplementedError
 
-    def _take(self) -> Message | None:
+    def _take(self) -> ChannelMessage | None:
         raise NotImplementedError
 
     def _received(self, head: JsonObject, body: bytes, now: float) -> None:
@@ -196,7 +202,7 @@ class UnreliableChannel(Channel):
     __slots__ = ("_ended", "_queue", "_queued_bytes")
 
     def _begin(self) -> None:
-        self._queue: deque[Message] = deque()
+        self._queue: deque[ChannelMessage] = deque()
         self._queued_bytes = 0
         self._ended = not self.outbound and _is_end(self.opening)
 
@@ -216,7 +222,7 @@ class UnreliableChannel(Channel):
         self._host.transmit({**head, "c": self.id, **({"end": True} if end else {})}, body)
         self._close_when_done()
 
-    def _take(self) -> Message | None:
+    def _take(self) -> ChannelMessage | None:
         if not self._queue:
             return None
         message = self._queue.popleft()
@@ -225,7 +231,7 @@ class UnreliableChannel(Channel):
 
     def _received(self, head: JsonObject, body: bytes, now: float) -> None:
         """The newest is worth most: whoever reads too slowly loses the oldest."""
-        message = Message(head, body)
+        message = ChannelMessage(head, body)
         self._queue.append(message)
         self._queued_bytes += len(body)
         while (
@@ -249,8 +255,8 @@ class ReliableChannel(Channel):
 
     def _begin(self) -> None:
         is_lax = self._host.is_lax
-        self._sender = Sender(is_lax=is_lax, rtt=self._rtt)
-        self._incoming = Receiver(is_lax=is_lax)
+        self._sender = ReliableSender(is_lax=is_lax, rtt=self._rtt)
+        self._incoming = ReliableReceiver(is_lax=is_lax)
         self._ack_due = False
         if not self.outbound:
             self._incoming.accept(1, self.opening)
@@ -285,7 +291,7 @@ class ReliableChannel(Channel):
         if not self.has_room:
             raise CongestionError(f"channel {self.id} has no room to send")
         self.end_sent = end
-        self._sender.push(Message({**head, "end": True} if end else head, body))
+        self._sender.push(ChannelMessage({**head, "end": True} if end else head, body))
 
     def flush(self, now: float) -> None:
         """Data with the latest acknowledgement, or that alone."""
@@ -341,7 +347,7 @@ class ReliableChannel(Channel):
         else:
             self.fail("timeout")
 
-    def _take(self) -> Message | None:
+    def _take(self) -> ChannelMessage | None:
         message = self._incoming.take()
         if message is not None and self._incoming.has_news:
             self._ack_due = True  # the sender should know that there is room again
@@ -371,7 +377,7 @@ class ReliableChannel(Channel):
             raise DecodeError("`seq` must be a positive number")
         self._ack_due = True
         before = self._incoming.ack
-        self._incoming.accept(seq, Message(head, body))
+        self._incoming.accept(seq, ChannelMessage(head, body))
         if self._incoming.ack > before:
             self._tell_readable()
 
@@ -383,7 +389,7 @@ class ReliableChannel(Channel):
         self._host.answer(head)
 
 
-def _is_end(message: Message) -> bool:
+def _is_end(message: ChannelMessage) -> bool:
     return message.head.get("end") is True
 
 

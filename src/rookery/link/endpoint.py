@@ -20,19 +20,18 @@ from rookery.identity.cipher_set import TOKEN_SIZE, RandomBytes, routing_token
 from rookery.identity.cipher_sets import cipher_set
 from rookery.identity.identity import Identity
 from rookery.link.admission import Admission, AdmissionLimits
-from rookery.link.announcement import parse_announcement
-from rookery.link.channel_policy import ChannelPolicy, TrustPolicy, open_to_links, trust_links
+from rookery.link.discovery.advertised_paths import AdvertisedPaths
+from rookery.link.discovery.announcement import parse_announcement
+from rookery.link.discovery.introductions import Introductions, RoutingPolicy
 from rookery.link.events import Discovered, Event, LinkForgotten, Transmit
-from rookery.link.handshake import Handshake
-from rookery.link.introductions import Introductions, RoutingPolicy
 from rookery.link.link import Link, LinkState
-from rookery.link.reliable import Message
-from rookery.link.stranger import Stranger
+from rookery.link.policies import ChannelPolicy, TrustPolicy, open_to_links, trust_links
+from rookery.link.reliable import ChannelMessage
+from rookery.link.session.handshake import Handshake, Stranger
 from rookery.link.timers import Timers
-from rookery.link.told_paths import ToldPaths
-from rookery.wire.lob import Packet
+from rookery.wire.link.lob import Packet
+from rookery.wire.link.path import NetPath, Path, PeerPath, RoutePath
 from rookery.wire.octets import Octets
-from rookery.wire.path import NetPath, Path, PeerPath, RoutePath
 
 # Of link, path, head, body and now.
 FrameReader = Callable[[Link, Path, bytes, bytes | memoryview, float], None]
@@ -63,7 +62,7 @@ class Endpoint:
         self.streams_first = False  # datagrams only beside a stream, which makes the link
         self._unix_offset = unix_s - now
         self._admission = Admission(limits or AdmissionLimits(), now)
-        self.told_paths = ToldPaths(self)
+        self.told_paths = AdvertisedPaths(self)
         self._introductions = Introductions(self)
         self._links: dict[str, Link] = {}
         self._tokens: dict[bytes, Link] = {}
@@ -339,7 +338,7 @@ class Endpoint:
     def serves(self, link: Link, channel_type: str) -> bool:
         return channel_type in self.types and self.may_open(link.hashname, channel_type)
 
-    def control(self, link: Link, channel_id: int, message: Message, now: float) -> None:
+    def control(self, link: Link, channel_id: int, message: ChannelMessage, now: float) -> None:
         match message.head["type"]:
             case "path":
                 self.told_paths.opened(link, channel_id, message, now)
@@ -350,7 +349,7 @@ class Endpoint:
             case _:
                 self._introductions.connect_received(link, message, now)
 
-    def answered(self, link: Link, message: Message) -> None:
+    def answered(self, link: Link, message: ChannelMessage) -> None:
         self.told_paths.answered(link, message)
 
     def token_changed(self, link: Link, before: bytes | None) -> None:

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from rookery.wire.link.path import Path
 from rookery.wire.octets import Octets
-from rookery.wire.path import Path
 
 if TYPE_CHECKING:
     from rookery.link.channel import Channel
     from rookery.link.link import Link
-    from rookery.link.stranger import Stranger
+    from rookery.link.session.handshake import Stranger
 
 
 class Transmit(msgspec.Struct, frozen=True, gc=False):

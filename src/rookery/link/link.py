@@ -13,18 +13,18 @@ from enum import Enum
 from typing import Final
 
 from rookery.errors import CongestionError, ProtocolError, UnreachableError
-from rookery.identity.cipher_set import Opened
-from rookery.link.agreement import Agreement
+from rookery.identity.cipher_set import OpenedMessage
 from rookery.link.channel import Channel
 from rookery.link.events import HangUp, LinkDown, LinkUp, PathLost
-from rookery.link.exchange import Exchange, Verdict
-from rookery.link.handshake import Handshake
+from rookery.link.link_owner import LinkOwner
 from rookery.link.paths import Paths, PathState
-from rookery.link.site import Site
+from rookery.link.session.exchange import Exchange, HandshakeVerdict
+from rookery.link.session.handshake import Handshake
+from rookery.link.session.key_agreement import KeyAgreement
 from rookery.link.traffic import Traffic
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.link.path import Path
 from rookery.wire.octets import Octets, Parts
-from rookery.wire.path import Path
 
 FRAGMENT_SIZE_DATAGRAM: Final = 1200
 FRAGMENT_SIZE_STREAM: Final = 60 << 10  # fits a datagram still, should the stream be lost
@@ -62,7 +62,7 @@ class Link:
     )
 
     def __init__(
-        self, site: Site, hashname: str, keys: Mapping[int, bytes], *, persistent: bool
+        self, site: LinkOwner, hashname: str, keys: Mapping[int, bytes], *, persistent: bool
     ) -> None:
         self._site = site
         self.hashname = hashname
@@ -75,7 +75,7 @@ class Link:
         self.channel_packets = 0  # both ways
         self.in_bytes = self.out_bytes = 0  # sealed, since the link is known
         self._traffic: Traffic | None = None
-        self._agreement = Agreement(self, site)
+        self._agreement = KeyAgreement(self, site)
         self._is_up = False
 
     # --- what it is ---
@@ -239,7 +239,7 @@ class Link:
     # --- what arrives ---
 
     def handshake_received(
-        self, opened: Opened, handshake: Handshake, path: Path, now: float
+        self, opened: OpenedMessage, handshake: Handshake, path: Path, now: float
     ) -> None:
         """Apply a handshake that decrypted and names this link's hashname."""
         self.keys.setdefault(handshake.csid, handshake.key)
@@ -251,7 +251,7 @@ class Link:
         verdict = exchange.receive(opened, handshake)
         if exchange.token != token:
             self._site.token_changed(self, token)
-        if verdict is Verdict.STALE:
+        if verdict is HandshakeVerdict.STALE:
             self._agreement.answer_stale(exchange, opened, path, now)
             return
         if exchange.peer_token != before:

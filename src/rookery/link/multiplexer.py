@@ -9,10 +9,10 @@ from collections import OrderedDict
 from typing import Protocol
 
 from rookery.errors import CongestionError, ProtocolError
-from rookery.link.channel import Channel, Host, ReliableChannel, UnreliableChannel
-from rookery.link.reliable import Message
-from rookery.wire.lob import JsonObject, integer
-from rookery.wire.path import Path
+from rookery.link.channel import Channel, ChannelOwner, ReliableChannel, UnreliableChannel
+from rookery.link.reliable import ChannelMessage
+from rookery.wire.link.lob import JsonObject, integer
+from rookery.wire.link.path import Path
 
 CHANNELS_MAX = 1024
 HELD_BYTES_MAX = 64 << 20  # unread on all channels of a link; beyond it each may hold one packet
@@ -25,18 +25,18 @@ _LINGERING_MAX = 256
 _CONTROL = frozenset({"path", "peer", "connect"})
 
 
-class Owner(Host, Protocol):
+class MultiplexerOwner(ChannelOwner, Protocol):
     """What the multiplexer needs of its link."""
 
     def serves(self, channel_type: str) -> bool: ...
 
     def channel_opened(self, channel: Channel) -> None: ...
 
-    def control(self, channel_id: int, message: Message, now: float) -> None:
+    def control(self, channel_id: int, message: ChannelMessage, now: float) -> None:
         """A `path`, `peer` or `connect` packet."""
         ...
 
-    def answered(self, message: Message) -> None:
+    def answered(self, message: ChannelMessage) -> None:
         """A packet for a number that has no channel here; answers to `path` look like this."""
         ...
 
@@ -56,7 +56,7 @@ class Multiplexer:
         "dirty",
     )
 
-    def __init__(self, owner: Owner, *, is_odd: bool) -> None:
+    def __init__(self, owner: MultiplexerOwner, *, is_odd: bool) -> None:
         self._owner = owner
         self._next = 1 if is_odd else 2
         self._newest = 0  # highest number the peer has opened
@@ -84,7 +84,7 @@ class Multiplexer:
         """Open a channel; its first packet leaves with the next `flush`."""
         if len(self._channels) >= CHANNELS_MAX:
             raise CongestionError(f"{CHANNELS_MAX} channels are open on this link")
-        opening = Message({"type": channel_type, **head}, body)
+        opening = ChannelMessage({"type": channel_type, **head}, body)
         kind = ReliableChannel if reliable else UnreliableChannel
         channel = kind(self._owner, self.take_id(), opening, outbound=True, now=now)
         self._channels[channel.id] = channel
@@ -111,9 +111,9 @@ class Multiplexer:
             why = self._recent.get(channel_id, _CLOSED)
             self._owner.transmit({"c": channel_id, "err": why}, b"")
         elif "type" in head:
-            self._opened(channel_id, Message(head, body), now)
+            self._opened(channel_id, ChannelMessage(head, body), now)
         else:
-            self._owner.answered(Message(head, body))
+            self._owner.answered(ChannelMessage(head, body))
 
     def touch(self, channel: Channel) -> None:
         """The application used the channel: something may be due."""
@@ -169,7 +169,7 @@ class Multiplexer:
         for channel in channels:
             channel.abandon(reason)
 
-    def _opened(self, channel_id: int, opening: Message, now: float) -> None:
+    def _opened(self, channel_id: int, opening: ChannelMessage, now: float) -> None:
         channel_type = opening.head.get("type")
         if not isinstance(channel_type, str) or len(channel_type) > TYPE_SIZE_MAX:
             raise ProtocolError("a channel type must be a short string")
@@ -189,7 +189,7 @@ class Multiplexer:
         self._recent[channel_id] = why
         self._owner.transmit({"c": channel_id, "err": why}, b"")
 
-    def _accept(self, channel_id: int, opening: Message, now: float) -> None:
+    def _accept(self, channel_id: int, opening: ChannelMessage, now: float) -> None:
         reliable = integer(opening.head, "seq") == 1
         kind = ReliableChannel if reliable else UnreliableChannel
         channel = kind(self._owner, channel_id, opening, outbound=False, now=now)

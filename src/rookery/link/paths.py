@@ -12,7 +12,7 @@ An *attended* path has somebody else to prove and to distrust it; no handshake g
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from rookery.wire.path import NetPath, Path, PeerPath, RoutePath, UrlPath
+from rookery.wire.link.path import NetPath, Path, PeerPath, RoutePath, UrlPath
 
 PATHS_MAX: Final = 16
 ROUNDS_MISSED_MAX: Final = 2  # from here on a path carries no traffic

@@ -19,9 +19,9 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from rookery.errors import ProtocolError
-from rookery.link.pace import Pace, RoundTrip
-from rookery.wire.lob import JsonObject
-from rookery.wire.path import Path
+from rookery.link.congestion import ChannelCongestion, RoundTrip
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.link.path import Path
 
 WINDOW_DEFAULT = 50  # what the JavaScript peer buffers, and never says
 WINDOW_PACKETS = 2048  # the JavaScript peer sends a megabyte at once
@@ -35,19 +35,19 @@ _PROBE_AFTER_TIMEOUTS = 2
 _WINDOW_NEWS = 16  # a change of the window by one part in this many is worth telling
 
 
-class Message(NamedTuple):
+class ChannelMessage(NamedTuple):
     """The head and body of one channel packet."""
 
     head: JsonObject
     body: bytes
 
 
-class Numbered:
+class NumberedMessage:
     """A packet of ours that the peer has not acknowledged."""
 
     __slots__ = ("arrived", "lost", "message", "path", "sent_s", "seq", "times")
 
-    def __init__(self, seq: int, message: Message) -> None:
+    def __init__(self, seq: int, message: ChannelMessage) -> None:
         self.seq = seq
         self.message = message
         self.sent_s = 0.0
@@ -57,7 +57,7 @@ class Numbered:
         self.lost = False  # waits to be repeated
 
 
-class Sender:
+class ReliableSender:
     """Our packets, from the application's hand to the peer's acknowledgement."""
 
     __slots__ = (
@@ -81,13 +81,15 @@ class Sender:
         self._is_lax = is_lax
         self._next = 1
         self._acked = 0
-        self._queue: deque[Numbered] = deque()
-        self._flight: dict[int, Numbered] = {}  # every number from the acknowledged to the queue
+        self._queue: deque[NumberedMessage] = deque()
+        self._flight: dict[
+            int, NumberedMessage
+        ] = {}  # every number from the acknowledged to the queue
         self._flight_bytes = 0
         self._under_way = 0  # of these, neither arrived nor lost
-        self._lost: deque[Numbered] = deque()
+        self._lost: deque[NumberedMessage] = deque()
         self._window = WINDOW_DEFAULT
-        self._pace = Pace(WINDOW_PACKETS)
+        self._pace = ChannelCongestion(WINDOW_PACKETS)
         self._heard_s = 0.0
         self._was_heard = False
         self.round_trip = RoundTrip(rtt)
@@ -109,12 +111,12 @@ class Sender:
         message = self._flight[self._acked + 1].message
         return bool(message.head.get("end")) and not message.body
 
-    def push(self, message: Message) -> None:
-        self._queue.append(Numbered(self._next, message))
+    def push(self, message: ChannelMessage) -> None:
+        self._queue.append(NumberedMessage(self._next, message))
         self._next += 1
         self.buffered += len(message.body) + _OVERHEAD
 
-    def due(self, now: float) -> Iterator[Numbered]:
+    def due(self, now: float) -> Iterator[NumberedMessage]:
         """What to put on the wire now: the lost first, then the new as far as it may."""
         while self._lost and self._may_repeat(self._lost[0]):
             numbered = self._lost.popleft()
@@ -182,15 +184,15 @@ class Sender:
         if taken:
             self._repeat(taken, is_noise=True)
             # What was learnt on the old path, its silence above all, says nothing about the next.
-            self._pace, self.round_trip = Pace(WINDOW_PACKETS), RoundTrip(rtt)
+            self._pace, self.round_trip = ChannelCongestion(WINDOW_PACKETS), RoundTrip(rtt)
 
     def _probe(self) -> None:
         """An empty packet: a lax peer answers a new number, never a repeated one."""
         last = self._flight[self._next - 1 - len(self._queue)]
         if not self._queue and not last.message.head.get("end"):
-            self.push(Message({}, b""))
+            self.push(ChannelMessage({}, b""))
 
-    def _may_send(self, numbered: Numbered) -> bool:
+    def _may_send(self, numbered: NumberedMessage) -> bool:
         if not self._flight:
             return True  # one packet also probes a closed window
         return (
@@ -199,17 +201,17 @@ class Sender:
             and self._flight_bytes < WINDOW_BYTES
         )
 
-    def _may_repeat(self, numbered: Numbered) -> bool:
+    def _may_repeat(self, numbered: NumberedMessage) -> bool:
         """Within the pace; but the first gap holds up everything, so it never waits."""
         return self._under_way < self._pace.packets or numbered.seq <= self._acked + 1
 
-    def _stamped(self, numbered: Numbered, now: float) -> Numbered:
+    def _stamped(self, numbered: NumberedMessage, now: float) -> NumberedMessage:
         numbered.sent_s = now
         numbered.times += 1
         self._under_way += 1
         return numbered
 
-    def _release(self, ack: int) -> list[Numbered]:
+    def _release(self, ack: int) -> list[NumberedMessage]:
         """Let go of what is acknowledged; returns what was not known to have arrived."""
         arrived = []
         for seq in range(self._acked + 1, ack + 1):
@@ -226,7 +228,7 @@ class Sender:
             self._acked = ack
         return arrived
 
-    def _missed(self, miss: Sequence[int], now: float) -> list[Numbered]:
+    def _missed(self, miss: Sequence[int], now: float) -> list[NumberedMessage]:
         """Take a list of gaps; returns what it shows to have arrived."""
         was_closed, self._window = self._window == 0, sum(miss)
         listed = list(accumulate(miss[:-1], initial=self._acked))[1:]
@@ -241,7 +243,7 @@ class Sender:
             self._repeat(self._flight.values(), is_noise=True)
         return arrived
 
-    def _ahead_of(self, listed: list[int]) -> list[Numbered]:
+    def _ahead_of(self, listed: list[int]) -> list[NumberedMessage]:
         """What has arrived beyond the first gap: all below the last one that is not listed."""
         gaps, arrived = set(listed), []
         sent = self._next - 1 - len(self._queue)
@@ -253,7 +255,7 @@ class Sender:
                 arrived.append(numbered)
         return arrived
 
-    def _measure(self, arrived: list[Numbered], now: float) -> None:
+    def _measure(self, arrived: list[NumberedMessage], now: float) -> None:
         """The newest of what arrived tells the round trip, unless it was sent more than once."""
         repeated = [numbered for numbered in arrived if numbered.times > 1]
         if self._is_lax and repeated:
@@ -265,7 +267,7 @@ class Sender:
         if newest.times == 1:
             self.round_trip.sample(now - newest.sent_s, now)
 
-    def _repeat(self, doubtful: Iterable[Numbered], *, is_noise: bool) -> None:
+    def _repeat(self, doubtful: Iterable[NumberedMessage], *, is_noise: bool) -> None:
         lost = [n for n in doubtful if not n.lost and not n.arrived]
         if not lost:
             return
@@ -279,7 +281,7 @@ class Sender:
             self._pace.lost(len(lost), acked=self._acked, sent=sent, has_queue=has_queue)
 
 
-class Receiver:
+class ReliableReceiver:
     """The peer's packets, from the wire to the application's hand, in order and once."""
 
     __slots__ = (
@@ -298,9 +300,9 @@ class Receiver:
     def __init__(self, *, is_lax: bool) -> None:
         self._is_lax = is_lax
         self._next = 1
-        self._ahead: dict[int, Message] = {}
+        self._ahead: dict[int, ChannelMessage] = {}
         self._highest = 0  # of what is ahead
-        self._ready: deque[Message] = deque()
+        self._ready: deque[ChannelMessage] = deque()
         self.held = 0  # bytes, with what each packet costs beside its body
         self._capacity = WINDOW_PACKETS  # packets of the size seen so far that fit
         self._edge = WINDOW_PACKETS
@@ -324,7 +326,7 @@ class Receiver:
     def __len__(self) -> int:
         return len(self._ready)
 
-    def accept(self, seq: int, message: Message) -> bool:
+    def accept(self, seq: int, message: ChannelMessage) -> bool:
         """Take a packet; False when it is a repetition or there is no room for it."""
         if seq < self._next or seq in self._ahead or self.ended:
             return False
@@ -347,7 +349,7 @@ class Receiver:
         self._move_edge()
         return True
 
-    def take(self) -> Message | None:
+    def take(self) -> ChannelMessage | None:
         """The next message for the application."""
         if not self._ready:
             return None
@@ -371,7 +373,7 @@ class Receiver:
         self._told = self._edge - self.ack
         return deltas
 
-    def _append(self, message: Message) -> None:
+    def _append(self, message: ChannelMessage) -> None:
         self._ready.append(message)
         self._next += 1
         if message.head.get("end") is True:

@@ -18,17 +18,16 @@ import msgspec
 from rookery.errors import ProtocolError
 from rookery.link.channel import Channel
 from rookery.link.events import ChannelChanged, ChannelOpened
-from rookery.link.exchange import Exchange
+from rookery.link.link_owner import LinkOwner
 from rookery.link.multiplexer import Multiplexer
-from rookery.link.reliable import Message
-from rookery.link.renewal import Renewal
-from rookery.link.site import Site
-from rookery.wire.frames import RENEWAL
-from rookery.wire.lob import JSON_SIZE_MIN, JsonObject
-from rookery.wire.octets import Octets, Parts
-from rookery.wire.path import Path
-from rookery.wire.renewal import RenewalFrame
-from rookery.wire.tail import tail
+from rookery.link.reliable import ChannelMessage
+from rookery.link.session.exchange import Exchange
+from rookery.link.session.renewal import Renewal
+from rookery.wire.link.frame_types import RENEWAL
+from rookery.wire.link.lob import JSON_SIZE_MIN, JsonObject
+from rookery.wire.link.path import Path
+from rookery.wire.link.renewal import RenewalFrame
+from rookery.wire.octets import Octets, Parts, tail
 
 if TYPE_CHECKING:
     from rookery.link.link import Link
@@ -58,7 +57,7 @@ class Traffic:
         "_site",
     )
 
-    def __init__(self, link: "Link", site: Site, exchange: Exchange, now: float) -> None:
+    def __init__(self, link: "Link", site: LinkOwner, exchange: Exchange, now: float) -> None:
         self._link = link
         self._site = site
         self._exchange = exchange
@@ -215,10 +214,10 @@ class Traffic:
     def channel_stalled(self, now: float) -> None:
         self._link.doubt_paths(now)
 
-    def control(self, channel_id: int, message: Message, now: float) -> None:
+    def control(self, channel_id: int, message: ChannelMessage, now: float) -> None:
         self._site.control(self._link, channel_id, message, now)
 
-    def answered(self, message: Message) -> None:
+    def answered(self, message: ChannelMessage) -> None:
         self._site.answered(self._link, message)
 
     def sealed(self, head: bytes, parts: Parts) -> bytes | bytearray:

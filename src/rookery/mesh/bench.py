@@ -13,7 +13,7 @@ from typing import Annotated
 import msgspec
 
 from rookery.errors import DecodeError
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 
 SECONDS_MAX = 60.0
 BYTES_MAX = 1 << 34
@@ -21,7 +21,7 @@ ECHO_BYTES_MAX = 1 << 24
 ANSWER_SIZE_MAX = 4096
 
 
-class Do(Enum):
+class BenchAction(Enum):
     """What the member that is asked does."""
 
     SINK = "sink"
@@ -30,7 +30,7 @@ class Do(Enum):
     WAYS = "ways"
 
 
-class Answer(Enum):
+class BenchAnswer(Enum):
     """The first byte of every answer."""
 
     GO = 0
@@ -43,7 +43,7 @@ class Answer(Enum):
         return bytes([self.value])
 
     @classmethod
-    def parse(cls, data: bytes) -> "Answer":
+    def parse(cls, data: bytes) -> "BenchAnswer":
         """DecodeError for a byte that is none."""
         try:
             return cls(int.from_bytes(data, "big"))
@@ -54,7 +54,7 @@ class Answer(Enum):
 class BenchRequest(msgspec.Struct, frozen=True):
     """The metadata of the opening."""
 
-    do: Do
+    do: BenchAction
     seconds: Annotated[float, msgspec.Meta(gt=0, le=SECONDS_MAX)] = SECONDS_MAX
     bytes: Annotated[int, msgspec.Meta(gt=0, le=BYTES_MAX)] = BYTES_MAX
 
@@ -70,13 +70,13 @@ class BenchRequest(msgspec.Struct, frozen=True):
             raise DecodeError(f"no request for a bench: {error}") from error
 
 
-class Received(msgspec.Struct, frozen=True):
+class BenchReceived(msgspec.Struct, frozen=True):
     """A sink's answer."""
 
     bytes: Annotated[int, msgspec.Meta(ge=0)]
 
 
-class WayFigures(msgspec.Struct, frozen=True):
+class BenchPathFigures(msgspec.Struct, frozen=True):
     """One way, in the words of the end that sends by it; counts since it came up."""
 
     way: Annotated[str, msgspec.Meta(max_length=256)]
@@ -86,24 +86,24 @@ class WayFigures(msgspec.Struct, frozen=True):
     rate_bytes_s: float
 
 
-class WaysAnswer(msgspec.Struct, frozen=True):
-    ways: tuple[WayFigures, ...]
+class BenchPathsAnswer(msgspec.Struct, frozen=True):
+    ways: tuple[BenchPathFigures, ...]
 
 
-def serialize(answer: Received | WaysAnswer) -> bytes:
+def serialize_answer(answer: BenchReceived | BenchPathsAnswer) -> bytes:
     return msgspec.json.encode(answer)
 
 
-def parse_received(data: bytes) -> Received:
+def parse_received(data: bytes) -> BenchReceived:
     try:
-        return msgspec.json.decode(data, type=Received)
+        return msgspec.json.decode(data, type=BenchReceived)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError("it does not say what it received") from error
 
 
-def parse_ways(data: bytes) -> tuple[WayFigures, ...]:
+def parse_paths(data: bytes) -> tuple[BenchPathFigures, ...]:
     try:
-        return msgspec.json.decode(data, type=WaysAnswer).ways
+        return msgspec.json.decode(data, type=BenchPathsAnswer).ways
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError("it does not say which ways it uses") from error
 
@@ -117,7 +117,9 @@ def quantile(values: Sequence[float], share: float) -> float | None:
     return ordered[max(0, int(rank) - 1)]
 
 
-def since(before: Sequence[WayFigures], after: Sequence[WayFigures]) -> tuple[WayFigures, ...]:
+def figures_since(
+    before: Sequence[BenchPathFigures], after: Sequence[BenchPathFigures]
+) -> tuple[BenchPathFigures, ...]:
     """What was sent between two answers; a way that came back counts anew."""
     known = {figures.way: figures for figures in before}
     sent = []

@@ -10,7 +10,7 @@ rules of its own but one: a frame is taken only from a neighbour, over a path of
 """
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, Protocol
 
 from rookery.errors import DecodeError, ProtocolError, RemoteError
 from rookery.identity import signing
@@ -18,48 +18,75 @@ from rookery.identity.signing import Verify
 from rookery.link.endpoint import Endpoint
 from rookery.link.events import Discovered, Event, LinkDown, LinkForgotten, PathFound, PathLost
 from rookery.link.link import ROOKERY_CSID, Link
-from rookery.mesh.accounts import Accounts
-from rookery.mesh.counsel import Counsel
-from rookery.mesh.database import Database
-from rookery.mesh.echo import Outcome
-from rookery.mesh.explanation import PRETENDED, Explanation
-from rookery.mesh.expulsion import expel
-from rookery.mesh.flooding import FRAME_TYPES, Flooding
-from rookery.mesh.graph import Graph
-from rookery.mesh.join import TYPE as JOIN
-from rookery.mesh.linking import Linking
-from rookery.mesh.membership import Member, Membership
-from rookery.mesh.neighbour import Neighbour, QueueSize
-from rookery.mesh.neighbourhood import Neighbourhood
+from rookery.mesh.membership.join import TYPE as JOIN
+from rookery.mesh.membership.membership import Member, Membership
+from rookery.mesh.membership.neighbour import Neighbour, QueueSize
+from rookery.mesh.membership.neighbourhood import Neighbourhood
+from rookery.mesh.membership.peering import Peering
 from rookery.mesh.node_settings import NodeSettings
-from rookery.mesh.post import DatagramArrived, Post
-from rookery.mesh.probing import Probing
-from rookery.mesh.publisher import Publisher
-from rookery.mesh.refusals import Refusals
-from rookery.mesh.route_table import RouteTable
+from rookery.mesh.quality.cost_advice import CostAdvice
+from rookery.mesh.quality.standing_queue import MeasureStream, StandingQueues
+from rookery.mesh.records.database import RecordDatabase
+from rookery.mesh.records.flooding import FRAME_TYPES, Flooding
+from rookery.mesh.records.publisher import Publisher
+from rookery.mesh.rejected_frames import RejectedFrames
+from rookery.mesh.routing.data_plane import DataPlane
+from rookery.mesh.routing.datagrams import DatagramService, MeshDatagramArrived
+from rookery.mesh.routing.echo import EchoOutcome
+from rookery.mesh.routing.graph import Graph
+from rookery.mesh.routing.route_explainer import RouteExplainer
+from rookery.mesh.routing.route_explanation import PRETENDED, RouteExplanation
+from rookery.mesh.routing.route_prober import RouteProber
+from rookery.mesh.routing.route_table import RouteTable
 from rookery.mesh.services import PROBES
-from rookery.mesh.standing_queue import MeasureStream, StandingQueues
-from rookery.mesh.timed import Timed
-from rookery.mesh.transit import Transit
-from rookery.mesh.tunnelling import Tunnelling
-from rookery.wire.datagram_class import DatagramClass
-from rookery.wire.echo import REQUEST_SIZE_MIN
-from rookery.wire.forward import HOP_LIMIT_MAX
-from rookery.wire.frames import BESIDE, DATAGRAM, FORWARD, MEMBER, PING, PONG, PROBE, PROBED, TUNNEL
-from rookery.wire.lob import NO_HEAD, Packet
-from rookery.wire.node_id import NodeId, node_id
-from rookery.wire.octets import Octets
-from rookery.wire.path import Path, RoutePath
-from rookery.wire.tail import tail
+from rookery.mesh.tunnel.node_tunnels import NodeTunnels
+from rookery.wire.link.frame_types import (
+    COMPANION,
+    DATAGRAM,
+    FORWARD,
+    MEMBER,
+    PING,
+    PONG,
+    PROBE,
+    PROBED,
+    TUNNEL,
+)
+from rookery.wire.link.lob import NO_HEAD, Packet
+from rookery.wire.link.path import Path, RoutePath
+from rookery.wire.mesh.echo import REQUEST_SIZE_MIN
+from rookery.wire.mesh.forward import HOP_LIMIT_MAX, DatagramClass
+from rookery.wire.mesh.node_id import NodeId, node_id
+from rookery.wire.octets import Octets, tail
+
+
+def expel(node: "Node", member: Member, now: float) -> None:
+    """All of it at once, so that nothing outlives the membership."""
+    node.refused.note(member.hashname, "no member any more", is_member=True)
+    node.neighbourhood.expel(member)
+    node.tunnelling.expel(member.hashname, now)
+    node.transit.forget(member.node)
+    node.probing.forget(member.node)
+    node.database.forget(member.node)
+    node.linking.expel(member, now)
+
+
+class Timed(Protocol):
+    """Asked when, and called then."""
+
+    @property
+    def deadline(self) -> float | None: ...
+
+    def tick(self, now: float) -> None: ...
+
 
 _MEMBERS_S: Final = 1.0  # how often certificates are looked at
 _COSTS_S: Final = 1.0  # how often costs are, while nothing happens
 _GRAIN_S: Final = 0.005  # so exactly are deadlines known while packets only come and go
 _NEVER: Final = float("inf")
-_BEATS: Final = (PING, PONG, BESIDE)
+_BEATS: Final = (PING, PONG, COMPANION)
 _PROBES: Final = (PROBE, PROBED)
 
-MeshEvent = Outcome | DatagramArrived
+MeshEvent = EchoOutcome | MeshDatagramArrived
 
 
 class Node:
@@ -82,7 +109,7 @@ class Node:
         assert own.hashname == endpoint.hashname
         self.settings = settings
         self.membership = membership
-        self.database = Database(membership, verify=verify)
+        self.database = RecordDatabase(membership, verify=verify)
         self.neighbourhood = Neighbourhood(
             membership, random, offsets_us=settings.offsets_us, queue_size=queue_size
         )
@@ -97,7 +124,7 @@ class Node:
         )
         self.graph = Graph(membership.may_relay, own.node)
         self.table = RouteTable(self.graph, own.node, settings.policy)
-        self.transit = Transit(
+        self.transit = DataPlane(
             own.node,
             self.neighbourhood.neighbours,
             self.table,
@@ -106,15 +133,15 @@ class Node:
             random=random,
             queues=StandingQueues(measure_stream),
         )
-        self.linking = Linking(
+        self.linking = Peering(
             endpoint,
             membership,
             self.database.records,
             self.neighbourhood.neighbours,
             settings.links_max,
         )
-        self.post = Post(endpoint.links, membership, self.neighbourhood, self.transit)
-        self.tunnelling = Tunnelling(
+        self.post = DatagramService(endpoint.links, membership, self.neighbourhood, self.transit)
+        self.tunnelling = NodeTunnels(
             endpoint.links,
             membership,
             self.neighbourhood.neighbours,
@@ -122,14 +149,14 @@ class Node:
             self.transit,
             random,
         )
-        self.probing = Probing(
+        self.probing = RouteProber(
             endpoint.links, membership, self.database.records, self.table, self.transit, random
         )
-        self.counsel = Counsel(membership)
-        self.accounts = Accounts(
+        self.counsel = CostAdvice(membership)
+        self.accounts = RouteExplainer(
             self.table, self.database, self.neighbours, self.transit.silence, self.counsel
         )
-        self.refused = Refusals()
+        self.refused = RejectedFrames()
         known = self.neighbourhood, self.flooding, self.database
         self._timed: tuple[Timed, ...] = (*known, self.transit, self.linking, self.probing)
         self._endpoint = endpoint
@@ -186,7 +213,7 @@ class Node:
             self.membership.named(hashname).node, now, size=size, hop_limit=hop_limit
         )
 
-    def explain(self, hashname: str, now: float, source: str = "") -> Explanation:
+    def explain(self, hashname: str, now: float, source: str = "") -> RouteExplanation:
         """Why packets for a member take the way they do, ours or those of another member."""
         origin = self.membership.named(source or self.own.hashname).node
         node = self.membership.named(hashname).node

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from rookery.mesh.flooding import FloodLimits
-from rookery.mesh.route import Policy
-from rookery.wire.path import NetPath
+from rookery.mesh.records.flooding import FloodLimits
+from rookery.mesh.routing.route import RoutePolicy
+from rookery.wire.link.path import NetPath
 
 LINKS_MAX = 256
 
@@ -19,5 +19,5 @@ class NodeSettings(msgspec.Struct, frozen=True, kw_only=True):
     services: tuple[str, ...] = ()
     offsets_us: Mapping[str, int] = msgspec.field(default_factory=dict)  # cost of links by hashname
     links_max: int = LINKS_MAX
-    policy: Policy = msgspec.field(default_factory=Policy)
+    policy: RoutePolicy = msgspec.field(default_factory=RoutePolicy)
     flood: FloodLimits = msgspec.field(default_factory=FloodLimits)

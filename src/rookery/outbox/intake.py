@@ -14,15 +14,21 @@ from typing import Final
 
 from rookery.errors import ProtocolError
 from rookery.outbox.limits import OutboxLimits
-from rookery.wire.outbox import Acknowledgement, ErrorCode, ErrorFrame, Qos, Reply
-from rookery.wire.outbox_request import RequestFrame
+from rookery.wire.outbox.frames import (
+    AcknowledgementFrame,
+    ErrorFrame,
+    OutboxErrorCode,
+    Qos,
+    ReplyFrame,
+)
+from rookery.wire.outbox.request import RequestFrame
 
 KEPT_BYTES_MAX: Final = 16 << 20
 
-Answer = Acknowledgement | Reply | ErrorFrame
+Answer = AcknowledgementFrame | ReplyFrame | ErrorFrame
 
 
-class Arrival:
+class IncomingRequest:
     """A request that came and is to be handled, in the order of coming."""
 
     __slots__ = ("epoch", "floor", "id", "origin", "payload", "qos", "wants_reply")
@@ -46,18 +52,20 @@ class Arrival:
         self.floor: Final = floor  # no answer below this id is asked for again
 
 
-class Outcome:
+class RequestOutcome:
     """What the handler made of it: a reply, perhaps an empty one, or an error."""
 
     __slots__ = ("code", "reply", "text")
 
-    def __init__(self, reply: bytes = b"", code: ErrorCode | None = None, text: str = "") -> None:
+    def __init__(
+        self, reply: bytes = b"", code: OutboxErrorCode | None = None, text: str = ""
+    ) -> None:
         self.reply: Final = reply
         self.code: Final = code
         self.text: Final = text
 
 
-class Intake:
+class RequestIntake:
     """Of one origin; outlives its sessions, and with a ledger the process."""
 
     __slots__ = (
@@ -81,10 +89,10 @@ class Intake:
     def _begin(self, epoch: int) -> None:
         self.epoch = epoch
         self.received = self.handled = 0
-        self._kept: dict[int, Reply | ErrorFrame] = {}  # by id, rising
+        self._kept: dict[int, ReplyFrame | ErrorFrame] = {}  # by id, rising
         self._kept_bytes = 0
 
-    def restore(self, epoch: int, handled: int, kept: Iterable[Reply | ErrorFrame]) -> None:
+    def restore(self, epoch: int, handled: int, kept: Iterable[ReplyFrame | ErrorFrame]) -> None:
         """As it was before a restart."""
         self._begin(epoch)
         self.received = self.handled = handled
@@ -101,7 +109,7 @@ class Intake:
         """Requests that are being handled or wait for it."""
         return self._count
 
-    def arrived(self, frame: RequestFrame) -> Arrival | Answer | None:
+    def arrived(self, frame: RequestFrame) -> IncomingRequest | Answer | None:
         """What to handle, else what to answer now, if anything; ProtocolError when it is too much.
 
         The bound leaves room for requests of sessions before this one.
@@ -119,7 +127,7 @@ class Intake:
         self.received = frame.id
         self._count += 1
         self._bytes += size
-        return Arrival(
+        return IncomingRequest(
             self.origin,
             self.epoch,
             frame.id,
@@ -129,7 +137,7 @@ class Intake:
             frame.floor,
         )
 
-    def done(self, arrival: Arrival, outcome: Outcome) -> Answer | None:
+    def done(self, arrival: IncomingRequest, outcome: RequestOutcome) -> Answer | None:
         """It was handled; the answer, unless its origin has begun to number anew."""
         self._count -= 1
         self._bytes -= len(arrival.payload)
@@ -137,7 +145,7 @@ class Intake:
             return None
         self.handled = arrival.id
         answer = answer_of(arrival, outcome)
-        if arrival.qos and not isinstance(answer, Acknowledgement):
+        if arrival.qos and not isinstance(answer, AcknowledgementFrame):
             self._keep(answer)
         return answer
 
@@ -150,10 +158,12 @@ class Intake:
         if (kept := self._kept.get(frame.id)) is not None:
             return kept
         if frame.wants_reply:
-            return ErrorFrame(frame.id, ErrorCode.FORGOTTEN, "handled, but the reply is forgotten")
-        return Acknowledgement(frame.id)
+            return ErrorFrame(
+                frame.id, OutboxErrorCode.FORGOTTEN, "handled, but the reply is forgotten"
+            )
+        return AcknowledgementFrame(frame.id)
 
-    def _keep(self, answer: Reply | ErrorFrame) -> None:
+    def _keep(self, answer: ReplyFrame | ErrorFrame) -> None:
         self._kept[answer.id] = answer
         self._kept_bytes += _size(answer)
         while (
@@ -169,14 +179,14 @@ class Intake:
         self._kept_bytes -= _size(self._kept.pop(id_))
 
 
-def answer_of(arrival: Arrival, outcome: Outcome) -> Answer:
+def answer_of(arrival: IncomingRequest, outcome: RequestOutcome) -> Answer:
     """What the origin is told."""
     if outcome.code is not None:
         return ErrorFrame(arrival.id, outcome.code, outcome.text)
     if arrival.wants_reply:
-        return Reply(arrival.id, outcome.reply)
-    return Acknowledgement(arrival.id)
+        return ReplyFrame(arrival.id, outcome.reply)
+    return AcknowledgementFrame(arrival.id)
 
 
-def _size(answer: Reply | ErrorFrame) -> int:
-    return len(answer.payload if isinstance(answer, Reply) else answer.text)
+def _size(answer: ReplyFrame | ErrorFrame) -> int:
+    return len(answer.payload if isinstance(answer, ReplyFrame) else answer.text)

@@ -6,15 +6,17 @@ been answered by `Peer.cleared`: then the request, and that it may have been wri
 
 from typing import Protocol
 
-from rookery.outbox.request import Request
+import msgspec
+
+from rookery.outbox.request import OutboxRequest
 
 
 class Ledger(Protocol):
     """Called by the loop's thread; nothing here waits."""
 
-    def added(self, host: str, request: Request) -> None: ...
+    def added(self, host: str, request: OutboxRequest) -> None: ...
 
-    def ended(self, host: str, request: Request) -> None: ...
+    def ended(self, host: str, request: OutboxRequest) -> None: ...
 
     def clear(self, host: str, id_: int, memory: int) -> None:
         """Requests up to this id may be written to a peer that has this memory."""
@@ -23,3 +25,12 @@ class Ledger(Protocol):
     def floor(self, host: str, floor: int) -> int:
         """The same, or less where the end of a request is not on disk yet."""
         ...
+
+
+class RequestNumbering(msgspec.Struct, frozen=True, kw_only=True):
+    """With a ledger, it is kept."""
+
+    epoch: int  # of our requests to it
+    memory: int  # of its requests to us
+    next_id: int = 1
+    their_memory: int | None = None  # the one our last writes went to

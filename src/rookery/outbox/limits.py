@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from rookery.wire.outbox import PAYLOAD_SIZE_MAX
+from rookery.wire.outbox.frames import PAYLOAD_SIZE_MAX
 
 REQUEST_OVERHEAD: Final = 512  # bytes that a queued request takes besides its payload, rounded up
 

@@ -6,21 +6,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import msgspec
 
 from rookery.errors import UnreachableError, UsageError
-from rookery.outbox.expiry import Expiry
-from rookery.outbox.ledger import Ledger
+from rookery.outbox.ledger import Ledger, RequestNumbering
 from rookery.outbox.limits import OutboxLimits
-from rookery.outbox.numbering import Numbering
-from rookery.outbox.peer import Peer, Surroundings
-from rookery.outbox.pool import Guard, Pool
-from rookery.outbox.request import Request
-from rookery.outbox.state import State
+from rookery.outbox.lists import RequestExpiry
+from rookery.outbox.peer import OutboxPeer, OutboxPeerContext
+from rookery.outbox.pool import Guard, RequestPool
+from rookery.outbox.request import OutboxRequest
+from rookery.outbox.state import RequestState
 
 LIMITS = OutboxLimits()
 
-OnEnded = Callable[[Peer, list[Request]], object]  # requests that ended alike
+OnEnded = Callable[[OutboxPeer, list[OutboxRequest]], object]  # requests that ended alike
 
 
-class Alarm(msgspec.Struct, frozen=True):
+class OutboxAlarm(msgspec.Struct, frozen=True):
     """A peer's bound is near, or not any more."""
 
     host: str
@@ -44,29 +43,29 @@ class Outbox:
         ledger: Ledger | None = None,
     ) -> None:
         self.limits = limits
-        self.pool = Pool(limits, guard)
-        self.totals: Counter[State] = Counter()  # requests that ended, by how
-        self.alarms: deque[Alarm] = deque(maxlen=1024)  # to be taken by whoever tells of them
+        self.pool = RequestPool(limits, guard)
+        self.totals: Counter[RequestState] = Counter()  # requests that ended, by how
+        self.alarms: deque[OutboxAlarm] = deque(maxlen=1024)  # to be taken by whoever tells of them
         self.on_ended: OnEnded | None = None
-        self._peers: dict[str, Peer] = {}
-        self._expiry = Expiry()
-        self._stirred: deque[Peer] = deque()
+        self._peers: dict[str, OutboxPeer] = {}
+        self._expiry = RequestExpiry()
+        self._stirred: deque[OutboxPeer] = deque()
         self._is_waking = False
         self._wake = wake
-        self._around = Surroundings(
+        self._around = OutboxPeerContext(
             hashname, limits, self.pool.guard, self._expiry, self._stir, self._ended, ledger
         )
 
     # --- from any thread ---
 
-    def peer(self, host: str) -> Peer:
+    def peer(self, host: str) -> OutboxPeer:
         """UnreachableError when there is none: it may just have been removed."""
         peer = self._peers.get(host)
         if peer is None:
             raise UnreachableError(f"{host[:8]} is no peer of this outbox")
         return peer
 
-    def _stir(self, peer: Peer) -> None:
+    def _stir(self, peer: OutboxPeer) -> None:
         with self.pool.guard:
             self._stirred.append(peer)
             is_first, self._is_waking = not self._is_waking, True
@@ -76,14 +75,14 @@ class Outbox:
     # --- from the loop's thread ---
 
     @property
-    def peers(self) -> Mapping[str, Peer]:
+    def peers(self) -> Mapping[str, OutboxPeer]:
         return self._peers
 
-    def add_peer(self, host: str, numbering: Numbering) -> Peer:
+    def add_peer(self, host: str, numbering: RequestNumbering) -> OutboxPeer:
         """Epoch and memory must be new, or those of the same peer before a restart."""
         if host in self._peers:
             raise UsageError(f"{host[:8]} is a peer already")
-        peer = Peer(host, numbering, self._around)
+        peer = OutboxPeer(host, numbering, self._around)
         self._peers = {**self._peers, host: peer}  # other threads may be looking one up
         return peer
 
@@ -93,7 +92,7 @@ class Outbox:
         self._peers = {name: other for name, other in self._peers.items() if name != host}
         peer.remove(now)
 
-    def process(self, now: float) -> Iterable[Peer]:
+    def process(self, now: float) -> Iterable[OutboxPeer]:
         """What `wake` asked for; the peers that had something new."""
         with self.pool.guard:
             stirred, self._stirred = self._stirred, deque()
@@ -111,14 +110,14 @@ class Outbox:
     def tick(self, now: float) -> None:
         for request in self._expiry.take_due(now):
             holder = request.holder
-            assert isinstance(holder, Peer)
+            assert isinstance(holder, OutboxPeer)
             holder.expired(request)
 
-    def requests(self) -> Iterator[Request]:
+    def requests(self) -> Iterator[OutboxRequest]:
         for peer in self._peers.values():
             yield from peer.requests()
 
-    def _ended(self, peer: Peer, requests: list[Request]) -> None:
+    def _ended(self, peer: OutboxPeer, requests: list[OutboxRequest]) -> None:
         if requests:
             self.totals[requests[0].state] += len(requests)
         if peer.is_alarmed:
@@ -129,13 +128,13 @@ class Outbox:
             if request.watcher is not None:
                 request.watcher(request)
 
-    def _look_at_bounds(self, peer: Peer) -> None:
+    def _look_at_bounds(self, peer: OutboxPeer) -> None:
         limits = self.limits
         used = max(peer.count / limits.peer_requests_max, peer.bytes / limits.peer_bytes_max)
         if used >= limits.alarm_ratio if not peer.is_alarmed else used < limits.calm_ratio:
             peer.is_alarmed = not peer.is_alarmed
             self.alarms.append(
-                Alarm(
+                OutboxAlarm(
                     peer.host,
                     peer.is_alarmed,
                     peer.count,

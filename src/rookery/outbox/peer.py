@@ -10,23 +10,21 @@ from itertools import takewhile
 from typing import Final
 
 from rookery.errors import CongestionError, UnreachableError
-from rookery.outbox.expiry import Expiry
-from rookery.outbox.intake import Arrival, Intake, Outcome
-from rookery.outbox.ledger import Ledger
+from rookery.outbox.intake import IncomingRequest, RequestIntake, RequestOutcome
+from rookery.outbox.ledger import Ledger, RequestNumbering
 from rookery.outbox.limits import OutboxLimits
-from rookery.outbox.numbering import Numbering
+from rookery.outbox.lists import RequestExpiry, WorkingList
 from rookery.outbox.pool import Guard
-from rookery.outbox.request import Request
-from rookery.outbox.session import Session
-from rookery.outbox.state import Failure, State
-from rookery.outbox.working_list import WorkingList
-from rookery.wire.outbox import Introduction, Qos
+from rookery.outbox.request import OutboxRequest
+from rookery.outbox.session import OutboxSession
+from rookery.outbox.state import RequestFailure, RequestState
+from rookery.wire.outbox.frames import IntroductionFrame, Qos
 
 _ID_MAX: Final = 2**63
-_ACKNOWLEDGED: Final = State.ACKNOWLEDGED
+_ACKNOWLEDGED: Final = RequestState.ACKNOWLEDGED
 
 
-class Surroundings:
+class OutboxPeerContext:
     """What all peers of an outbox share."""
 
     __slots__ = ("ended", "expiry", "guard", "hashname", "ledger", "limits", "stirred")
@@ -36,9 +34,9 @@ class Surroundings:
         hashname: bytes,
         limits: OutboxLimits,
         guard: Guard,
-        expiry: Expiry,
-        stirred: Callable[["Peer"], None],
-        ended: Callable[["Peer", list[Request]], None],
+        expiry: RequestExpiry,
+        stirred: Callable[["OutboxPeer"], None],
+        ended: Callable[["OutboxPeer", list[OutboxRequest]], None],
         ledger: Ledger | None = None,
     ) -> None:
         self.hashname = hashname
@@ -50,16 +48,16 @@ class Surroundings:
         self.ledger = ledger
 
 
-class Peer:
+class OutboxPeer:
     """Made by `Outbox.add_peer`."""
 
-    def __init__(self, host: str, numbering: Numbering, around: Surroundings) -> None:
+    def __init__(self, host: str, numbering: RequestNumbering, around: OutboxPeerContext) -> None:
         self.host = host
         self.epoch = numbering.epoch
         self.memory = numbering.memory
         self.their_memory = numbering.their_memory
-        self.intake = Intake(host, around.limits)
-        self.session: Session | None = None
+        self.intake = RequestIntake(host, around.limits)
+        self.session: OutboxSession | None = None
         self.is_removed = False
         self.is_alarmed = False
         self.sessions = 0  # so far
@@ -71,8 +69,8 @@ class Peer:
         self._bytes_max = around.limits.peer_bytes_max
         self._queue_max = around.limits.session_queue_max
         self._next_id = numbering.next_id
-        self._added: deque[Request] = deque()  # the inbox
-        self._dropped: deque[Request] = deque()
+        self._added: deque[OutboxRequest] = deque()  # the inbox
+        self._dropped: deque[OutboxRequest] = deque()
         self._is_stirred = False
         self._working = WorkingList()
         self._last_id = 0  # of those that came out of the inbox
@@ -81,7 +79,7 @@ class Peer:
 
     # --- from any thread ---
 
-    def add_packet(self, request: Request) -> None:
+    def add_packet(self, request: OutboxRequest) -> None:
         """Queue it, behind all that were added before.
 
         UnreachableError when the peer was removed, CongestionError at a bound. One that is invalid
@@ -107,7 +105,7 @@ class Peer:
             self._is_stirred = True
         self._around.stirred(self)
 
-    def invalidated(self, request: Request) -> None:
+    def invalidated(self, request: OutboxRequest) -> None:
         """One of ours will never be written: take it out of its list."""
         with self.guard:
             self._dropped.append(request)
@@ -134,16 +132,16 @@ class Peer:
             self._drop(request)
         self.fill(now)
 
-    def _wait(self, request: Request) -> None:
+    def _wait(self, request: OutboxRequest) -> None:
         self._working.append(request)
         self._last_id = request.id
         self._around.expiry.add(request)
         if self._around.ledger is not None:
             self._around.ledger.added(self.host, request)
 
-    def _drop(self, request: Request) -> None:
+    def _drop(self, request: OutboxRequest) -> None:
         if not request.state.is_end:
-            in_working_list = request.state is State.QUEUED
+            in_working_list = request.state is RequestState.QUEUED
             self.end(request, request.end_unwritten)
             if in_working_list:
                 self._working.dropped(request)
@@ -182,7 +180,7 @@ class Peer:
         self._cleared_id = max(self._cleared_id, id_)
         self.fill(now)
 
-    def restore(self, requests: list[Request], began_id: int) -> None:
+    def restore(self, requests: list[OutboxRequest], began_id: int) -> None:
         """What an earlier process left behind, in order; up to `began_id` it may be written."""
         for request in requests:
             with self.guard:
@@ -204,9 +202,9 @@ class Peer:
     # --- sessions ---
 
     @property
-    def introduction(self) -> Introduction:
+    def introduction(self) -> IntroductionFrame:
         limits = self._around.limits
-        return Introduction(
+        return IntroductionFrame(
             self._around.hashname,
             self.epoch,
             self.memory,
@@ -216,7 +214,7 @@ class Peer:
             limits.window_bytes,
         )
 
-    def introduced(self, session: Session, them: Introduction, now: float) -> None:
+    def introduced(self, session: OutboxSession, them: IntroductionFrame, now: float) -> None:
         """They are there: this session is the one from now on."""
         if self.session is not None:
             self.session.close(now)
@@ -234,7 +232,7 @@ class Peer:
         self.sessions += 1
         self.fill(now)
 
-    def _begun(self) -> list[Request]:
+    def _begun(self) -> list[OutboxRequest]:
         """What waits to be written again: always the first of those that wait."""
         return list(takewhile(lambda request: request.has_begun, self._working))
 
@@ -243,17 +241,17 @@ class Peer:
         for request in self._begun():
             if request.id > id_ or not request.was_written or request.wants_reply:
                 break
-            self.end(request, State.ACKNOWLEDGED)
+            self.end(request, RequestState.ACKNOWLEDGED)
             self._working.dropped(request)
 
     def _they_forgot(self) -> None:
         """Whether they handled what we wrote they cannot tell; again might be once too often."""
         for request in self._begun():
             if request.was_written and request.qos is Qos.ONCE:
-                self.end(request, State.FAILED, Failure.FATE_UNKNOWN)
+                self.end(request, RequestState.FAILED, RequestFailure.FATE_UNKNOWN)
                 self._working.dropped(request)
 
-    def lost(self, session: Session, now: float) -> None:
+    def lost(self, session: OutboxSession, now: float) -> None:
         """A session is over: what it had goes back to the head, in its old order."""
         if session is not self.session:
             return
@@ -263,7 +261,7 @@ class Peer:
         back = []
         for request in sending.written:
             if request.qos is Qos.ONCE_AT_MOST or request.is_late(now):
-                self.end(request, State.FAILED, Failure.FATE_UNKNOWN)
+                self.end(request, RequestState.FAILED, RequestFailure.FATE_UNKNOWN)
             else:
                 back.append(request)
         if sending.half is not None:
@@ -276,7 +274,7 @@ class Peer:
             request.set_requeued()
         self._working.requeue(back)
 
-    def handled(self, arrival: Arrival, outcome: Outcome) -> None:
+    def handled(self, arrival: IncomingRequest, outcome: RequestOutcome) -> None:
         """Somebody has dealt with what they sent."""
         answer = self.intake.done(arrival, outcome)
         if answer is not None and self.session is not None:
@@ -284,22 +282,22 @@ class Peer:
 
     # --- ends ---
 
-    def expired(self, request: Request) -> None:
+    def expired(self, request: OutboxRequest) -> None:
         """Its time is up: where it waits, it waits in vain; what is under way may still arrive."""
         state = request.state
-        if request.shut(State.EXPIRED):
+        if request.shut(RequestState.EXPIRED):
             self.end(request, request.end_unwritten)
-        elif request.is_queued and state is not State.WRITING:
+        elif request.is_queued and state is not RequestState.WRITING:
             self._end_late(request)
-        if state is State.QUEUED:
+        if state is RequestState.QUEUED:
             self._working.dropped(request)
 
-    def _end_late(self, request: Request) -> None:
+    def _end_late(self, request: OutboxRequest) -> None:
         """Begun, and not to be written again."""
         if request.was_written:
-            self.end(request, State.FAILED, Failure.FATE_UNKNOWN)
+            self.end(request, RequestState.FAILED, RequestFailure.FATE_UNKNOWN)
         else:
-            self.end(request, State.EXPIRED)
+            self.end(request, RequestState.EXPIRED)
 
     def remove(self, now: float) -> None:
         """The host is gone from the configuration, and everything for it with it."""
@@ -328,15 +326,17 @@ class Peer:
             if not request.begin_write():
                 self.end(request, request.end_unwritten)
 
-    def _end_removed(self, request: Request) -> None:
-        if request.shut(State.FAILED) and request.end_unwritten is not State.FAILED:
+    def _end_removed(self, request: OutboxRequest) -> None:
+        if request.shut(RequestState.FAILED) and request.end_unwritten is not RequestState.FAILED:
             self.end(request, request.end_unwritten)
         elif request.was_written:
-            self.end(request, State.FAILED, Failure.FATE_UNKNOWN)
+            self.end(request, RequestState.FAILED, RequestFailure.FATE_UNKNOWN)
         else:
-            self.end(request, State.FAILED, Failure.PEER_REMOVED)
+            self.end(request, RequestState.FAILED, RequestFailure.PEER_REMOVED)
 
-    def end(self, request: Request, state: State, failure: Failure | None = None) -> None:
+    def end(
+        self, request: OutboxRequest, state: RequestState, failure: RequestFailure | None = None
+    ) -> None:
         """It is over: out of all lists, and its reference released."""
         assert not request.state.is_end, "a request ended twice"
         request.reset_queued()
@@ -354,7 +354,7 @@ class Peer:
         around.ended(self, [request])
         request.release()
 
-    def acknowledged(self, requests: list[Request]) -> None:
+    def acknowledged(self, requests: list[OutboxRequest]) -> None:
         """As `end` for each, at the price of one: most requests end here."""
         around, size = self._around, 0
         for request in requests:
@@ -373,7 +373,7 @@ class Peer:
             for request in requests:
                 request.let_go()
 
-    def requests(self) -> Iterator[Request]:
+    def requests(self) -> Iterator[OutboxRequest]:
         """All without an end, oldest first."""
         sending = self.session.sending if self.session is not None else None
         if sending is not None:

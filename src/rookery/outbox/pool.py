@@ -12,7 +12,7 @@ from rookery.outbox.limits import REQUEST_OVERHEAD, OutboxLimits
 Guard = AbstractContextManager[object]  # a lock, where there are several threads
 
 
-class Pool:
+class RequestPool:
     """The budget of one outbox."""
 
     __slots__ = ("_limits", "bytes_used", "guard", "requests")

@@ -15,26 +15,26 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from rookery.errors import ChannelError, DeniedError, RookeryError, UnreachableError, UsageError
-from rookery.outbox.pool import Pool
-from rookery.outbox.state import Failure, State
-from rookery.wire.outbox import Qos
+from rookery.outbox.pool import RequestPool
+from rookery.outbox.state import RequestFailure, RequestState
+from rookery.wire.outbox.frames import Qos
 
 _QOS: Final = tuple(Qos)
-_NEW: Final = State.NEW
-_QUEUED: Final = State.QUEUED
-_WRITING: Final = State.WRITING
+_NEW: Final = RequestState.NEW
+_QUEUED: Final = RequestState.QUEUED
+_WRITING: Final = RequestState.WRITING
 
 
-class Holder(Protocol):
+class OutboxRequestHolder(Protocol):
     """Whoever has the request in its lists: a peer."""
 
     @property
     def host(self) -> str: ...
 
-    def invalidated(self, request: "Request") -> None: ...
+    def invalidated(self, request: "OutboxRequest") -> None: ...
 
 
-class Request:
+class OutboxRequest:
     """Made by `create` with one reference, which is the caller's to release."""
 
     __slots__ = (
@@ -60,39 +60,48 @@ class Request:
     )
 
     def __init__(
-        self, pool: Pool, payload: bytes, qos: Qos, expires_at: float | None, wants_reply: bool
+        self,
+        pool: RequestPool,
+        payload: bytes,
+        qos: Qos,
+        expires_at: float | None,
+        wants_reply: bool,
     ) -> None:
         self.size = pool.take(len(payload))  # as the pool counts it
         self._pool = pool
-        self._border: State | None = None  # WRITING once the write began, else how it ended before
+        self._border: RequestState | None = (
+            None  # WRITING once the write began, else how it ended before
+        )
         self.payload = payload
         self.qos = qos
         self.expires_at = expires_at
         self.wants_reply = wants_reply
         self.references = 1
-        self.state: State = _NEW
+        self.state: RequestState = _NEW
         self.is_queued = False
         self.was_written = False  # all of it, in some session
         self.attempts = 0  # to write it
         self.made_at = 0.0  # set by whoever observes, monotonic
         self.id = 0  # given by the peer, rising
-        self.holder: Holder | None = None
+        self.holder: OutboxRequestHolder | None = None
         self.answer: bytes | None = None
-        self.failure: Failure | None = None
+        self.failure: RequestFailure | None = None
         self.failure_text = ""
-        self.watcher: Callable[[Request], object] | None = None  # told of the end, by the loop
+        self.watcher: Callable[[OutboxRequest], object] | None = (
+            None  # told of the end, by the loop
+        )
 
     @staticmethod
     def create(
-        pool: Pool,
+        pool: RequestPool,
         payload: bytes,
         *,
         qos: int = Qos.ONCE_AT_LEAST,
         expires_at: float | None = None,
         wants_reply: bool = False,
-    ) -> "Request":
+    ) -> "OutboxRequest":
         """UsageError when it is too large, CongestionError when the pool is used up."""
-        return Request(pool, payload, _QOS[qos], expires_at, wants_reply)
+        return OutboxRequest(pool, payload, _QOS[qos], expires_at, wants_reply)
 
     # --- from any thread ---
 
@@ -123,10 +132,10 @@ class Request:
         """True: it has not been and will not be written. False: too late, the write began."""
         with self._pool.guard:
             if self._border is not None:
-                return self._border is not State.WRITING
-            self._border = State.CANCELLED
+                return self._border is not RequestState.WRITING
+            self._border = RequestState.CANCELLED
             if self.holder is None:
-                self.state = State.CANCELLED
+                self.state = RequestState.CANCELLED
                 return True
             holder = self.holder
         holder.invalidated(self)
@@ -136,13 +145,13 @@ class Request:
     def error(self) -> RookeryError | None:
         """Why it came to nothing; None while it may still come to something, or did."""
         match self.state:
-            case State.EXPIRED:
+            case RequestState.EXPIRED:
                 return UnreachableError("the request expired before it could be written")
-            case State.CANCELLED:
+            case RequestState.CANCELLED:
                 return DeniedError("the request was cancelled before it was written")
-            case State.FAILED if self.failure is Failure.REFUSED:
+            case RequestState.FAILED if self.failure is RequestFailure.REFUSED:
                 return ChannelError(self.failure_text)
-            case State.FAILED:
+            case RequestState.FAILED:
                 assert self.failure is not None
                 return UnreachableError(self.failure.value)
         return None
@@ -152,7 +161,7 @@ class Request:
     @property
     def has_begun(self) -> bool:
         """Whether it is across the border."""
-        return self._border is State.WRITING
+        return self._border is RequestState.WRITING
 
     def is_late(self, now: float) -> bool:
         """Whether its time is up."""
@@ -170,21 +179,21 @@ class Request:
         self.attempts += 1
         return self._border is _WRITING
 
-    def shut(self, end: State) -> bool:
+    def shut(self, end: RequestState) -> bool:
         """Nobody shall begin to write it any more; False when somebody did."""
         with self._pool.guard:
             if self._border is None:
                 self._border = end
-            return self._border is not State.WRITING
+            return self._border is not RequestState.WRITING
 
     @property
-    def end_unwritten(self) -> State:
+    def end_unwritten(self) -> RequestState:
         """How it ended on this side of the border."""
         assert self._border is not None
-        assert self._border is not State.WRITING
+        assert self._border is not RequestState.WRITING
         return self._border
 
-    def set_queued(self, id_: int, holder: Holder) -> None:
+    def set_queued(self, id_: int, holder: OutboxRequestHolder) -> None:
         """Into a list, with a reference for it; under the guard."""
         if self.state is not _NEW:
             raise UsageError(f"a request is added once; this one is {self.state.value}")
@@ -207,5 +216,5 @@ class Request:
     def restore(self, *, is_begun: bool) -> None:
         """As it was before a restart: what may have been written counts as written."""
         if is_begun:
-            self._border = State.WRITING
+            self._border = RequestState.WRITING
             self.was_written = True

@@ -13,62 +13,64 @@ from collections.abc import Callable
 from typing import Final, Protocol
 
 from rookery.errors import ChannelError, ProtocolError
-from rookery.outbox.intake import Answer, Arrival, Intake
+from rookery.outbox.intake import Answer, IncomingRequest, RequestIntake
 from rookery.outbox.pool import Guard
-from rookery.outbox.request import Request
-from rookery.outbox.sending import Sending
-from rookery.outbox.state import Failure, State
-from rookery.wire.outbox import (
+from rookery.outbox.request import OutboxRequest
+from rookery.outbox.send_queue import SendQueue
+from rookery.outbox.state import RequestFailure, RequestState
+from rookery.wire.outbox.frames import (
     VERSION,
-    Acknowledgement,
-    ErrorCode,
+    AcknowledgementFrame,
     ErrorFrame,
-    Introduction,
-    Reply,
+    IntroductionFrame,
+    OutboxErrorCode,
+    ReplyFrame,
 )
-from rookery.wire.outbox_reader import Frame, OutboxReader
-from rookery.wire.outbox_request import REQUEST_HEADER_SIZE, RequestFrame, request_header
+from rookery.wire.outbox.reader import Frame, OutboxFrameReader
+from rookery.wire.outbox.request import REQUEST_HEADER_SIZE, RequestFrame, request_header
 
 CHUNK_SIZE: Final = 1 << 16
 
 
-class Side(Protocol):
+class OutboxSessionOwner(Protocol):
     """What a session needs of the peer it belongs to."""
 
     @property
     def host(self) -> str: ...
     @property
-    def introduction(self) -> Introduction: ...
+    def introduction(self) -> IntroductionFrame: ...
     @property
-    def intake(self) -> Intake: ...
+    def intake(self) -> RequestIntake: ...
     @property
     def guard(self) -> Guard: ...
-    def introduced(self, session: "Session", them: Introduction, now: float) -> None: ...
+    def introduced(self, session: "OutboxSession", them: IntroductionFrame, now: float) -> None: ...
     def fill(self, now: float) -> None: ...
     def floor(self, floor: int) -> int: ...
-    def end(self, request: Request, state: State, failure: Failure | None = None) -> None: ...
-    def acknowledged(self, requests: list[Request]) -> None: ...
-    def expired(self, request: Request) -> None: ...
-    def lost(self, session: "Session", now: float) -> None: ...
+    def end(
+        self, request: OutboxRequest, state: RequestState, failure: RequestFailure | None = None
+    ) -> None: ...
+    def acknowledged(self, requests: list[OutboxRequest]) -> None: ...
+    def expired(self, request: OutboxRequest) -> None: ...
+    def lost(self, session: "OutboxSession", now: float) -> None: ...
 
 
-class Session:
+class OutboxSession:
     """`stir` is called when `take` may have more to give than it had."""
 
     def __init__(
-        self, side: Side, stir: Callable[[], object], *, hashname: bytes | None = None
+        self, side: OutboxSessionOwner, stir: Callable[[], object], *, hashname: bytes | None = None
     ) -> None:
         self._side = side
         self._intake = side.intake
         self._stir = stir
         self._hashname = hashname  # what the introduction has to name, where that is known
-        self._reader = OutboxReader()
+        self._reader = OutboxFrameReader()
         self._control: deque[bytes] = deque([side.introduction.serialize()])
         self._ack = self._acked = 0
         self._received = 0  # highest id of a request in this session
         self._asked: deque[int] = deque()  # ids in this session that are to be answered
         self._rest = memoryview(b"")  # of the frame that was cut last
-        self.sending: Sending | None = None  # once they have introduced themselves
+        self.sending: SendQueue | None = None  # once they have introduced themselves
         self.epoch = 0  # theirs
         self.is_closed = False
 
@@ -108,13 +110,13 @@ class Session:
             size += len(parts[-1])
         if not control and self._ack > self._acked and size < size_max:
             self._acked = self._ack
-            parts.append(Acknowledgement(self._ack).serialize())
+            parts.append(AcknowledgementFrame(self._ack).serialize())
             size += len(parts[-1])
         return size
 
     def _write_requests(
         self,
-        sending: Sending,
+        sending: SendQueue,
         parts: list[bytes | memoryview],
         size: int,
         size_max: int,
@@ -135,7 +137,7 @@ class Session:
                 size += REQUEST_HEADER_SIZE + length
         return size
 
-    def _begin(self, sending: Sending, room: int, now: float) -> list[Request]:
+    def _begin(self, sending: SendQueue, room: int, now: float) -> list[OutboxRequest]:
         """The next requests that may be written; those that may not any more are dropped."""
         while (first := self._first(sending, now)) is not None:
             if begun := sending.begin(room, now):
@@ -148,7 +150,7 @@ class Session:
                 self._side.end(first, first.end_unwritten)
         return []
 
-    def _first(self, sending: Sending, now: float) -> Request | None:
+    def _first(self, sending: SendQueue, now: float) -> OutboxRequest | None:
         queue = sending.queue
         while queue and not queue[0].is_queued:  # dropped while it waited here
             queue.popleft()
@@ -156,7 +158,7 @@ class Session:
             self._side.fill(now)
         return queue[0] if queue else None
 
-    def answer(self, arrival: Arrival, answer: Answer) -> None:
+    def answer(self, arrival: IncomingRequest, answer: Answer) -> None:
         """Tell them, if they asked in this session; else they will ask again, or never."""
         asked = self._asked
         if arrival.epoch != self.epoch:
@@ -169,21 +171,21 @@ class Session:
             self._stir()
 
     def _say(self, answer: Answer) -> None:
-        if isinstance(answer, Acknowledgement):
+        if isinstance(answer, AcknowledgementFrame):
             self._ack = max(self._ack, answer.id)
         else:
             self._acked = max(self._acked, answer.id)
             self._control.append(answer.serialize())
 
-    def refuse(self, code: ErrorCode, text: str) -> bytes:
+    def refuse(self, code: OutboxErrorCode, text: str) -> bytes:
         """The last bytes of a session that we end, when no frame is half out."""
         return b"" if self._rest else ErrorFrame(0, code, text).serialize()
 
     # --- in ---
 
-    def receive(self, data: bytes, now: float) -> list[Arrival]:
+    def receive(self, data: bytes, now: float) -> list[IncomingRequest]:
         """What is to be handled; RemoteError ends the session."""
-        arrivals: list[Arrival] = []
+        arrivals: list[IncomingRequest] = []
         for frame in self._reader.feed(data):
             if self.is_closed:
                 break
@@ -197,50 +199,52 @@ class Session:
         match frame:
             case ErrorFrame(0, _, text):
                 raise ChannelError(text)
-            case Introduction():
+            case IntroductionFrame():
                 if frame.version != VERSION:
                     raise ProtocolError(f"version {frame.version} is not spoken here")
             case _:
                 raise ProtocolError("a session begins with an introduction")
         if self._hashname is not None and frame.hashname != self._hashname:
             raise ProtocolError("an introduction in somebody else's name")
-        self.sending = Sending(frame.requests_max, frame.bytes_max, self._side.guard)
+        self.sending = SendQueue(frame.requests_max, frame.bytes_max, self._side.guard)
         self.epoch = frame.epoch
         self._side.introduced(self, frame, now)
 
-    def _received_frame(self, frame: Frame, sending: Sending, arrivals: list[Arrival]) -> None:
+    def _received_frame(
+        self, frame: Frame, sending: SendQueue, arrivals: list[IncomingRequest]
+    ) -> None:
         match frame:
             case RequestFrame():
                 self._request(frame, arrivals)
-            case Acknowledgement(id=id_):
+            case AcknowledgementFrame(id=id_):
                 self._side.acknowledged(sending.acknowledged(id_))
                 self._stir()
-            case Reply(id=id_, payload=payload):
+            case ReplyFrame(id=id_, payload=payload):
                 request = self._answered(id_, sending, is_reply=True)
                 request.answer = payload
-                self._side.end(request, State.ANSWERED)
+                self._side.end(request, RequestState.ANSWERED)
                 self._stir()
             case ErrorFrame(id=0, text=text):
                 raise ChannelError(text or "the other side ended the session")
             case ErrorFrame(id=id_, text=text):
                 request = self._answered(id_, sending, is_reply=False)
                 request.failure_text = text or "refused"
-                self._side.end(request, State.FAILED, Failure.REFUSED)
+                self._side.end(request, RequestState.FAILED, RequestFailure.REFUSED)
                 self._stir()
-            case Introduction():
+            case IntroductionFrame():
                 raise ProtocolError("a second introduction")
 
-    def _answered(self, id_: int, sending: Sending, *, is_reply: bool) -> Request:
+    def _answered(self, id_: int, sending: SendQueue, *, is_reply: bool) -> OutboxRequest:
         sending.check_written(id_)
         self._side.acknowledged(sending.acknowledged(id_ - 1))
         return sending.answered(id_, is_reply=is_reply)
 
-    def _request(self, frame: RequestFrame, arrivals: list[Arrival]) -> None:
+    def _request(self, frame: RequestFrame, arrivals: list[IncomingRequest]) -> None:
         if frame.id <= self._received:
             raise ProtocolError("requests out of order")
         self._received = frame.id
         match self._intake.arrived(frame):
-            case Arrival() as arrival:
+            case IncomingRequest() as arrival:
                 self._asked.append(frame.id)
                 arrivals.append(arrival)
             case None:

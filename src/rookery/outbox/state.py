@@ -5,7 +5,7 @@ from enum import Enum
 _ENDS = frozenset({"acknowledged", "answered", "expired", "cancelled", "failed"})
 
 
-class State(Enum):
+class RequestState(Enum):
     """As people and programs see it."""
 
     NEW = "new"
@@ -26,7 +26,7 @@ class State(Enum):
     __hash__ = object.__hash__  # members are few and the same; their names need no hashing
 
 
-class Failure(Enum):
+class RequestFailure(Enum):
     """Why a request failed."""
 
     FATE_UNKNOWN = "it was written, but nobody can say whether it was handled"

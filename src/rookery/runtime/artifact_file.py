@@ -15,12 +15,12 @@ from rookery.wire.artifact import ARTIFACT_SIZE_MAX
 
 LOOK_S = 2.0  # how often to look
 
-Heed = Callable[[bytes | None], None]
+OnArtifact = Callable[[bytes | None], None]
 
 _Stamp = tuple[int, int, int]  # inode, size, time of the last change
 
 
-class Following(StrEnum):
+class ArtifactState(StrEnum):
     """What becomes of artifacts that somebody asks for."""
 
     OFF = "off"  # nobody asks for any, or they are switched off
@@ -33,8 +33,8 @@ class Following(StrEnum):
 class ArtifactFile:
     """`look` now and then; `problem` says why nothing is followed, "" that something is."""
 
-    def __init__(self, file: Path, heed: Heed) -> None:
-        self.state = Following.MISSING  # whether it is stale is for others to know
+    def __init__(self, file: Path, heed: OnArtifact) -> None:
+        self.state = ArtifactState.MISSING  # whether it is stale is for others to know
         self.problem = ""
         self.refused = 0  # files that were
         self._file = file
@@ -52,7 +52,7 @@ class ArtifactFile:
             return False
         self._is_looked_at, self._stamp = True, stamp
         if stamp is None:
-            self.state, self.problem = Following.MISSING, missing
+            self.state, self.problem = ArtifactState.MISSING, missing
             self._heed(None)
         else:
             self._take()
@@ -69,14 +69,14 @@ class ArtifactFile:
             with self._file.open("rb") as stream:
                 data = stream.read(ARTIFACT_SIZE_MAX + 1)
             self._heed(data)
-            self.state, self.problem = Following.FOLLOWED, ""
+            self.state, self.problem = ArtifactState.FOLLOWED, ""
         except OSError as error:
-            self.state = Following.MISSING
+            self.state = ArtifactState.MISSING
             self.problem = f"cannot read {self._file}: {error.strerror}"
             self._heed(None)
         except RemoteError as error:
             self.refused += 1
-            self.state, self.problem = Following.REFUSED, f"{self._file}: {error}"
+            self.state, self.problem = ArtifactState.REFUSED, f"{self._file}: {error}"
 
 
 def _stamp(file: Path) -> _Stamp:

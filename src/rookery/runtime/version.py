@@ -13,7 +13,7 @@ from pathlib import Path
 UNKNOWN = "unknown"
 
 _BEFORE, _AFTER = "rookery-", ".dist-info"
-_COMPILED = "rookery.wire.frame"  # one of the modules that are compiled together
+_COMPILED = "rookery.wire.link.framing"  # one of the modules that are compiled together
 _WHY_NOT = Path(__file__).parents[1] / "not_compiled.txt"  # left by whoever made the wheel
 
 

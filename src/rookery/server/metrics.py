@@ -8,10 +8,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from rookery.runtime.http_listener import HttpResponse
+from rookery.runtime.net.http_listener import HttpResponse
 
 
-class Watched(Protocol):
+class MetricsSource(Protocol):
     """What there is to see of a server."""
 
     @property
@@ -25,13 +25,13 @@ class Watched(Protocol):
         """Text, label and values by name."""
 
 
-class Pages:
+class StatusPages:
     """`answer` is what the HTTP listener asks for any path but the WebSocket's."""
 
-    def __init__(self, server: Watched) -> None:
+    def __init__(self, server: MetricsSource) -> None:
         self._server = server
         self._registry = CollectorRegistry(auto_describe=False)
-        self._registry.register(_Figures(server))
+        self._registry.register(_ServerMetrics(server))
 
     def answer(self, path: str) -> HttpResponse:
         match path:
@@ -47,10 +47,10 @@ class Pages:
         return _json({"error": "try /healthz, /readyz or /metrics"}, 404)
 
 
-class _Figures(Collector):
+class _ServerMetrics(Collector):
     """Made when somebody asks; nothing is counted twice."""
 
-    def __init__(self, server: Watched) -> None:
+    def __init__(self, server: MetricsSource) -> None:
         self._server = server
 
     def collect(self) -> Iterator[Metric]:

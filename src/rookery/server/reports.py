@@ -17,16 +17,15 @@ from typing import Self
 import msgspec
 
 from rookery.fleet.entry import server_id
-from rookery.fleet.reporter import Reporter
-from rookery.fleet.reporter_events import Enrolled, Refused, ReporterEvent
-from rookery.fleet.reporter_limits import ReporterLimits
-from rookery.fleet.rpc_relay import Audit
+from rookery.fleet.reports.reporter import HelloRefused, Reporter, ReporterEnrolled, ReporterEvent
+from rookery.fleet.reports.reporter_limits import ReporterLimits
+from rookery.fleet.rpc.relay import RelayedCall
 from rookery.identity.identity import Identity
-from rookery.runtime.hub_address import HubAddress
-from rookery.runtime.state_file import StateFile
-from rookery.runtime.uplink import Uplink
-from rookery.server.table import Ended
-from rookery.wire.telemetry import CallReport, LoadReport, SessionReport
+from rookery.runtime.fleet.hub_address import HubAddress
+from rookery.runtime.fleet.state_file import ReporterStateFile
+from rookery.runtime.fleet.uplink import Uplink
+from rookery.server.seat_sessions import EndedSession
+from rookery.wire.fleet.telemetry import CallReport, LoadReport, SessionReport
 
 AUDITS_MAX = 10_000  # calls and seats that wait; the oldest are dropped and counted
 AHEAD_MAX = 32  # reports that the hub does not have, before more audits join them
@@ -43,7 +42,7 @@ Sample = Callable[[], LoadReport]
 _log = logging.getLogger(__name__)
 
 
-class Reports:
+class ServerReports:
     """Keeps reporting until it is closed; make it with `open`."""
 
     def __init__(self, server: str, reporter: Reporter, sample: Sample, interval_s: float) -> None:
@@ -68,7 +67,7 @@ class Reports:
         interval_s: float,
     ) -> Self:
         """Begin to report; what the hub has not acknowledged is kept in the folder."""
-        file = StateFile(folder)
+        file = ReporterStateFile(folder)
         reporter = Reporter(
             identity,
             hub.keys,
@@ -99,7 +98,7 @@ class Reports:
         """Audits that the hub does not have, as far as they are here."""
         return len(self._audits)
 
-    def audit(self, seat: str, audit: Audit) -> None:
+    def audit(self, seat: str, audit: RelayedCall) -> None:
         """A call was relayed; the hub shall know."""
         self.tally["audits"] += 1
         self._add(
@@ -114,7 +113,7 @@ class Reports:
             )
         )
 
-    def ended(self, ended: Ended) -> None:
+    def ended(self, ended: EndedSession) -> None:
         """A seat is free again; the hub shall know, for the lake."""
         self.tally["sessions"] += 1
         now = _wall_ms()
@@ -158,9 +157,9 @@ class Reports:
 
     def _heard(self, event: ReporterEvent) -> None:
         match event:
-            case Enrolled():
+            case ReporterEnrolled():
                 _log.info("the hub knows this server")
-            case Refused(reason):
+            case HelloRefused(reason):
                 self.tally[f"refused {reason}"] += 1
                 _log.warning("the hub refuses this server: %s", reason)
             case _:

@@ -1,7 +1,7 @@
 """The server: composition root. Doors in front, sessions behind, reports to the hub beside.
 
 hub, routers, clients ─ TCP ─▶ Door ──┐
-browsers ─ WebSocket ───────▶ WebDoor ┼─▶ Sessions ─ audits ─▶ Reports ─ UDP ─▶ hub
+browsers ─ WebSocket ───────▶ WebListener ┼─▶ Sessions ─ audits ─▶ Reports ─ UDP ─▶ hub
                                       └─▶ Seats, relays
 """
 
@@ -14,26 +14,25 @@ from typing import Self
 import psutil
 
 from rookery.errors import UsageError
-from rookery.fleet.rpc_relay import Audit
-from rookery.fleet.seats import Seats
+from rookery.fleet.rendezvous.seats import Seats
+from rookery.fleet.rpc.relay import RelayedCall
 from rookery.identity.cipher_sets import RSA_CSID
 from rookery.identity.cs40 import CSID as ROOKERY_CSID
 from rookery.identity.identity import Identity
-from rookery.runtime.gates.address import advertised_ip, parse_address
-from rookery.runtime.guests import Guests
-from rookery.runtime.hub_address import HubAddress
-from rookery.runtime.tls.server_names import announced_names
-from rookery.server.door import Door
-from rookery.server.leases import Leases
-from rookery.server.metrics import Pages
-from rookery.server.reports import Reports
+from rookery.runtime.fleet.admission import ConnectionAdmission
+from rookery.runtime.fleet.hub_address import HubAddress
+from rookery.runtime.net.address import advertised_ip, parse_address
+from rookery.runtime.tls.names import announced_names
+from rookery.server.lease_client import LeaseClient
+from rookery.server.metrics import StatusPages
+from rookery.server.reports import ServerReports
+from rookery.server.seat_sessions import EndedSession, SeatSessions
 from rookery.server.server_tls import FilesTls, HubSignedTls, ServerTls
-from rookery.server.sessions import Sessions
 from rookery.server.settings import ServerSettings
-from rookery.server.table import Ended
-from rookery.server.web_line import RESOURCE
-from rookery.server.web_socket import WebDoor
-from rookery.wire.telemetry import LoadReport
+from rookery.server.tcp_listener import ServerListener
+from rookery.server.web_connection import RESOURCE
+from rookery.server.web_listener import WebListener
+from rookery.wire.fleet.telemetry import LoadReport
 
 
 class Server:
@@ -42,7 +41,7 @@ class Server:
     def __init__(self, settings: ServerSettings, identity: Identity, hub: HubAddress) -> None:
         self._settings = settings
         self._identity = identity
-        self._guests = Guests(settings.door, asyncio.get_running_loop().time())
+        self._guests = ConnectionAdmission(settings.door, asyncio.get_running_loop().time())
         seats = Seats(
             identity.hashname,
             settings.seats_max,
@@ -50,15 +49,17 @@ class Server:
             settings.linger_s,
             settings.lease_s,
         )
-        self._sessions = Sessions(
+        self._sessions = SeatSessions(
             seats, self._audited, self._ended, settings.relay, settings.door.slow_s
         )
-        self._door = Door(identity, hub.hashname, self._sessions, self._guests, settings.door)
-        self._web: WebDoor | None = None
+        self._door = ServerListener(
+            identity, hub.hashname, self._sessions, self._guests, settings.door
+        )
+        self._web: WebListener | None = None
         self._tls: ServerTls | None = None
         self._certifying: asyncio.Task[None] | None = None
-        self._reports: Reports | None = None
-        self._leases = Leases(identity, hub, self._sessions, settings.leases)
+        self._reports: ServerReports | None = None
+        self._leases = LeaseClient(identity, hub, self._sessions, settings.leases)
         self._renewing: asyncio.Task[None] | None = None
         self._hub = hub
         self.port = 0
@@ -75,7 +76,7 @@ class Server:
         server = cls(settings, identity, hub)
         try:
             await server._listen()
-            server._reports = await Reports.open(
+            server._reports = await ServerReports.open(
                 identity,
                 hub,
                 settings.folder,
@@ -144,8 +145,8 @@ class Server:
         self.tcp = _advertised(settings.advertise, ip, port)
         if settings.http is None:
             return
-        pages = Pages(self)
-        self._web = WebDoor(
+        pages = StatusPages(self)
+        self._web = WebListener(
             self._sessions, self._guests, pages.answer, settings.door, settings.origins
         )
         tls = self._tls = self._made_tls()
@@ -168,11 +169,11 @@ class Server:
             case files:
                 return FilesTls(files)
 
-    def _audited(self, seat: str, audit: Audit) -> None:
+    def _audited(self, seat: str, audit: RelayedCall) -> None:
         if self._reports is not None:
             self._reports.audit(seat, audit)
 
-    def _ended(self, ended: Ended) -> None:
+    def _ended(self, ended: EndedSession) -> None:
         if self._reports is not None:
             self._reports.ended(ended)
 

@@ -17,13 +17,20 @@ from typing import Protocol
 
 from rookery.errors import DecodeError, DeniedError, RookeryError, UnreachableError, UsageError
 from rookery.identity.identity import Identity
-from rookery.runtime.hub_address import HubAddress
-from rookery.runtime.sealed_line import LineLimits, SealedLine
+from rookery.runtime.atomic_file import replace
+from rookery.runtime.fleet.hub_address import HubAddress
+from rookery.runtime.fleet.sealed_connection import SealedConnection, SealedConnectionLimits
 from rookery.runtime.tls.certificate import Credential, SigningRequest, new_key
-from rookery.runtime.tls.given_files import CertificateFiles, GivenFiles
+from rookery.runtime.tls.certificate_files import CertificateFiles, CertificateFileWatcher
 from rookery.runtime.tls.live_context import LiveContext
-from rookery.runtime.whole_file import replace
-from rookery.wire.fleet_messages import Certified, Certify, Fault, FaultCode, decode, encode
+from rookery.wire.fleet.messages import (
+    CertifiedMessage,
+    CertifyMessage,
+    FaultCode,
+    FaultMessage,
+    decode,
+    encode,
+)
 
 FILE_NAME = "server-tls.pem"
 LOOK_S = 60.0
@@ -33,7 +40,7 @@ _ANSWER_S = 60.0  # the hub connects to each name
 _FIRST_PAUSE_S = 1.0
 _DENIED_PAUSE_S = 60.0  # a refusal is on record at the hub
 _SIZE_MAX = 1 << 15
-_LIMITS = LineLimits(received_bytes_max=1 << 16)
+_LIMITS = SealedConnectionLimits(received_bytes_max=1 << 16)
 
 _log = logging.getLogger(__name__)
 
@@ -63,7 +70,7 @@ class FilesTls:
         """UsageError when they cannot be used."""
         live = LiveContext()
         self.context = live.context
-        self._given = GivenFiles(files, live)
+        self._given = CertificateFileWatcher(files, live)
 
     def announce(self, names: frozenset[str]) -> None:
         """The operator has seen to them."""
@@ -135,10 +142,10 @@ class HubSignedTls:
         self._store(made)
         _log.info("a new certificate for %s", ", ".join(sorted(self._names)))
 
-    async def _asked(self, request: bytes) -> Certified:
+    async def _asked(self, request: bytes) -> CertifiedMessage:
         line = await self._dialled()
         try:
-            line.send(encode(Certify(request)))
+            line.send(encode(CertifyMessage(request)))
             async with asyncio.timeout(_ANSWER_S):
                 tlv = await line.receive()
         except TimeoutError as error:
@@ -148,19 +155,19 @@ class HubSignedTls:
         if tlv is None:
             raise UnreachableError("the hub closes without an answer; is it of an older version?")
         match decode(tlv):
-            case Certified() as certified:
+            case CertifiedMessage() as certified:
                 return certified
-            case Fault(FaultCode.DENIED, text):
+            case FaultMessage(FaultCode.DENIED, text):
                 raise DeniedError(text)
-            case Fault(_, text):
+            case FaultMessage(_, text):
                 raise UnreachableError(text)
         raise DecodeError("the hub answers something else")
 
-    async def _dialled(self) -> SealedLine:
+    async def _dialled(self) -> SealedConnection:
         failure = UnreachableError("the hub has no address")
         for ip, port in await self._hub.tcp():
             try:
-                return await SealedLine.dial(
+                return await SealedConnection.dial(
                     self._identity,
                     self._hub.hashname,
                     self._hub.key2a,

@@ -5,16 +5,16 @@ from typing import Literal
 
 import msgspec
 
-from rookery.fleet.rpc_relay import RelayLimits
-from rookery.fleet.seats import LEASE_S, LINGER_S
-from rookery.runtime.guests import GuestLimits
-from rookery.runtime.tls.given_files import CertificateFiles
-from rookery.server.leases import LeaseLimits
+from rookery.fleet.rendezvous.seats import LEASE_S, LINGER_S
+from rookery.fleet.rpc.relay import RelayLimits
+from rookery.runtime.fleet.admission import ConnectionAdmissionLimits
+from rookery.runtime.tls.certificate_files import CertificateFiles
+from rookery.server.lease_client import LeaseLimits
 
 REPORT_INTERVAL_S = 20.0
 
 
-class DoorLimits(GuestLimits, frozen=True, kw_only=True):
+class ServerListenerLimits(ConnectionAdmissionLimits, frozen=True, kw_only=True):
     """Bounds of both listeners together, and of each connection."""
 
     authenticate_s: float = 10.0  # from the first byte to a seat
@@ -41,6 +41,6 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     linger_s: float = LINGER_S  # for a client to come back
     lease_s: float = LEASE_S  # for a seat that no hub speaks for
     drain_s: float = 1.5  # for open calls, once the server is told to stop
-    door: DoorLimits = DoorLimits()
+    door: ServerListenerLimits = ServerListenerLimits()
     relay: RelayLimits = RelayLimits()
     leases: LeaseLimits = LeaseLimits()

@@ -14,16 +14,16 @@ from collections.abc import Callable
 from functools import lru_cache
 from ipaddress import IPv4Address
 
-from rookery.crow.events import Event, Transmit, Undelivered
+from rookery.crow.events import CrowTransmit, Event, MessageUndelivered
 from rookery.crow.limits import NodeLimits, TowerLimits
-from rookery.crow.node import Nodes
-from rookery.crow.notices import Arrived, Delivered, NodeMessage, Ticket
-from rookery.crow.tower import Tower
+from rookery.crow.nodes.nodes import Nodes
+from rookery.crow.packet_events import MessageDelivered, NodeMessage, PacketArrived, Ticket
+from rookery.crow.tower.tower import Tower
 from rookery.errors import DecodeError
-from rookery.sim.network import Conditions, Network
+from rookery.sim.network.network import Conditions, Network
 from rookery.sim.world import World
-from rookery.wire.crow_packet import Packet
-from rookery.wire.path import NetPath
+from rookery.wire.crow.packet import CrowPacket
+from rookery.wire.link.path import NetPath
 
 UDP_GATE = 12
 UDP_PORT = 10009
@@ -47,20 +47,20 @@ def udp_path(argument: bytes) -> NetPath:
     return NetPath("udp4", ip, int.from_bytes(argument[-_PORT_SIZE:], "big"))
 
 
-class Station:
+class SimulatedTower:
     """One tower in the world, with its nodes, its gates and what it was told."""
 
     def __init__(self, world: "CrowWorld", tower: Tower, limits: NodeLimits | None) -> None:
         self.tower = tower
         self.nodes = Nodes(tower, limits)
-        self.arrived: list[Arrived] = []
+        self.arrived: list[PacketArrived] = []
         self.messages: list[NodeMessage] = []
         self.outcomes: dict[Ticket, str] = {}  # "" once delivered, else the reason
         self.notices: list[Event] = []  # everything but transmissions
         self.sent = 0
         self.path: NetPath | None = None
         self._world = world
-        self._ways: dict[int, Callable[[Packet], None]] = {}
+        self._ways: dict[int, Callable[[CrowPacket], None]] = {}
         self._tick_at: float | None = None
 
     @property
@@ -83,14 +83,14 @@ class Station:
         self.settle()
         return ticket
 
-    def add_gate(self, gate: int, send: Callable[[Packet], None]) -> None:
+    def add_gate(self, gate: int, send: Callable[[CrowPacket], None]) -> None:
         self.tower.gates.add(gate)
         self._ways[gate] = send
 
     def deliver(self, data: bytes, way_back: bytes) -> None:
         """Bytes from the medium of a gate."""
         try:
-            packet = Packet.parse(data)
+            packet = CrowPacket.parse(data)
         except DecodeError:
             self.tower.dropped["no packet"] += 1
             return
@@ -108,17 +108,17 @@ class Station:
 
     def _carry_out(self, event: Event) -> None:
         match event:
-            case Transmit(gate, packet):
+            case CrowTransmit(gate, packet):
                 self.sent += 1
                 self._ways[gate](packet)
                 return
-            case Arrived():
+            case PacketArrived():
                 self.arrived.append(event)
             case NodeMessage():
                 self.messages.append(event)
-            case Delivered(ticket):
+            case MessageDelivered(ticket):
                 self.outcomes[ticket] = ""
-            case Undelivered(ticket, reason):
+            case MessageUndelivered(ticket, reason):
                 self.outcomes[ticket] = reason
             case _:
                 pass
@@ -155,15 +155,17 @@ class CrowWorld:
         limits: TowerLimits | None = None,
         node_limits: NodeLimits | None = None,
         random: Callable[[int], bytes] | None = None,
-    ) -> Station:
+    ) -> SimulatedTower:
         """Put up a tower; a second one at an address replaces the first, as a restart."""
         draw = random or self.clock.random.randbytes
-        station = Station(self, Tower(random=draw, limits=limits, forwards=forwards), node_limits)
+        station = SimulatedTower(
+            self, Tower(random=draw, limits=limits, forwards=forwards), node_limits
+        )
         if ip is not None:
             self._add_udp_gate(station, NetPath("udp4", ip, port))
         return station
 
-    def line(self, one: Station, other: Station, gate: int = 42) -> None:
+    def line(self, one: SimulatedTower, other: SimulatedTower, gate: int = 42) -> None:
         """Connect two towers by a serial line, which has the same gate id at both ends."""
         self._lines += 1
         here, there = (NetPath("udp4", f"line {self._lines}", end) for end in (1, 2))
@@ -191,8 +193,8 @@ class CrowWorld:
         if listener is not None:
             listener(source, data)
 
-    def _add_udp_gate(self, station: Station, path: NetPath) -> None:
-        def send(packet: Packet) -> None:
+    def _add_udp_gate(self, station: SimulatedTower, path: NetPath) -> None:
+        def send(packet: CrowPacket) -> None:
             argument = packet.address[packet.stage + 1 :][:_UDP_ARGUMENT_SIZE]
             if len(argument) < _UDP_ARGUMENT_SIZE:
                 station.tower.dropped["short address"] += 1
@@ -206,8 +208,10 @@ class CrowWorld:
         station.add_gate(UDP_GATE, send)
         self.listen(path, receive)
 
-    def _add_line_end(self, station: Station, gate: int, here: NetPath, there: NetPath) -> None:
-        def send(packet: Packet) -> None:
+    def _add_line_end(
+        self, station: SimulatedTower, gate: int, here: NetPath, there: NetPath
+    ) -> None:
+        def send(packet: CrowPacket) -> None:
             self.send(here, there, packet.serialize())
 
         def receive(source: NetPath, data: bytes) -> None:

@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 STUCK_S = 10.0  # real seconds without a timer, a callback or a thread to wait for
 
 
-class _Skipping(selectors.DefaultSelector):
+class _VirtualSelector(selectors.DefaultSelector):
     """A selector that moves a clock instead of waiting."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
     """`loop.time()` begins at 0 and jumps from timer to timer."""
 
     def __init__(self) -> None:
-        self._skipping = _Skipping()
+        self._skipping = _VirtualSelector()
         super().__init__(self._skipping)
 
     def time(self) -> float:

@@ -16,7 +16,7 @@ from rookery.errors import UnreachableError
 from rookery.sim.journal import Journal
 
 EVENTS_MAX = 1 << 16  # at one and the same moment: more is a livelock
-_TOLD = 40  # events, with a failure
+_LINES_SHOWN = 40  # events, with a failure
 
 Action = Callable[..., None]  # called with the arguments given to `at`
 Check = Callable[[], None]
@@ -94,7 +94,7 @@ class Timeline:
                 for check in self.invariants:
                     check()
         except InvariantError as error:
-            error.add_note("\n".join(["what happened last:", *self.journal.lines(_TOLD)]))
+            error.add_note("\n".join(["what happened last:", *self.journal.lines(_LINES_SHOWN)]))
             raise
         raise AssertionError("unreachable")
 

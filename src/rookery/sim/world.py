@@ -15,35 +15,37 @@ from random import Random
 from rookery.identity.identity import Identity
 from rookery.link.admission import AdmissionLimits
 from rookery.link.endpoint import Endpoint
-from rookery.sim.connections import Connections
-from rookery.sim.nat import Nat, NatKind
-from rookery.sim.network import Conditions, Network, Pipe
-from rookery.sim.node import EPOCH_UNIX_S, Node
+from rookery.sim.endpoint import EPOCH_UNIX_S, SimulatedEndpoint
+from rookery.sim.network.connections import SimulatedConnections
+from rookery.sim.network.nat import Nat, NatKind
+from rookery.sim.network.network import Conditions, Network, Pipe
 from rookery.sim.timeline import Timeline
-from rookery.wire.path import NetPath
+from rookery.wire.link.path import NetPath
 
-__all__ = ["EPOCH_UNIX_S", "Node", "World"]
+__all__ = ["EPOCH_UNIX_S", "SimulatedEndpoint", "World"]
 
 PORT = 42424
 
 Listener = Callable[[NetPath, NetPath, bytes], object]
 
 
-class Socket:
+class SimulatedSocket:
     """An address, and who listens there now."""
 
     __slots__ = ("node",)
 
     def __init__(self) -> None:
-        self.node: Node | None = None
+        self.node: SimulatedEndpoint | None = None
 
 
-class Flow:
+class DatagramFlow:
     """The datagrams from one node to one address."""
 
     __slots__ = ("home", "is_translated", "number", "pipe", "socket", "source", "target")
 
-    def __init__(self, source: NetPath, target: NetPath, home: Socket, socket: Socket) -> None:
+    def __init__(
+        self, source: NetPath, target: NetPath, home: SimulatedSocket, socket: SimulatedSocket
+    ) -> None:
         self.source = source
         self.target = target
         self.home = home
@@ -63,11 +65,11 @@ class World(Timeline):
         super().__init__()
         self.random = Random(seed)  # noqa: S311 - replayable on purpose
         self.network = Network(self.random, conditions or Conditions())
-        self.connections = Connections(self)
+        self.connections = SimulatedConnections(self)
         self.hosts: set[str] = set()  # machines that are there, whether a node runs on them or not
         self.deliveries = 0
         self.is_overheard = False
-        self._sockets: dict[NetPath, Socket] = {}
+        self._sockets: dict[NetPath, SimulatedSocket] = {}
         self._behind: dict[str, Nat] = {}
         self._gateways: dict[str, Nat] = {}
         self._listeners: list[Listener] = []
@@ -84,7 +86,7 @@ class World(Timeline):
         clock_error_s: float = 0.0,
         limits: AdmissionLimits | None = None,
         identity: Identity | None = None,
-    ) -> Node:
+    ) -> SimulatedEndpoint:
         """Put an endpoint at an address; a second one there replaces the first, as a restart."""
         endpoint = Endpoint(
             identity or Identity.generate(csids, self.random.randbytes),
@@ -93,12 +95,12 @@ class World(Timeline):
             now=self.now,
             limits=limits or AdmissionLimits(),
         )
-        node = Node(self, endpoint, tuple(NetPath(kind, ip, PORT) for kind in kinds))
+        node = SimulatedEndpoint(self, endpoint, tuple(NetPath(kind, ip, PORT) for kind in kinds))
         node.clock_error_s = clock_error_s
         self.place(node)
         return node
 
-    def place(self, node: Node) -> None:
+    def place(self, node: SimulatedEndpoint) -> None:
         """Have a node listen at its addresses; whoever did before is gone."""
         for path in node.paths:
             socket = self._socket(path)
@@ -109,26 +111,26 @@ class World(Timeline):
         node.flows.clear()
         self.network.touch()
 
-    def remove(self, node: Node) -> None:
+    def remove(self, node: SimulatedEndpoint) -> None:
         """The node is gone without a word, and its machine with it."""
         self._vacate(node)
         self.hosts.difference_update(path.ip for path in node.paths)
         self.network.touch()
 
-    def move(self, node: Node, ip: str) -> None:
+    def move(self, node: SimulatedEndpoint, ip: str) -> None:
         """The node speaks from another address from now on, as behind a NAT that forgot it."""
         self.remove(node)
         node.paths = tuple(NetPath(path.kind, ip, path.port) for path in node.paths)
         self.place(node)
 
-    def crash(self, node: Node) -> None:
+    def crash(self, node: SimulatedEndpoint) -> None:
         """The process dies; its machine resets the connections it had."""
         self.journal.note(self.now, f"{node} crashes")
         node.is_running = False
         self.connections.close(node)
         self._vacate(node)
 
-    def restart(self, node: Node) -> Node:
+    def restart(self, node: SimulatedEndpoint) -> SimulatedEndpoint:
         """The same identity at the same addresses, and nothing remembered."""
         self.crash(node)
         return self.node(
@@ -138,7 +140,7 @@ class World(Timeline):
             identity=node.endpoint.identity,
         )
 
-    def step_clock(self, node: Node, seconds: float) -> None:
+    def step_clock(self, node: SimulatedEndpoint, seconds: float) -> None:
         """Somebody sets the node's wall clock; its monotonic clock knows nothing of it."""
         node.clock_error_s += seconds
 
@@ -175,7 +177,7 @@ class World(Timeline):
         for listener in self._listeners:
             listener(source, target, data)
 
-    def send(self, sender: Node, target: NetPath, data: bytes) -> None:
+    def send(self, sender: SimulatedEndpoint, target: NetPath, data: bytes) -> None:
         """Pass on what a node sends: a datagram, or a part of a connection."""
         if not target.is_datagram:
             self.connections.send(sender, target, data)
@@ -198,7 +200,9 @@ class World(Timeline):
         for arrival in pipe.datagram(len(data), self.now):
             self.at(arrival, self._datagram_arrived, flow, source, data)
 
-    def arrived(self, node: Node, source: NetPath, data: bytes, way: object, number: int) -> None:
+    def arrived(
+        self, node: SimulatedEndpoint, source: NetPath, data: bytes, way: object, number: int
+    ) -> None:
         """A packet has reached the machine of its node."""
         self.deliveries += 1
         self.journal.packet(self.now, way, number, data)
@@ -206,11 +210,11 @@ class World(Timeline):
 
     # --- for the connections ---
 
-    def is_at(self, path: NetPath, node: Node) -> bool:
+    def is_at(self, path: NetPath, node: SimulatedEndpoint) -> bool:
         socket = self._sockets.get(path)
         return socket is not None and socket.node is node
 
-    def node_at(self, path: NetPath) -> Node | None:
+    def node_at(self, path: NetPath) -> SimulatedEndpoint | None:
         socket = self._sockets.get(path)
         return socket.node if socket is not None else None
 
@@ -230,19 +234,19 @@ class World(Timeline):
 
     # --- inside ---
 
-    def _socket(self, path: NetPath) -> Socket:
-        return self._sockets.setdefault(path, Socket())
+    def _socket(self, path: NetPath) -> SimulatedSocket:
+        return self._sockets.setdefault(path, SimulatedSocket())
 
-    def _vacate(self, node: Node) -> None:
+    def _vacate(self, node: SimulatedEndpoint) -> None:
         for path in node.paths:
             if self.is_at(path, node):
                 self._sockets[path].node = None
 
-    def _flow(self, sender: Node, target: NetPath) -> Flow | None:
+    def _flow(self, sender: SimulatedEndpoint, target: NetPath) -> DatagramFlow | None:
         source = sender.address(target.kind)
         if source is None:
             return None
-        flow = Flow(source, target, self._socket(source), self._socket(target))
+        flow = DatagramFlow(source, target, self._socket(source), self._socket(target))
         behind, there = self._behind.get(source.ip), self._behind.get(target.ip)
         flow.is_translated = behind is not there or target.ip in self._gateways
         flow.pipe = self.network.pipe(source.ip, target.ip)
@@ -251,7 +255,7 @@ class World(Timeline):
         sender.flows[target] = flow
         return flow
 
-    def _translated(self, flow: Flow) -> tuple[NetPath, Pipe] | None:
+    def _translated(self, flow: DatagramFlow) -> tuple[NetPath, Pipe] | None:
         """Where the packet seems to come from once it has left the NAT, if it does."""
         nat = self.nat_of(flow.source.ip, flow.target.ip)
         if nat is None:
@@ -261,7 +265,7 @@ class World(Timeline):
             return None
         return mapping.outer, self.network.pipe(mapping.outer.ip, flow.target.ip)
 
-    def _datagram_arrived(self, flow: Flow, source: NetPath, data: bytes) -> None:
+    def _datagram_arrived(self, flow: DatagramFlow, source: NetPath, data: bytes) -> None:
         node = flow.socket.node
         if flow.is_translated:
             door = self.door(source, flow.target)

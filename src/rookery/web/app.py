@@ -12,91 +12,78 @@ from litestar.openapi.plugins import JsonRenderPlugin
 from litestar.openapi.spec import Components, Reference, SecurityScheme
 from litestar.types import Message, Scope
 
-from rookery.web import assets, authority, health
-from rookery.web.access import access_guard
-from rookery.web.api import (
-    account,
+from rookery.web import assets
+from rookery.web.accounts import (
     administration,
-    alerts,
-    codes,
-    connect,
-    devices,
-    factors,
-    fleet,
-    history,
-    insights,
-    live,
-    mesh,
-    openapi,
-    overview,
+    audit_page,
     preferences,
-    queues,
-    search,
     sessions,
-    system,
-    telemetry,
+    sign_in_pages,
     tokens,
-    topics,
 )
-from rookery.web.authentication import Authentication
-from rookery.web.callers import Caller
-from rookery.web.connection import AnyRequest
-from rookery.web.deadline import Deadline
-from rookery.web.hosts import host_guard
-from rookery.web.origins import SameOrigin
-from rookery.web.pace import Pace
-from rookery.web.pages import account as account_page
-from rookery.web.pages import (
-    audit,
-    fleet_devices,
-    fleet_map,
-    incidents,
-    matrix,
-    seed,
-    servers,
-)
-from rookery.web.pages import devices as device_pages
-from rookery.web.pages import (
-    factors as factors_page,
-)
-from rookery.web.pages import insights as insight_pages
-from rookery.web.pages import overview as overview_page
-from rookery.web.pages import system as system_page
-from rookery.web.pages import topics as topics_page
+from rookery.web.accounts import api as account
+from rookery.web.accounts import page as account_page
+from rookery.web.accounts.access import access_guard
+from rookery.web.accounts.authentication import AuthenticationMiddleware
+from rookery.web.accounts.caller import Caller
+from rookery.web.accounts.factors import api as factors
+from rookery.web.accounts.factors import page as factors_page
+from rookery.web.accounts.session_cookie import NAME
+from rookery.web.alerts import api as alerts
+from rookery.web.alerts import incidents_page
+from rookery.web.devices import api as devices
+from rookery.web.devices import codes_api, connect_api, fleet_api, fleet_page, telemetry_api
+from rookery.web.devices import page as device_pages
+from rookery.web.http import openapi
+from rookery.web.http.headers import SecurityHeaders
+from rookery.web.http.limits import AccountChangeLimit, RequestDeadline
+from rookery.web.http.request import AnyRequest
+from rookery.web.http.same_origin import SameOriginGuard, host_guard
+from rookery.web.insights import api as insights
+from rookery.web.insights import page as insight_pages
+from rookery.web.insights import topics_api, topics_page
+from rookery.web.live import api as live
+from rookery.web.mesh import api as mesh
+from rookery.web.mesh import history_api, map_page, matrix_page, queues_api
+from rookery.web.overview import api as overview
+from rookery.web.overview import page as overview_page
+from rookery.web.overview import search
 from rookery.web.pages.problem_page import HANDLERS
-from rookery.web.security_headers import SecurityHeaders
-from rookery.web.session_cookie import NAME
+from rookery.web.servers import page
 from rookery.web.settings import WebSettings
-from rookery.web.site import Site
+from rookery.web.site import WebSite
+from rookery.web.system import api as system
+from rookery.web.system import authority_certificate, health
+from rookery.web.system import page as system_page
 
 API = "/api/v1"
 _MODULES = (
     *(openapi, account, factors, sessions, tokens, preferences, search, live),
-    *(devices, connect, codes, telemetry, queues),
-    *(overview, fleet, mesh, history, insights, alerts, topics, system, administration),
+    *(devices, connect_api, codes_api, telemetry_api, queues_api),
+    *(overview, fleet_api, mesh, history_api, insights, alerts, topics_api, system, administration),
 )
 _PAGES = (
-    *(assets, seed, device_pages, account_page, factors_page),
-    *(overview_page, fleet_devices, fleet_map, matrix, servers, incidents, insight_pages),
-    *(topics_page, audit, system_page),
+    *(assets, sign_in_pages, device_pages, account_page, factors_page),
+    *(overview_page, fleet_page, map_page, matrix_page, page, incidents_page, insight_pages),
+    *(topics_page, audit_page, system_page),
 )
 
 
-def app(site: Site) -> Litestar:
+def app(site: WebSite) -> Litestar:
     """The whole of HTTP for one hub."""
     offer_topics(site)
     return routes(site.settings, lambda: site)
 
 
-def offer_topics(site: Site) -> None:
+def offer_topics(site: WebSite) -> None:
     """What pages may follow live."""
     site.live.offer(topic for module in _MODULES for topic in getattr(module, "TOPICS", ()))
 
 
-def routes(settings: WebSettings, site: Callable[[], Site]) -> Litestar:
+def routes(settings: WebSettings, site: Callable[[], WebSite]) -> Litestar:
     """For whichever site there is when somebody asks."""
 
-    async def provide_site() -> Site:
+    async def provide_site() -> WebSite:
         return site()
 
     async def count_refusal(message: Message, _scope: Scope) -> None:
@@ -108,7 +95,7 @@ def routes(settings: WebSettings, site: Callable[[], Site]) -> Litestar:
         [
             api,
             *health.HANDLERS,
-            *authority.HANDLERS,
+            *authority_certificate.HANDLERS,
             *(one for each in _PAGES for one in each.HANDLERS),
         ],
         before_send=[SecurityHeaders(is_https=settings.is_https), count_refusal],
@@ -117,10 +104,10 @@ def routes(settings: WebSettings, site: Callable[[], Site]) -> Litestar:
         guards=[
             host_guard,
             access_guard,
-            SameOrigin(settings.public_url),
-            Pace(settings.limits),
+            SameOriginGuard(settings.public_url),
+            AccountChangeLimit(settings.limits),
         ],
-        middleware=[Deadline(settings.limits.request_s), Authentication(site)],
+        middleware=[RequestDeadline(settings.limits.request_s), AuthenticationMiddleware(site)],
         openapi_config=_openapi(),
         request_max_body_size=settings.limits.body_bytes_max,
         logging_config=None,

@@ -17,9 +17,9 @@ import msgspec
 from litestar import Response, get, head
 from litestar.params import FromPath
 
-from rookery.web.access import anybody
-from rookery.web.connection import AnyRequest
-from rookery.web.problems import RefusedError
+from rookery.web.accounts.access import anybody
+from rookery.web.http.problems import RequestRefusedError
+from rookery.web.http.request import AnyRequest
 
 URL = "/static/"
 _FOLDER = Path(__file__).parent / "static"
@@ -93,7 +93,7 @@ async def static_file(request: AnyRequest, file_path: FromPath[str]) -> Response
     """A file of the pages."""
     asset = assets().find(file_path.removeprefix("/"))
     if asset is None:
-        raise RefusedError(404, "unknown", "there is no such file")
+        raise RequestRefusedError(404, "unknown", "there is no such file")
     headers = _headers(request)
     if request.headers.get("if-none-match") == headers["ETag"]:
         return Response(b"", status_code=304, headers=headers)
@@ -108,7 +108,7 @@ async def static_head(request: AnyRequest, file_path: FromPath[str]) -> Response
     """Whether a file is there, and whether it is still the same."""
     asset = assets().find(file_path.removeprefix("/"))
     if asset is None:
-        raise RefusedError(404, "unknown", "there is no such file")
+        raise RequestRefusedError(404, "unknown", "there is no such file")
     return Response(None, media_type=asset.kind, headers=_headers(request))
 
 

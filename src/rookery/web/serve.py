@@ -12,11 +12,11 @@ import uvicorn
 from rookery.errors import UsageError
 from rookery.hub.hub import Hub
 from rookery.web.app import app
-from rookery.web.housekeeping import keep_house
-from rookery.web.http_protocol import bounded_protocol
-from rookery.web.hub_tls import hub_tls
+from rookery.web.http.protocol import bounded_protocol
+from rookery.web.http.tls import hub_tls
 from rookery.web.settings import WebSettings
-from rookery.web.site import Site
+from rookery.web.site import WebSite
+from rookery.web.system.housekeeping import run_housekeeping
 
 _GRACE_S = 2  # for requests under way; streams are told to end first
 _BACKLOG = 512
@@ -30,13 +30,13 @@ async def serve(
     """Serve until left; yields the URL, with the port that was really taken."""
     settings = settings or WebSettings()
     tls = hub_tls(hub, host, settings)
-    site = Site(hub, settings)
+    site = WebSite(hub, settings)
     listener = _listen(host, port)
     server = _QuietServer(_config(site, settings, None if tls is None else tls.context))
     loop = asyncio.get_running_loop()
     running = loop.create_task(server.serve([listener]))
     site.alerting.url = settings.public_url or _url(listener, settings)
-    beside = {loop.create_task(keep_house(site)), loop.create_task(site.alerting.run())}
+    beside = {loop.create_task(run_housekeeping(site)), loop.create_task(site.alerting.run())}
     if tls is not None:
         beside.add(loop.create_task(tls.run()))
     try:
@@ -66,7 +66,7 @@ async def _started(server: uvicorn.Server, running: asyncio.Task[None]) -> None:
             await asyncio.sleep(0.01)
 
 
-def _config(site: Site, settings: WebSettings, tls: ssl.SSLContext | None) -> uvicorn.Config:
+def _config(site: WebSite, settings: WebSettings, tls: ssl.SSLContext | None) -> uvicorn.Config:
     limits = settings.limits
     has_proxy = bool(settings.trusted_proxies)
     each_max = limits.connections_max if has_proxy else limits.connections_per_address

@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from rookery.runtime.tls.certificate import LIFE_S
-from rookery.web.alert_settings import AlertSettings
+from rookery.web.alerts.settings import AlertSettings
 
 DAY_S = 86_400
 
@@ -21,7 +21,7 @@ class PasswordCost(msgspec.Struct, frozen=True, kw_only=True):
     waiting_max: int = 32  # for their turn; the next one is told to come again
 
 
-class GuessLimits(msgspec.Struct, frozen=True, kw_only=True):
+class LoginThrottleLimits(msgspec.Struct, frozen=True, kw_only=True):
     """How often somebody may be wrong within one window.
 
     The account's own bound is far above what a person mistypes: whoever guesses from many
@@ -78,7 +78,7 @@ class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
     alerts: AlertSettings = AlertSettings()
     alerts_s: int = 90 * DAY_S  # how long it is remembered what was the matter
     password_cost: PasswordCost = PasswordCost()
-    guesses: GuessLimits = GuessLimits()
+    guesses: LoginThrottleLimits = LoginThrottleLimits()
     limits: WebLimits = WebLimits()
 
     @property

@@ -6,35 +6,35 @@ from collections import Counter
 from collections.abc import Callable
 
 from rookery.hub.hub import Hub
-from rookery.store.accounts import Accounts
-from rookery.store.alerts import Alerts
-from rookery.store.audit import Audit
-from rookery.store.codes import Codes
-from rookery.store.credentials import Credentials
-from rookery.store.devices import Devices
-from rookery.store.factors import Factors
-from rookery.store.passkeys import Passkeys
-from rookery.store.sessions import Sessions
-from rookery.store.settings import Settings
-from rookery.store.tokens import Tokens
-from rookery.web.alerting import Alerting
-from rookery.web.census import Census
-from rookery.web.factors.keys import FactorKeys
-from rookery.web.guessing import Guessing
-from rookery.web.lake_view import LakeView
-from rookery.web.live import Live
-from rookery.web.mesh_source import MeshSource
-from rookery.web.passwords import Passwords
+from rookery.store.accounts.accounts import Accounts
+from rookery.store.accounts.audit import AuditTrail
+from rookery.store.accounts.credentials import AccountCredentials
+from rookery.store.accounts.passkeys import Passkeys
+from rookery.store.accounts.second_factors import SecondFactors
+from rookery.store.accounts.sessions import BrowserSessions
+from rookery.store.accounts.tokens import ApiTokens
+from rookery.store.alerts.alerts import Alerts
+from rookery.store.fleet.codes import EnrolmentCodes
+from rookery.store.fleet.devices import Devices
+from rookery.store.hubs.settings import Settings
+from rookery.web.accounts.factors.keys import FactorKeys
+from rookery.web.accounts.login_throttle import LoginThrottle
+from rookery.web.accounts.passwords import Passwords
+from rookery.web.alerts.alerting import Alerting
+from rookery.web.devices.connect_progress import DeviceConnectProgress
+from rookery.web.devices.shown_devices import ShownDevices
+from rookery.web.http.limits import AccountConcurrencyLimit
+from rookery.web.insights.lake_reader import HubLakeReader
+from rookery.web.live.streams import LiveStreams
+from rookery.web.mesh.source import MeshSource
+from rookery.web.overview.presence import PresenceCounter
 from rookery.web.settings import WebSettings
-from rookery.web.shown_routers import ShownRouters
-from rookery.web.turnstile import Turnstile
-from rookery.web.vital_signs import VitalSigns
-from rookery.web.watching import Watching
+from rookery.web.system.metrics_history import HubMetricsHistory
 
 Wall = Callable[[], float]
 
 
-class Site:
+class WebSite:
     """A hub's stores and what the web keeps in memory beside them."""
 
     def __init__(self, hub: Hub, settings: WebSettings, wall: Wall = time.time) -> None:
@@ -42,28 +42,28 @@ class Site:
         self.settings = settings
         self.wall = wall
         self.accounts = Accounts(hub.database)
-        self.sessions = Sessions(hub.database)
-        self.tokens = Tokens(hub.database)
-        self.credentials = Credentials(hub.database)
+        self.sessions = BrowserSessions(hub.database)
+        self.tokens = ApiTokens(hub.database)
+        self.credentials = AccountCredentials(hub.database)
         self.devices = Devices(hub.database)
-        self.codes = Codes(hub.database)
-        self.audit = Audit(hub.database)
+        self.codes = EnrolmentCodes(hub.database)
+        self.audit = AuditTrail(hub.database)
         self.shared = Settings(hub.database)
-        self.factors = Factors(hub.database)
+        self.factors = SecondFactors(hub.database)
         self.passkeys = Passkeys(hub.database)
         self._factor_keys: FactorKeys | None = None
         self.passwords = Passwords(settings.password_cost)
-        self.guessing = Guessing(settings.guesses, hub.settings.hot)
-        self.connects = Turnstile(settings.limits.connects_per_account)
+        self.guessing = LoginThrottle(settings.guesses, hub.settings.hot)
+        self.connects = AccountConcurrencyLimit(settings.limits.connects_per_account)
         self.refusals: Counter[str] = Counter()  # requests by status, connections by why
-        self.census = Census()
-        self.watching = Watching(hub, settings.limits.connect_s)
-        self.lake = LakeView(settings.lake) if settings.lake else None
+        self.census = PresenceCounter()
+        self.watching = DeviceConnectProgress(hub, settings.limits.connect_s)
+        self.lake = HubLakeReader(settings.lake) if settings.lake else None
         self.mesh = None if settings.node is None else MeshSource(settings.node)
-        self.shown_routers = ShownRouters()
-        self.live = Live(self)
+        self.shown_routers = ShownDevices()
+        self.live = LiveStreams(self)
         self.alerts = Alerts(hub.database)
-        self.vitals = VitalSigns(hub)
+        self.vitals = HubMetricsHistory(hub)
         self.alerting = Alerting(self, settings.alerts)
 
     async def factor_keys(self) -> FactorKeys:

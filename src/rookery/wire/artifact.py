@@ -21,7 +21,7 @@ from msgspec import Meta
 
 from rookery.errors import DecodeError
 from rookery.wire import base32
-from rookery.wire.certificate import CSID_40, INTERMEDIATES_MAX, KEY_SIZE
+from rookery.wire.mesh.certificate import CSID_40, INTERMEDIATES_MAX, KEY_SIZE
 
 MAGIC = b"\x00RKA"
 VERSION = 1

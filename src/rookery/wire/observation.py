@@ -11,17 +11,17 @@ from typing import Final, NamedTuple, Self
 
 from rookery.errors import DecodeError
 
-DEVICE: Final = 1  # content: wire.telemetry.DeviceReport
-SERVER: Final = 2  # wire.telemetry.LoadReport
-CALLED: Final = 3  # wire.telemetry.CallReport
+DEVICE: Final = 1  # content: wire.fleet.telemetry.DeviceReport
+SERVER: Final = 2  # wire.fleet.telemetry.LoadReport
+CALLED: Final = 3  # wire.fleet.telemetry.CallReport
 ENROLLED: Final = 4  # fleet.entry.Entry, an array; comes before the first report of its reporter
 SECURITY: Final = 5  # fleet.security_event.SecurityEvent
-LINK: Final = 6  # wire.observed.LinkSample
-RECORD: Final = 7  # wire.observed.RecordChange
-DECISION: Final = 8  # wire.observed.RouteDecision
-SESSION: Final = 9  # wire.telemetry.SessionReport
-REQUEST: Final = 10  # wire.observed.EndedRequest
-MESSAGE: Final = 11  # wire.observed.PublishedMessage
+LINK: Final = 6  # wire.observation_content.LinkSample
+RECORD: Final = 7  # wire.observation_content.RecordChange
+DECISION: Final = 8  # wire.observation_content.ObservedRouteDecision
+SESSION: Final = 9  # wire.fleet.telemetry.SessionReport
+REQUEST: Final = 10  # wire.observation_content.EndedRequest
+MESSAGE: Final = 11  # wire.observation_content.PublishedMessage
 
 HEAD = Struct(">QB6sQQ")
 KIND_AT: Final = 8  # for who passes by most of them

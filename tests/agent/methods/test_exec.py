@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from rookery.agent.methods.exec import OUTPUT_SIZE_MAX, RUNNING_MAX, AllowList, Executor
+from rookery.agent.methods.exec import OUTPUT_SIZE_MAX, RUNNING_MAX, ExecAllowList, ExecRunner
 from rookery.errors import CongestionError, DeniedError, UnreachableError, UsageError
 
 
 async def test_nothing_is_allowed_by_default() -> None:
     with pytest.raises(DeniedError, match="allow list"):
-        await Executor(AllowList()).exec(["/bin/true"])
+        await ExecRunner(ExecAllowList()).exec(["/bin/true"])
 
 
 async def test_what_is_listed_runs_without_a_shell() -> None:
-    executor = Executor(AllowList.parse("/bin/echo *  # whatever\n\n/bin/false"))
+    executor = ExecRunner(ExecAllowList.parse("/bin/echo *  # whatever\n\n/bin/false"))
     result = await executor.exec(["/bin/echo", "$(reboot) ; `id`"])
     assert (result.code, result.out, result.err) == (0, "$(reboot) ; `id`\n", "")
     assert (await executor.exec(["/bin/false"])).code == 1
@@ -36,7 +36,7 @@ async def test_what_is_listed_runs_without_a_shell() -> None:
 )
 async def test_a_command_is_allowed_word_by_word(argv: list[str]) -> None:
     with pytest.raises(DeniedError):
-        await Executor(AllowList.parse("/bin/echo *")).exec(argv)
+        await ExecRunner(ExecAllowList.parse("/bin/echo *")).exec(argv)
 
 
 async def test_one_that_does_not_end_is_ended_with_its_children(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ async def test_one_that_does_not_end_is_ended_with_its_children(tmp_path: Path) 
     script.write_text(f"#!/bin/sh\necho begun\n(sleep 600; touch {alive}) &\nsleep 600\n")
     script.chmod(0o700)
     began = time.monotonic()
-    result = await Executor(AllowList([[str(script)]])).exec([str(script)], timeout_s=0.5)
+    result = await ExecRunner(ExecAllowList([[str(script)]])).exec([str(script)], timeout_s=0.5)
     assert result.is_timed_out
     assert result.out == "begun\n"
     assert result.code == -9
@@ -55,24 +55,24 @@ async def test_one_that_does_not_end_is_ended_with_its_children(tmp_path: Path) 
 
 async def test_long_output_is_cut() -> None:
     argv = [sys.executable, "-c", f"print('x' * {OUTPUT_SIZE_MAX * 3})"]
-    result = await Executor(AllowList([argv])).exec(argv, timeout_s=60)
+    result = await ExecRunner(ExecAllowList([argv])).exec(argv, timeout_s=60)
     assert (result.code, len(result.out), result.is_cut) == (0, OUTPUT_SIZE_MAX, True)
 
 
 async def test_the_agents_environment_stays_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ROOKERY_PASSWORD", "hunter2")
-    result = await Executor(AllowList([["/usr/bin/env"]])).exec(["/usr/bin/env"])
+    result = await ExecRunner(ExecAllowList([["/usr/bin/env"]])).exec(["/usr/bin/env"])
     assert "hunter2" not in result.out
     assert "PATH=" in result.out
 
 
 async def test_a_listed_program_that_is_missing_is_said() -> None:
     with pytest.raises(UnreachableError, match="cannot be run"):
-        await Executor(AllowList([["/no/such/program"]])).exec(["/no/such/program"])
+        await ExecRunner(ExecAllowList([["/no/such/program"]])).exec(["/no/such/program"])
 
 
 async def test_only_a_few_run_at_once() -> None:
-    executor = Executor(AllowList([["/bin/sleep", "600"]]))
+    executor = ExecRunner(ExecAllowList([["/bin/sleep", "600"]]))
     async with asyncio.TaskGroup() as tasks:
         running = [
             tasks.create_task(executor.exec(["/bin/sleep", "600"])) for _ in range(RUNNING_MAX)
@@ -88,15 +88,15 @@ def test_a_list_is_read_from_a_file_that_only_its_owner_writes(tmp_path: Path) -
     file = tmp_path / "allowed"
     file.write_text("/bin/true\n")
     file.chmod(0o600)
-    assert AllowList.load(file).allows(["/bin/true"])
+    assert ExecAllowList.load(file).allows(["/bin/true"])
     file.chmod(0o622)
     with pytest.raises(UsageError, match="others could write"):
-        AllowList.load(file)
+        ExecAllowList.load(file)
     with pytest.raises(UsageError, match="cannot read"):
-        AllowList.load(tmp_path / "missing")
+        ExecAllowList.load(tmp_path / "missing")
 
 
 @pytest.mark.parametrize("text", ["reboot", "/bin/echo 'open", "\n./x"])
 def test_a_list_that_is_none_says_where(text: str) -> None:
     with pytest.raises(UsageError, match="line"):
-        AllowList.parse(text)
+        ExecAllowList.parse(text)

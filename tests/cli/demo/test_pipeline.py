@@ -8,9 +8,9 @@ import pytest
 
 from rookery.cli.demo import pipeline
 from rookery.cli.demo.folder import DemoFolder
-from rookery.cli.demo.members import made
-from rookery.cli.demo.past import write_roster
-from rookery.cli.demo.pipeline import Pipeline
+from rookery.cli.demo.members import make_members
+from rookery.cli.demo.pipeline import DemoPipeline
+from rookery.cli.demo.synthetic_data import write_roster
 
 WITHIN_S = 120.0  # of a loaded machine
 
@@ -28,10 +28,10 @@ async def test_what_cannot_be_made_is_told_of_and_made_when_it_can_be(
     monkeypatch.setattr(pipeline, "AGAIN_S", 0.1)
     folder = DemoFolder(tmp_path)
     (tmp_path / "logs").mkdir()
-    write_roster(folder, await made(folder))
+    write_roster(folder, await make_members(folder))
     folder.lake.write_text("in the way of a folder")
     told: asyncio.Queue[str] = asyncio.Queue()
-    lake = Pipeline(
+    lake = DemoPipeline(
         folder, [], days=1, every="45s", tell=lambda kind, values: None, say=told.put_nowait
     )
     async with asyncio.timeout(WITHIN_S), asyncio.TaskGroup() as tasks:

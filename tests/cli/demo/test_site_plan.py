@@ -3,11 +3,11 @@
 import rustworkx
 
 from rookery.cli.demo.site_plan import (
+    DEVICES,
     GATEWAYS,
     HUB_NODE,
     LINKS,
     NUMBER,
-    PLACES,
     RELAY,
     SITES,
     WATCHED,
@@ -27,10 +27,10 @@ def cost_ms(without: str = "") -> dict[int, float]:
 
 
 def test_there_are_twelve_routers_at_three_sites_and_eight_of_them_are_gateways() -> None:
-    assert len(PLACES) == 12
+    assert len(DEVICES) == 12
     assert len(GATEWAYS) == 8
-    assert {place.site for place in PLACES} == set(SITES)
-    assert len({mac(place) for place in PLACES}) == len(PLACES)
+    assert {place.site for place in DEVICES} == set(SITES)
+    assert len({mac(place) for place in DEVICES}) == len(DEVICES)
 
 
 def test_one_link_loses_one_flaps_and_one_fades() -> None:

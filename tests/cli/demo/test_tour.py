@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rookery.cli.demo.fleet_hub import HubPlan
 from rookery.cli.demo.folder import NAME, DemoFolder
-from rookery.cli.demo.site_plan import PLACES
+from rookery.cli.demo.site_plan import DEVICES
 from rookery.cli.demo.tour import Tour
 
 HUB = HubPlan(http=8420, fleet=7420, forecaster="x", has_lake=True)
@@ -30,7 +30,7 @@ def test_it_says_where_to_sign_in_and_with_what() -> None:
 
 def test_its_commands_name_places_that_there_are_whatever_the_folder_is_called() -> None:
     folder = Path("my demo")
-    names = {place.name for place in PLACES} | {"cli", "lake"}
+    names = {place.name for place in DEVICES} | {"cli", "lake"}
     for command, _ in tour(folder, "./a b/rookery").commands():
         program, *words = shlex.split(command)
         assert program == "./a b/rookery"

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from rookery.errors import RookeryError
 from rookery.mesh.proxy.rules import ProxyRules
-from rookery.runtime.node import mesh_node
+from rookery.runtime.node.node import mesh_node
 from tests.patience import PATIENCE_S
+from tests.runtime.node.test_exit_node import greet, has_met
 from tests.runtime.realms import Home, realm
-from tests.runtime.test_exit_node import greet, has_met
 
 OWN = ("203.0.113.7", "2001:db8::7")  # of the machine, as a provider gives them
 IP = "/usr/sbin/ip"

@@ -14,23 +14,23 @@ import pytest
 from rookery.errors import ChannelError
 from rookery.identity.hashname import PREFIX_MIN
 from rookery.identity.identity import Identity
-from rookery.runtime.create import create
-from rookery.runtime.node import MeshNode, mesh_node
-from rookery.runtime.realm_authority import RealmAuthority, found
-from rookery.runtime.realm_store import RealmStore
-from rookery.runtime.weather_relay import WeatherRelay
-from rookery.sim.hostile import claim_long_holding
-from rookery.sim.network import Conditions
-from rookery.sim.weather import Passage, Weather
-from rookery.wire.lob import JsonObject
-from rookery.wire.path import NetPath
+from rookery.runtime.endpoint.create import create
+from rookery.runtime.net.link_emulator import LinkEmulator
+from rookery.runtime.node.node import MeshNode, mesh_node
+from rookery.runtime.realm.authority import RealmAuthority, found
+from rookery.runtime.realm.store import RealmStore
+from rookery.sim.mesh.hostile import claim_long_holding
+from rookery.sim.network.network import Conditions
+from rookery.sim.network.weather import Weather, WeatheredLink
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.link.path import NetPath
 from tests.cli.program import rookery, running
 from tests.e2e.fleet.world import eventually
 from tests.mesh.realms import identity
 from tests.patience import PATIENCE_S
 from tests.ports import free_port
+from tests.runtime.node.test_realm_node import DIALLED_S, joined, names, until
 from tests.runtime.realms import realm
-from tests.runtime.test_realm_node import DIALLED_S, joined, names, until
 
 HOST = "127.0.0.1"
 AWAY_S = 0.12
@@ -98,7 +98,7 @@ async def test_m4_a_member_that_claims_to_hold_beats_is_as_far_away_as_it_is(
     alices, bobs = realm(tmp_path, "alice", "bob")
     port = free_port()
     weather = Weather(conditions=Conditions(delay_s=AWAY_S / 2))
-    relay = await WeatherRelay.open(Passage(weather, Random(1)), (HOST, port))
+    relay = await LinkEmulator.open(WeatheredLink(weather, Random(1)), (HOST, port))
     outside = tuple(NetPath(kind, *relay.place) for kind in ("tcp4", "udp4"))
     try:
         async with (

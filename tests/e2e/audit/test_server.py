@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from rookery.wire.path import net_path
-from rookery.wire.uri import LinkAddress
+from rookery.wire.link.path import net_path
+from rookery.wire.link.uri import LinkAddress
 from tests.cli.program import running
 from tests.server.browser import Browser
 from tests.server.world import HUB

@@ -15,9 +15,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from rookery.client.api import Device, HubApi
+from rookery.client.api import HubApi, HubDevice
 from rookery.client.credentials import load
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 from tests.cli.program import PROGRAM
 from tests.patience import PATIENCE_S
 
@@ -116,7 +116,7 @@ class Living:
         with self._browser.open(asked, timeout=PATIENCE_S):
             self._browser.addheaders = [("Accept", "text/html, application/json;q=0.5")]
 
-    def devices(self) -> dict[str, Device]:
+    def devices(self) -> dict[str, HubDevice]:
         api = HubApi(self.url, load(self.folder / "cli").token)
         return {each.name: each for each in asyncio.run(api.devices())}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 from tests.e2e.demo.conftest import RUN_S
 from tests.e2e.demo.living import STOP_S, Living, eventually
 from tests.lake.test_full_disk import has_namespaces

@@ -10,7 +10,7 @@ from urllib.error import HTTPError
 import psutil
 import pytest
 
-from rookery.cli.demo.site_plan import GATEWAYS, PLACES, RELAY, WATCHED
+from rookery.cli.demo.site_plan import DEVICES, GATEWAYS, RELAY, WATCHED
 from tests.e2e.demo.living import STOP_S, Living, eventually, living
 
 pytestmark = [pytest.mark.xdist_group("demo"), pytest.mark.slow]
@@ -47,7 +47,7 @@ def test_a_world_comes_up_lives_with_an_incident_and_goes(tmp_path: Path) -> Non
         for path in PAGES:
             assert "<main" in demo.page(path), path
         eventually(lambda: all(each.state == "online" for each in demo.devices().values()))
-        assert sorted(demo.devices()) == sorted(place.name for place in PLACES)
+        assert sorted(demo.devices()) == sorted(place.name for place in DEVICES)
 
         def members_up() -> int | None:
             """None where whoever asks is told to come again: the machine has much to do."""

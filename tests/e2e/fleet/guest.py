@@ -10,8 +10,8 @@ from typing import NamedTuple, Self
 from rookery.errors import RemoteError
 from rookery.fleet.sealed_stream import SealedStream
 from rookery.identity.identity import Identity
-from rookery.wire import fleet_messages as messages
-from rookery.wire.tlv import Tlv
+from rookery.wire.fleet import messages
+from rookery.wire.fleet.tlv import Tlv
 from tests.e2e.fleet.relays import Place
 from tests.patience import PATIENCE_S
 

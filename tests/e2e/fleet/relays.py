@@ -12,8 +12,8 @@ from types import TracebackType
 from typing import Self
 
 from rookery.errors import DecodeError
-from rookery.wire import tlv
-from rookery.wire.fleet_tags import ACK
+from rookery.wire.fleet import tlv
+from rookery.wire.fleet.tags import ACK
 
 Place = tuple[str, int]
 

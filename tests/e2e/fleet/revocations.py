@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 import httpx
 import msgspec
 
-from rookery.fleet.wish import Grant
+from rookery.fleet.rendezvous.wish import Grant
 from rookery.identity.identity import Identity
-from rookery.runtime.sealed_line import SealedLine
-from rookery.web.connecting import Connected
-from rookery.wire.fleet_messages import Attend, Fault, Welcome, decode, encode
+from rookery.runtime.fleet.sealed_connection import SealedConnection
+from rookery.web.devices.connecting import DeviceConnectOutcome
+from rookery.wire.fleet.messages import AttendMessage, FaultMessage, WelcomeMessage, decode, encode
 from tests.e2e.fleet.world import Hub
 from tests.patience import PATIENCE_S
 from tests.server.browser import Browser
@@ -24,7 +24,7 @@ API = "/api/v1"
 POLL_S = 0.02  # between API calls
 End = Coroutine[object, object, float]
 
-_CONNECTED = msgspec.json.Decoder(Connected)
+_CONNECTED = msgspec.json.Decoder(DeviceConnectOutcome)
 
 
 class Held(NamedTuple):
@@ -45,14 +45,14 @@ class Holder:
         """As the command line has it."""
         grant = await self._grant(mac)
         host, _, port = grant.tcp.rpartition(":")
-        line = await SealedLine.dial(
+        line = await SealedConnection.dial(
             identity, grant.server, grant.key2a, host, int(port), timeout_s=PATIENCE_S
         )
         stack.callback(line.abort)
-        line.send(encode(Attend(grant.seat, grant.ticket)))
+        line.send(encode(AttendMessage(grant.seat, grant.ticket)))
         welcome = await line.receive()
         assert welcome is not None
-        assert isinstance(decode(welcome), Welcome), decode(welcome)
+        assert isinstance(decode(welcome), WelcomeMessage), decode(welcome)
         return self._held(stack, "seat", _line_end(line))
 
     async def console(self, stack: AsyncExitStack, mac: str) -> Held:
@@ -149,9 +149,9 @@ async def _over(task: "asyncio.Task[float]") -> None:
     await asyncio.gather(task, return_exceptions=True)
 
 
-async def _line_end(line: SealedLine) -> float:
+async def _line_end(line: SealedConnection) -> float:
     while (tlv := await line.receive()) is not None:
-        assert isinstance(decode(tlv), Fault)
+        assert isinstance(decode(tlv), FaultMessage)
     return time.monotonic()
 
 

@@ -18,12 +18,12 @@ from typing import NamedTuple, Self
 import httpx
 import psutil
 
-from rookery.cli.fleet_keys import fleet_identity
-from rookery.fleet.reporter_state import ReporterState
-from rookery.runtime.state_file import FILE_NAME
-from rookery.wire.lob import JsonObject
-from rookery.wire.mac import parse_mac
-from rookery.wire.uri import LinkAddress
+from rookery.cli.fleet.keys import fleet_identity
+from rookery.fleet.reports.reporter_state import ReporterState
+from rookery.runtime.fleet.state_file import FILE_NAME
+from rookery.wire.fleet.mac import parse_mac
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.link.uri import LinkAddress
 from tests.cli.program import Running, running
 from tests.e2e.fleet.guest import Address
 from tests.e2e.fleet.relays import DatagramRelay, Place, StreamRelay

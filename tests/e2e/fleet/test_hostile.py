@@ -18,18 +18,18 @@ import httpx
 import psutil
 import pytest
 
-from rookery.fleet import secrets
+from rookery.fleet.enrolment import secrets
 from rookery.identity.hashname import intermediate
 from rookery.identity.identity import Identity
-from rookery.store.spool_reader import SpoolReader
-from rookery.wire import fleet_datagrams as wire
-from rookery.wire import fleet_messages as messages
-from rookery.wire import observation, tlv
-from rookery.wire.fleet_datagrams import Fault, Hello
-from rookery.wire.fleet_messages import FaultCode
-from rookery.wire.fleet_tags import ACK, ERROR, HELLO, KEY, LOAD, SEALED, SECRET, TELEMETRY
+from rookery.store.spool.reader import SpoolReader
+from rookery.wire import observation
+from rookery.wire.fleet import datagrams as wire
+from rookery.wire.fleet import messages, tlv
+from rookery.wire.fleet.datagrams import FaultDatagram, HelloDatagram
+from rookery.wire.fleet.messages import FaultCode
+from rookery.wire.fleet.tags import ACK, ERROR, HELLO, KEY, LOAD, SEALED, SECRET, TELEMETRY
+from rookery.wire.link.uri import LinkAddress
 from rookery.wire.observation import Observation
-from rookery.wire.uri import LinkAddress
 from tests.e2e.fleet.drip import Drip
 from tests.e2e.fleet.guest import Address, Guest, connected, is_ended
 from tests.e2e.fleet.relays import Place
@@ -99,13 +99,15 @@ def test_a_report_without_the_secret_is_forged(siege: Siege) -> None:
     heard = []
     with Watch(siege, siege.hub), speaker(siege.udp, EVIL) as sock:
         for number in range(FORGERIES):
-            lineage = random.choice([state.boot, state.boot + number, wire.LINEAGE_MAX])
+            lineage = random.choice([state.boot, state.boot + number, wire.BOOT_SEQUENCE_MAX])
             generation = random.choice([state.generation, 0, now, 0xFFFF_FFFF])
             sock.send(_report(siege.mac, os.urandom(32), generation, lineage, 1 + number))
             heard += answers(sock)
         eventually(lambda: siege.hub.figure(datagrams("forged")) - before >= FORGERIES)
         heard += answers(sock)
-    faults = {Fault.parse(each.value).code for text in heard for each in tlv.parse_all(text)}
+    faults = {
+        FaultDatagram.parse(each.value).code for text in heard for each in tlv.parse_all(text)
+    }
     assert faults == {wire.UNKNOWN}
     assert max(map(len, heard)) < len(_report(siege.mac, b"", 0, 0, 1))
     eventually(lambda: siege.is_noted("security.forged", address=EVIL, who=siege.mac.hex(":")))
@@ -140,7 +142,7 @@ def test_another_key_with_the_same_mac_is_refused(siege: Siege) -> None:
         eventually(lambda: siege.hub.figure(datagrams("forged")) > forged)
         found = [each for text in answers(sock) for each in tlv.parse_all(text)]
     assert {each.tag for each in found} == {ERROR}
-    assert wire.DENIED in {Fault.parse(each.value).code for each in found}
+    assert wire.DENIED in {FaultDatagram.parse(each.value).code for each in found}
     eventually(lambda: siege.is_noted("security.foreign_key", who=siege.mac.hex(":")))
 
 
@@ -166,7 +168,9 @@ def test_a_stolen_secret_is_worth_nothing_once_it_is_renewed(siege: Siege) -> No
         sock.send(_report(siege.mac, stolen.secret, stolen.generation, stolen.boot + 99, 1))
         eventually(lambda: siege.hub.figure(datagrams("old_secret")) == before + 1)
         found = [each for text in answers(sock) for each in tlv.parse_all(text)]
-    assert [(each.tag, Fault.parse(each.value).code) for each in found] == [(ERROR, wire.UNKNOWN)]
+    assert [(each.tag, FaultDatagram.parse(each.value).code) for each in found] == [
+        (ERROR, wire.UNKNOWN)
+    ]
     eventually(lambda: siege.is_noted("security.old_secret", address=EVIL))
 
 
@@ -181,7 +185,7 @@ def test_what_is_no_sealed_stream_is_closed_at_once(siege: Siege, name: str) -> 
     stranger = identity("stranger")
     astray = Address(address.place, stranger.hashname, stranger.keys[0x2A])
     with Guest(address, identity("mallory"), EVIL) as honest:
-        assert isinstance(honest.asked(messages.Ask(1)), messages.Fault)
+        assert isinstance(honest.asked(messages.AskMessage(1)), messages.FaultMessage)
         recorded = honest.sent
     with Guest(astray, identity("mallory"), EVIL) as misled:
         lost = misled.sent
@@ -210,17 +214,17 @@ def test_a_stranger_gets_nothing_from_the_hub(siege: Siege) -> None:
     def asked(message: messages.Message) -> int:
         with Guest(siege.hub.tcp, identity("mallory"), EVIL) as guest:
             answer = guest.asked(message)
-        assert isinstance(answer, messages.Fault)
+        assert isinstance(answer, messages.FaultMessage)
         return answer.code
 
     denied = 'rookery_wish_steps_total{step="fault_2"}'
     before = siege.hub.figure(denied)
     with Watch(siege, siege.hub):
-        assert asked(messages.Ask(random.getrandbits(64))) == FaultCode.NO_WISH
-        assert asked(messages.Arrive("seat", "ticket")) == FaultCode.PROTOCOL
+        assert asked(messages.AskMessage(random.getrandbits(64))) == FaultCode.NO_WISH
+        assert asked(messages.ArriveMessage("seat", "ticket")) == FaultCode.PROTOCOL
         assert asked(_reservation()) == FaultCode.PROTOCOL
         with frozen(siege.agent), _wish(siege.alice) as wish:
-            assert asked(messages.Ask(wish)) == FaultCode.DENIED
+            assert asked(messages.AskMessage(wish)) == FaultCode.DENIED
     assert siege.hub.figure(denied) == before + 1
     mallory = identity("mallory").hashname
     eventually(lambda: siege.is_noted("security.foreign_key", address=EVIL, detail=mallory))
@@ -233,15 +237,15 @@ def test_a_stranger_gets_nothing_from_the_server(siege: Siege) -> None:
     def asked(message: messages.Message) -> int:
         with Guest(siege.server.tcp, identity("mallory"), EVIL) as guest:
             answer = guest.asked(message)
-        assert isinstance(answer, messages.Fault)
+        assert isinstance(answer, messages.FaultMessage)
         return answer.code
 
     with Watch(siege, siege.server):
         assert asked(_reservation()) == FaultCode.DENIED
-        assert asked(messages.Release("seat")) == FaultCode.DENIED
-        assert asked(messages.Arrive("seat", "ticket")) == FaultCode.NO_SEAT
-        assert asked(messages.Attend("seat", "ticket")) == FaultCode.NO_SEAT
-        assert asked(messages.Reserved("seat")) == FaultCode.PROTOCOL
+        assert asked(messages.ReleaseMessage("seat")) == FaultCode.DENIED
+        assert asked(messages.ArriveMessage("seat", "ticket")) == FaultCode.NO_SEAT
+        assert asked(messages.AttendMessage("seat", "ticket")) == FaultCode.NO_SEAT
+        assert asked(messages.ReservedMessage("seat")) == FaultCode.PROTOCOL
     grown = {
         reason: siege.server.figure(_fate("server", reason)) - count
         for reason, count in refused.items()
@@ -264,26 +268,26 @@ async def test_a_ticket_is_good_once_for_one_router_and_one_client(siege: Siege)
             direct = await _directed(router)
             hers = await asyncio.to_thread(_granted, siege.alice)
             wrong = [
-                (identity("mallory"), messages.Arrive(direct.seat, direct.ticket)),
-                (router.identity, messages.Arrive(direct.seat, hers["ticket"])),
-                (router.identity, messages.Arrive(hers["seat"], direct.ticket)),
+                (identity("mallory"), messages.ArriveMessage(direct.seat, direct.ticket)),
+                (router.identity, messages.ArriveMessage(direct.seat, hers["ticket"])),
+                (router.identity, messages.ArriveMessage(hers["seat"], direct.ticket)),
             ]
             for who, message in wrong:
                 assert await asyncio.to_thread(_fault, siege, who, message) == FaultCode.NO_SEAT
             with Guest(siege.server.tcp, router.identity, EVIL) as seated:
-                arrive = messages.Arrive(direct.seat, direct.ticket)
-                assert isinstance(seated.asked(arrive), messages.Welcome)
+                arrive = messages.ArriveMessage(direct.seat, direct.ticket)
+                assert isinstance(seated.asked(arrive), messages.WelcomeMessage)
                 again = await asyncio.to_thread(_fault, siege, router.identity, arrive)
                 assert again == FaultCode.NO_SEAT
                 mine = (await wishing)[-1]["grant"]
                 assert isinstance(mine, dict)
-                attend = messages.Attend(hers["seat"], mine["ticket"])
+                attend = messages.AttendMessage(hers["seat"], mine["ticket"])
                 code_told = await asyncio.to_thread(_fault, siege, identity("mallory"), attend)
                 assert code_told == FaultCode.NO_SEAT
                 assert await _web_closed(siege, hers["seat"], mine["ticket"]) == 4004
-                attend = messages.Attend(hers["seat"], hers["ticket"])
+                attend = messages.AttendMessage(hers["seat"], hers["ticket"])
                 with Guest(siege.server.tcp, identity("alice"), "127.0.0.1") as alice:
-                    assert isinstance(alice.asked(attend), messages.Welcome)
+                    assert isinstance(alice.asked(attend), messages.WelcomeMessage)
                     assert await _web_closed(siege, hers["seat"], hers["ticket"]) == 4004
     assert siege.server.figure(_fate("server", "no_seat")) == turned_away + 7
 
@@ -356,17 +360,17 @@ def _wish(person: Person) -> Iterator[int]:
         yield json.loads(data[5:])["wish"]
 
 
-def _reservation() -> messages.Reserve:
+def _reservation() -> messages.ReserveMessage:
     who = identity("mallory").hashname
-    return messages.Reserve("seat", bytes(6), who, "mallory", bytes(32), bytes(32), 60)
+    return messages.ReserveMessage("seat", bytes(6), who, "mallory", bytes(32), bytes(32), 60)
 
 
-async def _directed(router: Router) -> messages.Direct:
+async def _directed(router: Router) -> messages.DirectMessage:
     """Where the hub sends a router that reports until it is called."""
     while router.calls.empty():
         await router.report()
     answer = await router.ask(await router.called())
-    assert isinstance(answer, messages.Direct)
+    assert isinstance(answer, messages.DirectMessage)
     return answer
 
 
@@ -379,7 +383,7 @@ def _granted(person: Person) -> dict[str, str]:
 def _fault(siege: Siege, who: Identity, message: messages.Message) -> int:
     with Guest(siege.server.tcp, who, EVIL) as guest:
         answer = guest.asked(message)
-    assert isinstance(answer, messages.Fault), answer
+    assert isinstance(answer, messages.FaultMessage), answer
     return answer.code
 
 
@@ -616,16 +620,16 @@ def test_an_agent_believes_nobody_but_its_hub(siege: Siege) -> None:
     siege.wire.is_cut = True
     heard, boot, hellos = siege.wire.heard_count, siege.state.boot, len(_hellos(siege))
     eventually(lambda: siege.wire.heard_count > heard)
-    lies = [*recorded, *_lies(wire.Report.parse(_reports(siege)[-1]))]
+    lies = [*recorded, *_lies(wire.ReportDatagram.parse(_reports(siege)[-1]))]
     for _ in range(LIES // len(lies)):
         for lie in lies:
             siege.wire.answer(lie)
     eventually(lambda: len(_hellos(siege)) > hellos)
     hello = _hellos(siege)[-1]
-    nonce = int.from_bytes(Hello.parse(hello[4:]).nonce, "big")
+    nonce = int.from_bytes(HelloDatagram.parse(hello[4:]).nonce, "big")
     for code in (wire.DENIED, wire.BUSY):
         for _ in range(LIES):
-            siege.wire.answer(Fault(code, siege.mac, 0, nonce).serialize())
+            siege.wire.answer(FaultDatagram(code, siege.mac, 0, nonce).serialize())
     began = siege.wire.heard_count
     eventually(lambda: siege.wire.heard_count > began)  # still there
     assert siege.wire.heard_count - heard < 100
@@ -662,27 +666,27 @@ def test_an_agent_does_not_talk_to_a_server_that_is_another(siege: Siege) -> Non
     assert siege.alice.rpc(MAC, "system.uptime").code == 0
 
 
-def _lies(report: wire.Report) -> list[bytes]:
+def _lies(report: wire.ReportDatagram) -> list[bytes]:
     """Answers to a report by who has seen it, and has no secret."""
     lineage, proof = (report.reporter, report.boot, report.sequence), os.urandom(16)
-    far = wire.LINEAGE_MAX - 1
+    far = wire.BOOT_SEQUENCE_MAX - 1
     return [
         os.urandom(1200),
         os.urandom(60_000),
         struct.pack(">HH", SECRET, 0xFFFF) + bytes(100),
         tlv.serialize(SECRET, report.reporter + os.urandom(129)),
         tlv.serialize(ACK, struct.pack(">6sQQ16s", *lineage, proof)),
-        wire.Call(*lineage, random.getrandbits(64), proof).serialize(),
-        wire.Call(*lineage, random.getrandbits(64)).serialize(),
-        Fault(wire.STALE, report.reporter, far, report.sequence, proof).serialize(),
-        Fault(wire.STALE, report.reporter, far, report.sequence).serialize(),
-        Fault(wire.UNKNOWN, *lineage).serialize(),
+        wire.CallDatagram(*lineage, random.getrandbits(64), proof).serialize(),
+        wire.CallDatagram(*lineage, random.getrandbits(64)).serialize(),
+        FaultDatagram(wire.STALE, report.reporter, far, report.sequence, proof).serialize(),
+        FaultDatagram(wire.STALE, report.reporter, far, report.sequence).serialize(),
+        FaultDatagram(wire.UNKNOWN, *lineage).serialize(),
     ]
 
 
 def _hello(reporter: bytes, who: Identity) -> bytes:
     digest = intermediate(who.keys[0x2A])
-    hello = Hello(reporter, os.urandom(8), who.keys[0x40], digest)
+    hello = HelloDatagram(reporter, os.urandom(8), who.keys[0x40], digest)
     return hello.serialize(HELLO, wire.HELLO_DATAGRAM_SIZE_MIN)
 
 
@@ -715,7 +719,7 @@ def _routers(siege: Siege) -> int:
 
 def _reports(siege: Siege) -> list[bytes]:
     """Datagrams of the agent that were reports and nothing else."""
-    return [each for each in list(siege.wire.heard) if wire.Report.read(each) is not None]
+    return [each for each in list(siege.wire.heard) if wire.ReportDatagram.read(each) is not None]
 
 
 def _hellos(siege: Siege) -> list[bytes]:
@@ -729,7 +733,7 @@ def _observations(siege: Siege) -> Iterator[Observation]:
 
 def _spooled(siege: Siege, report: bytes) -> int:
     """How often the spool has it."""
-    wanted = wire.Report.parse(report)
+    wanted = wire.ReportDatagram.parse(report)
     lineage = (wanted.reporter, wanted.boot, wanted.sequence)
     return [(each.reporter, each.boot, each.sequence) for each in _observations(siege)].count(
         lineage

@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from rookery.store.spool_reader import SpoolReader
-from rookery.wire import observed
-from rookery.wire.lob import JsonObject
+from rookery.store.spool.reader import SpoolReader
+from rookery.wire import observation_content
+from rookery.wire.fleet.telemetry import SessionReport
+from rookery.wire.link.lob import JsonObject
 from rookery.wire.observation import SESSION, Observation
-from rookery.wire.telemetry import SessionReport
 from tests.e2e.fleet.world import Agent, Person, World, eventually
 from tests.server.browser import Browser
 
@@ -125,7 +125,7 @@ def test_sessions_are_observed(scene: Scene) -> None:
     def sessions() -> list[SessionReport]:
         kept = [each.data for hub in scene.world.hubs for each in SpoolReader(hub.folder / "spool")]
         found = [each for each in map(Observation.parse, kept) if each.kind == SESSION]
-        reports = [observed.decode(each.kind, each.content) for each in found]
+        reports = [observation_content.decode(each.kind, each.content) for each in found]
         return [each for each in reports if isinstance(each, SessionReport)]
 
     assert scene.alice.rpc(scene.attic.mac, "system.uptime").code == 0

@@ -15,7 +15,7 @@ import pytest
 from rookery.identity.cipher_sets import RSA_CSID
 from rookery.identity.cs40 import CSID
 from rookery.identity.identity import Identity
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 from tests.e2e.fleet.revocations import API, Account, Held, Holder
 from tests.e2e.fleet.world import PASSWORD, Agent, World, eventually
 from tests.patience import PATIENCE_S

@@ -13,13 +13,13 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from rookery.cli.hub_client import SignedIn
+from rookery.cli.fleet.hub_access import SignInOptions
 from rookery.client.api import HubApi
 from rookery.client.known_hubs import KnownHubs
-from rookery.fleet.wish import Grant
-from rookery.wire.mac import parse_mac
+from rookery.fleet.rendezvous.wish import Grant
+from rookery.wire.fleet.mac import parse_mac
+from tests.cli.fleet.tls_hub import AutoHub, auto_hub, sign_in
 from tests.cli.program import Running, rookery, running
-from tests.cli.tls_hub import AutoHub, auto_hub, sign_in
 from tests.patience import PATIENCE_S
 from tests.server.browser import Browser
 
@@ -97,7 +97,7 @@ async def enrolled(api: HubApi) -> None:
 
 async def granted(fleet: Fleet) -> Grant:
     """A seat with the device, by the API over the pinned connection."""
-    api = SignedIn(data=fleet.ann).api()
+    api = SignInOptions(data=fleet.ann).api()
     await enrolled(api)
     async for step in api.connect(parse_mac(MAC)):
         if step.grant is not None:
@@ -127,7 +127,7 @@ async def test_a_browser_reaches_the_device_over_wss_by_the_hubs_authority(fleet
 
 async def test_the_command_line_calls_the_device_with_the_pin_alone(fleet: Fleet) -> None:
     await ready(fleet, fleet.server["http"])
-    await enrolled(SignedIn(data=fleet.ann).api())
+    await enrolled(SignInOptions(data=fleet.ann).api())
     called = await asyncio.to_thread(rookery, "rpc", MAC, "system.uptime", "--data", fleet.ann)
     assert called.code == 0, called.err
 

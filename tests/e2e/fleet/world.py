@@ -18,7 +18,7 @@ from typing import NamedTuple, Self
 
 import httpx
 
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 from tests.cli.program import Outcome, Running, rookery, running
 from tests.patience import PATIENCE_S
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import pytest
 
-from rookery.store.spool_reader import SpoolReader
+from rookery.store.spool.reader import SpoolReader
 from rookery.wire import observation
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 from rookery.wire.observation import Observation
 from tests.cli.program import PROGRAM, Outcome, rookery
 from tests.e2e.fleet.world import World, eventually

@@ -11,15 +11,15 @@ from pathlib import Path
 import msgspec
 
 from rookery.errors import UsageError
-from rookery.runtime import keystore
-from rookery.runtime.control import Control
+from rookery.runtime.control.server import ControlServer
+from rookery.runtime.endpoint import keystore
 from rookery.runtime.loop import run
-from rookery.runtime.node import MeshNode, mesh_node
-from rookery.runtime.node_view import NodeView
-from rookery.runtime.realm_store import RealmStore
-from rookery.wire.datagram_class import DatagramClass
-from rookery.wire.lob import JsonObject
-from rookery.wire.uri import LinkAddress
+from rookery.runtime.node.node import MeshNode, mesh_node
+from rookery.runtime.node.view import NodeView
+from rookery.runtime.realm.store import RealmStore
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.link.uri import LinkAddress
+from rookery.wire.mesh.forward import DatagramClass
 
 
 class Job(msgspec.Struct):
@@ -40,7 +40,7 @@ def main() -> None:
 async def serve(keys: Path, realm: Path, listen: str, other: str, peers: list[LinkAddress]) -> None:
     opened = mesh_node(keystore.load(keys), RealmStore(realm), listen=listen, peers=peers)
     async with opened as node:
-        control = await Control.bind(NodeView(node), keys / "control.sock")
+        control = await ControlServer.bind(NodeView(node), keys / "control.sock")
         node.on_datagram = arrived
         say(node.mesh.address.json())
         while line := await asyncio.to_thread(sys.stdin.readline):

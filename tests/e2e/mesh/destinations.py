@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.mesh.proxy.socks import Command
+from rookery.mesh.proxy.socks import SocksCommand
 from tests.patience import PATIENCE_S
 
 CURL = shutil.which("curl")
@@ -151,7 +151,7 @@ def refuses(port: int) -> bool:
 def associated(port: int) -> tuple[socket.socket, socket.socket]:
     """A SOCKS session for datagrams, and the socket to send them by."""
     session = connected(port)
-    session.sendall(b"\5\1\0" + bytes([5, Command.UDP_ASSOCIATE, 0, 1, 0, 0, 0, 0, 0, 0]))
+    session.sendall(b"\5\1\0" + bytes([5, SocksCommand.UDP_ASSOCIATE, 0, 1, 0, 0, 0, 0, 0, 0]))
     answer = received(session, 12)
     assert answer[:6] == b"\5\0\5\0\0\1"
     relay = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -7,9 +7,9 @@ each node    on either way: its peers with their paths, and what it dropped or r
 from collections.abc import Sequence
 
 from rookery.errors import RookeryError
-from rookery.runtime.control_client import connected
-from rookery.runtime.control_lines import Do, Request
-from rookery.runtime.snapshot import Counters, Explained, Peer, TraceHop
+from rookery.runtime.control.client import connected
+from rookery.runtime.control.messages import ControlCommand, ControlRequest
+from rookery.runtime.node.snapshot import ExplanationRow, NodeCounters, PeerRow, TraceHop
 from tests.e2e.mesh.flock import ANSWER_S, Bird, Edge, Flock
 
 PAIRS_MAX = 3  # the others rarely differ
@@ -38,10 +38,12 @@ async def _way(source: Bird, target: Bird) -> list[str]:
     """From one end to the other: the decision, and where probes along it end."""
     lines = [f"--- {source.name} to {target.name}"]
     node = target.home.hashname
-    probe = Request(do=Do.TRACE, node=node, probes=_PROBES, timeout_s=_PROBE_S)
+    probe = ControlRequest(do=ControlCommand.TRACE, node=node, probes=_PROBES, timeout_s=_PROBE_S)
     try:
         async with connected(source.control, timeout_s=ANSWER_S) as client:
-            explained = await client.one(Request(do=Do.EXPLAIN, node=node), Explained)
+            explained = await client.one(
+                ControlRequest(do=ControlCommand.EXPLAIN, node=node), ExplanationRow
+            )
             lines += explained.lines
             async for hop in client.ask(probe, TraceHop, patience_s=_PROBES * _PROBE_S):
                 lines.append(f"trace {hop.number}: {hop.node} {hop.rtts_ms} ms {hop.problem}")
@@ -54,8 +56,8 @@ async def _knowledge(bird: Bird) -> list[str]:
     """What a node on the way makes of its links, and of what it was given."""
     lines = [f"--- {bird.name}"]
     try:
-        lines += [_peer(peer) for peer in await bird.rows(Do.PEERS, Peer)]
-        for counters in await bird.rows(Do.COUNTERS, Counters):
+        lines += [_peer(peer) for peer in await bird.rows(ControlCommand.PEERS, PeerRow)]
+        for counters in await bird.rows(ControlCommand.COUNTERS, NodeCounters):
             refused = {f"{each.reason} ({each.source})": each.count for each in counters.refused}
             lines.append(f"packets {counters.packets}, dropped {counters.dropped}")
             lines.append(f"refused {refused}, by the endpoint {counters.endpoint}")
@@ -64,7 +66,7 @@ async def _knowledge(bird: Bird) -> list[str]:
     return lines
 
 
-def _peer(peer: Peer) -> str:
+def _peer(peer: PeerRow) -> str:
     ways = ", ".join(
         f"{way.transport} {way.address} {way.state.value}{' (in use)' * way.is_used}"
         f" {way.rtt_ms} ms, lost {way.loss_out} out and {way.loss_in} in {way.last_error}"

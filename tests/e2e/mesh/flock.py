@@ -20,11 +20,11 @@ from typing import Protocol
 
 import msgspec
 
-from rookery.runtime.control_client import RowType, connected
-from rookery.runtime.control_lines import Do, Request
-from rookery.runtime.snapshot import Peer, Route, WayState
-from rookery.wire.path import net_path
-from rookery.wire.uri import LinkAddress
+from rookery.runtime.control.client import RowType, connected
+from rookery.runtime.control.messages import ControlCommand, ControlRequest
+from rookery.runtime.node.snapshot import MemberRouteRow, PeerPathState, PeerRow
+from rookery.wire.link.path import net_path
+from rookery.wire.link.uri import LinkAddress
 from tests.cli.program import PROGRAM
 from tests.e2e.mesh.lab import Host, Lab, Weather
 from tests.ports import free_ports
@@ -77,9 +77,9 @@ class Bird:
     def control(self) -> Path:
         return self.home.keys / "control.sock"
 
-    async def rows(self, do: Do, kind: type[RowType]) -> list[RowType]:
+    async def rows(self, do: ControlCommand, kind: type[RowType]) -> list[RowType]:
         async with connected(self.control, timeout_s=ANSWER_S) as client:
-            return await client.all(Request(do=do), kind)
+            return await client.all(ControlRequest(do=do), kind)
 
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
@@ -126,19 +126,19 @@ class Flock:
         numbers = {bird.home.hashname: bird.number for bird in self.birds}
         found = {}
         for bird in self.alive:
-            for route in await bird.rows(Do.ROUTES, Route):
+            for route in await bird.rows(ControlCommand.ROUTES, MemberRouteRow):
                 if route.way is not None:
                     nodes = tuple(numbers[node.hashname] for node in route.way.nodes)
                     found[bird.number, nodes[-1]] = nodes
         return found
 
-    async def links(self) -> dict[Edge, Peer]:
+    async def links(self) -> dict[Edge, PeerRow]:
         """Every node's peers that carry packets as datagrams and by stream."""
         numbers = {bird.home.hashname: bird.number for bird in self.birds}
         found = {}
         for bird in self.alive:
-            for peer in await bird.rows(Do.PEERS, Peer):
-                up = {way.transport for way in peer.ways if way.state is WayState.UP}
+            for peer in await bird.rows(ControlCommand.PEERS, PeerRow):
+                up = {way.transport for way in peer.ways if way.state is PeerPathState.UP}
                 if up >= {"tcp4", "udp4"}:
                     found[bird.number, numbers[peer.node.hashname]] = peer
         return found

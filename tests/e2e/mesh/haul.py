@@ -21,7 +21,7 @@ from pathlib import Path
 
 import msgspec
 
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 from tests.cli.program import PROGRAM, Running
 from tests.e2e.mesh.flock import PORT, Bird, started, write_link
 from tests.e2e.mesh.lab import Host, Lab, Weather

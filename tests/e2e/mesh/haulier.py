@@ -23,14 +23,14 @@ from pathlib import Path
 import msgspec
 
 from rookery.errors import RookeryError
-from rookery.mesh.tunnel.scheduler import Mode
-from rookery.runtime import keystore
+from rookery.mesh.tunnel.paths.scheduler import Mode
+from rookery.runtime.endpoint import keystore
 from rookery.runtime.loop import run
-from rookery.runtime.node import MeshNode, mesh_node
-from rookery.runtime.realm_store import RealmStore
-from rookery.runtime.tunnel_stream import TunnelStream
-from rookery.wire.lob import JsonObject
-from rookery.wire.uri import LinkAddress
+from rookery.runtime.node.node import MeshNode, mesh_node
+from rookery.runtime.realm.store import RealmStore
+from rookery.runtime.tunnels.stream import TunnelStream
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.link.uri import LinkAddress
 
 PIECE = 1 << 16
 STEP = 1 << 20  # so often progress is told of

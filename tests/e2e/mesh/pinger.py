@@ -26,9 +26,10 @@ from dataclasses import dataclass, field
 from itertools import groupby, pairwise, takewhile
 
 from rookery.errors import RookeryError
-from rookery.runtime.control_client import ControlClient, connected
-from rookery.runtime.control_lines import Do, Request
-from rookery.runtime.snapshot import PingReply, Reach
+from rookery.runtime.control.client import ControlClient, connected
+from rookery.runtime.control.messages import ControlCommand, ControlRequest
+from rookery.runtime.node.members import Reachability
+from rookery.runtime.node.snapshot import PingReply
 from tests.e2e.mesh.flock import ANSWER_S, Bird, Edge, Flock
 
 PERIOD_S = 0.5
@@ -258,10 +259,15 @@ async def pinging(flock: Flock) -> AsyncIterator[Pinger]:
 
 
 async def _one(client: ControlClient, target: Bird, patience_s: float) -> Ping:
-    request = Request(do=Do.PING, node=target.home.hashname, timeout_s=patience_s)
+    request = ControlRequest(
+        do=ControlCommand.PING, node=target.home.hashname, timeout_s=patience_s
+    )
     sent_s = time.monotonic()
     reply = await client.one(request, PingReply, patience_s=patience_s)
-    is_answered = reply.rtt_ms is not None and reply.reach in (Reach.DIRECT, Reach.ROUTE)
+    is_answered = reply.rtt_ms is not None and reply.reach in (
+        Reachability.DIRECT,
+        Reachability.ROUTE,
+    )
     problem = "" if is_answered else reply.problem or "answered another way"
     return Ping(sent_s, time.monotonic(), problem)
 

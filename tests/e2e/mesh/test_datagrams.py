@@ -14,12 +14,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from rookery.runtime.control_client import connected
-from rookery.runtime.control_lines import Do, Request
-from rookery.runtime.snapshot import Counters, Peer, WayState
-from rookery.wire.lob import JsonObject
-from rookery.wire.path import net_path
-from rookery.wire.uri import LinkAddress
+from rookery.runtime.control.client import connected
+from rookery.runtime.control.messages import ControlCommand, ControlRequest
+from rookery.runtime.node.snapshot import NodeCounters, PeerPathState, PeerRow
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.link.path import net_path
+from rookery.wire.link.uri import LinkAddress
 from tests.cli.program import Running
 from tests.e2e.mesh.lab import Host, Lab, Weather, is_possible
 from tests.e2e.processes import ROOT
@@ -90,19 +90,21 @@ class Courier:
 
     async def counters(self) -> Fates:
         async with connected(self.home.keys / "control.sock") as client:
-            return (await client.one(Request(do=Do.COUNTERS), Counters)).datagrams
+            return (
+                await client.one(ControlRequest(do=ControlCommand.COUNTERS), NodeCounters)
+            ).datagrams
 
-    async def ways(self) -> dict[str, WayState]:
+    async def ways(self) -> dict[str, PeerPathState]:
         async with connected(self.home.keys / "control.sock") as client:
-            peers = await client.all(Request(do=Do.PEERS), Peer)
+            peers = await client.all(ControlRequest(do=ControlCommand.PEERS), PeerRow)
         return {way.transport: way.state for peer in peers for way in peer.ways}
 
-    async def until_udp(self, *states: WayState | None) -> None:
+    async def until_udp(self, *states: PeerPathState | None) -> None:
         """Wait until there is TCP, and UDP is in one of these states."""
         deadline = time.monotonic() + PATIENCE_S
         while True:
             ways = await self.ways()
-            if ways.get("tcp4") is WayState.UP and ways.get("udp4") in states:
+            if ways.get("tcp4") is PeerPathState.UP and ways.get("udp4") in states:
                 return
             assert time.monotonic() < deadline, ways
             await asyncio.sleep(0.1)
@@ -164,7 +166,9 @@ async def test_each_class_has_its_fate_while_udp_comes_and_goes(tmp_path: Path) 
         lab.everywhere(NO_UDP)
         async with couriers(tmp_path, lab) as (alice, bob):
             for courier in (alice, bob):
-                await courier.until_udp(None, WayState.PROBING, WayState.DOWN, WayState.UNPROVEN)
+                await courier.until_udp(
+                    None, PeerPathState.PROBING, PeerPathState.DOWN, PeerPathState.UNPROVEN
+                )
             for sender, receiver in ((alice, bob), (bob, alice)):
                 assert await sent_in_each_class(sender) == BY_STREAM
                 assert receiver.arrivals(2 * COUNT) == {
@@ -174,7 +178,7 @@ async def test_each_class_has_its_fate_while_udp_comes_and_goes(tmp_path: Path) 
 
             lab.everywhere(OPEN)
             for courier in (alice, bob):
-                await courier.until_udp(WayState.UP)
+                await courier.until_udp(PeerPathState.UP)
             for sender, receiver in ((alice, bob), (bob, alice)):
                 assert await sent_in_each_class(sender) == BY_DATAGRAM
                 assert receiver.arrivals(3 * COUNT) == {(kind, SMALL): COUNT for kind in CLASSES}
@@ -182,7 +186,7 @@ async def test_each_class_has_its_fate_while_udp_comes_and_goes(tmp_path: Path) 
 
             lab.everywhere(NO_UDP)
             for courier in (alice, bob):
-                await courier.until_udp(None, WayState.SUSPECT, WayState.DOWN)
+                await courier.until_udp(None, PeerPathState.SUSPECT, PeerPathState.DOWN)
             for sender, receiver in ((alice, bob), (bob, alice)):
                 assert await sent_in_each_class(sender) == BY_STREAM
                 assert receiver.arrivals(2 * COUNT) == {

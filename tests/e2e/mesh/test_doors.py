@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import pytest
 
-from rookery.link.channels.sock import Address
-from rookery.mesh.proxy.socks import Command, datagram, parse_datagram
-from rookery.wire.lob import JsonObject
+from rookery.link.channels.sock import SockAddress
+from rookery.mesh.proxy.socks import SocksCommand, datagram, parse_datagram
+from rookery.wire.link.lob import JsonObject
 from tests.cli.program import Outcome, Running, rookery, running
 from tests.e2e.mesh.colony import Colony, exits, port_in, two_relays_apart, until
 from tests.e2e.mesh.destinations import (
@@ -129,11 +129,13 @@ def test_https_through_both_doors(world: World) -> None:
 
 def test_a_name_is_looked_up_by_datagrams_through_socks(world: World) -> None:
     """DNS over UDP ASSOCIATE; what no rule allows gets no answer."""
-    server = Address("127.0.0.1", world.names)
+    server = SockAddress("127.0.0.1", world.names)
     with world.door("socks", "--listen", "127.0.0.1:0", "--exit", "bob") as (_, port):
         session, relay = associated(port)
         with session, relay:
-            relay.send(datagram(Address("127.0.0.1", world.forbidden), query(1, b"rook.example")))
+            relay.send(
+                datagram(SockAddress("127.0.0.1", world.forbidden), query(1, b"rook.example"))
+            )
             for number, name in ((2, b"rook.example"), (3, b"nobody.example")):
                 relay.send(datagram(server, query(number, name)))
                 source, answer = parse_datagram(relay.recv(1000))
@@ -149,7 +151,7 @@ def test_a_program_waits_for_a_connection_at_the_exit(world: World) -> None:
         world.door("socks", "--listen", "127.0.0.1:0", "--exit", "bob") as (_, port),
         connected(port) as session,
     ):
-        session.sendall(b"\5\1\0" + bytes([5, Command.BIND, 0, 1, 0, 0, 0, 0, 0, 0]))
+        session.sendall(b"\5\1\0" + bytes([5, SocksCommand.BIND, 0, 1, 0, 0, 0, 0, 0, 0]))
         answer = received(session, 12)
         assert answer[2:4] == b"\5\0"
         assert int.from_bytes(answer[10:], "big") == world.bound

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rookery.runtime.control import CLIENTS_MAX
-from rookery.runtime.control_client import connected
-from rookery.runtime.control_lines import Do, Request
-from rookery.runtime.snapshot import Status
+from rookery.runtime.control.client import connected
+from rookery.runtime.control.messages import ControlCommand, ControlRequest
+from rookery.runtime.control.server import CLIENTS_MAX
+from rookery.runtime.node.snapshot import NodeStatus
 from tests.e2e.mesh.diagnosis import diagnosis
 from tests.e2e.mesh.flock import flock
 from tests.e2e.mesh.pinger import (
@@ -61,7 +61,7 @@ async def test_who_was_refused_at_a_control_socket_asks_again(tmp_path: Path) ->
         async with contextlib.AsyncExitStack() as others:
             for _ in range(CLIENTS_MAX):
                 client = await others.enter_async_context(connected(control))
-                await client.one(Request(do=Do.STATUS), Status)
+                await client.one(ControlRequest(do=ControlCommand.STATUS), NodeStatus)
             async with pinging(birds) as pinger, asyncio.timeout(OVER_S):
                 while REFUSAL not in pinger.account(pair, since_s=0.0):  # noqa: ASYNC110
                     await asyncio.sleep(0.01)

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.link.channels.sock import Address
-from rookery.mesh.proxy.socks import Command, datagram, parse_datagram
+from rookery.link.channels.sock import SockAddress
+from rookery.mesh.proxy.socks import SocksCommand, datagram, parse_datagram
 from tests.e2e.mesh.colony import HIDDEN, Colony, colony, exits, until
 from tests.e2e.mesh.destinations import (
     LOCAL,
@@ -62,7 +62,7 @@ def greeted(port: int, to: int) -> float:
     with connected(port) as session:
         host = bytes([127, 0, 0, 1])
         session.sendall(
-            b"\5\1\0" + bytes([5, Command.CONNECT, 0, 1]) + host + to.to_bytes(2, "big")
+            b"\5\1\0" + bytes([5, SocksCommand.CONNECT, 0, 1]) + host + to.to_bytes(2, "big")
         )
         assert received(session, 12)[2:4] == b"\5\0"
         session.sendall(b"hello")
@@ -119,7 +119,7 @@ def test_datagrams_go_on_by_another_exit(tmp_path: Path, end: signal.Signals) ->
         def is_answered() -> bool:
             """Not by what comes late: that may be from an exit which has died since."""
             question = b"question %d" % next(numbers)
-            relay.send(datagram(Address("127.0.0.1", port), question))
+            relay.send(datagram(SockAddress("127.0.0.1", port), question))
             try:
                 while parse_datagram(relay.recv(100))[1] != question:
                     pass

@@ -20,12 +20,12 @@ import msgspec
 import pytest
 
 from rookery.errors import DeniedError
-from rookery.mesh.invitation import Invitation
-from rookery.runtime.create import create
-from rookery.runtime.join import join
-from rookery.runtime.realm_authority import RealmAuthority
-from rookery.runtime.realm_store import RealmStore
-from rookery.wire.uri import LinkAddress
+from rookery.mesh.membership.invitation import Invitation
+from rookery.runtime.endpoint.create import create
+from rookery.runtime.realm.authority import RealmAuthority
+from rookery.runtime.realm.join import join
+from rookery.runtime.realm.store import RealmStore
+from rookery.wire.link.uri import LinkAddress
 from tests.cli.program import rookery
 from tests.e2e.mesh.colony import Colony, colony, until
 from tests.e2e.mesh.usage import FLOWS, HOLDS, Seen

@@ -16,8 +16,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from itertools import pairwise
 
-from rookery.runtime.control_lines import Do
-from rookery.runtime.snapshot import Peer
+from rookery.runtime.control.messages import ControlCommand
+from rookery.runtime.node.snapshot import PeerRow
 from tests.e2e.mesh.diagnosis import diagnosis
 from tests.e2e.mesh.flock import Edge, Flock, are_near, edges, weather
 from tests.e2e.mesh.lab import Lab, Weather
@@ -191,7 +191,7 @@ async def _missing(flock: Flock, links: Collection[Edge]) -> str:
     """What is wrong with the links that should be there and are not, from both sides."""
     lines = []
     for bird in flock.alive:
-        for peer in await bird.rows(Do.PEERS, Peer):
+        for peer in await bird.rows(ControlCommand.PEERS, PeerRow):
             other = int(peer.node.name[1:])
             is_edge = are_near(bird.number, other, len(flock.birds))
             if is_edge and (bird.number, other) not in links:

@@ -22,19 +22,19 @@ import msgspec
 
 from rookery.errors import RookeryError
 from rookery.mesh.proxy.rules import ProxyRules
-from rookery.outbox.intake import Arrival
-from rookery.runtime import keystore
-from rookery.runtime.crow.mesh_gate import CrowMeshGate, hop
+from rookery.outbox.intake import IncomingRequest
+from rookery.runtime.crow.gates.mesh_gate import CrowMeshGate, hop
+from rookery.runtime.endpoint import keystore
+from rookery.runtime.endpoint.resolve import checked_hashname
 from rookery.runtime.loop import run
-from rookery.runtime.node import MeshNode, mesh_node
-from rookery.runtime.proxy.byte_stream import ByteStream
-from rookery.runtime.realm_store import RealmStore
-from rookery.runtime.resolve import checked_hashname
-from rookery.runtime.tunnel_stream import TunnelStream
-from rookery.wire.crow_packet import Packet
-from rookery.wire.outbox import Qos
-from rookery.wire.path import net_path
-from rookery.wire.uri import LinkAddress
+from rookery.runtime.node.node import MeshNode, mesh_node
+from rookery.runtime.realm.store import RealmStore
+from rookery.runtime.tunnels.byte_stream import ByteStream
+from rookery.runtime.tunnels.stream import TunnelStream
+from rookery.wire.crow.packet import CrowPacket
+from rookery.wire.link.path import net_path
+from rookery.wire.link.uri import LinkAddress
+from rookery.wire.outbox.frames import Qos
 
 FLOWS = ("datagrams", "crow", "outbox")
 HOLDS = ("link", "stream taken", "stream opened", "connection of the exit", "listener at the exit")
@@ -74,14 +74,14 @@ class Witness:
 
     # --- flows ---
 
-    def received(self, packets: list[Packet], way_back: bytes) -> None:
+    def received(self, packets: list[CrowPacket], way_back: bytes) -> None:
         for packet in packets:
             self._used(packet.data.decode(), "crow")
 
     def drained(self, *, is_more: bool = False) -> None:
         """As a crow gate tells."""
 
-    async def _handle(self, request: Arrival) -> bytes | None:
+    async def _handle(self, request: IncomingRequest) -> bytes | None:
         self._used(request.payload.decode(), "outbox")
         return None
 
@@ -198,7 +198,7 @@ class Subject:
 
     def _packet(self) -> None:
         name = self._node.hashname.encode()
-        self._crow.send(Packet(0, False, hop(self._witness), 0, 7, 0, 204, name))
+        self._crow.send(CrowPacket(0, False, hop(self._witness), 0, 7, 0, 204, name))
 
     def _request(self) -> None:
         outbox = self._node.outbox
@@ -213,7 +213,7 @@ class Subject:
 class _Deaf:
     """A tower that takes no notice."""
 
-    def received(self, packets: list[Packet], way_back: bytes) -> None:
+    def received(self, packets: list[CrowPacket], way_back: bytes) -> None:
         pass
 
     def drained(self, *, is_more: bool = False) -> None:

@@ -23,12 +23,12 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
-from rookery.outbox.intake import Arrival
+from rookery.outbox.intake import IncomingRequest
 from rookery.outbox.limits import OutboxLimits
 from rookery.runtime.outbox.ledger import SqliteLedger
-from rookery.runtime.outbox.outbox import Outbox
-from rookery.runtime.outbox.socket_stream import SocketStream
-from rookery.wire.outbox import Qos
+from rookery.runtime.outbox.outbox import AsyncOutbox
+from rookery.runtime.outbox.socket_stream import OutboxSocketStream
+from rookery.wire.outbox.frames import Qos
 from tests.patience import PATIENCE_S
 
 ALICE, BOB = "a" * 51 + "a", "b" * 51 + "a"
@@ -39,10 +39,12 @@ BURST = 20
 async def send(folder: Path, port: int, *, is_last: bool) -> None:
     """Alice; the last of them adds nothing and ends when everything is acknowledged."""
 
-    async def dial(_: str) -> SocketStream:
-        return await SocketStream.connect("127.0.0.1", port)
+    async def dial(_: str) -> OutboxSocketStream:
+        return await OutboxSocketStream.connect("127.0.0.1", port)
 
-    outbox = Outbox(ALICE, dial=dial, limits=LIMITS, ledger=SqliteLedger(folder / "alice.sqlite"))
+    outbox = AsyncOutbox(
+        ALICE, dial=dial, limits=LIMITS, ledger=SqliteLedger(folder / "alice.sqlite")
+    )
     peer = outbox.add_peer(BOB)
     if is_last:
         async with asyncio.timeout(PATIENCE_S):
@@ -53,7 +55,7 @@ async def send(folder: Path, port: int, *, is_last: bool) -> None:
     await add(outbox, folder)
 
 
-async def add(outbox: Outbox, folder: Path) -> None:
+async def add(outbox: AsyncOutbox, folder: Path) -> None:
     """Number after number, none of them twice, whoever was here before."""
     with (
         (folder / "meant").open("ab", buffering=0) as meant,
@@ -76,14 +78,14 @@ async def receive(folder: Path, sock: socket.socket) -> None:
     """Bob."""
     ledger = SqliteLedger(folder / "bob.sqlite")
 
-    def write_down(arrival: Arrival, connection: sqlite3.Connection) -> bytes | None:
+    def write_down(arrival: IncomingRequest, connection: sqlite3.Connection) -> bytes | None:
         connection.execute("INSERT INTO effects (number) VALUES (?)", (int(arrival.payload),))
         return None
 
-    outbox = Outbox(BOB, limits=LIMITS, ledger=ledger, transact=write_down)
+    outbox = AsyncOutbox(BOB, limits=LIMITS, ledger=ledger, transact=write_down)
     outbox.add_peer(ALICE)
     server = await asyncio.start_server(
-        lambda reader, writer: outbox.serve(SocketStream(reader, writer)), sock=sock
+        lambda reader, writer: outbox.serve(OutboxSocketStream(reader, writer)), sock=sock
     )
     await server.serve_forever()
 

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, expect
 
-from rookery.store.database import Database
-from rookery.web.callers import Role
+from rookery.store.database.database import Database
+from rookery.web.accounts.caller import Role
 from rookery.web.serve import serve
 from rookery.web.settings import WebSettings
 from tests.e2e.conftest import launched

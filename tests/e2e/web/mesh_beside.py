@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from rookery.runtime.control import FILE_NAME, Control
-from rookery.runtime.node import MeshNode, mesh_node
-from rookery.runtime.node_view import NodeView
-from rookery.wire.path import NetPath
+from rookery.runtime.control.server import FILE_NAME, ControlServer
+from rookery.runtime.node.node import MeshNode, mesh_node
+from rookery.runtime.node.view import NodeView
+from rookery.wire.link.path import NetPath
 from tests.patience import PATIENCE_S
 from tests.runtime.realms import Home, realm
 
@@ -70,7 +70,7 @@ class MeshBeside:
                 await is_up.wait()
             first = self._nodes[next(iter(self._links))]
             view = NodeView(first)
-            control = await Control.bind(view, self.control)
+            control = await ControlServer.bind(view, self.control)
             async with asyncio.timeout(PATIENCE_S):
                 while view.status().routes < len(self._links) - 1:  # noqa: ASYNC110 (of many)
                     await asyncio.sleep(0.05)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from rookery.lake.delta import Lake
+from rookery.lake.engine.delta import Lake
 from rookery.lake.schema import facts
 from rookery.lake.schema.table import Table
 

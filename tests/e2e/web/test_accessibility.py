@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from rookery.fleet.placement import ServerLoad
-from rookery.wire import telemetry
+from rookery.fleet.rendezvous.placement import ServerLoad
+from rookery.wire.fleet import telemetry
 from tests.e2e.web.axe import axe_source, grave_violations
 from tests.e2e.web.conftest import OpenPage, ServedWorld
-from tests.web.test_device_pages import REPORT
+from tests.web.devices.test_page import REPORT
 from tests.web.world import HASHNAME
 
 pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.slow]

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from rookery.hub.backlog import Backlog
+from rookery.hub.registry.entry_writer import HubBacklog
 from tests.e2e.web.conftest import OpenPage, ServedWorld
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
@@ -53,7 +53,7 @@ def test_figures_change_while_one_looks(served: ServedWorld, open_page: OpenPage
     for number in range(1, 5):
         served.call(served.world.hub.report(bytes([2, 1, 0, 0, 0, number])))
     expect(tile).to_contain_text("4 of 4")
-    served.world.hub.waiting = Backlog(9, 7_000_000, is_full=False, unsaved_entries=0)
+    served.world.hub.waiting = HubBacklog(9, 7_000_000, is_full=False, unsaved_entries=0)
     expect(page.locator('[data-tile="backlog"]')).to_contain_text("7 MB")
     expect(tile).to_be_focused()  # although it was rendered anew
 
@@ -65,7 +65,7 @@ def test_who_moves_while_figures_are_fetched_stays_there(
     page.goto("/fleet")
     expect(page.locator("#live")).to_have_attribute("data-state", "live")
     page.evaluate(HELD_BACK)
-    served.world.hub.waiting = Backlog(9, 8_000_000, is_full=False, unsaved_entries=0)
+    served.world.hub.waiting = HubBacklog(9, 8_000_000, is_full=False, unsaved_entries=0)
     expect(page.locator("body")).to_have_attribute("data-held", "yes")
     tile = page.locator('[data-tile="devices"]')
     tile.focus()

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 from playwright.sync_api import CDPSession, Page, expect
 
-from rookery.web.factors.totp import code_at, step_of
-from rookery.web.session_cookie import NAME, key_hash
+from rookery.web.accounts.factors.totp import code_at, step_of
+from rookery.web.accounts.session_cookie import NAME, key_hash
 from tests.e2e.web.conftest import OpenPage, ServedWorld
 from tests.web.world import PASSWORD, SETTINGS
 

@@ -11,10 +11,10 @@ import psutil
 import pytest
 from playwright.sync_api import Browser, Page
 
-from rookery.store.accounts import Accounts
-from rookery.store.database import Database
-from rookery.store.devices import Devices
-from rookery.wire.mac import parse_mac
+from rookery.store.accounts.accounts import Accounts
+from rookery.store.database.database import Database
+from rookery.store.fleet.devices import Devices
+from rookery.wire.fleet.mac import parse_mac
 from tests.cli.program import running
 from tests.e2e.fleet.world import PASSWORD, Person, World, eventually
 from tests.patience import PATIENCE_S

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Route, expect
 
-from rookery.fleet.placement import ServerLoad
+from rookery.fleet.rendezvous.placement import ServerLoad
 from tests.e2e.web.conftest import OpenPage, ServedWorld
 from tests.web.lake_world import SERVER, with_lake, write_lake
-from tests.web.test_servers import load
+from tests.web.servers.test_status import load
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 

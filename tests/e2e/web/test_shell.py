@@ -5,7 +5,7 @@ import time
 import pytest
 from playwright.sync_api import Page, expect
 
-from rookery.fleet.placement import ServerLoad
+from rookery.fleet.rendezvous.placement import ServerLoad
 from tests.e2e.web.conftest import PATIENCE_MS, OpenPage, ServedWorld
 from tests.web.world import HASHNAME, MAC
 

@@ -5,9 +5,9 @@ import time
 import pytest
 from playwright.sync_api import expect
 
-from rookery.fleet.alert import Condition, Raised
-from rookery.store.alert_keeping import AlertKeeping, Outlets
-from rookery.store.audit import AuditRow
+from rookery.fleet.alerts.alert import AlertCondition, AlertRaised
+from rookery.store.accounts.audit import AuditRow
+from rookery.store.alerts.writer import AlertChannels, AlertWriter
 from tests.e2e.web.axe import axe_source, grave_violations
 from tests.e2e.web.conftest import OpenPage, ServedWorld
 
@@ -53,7 +53,7 @@ def test_everybody_can_use_these_pages(
     served: ServedWorld, open_page: OpenPage, root: str, dark: bool, width: int
 ) -> None:
     """Nothing grave by axe, and no page is wider than the window."""
-    condition = Condition(
+    condition = AlertCondition(
         key=f"k{width}",
         kind="devices_silent",
         severity="critical",
@@ -61,8 +61,8 @@ def test_everybody_can_use_these_pages(
         cause="site 192.0.2.0/24",
         entities=tuple(f"router 02:fc:00:00:00:0{n}" for n in range(3)),
     )
-    keeping = AlertKeeping(served.world.hub.database, "test", "test", Outlets())
-    served.call(keeping.apply([Raised(condition, time.time() - 9999)], now=time.time()))
+    keeping = AlertWriter(served.world.hub.database, "test", "test", AlertChannels())
+    served.call(keeping.apply([AlertRaised(condition, time.time() - 9999)], now=time.time()))
     page = open_page(root, dark=dark, width=width, has_policy=False)  # axe writes styles
     for path in PAGES:
         page.goto(path)

@@ -5,12 +5,12 @@ from datetime import timedelta
 
 import networkx as nx  # type: ignore[import-untyped]
 
-from rookery.lake.incident_groups import Member
+from rookery.lake.insights.incident_groups import IncidentMember
 
 SLACK = timedelta(minutes=5)
 
 
-def groups(members: Sequence[Member]) -> set[frozenset[Member]]:
+def groups(members: Sequence[IncidentMember]) -> set[frozenset[IncidentMember]]:
     """Members that belong together, directly or by a chain of others.
 
     Overlap is that of islands, not of pairs: within a scope, somebody who lasts long bridges two

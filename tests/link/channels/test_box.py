@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from rookery.errors import DecodeError, ProtocolError, UsageError
 from rookery.link.channels.box import (
     MESSAGE_SIZE_MAX,
-    Arrived,
-    Clear,
+    BoxMessageArrived,
+    ClearBox,
     Command,
     CommandReader,
-    Forget,
-    Inbox,
-    Outbox,
+    ForgetBoxMessage,
+    InboxOpening,
+    OutboxOpening,
     box_id,
     clear_head,
     forget_head,
@@ -25,7 +25,7 @@ from rookery.link.channels.box import (
 )
 from rookery.link.channels.message_id import digest
 from rookery.wire import base32
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 
 ALICE = "jvdoio6kjvf3yqnxfvck43twaibbg4pmb7y3mqnvxafb26rqllwa"
 BOB = "echmb6eke2f6z2mqdwifrt6i6hkkfua7hiisgrms6pwttd6jubiq"
@@ -47,7 +47,7 @@ def test_a_message_survives_being_cut(message: bytes, size: int, lifetime_s: int
     for piece in pieces(message, size, lifetime_s):
         assert len(piece.body) <= size
         commands += reader.feed(piece.head, piece.body)
-    assert commands == [Arrived(message, lifetime_s)]
+    assert commands == [BoxMessageArrived(message, lifetime_s)]
 
 
 @given(st.lists(box_ids, max_size=300))
@@ -82,28 +82,31 @@ def test_arbitrary_packets_are_commands_or_errors(packets: list[tuple[JsonObject
     for head, body in packets:
         try:
             for command in reader.feed(head, body):
-                assert not isinstance(command, Arrived) or 0 < len(command.message) <= 100
+                assert not isinstance(command, BoxMessageArrived) or 0 < len(command.message) <= 100
         except (DecodeError, ProtocolError):
             return
-        for parse in (Outbox.parse, Inbox.parse):
+        for parse in (OutboxOpening.parse, InboxOpening.parse):
             with pytest.raises(DecodeError):
                 parse(head)
 
 
 def test_openings_survive_the_wire() -> None:
-    assert Outbox.parse(Outbox(BOB).head()) == Outbox(BOB)
-    assert Inbox.parse(Inbox(b"8 bytes!").head()) == Inbox(b"8 bytes!")
+    assert OutboxOpening.parse(OutboxOpening(BOB).head()) == OutboxOpening(BOB)
+    assert InboxOpening.parse(InboxOpening(b"8 bytes!").head()) == InboxOpening(b"8 bytes!")
     hostile: list[JsonObject] = [{}, {"to": "me"}, {"to": 5}]
     for wrong in hostile:
         with pytest.raises(DecodeError):
-            Outbox.parse(wrong)
+            OutboxOpening.parse(wrong)
 
 
 def test_forgetting_and_clearing() -> None:
     reader = CommandReader()
-    assert reader.feed(forget_head(b"8 bytes!"), b"") == [Forget(b"8 bytes!")]
-    assert reader.feed(clear_head(), b"") == [Clear()]
-    assert reader.feed({"clear": True, "done": True}, b"new") == [Clear(), Arrived(b"new", None)]
+    assert reader.feed(forget_head(b"8 bytes!"), b"") == [ForgetBoxMessage(b"8 bytes!")]
+    assert reader.feed(clear_head(), b"") == [ClearBox()]
+    assert reader.feed({"clear": True, "done": True}, b"new") == [
+        ClearBox(),
+        BoxMessageArrived(b"new", None),
+    ]
     assert reader.feed({"done": True}, b"") == []
     assert reader.feed({"id": "no id beside a body"}, b"x") == []
     with pytest.raises(DecodeError):

@@ -12,7 +12,7 @@ from rookery.identity.identity import Identity
 from rookery.link.channels.box import MESSAGE_SIZE_MAX
 from rookery.link.channels.box_seal import seal, unseal
 from rookery.wire import base32
-from rookery.wire.lob import JsonObject, Packet
+from rookery.wire.link.lob import JsonObject, Packet
 
 RANDOM = random.Random(7).randbytes
 ALICE, BOB = (Identity.generate((0x3A, 0x40), RANDOM) for _ in range(2))

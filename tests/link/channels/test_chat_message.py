@@ -12,33 +12,33 @@ from rookery.link.channels.chat_message import (
     ACK_STATES,
     NAME_SIZE_MAX,
     TEXT_SIZE_MAX,
-    Ack,
-    Join,
+    ChatAck,
+    ChatJoin,
+    ChatProfile,
+    ChatText,
     Message,
-    Profile,
-    Text,
     compose,
     parse_message,
 )
 from rookery.link.channels.message_id import format_id
-from rookery.wire.lob import JsonObject, Packet
+from rookery.wire.link.lob import JsonObject, Packet
 
 ALICE = "jvdoio6kjvf3yqnxfvck43twaibbg4pmb7y3mqnvxafb26rqllwa"
 
 ids = st.binary(min_size=8, max_size=8).map(format_id)
-profiles = st.builds(Profile.create, ids, st.text(st.characters(codec="utf-8"), max_size=60))
+profiles = st.builds(ChatProfile.create, ids, st.text(st.characters(codec="utf-8"), max_size=60))
 times = st.none() | st.integers(0, 1 << 40)
 messages = st.one_of(
     st.builds(
-        Text,
+        ChatText,
         ids,
         st.text(st.characters(codec="utf-8"), max_size=100),
         st.none() | ids,
         times,
         st.sampled_from([None, "active", "composing"]),
     ),
-    st.builds(Join, ids, st.just(ALICE), profiles, st.none() | ids, times),
-    st.builds(Ack, ids, st.sampled_from(sorted(ACK_STATES))),
+    st.builds(ChatJoin, ids, st.just(ALICE), profiles, st.none() | ids, times),
+    st.builds(ChatAck, ids, st.sampled_from(sorted(ACK_STATES))),
 )
 hostile = st.dictionaries(
     st.sampled_from(["type", "id", "text", "after", "at", "from", "ack", "state"]),
@@ -57,13 +57,13 @@ def test_every_message_survives_the_wire(message: Message) -> None:
 
 
 @given(profiles)
-def test_a_profile_is_passed_on_unchanged(profile: Profile) -> None:
-    assert Profile.parse(Packet.parse(profile.packet.serialize())) == profile
+def test_a_profile_is_passed_on_unchanged(profile: ChatProfile) -> None:
+    assert ChatProfile.parse(Packet.parse(profile.packet.serialize())) == profile
 
 
 @given(hostile, st.binary(max_size=20))
 def test_arbitrary_heads_parse_or_raise_decode_error(head: JsonObject, body: bytes) -> None:
-    for parse in (parse_message, Profile.parse):
+    for parse in (parse_message, ChatProfile.parse):
         try:
             parse(Packet.of(head, body))
         except DecodeError:
@@ -72,7 +72,7 @@ def test_arbitrary_heads_parse_or_raise_decode_error(head: JsonObject, body: byt
 
 @given(st.binary(max_size=60))
 def test_arbitrary_bytes_parse_or_raise_decode_error(data: bytes) -> None:
-    for parse in (parse_message, Profile.parse):
+    for parse in (parse_message, ChatProfile.parse):
         try:
             parse(Packet.parse(data))
         except DecodeError:
@@ -94,18 +94,18 @@ def test_the_javascript_peers_messages_are_understood() -> None:
         for line in flow
         if line["json"].get("enc") == "lob"
     ]
-    names = {Profile.parse(p).text for p in carried if p.json["type"] == "profile"}
+    names = {ChatProfile.parse(p).text for p in carried if p.json["type"] == "profile"}
     said = [parse_message(p) for p in carried if p.json["type"] != "profile"]
     assert names == {"Alice", "Bob"}
-    assert {m.text for m in said if isinstance(m, Text)} == {"hi from bob", "hello from alice"}
-    assert {m.profile.text for m in said if isinstance(m, Join)} == {"Alice", "Bob"}
+    assert {m.text for m in said if isinstance(m, ChatText)} == {"hi from bob", "hello from alice"}
+    assert {m.profile.text for m in said if isinstance(m, ChatJoin)} == {"Alice", "Bob"}
 
 
 def test_nonsense_in_optional_fields_is_left_out() -> None:
     head: JsonObject = {"type": "chat", "id": "aszkws5hqbamo", "text": "x"}
     for extra in ({"at": -1}, {"at": 1 << 60}, {"at": "now"}, {"state": "angry"}, {"state": 1}):
         message = parse_message(Packet.of({**head, **extra}))
-        assert message == Text("aszkws5hqbamo", "x")
+        assert message == ChatText("aszkws5hqbamo", "x")
 
 
 @pytest.mark.parametrize(
@@ -137,9 +137,9 @@ def test_sizes_are_bounded_both_ways() -> None:
         Packet.of(profile, bytes(70000)),
     ):
         with pytest.raises(DecodeError):
-            Profile.parse(packet)
+            ChatProfile.parse(packet)
     with pytest.raises(UsageError, match="257 bytes"):
-        Profile.create("aszkws5hqbamo", "x" * (NAME_SIZE_MAX + 1))
+        ChatProfile.create("aszkws5hqbamo", "x" * (NAME_SIZE_MAX + 1))
     with pytest.raises(UsageError, match="allowed"):
         compose("aszkws5hqbamo", "ж" * TEXT_SIZE_MAX, None, 0)
     with pytest.raises(UsageError, match="escape"):
@@ -149,5 +149,5 @@ def test_sizes_are_bounded_both_ways() -> None:
 
 
 def test_a_text_that_begins_with_me_is_an_action() -> None:
-    assert Text("aszkws5hqbamo", "/me waves").is_action
-    assert not Text("aszkws5hqbamo", "/merry").is_action
+    assert ChatText("aszkws5hqbamo", "/me waves").is_action
+    assert not ChatText("aszkws5hqbamo", "/merry").is_action

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from rookery.errors import DecodeError
 from rookery.link.channels import path as path_channel
-from rookery.wire.lob import JsonObject
-from rookery.wire.path import NetPath, Path, PeerPath, UrlPath
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.link.path import NetPath, Path, PeerPath, UrlPath
 
 NET = NetPath("udp4", "192.0.2.1", 42424)
 PATHS: list[Path] = [NET, UrlPath("http://192.0.2.1/"), PeerPath("a" * 52)]

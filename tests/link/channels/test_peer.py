@@ -4,7 +4,7 @@ import pytest
 
 from rookery.errors import DecodeError
 from rookery.link.channels import connect, peer
-from rookery.wire.lob import JsonObject, Packet
+from rookery.wire.link.lob import JsonObject, Packet
 
 NAME = "a" * 52
 PACKET = Packet(b"\x40", b"sealed")

@@ -9,22 +9,22 @@ from hypothesis import strategies as st
 
 from rookery.errors import CongestionError, DecodeError, DeniedError, UnreachableError
 from rookery.link.channels.sock import (
-    Accept,
-    Address,
-    Bind,
-    Connect,
-    Fault,
-    Protocol,
+    SockAccept,
+    SockAddress,
+    SockBind,
+    SockConnect,
+    SockFault,
+    SockProtocol,
     parse_open,
 )
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 
 hosts = st.sampled_from(["127.0.0.1", "::1", "fe80::1%lo", "db.example.org", "a-b_c"])
-addresses = st.builds(Address, hosts, st.integers(1, 65535))
+addresses = st.builds(SockAddress, hosts, st.integers(1, 65535))
 requests = st.one_of(
-    st.builds(Connect, addresses, st.none() | addresses),
-    st.builds(Bind, st.integers(0, 65535)),
-    st.builds(Accept, addresses, st.none() | addresses),
+    st.builds(SockConnect, addresses, st.none() | addresses),
+    st.builds(SockBind, st.integers(0, 65535)),
+    st.builds(SockAccept, addresses, st.none() | addresses),
 )
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
@@ -40,7 +40,7 @@ hostile_heads = st.dictionaries(
 
 
 @given(requests)
-def test_every_request_survives_the_wire(request_: Connect | Bind | Accept) -> None:
+def test_every_request_survives_the_wire(request_: SockConnect | SockBind | SockAccept) -> None:
     head = json.loads(json.dumps({"type": "sock", "seq": 1, **request_.head()}))
     assert parse_open(head) == request_
 
@@ -58,15 +58,15 @@ def test_the_javascript_peers_connect_is_understood() -> None:
     """T7: the open of the captured flow `sock`."""
     path = Path(__file__).parents[2] / "vectors" / "telehash.json"
     flow = json.loads(path.read_text())["flows_decrypted"]["flows"]["sock"]
-    assert parse_open(flow[0]["json"]) == Connect(Address("127.0.0.1", 45375))
+    assert parse_open(flow[0]["json"]) == SockConnect(SockAddress("127.0.0.1", 45375))
 
 
 def test_a_bind_names_its_port_where_the_spec_and_where_javascript_look() -> None:
-    head = Bind(8000).head()
+    head = SockBind(8000).head()
     assert head["src"] == head["dst"] == {"port": 8000}
-    assert parse_open({"sock": "bind", "dst": {"port": 8000}}) == Bind(8000)
-    assert parse_open({"sock": "bind", "src": {"port": 8000}, "dst": {"port": 1}}) == Bind(8000)
-    assert parse_open({"sock": "bind"}) == Bind(0)
+    assert parse_open({"sock": "bind", "dst": {"port": 8000}}) == SockBind(8000)
+    assert parse_open({"sock": "bind", "src": {"port": 8000}, "dst": {"port": 1}}) == SockBind(8000)
+    assert parse_open({"sock": "bind"}) == SockBind(0)
 
 
 def test_the_javascript_peers_accept_lacks_an_ip_and_a_source_port() -> None:
@@ -76,7 +76,7 @@ def test_the_javascript_peers_accept_lacks_an_ip_and_a_source_port() -> None:
         "dst": {"ip": None, "port": 80},
         "src": {"ip": "127.0.0.1"},
     }
-    assert parse_open(head) == Accept(Address("0.0.0.0", 80), Address("127.0.0.1", 0))
+    assert parse_open(head) == SockAccept(SockAddress("0.0.0.0", 80), SockAddress("127.0.0.1", 0))
 
 
 @pytest.mark.parametrize(
@@ -105,17 +105,17 @@ def test_a_malformed_request_is_refused(head: JsonObject) -> None:
 
 
 def test_reliable_means_tcp() -> None:
-    assert Protocol.of(reliable=True) is Protocol.TCP
-    assert Protocol.of(reliable=False) is Protocol.UDP
+    assert SockProtocol.of(reliable=True) is SockProtocol.TCP
+    assert SockProtocol.of(reliable=False) is SockProtocol.UDP
 
 
 def test_a_fault_keeps_its_meaning_across_the_wire() -> None:
-    wanted = Address("::1", 80)
-    assert {type(fault.error(wanted)) for fault in Fault} == {
+    wanted = SockAddress("::1", 80)
+    assert {type(fault.error(wanted)) for fault in SockFault} == {
         DeniedError,
         CongestionError,
         UnreachableError,
     }
-    assert all(Fault.of(fault.value) is fault for fault in Fault)
-    assert Fault.of("no accept handler") is None
-    assert str(Fault.REFUSED.error(wanted)) == "[::1]:80: refused"
+    assert all(SockFault.of(fault.value) is fault for fault in SockFault)
+    assert SockFault.of("no accept handler") is None
+    assert str(SockFault.REFUSED.error(wanted)) == "[::1]:80: refused"

@@ -7,16 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.errors import DeniedError, UsageError
-from rookery.link.channels.sock import Protocol
-from rookery.link.channels.sock_rules import Listener, Rule, Rules, plain_address
+from rookery.link.channels.sock import SockProtocol
+from rookery.link.channels.sock_rules import Rules, SockListener, SockRule, plain_address
 
-TCP, UDP = Protocol.TCP, Protocol.UDP
+TCP, UDP = SockProtocol.TCP, SockProtocol.UDP
 ALICE = "jvdoio6kjvf3yqnxfvck43twaibbg4pmb7y3mqnvxafb26rqllwa"
 BOB = "echmb6eke2f6z2mqdwifrt6i6hkkfua7hiisgrms6pwttd6jubiq"
 
 
 def allows(
-    lines: list[str], host: str, port: int, *, protocol: Protocol = TCP, resolved: str | None = None
+    lines: list[str],
+    host: str,
+    port: int,
+    *,
+    protocol: SockProtocol = TCP,
+    resolved: str | None = None,
 ) -> bool:
     try:
         Rules.parse(lines).choose(protocol, host, [resolved or host], port, ALICE)
@@ -128,10 +133,10 @@ def test_a_bind_rule_says_where_to_listen() -> None:
             "bind udp *:*",
         ]
     )
-    assert rules.listener(TCP, 8001, ALICE) == Listener("127.0.0.1", range(8001, 8002))
-    assert rules.listener(TCP, 0, ALICE) == Listener("127.0.0.1", range(8000, 8010))
-    assert rules.listener(TCP, 0, BOB) == Listener("::1", range(7000, 7001))
-    assert rules.listener(UDP, 0, ALICE) == Listener("0.0.0.0", range(1))
+    assert rules.listener(TCP, 8001, ALICE) == SockListener("127.0.0.1", range(8001, 8002))
+    assert rules.listener(TCP, 0, ALICE) == SockListener("127.0.0.1", range(8000, 8010))
+    assert rules.listener(TCP, 0, BOB) == SockListener("::1", range(7000, 7001))
+    assert rules.listener(UDP, 0, ALICE) == SockListener("0.0.0.0", range(1))
     for port in (5, 9000):
         with pytest.raises(DeniedError):
             rules.listener(TCP, port, ALICE)
@@ -165,16 +170,16 @@ def test_a_bind_rule_says_where_to_listen() -> None:
 )
 def test_a_wrong_rule_is_explained(line: str, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint):
-        Rule.parse(line)
+        SockRule.parse(line)
 
 
 @given(st.text(max_size=40) | st.from_regex(r"(bind )?(tcp|udp) [\[\]a-f0-9:.*/]+:[0-9*-]+"))
 def test_any_text_is_a_rule_or_a_usage_error_and_keeps_its_meaning(line: str) -> None:
     try:
-        rule = Rule.parse(line)
+        rule = SockRule.parse(line)
     except UsageError:
         return
-    assert Rule.parse(str(rule)) == rule
+    assert SockRule.parse(str(rule)) == rule
 
 
 def test_rules_print_as_they_are_written() -> None:
@@ -188,10 +193,10 @@ def test_the_machines_own_networks_are_opened_by_name_only() -> None:
     anywhere = Rules.parse(["tcp *:80", "tcp 0.0.0.0/0:80", "tcp [::]/0:80"])
     for inside in ("203.0.113.7", "2001:db8:1::9"):
         with pytest.raises(DeniedError):
-            anywhere.choose(Protocol.TCP, inside, [inside], 80, ALICE, own)
-        assert anywhere.choose(Protocol.TCP, inside, [inside], 80, ALICE) == inside
+            anywhere.choose(SockProtocol.TCP, inside, [inside], 80, ALICE, own)
+        assert anywhere.choose(SockProtocol.TCP, inside, [inside], 80, ALICE) == inside
     for beyond in ("203.0.114.7", "2001:db8:2::9"):
-        assert anywhere.choose(Protocol.TCP, beyond, [beyond], 80, ALICE, own) == beyond
+        assert anywhere.choose(SockProtocol.TCP, beyond, [beyond], 80, ALICE, own) == beyond
     named = Rules.parse(["tcp 203.0.113.7:80", "tcp [2001:db8:1::]/64:80"])
     for inside in ("203.0.113.7", "2001:db8:1::9"):
-        assert named.choose(Protocol.TCP, inside, [inside], 80, ALICE, own) == inside
+        assert named.choose(SockProtocol.TCP, inside, [inside], 80, ALICE, own) == inside

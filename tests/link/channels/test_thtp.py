@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.errors import DecodeError, ProtocolError, RemoteError, UsageError
-from rookery.link.channels.thtp import PATH_SIZE_MAX, Parser, RequestHead, ResponseHead
-from rookery.wire.lob import HEAD_SIZE_MAX, JsonObject, Packet
+from rookery.link.channels.thtp import PATH_SIZE_MAX, RequestHead, ResponseHead, ThtpParser
+from rookery.wire.link.lob import HEAD_SIZE_MAX, JsonObject, Packet
 
 names = st.from_regex(r"x-[a-z0-9]{1,12}", fullmatch=True)
 values = st.from_regex(r"[!-~\xa1-\xff]([ -~]{0,20}[!-~])?", fullmatch=True)
@@ -44,7 +44,7 @@ def slices(data: bytes, cuts: list[int]) -> list[bytes]:
 def test_any_cutting_of_any_request_reassembles(
     head: RequestHead, body: bytes, cuts: list[int]
 ) -> None:
-    parser = Parser(RequestHead.parse)
+    parser = ThtpParser(RequestHead.parse)
     received = b"".join(parser.feed(piece) for piece in slices(head.serialize() + body, cuts))
     parser.finish()
     assert (parser.head, received) == (head, body)
@@ -53,7 +53,7 @@ def test_any_cutting_of_any_request_reassembles(
 @given(st.lists(st.binary(max_size=300), max_size=8))
 def test_arbitrary_bytes_parse_or_raise_a_remote_error(data: list[bytes]) -> None:
     for parse in (RequestHead.parse, ResponseHead.parse):
-        parser = Parser[RequestHead | ResponseHead](parse)
+        parser = ThtpParser[RequestHead | ResponseHead](parse)
         try:
             for piece in data:
                 parser.feed(piece)
@@ -78,7 +78,7 @@ def test_hostile_heads_parse_to_what_can_be_sent_again_or_raise(json: JsonObject
 
 def test_the_head_is_known_before_the_body_is() -> None:
     """So that bodies stream, whatever their length."""
-    parser = Parser(ResponseHead.parse)
+    parser = ThtpParser(ResponseHead.parse)
     data = ResponseHead.of(200, [("content-type", "text/plain")]).serialize()
     assert parser.feed(data[:-1]) == b""
     assert parser.head is None
@@ -89,7 +89,7 @@ def test_the_head_is_known_before_the_body_is() -> None:
 
 def test_messages_of_the_public_javascript_peer_are_read() -> None:
     """The two heads captured from it (T7)."""
-    request, response = Parser(RequestHead.parse), Parser(ResponseHead.parse)
+    request, response = ThtpParser(RequestHead.parse), ThtpParser(ResponseHead.parse)
     request.feed(Packet.of({":method": "GET", ":path": "/vector"}).serialize())
     answer = Packet.of({":status": 200, "content-type": "text/plain"}).serialize()
     assert response.feed(answer) + response.feed(b"hello /vector") == b"hello /vector"
@@ -196,11 +196,11 @@ def test_a_response_without_a_final_status_is_refused(status: object) -> None:
 @pytest.mark.parametrize("size", [0, 1, 6, HEAD_SIZE_MAX + 1, 0xFFFF])
 def test_the_head_size_is_judged_before_the_head_arrives(size: int) -> None:
     with pytest.raises(DecodeError, match="a head of"):
-        Parser(RequestHead.parse).feed(size.to_bytes(2, "big"))
+        ThtpParser(RequestHead.parse).feed(size.to_bytes(2, "big"))
 
 
 def test_an_end_before_the_head_is_an_error() -> None:
-    parser = Parser(RequestHead.parse)
+    parser = ThtpParser(RequestHead.parse)
     parser.feed(b"\x00")
     with pytest.raises(DecodeError, match="before the head"):
         parser.finish()

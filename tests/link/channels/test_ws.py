@@ -9,15 +9,15 @@ from rookery.link.channels.ws import (
     MESSAGE_SIZE_MAX,
     PATH_SIZE_MAX,
     TYPE,
-    Piece,
-    Reassembler,
+    WsPiece,
+    WsReassembler,
     acceptance,
     check_acceptance,
     opening,
     path_of,
     pieces,
 )
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 
 scalars = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.integers())
 heads = st.dictionaries(st.sampled_from(["done", "open", "path", "x"]), scalars)
@@ -25,7 +25,7 @@ heads = st.dictionaries(st.sampled_from(["done", "open", "path", "x"]), scalars)
 
 @given(st.lists(st.binary(max_size=3000), max_size=5), st.integers(1, 1500))
 def test_any_cutting_of_any_messages_reassembles(messages: list[bytes], size: int) -> None:
-    reassembler, received = Reassembler(), []
+    reassembler, received = WsReassembler(), []
     for piece in [piece for message in messages for piece in pieces(message, size)]:
         assert len(piece.body) <= size
         if (message := reassembler.feed(piece.head, piece.body)) is not None:
@@ -38,7 +38,7 @@ def test_any_cutting_of_any_messages_reassembles(messages: list[bytes], size: in
 def test_hostile_packets_give_messages_or_a_remote_error(
     packets: list[tuple[JsonObject, bytes]],
 ) -> None:
-    reassembler = Reassembler(size_max=100)
+    reassembler = WsReassembler(size_max=100)
     try:
         for head, body in packets:
             check_acceptance(head)
@@ -55,23 +55,23 @@ def test_the_type_on_the_wire_is_the_old_one() -> None:
 
 def test_only_the_last_piece_is_done() -> None:
     assert list(pieces(b"abcde", 2)) == [
-        Piece({}, b"ab"),
-        Piece({}, b"cd"),
-        Piece({"done": True}, b"e"),
+        WsPiece({}, b"ab"),
+        WsPiece({}, b"cd"),
+        WsPiece({"done": True}, b"e"),
     ]
 
 
 def test_a_message_over_the_bound_is_refused_both_ways() -> None:
     with pytest.raises(UsageError, match="exceeds"):
         list(pieces(bytes(MESSAGE_SIZE_MAX + 1), 1000))
-    reassembler = Reassembler(size_max=4)
+    reassembler = WsReassembler(size_max=4)
     reassembler.feed({}, b"1234")
     with pytest.raises(ProtocolError, match="exceeds 4"):
         reassembler.feed({"done": True}, b"5")
 
 
 def test_an_end_within_a_message_is_an_error() -> None:
-    reassembler = Reassembler()
+    reassembler = WsReassembler()
     reassembler.feed({}, b"half")
     with pytest.raises(ProtocolError, match="within a message"):
         reassembler.finish()

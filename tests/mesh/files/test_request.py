@@ -7,17 +7,19 @@ from hypothesis import strategies as st
 from rookery.errors import DecodeError
 from rookery.mesh.files.fault import CopyError, FileFault
 from rookery.mesh.files.path import FilePath
-from rookery.mesh.files.request import Get, Put, Request, parse_request
-from rookery.wire.file_frames import FILE_SIZE_MAX, Have
-from rookery.wire.lob import JsonObject
+from rookery.mesh.files.request import FileRequest, GetFileRequest, PutFileRequest, parse_request
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.mesh.file_frames import FILE_SIZE_MAX, TransferHave
 
 DIGEST = "0a" * 32
 PATH = FilePath("docs", ("a", "b"))
-GET = Get(PATH, Have(7, DIGEST))
+GET = GetFileRequest(PATH, TransferHave(7, DIGEST))
 
 
-@pytest.mark.parametrize("request_", [GET, Put(PATH, 0), Put(PATH, FILE_SIZE_MAX)])
-def test_a_request_reads_back_as_it_was_written(request_: Request) -> None:
+@pytest.mark.parametrize(
+    "request_", [GET, PutFileRequest(PATH, 0), PutFileRequest(PATH, FILE_SIZE_MAX)]
+)
+def test_a_request_reads_back_as_it_was_written(request_: FileRequest) -> None:
     assert parse_request({**request_.meta(), "colour": "blue"}) == request_
 
 

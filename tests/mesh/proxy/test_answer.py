@@ -5,27 +5,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.errors import DecodeError
-from rookery.link.channels.sock import Address
-from rookery.mesh.proxy.answer import ANSWER_SIZE_MAX, PREFIX_SIZE, Answer, answer_size
-from rookery.mesh.proxy.fault import Fault
+from rookery.link.channels.sock import SockAddress
+from rookery.mesh.proxy.answer import ANSWER_SIZE_MAX, PREFIX_SIZE, ProxyAnswer, answer_size
+from rookery.mesh.proxy.fault import ProxyFault
 
 
 @pytest.mark.parametrize(
     "answer",
     [
-        Answer(),
-        Answer(None, Address("192.0.2.1", 443), 255),
-        *(Answer(fault, None, 3) for fault in Fault),
+        ProxyAnswer(),
+        ProxyAnswer(None, SockAddress("192.0.2.1", 443), 255),
+        *(ProxyAnswer(fault, None, 3) for fault in ProxyFault),
     ],
 )
-def test_an_answer_reads_back_as_it_was_written(answer: Answer) -> None:
+def test_an_answer_reads_back_as_it_was_written(answer: ProxyAnswer) -> None:
     data = answer.serialize()
     assert answer_size(data[:PREFIX_SIZE]) == len(data) - PREFIX_SIZE
-    assert Answer.parse(data[PREFIX_SIZE:]) == answer
+    assert ProxyAnswer.parse(data[PREFIX_SIZE:]) == answer
 
 
 def test_a_fault_of_the_future_is_still_a_fault() -> None:
-    assert Answer.parse(b'{"fault":"eclipse"}').fault is Fault.UNREACHABLE
+    assert ProxyAnswer.parse(b'{"fault":"eclipse"}').fault is ProxyFault.UNREACHABLE
 
 
 @pytest.mark.parametrize("prefix", [b"", b"\0", b"\0\0", b"\0\1", b"\xff\xff"])
@@ -54,12 +54,12 @@ def test_a_size_out_of_bounds_is_refused_before_anything_is_read(prefix: bytes) 
 )
 def test_nonsense_is_no_answer(data: bytes) -> None:
     with pytest.raises(DecodeError):
-        Answer.parse(data)
+        ProxyAnswer.parse(data)
 
 
 @given(st.binary(max_size=ANSWER_SIZE_MAX))
 def test_any_bytes_are_an_answer_or_refused(data: bytes) -> None:
     try:
-        Answer.parse(data)
+        ProxyAnswer.parse(data)
     except DecodeError:
         return

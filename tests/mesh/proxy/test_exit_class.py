@@ -2,14 +2,14 @@
 
 import pytest
 
-from rookery.link.channels.sock import Protocol
-from rookery.link.channels.sock_rules import Rule
+from rookery.link.channels.sock import SockProtocol
+from rookery.link.channels.sock_rules import SockRule
 from rookery.mesh.proxy.exit_class import classes, offers, serial_class
-from rookery.mesh.proxy.opening import Net, Serial
-from rookery.wire.record import SERVICE_SIZE_MAX, SERVICES_MAX
+from rookery.mesh.proxy.opening import NetTarget, SerialTarget
+from rookery.wire.mesh.record import SERVICE_SIZE_MAX, SERVICES_MAX
 
-WEB = Net(Protocol.TCP, "a", 443)
-DNS = Net(Protocol.UDP, "a", 53)
+WEB = NetTarget(SockProtocol.TCP, "a", 443)
+DNS = NetTarget(SockProtocol.UDP, "a", 53)
 LONG = "usb-Some_Maker_FT232R_USB_UART_A50285BI-if00-port0"
 
 
@@ -27,17 +27,17 @@ def test_a_class_offers_nothing_else(word: str) -> None:
 
 
 def test_serial_lines_are_offered_by_name() -> None:
-    assert offers("serial:meter", Serial("meter", 9600))
-    assert offers("serial", Serial("meter"))
-    assert not offers("serial:meter2", Serial("meter"))
-    assert not offers("exit", Serial("meter"))
+    assert offers("serial:meter", SerialTarget("meter", 9600))
+    assert offers("serial", SerialTarget("meter"))
+    assert not offers("serial:meter2", SerialTarget("meter"))
+    assert not offers("exit", SerialTarget("meter"))
     assert not offers("serial", DNS)
 
 
 def test_a_long_name_fits_a_record_as_a_digest() -> None:
     word = serial_class(LONG)
     assert len(word) <= SERVICE_SIZE_MAX
-    assert offers(word, Serial(LONG))
+    assert offers(word, SerialTarget(LONG))
     assert word != serial_class(LONG + "1")
 
 
@@ -53,11 +53,11 @@ def test_a_long_name_fits_a_record_as_a_digest() -> None:
     ],
 )
 def test_classes_follow_from_the_rules(lines: list[str], words: tuple[str, ...]) -> None:
-    assert classes(map(Rule.parse, lines)) == words
+    assert classes(map(SockRule.parse, lines)) == words
 
 
 def test_too_many_classes_become_coarser_ones() -> None:
-    rules = [Rule.parse(f"tcp *:{port}") for port in range(1, 40, 2)]
+    rules = [SockRule.parse(f"tcp *:{port}") for port in range(1, 40, 2)]
     assert classes(rules) == ("exit:tcp",)
     assert classes(rules, ["meter"]) == ("exit:tcp", "serial:meter")
     names = [f"line{number}" for number in range(20)]

@@ -1,10 +1,9 @@
 """M8: candidates for an automatic exit are members with the role, a class and a route."""
 
-from rookery.mesh.membership import Member
-from rookery.mesh.proxy.exit_memory import Exit
-from rookery.mesh.proxy.known_exits import known_exits
-from rookery.wire.node_id import NodeId
-from rookery.wire.record import Record
+from rookery.mesh.membership.membership import Member
+from rookery.mesh.proxy.exit_memory import Exit, known_exits
+from rookery.wire.mesh.node_id import NodeId
+from rookery.wire.mesh.record import Record
 
 NODES = [bytes([number]) * 8 for number in range(1, 7)]
 GOOD, PLAIN, MUTE, FAR, STRANGER, OTHER = NODES

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.errors import DecodeError
-from rookery.link.channels.sock import Protocol
+from rookery.link.channels.sock import SockProtocol
 from rookery.mesh.proxy.opening import (
-    Accepted,
-    Listen,
-    Net,
-    Opening,
+    AcceptedByExit,
+    ListenRequest,
+    NetTarget,
     Parity,
-    Serial,
+    ProxyOpening,
+    SerialTarget,
     is_name,
     net,
     parse_opening,
@@ -20,18 +20,18 @@ from rookery.mesh.proxy.opening import (
 
 TOKEN = "0f" * 16
 
-OPENINGS: list[Opening] = [
-    Net(Protocol.TCP, "www.example.org", 443),
-    Net(Protocol.UDP, "2001:db8::1", 53),
-    Serial("meter"),
-    Serial("usb-1.2:if00", 9600, 7, Parity.EVEN, 2),
-    Listen(0, TOKEN),
-    Accepted(TOKEN, "192.0.2.1", 4000),
+OPENINGS: list[ProxyOpening] = [
+    NetTarget(SockProtocol.TCP, "www.example.org", 443),
+    NetTarget(SockProtocol.UDP, "2001:db8::1", 53),
+    SerialTarget("meter"),
+    SerialTarget("usb-1.2:if00", 9600, 7, Parity.EVEN, 2),
+    ListenRequest(0, TOKEN),
+    AcceptedByExit(TOKEN, "192.0.2.1", 4000),
 ]
 
 
 @pytest.mark.parametrize("opening", OPENINGS, ids=str)
-def test_every_opening_reads_back_as_it_was_written(opening: Opening) -> None:
+def test_every_opening_reads_back_as_it_was_written(opening: ProxyOpening) -> None:
     assert parse_opening(opening.meta()) == opening
 
 
@@ -99,10 +99,10 @@ def test_any_metadata_is_an_opening_or_refused(meta: dict[str, object], kind: ob
 
 
 def test_a_target_is_checked_like_an_opening() -> None:
-    assert net(Protocol.TCP, "a", 1) == Net(Protocol.TCP, "a", 1)
+    assert net(SockProtocol.TCP, "a", 1) == NetTarget(SockProtocol.TCP, "a", 1)
     for host, port in (("a b", 1), ("a", 0)):
         with pytest.raises(DecodeError):
-            net(Protocol.TCP, host, port)
+            net(SockProtocol.TCP, host, port)
 
 
 def test_a_target_is_written_as_people_write_it() -> None:

@@ -6,24 +6,30 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.link.channels.sock import Protocol
+from rookery.link.channels.sock import SockProtocol
 from rookery.mesh.proxy.exit_memory import ExitMemory
-from rookery.mesh.proxy.fault import Fault
-from rookery.mesh.proxy.opening import Net, Serial
-from rookery.mesh.proxy.race import Begin, CallOff, Order, Race, RaceSettings
+from rookery.mesh.proxy.fault import ProxyFault
+from rookery.mesh.proxy.opening import NetTarget, SerialTarget
+from rookery.mesh.proxy.race import (
+    BeginAttempt,
+    CancelAttempt,
+    ExitAttempts,
+    RaceOrder,
+    RaceSettings,
+)
 
-WEB = Net(Protocol.TCP, "www.example.org", 443)
-OTHER = Net(Protocol.TCP, "other.example", 443)
+WEB = NetTarget(SockProtocol.TCP, "www.example.org", 443)
+OTHER = NetTarget(SockProtocol.TCP, "other.example", 443)
 SETTINGS = RaceSettings()
 
-Fate = tuple[float, Fault | None]  # answers after so long; None: with success
+Fate = tuple[float, ProxyFault | None]  # answers after so long; None: with success
 DEAD: Fate = (1e9, None)
 
 
 class Track:
     """Runs a race against exits whose fates are known, jumping from event to event."""
 
-    def __init__(self, race: Race, fates: dict[str, Fate], now: float = 0.0) -> None:
+    def __init__(self, race: ExitAttempts, fates: dict[str, Fate], now: float = 0.0) -> None:
         self.race = race
         self.now = now
         self.begun: list[tuple[float, str]] = []
@@ -58,20 +64,20 @@ class Track:
         else:
             self._obey(self.race.failed(exit_, fault, 7, self.now))
 
-    def _obey(self, orders: list[Order]) -> None:
+    def _obey(self, orders: list[RaceOrder]) -> None:
         for order in orders:
             match order:
-                case Begin(exit_):
+                case BeginAttempt(exit_):
                     self.begun.append((self.now, exit_))
                     self._due[exit_] = self.now + self._fates[exit_][0]
-                case CallOff(exit_):
+                case CancelAttempt(exit_):
                     self.called_off.append(exit_)
                     self._due.pop(exit_)
         self.under_way_max = max(self.under_way_max, len(self._due))
 
 
 def track(fates: dict[str, Fate], memory: ExitMemory | None = None) -> Track:
-    return Track(Race(WEB, list(fates), memory or ExitMemory(), 0.0), fates)
+    return Track(ExitAttempts(WEB, list(fates), memory or ExitMemory(), 0.0), fates)
 
 
 def test_a_quick_exit_is_the_only_one_asked() -> None:
@@ -91,7 +97,9 @@ def test_three_are_raced_a_quarter_of_a_second_apart() -> None:
 
 def test_a_failure_calls_the_next_one_in_at_once() -> None:
     """R11"""
-    run = track({"a": (0.01, Fault.POLICY), "b": (0.01, Fault.REFUSED), "c": (0.01, None)})
+    run = track(
+        {"a": (0.01, ProxyFault.POLICY), "b": (0.01, ProxyFault.REFUSED), "c": (0.01, None)}
+    )
     assert run.run() == pytest.approx(0.03)
 
 
@@ -122,70 +130,70 @@ def test_the_whole_race_has_an_end() -> None:
     run = track({str(number): DEAD for number in range(30)})
     assert run.run() == pytest.approx(SETTINGS.whole_s)
     assert run.race.winner is None
-    assert run.race.fault is Fault.TIMEOUT
+    assert run.race.fault is ProxyFault.TIMEOUT
 
 
 def test_the_number_of_exits_asked_has_a_bound() -> None:
-    run = track({str(number): (0.0, Fault.POLICY) for number in range(100)})
+    run = track({str(number): (0.0, ProxyFault.POLICY) for number in range(100)})
     run.run()
     assert len(run.begun) == SETTINGS.exits_max
 
 
 def test_the_most_telling_failure_is_told() -> None:
     fates: dict[str, Fate] = {
-        "a": (0.0, Fault.BUSY),
-        "b": (0.0, Fault.POLICY),
-        "c": (0.0, Fault.REFUSED),
-        "d": (0.0, Fault.DNS),
+        "a": (0.0, ProxyFault.BUSY),
+        "b": (0.0, ProxyFault.POLICY),
+        "c": (0.0, ProxyFault.REFUSED),
+        "d": (0.0, ProxyFault.DNS),
     }
     run = track(fates)
     run.run()
-    assert run.race.fault is Fault.REFUSED
+    assert run.race.fault is ProxyFault.REFUSED
 
 
 def test_an_exit_that_never_answered_says_less_than_one_that_did() -> None:
-    race = Race(WEB, ["a", "b"], ExitMemory(), 0.0)
+    race = ExitAttempts(WEB, ["a", "b"], ExitMemory(), 0.0)
     race.tick(0.0)
     race.unreached("a", 0.0)
-    race.failed("b", Fault.DNS, 0, 0.0)
-    assert race.fault is Fault.DNS
+    race.failed("b", ProxyFault.DNS, 0, 0.0)
+    assert race.fault is ProxyFault.DNS
 
 
 def test_a_race_without_exits_is_lost_at_once() -> None:
     run = track({})
     assert run.run() == 0
-    assert run.race.fault is Fault.UNREACHABLE
+    assert run.race.fault is ProxyFault.UNREACHABLE
 
 
 def test_an_exit_that_cannot_be_reached_is_last_for_everything() -> None:
     memory = ExitMemory()
-    race = Race(WEB, ["a", "b"], memory, 0.0)
-    assert race.tick(0.0) == [Begin("a")]
-    assert race.unreached("a", 0.1) == [Begin("b")]
+    race = ExitAttempts(WEB, ["a", "b"], memory, 0.0)
+    assert race.tick(0.0) == [BeginAttempt("a")]
+    assert race.unreached("a", 0.1) == [BeginAttempt("b")]
     assert race.unreached("a", 0.1) == []
     assert race.unreached("b", 0.1) == []
     assert race.is_over
-    assert race.fault is Fault.UNREACHABLE
-    assert memory.failure(OTHER, "a", 1.0) is Fault.TIMEOUT
+    assert race.fault is ProxyFault.UNREACHABLE
+    assert memory.failure(OTHER, "a", 1.0) is ProxyFault.TIMEOUT
 
 
 def test_answers_that_come_too_late_change_nothing() -> None:
-    race = Race(WEB, ["a", "b"], ExitMemory(), 0.0)
+    race = ExitAttempts(WEB, ["a", "b"], ExitMemory(), 0.0)
     race.tick(0.0)
     race.tick(0.25)
-    assert race.succeeded("b", 0, 0.3) == [CallOff("a")]
-    assert race.succeeded("a", 0, 0.3) == [CallOff("a")]
-    assert race.failed("a", Fault.REFUSED, 0, 0.4) == []
+    assert race.succeeded("b", 0, 0.3) == [CancelAttempt("a")]
+    assert race.succeeded("a", 0, 0.3) == [CancelAttempt("a")]
+    assert race.failed("a", ProxyFault.REFUSED, 0, 0.4) == []
     assert race.winner == "b"
 
 
 def test_a_device_that_moved_is_found_at_its_new_host() -> None:
     """M8: the host where it was answers `gone`; the search goes on, and sticks to the new one."""
-    memory, line = ExitMemory(), Serial("meter")
+    memory, line = ExitMemory(), SerialTarget("meter")
     memory.succeeded(line, "old", 0.0)
-    race = Race(line, memory.arrange(line, ["new", "old"], 1.0), memory, 1.0)
-    assert race.tick(1.0) == [Begin("old")]
-    assert race.failed("old", Fault.GONE, 0, 1.0) == [Begin("new")]
+    race = ExitAttempts(line, memory.arrange(line, ["new", "old"], 1.0), memory, 1.0)
+    assert race.tick(1.0) == [BeginAttempt("old")]
+    assert race.failed("old", ProxyFault.GONE, 0, 1.0) == [BeginAttempt("new")]
     assert race.succeeded("new", 0, 1.1) == []
     assert memory.arrange(line, ["old", "new"], 2.0) == ["new", "old"]
 
@@ -194,7 +202,7 @@ def test_a_device_that_moved_is_found_at_its_new_host() -> None:
 def test_every_race_ends_in_time_and_with_the_right_outcome(seed: int, count: int) -> None:
     chance = random.Random(seed)
     fates: dict[str, Fate] = {
-        str(number): (chance.choice([0.0, 0.1, 0.3, 2.0, 1e9]), chance.choice([None, *Fault]))
+        str(number): (chance.choice([0.0, 0.1, 0.3, 2.0, 1e9]), chance.choice([None, *ProxyFault]))
         for number in range(count)
     }
     run = track(fates)

@@ -3,7 +3,7 @@
 import pytest
 
 from rookery.errors import DeniedError, UsageError
-from rookery.link.channels.sock import Protocol
+from rookery.link.channels.sock import SockProtocol
 from rookery.mesh.proxy.rules import RULES_MAX, ProxyRules
 from rookery.wire import base32
 
@@ -15,9 +15,9 @@ def test_without_rules_everything_is_denied() -> None:
     with pytest.raises(DeniedError):
         rules.check_serial("meter", ALICE)
     with pytest.raises(DeniedError):
-        rules.net.choose(Protocol.TCP, "192.0.2.1", ["192.0.2.1"], 80, ALICE)
+        rules.net.choose(SockProtocol.TCP, "192.0.2.1", ["192.0.2.1"], 80, ALICE)
     with pytest.raises(DeniedError):
-        rules.net.listener(Protocol.TCP, 0, ALICE)
+        rules.net.listener(SockProtocol.TCP, 0, ALICE)
     assert rules.services(["meter"]) == ()
 
 
@@ -39,7 +39,7 @@ def test_rules_of_both_kinds_stand_in_one_list() -> None:
     lines = ["tcp *:443", "serial meter", f"bind tcp 127.0.0.1:* from {BOB}"]
     rules = ProxyRules.parse(lines)
     assert str(rules).splitlines() == [lines[0], lines[2], lines[1]]
-    assert rules.net.choose(Protocol.TCP, "x", ["192.0.2.1"], 443, ALICE) == "192.0.2.1"
+    assert rules.net.choose(SockProtocol.TCP, "x", ["192.0.2.1"], 443, ALICE) == "192.0.2.1"
     assert rules.services(["meter", "modem"]) == ("exit:tcp/443", "serial:meter")
     assert rules.services([]) == ("exit:tcp/443",)
 

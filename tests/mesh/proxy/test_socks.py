@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.errors import AuthenticationError, DecodeError
-from rookery.link.channels.sock import Address
-from rookery.mesh.proxy.credentials import Credentials
-from rookery.mesh.proxy.fault import Fault
+from rookery.link.channels.sock import SockAddress
+from rookery.mesh.proxy.credentials import ProxyCredentials
+from rookery.mesh.proxy.fault import ProxyFault
 from rookery.mesh.proxy.socks import (
     STEP_SIZE_MAX,
-    Command,
-    Negotiation,
-    Reply,
-    Request,
+    SocksCommand,
+    SocksNegotiation,
+    SocksReply,
+    SocksRequest,
     datagram,
     parse_datagram,
     reply,
@@ -28,16 +28,16 @@ ASSOCIATE_IPV6 = b"\x05\x03\x00\x04" + bytes(15) + b"\x01\x00\x00"
 @pytest.mark.parametrize(
     ("request_", "expected"),
     [
-        (CONNECT_IPV4, Request(Command.CONNECT, Address("192.0.2.1", 443))),
-        (CONNECT_NAME, Request(Command.CONNECT, Address("www.example.org", 80))),
-        (ASSOCIATE_IPV6, Request(Command.UDP_ASSOCIATE, Address("::1", 0))),
+        (CONNECT_IPV4, SocksRequest(SocksCommand.CONNECT, SockAddress("192.0.2.1", 443))),
+        (CONNECT_NAME, SocksRequest(SocksCommand.CONNECT, SockAddress("www.example.org", 80))),
+        (ASSOCIATE_IPV6, SocksRequest(SocksCommand.UDP_ASSOCIATE, SockAddress("::1", 0))),
     ],
 )
 @pytest.mark.parametrize("cut", [1, 2, 3, 100])
 def test_a_request_is_understood_however_it_is_cut(
-    request_: bytes, expected: Request, cut: int
+    request_: bytes, expected: SocksRequest, cut: int
 ) -> None:
-    negotiation, data = Negotiation(), HELLO + request_
+    negotiation, data = SocksNegotiation(), HELLO + request_
     for at in range(0, len(data), cut):
         assert negotiation.request is None
         negotiation.feed(data[at : at + cut])
@@ -48,7 +48,7 @@ def test_a_request_is_understood_however_it_is_cut(
 
 
 def test_what_is_sent_behind_the_request_is_kept() -> None:
-    negotiation = Negotiation()
+    negotiation = SocksNegotiation()
     negotiation.feed(HELLO + CONNECT_IPV4 + b"GET /")
     assert negotiation.early == b"GET /"
 
@@ -59,7 +59,7 @@ def login(user: bytes, password: bytes) -> bytes:
 
 @pytest.mark.parametrize("cut", [1, 4, 100])
 def test_a_password_is_asked_for_where_one_is_set(cut: int) -> None:
-    negotiation = Negotiation(Credentials("rook", "sesame"))
+    negotiation = SocksNegotiation(ProxyCredentials("rook", "sesame"))
     data = b"\x05\x02\x00\x02" + login(b"rook", b"sesame") + CONNECT_IPV4
     for at in range(0, len(data), cut):
         negotiation.feed(data[at : at + cut])
@@ -72,7 +72,7 @@ def test_a_password_is_asked_for_where_one_is_set(cut: int) -> None:
     [login(b"rook", b""), login(b"", b"sesame"), login(b"rook", b"sesam"), login(b"r", b"sesame")],
 )
 def test_a_wrong_password_is_refused(answer: bytes) -> None:
-    negotiation = Negotiation(Credentials("rook", "sesame"))
+    negotiation = SocksNegotiation(ProxyCredentials("rook", "sesame"))
     with pytest.raises(AuthenticationError):
         negotiation.feed(b"\x05\x01\x02" + answer + CONNECT_IPV4)
     assert negotiation.take() == b"\x05\x02\x01\x01"
@@ -80,14 +80,14 @@ def test_a_wrong_password_is_refused(answer: bytes) -> None:
 
 
 def test_nobody_gets_past_a_password_by_not_offering_one() -> None:
-    negotiation = Negotiation(Credentials("rook", "sesame"))
+    negotiation = SocksNegotiation(ProxyCredentials("rook", "sesame"))
     with pytest.raises(AuthenticationError):
         negotiation.feed(HELLO + CONNECT_IPV4)
     assert negotiation.take() == b"\x05\xff"
 
 
 def test_a_password_is_never_shown() -> None:
-    assert "sesame" not in repr(Credentials("rook", "sesame"))
+    assert "sesame" not in repr(ProxyCredentials("rook", "sesame"))
 
 
 @pytest.mark.parametrize(
@@ -98,26 +98,26 @@ def test_a_password_is_never_shown() -> None:
         (b"\x05\x01\x01", b"\x05\xff"),
         (b"\x05\x00", b"\x05\xff"),
         (HELLO + b"\x04", b"\x05\x00"),
-        (HELLO + b"\x05\x01\x00\x02\x00", b"\x05\x00" + reply(Reply.NO_SUCH_ADDRESS)),
-        (HELLO + b"\x05\x09" + CONNECT_IPV4[2:], b"\x05\x00" + reply(Reply.NO_SUCH_COMMAND)),
-        (HELLO + b"\x05\x00" + CONNECT_IPV4[2:], b"\x05\x00" + reply(Reply.NO_SUCH_COMMAND)),
+        (HELLO + b"\x05\x01\x00\x02\x00", b"\x05\x00" + reply(SocksReply.NO_SUCH_ADDRESS)),
+        (HELLO + b"\x05\x09" + CONNECT_IPV4[2:], b"\x05\x00" + reply(SocksReply.NO_SUCH_COMMAND)),
+        (HELLO + b"\x05\x00" + CONNECT_IPV4[2:], b"\x05\x00" + reply(SocksReply.NO_SUCH_COMMAND)),
         (
             HELLO + b"\x05\x01\x00\x03\x02\xff\xfe\x00\x50",
-            b"\x05\x00" + reply(Reply.NO_SUCH_ADDRESS),
+            b"\x05\x00" + reply(SocksReply.NO_SUCH_ADDRESS),
         ),
     ],
 )
 def test_what_is_no_socks_is_refused_with_the_answer_it_deserves(
     data: bytes, answer: bytes
 ) -> None:
-    negotiation = Negotiation()
+    negotiation = SocksNegotiation()
     with pytest.raises((DecodeError, AuthenticationError)):
         negotiation.feed(data)
     assert negotiation.take() == answer
 
 
 def test_what_is_no_password_is_refused() -> None:
-    negotiation = Negotiation(Credentials("rook", "sesame"))
+    negotiation = SocksNegotiation(ProxyCredentials("rook", "sesame"))
     with pytest.raises(DecodeError):
         negotiation.feed(b"\x05\x01\x02\x05")
 
@@ -126,7 +126,7 @@ def test_what_is_no_password_is_refused() -> None:
 def test_any_bytes_are_a_request_or_refused_and_never_pile_up(
     chunks: list[bytes], has_password: bool
 ) -> None:
-    negotiation = Negotiation(Credentials("a", "b") if has_password else None)
+    negotiation = SocksNegotiation(ProxyCredentials("a", "b") if has_password else None)
     try:
         for chunk in [b"\x05", *chunks]:
             if negotiation.request is not None:
@@ -153,7 +153,10 @@ def test_any_datagram_is_understood_or_refused(data: bytes) -> None:
     st.binary(max_size=100),
 )
 def test_a_datagram_reads_back_as_it_was_written(host: str, port: int, data: bytes) -> None:
-    assert parse_datagram(datagram(Address(host, port), data)) == (Address(host, port), data)
+    assert parse_datagram(datagram(SockAddress(host, port), data)) == (
+        SockAddress(host, port),
+        data,
+    )
 
 
 @pytest.mark.parametrize(
@@ -166,17 +169,17 @@ def test_a_fragment_or_a_cut_datagram_is_refused(data: bytes) -> None:
 
 
 def test_a_zone_is_nothing_for_the_wire() -> None:
-    assert reply(Reply.SUCCEEDED, Address("fe80::1%eth0", 1)) == reply(
-        Reply.SUCCEEDED, Address("fe80::1", 1)
+    assert reply(SocksReply.SUCCEEDED, SockAddress("fe80::1%eth0", 1)) == reply(
+        SocksReply.SUCCEEDED, SockAddress("fe80::1", 1)
     )
 
 
-@pytest.mark.parametrize("fault", list(Fault))
-def test_every_fault_has_a_reply(fault: Fault) -> None:
-    assert Reply.of(fault) is not Reply.SUCCEEDED
+@pytest.mark.parametrize("fault", list(ProxyFault))
+def test_every_fault_has_a_reply(fault: ProxyFault) -> None:
+    assert SocksReply.of(fault) is not SocksReply.SUCCEEDED
 
 
 def test_the_replies_programs_look_at_are_exact() -> None:
-    assert Reply.of(Fault.REFUSED) is Reply.REFUSED
-    assert Reply.of(Fault.POLICY) is Reply.FORBIDDEN
-    assert Reply.of(Fault.BUSY) is Reply.FAILED
+    assert SocksReply.of(ProxyFault.REFUSED) is SocksReply.REFUSED
+    assert SocksReply.of(ProxyFault.POLICY) is SocksReply.FORBIDDEN
+    assert SocksReply.of(ProxyFault.BUSY) is SocksReply.FAILED

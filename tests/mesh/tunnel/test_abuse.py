@@ -5,33 +5,41 @@ import tracemalloc
 import pytest
 
 from rookery.errors import DecodeError
-from rookery.mesh.tunnel.close_code import CloseCode
-from rookery.mesh.tunnel.events import Closed, StreamOpened
-from rookery.mesh.tunnel.limits import STREAMS_START, WINDOW_START, Limits
-from rookery.mesh.tunnel.tunnel import Role, Tunnel, TunnelState
-from rookery.mesh.tunnel.way import Way, WayKind
-from rookery.wire.opening import Opening
-from rookery.wire.tunnel import TunnelPacket
-from rookery.wire.tunnel_data import Ack, Data
-from rookery.wire.tunnel_frames import Close, Credit, Datagram, Frame, Opens, Probe, Reset, Stop
+from rookery.mesh.tunnel.events import CloseCode, StreamOpened, TunnelClosed
+from rookery.mesh.tunnel.limits import STREAMS_START, WINDOW_START, TunnelLimits
+from rookery.mesh.tunnel.paths.path import TunnelPath, TunnelPathKind
+from rookery.mesh.tunnel.tunnel import Tunnel, TunnelRole, TunnelState
+from rookery.wire.mesh.stream_opening import StreamOpening
+from rookery.wire.mesh.tunnel_data import TunnelAck, TunnelData
+from rookery.wire.mesh.tunnel_frames import (
+    Frame,
+    TunnelClose,
+    TunnelCredit,
+    TunnelDatagram,
+    TunnelOpens,
+    TunnelProbe,
+    TunnelReset,
+    TunnelStop,
+)
+from rookery.wire.mesh.tunnel_packet import TunnelPacket
 from tests.mesh.tunnel.tunnel_world import Lane, Road, TunnelWorld, pattern
 
-OPENING = Opening("test", {}, 3).serialize()
+OPENING = StreamOpening("test", {}, 3).serialize()
 MIB = 1 << 20
 
 
 class Attacker:
     """Says what it likes to one end of a tunnel."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: TunnelLimits | None = None) -> None:
         self.victim = Tunnel(
-            Role.ACCEPTOR,
+            TunnelRole.ACCEPTOR,
             random=lambda size: bytes(size),
             now=0.0,
             number=7,
-            limits=limits or Limits(),
+            limits=limits or TunnelLimits(),
         )
-        self.victim.way_up(Way(id=1, kind=WayKind.STREAM, mtu=61440, rtt_s=0.01), 0.0)
+        self.victim.way_up(TunnelPath(id=1, kind=TunnelPathKind.STREAM, mtu=61440, rtt_s=0.01), 0.0)
         self.number = 0
         self.newest = 0  # that the victim sent
         self.heard: list[Frame] = []
@@ -52,13 +60,13 @@ class Attacker:
     def reason(self) -> str | None:
         """Why the victim closed the tunnel; it tells the attacker, too."""
         self.listen()  # what is said of its packets it looks at when it sends
-        ends = [event for event in self.victim.take() if isinstance(event, Closed)]
+        ends = [event for event in self.victim.take() if isinstance(event, TunnelClosed)]
         if not ends:
             return None
         assert ends[0].code == CloseCode.PROTOCOL
         assert self.victim.state is TunnelState.RESET
-        assert Close(CloseCode.PROTOCOL, ends[0].reason) in self.heard
-        self.say(Data(1, 0, b"too late"))
+        assert TunnelClose(CloseCode.PROTOCOL, ends[0].reason) in self.heard
+        self.say(TunnelData(1, 0, b"too late"))
         assert self.victim.take() == []
         return ends[0].reason
 
@@ -69,12 +77,12 @@ def test_a_hundred_thousand_streams_are_refused() -> None:
     attacker = Attacker()
     opened = 0
     for place in range(100_000):
-        attacker.say(Data(2 * place + 1, 0, OPENING))
+        attacker.say(TunnelData(2 * place + 1, 0, OPENING))
         opened += place < STREAMS_START
     assert attacker.victim.streams == opened == STREAMS_START
     events = attacker.victim.take()
     assert sum(isinstance(event, StreamOpened) for event in events) == STREAMS_START
-    assert events[-1] == Closed(CloseCode.PROTOCOL, "more streams than were granted", False)
+    assert events[-1] == TunnelClosed(CloseCode.PROTOCOL, "more streams than were granted", False)
 
 
 @pytest.mark.slow
@@ -85,12 +93,15 @@ def test_streams_that_end_at_once_are_granted_again_but_never_more_at_a_time() -
         stream = 2 * place + 1
         if place >= granted:
             break
-        attacker.say(Data(stream, 0, OPENING, True))
+        attacker.say(TunnelData(stream, 0, OPENING, True))
         attacker.victim.reset(stream, 1)
         attacker.listen()
-        attacker.say(Ack(1, ((attacker.newest, attacker.newest),)))
+        attacker.say(TunnelAck(1, ((attacker.newest, attacker.newest),)))
         granted = max(
-            [granted, *(frame.maximum for frame in attacker.heard if isinstance(frame, Opens))]
+            [
+                granted,
+                *(frame.maximum for frame in attacker.heard if isinstance(frame, TunnelOpens)),
+            ]
         )
         attacker.heard.clear()
     assert granted > STREAMS_START
@@ -100,22 +111,22 @@ def test_streams_that_end_at_once_are_granted_again_but_never_more_at_a_time() -
 @pytest.mark.parametrize(
     ("frames", "reason"),
     [
-        ([Data(1, WINDOW_START, b"x")], "more of a stream than was granted"),
-        ([Data(1, 2**62, b"x")], "more of a stream than was granted"),
-        ([Reset(1, 1, WINDOW_START + 1)], "more of a stream than was granted"),
+        ([TunnelData(1, WINDOW_START, b"x")], "more of a stream than was granted"),
+        ([TunnelData(1, 2**62, b"x")], "more of a stream than was granted"),
+        ([TunnelReset(1, 1, WINDOW_START + 1)], "more of a stream than was granted"),
         (
-            [Data(1, WINDOW_START - 1, b"x"), Data(3, 0, b"x")],
+            [TunnelData(1, WINDOW_START - 1, b"x"), TunnelData(3, 0, b"x")],
             "more of all streams than was granted",
         ),
-        ([Data(2, 0, b"x")], "a stream that was never opened"),
-        ([Credit(2, 5)], "a stream that was never opened"),
-        ([Stop(2, 5)], "a stream that was never opened"),
-        ([Data(1, 0, OPENING, True), Data(1, 50, b"x")], "a stream with two ends"),
-        ([Data(1, 0, OPENING), Reset(1, 0, 3)], "a stream ends before what came of it"),
-        ([Data(1, 0, b"\x09\x00\x00\x00")], "an opening beyond its bounds"),
-        ([Data(1, 0, b"\x03\x00\x00\x02[]")], "an opening that says nothing"),
-        ([Data(1, 0, b"\x03\x00", True)], "a stream without an opening"),
-        ([Ack(1, ((1, 999),))], "a packet acknowledged that was never sent"),
+        ([TunnelData(2, 0, b"x")], "a stream that was never opened"),
+        ([TunnelCredit(2, 5)], "a stream that was never opened"),
+        ([TunnelStop(2, 5)], "a stream that was never opened"),
+        ([TunnelData(1, 0, OPENING, True), TunnelData(1, 50, b"x")], "a stream with two ends"),
+        ([TunnelData(1, 0, OPENING), TunnelReset(1, 0, 3)], "a stream ends before what came of it"),
+        ([TunnelData(1, 0, b"\x09\x00\x00\x00")], "an opening beyond its bounds"),
+        ([TunnelData(1, 0, b"\x03\x00\x00\x02[]")], "an opening that says nothing"),
+        ([TunnelData(1, 0, b"\x03\x00", True)], "a stream without an opening"),
+        ([TunnelAck(1, ((1, 999),))], "a packet acknowledged that was never sent"),
     ],
 )
 def test_lies_close_the_tunnel_with_a_reason(frames: list[Frame], reason: str) -> None:
@@ -126,7 +137,7 @@ def test_lies_close_the_tunnel_with_a_reason(frames: list[Frame], reason: str) -
 
 def test_what_must_arrive_needs_a_number() -> None:
     attacker = Attacker()
-    packet = TunnelPacket(7, 1, 0, [Data(1, 0, OPENING)])
+    packet = TunnelPacket(7, 1, 0, [TunnelData(1, 0, OPENING)])
     attacker.victim.received(1, *packet.serialize(), 0.0)
     assert attacker.reason == "something that must arrive, without a number"
 
@@ -141,16 +152,16 @@ def test_who_acknowledges_what_it_cannot_have_is_found_out() -> None:
         attacker.victim.write(stream, bytes(5), 0.0)
         attacker.listen()
         highest = attacker.victim.explain().ways[0].sent_packets
-        attacker.say(Ack(1, ((1, highest),)))
+        attacker.say(TunnelAck(1, ((1, highest),)))
     assert attacker.reason == "a packet acknowledged that was never sent"
 
 
 def test_acknowledgements_of_unknown_ways_and_old_packets_are_harmless() -> None:
     attacker = Attacker()
     attacker.listen()
-    attacker.say(Ack(99, ((1, 5),)))
-    attacker.say(Ack(1, ((1, 1),)))
-    attacker.say(Ack(1, ((1, 1),)))
+    attacker.say(TunnelAck(99, ((1, 5),)))
+    attacker.say(TunnelAck(1, ((1, 1),)))
+    attacker.say(TunnelAck(1, ((1, 1),)))
     assert attacker.reason is None
 
 
@@ -158,7 +169,9 @@ def test_credit_without_end_does_not_fill_the_senders_memory() -> None:
     """M4: what may wait is this side's own decision."""
     attacker = Attacker()
     stream = attacker.victim.open("test")
-    attacker.say(Credit(0, 2**64 - 1), Credit(stream, 2**64 - 1), Opens(2**32 - 1))
+    attacker.say(
+        TunnelCredit(0, 2**64 - 1), TunnelCredit(stream, 2**64 - 1), TunnelOpens(2**32 - 1)
+    )
     taken = 0
     for _ in range(2000):
         taken += attacker.victim.write(stream, bytes(65536), 0.0)
@@ -171,7 +184,7 @@ def test_credit_without_end_does_not_fill_the_senders_memory() -> None:
 
 def test_who_never_reads_costs_what_it_was_granted() -> None:
     """M4: 10 MB offered, 1 MB taken per stream, and other streams go on."""
-    world = TunnelWorld([Road(1, Lane(0.005), kind=WayKind.STREAM, mtu=61440)])
+    world = TunnelWorld([Road(1, Lane(0.005), kind=TunnelPathKind.STREAM, mtu=61440)])
     world.far.reads = False
     stuck = [world.near.send(pattern(5 * MIB)) for _ in range(2)]
     world.run(limit_s=2.0)
@@ -184,36 +197,36 @@ def test_who_never_reads_costs_what_it_was_granted() -> None:
 
 def test_overlapping_ranges_are_harmless() -> None:
     attacker = Attacker()
-    attacker.say(Data(1, 0, OPENING))
+    attacker.say(TunnelData(1, 0, OPENING))
     for index in range(1000):
-        attacker.say(Data(1, len(OPENING) + index % 50, bytes(100)))
+        attacker.say(TunnelData(1, len(OPENING) + index % 50, bytes(100)))
     assert attacker.reason is None
     assert attacker.victim.read(1, 1 << 20) == bytes(149)
 
 
 def test_a_stream_in_crumbs_is_bounded_in_memory() -> None:
     """M4: one byte in two; packets beyond the bound are not acknowledged, and nothing is lost."""
-    attacker = Attacker(Limits(pieces_max=1000))
-    attacker.say(Data(1, 0, OPENING))
+    attacker = Attacker(TunnelLimits(pieces_max=1000))
+    attacker.say(TunnelData(1, 0, OPENING))
     tracemalloc.start()
     for index in range(5000):
-        attacker.say(Data(1, 1000 + 2 * index, b"x"))
+        attacker.say(TunnelData(1, 1000 + 2 * index, b"x"))
     size = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
     assert size < MIB
     assert attacker.victim.explain().counts["packets left for later"] == 4000
-    attacker.say(Data(1, len(OPENING), bytes(1000 - len(OPENING))))
+    attacker.say(TunnelData(1, len(OPENING), bytes(1000 - len(OPENING))))
     assert attacker.reason is None
     assert len(attacker.victim.read(1, 1 << 20)) == 1001 - len(OPENING)
 
 
 def test_datagrams_that_nobody_takes_are_dropped() -> None:
-    attacker = Attacker(Limits(datagrams_max=10))
+    attacker = Attacker(TunnelLimits(datagrams_max=10))
     for index in range(50):
-        attacker.say(Datagram(b"%d" % index))
+        attacker.say(TunnelDatagram(b"%d" % index))
     assert len(attacker.victim.take()) == 10
     assert attacker.victim.explain().counts["datagrams dropped: nobody took them"] == 40
-    attacker.say(Datagram(b"again"))
+    attacker.say(TunnelDatagram(b"again"))
     assert len(attacker.victim.take()) == 1
 
 
@@ -222,7 +235,7 @@ def test_packets_of_countless_ways_are_bounded() -> None:
     attacker = Attacker()
     tracemalloc.start()
     for way in range(20_000):
-        packet = TunnelPacket(7, way, 1, [Probe()])
+        packet = TunnelPacket(7, way, 1, [TunnelProbe()])
         attacker.victim.received(1, *packet.serialize(), 0.0)
     size = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
@@ -232,7 +245,7 @@ def test_packets_of_countless_ways_are_bounded() -> None:
 
 def test_a_packet_of_another_tunnel_is_ignored_and_nonsense_refused() -> None:
     attacker = Attacker()
-    attacker.victim.received(1, *TunnelPacket(8, 1, 1, [Data(2, 0, b"x")]).serialize(), 0.0)
+    attacker.victim.received(1, *TunnelPacket(8, 1, 1, [TunnelData(2, 0, b"x")]).serialize(), 0.0)
     assert attacker.reason is None
     with pytest.raises(DecodeError):
         attacker.victim.received(1, b"\x0b\x00\x00\x00\x00\x01", b"short", 0.0)
@@ -241,7 +254,7 @@ def test_a_packet_of_another_tunnel_is_ignored_and_nonsense_refused() -> None:
 def test_a_repeated_packet_is_taken_in_once() -> None:
     attacker = Attacker()
     for _ in range(5):
-        packet = TunnelPacket(7, 1, 9, [Datagram(b"once")])
+        packet = TunnelPacket(7, 1, 9, [TunnelDatagram(b"once")])
         attacker.victim.received(1, *packet.serialize(), 0.0)
     assert len(attacker.victim.take()) == 1
     assert attacker.victim.explain().counts["repeated packets"] == 4

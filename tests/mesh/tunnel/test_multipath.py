@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rookery.mesh.tunnel.scheduler import Mode
-from rookery.mesh.tunnel.way import STREAM_MTU, WayKind
+from rookery.mesh.tunnel.paths.path import STREAM_MTU, TunnelPathKind
+from rookery.mesh.tunnel.paths.scheduler import Mode
 from tests.mesh.tunnel.tunnel_world import Lane, Road, TunnelWorld, pattern
 
 MODES = st.sampled_from(list(Mode))
@@ -25,7 +25,7 @@ def roads(draw: st.DrawFn) -> list[Road]:
             )
             for _ in range(2)
         ]
-        kind = draw(st.sampled_from(list(WayKind)))
+        kind = draw(st.sampled_from(list(TunnelPathKind)))
         mtu = draw(st.sampled_from([600, 1100, STREAM_MTU]))
         made.append(Road(number + 1, lanes[0], lanes[1], kind, mtu))
     return made
@@ -83,10 +83,10 @@ def test_a_dead_way_loses_nothing_and_costs_no_waiting() -> None:
     assert world.near.tunnel.explain().reinjected["their way died"] > 0
 
 
-@pytest.mark.parametrize("kind", list(WayKind))
-def test_a_way_that_falls_silent_is_left_within_a_few_round_trips(kind: WayKind) -> None:
+@pytest.mark.parametrize("kind", list(TunnelPathKind))
+def test_a_way_that_falls_silent_is_left_within_a_few_round_trips(kind: TunnelPathKind) -> None:
     """R9: nobody says that it is dead."""
-    mtu = STREAM_MTU if kind is WayKind.STREAM else 1100
+    mtu = STREAM_MTU if kind is TunnelPathKind.STREAM else 1100
     world = TunnelWorld(
         [
             Road(1, Lane(0.02, rate=1e6), kind=kind, mtu=mtu),

@@ -3,9 +3,8 @@
 import pytest
 
 from rookery.errors import ChannelError
-from rookery.mesh.tunnel.close_code import CloseCode
-from rookery.mesh.tunnel.events import Closed, Resumed, Stalled
-from rookery.mesh.tunnel.limits import Limits
+from rookery.mesh.tunnel.events import CloseCode, TunnelClosed, TunnelResumed, TunnelStalled
+from rookery.mesh.tunnel.limits import TunnelLimits
 from rookery.mesh.tunnel.tunnel import TunnelState
 from tests.mesh.tunnel.tunnel_world import Lane, Road, TunnelWorld, pattern
 
@@ -29,9 +28,11 @@ def test_a_stream_goes_on_where_it_was_when_a_way_appears() -> None:
     took = world.run(lambda: stream in world.far.finished)
     assert took < 2.0
     assert bytes(world.far.read[stream]) == data
-    assert [event for event in world.near.events if isinstance(event, Stalled | Resumed)] == [
-        Stalled(),
-        Resumed(),
+    assert [
+        event for event in world.near.events if isinstance(event, TunnelStalled | TunnelResumed)
+    ] == [
+        TunnelStalled(),
+        TunnelResumed(),
     ]
 
 
@@ -49,14 +50,14 @@ def test_the_same_number_may_come_back() -> None:
 
 def test_a_tunnel_that_is_stalled_too_long_is_reset() -> None:
     """M4: 60 s unless told otherwise."""
-    world = TunnelWorld([Road(1)], limits=Limits(stall_s=20.0))
+    world = TunnelWorld([Road(1)], limits=TunnelLimits(stall_s=20.0))
     stream = world.near.send(b"hello", finish=False)
     world.run(limit_s=1.0)
     world.down(1)
     world.run(limit_s=19.9)
     assert world.near.closed is None
     world.run(limit_s=0.2)
-    expected = Closed(CloseCode.STALLED, "no way for too long", is_remote=False)
+    expected = TunnelClosed(CloseCode.STALLED, "no way for too long", is_remote=False)
     assert world.near.closed == world.far.closed == expected
     assert world.near.tunnel.state is TunnelState.RESET
     with pytest.raises(ChannelError):

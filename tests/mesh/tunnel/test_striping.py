@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from rookery.mesh.tunnel.scheduler import Mode
-from rookery.mesh.tunnel.way import STREAM_MTU, WayKind
+from rookery.mesh.tunnel.paths.path import STREAM_MTU, TunnelPathKind
+from rookery.mesh.tunnel.paths.scheduler import Mode
 from tests.mesh.tunnel.tunnel_world import Lane, Road, TunnelWorld
 
 pytestmark = pytest.mark.slow
@@ -19,7 +19,7 @@ def datagrams(number: int, rtt_s: float, rate: float = RATE, loss: float = 0.0) 
 
 
 def stream(number: int, rtt_s: float, rate: float = RATE) -> Road:
-    return Road(number, Lane(rtt_s / 2, rate=rate), kind=WayKind.STREAM, mtu=STREAM_MTU)
+    return Road(number, Lane(rtt_s / 2, rate=rate), kind=TunnelPathKind.STREAM, mtu=STREAM_MTU)
 
 
 Kind = Callable[[int, float, float], Road]

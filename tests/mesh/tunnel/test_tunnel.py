@@ -3,11 +3,11 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rookery.mesh.tunnel.tunnel import Role, Tunnel, TunnelState
-from rookery.mesh.tunnel.way import Way, WayKind
-from rookery.wire.tunnel import TunnelPacket
-from rookery.wire.tunnel_data import Ack, Data
-from rookery.wire.tunnel_frames import Frame
+from rookery.mesh.tunnel.paths.path import TunnelPath, TunnelPathKind
+from rookery.mesh.tunnel.tunnel import Tunnel, TunnelRole, TunnelState
+from rookery.wire.mesh.tunnel_data import TunnelAck, TunnelData
+from rookery.wire.mesh.tunnel_frames import Frame
+from rookery.wire.mesh.tunnel_packet import TunnelPacket
 from tests.mesh.tunnel.tunnel_world import Lane, Road, TunnelWorld, pattern
 
 
@@ -22,13 +22,13 @@ def test_a_stream_arrives_byte_for_byte() -> None:
 
 def test_what_was_acknowledged_is_looked_at_later_by_the_time_it_came() -> None:
     """Programs wait for what came beside it, so it waits for the next flush."""
-    near = Tunnel(Role.OPENER, random=bytes, now=0.0, number=7)
-    near.way_up(Way(id=1, kind=WayKind.STREAM, mtu=61440, rtt_s=1.0), 0.0)
+    near = Tunnel(TunnelRole.OPENER, random=bytes, now=0.0, number=7)
+    near.way_up(TunnelPath(id=1, kind=TunnelPathKind.STREAM, mtu=61440, rtt_s=1.0), 0.0)
     stream = near.open("echo")
     near.write(stream, b"question", 0.0)
     (sent,) = near.flush(0.0)
     number = TunnelPacket.parse(sent[1], b"".join(sent[2])).number
-    frames: list[Frame] = [Ack(1, ((number, number),)), Data(stream, 0, b"answer")]
+    frames: list[Frame] = [TunnelAck(1, ((number, number),)), TunnelData(stream, 0, b"answer")]
     near.received(1, *TunnelPacket(7, 1, 1, frames).serialize(), 0.25)
     assert near.read(stream, 100) == b"answer"
     assert near.in_flight

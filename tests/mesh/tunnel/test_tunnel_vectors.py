@@ -6,11 +6,20 @@ import msgspec
 import pytest
 
 from rookery.errors import DecodeError
-from rookery.wire.lob import JsonObject
-from rookery.wire.opening import Opening
-from rookery.wire.tunnel import TunnelPacket
-from rookery.wire.tunnel_data import Ack, Data
-from rookery.wire.tunnel_frames import Close, Credit, Datagram, Frame, Opens, Probe, Reset, Stop
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.mesh.stream_opening import StreamOpening
+from rookery.wire.mesh.tunnel_data import TunnelAck, TunnelData
+from rookery.wire.mesh.tunnel_frames import (
+    Frame,
+    TunnelClose,
+    TunnelCredit,
+    TunnelDatagram,
+    TunnelOpens,
+    TunnelProbe,
+    TunnelReset,
+    TunnelStop,
+)
+from rookery.wire.mesh.tunnel_packet import TunnelPacket
 from tests.vectors.make_tunnel import vectors
 
 
@@ -32,15 +41,15 @@ class FrameVector(msgspec.Struct):
     @property
     def value(self) -> Frame:
         values: dict[str, Frame] = {
-            "data": Data(self.stream, self.offset, bytes.fromhex(self.data), self.fin),
-            "ack": Ack(self.way, self.ranges, self.delay_us, self.marks),
-            "credit": Credit(self.stream, self.maximum),
-            "opens": Opens(self.maximum),
-            "reset": Reset(self.stream, self.code, self.size),
-            "stop": Stop(self.stream, self.code),
-            "datagram": Datagram(bytes.fromhex(self.data)),
-            "probe": Probe(),
-            "close": Close(self.code, self.reason),
+            "data": TunnelData(self.stream, self.offset, bytes.fromhex(self.data), self.fin),
+            "ack": TunnelAck(self.way, self.ranges, self.delay_us, self.marks),
+            "credit": TunnelCredit(self.stream, self.maximum),
+            "opens": TunnelOpens(self.maximum),
+            "reset": TunnelReset(self.stream, self.code, self.size),
+            "stop": TunnelStop(self.stream, self.code),
+            "datagram": TunnelDatagram(bytes.fromhex(self.data)),
+            "probe": TunnelProbe(),
+            "close": TunnelClose(self.code, self.reason),
         }
         return values[self.frame]
 
@@ -103,8 +112,8 @@ def test_packets(vector: PacketVector) -> None:
 
 @pytest.mark.parametrize("vector", VECTORS.openings, ids=lambda vector: vector.service)
 def test_openings(vector: OpeningVector) -> None:
-    opening = Opening(vector.service, vector.meta, vector.priority)
-    assert Opening.parse(bytes.fromhex(vector.data)) == opening
+    opening = StreamOpening(vector.service, vector.meta, vector.priority)
+    assert StreamOpening.parse(bytes.fromhex(vector.data)) == opening
     assert opening.serialize().hex() == vector.data
 
 

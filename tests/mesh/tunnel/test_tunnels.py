@@ -5,18 +5,24 @@ from random import Random
 import pytest
 
 from rookery.errors import CongestionError, DecodeError
-from rookery.mesh.tunnel.close_code import CloseCode
-from rookery.mesh.tunnel.events import Closed, Event, Readable, Stalled, StreamOpened
-from rookery.mesh.tunnel.limits import Limits
-from rookery.mesh.tunnel.scheduler import Mode
-from rookery.mesh.tunnel.tunnel import Role, Tunnel, TunnelState
+from rookery.mesh.tunnel.events import (
+    CloseCode,
+    Event,
+    StreamOpened,
+    StreamReadable,
+    TunnelClosed,
+    TunnelStalled,
+)
+from rookery.mesh.tunnel.limits import TunnelLimits
+from rookery.mesh.tunnel.paths.path import TunnelPath, TunnelPathKind
+from rookery.mesh.tunnel.paths.scheduler import Mode
+from rookery.mesh.tunnel.tunnel import Tunnel, TunnelRole, TunnelState
 from rookery.mesh.tunnel.tunnels import PEERS_MAX, Tunnels
-from rookery.mesh.tunnel.way import Way, WayKind
-from rookery.wire.tunnel import TunnelPacket
-from rookery.wire.tunnel_data import Ack
-from rookery.wire.tunnel_frames import Close, Credit, Probe
+from rookery.wire.mesh.tunnel_data import TunnelAck
+from rookery.wire.mesh.tunnel_frames import TunnelClose, TunnelCredit, TunnelProbe
+from rookery.wire.mesh.tunnel_packet import TunnelPacket
 
-WAY = Way(id=1, kind=WayKind.STREAM, mtu=61440, rtt_s=0.01)
+WAY = TunnelPath(id=1, kind=TunnelPathKind.STREAM, mtu=61440, rtt_s=0.01)
 
 
 class Pair:
@@ -31,7 +37,7 @@ class Pair:
         self.tunnels: dict[str, Tunnel] = {}
 
     def fresh(self) -> Tunnels:
-        return Tunnels(random=Random(2).randbytes, limits=Limits(stall_s=5.0))
+        return Tunnels(random=Random(2).randbytes, limits=TunnelLimits(stall_s=5.0))
 
     def settle(self) -> None:
         for _ in range(50):
@@ -62,7 +68,7 @@ def test_one_tunnel_with_each_peer_serves_both_sides() -> None:
     pair.nodes["a"].touched("z", tunnel)
     pair.settle()
     assert ("z", StreamOpened(stream, "echo", {"n": 1}, 3)) in pair.events
-    assert ("z", Readable(stream)) in pair.events
+    assert ("z", StreamReadable(stream)) in pair.events
     accepted = pair.nodes["z"].to("a", 0.0)
     assert accepted.id == tunnel.id
     assert accepted.read(stream, 10) == b"hello"
@@ -111,7 +117,7 @@ def test_a_node_that_forgot_everything_says_so_and_a_new_tunnel_begins() -> None
     pair.nodes["a"].touched("z", tunnel)
     pair.settle()
     reason = "nobody here knows this tunnel"
-    assert ("a", Closed(CloseCode.UNKNOWN, reason, is_remote=True)) in pair.events
+    assert ("a", TunnelClosed(CloseCode.UNKNOWN, reason, is_remote=True)) in pair.events
     again = pair.nodes["a"].to("z", 0.0)
     assert again is not tunnel
     again.open("test")
@@ -133,17 +139,17 @@ def test_a_peer_that_opens_a_new_tunnel_has_lost_the_old_one() -> None:
     pair.nodes["a"].touched("z", again)
     pair.settle()
     reason = "there is a newer one"
-    assert ("z", Closed(CloseCode.REPLACED, reason, is_remote=False)) in pair.events
+    assert ("z", TunnelClosed(CloseCode.REPLACED, reason, is_remote=False)) in pair.events
     assert [tunnel.id for tunnel in pair.nodes["z"].of("a")] == [again.id]
 
 
 def test_refusals_are_rare_and_never_about_refusals() -> None:
     node = Pair().nodes["z"]
-    stale = TunnelPacket(77, 1, 5, [Probe()]).serialize()
+    stale = TunnelPacket(77, 1, 5, [TunnelProbe()]).serialize()
     for _ in range(100):
         node.received("a", 1, *stale, 0.5)
     assert len(node.flush(0.5)) == 1
-    node.received("a", 1, *TunnelPacket(77, 1, 0, [Close(3)]).serialize(), 9.0)
+    node.received("a", 1, *TunnelPacket(77, 1, 0, [TunnelClose(3)]).serialize(), 9.0)
     assert node.flush(9.0) == []
     node.received("a", 1, *stale, 9.0)
     assert len(node.flush(9.0)) == 1
@@ -151,10 +157,10 @@ def test_refusals_are_rare_and_never_about_refusals() -> None:
 
 def test_a_late_first_packet_does_not_bring_back_what_is_over() -> None:
     node = Pair().nodes["z"]
-    first = TunnelPacket(77, 1, 1, [Probe()], True).serialize()
+    first = TunnelPacket(77, 1, 1, [TunnelProbe()], True).serialize()
     node.received("a", 1, *first, 0.0)
     (tunnel,) = node.of("a")
-    assert tunnel.role is Role.ACCEPTOR
+    assert tunnel.role is TunnelRole.ACCEPTOR
     tunnel.abort(CloseCode.SHUTDOWN, "")
     node.touched("a", tunnel)
     node.flush(0.0)
@@ -173,7 +179,7 @@ def test_time_passes_for_all_tunnels() -> None:
     pair.nodes["z"].way_down("a", 1, 0.0)
     pair.nodes["z"].way_down("nobody", 1, 0.0)
     pair.settle()
-    assert ("z", Stalled()) in pair.events
+    assert ("z", TunnelStalled()) in pair.events
     assert pair.nodes["z"].deadline == 5.0
     pair.now = 5.0
     pair.nodes["z"].tick(5.0)
@@ -198,20 +204,20 @@ def test_a_graceful_end_waits_for_the_streams() -> None:
     pair.nodes["z"].touched("a", accepted)
     pair.wait(0.1)
     pair.wait(0.1)
-    ends = [(name, event) for name, event in pair.events if isinstance(event, Closed)]
+    ends = [(name, event) for name, event in pair.events if isinstance(event, TunnelClosed)]
     assert sorted(ends, key=str) == [
-        ("a", Closed(CloseCode.DONE, "", is_remote=False)),
-        ("z", Closed(CloseCode.DONE, "", is_remote=True)),
+        ("a", TunnelClosed(CloseCode.DONE, "", is_remote=False)),
+        ("z", TunnelClosed(CloseCode.DONE, "", is_remote=True)),
     ]
     assert pair.nodes["a"].of("z") == pair.nodes["z"].of("a") == []
 
 
 def test_peers_and_ways_are_bounded() -> None:
-    node = Tunnels(random=Random(1).randbytes, limits=Limits(ways_max=2))
+    node = Tunnels(random=Random(1).randbytes, limits=TunnelLimits(ways_max=2))
     for number in (1, 2):
-        node.way_up("a", Way(id=number, kind=WayKind.DATAGRAM), 0.0)
+        node.way_up("a", TunnelPath(id=number, kind=TunnelPathKind.DATAGRAM), 0.0)
     with pytest.raises(CongestionError):
-        node.way_up("a", Way(id=3, kind=WayKind.DATAGRAM), 0.0)
+        node.way_up("a", TunnelPath(id=3, kind=TunnelPathKind.DATAGRAM), 0.0)
     for number in range(PEERS_MAX - 1):
         node.way_up(f"peer {number}", WAY, 0.0)
     with pytest.raises(CongestionError):
@@ -240,13 +246,13 @@ def test_what_has_come_is_told_before_anything_is_sent_for_it() -> None:
         for parcel in pair.nodes["a"].flush(0.0):
             far.received("a", parcel.way, parcel.head, parcel.body, 0.0)
         for told in far.take():
-            assert isinstance(told.event, Readable)
+            assert isinstance(told.event, StreamReadable)
             while told.tunnel.read(stream, 1 << 18):
                 pass
         for parcel in far.flush(0.0):
             sent.append(TunnelPacket.parse(parcel.head, parcel.body))
             pair.nodes["a"].received("z", parcel.way, parcel.head, parcel.body, 0.0)
         assert far.take() == []
-    grants = [packet for packet in sent if any(isinstance(f, Credit) for f in packet.frames)]
+    grants = [packet for packet in sent if any(isinstance(f, TunnelCredit) for f in packet.frames)]
     assert grants
-    assert all(any(isinstance(f, Ack) for f in packet.frames) for packet in grants)
+    assert all(any(isinstance(f, TunnelAck) for f in packet.frames) for packet in grants)

@@ -6,20 +6,20 @@ from heapq import heappop, heappush
 from random import Random
 
 from rookery.mesh.tunnel.events import (
-    Closed,
-    DatagramArrived,
     Event,
-    Readable,
     StreamFinished,
     StreamOpened,
+    StreamReadable,
     StreamReset,
     StreamStopped,
-    Writable,
+    StreamWritable,
+    TunnelClosed,
+    TunnelDatagramArrived,
 )
-from rookery.mesh.tunnel.limits import Limits
-from rookery.mesh.tunnel.scheduler import Mode
-from rookery.mesh.tunnel.tunnel import Role, Tunnel
-from rookery.mesh.tunnel.way import DATAGRAM_MTU, Way, WayKind
+from rookery.mesh.tunnel.limits import TunnelLimits
+from rookery.mesh.tunnel.paths.path import DATAGRAM_MTU, TunnelPath, TunnelPathKind
+from rookery.mesh.tunnel.paths.scheduler import Mode
+from rookery.mesh.tunnel.tunnel import Tunnel, TunnelRole
 
 
 @dataclass
@@ -37,8 +37,8 @@ class Lane:
     busy_until: float = 0.0
     last_at: float = 0.0
 
-    def arrivals(self, size: int, now: float, random: Random, kind: WayKind) -> list[float]:
-        is_stream = kind is WayKind.STREAM
+    def arrivals(self, size: int, now: float, random: Random, kind: TunnelPathKind) -> list[float]:
+        is_stream = kind is TunnelPathKind.STREAM
         if self.is_blocked or (not is_stream and random.random() < self.loss):
             return []
         start = now
@@ -62,7 +62,7 @@ class Road:
     id: int
     there: Lane = field(default_factory=Lane)
     back: Lane | None = None
-    kind: WayKind = WayKind.DATAGRAM
+    kind: TunnelPathKind = TunnelPathKind.DATAGRAM
     mtu: int = DATAGRAM_MTU
     weight: float = 1.0
     is_up: bool = False
@@ -72,9 +72,9 @@ class Road:
             self.back = Lane(self.there.delay_s, self.there.jitter_s, self.there.loss)
         return self.there if is_near else self.back
 
-    def way(self) -> Way:
+    def way(self) -> TunnelPath:
         rtt_s = 2 * self.there.delay_s
-        return Way(id=self.id, kind=self.kind, mtu=self.mtu, rtt_s=rtt_s, weight=self.weight)
+        return TunnelPath(id=self.id, kind=self.kind, mtu=self.mtu, rtt_s=rtt_s, weight=self.weight)
 
 
 class End:
@@ -90,7 +90,7 @@ class End:
         self.resets: dict[int, int] = {}
         self.stopped: dict[int, int] = {}
         self.datagrams: list[bytes] = []
-        self.closed: Closed | None = None
+        self.closed: TunnelClosed | None = None
         self.sent_packets = 0
         self.sent_size = 0
         self.reads = True
@@ -139,7 +139,7 @@ class End:
             case StreamOpened():
                 self.opened[event.stream] = event
                 self.read[event.stream] = bytearray()
-            case Readable():
+            case StreamReadable():
                 self.read.setdefault(event.stream, bytearray())
             case StreamFinished():
                 self.finished.add(event.stream)
@@ -148,11 +148,11 @@ class End:
             case StreamStopped():
                 self.stopped[event.stream] = event.code
                 self.pending.pop(event.stream, None)
-            case DatagramArrived():
+            case TunnelDatagramArrived():
                 self.datagrams.append(event.data)
-            case Closed():
+            case TunnelClosed():
                 self.closed = event
-            case Writable() | _:
+            case StreamWritable() | _:
                 pass
 
 
@@ -164,15 +164,15 @@ class TunnelWorld:
         roads: list[Road],
         seed: int = 1,
         mode: Mode = Mode.AUTO,
-        limits: Limits | None = None,
+        limits: TunnelLimits | None = None,
     ) -> None:
         self.now = 0.0
         self.random = Random(seed)
-        limits = limits or Limits()
+        limits = limits or TunnelLimits()
         random = Random(seed + 1).randbytes
-        near = Tunnel(Role.OPENER, random=random, now=0.0, limits=limits, mode=mode)
+        near = Tunnel(TunnelRole.OPENER, random=random, now=0.0, limits=limits, mode=mode)
         far = Tunnel(
-            Role.ACCEPTOR, random=random, now=0.0, number=near.id, limits=limits, mode=mode
+            TunnelRole.ACCEPTOR, random=random, now=0.0, number=near.id, limits=limits, mode=mode
         )
         self.near, self.far = End(near, is_near=True), End(far, is_near=False)
         self.roads: dict[int, Road] = {}

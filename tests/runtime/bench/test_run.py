@@ -6,19 +6,19 @@ from collections.abc import AsyncIterator, Mapping
 import pytest
 
 from rookery.errors import ChannelError, CongestionError, DecodeError, DeniedError
-from rookery.mesh.bench import ECHO_BYTES_MAX, Answer, WayFigures
+from rookery.mesh.bench import ECHO_BYTES_MAX, BenchAnswer, BenchPathFigures
 from rookery.mesh.services import BENCH
 from rookery.runtime.bench import service as service_module
-from rookery.runtime.bench.report import Phase
+from rookery.runtime.bench.report import BenchPhase
 from rookery.runtime.bench.run import BenchRun
 from rookery.runtime.bench.service import BenchService
-from rookery.runtime.proxy.byte_stream import ByteStream, read_exactly
-from rookery.runtime.who import Who
-from rookery.wire.lob import JsonObject
+from rookery.runtime.node.members import NodeName
+from rookery.runtime.tunnels.byte_stream import ByteStream, read_exactly
+from rookery.wire.link.lob import JsonObject
 from tests.patience import PATIENCE_S
 from tests.runtime.proxy.town import ALICE, BOB, CAROL, MemoryStream, pair
 
-TO = Who(BOB, "bob")
+TO = NodeName(BOB, "bob")
 SIZE = 300_000
 
 
@@ -30,9 +30,9 @@ class Far:
         self.service = BenchService(self.figures)
         self.tasks: set[asyncio.Task[None]] = set()
 
-    def figures(self, hashname: str) -> tuple[WayFigures, ...]:
+    def figures(self, hashname: str) -> tuple[BenchPathFigures, ...]:
         self.sent += 1000
-        return (WayFigures(f"to {hashname[:4]}", self.sent, 0, 1.5, 1e6),)
+        return (BenchPathFigures(f"to {hashname[:4]}", self.sent, 0, 1.5, 1e6),)
 
     def stream(self, meta: Mapping[str, object], who: str = ALICE) -> MemoryStream:
         near, far = pair(who, BOB, meta)
@@ -66,7 +66,7 @@ async def far() -> AsyncIterator[Far]:
 
 
 def run_of(far: Far) -> BenchRun:
-    return BenchRun(far.open, lambda _: (WayFigures("near", 7, 0, 1.0, 1.0),), TO)
+    return BenchRun(far.open, lambda _: (BenchPathFigures("near", 7, 0, 1.0, 1.0),), TO)
 
 
 async def test_a_run_reports_both_directions_and_the_ways_of_who_sent(far: Far) -> None:
@@ -91,28 +91,28 @@ async def test_time_ends_a_run_that_bytes_do_not(far: Far) -> None:
         report = await run.run(0.1, 1 << 34)
     assert 0 < report.down.size_bytes < 1 << 34
     assert report.up.took_s >= 0.1
-    assert run.progress.phase is Phase.DOWN
+    assert run.progress.phase is BenchPhase.DOWN
     assert run.progress.size_bytes == report.down.size_bytes
 
 
 async def test_one_run_at_a_time_for_each_member(far: Far) -> None:
     stream = far.stream({"do": "sink"})
-    assert await read_exactly(stream, 1) == Answer.GO.byte
-    assert await read_exactly(far.stream({"do": "source"}), 1) == Answer.BUSY.byte
-    assert await read_exactly(far.stream({"do": "sink"}, CAROL), 1) == Answer.GO.byte
+    assert await read_exactly(stream, 1) == BenchAnswer.GO.byte
+    assert await read_exactly(far.stream({"do": "source"}), 1) == BenchAnswer.BUSY.byte
+    assert await read_exactly(far.stream({"do": "sink"}, CAROL), 1) == BenchAnswer.GO.byte
     with pytest.raises(CongestionError, match="measured already"):
         await run_of(far).run(0.1, SIZE)
     await stream.finish()
     assert b"0" in await stream.read(100)
     assert await stream.read(100) == b""
-    assert await read_exactly(far.stream({"do": "sink"}), 1) == Answer.GO.byte
+    assert await read_exactly(far.stream({"do": "sink"}), 1) == BenchAnswer.GO.byte
 
 
 async def test_runs_of_all_members_are_bounded(far: Far) -> None:
     for number in range(service_module.RUNS_MAX):
         stream = far.stream({"do": "sink"}, chr(ord("a") + number) * 52)
-        assert await read_exactly(stream, 1) == Answer.GO.byte
-    assert await read_exactly(far.stream({"do": "sink"}), 1) == Answer.BUSY.byte
+        assert await read_exactly(stream, 1) == BenchAnswer.GO.byte
+    assert await read_exactly(far.stream({"do": "sink"}), 1) == BenchAnswer.BUSY.byte
 
 
 async def test_a_node_may_take_no_part(far: Far) -> None:
@@ -123,7 +123,7 @@ async def test_a_node_may_take_no_part(far: Far) -> None:
 
 @pytest.mark.parametrize("meta", [{}, {"do": "sink", "seconds": 1e9}, {"do": "what"}])
 async def test_what_is_beyond_the_limits_is_refused(far: Far, meta: JsonObject) -> None:
-    assert await read_exactly(far.stream(meta), 1) == Answer.INVALID.byte
+    assert await read_exactly(far.stream(meta), 1) == BenchAnswer.INVALID.byte
 
 
 async def test_more_bytes_than_said_are_cut_off(far: Far) -> None:

@@ -3,17 +3,17 @@
 import asyncio
 from collections.abc import Callable
 
-from rookery.wire.crow_packet import Packet
+from rookery.wire.crow.packet import CrowPacket
 from tests.patience import PATIENCE_S
 
 
 class CrowRecorder:
     def __init__(self) -> None:
-        self.arrivals: list[tuple[Packet, bytes]] = []
+        self.arrivals: list[tuple[CrowPacket, bytes]] = []
         self.drains: list[int] = []  # after how many arrivals
         self._happened = asyncio.Event()
 
-    def received(self, packets: list[Packet], way_back: bytes) -> None:
+    def received(self, packets: list[CrowPacket], way_back: bytes) -> None:
         self.arrivals += [(packet, way_back) for packet in packets]
         self._happened.set()
 
@@ -32,7 +32,7 @@ class CrowRecorder:
                 self._happened.clear()
                 await self._happened.wait()
 
-    async def arrival(self, count: int = 1) -> tuple[Packet, bytes]:
+    async def arrival(self, count: int = 1) -> tuple[CrowPacket, bytes]:
         """The newest packet and its way back, once there are `count` in all."""
         await self.until(lambda: len(self.arrivals) >= count)
         return self.arrivals[-1]
@@ -45,6 +45,6 @@ async def eventually(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.001)
 
 
-def packet(address: bytes, data: bytes = b"hello", *, stage: int = 0, seqid: int = 7) -> Packet:
+def packet(address: bytes, data: bytes = b"hello", *, stage: int = 0, seqid: int = 7) -> CrowPacket:
     """A QoS 0 packet whose time code survives every header."""
-    return Packet(0, False, address, stage, seqid, 0, 204, data)
+    return CrowPacket(0, False, address, stage, seqid, 0, 204, data)

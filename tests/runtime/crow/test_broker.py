@@ -10,12 +10,12 @@ import pytest
 from rookery.crow.limits import BrokerLimits, ClientLimits
 from rookery.errors import UsageError
 from rookery.runtime.crow.broker import CrowBroker
-from rookery.runtime.crow.tcp_gate import CrowTcpGate
+from rookery.runtime.crow.gates.tcp_gate import CrowTcpGate
+from rookery.runtime.crow.gates.udp_gate import CrowUdpGate
 from rookery.runtime.crow.tower import CrowTower
-from rookery.runtime.crow.udp_gate import CrowUdpGate
-from rookery.wire.crow_message import Consume, Publish
-from rookery.wire.crow_packet import LEGACY_PUBSUB
-from rookery.wire.crow_pubsub import CONTROL_NODE, Subscribe
+from rookery.wire.crow.message import Consume, Publish
+from rookery.wire.crow.packet import LEGACY_PUBSUB
+from rookery.wire.crow.pubsub import CONTROL_NODE, Subscribe
 from tests.patience import PATIENCE_S
 from tests.runtime.crow.recorder import eventually
 from tests.runtime.crow.towers import udp_tower

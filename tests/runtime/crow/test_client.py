@@ -6,7 +6,7 @@ import pytest
 
 from rookery.errors import UnreachableError
 from rookery.runtime.crow.inbox import MESSAGES_MAX
-from rookery.runtime.crow.outcome import Status
+from rookery.runtime.crow.outcome import DeliveryStatus
 from tests.patience import PATIENCE_S
 from tests.runtime.crow.recorder import eventually
 from tests.runtime.crow.towers import broker_tower, udp_tower
@@ -25,7 +25,7 @@ async def test_what_is_published_reaches_whoever_subscribed(qos: int) -> None:
             await bob.request(broker, 100, b"themes")
         for number in range(50):
             outcome = await alice.publish(broker, "weather", b"%d" % number, qos=qos)
-            assert outcome.status is (Status.DELIVERED if qos else Status.SENT)
+            assert outcome.status is (DeliveryStatus.DELIVERED if qos else DeliveryStatus.SENT)
         got = [int((await messages.receive()).data) for _ in range(50)]
         assert sorted(got) == list(range(50))
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from rookery.crow.broker import Broker
-from rookery.crow.broker_node import BrokerNode
-from rookery.runtime.crow.mesh_gate import CrowMeshGate, hop
-from rookery.runtime.crow.serial_gate import CrowSerialGate
-from rookery.runtime.crow.tcp_gate import CrowTcpGate
+from rookery.crow.pubsub.broker import Broker
+from rookery.crow.pubsub.broker_node import BrokerNode
+from rookery.runtime.crow.gates.mesh_gate import CrowMeshGate, hop
+from rookery.runtime.crow.gates.serial_gate import CrowSerialGate
+from rookery.runtime.crow.gates.tcp_gate import CrowTcpGate
+from rookery.runtime.crow.gates.udp_gate import CrowUdpGate
 from rookery.runtime.crow.tower import CrowTower
-from rookery.runtime.crow.udp_gate import CrowUdpGate
 from tests.patience import PATIENCE_S
 from tests.runtime.crow.pty_line import NullModem
 from tests.runtime.crow.recorder import eventually

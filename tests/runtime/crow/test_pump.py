@@ -4,12 +4,12 @@ import asyncio
 import os
 
 from rookery.crow.events import NodeRefused, Notice
-from rookery.crow.node import Nodes
-from rookery.crow.notices import NodeMessage, Ticket
-from rookery.crow.tower import Tower
+from rookery.crow.nodes.nodes import Nodes
+from rookery.crow.packet_events import NodeMessage, Ticket
+from rookery.crow.tower.tower import Tower
 from rookery.runtime.crow.pump import POSTED_MAX, POSTPONED_MAX, CrowPump
-from rookery.wire.crow_node import NodePacket
-from rookery.wire.crow_packet import NODE, Packet
+from rookery.wire.crow.node import NodePacket
+from rookery.wire.crow.packet import NODE, CrowPacket
 from tests.patience import PATIENCE_S
 
 
@@ -18,7 +18,7 @@ class Bench:
 
     def __init__(self) -> None:
         self.now = 0.0
-        self.sent: list[Packet] = []
+        self.sent: list[CrowPacket] = []
         self.told: list[Notice] = []
         self.repeated = asyncio.Event()
         tower = Tower(random=os.urandom)
@@ -26,7 +26,7 @@ class Bench:
         self.nodes = Nodes(tower)
         self.pump = CrowPump(self.nodes, lambda: self.now, {12: self._send}, self.told.extend)
 
-    def _send(self, packets: list[Packet]) -> None:
+    def _send(self, packets: list[CrowPacket]) -> None:
         self.sent += packets
         if len(self.sent) > 1:
             self.repeated.set()
@@ -66,7 +66,7 @@ async def test_a_sender_is_answered_before_the_node_is_told() -> None:
     resident = Resident(bench)
     bench.nodes.register(5, resident)
     data = NodePacket(7, 5, b"hello").serialize()
-    packet = Packet(NODE, False, b"\x0cthis1", 0, 9, 1, 100, data)
+    packet = CrowPacket(NODE, False, b"\x0cthis1", 0, 9, 1, 100, data)
     bench.nodes.tower.received(packet, b"2ereh\x0c", 0.0)
     bench.pump.run()
     assert resident.told_after == [1]

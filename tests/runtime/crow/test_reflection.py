@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from rookery.runtime.crow.broker import CrowBroker
+from rookery.runtime.crow.gates.udp_gate import CrowUdpGate
 from rookery.runtime.crow.tower import CrowTower
-from rookery.runtime.crow.udp_gate import CrowUdpGate
-from rookery.wire.crow_node import NodePacket
-from rookery.wire.crow_packet import NODE, Packet
-from rookery.wire.crow_pubsub import BROKER_NODE, SubscribeLatest
+from rookery.wire.crow.node import NodePacket
+from rookery.wire.crow.packet import NODE, CrowPacket
+from rookery.wire.crow.pubsub import BROKER_NODE, SubscribeLatest
 from tests.patience import PATIENCE_S
 from tests.runtime.crow.recorder import eventually
 from tests.runtime.crow.towers import udp_tower
@@ -41,7 +41,7 @@ async def test_a_mute_asker_gets_three_times_its_bytes(
         victim.setblocking(False)
         body = SubscribeLatest(b"t", qos, 100, 1000).serialize()
         data = NodePacket(7, BROKER_NODE, body).serialize()
-        asked = Packet(NODE, False, hop, 0, 1, 0, 100, data).serialize()
+        asked = CrowPacket(NODE, False, hop, 0, 1, 0, 100, data).serialize()
         victim.sendto(asked, ("127.0.0.1", int.from_bytes(hop[5:7], "big")))
         await eventually(lambda: tower.dropped.get("unproven", 0) > 0)  # after five seconds
         got = 0

@@ -6,16 +6,16 @@ import socket
 import pytest
 
 from rookery.crow.events import Event, NodeRefused
-from rookery.crow.notices import Arrived
+from rookery.crow.packet_events import PacketArrived
 from rookery.errors import ChannelError, CongestionError, UnreachableError, UsageError
 from rookery.runtime.crow.channel import CrowChannel
+from rookery.runtime.crow.gates.loop_gate import CrowLoopGate
 from rookery.runtime.crow.inbox import MESSAGES_MAX
-from rookery.runtime.crow.loop_gate import CrowLoopGate
-from rookery.runtime.crow.outcome import Status
+from rookery.runtime.crow.outcome import DeliveryStatus
 from rookery.runtime.crow.tower import CrowTower
-from rookery.wire.crow_address import format as text
-from rookery.wire.crow_address import udp_hop
-from rookery.wire.crow_packet import LEGACY_PUBSUB
+from rookery.wire.crow.address import format as text
+from rookery.wire.crow.address import udp_hop
+from rookery.wire.crow.packet import LEGACY_PUBSUB
 from tests.patience import PATIENCE_S
 from tests.runtime.crow.recorder import eventually
 from tests.runtime.crow.towers import udp_tower
@@ -29,10 +29,11 @@ def nowhere() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("qos", "status"), [(0, Status.SENT), (1, Status.DELIVERED), (2, Status.DELIVERED)]
+    ("qos", "status"),
+    [(0, DeliveryStatus.SENT), (1, DeliveryStatus.DELIVERED), (2, DeliveryStatus.DELIVERED)],
 )
 async def test_a_packet_arrives_and_its_sender_learns_what_can_be_known(
-    qos: int, status: Status
+    qos: int, status: DeliveryStatus
 ) -> None:
     """C3."""
     async with udp_tower() as (alice, home), udp_tower() as (bob, hop):
@@ -76,7 +77,7 @@ async def test_arrivals_are_iterated_in_order_until_the_tower_is_closed() -> Non
 async def test_nobody_there_is_undelivered() -> None:
     async with udp_tower() as (alice, _):
         outcome = await alice.send(nowhere(), b"hello", qos=1, ackquant_ms=10)
-        assert outcome.status is Status.UNDELIVERED
+        assert outcome.status is DeliveryStatus.UNDELIVERED
         assert not outcome.is_delivered
         assert outcome.reason
 
@@ -85,7 +86,7 @@ async def test_nobody_there_is_undelivered() -> None:
 async def test_a_gate_that_is_not_there_is_undelivered_at_once(qos: int) -> None:
     async with udp_tower() as (alice, _):
         outcome = await alice.send(b"\x63", b"hello", qos=qos)
-        assert outcome.status is Status.UNDELIVERED
+        assert outcome.status is DeliveryStatus.UNDELIVERED
         assert "gate 99" in outcome.reason
 
 
@@ -139,7 +140,7 @@ async def test_a_tower_passes_packets_on_only_if_it_was_told_to() -> None:
         assert (await alice.send(relay + hop, b"through", qos=2)).is_delivered
         assert (await bob.receive()).return_address == relay + home
         outcome = await alice.send(dead_end + hop, b"not through", qos=1, ackquant_ms=10)
-        assert outcome.status is Status.UNDELIVERED
+        assert outcome.status is DeliveryStatus.UNDELIVERED
         assert silent.dropped["forwarding is off"] == 5
 
 
@@ -158,7 +159,7 @@ async def test_a_full_inbox_is_not_acknowledged_so_nothing_is_lost() -> None:
         for number in range(MESSAGES_MAX):
             assert (await alice.send(hop, b"%d" % number, qos=2)).is_delivered
         outcome = await alice.send(hop, b"too many", qos=1, ackquant_ms=10)
-        assert outcome.status is Status.UNDELIVERED
+        assert outcome.status is DeliveryStatus.UNDELIVERED
         assert bob.dropped["inbox full"] == 5
         sending = asyncio.get_running_loop().create_task(alice.send(hop, b"late", qos=2))
         await eventually(lambda: bob.dropped["inbox full"] > 5)
@@ -358,7 +359,7 @@ async def test_closing_tells_everybody_who_waits() -> None:
         await alice.close()
         await alice.close()
         for send in (*sends, *crowd):
-            assert (await send).status is Status.UNDELIVERED
+            assert (await send).status is DeliveryStatus.UNDELIVERED
         with pytest.raises(UnreachableError):
             await reading
 
@@ -377,7 +378,7 @@ async def test_events_can_be_taken_by_a_handler() -> None:
 
         def take(event: Event, now: float) -> bool:
             match event:
-                case Arrived(packet) if packet.type == LEGACY_PUBSUB:
+                case PacketArrived(packet) if packet.type == LEGACY_PUBSUB:
                     taken.append(packet.data)
                     return True
             return False

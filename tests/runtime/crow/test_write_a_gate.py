@@ -10,8 +10,8 @@ from types import ModuleType
 
 import pytest
 
-from rookery.runtime.crow.gate import CrowGate, CrowReceiver
-from rookery.runtime.crow.outcome import Status
+from rookery.runtime.crow.gates.gate import CrowGate, CrowReceiver
+from rookery.runtime.crow.outcome import DeliveryStatus
 from rookery.runtime.crow.tower import CrowTower
 from tests.runtime.crow.recorder import CrowRecorder, packet
 
@@ -97,7 +97,7 @@ async def test_every_message_crosses_a_lossy_bus_exactly_once(page: ModuleType) 
                 group.create_task(alice.send(b"\x14\x22", b"%d" % n, qos=2, ackquant_ms=10))
                 for n in range(200)
             ]
-        delivered = [send.result().status for send in sends].count(Status.DELIVERED)
+        delivered = [send.result().status for send in sends].count(DeliveryStatus.DELIVERED)
         await bob.close()
         got = [int(arrived.packet.data) async for arrived in bob]
         assert len(got) == len(set(got)) >= delivered > 190

@@ -3,10 +3,10 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from rookery.crow.broker import Broker
-from rookery.crow.broker_node import BrokerNode
+from rookery.crow.pubsub.broker import Broker
+from rookery.crow.pubsub.broker_node import BrokerNode
+from rookery.runtime.crow.gates.udp_gate import CrowUdpGate
 from rookery.runtime.crow.tower import CrowTower
-from rookery.runtime.crow.udp_gate import CrowUdpGate
 
 
 @asynccontextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 from rookery.errors import ChannelError
 from rookery.mesh.files.folder import FolderRules
 from rookery.mesh.files.path import FilePath
-from rookery.runtime.files.copying import Place
+from rookery.runtime.files.copy import MemberFile
 from rookery.runtime.files.service import FileLimits, FileService
 from tests.patience import PATIENCE_S
 from tests.runtime.proxy.town import ALICE, MemoryStream, pair
@@ -21,8 +21,8 @@ def digest(data: bytes) -> str:
     return blake2b(data, digest_size=32).hexdigest()
 
 
-def place(text: str) -> Place:
-    return Place("bob", FilePath.parse(text))
+def place(text: str) -> MemberFile:
+    return MemberFile("bob", FilePath.parse(text))
 
 
 def nobody(done: int, size: int) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from rookery.mesh.files.fault import CopyError
 from rookery.runtime.files.part_file import PartFile
-from rookery.runtime.files.transfer import held
+from rookery.runtime.files.transfer import opened_file
 from tests.patience import PATIENCE_S
 
 
@@ -23,7 +23,7 @@ def part(folder: Path) -> PartFile:
 
 
 async def test_a_file_is_locked_while_it_is_held_and_no_longer(tmp_path: Path) -> None:
-    async with held(lambda: part(tmp_path)):
+    async with opened_file(lambda: part(tmp_path)):
         with pytest.raises(CopyError):
             part(tmp_path)
     part(tmp_path).close()
@@ -47,7 +47,7 @@ async def test_who_is_cancelled_while_a_file_is_opened_leaves_no_lock(tmp_path: 
         return opened[0]
 
     async def hold() -> None:
-        async with held(open_late):
+        async with opened_file(open_late):
             pytest.fail("nobody is there to hold it")
 
     task = asyncio.get_running_loop().create_task(hold())

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from rookery.mesh.files.fault import CopyError, FileFault
-from rookery.runtime.files.opened import open_folder
 from rookery.runtime.files.part_file import PartFile
-from rookery.wire.file_frames import Have
+from rookery.runtime.files.safe_open import open_folder
+from rookery.wire.mesh.file_frames import TransferHave
 
 
 def digest(data: bytes) -> str:
@@ -33,7 +33,7 @@ def fault(do: Callable[[], object]) -> FileFault:
     return caught.value.fault
 
 
-def hashed(part: PartFile) -> Have:
+def hashed(part: PartFile) -> TransferHave:
     while part.hash_more():
         pass
     return part.have
@@ -45,7 +45,7 @@ def names(folder: Path) -> list[str]:
 
 def test_a_file_takes_its_place_when_its_digest_is_right(tmp_path: Path) -> None:
     part = part_of(tmp_path)
-    assert hashed(part) == Have(0, digest(b""))
+    assert hashed(part) == TransferHave(0, digest(b""))
     part.begin(0)
     part.write(b"hello ")
     part.write(b"rooks")
@@ -64,7 +64,7 @@ def test_what_had_arrived_is_found_again(tmp_path: Path) -> None:
     part.write(b"hello ")
     part.close()
     part = part_of(tmp_path)
-    assert hashed(part) == Have(6, digest(b"hello "))
+    assert hashed(part) == TransferHave(6, digest(b"hello "))
     part.begin(6)
     part.write(b"rooks")
     part.finish(digest(b"hello rooks"))

@@ -10,20 +10,20 @@ import pytest
 
 from rookery.errors import UnreachableError
 from rookery.mesh.files.fault import FileFault
-from rookery.runtime.files.copying import put
+from rookery.runtime.files.copy import put
 from rookery.runtime.files.service import FileLimits, FileService
 from rookery.runtime.files.transfer import FrameStream
-from rookery.wire.file_frames import (
-    Failed,
-    Have,
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.mesh.file_frames import (
     Message,
-    Start,
-    Stored,
-    Whole,
+    TransferFailed,
+    TransferHave,
+    TransferStart,
+    TransferStored,
+    TransferWhole,
     data_header,
     message_frame,
 )
-from rookery.wire.lob import JsonObject
 from tests.patience import PATIENCE_S
 from tests.runtime.files.copies import LIMITS, Bob, digest, nobody, place, serving
 from tests.runtime.proxy.town import ALICE, CAROL, MemoryStream
@@ -48,7 +48,7 @@ async def answer(stream: MemoryStream) -> Message:
 
 async def said(stream: MemoryStream, *data: bytes) -> Message:
     """What comes back after the receiver has said what it has."""
-    assert isinstance(await answer(stream), Have)
+    assert isinstance(await answer(stream), TransferHave)
     for piece in data:
         await stream.write(piece)
     return await answer(stream)
@@ -56,8 +56,8 @@ async def said(stream: MemoryStream, *data: bytes) -> Message:
 
 async def test_more_bytes_than_announced_are_cut_off(bob: Bob) -> None:
     stream = bob.stream(asking_to_put(3))
-    pieces = [message_frame(Start(3, 0)), data_header(9), b"ninebytes"]
-    assert await said(stream, *pieces) == Failed(FileFault.SIZE)
+    pieces = [message_frame(TransferStart(3, 0)), data_header(9), b"ninebytes"]
+    assert await said(stream, *pieces) == TransferFailed(FileFault.SIZE)
     stream.abort(0)
     await bob.quiet()
     assert not (bob.inbox / "a").exists()
@@ -66,17 +66,19 @@ async def test_more_bytes_than_announced_are_cut_off(bob: Bob) -> None:
 
 async def test_another_size_than_announced_is_refused(bob: Bob) -> None:
     stream = bob.stream(asking_to_put(3))
-    assert await said(stream, message_frame(Start(1 << 40, 0))) == Failed(FileFault.CHANGED)
+    assert await said(stream, message_frame(TransferStart(1 << 40, 0))) == TransferFailed(
+        FileFault.CHANGED
+    )
 
 
 async def test_a_wrong_digest_is_refused_and_nothing_kept(bob: Bob) -> None:
     stream = bob.stream(asking_to_put(3))
     pieces = [
-        message_frame(Start(3, 0)),
+        message_frame(TransferStart(3, 0)),
         data_header(3) + b"abc",
-        message_frame(Whole(digest(b"x"))),
+        message_frame(TransferWhole(digest(b"x"))),
     ]
-    assert await said(stream, *pieces) == Failed(FileFault.DIGEST)
+    assert await said(stream, *pieces) == TransferFailed(FileFault.DIGEST)
     stream.abort(0)
     await bob.quiet()
     assert os.listdir(bob.inbox) == []
@@ -85,8 +87,8 @@ async def test_a_wrong_digest_is_refused_and_nothing_kept(bob: Bob) -> None:
 async def test_one_who_stops_is_cut_off_and_may_go_on_later(tmp_path: Path) -> None:
     async with serving(tmp_path, FileLimits(reserve_size=0, idle_s=0.2)) as bob:
         stream = bob.stream(asking_to_put(3))
-        pieces = [message_frame(Start(3, 0)), data_header(3) + b"ab"]
-        assert await said(stream, *pieces) == Failed(FileFault.TIMEOUT)
+        pieces = [message_frame(TransferStart(3, 0)), data_header(3) + b"ab"]
+        assert await said(stream, *pieces) == TransferFailed(FileFault.TIMEOUT)
         stream.abort(0)
         await bob.quiet()
         assert (bob.inbox / ".a.part").read_bytes() == b"ab"
@@ -101,11 +103,12 @@ async def test_one_who_does_not_read_is_cut_off(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "said_instead", [b"\x07\x00\x00\x00\x01x", message_frame(Stored()), data_header(1) + b"x"]
+    "said_instead",
+    [b"\x07\x00\x00\x00\x01x", message_frame(TransferStored()), data_header(1) + b"x"],
 )
 async def test_nonsense_is_refused(bob: Bob, said_instead: bytes) -> None:
     stream = bob.stream(asking_to_put(3))
-    assert await said(stream, said_instead) == Failed(FileFault.INVALID)
+    assert await said(stream, said_instead) == TransferFailed(FileFault.INVALID)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +127,7 @@ async def test_nonsense_is_refused(bob: Bob, said_instead: bytes) -> None:
 async def test_what_is_asked_wrongly_is_refused(
     bob: Bob, meta: JsonObject, fault: FileFault
 ) -> None:
-    assert await answer(bob.stream(meta)) == Failed(fault)
+    assert await answer(bob.stream(meta)) == TransferFailed(fault)
     assert bob.service.refused[fault] == 1
 
 
@@ -132,16 +135,20 @@ async def test_copies_are_bounded_by_member_and_in_all(tmp_path: Path) -> None:
     limits = FileLimits(member_copies_max=2, copies_max=3, reserve_size=0)
     async with serving(tmp_path, limits) as bob:
         for number in range(2):
-            assert isinstance(await answer(bob.stream(asking_to_put(3, f"{number}"))), Have)
-        assert await answer(bob.stream(asking_to_put(3, "x"))) == Failed(FileFault.BUSY)
-        assert isinstance(await answer(bob.stream(asking_to_put(3, "y"), CAROL)), Have)
-        assert await answer(bob.stream(asking_to_put(3, "z"), "d" * 52)) == Failed(FileFault.BUSY)
+            assert isinstance(await answer(bob.stream(asking_to_put(3, f"{number}"))), TransferHave)
+        assert await answer(bob.stream(asking_to_put(3, "x"))) == TransferFailed(FileFault.BUSY)
+        assert isinstance(await answer(bob.stream(asking_to_put(3, "y"), CAROL)), TransferHave)
+        assert await answer(bob.stream(asking_to_put(3, "z"), "d" * 52)) == TransferFailed(
+            FileFault.BUSY
+        )
 
 
 async def test_a_size_that_does_not_fit_is_refused_before_it_is_sent(bob: Bob) -> None:
     size = 1 << 60
     stream = bob.stream(asking_to_put(size))
-    assert await said(stream, message_frame(Start(size, 0))) == Failed(FileFault.FULL)
+    assert await said(stream, message_frame(TransferStart(size, 0))) == TransferFailed(
+        FileFault.FULL
+    )
 
 
 async def test_a_disk_that_is_full_keeps_what_has_arrived(bob: Bob, tmp_path: Path) -> None:
@@ -170,10 +177,10 @@ async def test_a_member_that_goes_leaves_its_seat(tmp_path: Path) -> None:
         await answer(stream)
         stream.abort(0)
         await bob.quiet()
-        assert isinstance(await answer(bob.stream(asking_to_put(3), ALICE)), Have)
+        assert isinstance(await answer(bob.stream(asking_to_put(3), ALICE)), TransferHave)
 
 
 async def test_without_folders_everybody_hears_no(tmp_path: Path) -> None:
     async with serving(tmp_path) as bob:
         bob.service = FileService(None, LIMITS)
-        assert await answer(bob.stream(asking_to_put(3))) == Failed(FileFault.FOLDER)
+        assert await answer(bob.stream(asking_to_put(3))) == TransferFailed(FileFault.FOLDER)

@@ -8,7 +8,7 @@ import pytest
 
 from rookery.mesh.files.fault import CopyError, FileFault
 from rookery.runtime.files.source_file import SourceFile
-from rookery.wire.file_frames import Have
+from rookery.wire.mesh.file_frames import TransferHave
 
 
 def digest(data: bytes) -> str:
@@ -27,14 +27,14 @@ def source(path: Path) -> SourceFile:
     return SourceFile(os.open(path, os.O_RDONLY))
 
 
-def agreed(source: SourceFile, have: Have) -> int:
+def agreed(source: SourceFile, have: TransferHave) -> int:
     while source.skip(have):
         pass
     return source.agree(have)
 
 
 def test_it_goes_on_behind_what_is_the_same(source: SourceFile) -> None:
-    assert agreed(source, Have(6, digest(b"hello "))) == 6
+    assert agreed(source, TransferHave(6, digest(b"hello "))) == 6
     assert source.read(100) == b"rooks"
     assert source.read(100) == b""
     assert source.whole() == digest(b"hello rooks")
@@ -43,20 +43,20 @@ def test_it_goes_on_behind_what_is_the_same(source: SourceFile) -> None:
 @pytest.mark.parametrize(
     "have",
     [
-        Have(6, digest(b"hallo ")),
-        Have(0, digest(b"x")),
-        Have(100, digest(b"hello rooks")),
-        Have(11, digest(b"hello ducks")),
+        TransferHave(6, digest(b"hallo ")),
+        TransferHave(0, digest(b"x")),
+        TransferHave(100, digest(b"hello rooks")),
+        TransferHave(11, digest(b"hello ducks")),
     ],
 )
-def test_it_begins_anew_for_anything_else(source: SourceFile, have: Have) -> None:
+def test_it_begins_anew_for_anything_else(source: SourceFile, have: TransferHave) -> None:
     assert agreed(source, have) == 0
     assert source.read(100) == b"hello rooks"
     assert source.whole() == digest(b"hello rooks")
 
 
 def test_one_who_has_it_all_hears_so(source: SourceFile) -> None:
-    assert agreed(source, Have(11, digest(b"hello rooks"))) == 11
+    assert agreed(source, TransferHave(11, digest(b"hello rooks"))) == 11
     assert source.whole() == digest(b"hello rooks")
 
 

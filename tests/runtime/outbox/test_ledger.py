@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from rookery.errors import ChannelError, DeniedError, UnreachableError, UsageError
-from rookery.outbox.intake import Arrival
-from rookery.outbox.state import Failure, State
+from rookery.outbox.intake import IncomingRequest
+from rookery.outbox.state import RequestFailure, RequestState
 from rookery.runtime.outbox.ledger import SqliteLedger
 from rookery.runtime.outbox.ledger_file import LedgerFile, Transact
-from rookery.runtime.outbox.outbox import Outbox
-from rookery.wire.outbox import Qos
+from rookery.runtime.outbox.outbox import AsyncOutbox
+from rookery.wire.outbox.frames import Qos
 from tests.runtime.outbox.town import ALICE, BOB, Street, until
 
 
 @asynccontextmanager
-async def alice_at(path: Path, street: Street) -> AsyncIterator[Outbox]:
-    outbox = Outbox(ALICE, dial=street.dial, ledger=SqliteLedger(path))
+async def alice_at(path: Path, street: Street) -> AsyncIterator[AsyncOutbox]:
+    outbox = AsyncOutbox(ALICE, dial=street.dial, ledger=SqliteLedger(path))
     outbox.add_peer(BOB)
     try:
         yield outbox
@@ -31,15 +31,15 @@ async def alice_at(path: Path, street: Street) -> AsyncIterator[Outbox]:
 @asynccontextmanager
 async def bob_at(
     street: Street, seen: list[bytes], path: Path | None = None, transact: Transact | None = None
-) -> AsyncIterator[Outbox]:
-    async def handle(arrival: Arrival) -> bytes:
+) -> AsyncIterator[AsyncOutbox]:
+    async def handle(arrival: IncomingRequest) -> bytes:
         seen.append(arrival.payload)
         if arrival.payload == b"refuse":
             raise DeniedError("no")
         return b"re:" + arrival.payload
 
     ledger = None if path is None else SqliteLedger(path)
-    outbox = Outbox(BOB, handler=handle, ledger=ledger, transact=transact)
+    outbox = AsyncOutbox(BOB, handler=handle, ledger=ledger, transact=transact)
     outbox.add_peer(ALICE)
     async with street.listening(outbox):
         try:
@@ -95,12 +95,12 @@ async def test_what_may_have_been_written_cannot_be_cancelled_by_the_next_proces
     street, seen, path = Street(), list[bytes](), tmp_path / "outbox"
     stuck = asyncio.Event()
 
-    async def wait_for_ever(arrival: Arrival) -> bytes | None:
+    async def wait_for_ever(arrival: IncomingRequest) -> bytes | None:
         seen.append(arrival.payload)
         await stuck.wait()
         return None
 
-    bob = Outbox(BOB, handler=wait_for_ever)
+    bob = AsyncOutbox(BOB, handler=wait_for_ever)
     bob.add_peer(ALICE)
     async with street.listening(bob):
         async with alice_at(path, street) as alice:
@@ -131,12 +131,12 @@ async def test_a_receiver_that_forgot_is_not_asked_again_for_exactly_once(tmp_pa
     seen: list[bytes] = []
     stuck = asyncio.Event()
 
-    async def wait_for_ever(arrival: Arrival) -> bytes | None:
+    async def wait_for_ever(arrival: IncomingRequest) -> bytes | None:
         seen.append(arrival.payload)
         await stuck.wait()
         return None
 
-    first = Outbox(BOB, handler=wait_for_ever)
+    first = AsyncOutbox(BOB, handler=wait_for_ever)
     first.add_peer(ALICE)
     async with alice_at(path, street) as alice:
         async with street.listening(first):
@@ -144,13 +144,13 @@ async def test_a_receiver_that_forgot_is_not_asked_again_for_exactly_once(tmp_pa
             again = alice.request(b"again", qos=Qos.ONCE_AT_LEAST)
             for request in (once, again):
                 alice.peer(BOB).add_packet(request)
-            await until(lambda: again.state is State.WRITTEN)
+            await until(lambda: again.state is RequestState.WRITTEN)
             await until(lambda: seen)
             await first.close()
         later: list[bytes] = []
         async with bob_at(street, later):
-            await until(lambda: again.state is State.ACKNOWLEDGED)
-            assert once.failure is Failure.FATE_UNKNOWN
+            await until(lambda: again.state is RequestState.ACKNOWLEDGED)
+            assert once.failure is RequestFailure.FATE_UNKNOWN
             assert later == [b"again"]
         for request in (once, again):
             request.release()
@@ -185,7 +185,7 @@ async def test_answers_are_kept_for_who_asks_again(tmp_path: Path) -> None:
 async def test_a_handler_that_fails_leaves_no_trace_in_the_transaction(tmp_path: Path) -> None:
     street, path = Street(), tmp_path / "bob"
 
-    def transact(arrival: Arrival, connection: sqlite3.Connection) -> bytes | None:
+    def transact(arrival: IncomingRequest, connection: sqlite3.Connection) -> bytes | None:
         connection.execute("CREATE TABLE IF NOT EXISTS effects (payload BLOB)")
         connection.execute("INSERT INTO effects VALUES (?)", (arrival.payload,))
         if arrival.payload == b"denied":
@@ -248,7 +248,7 @@ async def test_expiry_goes_on_while_nobody_runs(tmp_path: Path) -> None:
             request.release()
         await alice.flush()
     async with alice_at(path, street) as alice:
-        await until(lambda: alice.core.totals[State.EXPIRED] == 1)
+        await until(lambda: alice.core.totals[RequestState.EXPIRED] == 1)
         assert alice.peer(BOB).count == 1
 
 
@@ -271,7 +271,7 @@ async def test_what_is_no_outbox_is_not_taken_for_one(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="version 2"):
         SqliteLedger(tmp_path / "newer")
     with pytest.raises(UsageError, match="needs a ledger"):
-        Outbox(ALICE, transact=lambda arrival, connection: None)
+        AsyncOutbox(ALICE, transact=lambda arrival, connection: None)
 
 
 async def test_a_disk_that_fails_ends_the_promises(tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ async def test_a_disk_that_fails_ends_the_promises(tmp_path: Path) -> None:
     troubles: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: troubles.append(context))
     ledger = SqliteLedger(tmp_path / "outbox")
-    alice = Outbox(ALICE, dial=street.dial, ledger=ledger)
+    alice = AsyncOutbox(ALICE, dial=street.dial, ledger=ledger)
     peer = alice.add_peer(BOB)
     await alice.flush()
     ledger._file.connection.execute("PRAGMA query_only = ON")

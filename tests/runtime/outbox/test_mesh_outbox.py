@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from rookery.errors import ChannelError, DeniedError, UnreachableError, UsageError
-from rookery.outbox.intake import Arrival
-from rookery.outbox.state import State
-from rookery.runtime.control import Control
-from rookery.runtime.control_client import connected
-from rookery.runtime.control_lines import Do, Request
-from rookery.runtime.http_listener import HttpRequest
-from rookery.runtime.metrics import Metrics
-from rookery.runtime.node import MeshNode, mesh_node
-from rookery.runtime.node_view import NodeView
-from rookery.runtime.outbox.queues import Queues
+from rookery.outbox.intake import IncomingRequest
+from rookery.outbox.state import RequestState
+from rookery.runtime.control.client import connected
+from rookery.runtime.control.messages import ControlCommand, ControlRequest
+from rookery.runtime.control.server import ControlServer
+from rookery.runtime.net.http_listener import HttpRequest
+from rookery.runtime.node.metrics import Metrics
+from rookery.runtime.node.node import MeshNode, mesh_node
+from rookery.runtime.node.view import NodeView
+from rookery.runtime.outbox.queue_view import QueueView
 from rookery.runtime.outbox.rows import QueueRow, RequestRow
 from tests.patience import PATIENCE_S
 from tests.runtime.outbox.town import until
@@ -43,7 +43,7 @@ async def neighbours(folder: Path) -> AsyncIterator[tuple[MeshNode, MeshNode]]:
         yield lower, higher
 
 
-async def echo(arrival: Arrival) -> bytes:
+async def echo(arrival: IncomingRequest) -> bytes:
     return b"re:" + arrival.payload
 
 
@@ -110,42 +110,52 @@ async def test_the_queue_is_seen_and_cancelled_through_the_control_socket(tmp_pa
         node = await stack.enter_async_context(mesh_node(me.identity, me.store))
         await until(lambda: gone.hashname in node.outbox.core.peers)
         view = NodeView(node)
-        queues = Queues(lambda: node.outbox, view.who)
-        control = await Control.bind(view, tmp_path / "control", queues=queues)
+        queues = QueueView(lambda: node.outbox, view.who)
+        control = await ControlServer.bind(view, tmp_path / "control", queues=queues)
         stack.push_async_callback(control.close)
         client = await stack.enter_async_context(connected(tmp_path / "control"))
         for qos in (0, 1, 2):
-            ask = Request(do=Do.QUEUE_ADD, node="gone", text="hello", qos=qos, expires_s=600.0)
+            ask = ControlRequest(
+                do=ControlCommand.QUEUE_ADD, node="gone", text="hello", qos=qos, expires_s=600.0
+            )
             added = await client.one(ask, RequestRow)
             assert (added.state, added.qos, added.bytes) == ("queued", qos, 5)
-        (row,) = await client.all(Request(do=Do.QUEUES), QueueRow)
+        (row,) = await client.all(ControlRequest(do=ControlCommand.QUEUES), QueueRow)
         assert (row.node.name, row.requests, row.states) == ("gone", 3, {"queued": 3})
         assert not row.is_in_session
-        rows = await client.all(Request(do=Do.QUEUE, node="gone"), RequestRow)
+        rows = await client.all(ControlRequest(do=ControlCommand.QUEUE, node="gone"), RequestRow)
         assert [one.id for one in rows] == [1, 2, 3]
         assert not any(one.is_begun for one in rows)
-        cancelled = await client.all(Request(do=Do.QUEUE_CANCEL, node="gone", id=2), RequestRow)
+        cancelled = await client.all(
+            ControlRequest(do=ControlCommand.QUEUE_CANCEL, node="gone", id=2), RequestRow
+        )
         assert [(one.id, one.state) for one in cancelled] == [(2, "cancelled")]
-        await until(lambda: node.outbox.core.totals[State.CANCELLED] == 1)
+        await until(lambda: node.outbox.core.totals[RequestState.CANCELLED] == 1)
         with pytest.raises(UsageError, match="no request 2"):
-            await client.all(Request(do=Do.QUEUE_CANCEL, node="gone", id=2), RequestRow)
+            await client.all(
+                ControlRequest(do=ControlCommand.QUEUE_CANCEL, node="gone", id=2), RequestRow
+            )
         text = Metrics(view, queues).answer(HttpRequest("GET", "/metrics")).body.decode()
         peer = f'name="gone",peer="{gone.hashname[:8]}"'
         assert f'rookery_outbox_requests{{{peer},state="queued"}} 2.0' in text
         assert 'rookery_outbox_ended_requests_total{state="cancelled"} 1.0' in text
-        cancelled = await client.all(Request(do=Do.QUEUE_CANCEL, node="gone"), RequestRow)
+        cancelled = await client.all(
+            ControlRequest(do=ControlCommand.QUEUE_CANCEL, node="gone"), RequestRow
+        )
         assert [one.id for one in cancelled] == [1, 3]
         await until(lambda: not node.outbox.core.pool.requests)
         with pytest.raises(UsageError):
-            await client.all(Request(do=Do.QUEUE_ADD, node="gone", qos=3), RequestRow)
+            await client.all(
+                ControlRequest(do=ControlCommand.QUEUE_ADD, node="gone", qos=3), RequestRow
+            )
 
 
 async def test_a_node_without_an_outbox_says_so(tmp_path: Path) -> None:
     (me,) = realm(tmp_path, "me")
     async with AsyncExitStack() as stack:
         node = await stack.enter_async_context(mesh_node(me.identity, me.store))
-        control = await Control.bind(NodeView(node), tmp_path / "control")
+        control = await ControlServer.bind(NodeView(node), tmp_path / "control")
         stack.push_async_callback(control.close)
         client = await stack.enter_async_context(connected(tmp_path / "control"))
         with pytest.raises(DeniedError, match="no outbox"):
-            await client.all(Request(do=Do.QUEUES), QueueRow)
+            await client.all(ControlRequest(do=ControlCommand.QUEUES), QueueRow)

@@ -11,13 +11,13 @@ from rookery.errors import (
     UnreachableError,
     UsageError,
 )
-from rookery.outbox.intake import Arrival
+from rookery.outbox.intake import IncomingRequest
 from rookery.outbox.limits import OutboxLimits
-from rookery.outbox.outbox import Alarm
-from rookery.outbox.state import State
-from rookery.runtime.outbox.outbox import Outbox
-from rookery.runtime.outbox.socket_stream import SocketStream
-from rookery.wire.outbox import PAYLOAD_SIZE_MAX, Qos
+from rookery.outbox.outbox import OutboxAlarm
+from rookery.outbox.state import RequestState
+from rookery.runtime.outbox.outbox import AsyncOutbox
+from rookery.runtime.outbox.socket_stream import OutboxSocketStream
+from rookery.wire.outbox.frames import PAYLOAD_SIZE_MAX, Qos
 from tests.patience import PATIENCE_S
 from tests.runtime.outbox.town import ALICE, BOB, CAROL, sizes, town, until
 
@@ -48,7 +48,7 @@ async def test_large_requests_pass_both_ways_at_once() -> None:
 async def test_a_handler_may_ask_back() -> None:
     """The session reads on while a request is being handled."""
 
-    async def ask_back(arrival: Arrival) -> bytes | None:
+    async def ask_back(arrival: IncomingRequest) -> bytes | None:
         return await there.bob.send(ALICE, b"are you sure", wants_reply=True)
 
     async with town(handler=ask_back) as there:
@@ -62,11 +62,11 @@ async def test_with_no_session_requests_wait_and_a_new_one_takes_them_in_order()
         for request in requests:
             there.alice.peer(BOB).add_packet(request)
         await until(lambda: there.alice.wakes)
-        assert {request.state for request in requests} == {State.QUEUED}
+        assert {request.state for request in requests} == {RequestState.QUEUED}
         there.street.is_open = True
         await until(lambda: len(there.seen) == 100)
         assert [int(arrival.payload) for arrival in there.seen] == list(range(100))
-        await until(lambda: all(request.state is State.ACKNOWLEDGED for request in requests))
+        await until(lambda: all(request.state is RequestState.ACKNOWLEDGED for request in requests))
         for request in requests:
             request.release()
 
@@ -85,12 +85,12 @@ async def test_sessions_break_and_order_and_once_are_kept() -> None:
         assert [int(arrival.payload) for arrival in there.seen] == list(range(2000))
         assert there.alice.peer(BOB).sessions > 5
         for request in requests:
-            assert request.state is State.ACKNOWLEDGED
+            assert request.state is RequestState.ACKNOWLEDGED
             request.release()
 
 
 async def test_what_the_handler_refuses_fails_here() -> None:
-    async def refuse(arrival: Arrival) -> bytes | None:
+    async def refuse(arrival: IncomingRequest) -> bytes | None:
         raise DeniedError("not for you")
 
     async with town(handler=refuse) as there:
@@ -121,7 +121,7 @@ async def test_a_removed_peer_is_a_typed_error() -> None:
 async def test_a_full_outbox_says_so_and_can_be_waited_for() -> None:
     limits = OutboxLimits(peer_requests_max=10)
     async with town(limits=limits, is_met=False) as there:
-        alarms: list[Alarm] = []
+        alarms: list[OutboxAlarm] = []
         there.alice.on_alarm = alarms.append
         for _ in range(10):
             request = there.alice.request(b"x")
@@ -136,7 +136,7 @@ async def test_a_full_outbox_says_so_and_can_be_waited_for() -> None:
         async with asyncio.timeout(PATIENCE_S):
             await there.alice.room(BOB, extra.size)
         there.alice.peer(BOB).add_packet(extra)
-        await until(lambda: extra.state is State.ACKNOWLEDGED)
+        await until(lambda: extra.state is RequestState.ACKNOWLEDGED)
         extra.release()
         await until(lambda: not alarms[-1].is_on)
 
@@ -166,12 +166,12 @@ async def test_giving_up_waiting_cancels_the_request() -> None:
             async with asyncio.timeout(0.05):
                 await there.alice.send(BOB, b"hello")
         await until(lambda: not there.alice.core.pool.requests)
-        assert there.alice.core.totals[State.CANCELLED] == 1
+        assert there.alice.core.totals[RequestState.CANCELLED] == 1
 
 
 async def test_a_stranger_is_told_so() -> None:
     async with town() as there:
-        carol = Outbox("a" * 50 + "ba", dial=there.street.dial)
+        carol = AsyncOutbox("a" * 50 + "ba", dial=there.street.dial)
         try:
             peer = carol.add_peer(BOB)
             await until(lambda: "no peer" in carol.last_error(peer))
@@ -182,7 +182,7 @@ async def test_a_stranger_is_told_so() -> None:
 
 async def test_bytes_that_are_no_session_end_it() -> None:
     async with town() as there:
-        stream = await SocketStream.connect("127.0.0.1", there.street.port)
+        stream = await OutboxSocketStream.connect("127.0.0.1", there.street.port)
         await stream.write(b"GET / HTTP/1.1\r\n\r\n")
         async with asyncio.timeout(PATIENCE_S):
             assert b"introduction" in await stream.read(1000)

@@ -13,10 +13,10 @@ import pytest
 
 from rookery.errors import CongestionError
 from rookery.outbox.limits import OutboxLimits
-from rookery.outbox.request import Request
-from rookery.outbox.state import State
-from rookery.runtime.outbox.outbox import Outbox
-from rookery.wire.outbox import Qos
+from rookery.outbox.request import OutboxRequest
+from rookery.outbox.state import RequestState
+from rookery.runtime.outbox.outbox import AsyncOutbox
+from rookery.wire.outbox.frames import Qos
 from tests.runtime.outbox.town import BOB, sizes, town, until
 
 SECONDS = float(os.environ.get("ROOKERY_OUTBOX_SECONDS", "4"))
@@ -26,12 +26,12 @@ THREADS = 8
 class Worker(threading.Thread):
     """Adds numbered requests, and cancels some of its own at random moments."""
 
-    def __init__(self, number: int, outbox: Outbox, until_s: float) -> None:
+    def __init__(self, number: int, outbox: AsyncOutbox, until_s: float) -> None:
         super().__init__()
         self._number = number
         self._outbox = outbox
         self._until_s = until_s
-        self.requests: list[tuple[bytes, Request]] = []
+        self.requests: list[tuple[bytes, OutboxRequest]] = []
         self.won: set[bytes] = set()
         self.lost: set[bytes] = set()
         self.error: BaseException | None = None
@@ -94,7 +94,9 @@ async def test_threads_add_and_cancel_against_a_flapping_session() -> None:
             assert worker.lost <= expected
             for payload, request in worker.requests:
                 is_won = payload in worker.won
-                assert request.state is (State.CANCELLED if is_won else State.ACKNOWLEDGED)
+                assert request.state is (
+                    RequestState.CANCELLED if is_won else RequestState.ACKNOWLEDGED
+                )
                 request.release()
         assert peer.sessions > 3
         print(f"{len(expected)} handled, {len(won)} cancelled, {peer.sessions} sessions")
@@ -128,7 +130,7 @@ async def test_the_border_has_one_winner() -> None:
             won: list[bool] = []
 
             def cancel(
-                request: Request = request,
+                request: OutboxRequest = request,
                 barrier: threading.Barrier = barrier,
                 won: list[bool] = won,
             ) -> None:

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 
 from rookery.errors import ChannelError
-from rookery.outbox.intake import Arrival
+from rookery.outbox.intake import IncomingRequest
 from rookery.outbox.limits import OutboxLimits
 from rookery.outbox.outbox import LIMITS
 from rookery.runtime.outbox.handling import Handler
-from rookery.runtime.outbox.outbox import Outbox
-from rookery.runtime.outbox.socket_stream import SocketStream
+from rookery.runtime.outbox.outbox import AsyncOutbox
+from rookery.runtime.outbox.socket_stream import OutboxSocketStream
 from tests.patience import PATIENCE_S
 
 ALICE, BOB, CAROL = "a" * 51 + "a", "b" * 51 + "a", "c" * 51 + "a"  # alice dials
@@ -27,7 +27,7 @@ async def until(condition: Callable[[], object], patience_s: float = PATIENCE_S)
 class FragileStream:
     """A socket that breaks after so many bytes, whichever way they went."""
 
-    def __init__(self, stream: SocketStream, bytes_left: int) -> None:
+    def __init__(self, stream: OutboxSocketStream, bytes_left: int) -> None:
         self._stream = stream
         self._bytes_left = bytes_left
 
@@ -62,14 +62,14 @@ class Street:
         self.port = 0
         self.is_open = True
         self.break_after: Callable[[], int] | None = None
-        self.streams: set[SocketStream] = set()
+        self.streams: set[OutboxSocketStream] = set()
         self.dials = 0
 
-    async def dial(self, _: str) -> SocketStream | FragileStream:
+    async def dial(self, _: str) -> OutboxSocketStream | FragileStream:
         if not self.is_open:
             raise ChannelError("the street is closed")
         self.dials += 1
-        stream = await SocketStream.connect("127.0.0.1", self.port)
+        stream = await OutboxSocketStream.connect("127.0.0.1", self.port)
         self.streams.add(stream)
         if self.break_after is None:
             return stream
@@ -82,14 +82,14 @@ class Street:
         self.streams.clear()
 
     @asynccontextmanager
-    async def listening(self, bob: Outbox) -> AsyncIterator[None]:
+    async def listening(self, bob: AsyncOutbox) -> AsyncIterator[None]:
         serving: set[asyncio.Task[None]] = set()
 
         async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.current_task()
             assert task is not None
             serving.add(task)
-            stream = SocketStream(reader, writer)
+            stream = OutboxSocketStream(reader, writer)
             self.streams.add(stream)
             with suppress(asyncio.CancelledError):
                 await bob.serve(stream)
@@ -108,7 +108,9 @@ class Street:
 class Town:
     """Alice and bob, and what bob was asked for."""
 
-    def __init__(self, alice: Outbox, bob: Outbox, street: Street, seen: list[Arrival]) -> None:
+    def __init__(
+        self, alice: AsyncOutbox, bob: AsyncOutbox, street: Street, seen: list[IncomingRequest]
+    ) -> None:
         self.alice = alice
         self.bob = bob
         self.street = street
@@ -122,12 +124,12 @@ async def town(
     street, seen = Street(), []
     street.is_open = is_met
 
-    async def note(arrival: Arrival) -> bytes:
+    async def note(arrival: IncomingRequest) -> bytes:
         seen.append(arrival)
         return b"re:" + arrival.payload
 
-    alice = Outbox(ALICE, handler=note, dial=street.dial, limits=limits)
-    bob = Outbox(BOB, handler=handler or note, limits=limits)
+    alice = AsyncOutbox(ALICE, handler=note, dial=street.dial, limits=limits)
+    bob = AsyncOutbox(BOB, handler=handler or note, limits=limits)
     bob.add_peer(ALICE)
     async with street.listening(bob):
         alice.add_peer(BOB)

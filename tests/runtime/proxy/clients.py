@@ -5,14 +5,14 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
-from rookery.link.channels.sock import Address
+from rookery.link.channels.sock import SockAddress
 from tests.patience import PATIENCE_S
 
 
 class Client:
     """A plain TCP client of a door."""
 
-    def __init__(self, door: Address) -> None:
+    def __init__(self, door: SockAddress) -> None:
         self._door = door
         self.reader: asyncio.StreamReader
         self.writer: asyncio.StreamWriter

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
-from rookery.runtime.channels.datagrams import DatagramSocket
+from rookery.runtime.net.datagram_socket import QueuedDatagramSocket
 from tests.patience import PATIENCE_S
 
 
@@ -52,7 +52,7 @@ async def closed_port() -> AsyncIterator[int]:
 @asynccontextmanager
 async def udp_echo() -> AsyncIterator[int]:
     """Answers every datagram, in capitals."""
-    socket = await DatagramSocket.bind("127.0.0.1", 0)
+    socket = await QueuedDatagramSocket.bind("127.0.0.1", 0)
 
     async def serve() -> None:
         while True:

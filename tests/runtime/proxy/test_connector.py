@@ -13,19 +13,19 @@ from rookery.errors import (
     UnreachableError,
     UsageError,
 )
-from rookery.link.channels.sock import Address, Protocol
-from rookery.mesh.proxy.answer import Answer
+from rookery.link.channels.sock import SockAddress, SockProtocol
+from rookery.mesh.proxy.answer import ProxyAnswer
 from rookery.mesh.proxy.exit_memory import Exit
-from rookery.mesh.proxy.fault import ConnectError, Fault
+from rookery.mesh.proxy.fault import ProxyConnectError, ProxyFault
 from rookery.mesh.proxy.opening import Parity
 from rookery.mesh.proxy.race import RaceSettings
 from rookery.mesh.proxy.rules import ProxyRules
-from rookery.runtime.proxy.arrivals import EXPECTED_MAX, Arrivals
-from rookery.runtime.proxy.byte_stream import ByteStream, TunnelledStream
-from rookery.runtime.proxy.connection import Connection
+from rookery.runtime.proxy.connection import ProxyConnection
 from rookery.runtime.proxy.connector import Connector, Proxy
-from rookery.runtime.proxy.devices import Devices
+from rookery.runtime.proxy.remote_listener import EXPECTED_MAX, ExpectedConnections
+from rookery.runtime.proxy.serial_devices import SerialDevices
 from rookery.runtime.proxy.service import ProxyLimits, ProxyService
+from rookery.runtime.tunnels.byte_stream import ByteStream, TunnelledStream
 from tests.patience import PATIENCE_S
 from tests.runtime.message_channel_pair import until
 from tests.runtime.proxy.servers import Gadget, closed_port, echo_server, gadget, udp_echo
@@ -35,7 +35,7 @@ LOCAL = ["tcp 127.0.0.1:*", "udp 127.0.0.1:*", "serial *", "bind tcp 127.0.0.1:*
 PROXIES: list[Proxy] = [None, BOB, [EVE, BOB], "auto"]
 
 
-async def names(host: str, port: int, protocol: Protocol) -> list[str]:
+async def names(host: str, port: int, protocol: SockProtocol) -> list[str]:
     return {"here.example": ["127.0.0.1"]}.get(host, [])
 
 
@@ -46,7 +46,7 @@ class World(Town):
         super().__init__()
         self.services: dict[str, ProxyService] = {}
         self.costs: dict[str, int] = {}
-        self.arrivals = Arrivals()
+        self.arrivals = ExpectedConnections()
         self.alice = Connector(
             self.opener(ALICE), self.exits, arrivals=self.arrivals, resolve=names
         )
@@ -58,7 +58,7 @@ class World(Town):
         hashname: str,
         rules: list[str] = LOCAL,
         cost_us: int = 1000,
-        devices: Devices | None = None,
+        devices: SerialDevices | None = None,
         limits: ProxyLimits | None = None,
     ) -> ProxyService:
         service = ProxyService(
@@ -82,7 +82,7 @@ class World(Town):
         return [hashname for hashname, _ in self.opened]
 
 
-async def conversation(connection: Connection) -> bytes:
+async def conversation(connection: ProxyConnection) -> bytes:
     async with connection:
         await connection.write(b"hello")
         await connection.finish()
@@ -97,7 +97,7 @@ async def test_a_tcp_connection_is_the_same_by_any_way(proxy: Proxy) -> None:
     async with World() as world, echo_server() as port:
         world.add(BOB)
         connection = await world.alice.tcp_connect("here.example", port, proxy)
-        assert connection.reached == Address("127.0.0.1", port)
+        assert connection.reached == SockAddress("127.0.0.1", port)
         assert connection.exit == (None if proxy is None else BOB)
         assert await conversation(connection) == b"HELLO"
         await world.quiet()
@@ -108,7 +108,7 @@ async def test_a_udp_socket_is_the_same_by_any_way(proxy: Proxy) -> None:
     async with World() as world, udp_echo() as port:
         world.add(BOB)
         datagrams = await world.alice.udp_connect("here.example", port, proxy)
-        assert datagrams.reached == Address("127.0.0.1", port)
+        assert datagrams.reached == SockAddress("127.0.0.1", port)
         assert datagrams.exit == (None if proxy is None else BOB)
         await datagrams.send(b"ping")
         assert await datagrams.receive() == b"PING"
@@ -122,7 +122,7 @@ async def test_a_udp_socket_is_the_same_by_any_way(proxy: Proxy) -> None:
 async def test_a_serial_line_is_the_same_by_any_way(proxy: Proxy, tmp_path: Path) -> None:
     with gadget(tmp_path / "meter") as meter:
         async with World() as world:
-            devices = Devices(folder=str(tmp_path))
+            devices = SerialDevices(folder=str(tmp_path))
             world.add(BOB, devices=devices)
             alice = Connector(
                 world.opener(ALICE), world.exits, devices=devices if proxy is None else None
@@ -151,12 +151,12 @@ async def test_one_s_own_line_can_be_named_by_its_path(tmp_path: Path) -> None:
 async def test_failures_sound_the_same_by_any_way(proxy: Proxy) -> None:
     async with World() as world, closed_port() as port:
         world.add(BOB, ["tcp 127.0.0.1:*", "tcp *.example:*"])
-        with pytest.raises(ConnectError, match="refused") as refused:
+        with pytest.raises(ProxyConnectError, match="refused") as refused:
             await world.alice.tcp_connect("127.0.0.1", port, proxy)
-        assert refused.value.fault is Fault.REFUSED
-        with pytest.raises(ConnectError) as unknown:
+        assert refused.value.fault is ProxyFault.REFUSED
+        with pytest.raises(ProxyConnectError) as unknown:
             await world.alice.tcp_connect("nowhere.example", port, proxy)
-        assert unknown.value.fault is Fault.DNS
+        assert unknown.value.fault is ProxyFault.DNS
         await world.quiet()
 
 
@@ -236,7 +236,7 @@ async def test_a_lost_race_leaves_nothing_behind() -> None:
         world.silent |= {BOB, CAROL, DAVE}
         alice = Connector(world.opener(ALICE), world.exits, settings=settings)
         before = asyncio.all_tasks()
-        with pytest.raises(ConnectError, match="timeout"):
+        with pytest.raises(ProxyConnectError, match="timeout"):
             await alice.tcp_connect("127.0.0.1", 9, "auto")
         assert asyncio.all_tasks() == before
 
@@ -279,7 +279,7 @@ async def test_of_two_that_answer_at_the_same_time_one_is_hung_up_on() -> None:
 
     async def ready(stream: ByteStream) -> None:
         await gate.wait()
-        await stream.write(Answer().serialize())
+        await stream.write(ProxyAnswer().serialize())
 
     settings = RaceSettings(stagger_s=0.0)
     async with World() as world:
@@ -296,7 +296,7 @@ async def test_of_two_that_answer_at_the_same_time_one_is_hung_up_on() -> None:
         streams = dict(world.opened)
         assert connection.exit is not None
         assert streams.pop(connection.exit).aborted is None
-        assert [stream.aborted for stream in streams.values()] == [Fault.GONE.code]
+        assert [stream.aborted for stream in streams.values()] == [ProxyFault.GONE.code]
         connection.abort()
 
 
@@ -324,8 +324,8 @@ async def test_a_line_moved_to_another_host_is_found_again(tmp_path: Path) -> No
         folder.mkdir()
     async with World() as world:
         for name in (BOB, CAROL):
-            world.add(name, devices=Devices(folder=str(hosts[name])))
-        devices = Devices(folder=str(hosts[ALICE]))
+            world.add(name, devices=SerialDevices(folder=str(hosts[name])))
+        devices = SerialDevices(folder=str(hosts[ALICE]))
         alice = Connector(world.opener(ALICE), world.exits, devices=devices)
         for name in (BOB, CAROL, BOB, ALICE, CAROL):
             meter = Gadget(hosts[name] / "meter")
@@ -344,9 +344,9 @@ async def test_a_line_moved_to_another_host_is_found_again(tmp_path: Path) -> No
 
 async def test_a_line_in_use_at_home_is_not_looked_for_abroad(tmp_path: Path) -> None:
     with gadget(tmp_path / "meter"):
-        alice = Connector(devices=Devices(folder=str(tmp_path)))
+        alice = Connector(devices=SerialDevices(folder=str(tmp_path)))
         first = await alice.serial_open("meter", "auto")
-        with pytest.raises(ConnectError, match="in use"):
+        with pytest.raises(ProxyConnectError, match="in use"):
             await alice.serial_open("meter", "auto")
         await first.close()
 
@@ -378,7 +378,7 @@ async def test_connections_to_a_listener_at_an_exit_come_back() -> None:
             await asyncio.open_connection(*address(listener.address))
 
 
-def address(bound: Address) -> tuple[str, int]:
+def address(bound: SockAddress) -> tuple[str, int]:
     return bound.host, bound.port
 
 
@@ -392,7 +392,7 @@ async def test_a_listener_that_no_rule_allows_is_denied() -> None:
 async def test_a_taken_port_is_told() -> None:
     async with World() as world, echo_server() as port:
         world.add(BOB)
-        with pytest.raises(ConnectError, match="in use"):
+        with pytest.raises(ProxyConnectError, match="in use"):
             await world.alice.listen(BOB, port, shout)
 
 
@@ -420,7 +420,7 @@ async def test_an_arrival_that_nobody_waits_for_is_denied(who: str) -> None:
 
 
 def test_listeners_at_exits_are_bounded() -> None:
-    arrivals = Arrivals()
+    arrivals = ExpectedConnections()
     held = [arrivals.expect(BOB, shout) for _ in range(EXPECTED_MAX)]
     tokens = {one.__enter__() for one in held}
     assert len(tokens) == EXPECTED_MAX

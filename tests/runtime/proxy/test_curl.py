@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rookery.runtime.proxy.connect_door import connect_door
-from rookery.runtime.proxy.socks_door import socks_door
+from rookery.runtime.proxy.connect_listener import connect_listener
+from rookery.runtime.proxy.socks_listener import socks_listener
 from tests.patience import PATIENCE_S
 from tests.runtime.certificate import self_signed
 from tests.runtime.proxy.doors_world import doors_world
@@ -50,9 +50,9 @@ async def test_curl_gets_a_page(door_kind: str, scheme: str, tmp_path: Path) -> 
     page = f"{scheme}://127.0.0.1:{port}/"
     async with doors_world() as world, server:
         if door_kind == "socks":
-            door, option = await socks_door(world.alice), "socks5h://"
+            door, option = await socks_listener(world.alice), "socks5h://"
         else:
-            door, option = await connect_door(world.alice), "http://"
+            door, option = await connect_listener(world.alice), "http://"
         async with door:
             proxy = ["--proxytunnel", "--proxy", f"{option}{door.address}"]
             assert await curl(*proxy, "--cacert", str(certificate), page) == PAGE

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from rookery.link.channels.sock import Protocol
-from rookery.mesh.proxy.fault import Fault
+from rookery.link.channels.sock import SockProtocol
+from rookery.mesh.proxy.fault import ProxyFault
 from rookery.mesh.proxy.rules import ProxyRules
-from rookery.runtime.proxy.answering import ask
-from rookery.runtime.proxy.devices import Devices
+from rookery.runtime.proxy.answers import ask
+from rookery.runtime.proxy.serial_devices import SerialDevices
 from rookery.runtime.proxy.service import ProxyService
 from tests.patience import PATIENCE_S
 from tests.runtime.proxy.servers import gadget
@@ -34,7 +34,7 @@ class Names:
         self._answers = list(answers)
         self.asked = 0
 
-    async def resolve(self, host: str, port: int, protocol: Protocol) -> list[str]:
+    async def resolve(self, host: str, port: int, protocol: SockProtocol) -> list[str]:
         self.asked += 1
         return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
 
@@ -61,9 +61,9 @@ async def answered(
     names: Names = NO_NAMES,
     who: str = ALICE,
     folder: Path | None = None,
-) -> Fault | None:
+) -> ProxyFault | None:
     """What an exit with these rules tells this member."""
-    devices = Devices() if folder is None else Devices(folder=str(folder))
+    devices = SerialDevices() if folder is None else SerialDevices(folder=str(folder))
     async with Town() as town, asyncio.timeout(PATIENCE_S):
         service = ProxyService(
             ProxyRules.parse(list(rules)),
@@ -125,7 +125,7 @@ async def test_an_address_is_dialled_only_by_a_rule(
     rules: list[str], kind: str, host: str, port: int, is_allowed: bool, dialled: Dialled
 ) -> None:
     fault = await answered(rules, net(kind, host, port))
-    assert (fault is not Fault.POLICY) is is_allowed
+    assert (fault is not ProxyFault.POLICY) is is_allowed
     assert [(ip.removeprefix("::ffff:"), at) for ip, at in dialled] == (
         [(host.removeprefix("::ffff:"), port)] if is_allowed else []
     )
@@ -153,9 +153,9 @@ NOT_PUBLIC = {
 async def test_no_broad_rule_leads_into_the_exits_own_network(block: str, dialled: Dialled) -> None:
     for host in NOT_PUBLIC[block]:
         for kind in ("tcp", "udp"):
-            assert await answered(EVERYTHING, net(kind, host, 80)) is Fault.POLICY
+            assert await answered(EVERYTHING, net(kind, host, 80)) is ProxyFault.POLICY
             named = await answered(EVERYTHING, net(kind, "www.example", 80), Names([host]))
-            assert named is Fault.POLICY
+            assert named is ProxyFault.POLICY
     assert dialled == []
 
 
@@ -184,26 +184,26 @@ async def test_a_name_is_dialled_by_those_of_its_addresses_that_pass(
     names = Names(*answers)
     fault = await answered(rules, net("tcp", "www.example", 443), names)
     assert dialled == [(ip, 443) for ip in expected]
-    assert fault is (Fault.REFUSED if expected else Fault.POLICY)
+    assert fault is (ProxyFault.REFUSED if expected else ProxyFault.POLICY)
     assert names.asked == 1
 
 
 async def test_a_name_that_rebinds_is_judged_anew_each_time(dialled: Dialled) -> None:
     names = Names([PUBLIC], ["127.0.0.1"])
     rules, wanted = ["tcp *:443", "udp *:443"], net("tcp", "www.example", 443)
-    assert await answered(rules, wanted, names) is Fault.REFUSED
-    assert await answered(rules, wanted, names) is Fault.POLICY
-    assert await answered(rules, net("udp", "www.example", 443), names) is Fault.POLICY
+    assert await answered(rules, wanted, names) is ProxyFault.REFUSED
+    assert await answered(rules, wanted, names) is ProxyFault.POLICY
+    assert await answered(rules, net("udp", "www.example", 443), names) is ProxyFault.POLICY
     assert dialled == [(PUBLIC, 443)]
 
 
 async def test_nothing_is_told_of_names_that_no_rule_speaks_of(dialled: Dialled) -> None:
     wanted = net("tcp", "db.internal", 443)
-    assert await answered(["tcp *:443"], wanted, Names([])) is Fault.DNS
-    assert await answered([f"tcp {PUBLIC}:443"], wanted, Names([])) is Fault.POLICY
+    assert await answered(["tcp *:443"], wanted, Names([])) is ProxyFault.DNS
+    assert await answered([f"tcp {PUBLIC}:443"], wanted, Names([])) is ProxyFault.POLICY
     unasked = Names([PUBLIC])
-    assert await answered(["tcp *:80", "udp *:443"], wanted, unasked) is Fault.POLICY
-    assert await answered([f"tcp *:443 from {CAROL}"], wanted, unasked) is Fault.POLICY
+    assert await answered(["tcp *:80", "udp *:443"], wanted, unasked) is ProxyFault.POLICY
+    assert await answered([f"tcp *:443 from {CAROL}"], wanted, unasked) is ProxyFault.POLICY
     assert (unasked.asked, dialled) == (0, [])
 
 
@@ -224,9 +224,9 @@ async def test_a_rule_for_one_member_is_for_no_other(
 ) -> None:
     rules, names = [f"{rule} from {CAROL}"], Names([PUBLIC])
     with gadget(tmp_path / "meter"):
-        assert await answered(rules, wanted, names, ALICE, tmp_path) is Fault.POLICY
+        assert await answered(rules, wanted, names, ALICE, tmp_path) is ProxyFault.POLICY
         assert dialled == []
-        assert await answered(rules, wanted, names, CAROL, tmp_path) is not Fault.POLICY
+        assert await answered(rules, wanted, names, CAROL, tmp_path) is not ProxyFault.POLICY
 
 
 # --- listeners and lines ---
@@ -245,27 +245,27 @@ LISTEN_ROWS = [
 async def test_a_port_is_listened_on_only_by_a_rule(
     rules: list[str], port: int, is_allowed: bool
 ) -> None:
-    assert await answered(rules, listen(port)) is (None if is_allowed else Fault.POLICY)
+    assert await answered(rules, listen(port)) is (None if is_allowed else ProxyFault.POLICY)
 
 
 LINE_ROWS = [
-    ([], "meter", Fault.POLICY),
-    (["tcp *:*"], "meter", Fault.POLICY),
-    (["serial modem"], "meter", Fault.POLICY),
+    ([], "meter", ProxyFault.POLICY),
+    (["tcp *:*"], "meter", ProxyFault.POLICY),
+    (["serial modem"], "meter", ProxyFault.POLICY),
     (["serial meter"], "meter", None),
     (["serial *"], "meter", None),
-    (["serial *"], "modem", Fault.GONE),  # not plugged in
-    (["serial meter"], "modem", Fault.POLICY),  # nor is it told whether it is
-    (["serial *"], "../meter", Fault.INVALID),
-    (["serial *"], "/dev/ttyS0", Fault.INVALID),
-    (["serial *"], ".meter", Fault.INVALID),
-    (["serial *"], "*", Fault.INVALID),
+    (["serial *"], "modem", ProxyFault.GONE),  # not plugged in
+    (["serial meter"], "modem", ProxyFault.POLICY),  # nor is it told whether it is
+    (["serial *"], "../meter", ProxyFault.INVALID),
+    (["serial *"], "/dev/ttyS0", ProxyFault.INVALID),
+    (["serial *"], ".meter", ProxyFault.INVALID),
+    (["serial *"], "*", ProxyFault.INVALID),
 ]
 
 
 @pytest.mark.parametrize(("rules", "name", "fault"), LINE_ROWS)
 async def test_a_line_is_opened_only_by_a_rule_and_by_its_name(
-    rules: list[str], name: str, fault: Fault | None, tmp_path: Path
+    rules: list[str], name: str, fault: ProxyFault | None, tmp_path: Path
 ) -> None:
     with gadget(tmp_path / "meter"):
         assert await answered(rules, line(name), folder=tmp_path) is fault

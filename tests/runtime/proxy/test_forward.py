@@ -6,18 +6,18 @@ from pathlib import Path
 import pytest
 
 from rookery.errors import DeniedError, UsageError
-from rookery.link.channels.sock import Address
+from rookery.link.channels.sock import SockAddress
 from rookery.mesh.proxy.exit_memory import Exit
-from rookery.mesh.proxy.fault import Fault
-from rookery.runtime.channels.datagrams import DatagramSocket
+from rookery.mesh.proxy.fault import ProxyFault
+from rookery.runtime.net.datagram_socket import QueuedDatagramSocket
 from rookery.runtime.proxy.connector import Connector
-from rookery.runtime.proxy.devices import Devices
 from rookery.runtime.proxy.forward import (
     reverse_forward,
     serial_forward,
     tcp_forward,
     udp_forward,
 )
+from rookery.runtime.proxy.serial_devices import SerialDevices
 from rookery.runtime.proxy.splice import IdleLimits
 from tests.patience import PATIENCE_S
 from tests.runtime.message_channel_pair import until
@@ -29,7 +29,7 @@ from tests.runtime.proxy.town import ALICE, BOB, CAROL
 
 async def test_a_local_port_leads_to_a_far_one_for_many_clients() -> None:
     async with doors_world() as world, echo_server() as port:
-        target = Address("here.example", port)
+        target = SockAddress("here.example", port)
         async with await tcp_forward(world.alice, target) as door:
             assert door.address.host == "127.0.0.1"
 
@@ -44,7 +44,7 @@ async def test_a_local_port_leads_to_a_far_one_for_many_clients() -> None:
 async def test_a_forward_that_is_denied_resets_its_clients_and_says_why() -> None:
     async with (
         doors_world([]) as world,
-        await tcp_forward(world.alice, Address("127.0.0.1", 9), BOB) as door,
+        await tcp_forward(world.alice, SockAddress("127.0.0.1", 9), BOB) as door,
     ):
         async with Client(door.address) as client:
             with pytest.raises(ConnectionResetError):
@@ -55,17 +55,17 @@ async def test_a_forward_that_is_denied_resets_its_clients_and_says_why() -> Non
 async def test_a_busy_local_port_is_a_usage_error() -> None:
     async with doors_world() as world, echo_server() as port, udp_echo() as udp_port:
         with pytest.raises(UsageError):
-            await tcp_forward(world.alice, Address("a", 1), port=port)
+            await tcp_forward(world.alice, SockAddress("a", 1), port=port)
         with pytest.raises(UsageError):
-            await udp_forward(world.alice, Address("a", 1), port=udp_port)
+            await udp_forward(world.alice, SockAddress("a", 1), port=udp_port)
 
 
 async def test_every_local_sender_of_datagrams_gets_its_own_answers() -> None:
     async with doors_world() as world, udp_echo() as port:
-        target = Address("127.0.0.1", port)
+        target = SockAddress("127.0.0.1", port)
         async with await udp_forward(world.alice, target, BOB) as forward:
             here = forward.address
-            senders = [await DatagramSocket.connect(here.host, here.port) for _ in range(3)]
+            senders = [await QueuedDatagramSocket.connect(here.host, here.port) for _ in range(3)]
             for number, sender in enumerate(senders):
                 sender.send(b"from %d" % number)
             for number, sender in enumerate(senders):
@@ -78,10 +78,12 @@ async def test_every_local_sender_of_datagrams_gets_its_own_answers() -> None:
 
 async def test_datagram_flows_are_bounded_and_end_by_themselves() -> None:
     async with doors_world() as world, udp_echo() as port:
-        target = Address("127.0.0.1", port)
+        target = SockAddress("127.0.0.1", port)
         async with await udp_forward(world.alice, target, BOB, flows_max=1, idle_s=0.2) as forward:
             here = forward.address
-            first, second = [await DatagramSocket.connect(here.host, here.port) for _ in range(2)]
+            first, second = [
+                await QueuedDatagramSocket.connect(here.host, here.port) for _ in range(2)
+            ]
             first.send(b"one")
             async with asyncio.timeout(PATIENCE_S):
                 assert (await first.receive()).data == b"ONE"
@@ -97,10 +99,10 @@ async def test_datagram_flows_are_bounded_and_end_by_themselves() -> None:
 async def test_datagrams_to_where_nobody_gets_through_are_dropped() -> None:
     async with (
         doors_world([]) as world,
-        await udp_forward(world.alice, Address("127.0.0.1", 9), BOB) as forward,
+        await udp_forward(world.alice, SockAddress("127.0.0.1", 9), BOB) as forward,
     ):
         here = forward.address
-        sender = await DatagramSocket.connect(here.host, here.port)
+        sender = await QueuedDatagramSocket.connect(here.host, here.port)
         for _ in range(100):
             sender.send(b"x")
         await until(lambda: forward.flows.dropped > 0)
@@ -112,21 +114,21 @@ async def test_datagrams_to_where_nobody_gets_through_are_dropped() -> None:
 async def test_datagrams_go_on_by_another_exit_when_theirs_is_out_of_reach(
     proxy: str | list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rookery.runtime.proxy.flows.STRANDED_S", 0.01)
+    monkeypatch.setattr("rookery.runtime.proxy.datagram_flows.STRANDED_S", 0.01)
     async with doors_world() as world, udp_echo() as port:
         world.town.serve(CAROL, world.bob.handle)
         exits = [Exit(name, world.bob.services(), cost) for cost, name in ((1, BOB), (2, CAROL))]
         alice = Connector(world.town.opener(ALICE), lambda: exits)
-        async with await udp_forward(alice, Address("127.0.0.1", port), proxy) as forward:
+        async with await udp_forward(alice, SockAddress("127.0.0.1", port), proxy) as forward:
             here = forward.address
-            sender = await DatagramSocket.connect(here.host, here.port)
+            sender = await QueuedDatagramSocket.connect(here.host, here.port)
             for number in range(3):
                 sender.send(b"from %d" % number)
                 async with asyncio.timeout(PATIENCE_S):
                     assert (await sender.receive()).data == b"FROM %d" % number
                 world.town.opened[0][1].is_stalled = True
             assert [hashname for hashname, _ in world.town.opened] == [BOB, CAROL]
-            assert world.town.opened[0][1].aborted == Fault.GONE.code
+            assert world.town.opened[0][1].aborted == ProxyFault.GONE.code
             sender.close()
 
 
@@ -135,10 +137,10 @@ async def test_datagrams_wait_for_the_one_exit_that_is_named() -> None:
     async with (
         doors_world() as world,
         udp_echo() as port,
-        await udp_forward(world.alice, Address("127.0.0.1", port), BOB) as forward,
+        await udp_forward(world.alice, SockAddress("127.0.0.1", port), BOB) as forward,
     ):
         here = forward.address
-        sender = await DatagramSocket.connect(here.host, here.port)
+        sender = await QueuedDatagramSocket.connect(here.host, here.port)
         for number in range(2):
             sender.send(b"from %d" % number)
             async with asyncio.timeout(PATIENCE_S):
@@ -150,7 +152,7 @@ async def test_datagrams_wait_for_the_one_exit_that_is_named() -> None:
 
 async def test_a_far_port_leads_to_a_local_one() -> None:
     async with doors_world() as world, echo_server() as port:
-        target = Address("127.0.0.1", port)
+        target = SockAddress("127.0.0.1", port)
         async with await reverse_forward(world.alice, BOB, 0, target) as listener:
             for text in (b"one", b"two" * 50_000):
                 async with Client(listener.address) as client:
@@ -161,7 +163,7 @@ async def test_a_far_port_leads_to_a_local_one() -> None:
 async def test_a_far_client_is_reset_when_nobody_is_at_home() -> None:
     async with (
         doors_world() as world,
-        await reverse_forward(world.alice, BOB, 0, Address("127.0.0.1", 9)) as listener,
+        await reverse_forward(world.alice, BOB, 0, SockAddress("127.0.0.1", 9)) as listener,
         Client(listener.address) as client,
     ):
         with pytest.raises(ConnectionResetError):
@@ -170,7 +172,7 @@ async def test_a_far_client_is_reset_when_nobody_is_at_home() -> None:
 
 async def test_a_serial_line_is_a_port_for_one_client(tmp_path: Path) -> None:
     with gadget(tmp_path / "meter") as meter:
-        connector = Connector(devices=Devices(folder=str(tmp_path)))
+        connector = Connector(devices=SerialDevices(folder=str(tmp_path)))
         async with (
             await serial_forward(connector, "meter") as door,
             Client(door.address) as client,
@@ -190,7 +192,7 @@ async def test_a_serial_line_is_a_port_for_one_client(tmp_path: Path) -> None:
 async def test_a_client_that_hung_up_leaves_the_line_to_the_next(tmp_path: Path) -> None:
     """It may still wait for an answer, but not for long."""
     with gadget(tmp_path / "meter") as meter:
-        connector = Connector(devices=Devices(folder=str(tmp_path)))
+        connector = Connector(devices=SerialDevices(folder=str(tmp_path)))
         idle = IdleLimits(half_closed_s=0.2)
         async with await serial_forward(connector, "meter", idle=idle) as door:
             for _ in range(2):

@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 
 from rookery.errors import DeniedError
-from rookery.link.channels.sock import Protocol
+from rookery.link.channels.sock import SockProtocol
 from rookery.mesh.proxy.exit_memory import Exit
 from rookery.mesh.proxy.rules import ProxyRules
-from rookery.runtime.create import create
-from rookery.runtime.join import join
-from rookery.runtime.node import mesh_node
+from rookery.runtime.endpoint.create import create
+from rookery.runtime.node.node import mesh_node
 from rookery.runtime.proxy.connector import no_exits
-from rookery.runtime.proxy.devices import Devices
 from rookery.runtime.proxy.proxy import Proxy, exits_of
-from rookery.runtime.realm_authority import RealmAuthority, found
-from rookery.runtime.realm_store import RealmStore
+from rookery.runtime.proxy.serial_devices import SerialDevices
+from rookery.runtime.realm.authority import RealmAuthority, found
+from rookery.runtime.realm.join import join
+from rookery.runtime.realm.store import RealmStore
 from tests.mesh.realms import identity
 from tests.runtime.message_channel_pair import ALICE as SOCK_ALICE
 from tests.runtime.message_channel_pair import BOB as SOCK_BOB
@@ -25,7 +25,7 @@ from tests.runtime.proxy.servers import echo_server, gadget
 from tests.runtime.proxy.town import ALICE, BOB, Town
 
 
-async def names(host: str, port: int, protocol: Protocol) -> list[str]:
+async def names(host: str, port: int, protocol: SockProtocol) -> list[str]:
     return {"here.example": ["127.0.0.1"], "inside.example": ["10.0.0.1"]}.get(host, [])
 
 
@@ -35,7 +35,7 @@ async def test_two_proxies_serve_each_other(tmp_path: Path) -> None:
             bob = Proxy(
                 town.opener(BOB),
                 rules=ProxyRules.parse(["tcp 127.0.0.1:*", "serial *"]),
-                devices=Devices(folder=str(tmp_path)),
+                devices=SerialDevices(folder=str(tmp_path)),
                 resolve=names,
             )
             alice = Proxy(town.opener(ALICE), lambda: [Exit(BOB, bob.services(), 1)])

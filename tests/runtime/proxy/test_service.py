@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from rookery.errors import ChannelError, RookeryError
-from rookery.link.channels.sock import Address, Protocol
-from rookery.mesh.proxy.answer import Answer
-from rookery.mesh.proxy.datagram_frame import frame
-from rookery.mesh.proxy.fault import Fault
+from rookery.link.channels.sock import SockAddress, SockProtocol
+from rookery.mesh.proxy.answer import ProxyAnswer
+from rookery.mesh.proxy.datagram_frame import frame_datagram
+from rookery.mesh.proxy.fault import ProxyFault
 from rookery.mesh.proxy.rules import ProxyRules
-from rookery.runtime.proxy.answering import ask
-from rookery.runtime.proxy.byte_stream import ByteStream, read_exactly
-from rookery.runtime.proxy.devices import Devices
+from rookery.runtime.proxy.answers import ask
+from rookery.runtime.proxy.serial_devices import SerialDevices
 from rookery.runtime.proxy.service import ProxyLimits, ProxyService
 from rookery.runtime.proxy.splice import IdleLimits
+from rookery.runtime.tunnels.byte_stream import ByteStream, read_exactly
 from tests.patience import PATIENCE_S
 from tests.runtime.proxy.servers import closed_port, echo_server, gadget, udp_echo
 from tests.runtime.proxy.town import ALICE, BOB, WINDOW, Town, pair
@@ -26,7 +26,7 @@ from tests.runtime.proxy.town import ALICE, BOB, WINDOW, Town, pair
 LOCAL = ["tcp 127.0.0.0/8:*", "udp 127.0.0.0/8:*", "serial *", "bind tcp 127.0.0.1:*"]
 
 
-async def names(host: str, port: int, protocol: Protocol) -> list[str]:
+async def names(host: str, port: int, protocol: SockProtocol) -> list[str]:
     """A resolver that needs no network."""
     return {
         "here.example": ["127.0.0.1"],
@@ -43,14 +43,14 @@ class Exit:
         self.town = town
         self.service = service
 
-    async def ask(self, meta: dict[str, object]) -> tuple[ByteStream, Answer]:
+    async def ask(self, meta: dict[str, object]) -> tuple[ByteStream, ProxyAnswer]:
         async with asyncio.timeout(PATIENCE_S):
             return await ask(self.town.opener(ALICE), BOB, meta)
 
-    async def tcp(self, port: int, host: str = "127.0.0.1") -> tuple[ByteStream, Answer]:
+    async def tcp(self, port: int, host: str = "127.0.0.1") -> tuple[ByteStream, ProxyAnswer]:
         return await self.ask({"type": "tcp", "host": host, "port": port})
 
-    async def fault(self, meta: dict[str, object]) -> Fault | None:
+    async def fault(self, meta: dict[str, object]) -> ProxyFault | None:
         stream, answer = await self.ask(meta)
         stream.abort(0)
         return answer.fault
@@ -60,7 +60,7 @@ class Exit:
 async def exit_with(
     rules: list[str] = LOCAL,
     limits: ProxyLimits | None = None,
-    devices: Devices | None = None,
+    devices: SerialDevices | None = None,
 ) -> AsyncIterator[Exit]:
     async with Town() as town:
         service = ProxyService(
@@ -86,7 +86,7 @@ async def read_all(stream: ByteStream) -> bytes:
 async def test_a_connection_is_half_closed_like_any_other() -> None:
     async with exit_with() as bob, echo_server() as port:
         stream, answer = await bob.tcp(port)
-        assert answer == Answer(None, Address("127.0.0.1", port), answer.load)
+        assert answer == ProxyAnswer(None, SockAddress("127.0.0.1", port), answer.load)
         await stream.write(b"hello " * 50_000)
         await stream.finish()
         assert await read_all(stream) == b"HELLO " * 50_000
@@ -120,7 +120,7 @@ async def test_data_sent_before_the_answer_is_kept() -> None:
         await stream.write(b"early bird")
         await stream.finish()
         size = int.from_bytes(await read_exactly(stream, 2), "big")
-        assert Answer.parse(await read_exactly(stream, size)).fault is None
+        assert ProxyAnswer.parse(await read_exactly(stream, size)).fault is None
         assert await read_all(stream) == b"EARLY BIRD"
 
 
@@ -151,7 +151,7 @@ async def test_a_slow_reader_slows_the_server_down_and_nobody_hoards() -> None:
         near = bob.town.opened[-1][1]
         assert len(near.inbox) <= WINDOW
         assert await read_exactly(stream, 1 << 20) == bytes(1 << 20)
-        stream.abort(Fault.GONE.code)
+        stream.abort(ProxyFault.GONE.code)
         await bob.town.quiet()
 
 
@@ -185,7 +185,7 @@ async def test_a_broken_connection_breaks_the_stream_off_as_gone() -> None:
         await stream.write(b"xy")
         with pytest.raises(ChannelError):
             await stream.read(1)
-        assert bob.town.opened[-1][1].aborted == Fault.GONE.code
+        assert bob.town.opened[-1][1].aborted == ProxyFault.GONE.code
 
 
 # --- default deny ---
@@ -197,11 +197,11 @@ async def test_without_rules_nothing_is_connected_and_nothing_told() -> None:
             for kind in ("tcp", "udp"):
                 for number in (port, closed):
                     meta: dict[str, object] = {"type": kind, "host": host, "port": number}
-                    assert await bob.fault(meta) is Fault.POLICY
-        assert await bob.fault({"type": "serial", "name": "meter"}) is Fault.POLICY
+                    assert await bob.fault(meta) is ProxyFault.POLICY
+        assert await bob.fault({"type": "serial", "name": "meter"}) is ProxyFault.POLICY
         listen: dict[str, object] = {"type": "listen", "port": 0, "token": "0" * 32}
-        assert await bob.fault(listen) is Fault.POLICY
-        assert set(bob.service.refused) == {Fault.POLICY}
+        assert await bob.fault(listen) is ProxyFault.POLICY
+        assert set(bob.service.refused) == {ProxyFault.POLICY}
         assert bob.service.services() == ()
 
 
@@ -245,22 +245,22 @@ async def test_what_is_not_public_needs_a_rule_of_its_own(host: str) -> None:
         for kind in ("tcp", "udp"):
             meta = {"type": kind, "host": host, "port": 9}
             _, answer = await ask(town.opener(ALICE), BOB, meta)
-            assert answer.fault is Fault.POLICY
+            assert answer.fault is ProxyFault.POLICY
 
 
 async def test_a_name_is_judged_by_the_address_it_resolves_to() -> None:
     async with exit_with(["tcp *.example:*"]) as bob:
         for host in ("here.example", "private.example", "meta.example", "mixed.example"):
-            assert await bob.fault({"type": "tcp", "host": host, "port": 80}) is Fault.POLICY
-        assert await bob.fault({"type": "tcp", "host": "no.example", "port": 80}) is Fault.DNS
-        assert await bob.fault({"type": "tcp", "host": "no.test", "port": 80}) is Fault.POLICY
+            assert await bob.fault({"type": "tcp", "host": host, "port": 80}) is ProxyFault.POLICY
+        assert await bob.fault({"type": "tcp", "host": "no.example", "port": 80}) is ProxyFault.DNS
+        assert await bob.fault({"type": "tcp", "host": "no.test", "port": 80}) is ProxyFault.POLICY
 
 
 async def test_a_name_that_changes_its_mind_is_asked_only_once() -> None:
     """Rebinding: the address that was checked is the one that is dialled."""
     asked = 0
 
-    async def rebinding(host: str, port: int, protocol: Protocol) -> list[str]:
+    async def rebinding(host: str, port: int, protocol: SockProtocol) -> list[str]:
         nonlocal asked
         asked += 1
         return ["127.0.0.2"] if asked == 1 else ["127.0.0.1"]
@@ -271,20 +271,20 @@ async def test_a_name_that_changes_its_mind_is_asked_only_once() -> None:
         meta = {"type": "tcp", "host": "flips.example", "port": port}
         _, first = await ask(town.opener(ALICE), BOB, meta)
         _, second = await ask(town.opener(ALICE), BOB, meta)
-        assert first.fault is Fault.REFUSED  # by 127.0.0.2, where nobody listens
-        assert second.fault is Fault.POLICY
+        assert first.fault is ProxyFault.REFUSED  # by 127.0.0.2, where nobody listens
+        assert second.fault is ProxyFault.POLICY
         assert asked == 2
 
 
 async def test_of_many_addresses_only_the_allowed_ones_are_dialled() -> None:
     async with exit_with(["tcp 127.0.0.1:*"]) as bob, echo_server() as port:
         stream, answer = await bob.tcp(port, "mixed.example")
-        assert answer.reached == Address("127.0.0.1", port)
+        assert answer.reached == SockAddress("127.0.0.1", port)
         stream.abort(0)
 
 
 async def test_a_name_is_not_even_resolved_for_a_port_that_no_rule_has() -> None:
-    async def never(host: str, port: int, protocol: Protocol) -> list[str]:
+    async def never(host: str, port: int, protocol: SockProtocol) -> list[str]:
         raise AssertionError("resolved for a stranger")
 
     async with Town() as town:
@@ -295,7 +295,7 @@ async def test_a_name_is_not_even_resolved_for_a_port_that_no_rule_has() -> None
         for port in (22, 80):
             meta = {"type": "tcp", "host": "x.example", "port": port}
             _, answer = await ask(town.opener(ALICE), BOB, meta)
-            assert answer.fault is Fault.POLICY
+            assert answer.fault is ProxyFault.POLICY
 
 
 async def test_a_rule_for_one_member_is_for_that_member_only() -> None:
@@ -304,19 +304,19 @@ async def test_a_rule_for_one_member_is_for_that_member_only() -> None:
         meta: dict[str, object] = {"type": "tcp", "host": "127.0.0.1", "port": port}
         assert await bob.fault(meta) is None
         _, answer = await ask(bob.town.opener(BOB), BOB, meta)
-        assert answer.fault is Fault.POLICY
+        assert answer.fault is ProxyFault.POLICY
 
 
 async def test_failures_are_told_apart() -> None:
     async with exit_with() as bob, closed_port() as closed:
         meta: dict[str, object] = {"type": "tcp", "host": "127.0.0.1", "port": closed}
-        assert await bob.fault(meta) is Fault.REFUSED
-        assert await bob.fault({"type": "telex"}) is Fault.INVALID
-        assert await bob.fault({"type": "serial", "name": "meter"}) is Fault.GONE
+        assert await bob.fault(meta) is ProxyFault.REFUSED
+        assert await bob.fault({"type": "telex"}) is ProxyFault.INVALID
+        assert await bob.fault({"type": "serial", "name": "meter"}) is ProxyFault.GONE
 
 
 async def test_a_host_that_says_nothing_is_a_timeout() -> None:
-    async def sleepy(host: str, port: int, protocol: Protocol) -> list[str]:
+    async def sleepy(host: str, port: int, protocol: SockProtocol) -> list[str]:
         await asyncio.Event().wait()
         return []
 
@@ -326,7 +326,7 @@ async def test_a_host_that_says_nothing_is_a_timeout() -> None:
         town.serve(BOB, service.handle)
         meta = {"type": "tcp", "host": "slow.example", "port": 80}
         _, answer = await ask(town.opener(ALICE), BOB, meta)
-        assert answer.fault is Fault.DNS
+        assert answer.fault is ProxyFault.DNS
 
 
 # --- bounds ---
@@ -345,7 +345,7 @@ async def test_a_thousand_idle_connections_are_held_and_the_next_one_refused() -
         held = [await bob.tcp(port) for _ in range(1000)]
         assert all(answer.fault is None for _, answer in held)
         assert held[-1][1].load == 127
-        assert (await bob.tcp(port))[1].fault is Fault.BUSY
+        assert (await bob.tcp(port))[1].fault is ProxyFault.BUSY
         tasks = len(asyncio.all_tasks())
         assert tasks < 1000 * 4
         for stream, _ in held:
@@ -359,7 +359,7 @@ async def test_all_members_together_have_a_bound_too() -> None:
         await bob.tcp(port)
         meta: dict[str, object] = {"type": "tcp", "host": "127.0.0.1", "port": port}
         _, answer = await ask(bob.town.opener(BOB), BOB, meta)
-        assert answer.fault is Fault.BUSY
+        assert answer.fault is ProxyFault.BUSY
         assert answer.load == 255
 
 
@@ -371,7 +371,7 @@ async def test_a_member_without_room_for_the_answer_loses_its_seat(kind: str) ->
         near.inbox += bytes(WINDOW)
         async with asyncio.timeout(PATIENCE_S):
             await service.handle(far)
-        assert near.aborted == Fault.TIMEOUT.code
+        assert near.aborted == ProxyFault.TIMEOUT.code
         assert service.seats.taken == 0
 
 
@@ -395,7 +395,7 @@ async def test_a_connection_on_which_nothing_moves_is_ended() -> None:
         stream, _ = await bob.tcp(port)
         with pytest.raises(RookeryError):
             await stream.read(1)
-        assert bob.town.opened[-1][1].aborted == Fault.TIMEOUT.code
+        assert bob.town.opened[-1][1].aborted == ProxyFault.TIMEOUT.code
 
 
 async def test_a_half_closed_connection_has_less_patience() -> None:
@@ -423,10 +423,10 @@ async def test_a_half_closed_connection_has_less_patience() -> None:
 async def test_datagrams_keep_their_borders_both_ways() -> None:
     async with exit_with() as bob, udp_echo() as port:
         stream, answer = await bob.ask({"type": "udp", "host": "here.example", "port": port})
-        assert answer.reached == Address("127.0.0.1", port)
+        assert answer.reached == SockAddress("127.0.0.1", port)
         for text in (b"one", b"two" * 100, b"three" * 1000):
-            await stream.write(frame(text))
-            assert await read_exactly(stream, 2 + len(text)) == frame(text.upper())
+            await stream.write(frame_datagram(text))
+            assert await read_exactly(stream, 2 + len(text)) == frame_datagram(text.upper())
         await stream.finish()
         assert await read_all(stream) == b""
         await bob.town.quiet()
@@ -452,23 +452,23 @@ async def test_a_stream_that_breaks_takes_its_datagram_socket_along() -> None:
 
 
 async def test_a_serial_line_is_carried_both_ways(tmp_path: Path) -> None:
-    devices = Devices({"meter": str(tmp_path / "meter")})
+    devices = SerialDevices({"meter": str(tmp_path / "meter")})
     with gadget(tmp_path / "meter") as meter:
         async with exit_with(devices=devices) as bob:
             stream, answer = await bob.ask({"type": "serial", "name": "meter"})
-            assert answer == Answer(None, None, answer.load)
+            assert answer == ProxyAnswer(None, None, answer.load)
             await stream.write(b"\0read\xff\r")
             assert await meter.read(7) == b"\0read\xff\r"
             meter.write(b"42\r\n")
             assert await read_exactly(stream, 4) == b"42\r\n"
-            assert await bob.fault({"type": "serial", "name": "meter"}) is Fault.IN_USE
+            assert await bob.fault({"type": "serial", "name": "meter"}) is ProxyFault.IN_USE
             stream.abort(0)
             await bob.town.quiet()
             assert await bob.fault({"type": "serial", "name": "meter"}) is None
 
 
 async def test_an_unplugged_line_is_gone(tmp_path: Path) -> None:
-    devices = Devices(folder=str(tmp_path))
+    devices = SerialDevices(folder=str(tmp_path))
     with gadget(tmp_path / "meter") as meter:
         async with exit_with(devices=devices) as bob:
             assert bob.service.services() == ("exit", "serial:meter")
@@ -476,18 +476,18 @@ async def test_an_unplugged_line_is_gone(tmp_path: Path) -> None:
             meter.unplug()
             with pytest.raises(ChannelError):
                 await stream.read(1)
-            assert bob.town.opened[-1][1].aborted == Fault.GONE.code
+            assert bob.town.opened[-1][1].aborted == ProxyFault.GONE.code
             assert bob.service.services() == ("exit",)
 
 
 async def test_an_odd_speed_is_invalid(tmp_path: Path) -> None:
     with gadget(tmp_path / "meter"):
-        async with exit_with(devices=Devices(folder=str(tmp_path))) as bob:
+        async with exit_with(devices=SerialDevices(folder=str(tmp_path))) as bob:
             meta: dict[str, object] = {
                 "type": "serial",
                 "name": "meter",
                 "options": {"baudrate": 12345},
             }
-            assert await bob.fault(meta) is Fault.INVALID
+            assert await bob.fault(meta) is ProxyFault.INVALID
             meta["options"] = {"baudrate": 9600, "bits": 7, "parity": "even", "stop": 2}
             assert await bob.fault(meta) is None

@@ -11,7 +11,7 @@ import pytest
 from rookery.errors import UsageError
 from rookery.runtime.tls.authority import CertificateAuthority
 from rookery.runtime.tls.certificate import Credential, certificate_pem, key_pem, new_key
-from rookery.runtime.tls.given_files import CertificateFiles, GivenFiles
+from rookery.runtime.tls.certificate_files import CertificateFiles, CertificateFileWatcher
 from rookery.runtime.tls.live_context import LiveContext
 
 AUTHORITY = CertificateAuthority.make("abcdefgh", time.time())
@@ -125,7 +125,7 @@ async def test_files_that_are_replaced_are_read_anew(tmp_path: Path) -> None:
     first, second = made(), made()
     write(first)
     live = LiveContext()
-    given = GivenFiles(files, live)
+    given = CertificateFileWatcher(files, live)
     async with Echo(live) as place:
         given.refresh()
         assert await shown(place) == serial(first)

@@ -2,12 +2,11 @@
 
 import logging
 
-from rookery.agent import plugins
-from rookery.agent.methods import net, system
+from rookery.agent.methods import net, plugins, system
 from rookery.agent.methods.config import ConfigFile
-from rookery.agent.methods.exec import AllowList, Executor
+from rookery.agent.methods.exec import ExecAllowList, ExecRunner
 from rookery.errors import UsageError
-from rookery.fleet.rpc import Dispatcher
+from rookery.fleet.rpc.dispatcher import Dispatcher
 from rookery.runtime.version import installed_version
 
 TITLE = "rookery agent"
@@ -15,7 +14,7 @@ TITLE = "rookery agent"
 _log = logging.getLogger(__name__)
 
 
-def dispatcher(config: ConfigFile, allowed: AllowList) -> Dispatcher:
+def dispatcher(config: ConfigFile, allowed: ExecAllowList) -> Dispatcher:
     """Our own methods and those of plug-ins; a broken plug-in is a line in the log."""
     made = Dispatcher(
         {
@@ -28,7 +27,7 @@ def dispatcher(config: ConfigFile, allowed: AllowList) -> Dispatcher:
             "net.ping": net.ping,
             "config.get": config.get,
             "config.set": config.set,
-            "exec": Executor(allowed).exec,
+            "exec": ExecRunner(allowed).exec,
         },
         title=TITLE,
         version=installed_version(),

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from rookery.errors import UsageError
-from rookery.runtime.whole_file import replace
+from rookery.runtime.atomic_file import replace
 
 FILE_NAME = "config.json"
 VERSION = 1

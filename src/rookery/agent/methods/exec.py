@@ -49,7 +49,7 @@ class ExecResult(msgspec.Struct, frozen=True, kw_only=True):
     is_timed_out: bool
 
 
-class AllowList:
+class ExecAllowList:
     """Which commands may be run."""
 
     def __init__(self, rules: Iterable[Sequence[str]] = ()) -> None:
@@ -85,10 +85,10 @@ class AllowList:
         return any(_matches(rule, argv) for rule in self._rules)
 
 
-class Executor:
+class ExecRunner:
     """Runs what the list allows, a few at a time."""
 
-    def __init__(self, allowed: AllowList) -> None:
+    def __init__(self, allowed: ExecAllowList) -> None:
         self._allowed = allowed
         self._running = 0
 

@@ -12,7 +12,7 @@ import msgspec
 import psutil
 from msgspec import Meta
 
-from rookery.agent.ping import IpAddress, round_trips
+from rookery.agent.methods.ping import IpAddress, round_trips
 from rookery.errors import UnreachableError, UsageError
 
 PINGS_MAX = 20

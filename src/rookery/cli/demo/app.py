@@ -8,11 +8,11 @@ from cyclopts import App, Parameter
 
 from rookery.cli import extras
 from rookery.cli.demo.folder import NAME, DemoFolder, prepared
-from rookery.cli.exits import OK, advice
-from rookery.cli.lake_options import seconds
-from rookery.cli.life import run_service, run_verb
-from rookery.cli.options import OUTPUT, Output
-from rookery.cli.screen import print_json, print_table, remark
+from rookery.cli.lake.options import parse_duration
+from rookery.cli.runner import run_service, run_verb
+from rookery.cli.terminal.exit_codes import OK, advice
+from rookery.cli.terminal.options import OUTPUT, Output
+from rookery.cli.terminal.screen import print_json, print_table, remark
 from rookery.errors import UsageError
 
 DAYS = 14
@@ -60,13 +60,13 @@ def demo(
     if list_:
         return _list(output)
     if scenario == "links":
-        from rookery.cli.demo.links import links
+        from rookery.cli.demo.links_scenario import links
 
         return links(keep=keep, output=output)
     if keep:
         raise UsageError("--keep is for --scenario links; the others stay until Ctrl-C")
     _check(days)
-    seconds(every)  # or what is wrong with it
+    parse_duration(every)  # or what is wrong with it
     with prepared(folder) as ready:
         return run_service(_live(ready, scenario, days, every, output))
 
@@ -84,9 +84,11 @@ def incident(
     """Let the incident of a running demo happen, and see how it is lived with."""
 
     async def work() -> int:
-        from rookery.cli.demo.desk import Asked, ask
+        from rookery.cli.demo.incidents import IncidentCommand, send_command
 
-        told = await ask(DemoFolder(folder).socket, Asked("end" if over else "begin"))
+        told = await send_command(
+            DemoFolder(folder).socket, IncidentCommand("end" if over else "begin")
+        )
         if output.json:
             print_json({"text": told.text, "is_over": told.is_over})
         else:
@@ -99,9 +101,9 @@ def incident(
 @app.command(show=False, help_epilogue="Example:  rookery demo past --days 14")
 def past(*, days: int = DAYS, folder: Folder = NAME, output: Output = OUTPUT) -> int:
     """Generate the past of a demo that is being started."""
-    from rookery.cli.demo.past import land_past
+    from rookery.cli.demo.synthetic_data import land_history
 
-    rows = land_past(DemoFolder(folder), days)
+    rows = land_history(DemoFolder(folder), days)
     if output.json:
         print_json({"rows": rows})
     else:
@@ -119,14 +121,14 @@ def _list(output: Output) -> int:
 
 
 def _check(days: int) -> None:
-    from rookery.cli.demo.past import DAYS_MAX
+    from rookery.cli.demo.synthetic_data import DAYS_MAX
 
     if not 0 <= days <= DAYS_MAX:
         raise UsageError(f"--days {days}: give 0 to {DAYS_MAX}")
     with advice("without it there is: rookery demo --scenario links"):
         extras.need("this world", extras.HUB | (extras.PIPELINE if days else {}), "all")
     if days:
-        from rookery.lake import java
+        from rookery.lake.engine import java
 
         with advice("without it there is a world without a lake: rookery demo --days 0"):
             java.find()
@@ -135,14 +137,14 @@ def _check(days: int) -> None:
 async def _live(
     folder: DemoFolder, scenario: Scenario, days: int, every: str, output: Output
 ) -> int:
-    from rookery.cli.demo.show import Show
-    from rookery.cli.demo.world import Watchers, World, program
+    from rookery.cli.demo.printer import DemoPrinter
+    from rookery.cli.demo.world import DemoWorld, WorldCallbacks, program
 
     # What the parts have to say is for those who look for it, and not between the lines of a tour.
     logging.basicConfig(filename=folder.log("world"), format="%(asctime)s %(name)s %(message)s")
-    show = Show(output)
-    watchers = Watchers(say=show.say, tour=show.tour, incident=show.incident, lake=show.lake)
-    world = World(
+    show = DemoPrinter(output)
+    watchers = WorldCallbacks(say=show.say, tour=show.tour, incident=show.incident, lake=show.lake)
+    world = DemoWorld(
         folder=folder,
         scenario=scenario,
         days=days,

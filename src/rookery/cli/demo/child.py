@@ -35,7 +35,7 @@ run()
 """
 
 
-class Child:
+class ChildProcess:
     """One process; `child` makes it and ends it."""
 
     def __init__(self, process: asyncio.subprocess.Process, name: str, log: Path) -> None:
@@ -103,7 +103,7 @@ async def child(
     out: Path | None = None,
     nice: int = 0,
     environment: Mapping[str, str] | None = None,
-) -> AsyncIterator[Child]:
+) -> AsyncIterator[ChildProcess]:
     """`rookery ARGUMENTS`, whose errors go to the log; its output to a file, or to `lines`."""
     with (
         log.open("ab") as errors,
@@ -119,7 +119,7 @@ async def child(
             start_new_session=True,
             env={**os.environ, **(environment or {})},
         )
-    running = Child(process, name, log)
+    running = ChildProcess(process, name, log)
     try:
         yield running
     finally:

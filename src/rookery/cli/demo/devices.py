@@ -2,26 +2,40 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 from rookery.agent.agent import Agent, AgentSettings
 from rookery.agent.methods.config import AgentConfig
-from rookery.cli.demo.site_plan import Place, mac
+from rookery.cli.demo.members import DemoMembers
+from rookery.cli.demo.ports import HOST
+from rookery.cli.demo.site_plan import GATEWAYS, PlannedDevice, mac
+from rookery.cli.demo.weather import DemoWeather
+from rookery.cli.observers import observe_node
 from rookery.client.api import HubApi
-from rookery.fleet.reporter_events import Enrolled, Renewed, ReporterEvent
+from rookery.errors import RookeryError
+from rookery.fleet.reports.reporter import ReporterEnrolled, ReporterEvent, SecretRenewed
 from rookery.identity.identity import Identity
-from rookery.runtime.hub_address import HubAddress
+from rookery.runtime.control.server import FILE_NAME, ControlServer
+from rookery.runtime.control.streams import StreamOpener
+from rookery.runtime.fleet.hub_address import HubAddress
+from rookery.runtime.node.advice import SWITCH, AdviceSettings, follow_advice
+from rookery.runtime.node.listeners import NodeListeners
+from rookery.runtime.node.node import MeshNode, mesh_node
+from rookery.runtime.node.view import NodeView
+from rookery.runtime.outbox.queue_view import QueueView
+from rookery.wire.link.path import net_path
+from rookery.wire.link.uri import LinkAddress
 
 INTERVAL_S = 5.0
 
 
-class Device:
+class DemoDevice:
     """One router's agent; `opened` whenever it has power."""
 
     def __init__(
         self,
-        place: Place,
+        place: PlannedDevice,
         folder: Path,
         identity: Identity,
         hub: HubAddress,
@@ -50,7 +64,95 @@ class Device:
 
     def _heard(self, event: ReporterEvent) -> None:
         match event:
-            case Enrolled(code) | Renewed(code) if not self._code.done():
+            case ReporterEnrolled(code) | SecretRenewed(code) if not self._code.done():
                 self._code.set_result(code)
             case _:
                 pass
+
+
+TALK_S = 5.0  # between two words to each of the others, so that links have something to carry
+_WORDS = b"readings of this site " * 16
+
+
+class DemoGateway:
+    """A node, its agent and what watches them; `opened` whenever it has power."""
+
+    def __init__(
+        self,
+        place: PlannedDevice,
+        folder: Path,
+        port: int,
+        members: DemoMembers,
+        weathers: DemoWeather,
+    ) -> None:
+        self.place = place
+        self.folder = folder
+        self.device: DemoDevice | None = None  # once there is a hub to report to
+        self._port = port
+        self._members = members
+        self._weathers = weathers
+        self._identity = members.identities[place.name]
+        self._advice: Path | None = None
+
+    def follow(self, advice: Path) -> None:
+        """Whatever the lake exports there."""
+        self._advice = advice
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[MeshNode]:
+        name = self.place.name
+        async with AsyncExitStack() as stack:
+            node = await stack.enter_async_context(
+                mesh_node(
+                    self._identity,
+                    self._members.stores[name],
+                    listen=f"{HOST}:{self._port}",
+                    peers=self._peers(),
+                    advertise=None,
+                    outbox_path=self.folder / "outbox.sqlite",
+                )
+            )
+            await self._watched(stack, node)
+            talking = await stack.enter_async_context(asyncio.TaskGroup())
+            stack.callback(talking.create_task(self._talk(node)).cancel)
+            if self.device is not None:
+                await stack.enter_async_context(self.device.opened())
+            yield node
+
+    def _peers(self) -> list[LinkAddress]:
+        found = []
+        for name, place in self._weathers.leading_from(self.place.name).items():
+            identity = self._members.identities[name]
+            path = net_path("tcp", *place)
+            found.append(LinkAddress(identity.hashname, dict(identity.keys), (path,)))
+        return found
+
+    async def _watched(self, stack: AsyncExitStack, node: MeshNode) -> None:
+        """By the control socket and for the lake; it takes the lake's advice in turn."""
+        view = NodeView(node)
+        queues = QueueView(lambda: node.outbox, view.who)
+        streams = StreamOpener(node.open, node.way_figures)
+        control = await ControlServer.bind(
+            view, self.folder / FILE_NAME, NodeListeners(node), streams, queues
+        )
+        stack.push_async_callback(control.close)
+        await stack.enter_async_context(observe_node(node, view, self.folder))
+        if self._advice is not None:
+            advisor = self._members.forecaster.hashname
+            switch = node.store.folder / SWITCH
+            settings = AdviceSettings(
+                switch=switch, advisors=frozenset({advisor}), file=self._advice
+            )
+            await stack.enter_async_context(follow_advice(node, settings))
+
+    async def _talk(self, node: MeshNode) -> None:
+        """A word to everybody, now and then; whether it arrives is not asked."""
+        others = [
+            self._members.hashname(place.name) for place in GATEWAYS if place is not self.place
+        ]
+        while True:
+            for hashname in others:
+                with suppress(RookeryError):  # it is not known yet, or just not there
+                    node.link(hashname)
+                    node.send_datagram(hashname, _WORDS)
+                await asyncio.sleep(TALK_S / len(others))

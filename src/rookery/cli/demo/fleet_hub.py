@@ -8,18 +8,21 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rookery.cli.demo.child import Child, child
+from rookery.cli.demo.child import ChildProcess, child
 from rookery.cli.demo.folder import DemoFolder
 from rookery.cli.demo.ports import HOST
 from rookery.cli.demo.site_plan import HUB_NODE, SERVERS
-from rookery.cli.fleet_database import HubStore, hub_database
+from rookery.cli.fleet.hub_database import HubDatabaseOptions, hub_database
 from rookery.client import credentials
 from rookery.client.api import HubApi
-from rookery.client.credentials import Credentials
+from rookery.client.credentials import HubCredentials
 from rookery.errors import UnreachableError
-from rookery.runtime.control import FILE_NAME
-from rookery.runtime.hub_address import HubAddress
-from rookery.wire.uri import LinkAddress
+from rookery.identity.identity import Identity
+from rookery.runtime.control.server import FILE_NAME
+from rookery.runtime.fleet.hub_address import HubAddress
+from rookery.server.server import Server
+from rookery.server.settings import ServerSettings
+from rookery.wire.link.uri import LinkAddress
 
 LOGIN = "admin"
 SILENT_S = 15.0
@@ -45,7 +48,7 @@ class HubPlan:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedHub:
     """Made before the hub runs; the password is shown once and kept nowhere."""
 
     password: str
@@ -55,27 +58,27 @@ class Prepared:
         return "Prepared()"
 
 
-async def prepare(folder: DemoFolder) -> Prepared:
+async def prepare(folder: DemoFolder) -> PreparedHub:
     """The hub's database, with an administrator and codes for the servers."""
-    from rookery.store.accounts import Accounts
-    from rookery.store.codes import Codes
-    from rookery.web.enrolling import add_code
-    from rookery.web.passwords import Passwords
+    from rookery.store.accounts.accounts import Accounts
+    from rookery.store.fleet.codes import EnrolmentCodes
+    from rookery.web.accounts.passwords import Passwords
+    from rookery.web.devices.enrolment_codes import add_code
     from rookery.web.settings import PasswordCost
 
     password, now = secrets.token_urlsafe(_PASSWORD_BYTES), time.time()
     hashed = await Passwords(PasswordCost()).hash(password)
     codes = {}
-    async with hub_database(HubStore(data=folder.hub)) as database:
+    async with hub_database(HubDatabaseOptions(data=folder.hub)) as database:
         await Accounts(database).add(LOGIN, hashed, now=now, role="admin")
         for name in SERVERS:
-            made = await add_code(Codes(database), "server", None, now=now, seconds=CODE_S)
+            made = await add_code(EnrolmentCodes(database), "server", None, now=now, seconds=CODE_S)
             codes[name] = made[0]
-    return Prepared(password, codes)
+    return PreparedHub(password, codes)
 
 
 @asynccontextmanager
-async def hub(folder: DemoFolder, plan: HubPlan) -> AsyncIterator[tuple[Child, HubAddress]]:
+async def hub(folder: DemoFolder, plan: HubPlan) -> AsyncIterator[tuple[ChildProcess, HubAddress]]:
     """Running, and where others find it."""
     async with child(
         "hub",
@@ -98,7 +101,7 @@ def _arguments(folder: DemoFolder, plan: HubPlan) -> list[str]:
     return arguments
 
 
-async def _link(running: Child, file: Path) -> HubAddress:
+async def _link(running: ChildProcess, file: Path) -> HubAddress:
     """The first line that it prints."""
     try:
         async with asyncio.timeout(START_S):
@@ -116,6 +119,35 @@ async def signed_in(plan: HubPlan, password: str, folder: Path) -> HubApi:
     api = HubApi(plan.url)
     await api.sign_in(LOGIN, password)
     token = await api.make_token("demo")
-    kept = Credentials(url=plan.url, login=LOGIN, token=token.token, token_id=token.id)
+    kept = HubCredentials(url=plan.url, login=LOGIN, token=token.token, token_id=token.id)
     await asyncio.to_thread(credentials.save, folder, kept)
     return api
+
+
+SEATS = 256
+REPORT_S = 5.0
+
+
+class DemoServer:
+    """One server; `opened` whenever it has power."""
+
+    def __init__(self, folder: Path, identity: Identity, hub: HubAddress, code: str) -> None:
+        self._identity = identity
+        self._hub = hub
+        self._settings = ServerSettings(
+            folder=folder,
+            tcp=f"{HOST}:0",
+            http=f"{HOST}:0",
+            seats_max=SEATS,
+            code=code,
+            report_s=REPORT_S,
+            drain_s=0.2,
+        )
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Server]:
+        server = await Server.start(self._settings, self._identity, self._hub)
+        try:
+            yield server
+        finally:
+            await server.close()

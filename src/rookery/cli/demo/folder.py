@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rookery.errors import UsageError
-from rookery.store.folder_lock import locked
+from rookery.store.spool.folder_lock import lock_folder
 
 MARK = "demo.json"
 NAME = Path(".demo")
@@ -88,7 +88,7 @@ def prepared(path: Path) -> Iterator[DemoFolder]:
 @contextmanager
 def _only_one(path: Path) -> Iterator[None]:
     try:
-        lock = locked(path / _LOCK)
+        lock = lock_folder(path / _LOCK)
     except UsageError:
         raise UsageError(
             f"a demo is running in {path} already; stop it, or choose another --folder"

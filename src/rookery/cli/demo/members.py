@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rookery.cli.demo.folder import DemoFolder
-from rookery.cli.demo.site_plan import GATEWAYS, PLACES, SERVERS
-from rookery.cli.fleet_keys import FLEET_CSIDS
+from rookery.cli.demo.site_plan import DEVICES, GATEWAYS, SERVERS
+from rookery.cli.fleet.keys import FLEET_CSIDS
 from rookery.identity.cipher_sets import DEFAULT_CSIDS
 from rookery.identity.identity import Identity
-from rookery.runtime import keystore
-from rookery.runtime.realm_authority import RealmAuthority, found
-from rookery.runtime.realm_store import RealmStore
-from rookery.wire.certificate import CSID_40, RELAY
+from rookery.runtime.endpoint import keystore
+from rookery.runtime.realm.authority import RealmAuthority, found
+from rookery.runtime.realm.store import RealmStore
+from rookery.wire.mesh.certificate import CSID_40, RELAY
 
 REALM = "demo"
 
 
 @dataclass(frozen=True)
-class Members:
+class DemoMembers:
     """Keys by name; of the gateways also what makes them members of the realm."""
 
     identities: dict[str, Identity]
@@ -34,9 +34,9 @@ class Members:
         return self.identities[name].hashname
 
 
-async def made(folder: DemoFolder) -> Members:
+async def make_members(folder: DemoFolder) -> DemoMembers:
     """New ones. RSA takes its time, so all processors are asked."""
-    names = [*(place.name for place in PLACES), *SERVERS]
+    names = [*(place.name for place in DEVICES), *SERVERS]
     keys = await asyncio.gather(*(asyncio.to_thread(_keys) for _ in names))
     identities = dict(zip(names, keys, strict=True))
     forecaster = Identity.generate(DEFAULT_CSIDS, os.urandom)
@@ -44,7 +44,7 @@ async def made(folder: DemoFolder) -> Members:
         keystore.save(folder.member(name), identity)
     keystore.save(folder.lake_keys, forecaster)
     stores = await asyncio.to_thread(_realm, folder, identities)
-    return Members(identities, stores, forecaster)
+    return DemoMembers(identities, stores, forecaster)
 
 
 def _keys() -> Identity:

@@ -27,7 +27,7 @@ Say = Callable[[str], None]
 Tell = Callable[[str, Mapping[str, object]], None]
 
 
-class _Line(msgspec.Struct):
+class _ProgressLine(msgspec.Struct):
     """What `lake run --json` says."""
 
     kind: str = msgspec.field(name="is", default="")
@@ -40,7 +40,7 @@ class _Line(msgspec.Struct):
     log: str | None = None
 
 
-class Pipeline:
+class DemoPipeline:
     """Until cancelled; `tell` hears of each run, `say` of what else goes wrong."""
 
     def __init__(
@@ -104,10 +104,10 @@ class Pipeline:
         ) as running:
             async for text in running.lines():
                 with suppress(msgspec.DecodeError):  # a library's word among ours
-                    await self._heard(msgspec.json.decode(text, type=_Line))
+                    await self._heard(msgspec.json.decode(text, type=_ProgressLine))
             await running.failed()
 
-    async def _heard(self, line: _Line) -> None:
+    async def _heard(self, line: _ProgressLine) -> None:
         if line.kind == "step" and line.outcome == "done":
             self._tell("step", {"table": line.table, "took_s": line.took_s})
         if line.kind == "lost":

@@ -2,24 +2,54 @@
 
 import asyncio
 import math
+import os
+import pty
 import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+import tty
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 
 import msgspec
 
-from rookery.cli.crow_options import BROKER_PORT
-from rookery.cli.demo.cable import null_modem
+from rookery.cli.crow.options import BROKER_PORT
 from rookery.cli.demo.folder import DemoFolder
 from rookery.cli.demo.ports import HOST
 from rookery.cli.demo.site_plan import SITES
-from rookery.cli.observing import observe_broker
+from rookery.cli.observers import observe_broker
 from rookery.runtime.crow.broker import CrowBroker
 from rookery.runtime.crow.client import CrowClient
-from rookery.runtime.crow.serial_gate import CrowSerialGate
+from rookery.runtime.crow.gates.serial_gate import CrowSerialGate
+from rookery.runtime.crow.gates.udp_gate import CrowUdpGate
 from rookery.runtime.crow.tower import CrowTower
-from rookery.runtime.crow.udp_gate import CrowUdpGate
-from rookery.wire import crow_address
+from rookery.wire.crow import address
+
+_READ_SIZE = 4096
+
+
+@contextmanager
+def null_modem() -> Iterator[tuple[str, str]]:
+    """The paths of both ends."""
+    loop = asyncio.get_running_loop()
+    masters, slaves = zip(*(pty.openpty() for _ in range(2)), strict=True)
+    left, right = masters
+    try:
+        for slave in slaves:  # held open, or the cable would see a hang-up
+            tty.setraw(slave)
+        for source, target in ((left, right), (right, left)):
+            os.set_blocking(source, False)
+            loop.add_reader(source, _carry, source, target)
+        yield os.ttyname(slaves[0]), os.ttyname(slaves[1])
+    finally:
+        for descriptor in masters:
+            loop.remove_reader(descriptor)
+        for descriptor in (*masters, *slaves):
+            os.close(descriptor)
+
+
+def _carry(source: int, target: int) -> None:
+    with suppress(OSError):  # an end that takes nothing more loses it, as a serial line does
+        os.write(target, os.read(source, _READ_SIZE))
+
 
 PUBLISH_S = 2.0
 PORT = BROKER_PORT
@@ -45,7 +75,7 @@ async def sensors(folder: DemoFolder, port: int) -> AsyncIterator[str]:
             device = await stack.enter_async_context(CrowTower())
             client = await _wired(device, theirs if number == 0 else None, gate.address)
             stack.callback(tasks.create_task(_measure(client, site, number)).cancel)
-        yield crow_address.format(gate.address)
+        yield address.format(gate.address)
 
 
 async def _wired(device: CrowTower, line: str | None, broker: bytes) -> CrowClient:

@@ -12,18 +12,18 @@ Without berlin's relay there is still a way from everywhere to everywhere, and a
 
 from typing import NamedTuple
 
-from rookery.sim.network import Conditions
-from rookery.sim.weather import Flap, Weather
+from rookery.sim.network.network import Conditions
+from rookery.sim.network.weather import LinkFlap, Weather
 
 SITES = ("berlin", "lisbon", "riga")
 NEAR_MS = 0.4  # within a site, one way
 LOSS = 0.12
-FLAP = Flap(up_s=50.0, down_s=25.0)
+FLAP = LinkFlap(up_s=50.0, down_s=25.0)
 
 _MAC_PREFIX = bytes((0x02, 0xDE, 0x30, 0x00, 0x00))
 
 
-class Place(NamedTuple):
+class PlannedDevice(NamedTuple):
     """A router of the fleet; its role is what befell it in the past, see the lake's faults."""
 
     name: str
@@ -51,23 +51,23 @@ class PlannedLink(NamedTuple):
 
 # Those with a mesh node come first.
 GATEWAYS = (
-    Place("berlin-gw1"),
-    Place("berlin-gw2", 1),  # reboots
-    Place("berlin-relay"),
-    Place("lisbon-gw1", 3),  # reports come late
-    Place("lisbon-gw2", 8),  # counters of 32 bits
-    Place("lisbon-relay"),
-    Place("riga-gw1", 12),  # riga was without power once
-    Place("riga-gw2", 13),
+    PlannedDevice("berlin-gw1"),
+    PlannedDevice("berlin-gw2", 1),  # reboots
+    PlannedDevice("berlin-relay"),
+    PlannedDevice("lisbon-gw1", 3),  # reports come late
+    PlannedDevice("lisbon-gw2", 8),  # counters of 32 bits
+    PlannedDevice("lisbon-relay"),
+    PlannedDevice("riga-gw1", 12),  # riga was without power once
+    PlannedDevice("riga-gw2", 13),
 )
-ROUTERS = (
-    Place("berlin-ap1", 2),  # outages
-    Place("lisbon-ap1", 7),  # was cloned
-    Place("riga-ap1", 14),
-    Place("riga-ap2", 15),
+ACCESS_POINTS = (
+    PlannedDevice("berlin-ap1", 2),  # outages
+    PlannedDevice("lisbon-ap1", 7),  # was cloned
+    PlannedDevice("riga-ap1", 14),
+    PlannedDevice("riga-ap2", 15),
 )
-PLACES = (*GATEWAYS, *ROUTERS)
-NUMBER = {place.name: number for number, place in enumerate(PLACES)}
+DEVICES = (*GATEWAYS, *ACCESS_POINTS)
+NUMBER = {place.name: number for number, place in enumerate(DEVICES)}
 
 LINKS = (
     PlannedLink("berlin-gw1", "berlin-gw2"),
@@ -91,5 +91,5 @@ HUB_NODE = "berlin-gw1"  # beside the hub
 SERVERS = ("server-1", "server-2")
 
 
-def mac(place: Place) -> bytes:
+def mac(place: PlannedDevice) -> bytes:
     return _MAC_PREFIX + bytes([NUMBER[place.name] + 1])

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from rookery.cli.demo.fleet_hub import LOGIN, HubPlan
 from rookery.cli.demo.folder import NAME, DemoFolder
-from rookery.cli.demo.site_plan import GATEWAYS, LINKS, PLACES, SERVERS, WATCHED, mac
-from rookery.cli.screen import Json
-from rookery.wire.mac import mac_text
+from rookery.cli.demo.site_plan import DEVICES, GATEWAYS, LINKS, SERVERS, WATCHED, mac
+from rookery.cli.terminal.screen import Json
+from rookery.wire.fleet.mac import mac_text
 
 CLI = "cli"  # folder of the sign-in that the commands use
 
@@ -42,7 +42,7 @@ class Tour:
     def _introduction(self) -> Iterator[str]:
         near = sum(link.one.split("-")[0] == link.other.split("-")[0] for link in LINKS)
         yield (
-            f"{len(PLACES)} routers at three sites report to a hub, {len(GATEWAYS)} of them are a "
+            f"{len(DEVICES)} routers at three sites report to a hub, {len(GATEWAYS)} of them are a "
             f"mesh of {len(LINKS)} links,"
         )
         yield (
@@ -66,7 +66,7 @@ class Tour:
 
     def commands(self) -> Iterator[tuple[str, str]]:
         one, other = WATCHED
-        node, device = self._path(one), mac_text(mac(PLACES[0]))
+        node, device = self._path(one), mac_text(mac(DEVICES[0]))
         data = f"--data {self._path(CLI)}"
         yield f"{self._program} explain {other} --id {node}", "why packets go the way they go"
         yield f"{self._program} trace {other} --id {node}", "every node on the way"

@@ -9,41 +9,45 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rookery.cli.crow_options import BROKER_PORT
-from rookery.cli.demo import fleet_hub, members, past, ports
-from rookery.cli.demo.desk import Desk, attended
-from rookery.cli.demo.devices import Device
-from rookery.cli.demo.fleet_hub import HubPlan, Prepared
+from rookery.cli.crow.options import BROKER_PORT
+from rookery.cli.demo import fleet_hub, members, ports, synthetic_data
+from rookery.cli.demo.devices import DemoDevice, DemoGateway
+from rookery.cli.demo.fleet_hub import DemoServer, HubPlan, PreparedHub
 from rookery.cli.demo.folder import DemoFolder
-from rookery.cli.demo.gateways import Gateway
-from rookery.cli.demo.incident import Incident, RelayDies, ServerDies, Told
-from rookery.cli.demo.pipeline import Pipeline, Tell
-from rookery.cli.demo.power import Power
+from rookery.cli.demo.incidents import (
+    DemoIncident,
+    IncidentControl,
+    IncidentNotice,
+    RelayDies,
+    ServerDies,
+    incident_socket,
+)
+from rookery.cli.demo.pipeline import DemoPipeline, Tell
+from rookery.cli.demo.power_switch import PowerSwitch
 from rookery.cli.demo.sensors import sensors
-from rookery.cli.demo.servers import MeetingPlace
-from rookery.cli.demo.site_plan import GATEWAYS, RELAY, ROUTERS, SERVERS
+from rookery.cli.demo.site_plan import ACCESS_POINTS, GATEWAYS, RELAY, SERVERS
 from rookery.cli.demo.tour import CLI, Tour
-from rookery.cli.demo.weathers import Weathers, weathers
-from rookery.cli.hub import FLEET_PORT, HTTP_PORT
-from rookery.cli.keyboard import Keyboard, pressed
-from rookery.runtime.hub_address import HubAddress
+from rookery.cli.demo.weather import DemoWeather, demo_weather
+from rookery.cli.fleet.hub import FLEET_PORT, HTTP_PORT
+from rookery.cli.terminal.keyboard import Keyboard, pressed
+from rookery.runtime.fleet.hub_address import HubAddress
 
 KEY = "i"
 _KEYS_S = 3600.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watchers:
+class WorldCallbacks:
     """Whom the world tells what."""
 
     say: Callable[[str], None]
     tour: Callable[[Tour], None]
-    incident: Callable[[Told], None]
+    incident: Callable[[IncidentNotice], None]
     lake: Tell
 
 
 @dataclass(kw_only=True)
-class World:
+class DemoWorld:
     """One of them; `live` ends when it is cancelled."""
 
     folder: DemoFolder
@@ -51,17 +55,17 @@ class World:
     days: int
     every: str
     program: str
-    watchers: Watchers
-    _members: members.Members = field(init=False)
-    _prepared: Prepared = field(init=False)
-    _powers: dict[str, Power] = field(default_factory=dict)
+    watchers: WorldCallbacks
+    _members: members.DemoMembers = field(init=False)
+    _prepared: PreparedHub = field(init=False)
+    _powers: dict[str, PowerSwitch] = field(default_factory=dict)
 
     async def live(self) -> None:
         plan = await self._prepare()
         port = ports.wanted(BROKER_PORT, ["udp"], "crow broker", self.watchers.say)
         node_ports = {place.name: ports.free(["tcp", "udp"]) for place in GATEWAYS}
         async with AsyncExitStack() as stack:
-            weather = await stack.enter_async_context(weathers(node_ports))
+            weather = await stack.enter_async_context(demo_weather(node_ports))
             process, hub = await stack.enter_async_context(fleet_hub.hub(self.folder, plan))
             broker = await stack.enter_async_context(sensors(self.folder, port))
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
@@ -72,8 +76,8 @@ class World:
                 tasks.create_task(self._pipeline(gateways).run(are_living))
             devices = self._feed(tasks, hub, gateways)
             await asyncio.gather(*(power.running() for power in self._powers.values()))
-            desk = Desk(self._incident(weather), self.watchers.incident)
-            await stack.enter_async_context(attended(desk, self.folder.socket))
+            desk = IncidentControl(self._incident(weather), self.watchers.incident)
+            await stack.enter_async_context(incident_socket(desk, self.folder.socket))
             await self._claim(plan, devices)
             self.watchers.tour(self._tour(plan, broker))
             are_living.set()
@@ -85,60 +89,60 @@ class World:
         http = ports.wanted(HTTP_PORT, ["tcp"], "pages", say)
         fleet = ports.wanted(FLEET_PORT, ["tcp", "udp"], "hub", say)
         self._members, self._prepared = await asyncio.gather(
-            members.made(self.folder), fleet_hub.prepare(self.folder)
+            members.make_members(self.folder), fleet_hub.prepare(self.folder)
         )
         if self.days:
-            past.write_roster(self.folder, self._members)
+            synthetic_data.write_roster(self.folder, self._members)
         forecaster = self._members.forecaster.hashname
         return HubPlan(http=http, fleet=fleet, forecaster=forecaster, has_lake=self.days > 0)
 
-    def _gateways(self, node_ports: dict[str, int], weather: Weathers) -> list[Gateway]:
+    def _gateways(self, node_ports: dict[str, int], weather: DemoWeather) -> list[DemoGateway]:
         found = []
         for place in GATEWAYS:
             folder = self.folder.member(place.name)
-            gateway = Gateway(place, folder, node_ports[place.name], self._members, weather)
+            gateway = DemoGateway(place, folder, node_ports[place.name], self._members, weather)
             if self.days:
                 gateway.follow(self.folder.export / "advice.rka")
             found.append(gateway)
         return found
 
     def _feed(
-        self, tasks: asyncio.TaskGroup, hub: HubAddress, gateways: list[Gateway]
-    ) -> list[Device]:
+        self, tasks: asyncio.TaskGroup, hub: HubAddress, gateways: list[DemoGateway]
+    ) -> list[DemoDevice]:
         """Everything that runs in this process has power from now on."""
         devices = []
         for gateway in gateways:
             gateway.device = self._device(gateway, hub)
             devices.append(gateway.device)
             tasks.create_task(self._power(gateway.place.name).feed(gateway.opened))
-        for place in ROUTERS:
+        for place in ACCESS_POINTS:
             identity = self._members.identities[place.name]
-            device = Device(place, self.folder.member(place.name), identity, hub)
+            device = DemoDevice(place, self.folder.member(place.name), identity, hub)
             devices.append(device)
             tasks.create_task(self._power(place.name).feed(device.opened))
         for name in SERVERS:
             identity, code = self._members.identities[name], self._prepared.server_codes[name]
-            server = MeetingPlace(self.folder.member(name), identity, hub, code)
+            server = DemoServer(self.folder.member(name), identity, hub, code)
             tasks.create_task(self._power(name).feed(server.opened))
         return devices
 
-    def _device(self, gateway: Gateway, hub: HubAddress) -> Device:
+    def _device(self, gateway: DemoGateway, hub: HubAddress) -> DemoDevice:
         identity = self._members.identities[gateway.place.name]
-        return Device(gateway.place, gateway.folder, identity, hub, node=gateway.folder)
+        return DemoDevice(gateway.place, gateway.folder, identity, hub, node=gateway.folder)
 
-    def _power(self, name: str) -> Power:
-        return self._powers.setdefault(name, Power())
+    def _power(self, name: str) -> PowerSwitch:
+        return self._powers.setdefault(name, PowerSwitch())
 
     def _end(self) -> None:
         for power in self._powers.values():
             power.end()
 
-    def _incident(self, weather: Weathers) -> Incident:
+    def _incident(self, weather: DemoWeather) -> DemoIncident:
         if self.scenario == "blackout":
             return ServerDies(self._powers[SERVERS[0]])
         return RelayDies(self._powers[RELAY], weather)
 
-    async def _claim(self, plan: HubPlan, devices: list[Device]) -> None:
+    async def _claim(self, plan: HubPlan, devices: list[DemoDevice]) -> None:
         api = await fleet_hub.signed_in(plan, self._prepared.password, self.folder.path / CLI)
         for device in devices:  # in the order of the plan, which is how they are listed
             await device.claim(api)
@@ -154,9 +158,9 @@ class World:
             days=self.days,
         )
 
-    def _pipeline(self, gateways: list[Gateway]) -> Pipeline:
+    def _pipeline(self, gateways: list[DemoGateway]) -> DemoPipeline:
         spools = [self.folder.hub, self.folder.broker, *(each.folder for each in gateways)]
-        return Pipeline(
+        return DemoPipeline(
             self.folder,
             spools,
             days=self.days,
@@ -166,7 +170,7 @@ class World:
         )
 
 
-async def _listen(keyboard: Keyboard, desk: Desk) -> None:
+async def _listen(keyboard: Keyboard, desk: IncidentControl) -> None:
     """Until cancelled."""
     while True:
         async for key in keyboard.keys(_KEYS_S):

@@ -21,7 +21,7 @@ from rookery.errors import DecodeError, ProtocolError, UsageError
 from rookery.identity.hashname import is_hashname
 from rookery.link.channels.message_id import ID_SIZE, digest
 from rookery.wire import base32
-from rookery.wire.lob import JsonObject, integer, text
+from rookery.wire.link.lob import JsonObject, integer, text
 from rookery.wire.siphash import siphash_js
 
 MESSAGE_SIZE_MAX = 1 << 16
@@ -38,7 +38,7 @@ def message_id(box: bytes, message: bytes) -> bytes:
     return siphash_js(box + box, message)
 
 
-class Outbox(msgspec.Struct, frozen=True):
+class OutboxOpening(msgspec.Struct, frozen=True):
     """The opening of a channel that leaves messages for `to`."""
 
     to: str
@@ -47,14 +47,14 @@ class Outbox(msgspec.Struct, frozen=True):
         return {"to": self.to}
 
     @classmethod
-    def parse(cls, head: JsonObject) -> "Outbox":
+    def parse(cls, head: JsonObject) -> "OutboxOpening":
         to = text(head, "to")
         if to is None or not is_hashname(to):
             raise DecodeError("invalid recipient")
         return cls(to)
 
 
-class Inbox(msgspec.Struct, frozen=True):
+class InboxOpening(msgspec.Struct, frozen=True):
     """The opening of a channel that fetches the messages of one box."""
 
     box: bytes
@@ -63,28 +63,28 @@ class Inbox(msgspec.Struct, frozen=True):
         return {"box": self.box.hex()}
 
     @classmethod
-    def parse(cls, head: JsonObject) -> "Inbox":
+    def parse(cls, head: JsonObject) -> "InboxOpening":
         return cls(_hex_id(head, "box"))
 
 
-class Arrived(msgspec.Struct, frozen=True):
+class BoxMessageArrived(msgspec.Struct, frozen=True):
     """A whole message."""
 
     message: bytes
     lifetime_s: int | None
 
 
-class Forget(msgspec.Struct, frozen=True):
+class ForgetBoxMessage(msgspec.Struct, frozen=True):
     """Drop one message."""
 
     id: bytes
 
 
-class Clear(msgspec.Struct, frozen=True):
+class ClearBox(msgspec.Struct, frozen=True):
     """Drop all messages of the box."""
 
 
-Command = Arrived | Forget | Clear
+Command = BoxMessageArrived | ForgetBoxMessage | ClearBox
 
 
 def forget_head(id_: bytes) -> JsonObject:
@@ -95,14 +95,14 @@ def clear_head() -> JsonObject:
     return {"clear": True}
 
 
-class Piece(msgspec.Struct, frozen=True):
+class BoxPiece(msgspec.Struct, frozen=True):
     """What one channel packet carries."""
 
     head: JsonObject
     body: bytes
 
 
-def pieces(message: bytes, size: int, lifetime_s: int | None = None) -> Iterator[Piece]:
+def pieces(message: bytes, size: int, lifetime_s: int | None = None) -> Iterator[BoxPiece]:
     """Cut one message for packets with bodies of at most `size` bytes."""
     assert size > 0
     if not 0 < len(message) <= MESSAGE_SIZE_MAX:
@@ -112,8 +112,8 @@ def pieces(message: bytes, size: int, lifetime_s: int | None = None) -> Iterator
     last: JsonObject = {"done": True} if lifetime_s is None else {"done": True, "x": lifetime_s}
     cut = (len(message) - 1) // size * size
     for start in range(0, cut, size):
-        yield Piece({}, message[start : start + size])
-    yield Piece(last, message[cut:])
+        yield BoxPiece({}, message[start : start + size])
+    yield BoxPiece(last, message[cut:])
 
 
 class CommandReader:
@@ -125,7 +125,7 @@ class CommandReader:
 
     def feed(self, head: JsonObject, body: bytes) -> list[Command]:
         """What this packet asks for; `clear` comes before the message beside it."""
-        commands: list[Command] = [Clear()] if head.get("clear") is True else []
+        commands: list[Command] = [ClearBox()] if head.get("clear") is True else []
         if len(self._pending) + len(body) > self._size_max:
             raise ProtocolError(f"a message exceeds {self._size_max} bytes")
         self._pending += body
@@ -133,10 +133,10 @@ class CommandReader:
             lifetime_s = integer(head, "x")
             if lifetime_s is not None and lifetime_s < 1:
                 raise DecodeError("a message that lives no time")
-            commands.append(Arrived(bytes(self._pending), lifetime_s))
+            commands.append(BoxMessageArrived(bytes(self._pending), lifetime_s))
             self._pending.clear()
         elif "id" in head and not body:
-            commands.append(Forget(_hex_id(head, "id")))
+            commands.append(ForgetBoxMessage(_hex_id(head, "id")))
         return commands
 
 

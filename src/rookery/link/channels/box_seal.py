@@ -19,13 +19,13 @@ from rookery.identity.hashname import hashname, intermediate
 from rookery.identity.identity import Identity
 from rookery.link.channels.box import MESSAGE_SIZE_MAX
 from rookery.wire import base32
-from rookery.wire.lob import JsonObject, Packet, integer, text
+from rookery.wire.link.lob import JsonObject, Packet, integer, text
 
 _KEYS_MAX = 16
 _CSID = re.compile(r"[0-9a-f]{2}", re.ASCII)
 
 
-class Letter(msgspec.Struct, frozen=True):
+class BoxMessage(msgspec.Struct, frozen=True):
     """An opened message; the sender has been proved."""
 
     sender: str
@@ -33,7 +33,7 @@ class Letter(msgspec.Struct, frozen=True):
     content: bytes
 
     def __repr__(self) -> str:
-        return f"Letter(from {self.sender[:8]}…, {len(self.content)} bytes)"
+        return f"BoxMessage(from {self.sender[:8]}…, {len(self.content)} bytes)"
 
 
 def seal(
@@ -68,7 +68,7 @@ def seal(
     return message
 
 
-def unseal(identity: Identity, message: bytes) -> Letter:
+def unseal(identity: Identity, message: bytes) -> BoxMessage:
     """Open a message for us: DecodeError, or AuthenticationError when its sender is not proved."""
     if len(message) > MESSAGE_SIZE_MAX:
         raise DecodeError(f"{len(message)} bytes cannot be a box message")
@@ -84,7 +84,7 @@ def unseal(identity: Identity, message: bytes) -> Letter:
     if at is None:
         raise DecodeError("a box message without a time")
     local.verify(opened, key)
-    return Letter(hashname({local.csid: key}, _intermediates(head)), at, inner.body)
+    return BoxMessage(hashname({local.csid: key}, _intermediates(head)), at, inner.body)
 
 
 def _intermediates(head: JsonObject) -> dict[int, bytes]:

@@ -36,7 +36,7 @@ class BoxLimits(msgspec.Struct, frozen=True):
             raise UsageError("every limit of a box store is at least 1")
 
 
-class Usage:
+class BoxUsage:
     """Messages and bytes counted for one party."""
 
     __slots__ = ("messages", "size")
@@ -53,7 +53,7 @@ class Usage:
         return self.messages < messages_max and self.size + len(message) <= bytes_max
 
 
-class _Stored:
+class _StoredBoxMessage:
     """One message; its wire id is computed when first asked for, since hashing 64 KB is dear."""
 
     __slots__ = ("_id", "box", "expires_at", "key", "message", "recipient", "sender")
@@ -74,7 +74,7 @@ class _Stored:
         return self._id
 
 
-_Box = dict[bytes, _Stored]  # by the message's SHA-256, in order of arrival
+_Box = dict[bytes, _StoredBoxMessage]  # by the message's SHA-256, in order of arrival
 
 
 class BoxStore:
@@ -82,10 +82,10 @@ class BoxStore:
 
     def __init__(self, limits: BoxLimits | None = None) -> None:
         self.limits = limits or BoxLimits()
-        self.total = Usage()
+        self.total = BoxUsage()
         self._boxes: dict[str, dict[bytes, _Box]] = {}
-        self._recipients: dict[str, Usage] = {}
-        self._senders: dict[str, Usage] = {}
+        self._recipients: dict[str, BoxUsage] = {}
+        self._senders: dict[str, BoxUsage] = {}
         self._expiries: list[tuple[float, str, bytes, bytes]] = []
 
     def put(
@@ -95,7 +95,7 @@ class BoxStore:
         self.expire(now)
         if not 0 < len(message) <= self.limits.message_size_max:
             return False
-        stored = _Stored(sender, recipient, box_id(sender, recipient), message)
+        stored = _StoredBoxMessage(sender, recipient, box_id(sender, recipient), message)
         known = self._boxes.get(recipient, {}).get(stored.box, {}).get(stored.key)
         if known is None and not self._has_room(sender, recipient, message):
             return False
@@ -134,7 +134,7 @@ class BoxStore:
 
     def room(self, recipient: str) -> int:
         """Bytes that would still be kept for `recipient`."""
-        used = self._recipients.get(recipient, Usage()).size
+        used = self._recipients.get(recipient, BoxUsage()).size
         return max(
             0,
             min(
@@ -162,23 +162,23 @@ class BoxStore:
         limits = self.limits
         return (
             self.total.has_room(message, limits.messages_max, limits.bytes_max)
-            and self._recipients.get(recipient, Usage()).has_room(
+            and self._recipients.get(recipient, BoxUsage()).has_room(
                 message, limits.recipient_messages_max, limits.recipient_bytes_max
             )
-            and self._senders.get(sender, Usage()).has_room(
+            and self._senders.get(sender, BoxUsage()).has_room(
                 message, limits.sender_messages_max, limits.sender_bytes_max
             )
         )
 
-    def _count(self, stored: _Stored, sign: int) -> None:
+    def _count(self, stored: _StoredBoxMessage, sign: int) -> None:
         self.total.add(stored.message, sign)
         for table, party in ((self._recipients, stored.recipient), (self._senders, stored.sender)):
-            usage = table.setdefault(party, Usage())
+            usage = table.setdefault(party, BoxUsage())
             usage.add(stored.message, sign)
             if not usage.messages:
                 del table[party]
 
-    def _remove(self, stored: _Stored) -> None:
+    def _remove(self, stored: _StoredBoxMessage) -> None:
         boxes = self._boxes[stored.recipient]
         del boxes[stored.box][stored.key]
         if not boxes[stored.box]:
@@ -196,7 +196,7 @@ class BoxStore:
             ]
             heapify(self._expiries)
 
-    def _all(self) -> Iterator[_Stored]:
+    def _all(self) -> Iterator[_StoredBoxMessage]:
         for boxes in self._boxes.values():
             for box in boxes.values():
                 yield from box.values()

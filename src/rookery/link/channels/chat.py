@@ -17,42 +17,42 @@ import msgspec
 from rookery.errors import DeniedError, ProtocolError, UsageError
 from rookery.link.channels.chat_chain import IdChain, steps
 from rookery.link.channels.chat_events import (
-    Absent,
-    Acknowledge,
-    Acknowledged,
+    AcknowledgeText,
     AnswerChat,
     ChatAnswered,
+    ChatMessageArrived,
     ChatOpened,
-    Correct,
-    Corrected,
-    Disconnected,
+    CorrectText,
     Event,
-    Invite,
-    Joined,
+    InviteParticipant,
     JoinRequested,
-    MessageArrived,
     OpenChat,
     Outcome,
-    Present,
+    ParticipantDisconnected,
+    ParticipantJoined,
+    ParticipantOffline,
+    ParticipantOnline,
     ProfileArrived,
-    Said,
-    Say,
+    SendChatPacket,
     SendProfile,
-    Transmit,
+    SendText,
+    TextAcknowledged,
+    TextCorrected,
+    TextReceived,
 )
-from rookery.link.channels.chat_history import History
+from rookery.link.channels.chat_history import ChatHistory
 from rookery.link.channels.chat_message import (
     ACK_STATES,
     MESSAGE_SIZE_MAX,
-    Ack,
-    Join,
+    ChatAck,
+    ChatJoin,
+    ChatProfile,
+    ChatText,
     Logged,
-    Profile,
-    Text,
     compose,
     parse_message,
 )
-from rookery.wire.lob import Packet
+from rookery.wire.link.lob import Packet
 
 
 class ChatLimits(msgspec.Struct, frozen=True):
@@ -72,7 +72,7 @@ class _Participant:
 
     __slots__ = ("last", "present", "profile")
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: ChatProfile) -> None:
         self.profile = profile
         self.last = profile.id
         self.present = False
@@ -87,13 +87,13 @@ class Chat:
         self.hashname = hashname
         self.leader = leader
         self.id = id_
-        self.profile = Profile.create(chain.profile_id, name)
-        self.history = History(limits.history_max, limits.history_bytes_max)
+        self.profile = ChatProfile.create(chain.profile_id, name)
+        self.history = ChatHistory(limits.history_max, limits.history_bytes_max)
         self._chain = chain
         self._limits = limits
         self._others: dict[str, _Participant] = {}
         self._invited: set[str] = set()
-        self._requests: dict[str, Profile] = {}
+        self._requests: dict[str, ChatProfile] = {}
 
     @classmethod
     def lead(
@@ -102,7 +102,7 @@ class Chat:
         """A new chat; its first message is the leader's own join."""
         limits = limits or ChatLimits()
         chat = cls(hashname, chain, name, hashname, chain.profile_id, limits)
-        chat.history.add(hashname, Join(chain.take(), hashname, chat.profile, None, at))
+        chat.history.add(hashname, ChatJoin(chain.take(), hashname, chat.profile, None, at))
         return chat
 
     @classmethod
@@ -115,7 +115,7 @@ class Chat:
         id_: str,
         limits: ChatLimits | None = None,
     ) -> "Chat":
-        """Somebody else's chat, entered by `Invite(leader)` or by the leader's profile."""
+        """A peer's chat, entered by `InviteParticipant(leader)` or by the leader's profile."""
         return cls(hashname, chain, name, leader, id_, limits or ChatLimits())
 
     @property
@@ -123,7 +123,7 @@ class Chat:
         return self.leader == self.hashname
 
     @property
-    def participants(self) -> dict[str, Profile]:
+    def participants(self) -> dict[str, ChatProfile]:
         """Everybody in the chat, ourselves included."""
         others = {hashname: other.profile for hashname, other in self._others.items()}
         return {self.hashname: self.profile, **others}
@@ -134,7 +134,7 @@ class Chat:
 
     def handle(self, event: Event) -> Outcome:
         match event:
-            case Invite(hashname, at):
+            case InviteParticipant(hashname, at):
                 return self._invite(hashname, at)
             case ProfileArrived(sender, profile, known, at):
                 return self._profile_arrived(sender, profile, known, at)
@@ -143,15 +143,15 @@ class Chat:
                 return [AnswerChat(sender, other.last), *self._connected(sender, other, last)]
             case ChatAnswered(sender, last):
                 return self._connected(sender, self._participant(sender), last)
-            case MessageArrived(sender, packet):
+            case ChatMessageArrived(sender, packet):
                 return self._message_arrived(sender, packet)
-            case Disconnected(hashname):
+            case ParticipantDisconnected(hashname):
                 return self._disconnected(hashname)
-            case Say(text, at):
+            case SendText(text, at):
                 return self._say(text, at)
-            case Correct(text, at):
+            case CorrectText(text, at):
                 return self._correct(text, at)
-            case Acknowledge(id_, state):
+            case AcknowledgeText(id_, state):
                 return self._acknowledge(id_, state)
             case _:
                 assert_never(event)
@@ -180,7 +180,7 @@ class Chat:
         return [SendProfile(hashname, requested.id), *self._admit(hashname, requested, at)]
 
     def _profile_arrived(
-        self, sender: str, profile: Profile, known: str | None, at: int
+        self, sender: str, profile: ChatProfile, known: str | None, at: int
     ) -> Outcome:
         if sender == self.leader and profile.id != self.id:
             raise ProtocolError("the leader's profile is not the chat's")
@@ -201,21 +201,21 @@ class Chat:
             outcome.append(OpenChat(sender, self._others[sender].last))
         return outcome
 
-    def _request(self, sender: str, profile: Profile) -> Outcome:
+    def _request(self, sender: str, profile: ChatProfile) -> Outcome:
         if sender not in self._requests and len(self._requests) >= self._limits.participants_max:
             raise ProtocolError("busy")
         self._requests[sender] = profile
         return [JoinRequested(sender, profile)]
 
-    def _admit(self, hashname: str, profile: Profile, at: int) -> Outcome:
+    def _admit(self, hashname: str, profile: ChatProfile, at: int) -> Outcome:
         """A new participant; the leader tells everybody."""
         if len(self._others) >= self._limits.participants_max - 1:
             raise ProtocolError("too many participants")
         self._others[hashname] = _Participant(profile)
         self._invited.discard(hashname)
-        outcome: Outcome = [Joined(hashname, profile)]
+        outcome: Outcome = [ParticipantJoined(hashname, profile)]
         if self.leading:
-            join = Join(self._chain.take(), hashname, profile, self.history.newest, at)
+            join = ChatJoin(self._chain.take(), hashname, profile, self.history.newest, at)
             outcome += self._publish(join)
         return outcome
 
@@ -224,22 +224,22 @@ class Chat:
         age = 0 if last is None else self._chain.age(last)
         if age is None:
             raise ProtocolError(f"unknown last {last}")
-        outcome: Outcome = [] if other.present else [Present(sender)]
+        outcome: Outcome = [] if other.present else [ParticipantOnline(sender)]
         other.present = True
         for message in self.history.of(self.hashname):
             own_age = self._chain.age(message.id)
             assert own_age is not None
             # An own message may have been corrected since they saw it, so `last` goes out again.
             if own_age >= max(age, 1):
-                outcome.append(Transmit(sender, message.packet()))
+                outcome.append(SendChatPacket(sender, message.packet()))
         return outcome
 
     def _message_arrived(self, sender: str, packet: Packet) -> Outcome:
         other = self._participant(sender)
         message = parse_message(packet)
-        if isinstance(message, Ack):
+        if isinstance(message, ChatAck):
             mine = self._chain.age(message.id) is not None
-            return [Acknowledged(sender, message.id, message.state)] if mine else []
+            return [TextAcknowledged(sender, message.id, message.state)] if mine else []
         logged = self.history.find(message.id)
         if logged is not None and logged.sender == sender and message.id != other.last:
             return []  # repeated by a redundant channel
@@ -248,10 +248,10 @@ class Chat:
         distance = steps(sender, message.id, other.last)
         if distance is None:
             raise ProtocolError("unsequenced message")
-        if isinstance(message, Join):
+        if isinstance(message, ChatJoin):
             outcome = self._joined(sender, message)
         else:
-            outcome = [Said(sender, message, distance - 1)]
+            outcome = [TextReceived(sender, message, distance - 1)]
         other.last = message.id
         self.history.add(sender, message)
         return outcome
@@ -259,14 +259,18 @@ class Chat:
     def _corrected(self, sender: str, message: Logged) -> Outcome:
         """An id used again: the same message repeated, or its correction."""
         logged = self.history.find(message.id)
-        if logged is None or not isinstance(message, Text) or not isinstance(logged.message, Text):
+        if (
+            logged is None
+            or not isinstance(message, ChatText)
+            or not isinstance(logged.message, ChatText)
+        ):
             return []
         if logged.message.text == message.text:
             return []
         self.history.replace(message)
-        return [Corrected(sender, message)]
+        return [TextCorrected(sender, message)]
 
-    def _joined(self, sender: str, join: Join) -> Outcome:
+    def _joined(self, sender: str, join: ChatJoin) -> Outcome:
         if sender != self.leader:
             raise ProtocolError("only the leader announces participants")
         if join.joined == self.hashname:
@@ -287,7 +291,7 @@ class Chat:
         if other is None or not other.present:
             return []
         other.present = False
-        return [Absent(hashname)]
+        return [ParticipantOffline(hashname)]
 
     def _say(self, text: str, at: int) -> Outcome:
         compose(self._chain.last, text, None, at)  # a text that is too long must not cost an id
@@ -295,11 +299,11 @@ class Chat:
 
     def _correct(self, text: str, at: int) -> Outcome:
         logged = self.history.find(self._chain.last)
-        if logged is None or not isinstance(logged.message, Text):
+        if logged is None or not isinstance(logged.message, ChatText):
             raise UsageError("there is no message of ours to correct")
         message = compose(logged.message.id, text, logged.message.after, at)
         self.history.replace(message)
-        return [Transmit(hashname, message.packet()) for hashname in sorted(self.present)]
+        return [SendChatPacket(hashname, message.packet()) for hashname in sorted(self.present)]
 
     def _acknowledge(self, id_: str, state: str) -> Outcome:
         if state not in ACK_STATES:
@@ -310,11 +314,11 @@ class Chat:
         author = self._others.get(logged.sender)
         if author is None or not author.present:
             return []
-        return [Transmit(logged.sender, Ack(id_, state).packet())]
+        return [SendChatPacket(logged.sender, ChatAck(id_, state).packet())]
 
     def _publish(self, message: Logged) -> Outcome:
         self.history.add(self.hashname, message)
-        return [Transmit(hashname, message.packet()) for hashname in sorted(self.present)]
+        return [SendChatPacket(hashname, message.packet()) for hashname in sorted(self.present)]
 
     def _participant(self, sender: str) -> _Participant:
         other = self._others.get(sender)

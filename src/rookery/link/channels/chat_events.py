@@ -2,13 +2,13 @@
 
 import msgspec
 
-from rookery.link.channels.chat_message import Profile, Text
-from rookery.wire.lob import Packet
+from rookery.link.channels.chat_message import ChatProfile, ChatText
+from rookery.wire.link.lob import Packet
 
 # Events
 
 
-class Invite(msgspec.Struct, frozen=True):
+class InviteParticipant(msgspec.Struct, frozen=True):
     """We want them in: asked by us, or their request granted."""
 
     hashname: str
@@ -19,7 +19,7 @@ class ProfileArrived(msgspec.Struct, frozen=True):
     """A `profile` channel brought one; `known` is the profile of ours that they hold."""
 
     sender: str
-    profile: Profile
+    profile: ChatProfile
     known: str | None
     at: int
 
@@ -38,30 +38,30 @@ class ChatAnswered(msgspec.Struct, frozen=True):
     last: str | None
 
 
-class MessageArrived(msgspec.Struct, frozen=True):
+class ChatMessageArrived(msgspec.Struct, frozen=True):
     sender: str
     packet: Packet
 
 
-class Disconnected(msgspec.Struct, frozen=True):
+class ParticipantDisconnected(msgspec.Struct, frozen=True):
     """No `chat` channel with them is left."""
 
     hashname: str
 
 
-class Say(msgspec.Struct, frozen=True):
+class SendText(msgspec.Struct, frozen=True):
     text: str
     at: int
 
 
-class Correct(msgspec.Struct, frozen=True):
+class CorrectText(msgspec.Struct, frozen=True):
     """Replace our last message, as long as it is our last."""
 
     text: str
     at: int
 
 
-class Acknowledge(msgspec.Struct, frozen=True):
+class AcknowledgeText(msgspec.Struct, frozen=True):
     """Tell the author of a message what became of it."""
 
     id: str
@@ -69,15 +69,15 @@ class Acknowledge(msgspec.Struct, frozen=True):
 
 
 Event = (
-    Invite
+    InviteParticipant
     | ProfileArrived
     | ChatOpened
     | ChatAnswered
-    | MessageArrived
-    | Disconnected
-    | Say
-    | Correct
-    | Acknowledge
+    | ChatMessageArrived
+    | ParticipantDisconnected
+    | SendText
+    | CorrectText
+    | AcknowledgeText
 )
 
 # Actions
@@ -102,7 +102,7 @@ class AnswerChat(msgspec.Struct, frozen=True):
     last: str
 
 
-class Transmit(msgspec.Struct, frozen=True):
+class SendChatPacket(msgspec.Struct, frozen=True):
     to: str
     packet: Packet
 
@@ -110,54 +110,63 @@ class Transmit(msgspec.Struct, frozen=True):
 # Notices for the application
 
 
-class Said(msgspec.Struct, frozen=True):
+class TextReceived(msgspec.Struct, frozen=True):
     """`missed` messages before this one were lost for good: their author no longer has them."""
 
     sender: str
-    message: Text
+    message: ChatText
     missed: int = 0
 
 
-class Corrected(msgspec.Struct, frozen=True):
+class TextCorrected(msgspec.Struct, frozen=True):
     sender: str
-    message: Text
+    message: ChatText
 
 
-class Joined(msgspec.Struct, frozen=True):
+class ParticipantJoined(msgspec.Struct, frozen=True):
     hashname: str
-    profile: Profile
+    profile: ChatProfile
 
 
 class JoinRequested(msgspec.Struct, frozen=True):
-    """Somebody asks the leader to be let in; grant it with `Invite`."""
+    """Somebody asks the leader to be let in; grant it with `InviteParticipant`."""
 
     hashname: str
-    profile: Profile
+    profile: ChatProfile
 
 
-class Acknowledged(msgspec.Struct, frozen=True):
+class TextAcknowledged(msgspec.Struct, frozen=True):
     sender: str
     id: str
     state: str
 
 
-class Present(msgspec.Struct, frozen=True):
+class ParticipantOnline(msgspec.Struct, frozen=True):
     """Connected with them now."""
 
     hashname: str
 
 
-class Absent(msgspec.Struct, frozen=True):
+class ParticipantOffline(msgspec.Struct, frozen=True):
     hashname: str
 
 
-class Refused(msgspec.Struct, frozen=True):
+class ParticipantUnreachable(msgspec.Struct, frozen=True):
     """They could not be reached, or would not have our profile or channel."""
 
     hashname: str
     reason: str
 
 
-Notice = Said | Corrected | Joined | JoinRequested | Acknowledged | Present | Absent | Refused
-Action = SendProfile | OpenChat | AnswerChat | Transmit
+Notice = (
+    TextReceived
+    | TextCorrected
+    | ParticipantJoined
+    | JoinRequested
+    | TextAcknowledged
+    | ParticipantOnline
+    | ParticipantOffline
+    | ParticipantUnreachable
+)
+Action = SendProfile | OpenChat | AnswerChat | SendChatPacket
 Outcome = list[Action | Notice]

@@ -11,7 +11,7 @@ import msgspec
 from rookery.link.channels.chat_message import Logged
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ChatEntry(msgspec.Struct, frozen=True):
     """One message and who sent it."""
 
     sender: str
@@ -23,17 +23,17 @@ class Entry(msgspec.Struct, frozen=True):
         return len(packet.head) + len(packet.body)
 
 
-class History:
+class ChatHistory:
     """Forgets its oldest message when full."""
 
     def __init__(self, messages_max: int, bytes_max: int) -> None:
         self._messages_max = messages_max
         self._bytes_max = bytes_max
-        self._entries: list[Entry] = []
+        self._entries: list[ChatEntry] = []
         self._ids: set[str] = set()
         self._bytes = 0
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[ChatEntry]:
         return iter(self._entries)
 
     def __len__(self) -> int:
@@ -50,14 +50,14 @@ class History:
     def of(self, sender: str) -> list[Logged]:
         return [entry.message for entry in self._entries if entry.sender == sender]
 
-    def find(self, id_: str) -> Entry | None:
+    def find(self, id_: str) -> ChatEntry | None:
         if id_ not in self._ids:
             return None
         return next(entry for entry in self._entries if entry.message.id == id_)
 
     def add(self, sender: str, message: Logged) -> None:
         assert message.id not in self._ids
-        entry = Entry(sender, message)
+        entry = ChatEntry(sender, message)
         self._entries.insert(self._place(entry), entry)
         self._ids.add(message.id)
         self._bytes += entry.size
@@ -67,12 +67,12 @@ class History:
         """Put a corrected message in the place of the one with its id."""
         for index, entry in enumerate(self._entries):
             if entry.message.id == message.id:
-                corrected = Entry(entry.sender, message)
+                corrected = ChatEntry(entry.sender, message)
                 self._entries[index] = corrected
                 self._bytes += corrected.size - entry.size
         self._trim()
 
-    def _place(self, new: Entry) -> int:
+    def _place(self, new: ChatEntry) -> int:
         """Before the first message that follows it, but never before its author's own last."""
         place = len(self._entries)
         for index in range(len(self._entries) - 1, -1, -1):

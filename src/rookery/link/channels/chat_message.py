@@ -11,7 +11,7 @@ import msgspec
 from rookery.errors import DecodeError, UsageError
 from rookery.identity.hashname import is_hashname
 from rookery.link.channels.message_id import parse_id
-from rookery.wire.lob import HEAD_SIZE_MAX, JsonObject, Packet, integer, text
+from rookery.wire.link.lob import HEAD_SIZE_MAX, JsonObject, Packet, integer, text
 
 MESSAGE_SIZE_MAX = 1 << 16
 TEXT_SIZE_MAX = 1 << 14
@@ -22,7 +22,7 @@ _STATES = frozenset(["active", "inactive", "gone", "composing", "paused"])
 _AT_MAX = 1 << 53
 
 
-class Profile(msgspec.Struct, frozen=True):
+class ChatProfile(msgspec.Struct, frozen=True):
     """A participant's name and first id; the packet is kept, so that it is passed on unchanged."""
 
     id: str
@@ -30,12 +30,12 @@ class Profile(msgspec.Struct, frozen=True):
     packet: Packet
 
     @classmethod
-    def create(cls, id_: str, name: str) -> "Profile":
+    def create(cls, id_: str, name: str) -> "ChatProfile":
         _check_size(name, NAME_SIZE_MAX, "name")
         return cls(id_, name, Packet.of({"type": "profile", "id": id_, "text": name}))
 
     @classmethod
-    def parse(cls, packet: Packet) -> "Profile":
+    def parse(cls, packet: Packet) -> "ChatProfile":
         head = packet.json
         if text(head, "type") != "profile":
             raise DecodeError("bad profile")
@@ -45,7 +45,7 @@ class Profile(msgspec.Struct, frozen=True):
         return cls(_id(head, "id"), name, packet)
 
 
-class Text(msgspec.Struct, frozen=True):
+class ChatText(msgspec.Struct, frozen=True):
     """Something said. `after` is the newest message that its author had seen."""
 
     id: str
@@ -63,12 +63,12 @@ class Text(msgspec.Struct, frozen=True):
         return _packet({"type": "chat", "id": self.id, "text": self.text}, fields)
 
 
-class Join(msgspec.Struct, frozen=True):
+class ChatJoin(msgspec.Struct, frozen=True):
     """The leader's word that somebody takes part, with the profile to know them by."""
 
     id: str
     joined: str
-    profile: Profile
+    profile: ChatProfile
     after: str | None = None
     at: int | None = None
 
@@ -78,7 +78,7 @@ class Join(msgspec.Struct, frozen=True):
         return _packet({"type": "join", "id": self.id, "from": self.joined}, fields, body)
 
 
-class Ack(msgspec.Struct, frozen=True):
+class ChatAck(msgspec.Struct, frozen=True):
     """What became of the message `id`; never kept, never repeated."""
 
     id: str
@@ -88,8 +88,8 @@ class Ack(msgspec.Struct, frozen=True):
         return Packet.of({"type": "ack", "id": self.id, "ack": self.state})
 
 
-Logged = Text | Join
-Message = Text | Join | Ack
+Logged = ChatText | ChatJoin
+Message = ChatText | ChatJoin | ChatAck
 
 
 def parse_message(packet: Packet) -> Message:
@@ -106,26 +106,26 @@ def parse_message(packet: Packet) -> Message:
             state = text(head, "ack")
             if state not in ACK_STATES:
                 raise DecodeError("an ack of no known state")
-            return Ack(_id(head, "id"), state)
+            return ChatAck(_id(head, "id"), state)
         case _:
             raise DecodeError("bad message")
 
 
-def compose(id_: str, said: str, after: str | None, at: int) -> Text:
+def compose(id_: str, said: str, after: str | None, at: int) -> ChatText:
     """A message of our own, or UsageError when it is too long."""
     _check_size(said, TEXT_SIZE_MAX, "text")
-    message = Text(id_, said, after, at)
+    message = ChatText(id_, said, after, at)
     if len(message.packet().head) > HEAD_SIZE_MAX:
         raise UsageError("the text has too many characters that JSON must escape")
     return message
 
 
-def _parse_text(head: JsonObject) -> Text:
+def _parse_text(head: JsonObject) -> ChatText:
     said = text(head, "text")
     if said is None or len(said.encode()) > TEXT_SIZE_MAX:
         raise DecodeError("a chat message without a text, or with too long a one")
     state = text(head, "state")
-    return Text(
+    return ChatText(
         _id(head, "id"),
         said,
         _after(head),
@@ -134,12 +134,12 @@ def _parse_text(head: JsonObject) -> Text:
     )
 
 
-def _parse_join(head: JsonObject, body: bytes) -> Join:
+def _parse_join(head: JsonObject, body: bytes) -> ChatJoin:
     joined = text(head, "from")
     if joined is None or not is_hashname(joined):
         raise DecodeError("a join of nobody")
-    profile = Profile.parse(Packet.parse(body))
-    return Join(_id(head, "id"), joined, profile, _after(head), _at(head))
+    profile = ChatProfile.parse(Packet.parse(body))
+    return ChatJoin(_id(head, "id"), joined, profile, _after(head), _at(head))
 
 
 def _packet(head: JsonObject, optional: JsonObject, body: bytes = b"") -> Packet:

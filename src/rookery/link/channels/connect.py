@@ -6,7 +6,7 @@ Nothing is answered on the channel; what the packet deserves goes out as a `peer
 """
 
 from rookery.link.channels.peer import parse_opening
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 
 __all__ = ["opening", "parse_opening"]
 

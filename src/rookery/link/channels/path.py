@@ -8,8 +8,8 @@
 from collections.abc import Iterable
 
 from rookery.errors import DecodeError
-from rookery.wire.lob import JsonObject
-from rookery.wire.path import Path, parse_path
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.link.path import Path, parse_path
 
 PATHS_LISTED_MAX = 8
 

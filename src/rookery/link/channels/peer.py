@@ -7,7 +7,7 @@ The body is a handshake, encrypted when the target's keys are known. The router 
 
 from rookery.errors import DecodeError
 from rookery.identity.hashname import is_hashname
-from rookery.wire.lob import JsonObject, Packet, text
+from rookery.wire.link.lob import JsonObject, Packet, text
 
 BODY_SIZE_MAX = 4096
 

@@ -20,7 +20,7 @@ from rookery.errors import (
     LocalError,
     UnreachableError,
 )
-from rookery.wire.lob import JsonObject, integer, text
+from rookery.wire.link.lob import JsonObject, integer, text
 
 TYPE = "sock"
 HOST_SIZE_MAX = 253
@@ -29,16 +29,16 @@ PORT_MAX = 0xFFFF
 _HOST = re.compile(r"[0-9A-Za-z._:%-]+", re.ASCII)
 
 
-class Protocol(StrEnum):
+class SockProtocol(StrEnum):
     TCP = "tcp"
     UDP = "udp"
 
     @classmethod
-    def of(cls, *, reliable: bool) -> "Protocol":
+    def of(cls, *, reliable: bool) -> "SockProtocol":
         return cls.TCP if reliable else cls.UDP
 
 
-class Address(msgspec.Struct, frozen=True):
+class SockAddress(msgspec.Struct, frozen=True):
     """A host and port as named on the wire; the host may be a name that the far side resolves."""
 
     host: str
@@ -52,18 +52,18 @@ class Address(msgspec.Struct, frozen=True):
         return f"{host}:{self.port}"
 
 
-class Connect(msgspec.Struct, frozen=True):
+class SockConnect(msgspec.Struct, frozen=True):
     """Dial `dst`; `src` is the original client when we only pass its connection on."""
 
-    dst: Address
-    src: Address | None = None
+    dst: SockAddress
+    src: SockAddress | None = None
 
     def head(self) -> JsonObject:
         head: JsonObject = {"sock": "connect", "dst": self.dst.json()}
         return head if self.src is None else {**head, "src": self.src.json()}
 
 
-class Bind(msgspec.Struct, frozen=True):
+class SockBind(msgspec.Struct, frozen=True):
     """Listen on a port; 0 lets the other side choose."""
 
     port: int = 0
@@ -72,18 +72,18 @@ class Bind(msgspec.Struct, frozen=True):
         return {"sock": "bind", "src": {"port": self.port}, "dst": {"port": self.port}}
 
 
-class Accept(msgspec.Struct, frozen=True):
+class SockAccept(msgspec.Struct, frozen=True):
     """A connection that reached the port bound as `dst`; JavaScript leaves out `src.port`."""
 
-    dst: Address
-    src: Address | None = None
+    dst: SockAddress
+    src: SockAddress | None = None
 
     def head(self) -> JsonObject:
         head: JsonObject = {"sock": "accept", "dst": self.dst.json()}
         return head if self.src is None else {**head, "src": self.src.json()}
 
 
-Request = Connect | Bind | Accept
+Request = SockConnect | SockBind | SockAccept
 
 
 def parse_open(head: JsonObject) -> Request:
@@ -93,16 +93,16 @@ def parse_open(head: JsonObject) -> Request:
             dst = parse_address(head, "dst")
             if dst is None or dst.port == 0:
                 raise DecodeError("connect needs a dst with host and port")
-            return Connect(dst, parse_address(head, "src"))
+            return SockConnect(dst, parse_address(head, "src"))
         case "bind":
-            return Bind(_wanted_port(head))
+            return SockBind(_wanted_port(head))
         case "accept":
-            return Accept(parse_bound(head), parse_address(head, "src"))
+            return SockAccept(parse_bound(head), parse_address(head, "src"))
         case _:
             raise DecodeError("sock is none of connect, bind and accept")
 
 
-def parse_address(head: JsonObject, key: str) -> Address | None:
+def parse_address(head: JsonObject, key: str) -> SockAddress | None:
     """The address under `key`; None when absent, DecodeError when malformed."""
     value = head.get(key)
     if value is None:
@@ -112,10 +112,10 @@ def parse_address(head: JsonObject, key: str) -> Address | None:
     host, port = text(value, "ip"), _port(value, key)
     if host is None or len(host) > HOST_SIZE_MAX or not _HOST.fullmatch(host):
         raise DecodeError(f"{key} names no host")
-    return Address(host, port)
+    return SockAddress(host, port)
 
 
-def parse_bound(head: JsonObject) -> Address:
+def parse_bound(head: JsonObject) -> SockAddress:
     """The bound `dst` of an answer to bind, or of an accept.
 
     JavaScript writes `"ip":null` when it finds no outward interface; the port is what counts.
@@ -124,7 +124,7 @@ def parse_bound(head: JsonObject) -> Address:
     if not isinstance(value, dict):
         raise DecodeError("no dst that was bound")
     if value.get("ip") is None:
-        return Address("0.0.0.0", _port(value, "dst"))  # noqa: S104
+        return SockAddress("0.0.0.0", _port(value, "dst"))  # noqa: S104
     address = parse_address(head, "dst")
     assert address is not None
     return address
@@ -148,7 +148,7 @@ def _port(value: JsonObject, key: str) -> int:
     return port
 
 
-class Fault(StrEnum):
+class SockFault(StrEnum):
     """Why a request came to nothing: the whole text of the `err` that answers it."""
 
     DENIED = "denied"  # also for whatever a rule would have hidden: no reasons to strangers
@@ -162,14 +162,14 @@ class Fault(StrEnum):
     def error(self, wanted: object) -> LocalError:
         """The same fault as the asking side's caller hears it."""
         match self:
-            case Fault.DENIED:
+            case SockFault.DENIED:
                 return DeniedError(f"the peer does not allow {wanted}")
-            case Fault.BUSY:
+            case SockFault.BUSY:
                 return CongestionError(f"the peer has too many sockets open to take {wanted}")
             case _:
                 return UnreachableError(f"{wanted}: {self.value}")
 
     @classmethod
-    def of(cls, err: str) -> "Fault | None":
+    def of(cls, err: str) -> "SockFault | None":
         """The fault an `err` text tells of; None for anybody else's words."""
         return next((fault for fault in cls if err == fault.value), None)

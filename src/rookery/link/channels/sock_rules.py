@@ -29,7 +29,7 @@ import msgspec
 
 from rookery.errors import DeniedError, UsageError
 from rookery.identity.hashname import is_hashname
-from rookery.link.channels.sock import PORT_MAX, Protocol
+from rookery.link.channels.sock import PORT_MAX, SockProtocol
 
 IpAddress = IPv4Address | IPv6Address
 IpNetwork = IPv4Network | IPv6Network
@@ -68,16 +68,16 @@ _SPECIAL = tuple(map(ip_network, _SPECIAL_IPV4 + _SPECIAL_IPV6))
 _PATTERN = re.compile(r"(\*\.)?[0-9a-z_-]+(\.[0-9a-z_-]+)*", re.ASCII)
 
 
-class Verb(StrEnum):
+class SockVerb(StrEnum):
     CONNECT = "connect"
     BIND = "bind"
 
 
-class Rule(msgspec.Struct, frozen=True):
+class SockRule(msgspec.Struct, frozen=True):
     """One permission. Without networks, `pattern` decides by the name that was asked for."""
 
-    verb: Verb
-    protocol: Protocol
+    verb: SockVerb
+    protocol: SockProtocol
     target: str
     networks: tuple[IpNetwork, ...]
     pattern: str | None  # "*" = any host
@@ -85,10 +85,10 @@ class Rule(msgspec.Struct, frozen=True):
     who: str | None
 
     @classmethod
-    def parse(cls, line: str) -> "Rule":
+    def parse(cls, line: str) -> "SockRule":
         """Read the text form, or raise UsageError that says what is wrong with it."""
         words = line.split()
-        verb = Verb(words.pop(0)) if words[:1] in (["connect"], ["bind"]) else Verb.CONNECT
+        verb = SockVerb(words.pop(0)) if words[:1] in (["connect"], ["bind"]) else SockVerb.CONNECT
         if len(words) not in (2, 4) or words[2:3] not in ([], ["from"]):
             raise UsageError(f"rule {line!r} is not of the form 'tcp HOST:PORT [from HASHNAME]'")
         if words[0] not in ("tcp", "udp"):
@@ -99,19 +99,19 @@ class Rule(msgspec.Struct, frozen=True):
         if not colon or not target:
             raise UsageError(f"rule {line!r} names no port (use HOST:PORT or HOST:*)")
         networks, pattern = _parse_target(line, target)
-        if verb is Verb.BIND and not _is_single(networks, pattern):
+        if verb is SockVerb.BIND and not _is_single(networks, pattern):
             raise UsageError(f"rule {line!r}: bind needs one address or *")
         who = words[3] if len(words) == 4 else None
         return cls(
-            verb, Protocol(words[0]), target, networks, pattern, _parse_ports(line, ports), who
+            verb, SockProtocol(words[0]), target, networks, pattern, _parse_ports(line, ports), who
         )
 
-    def concerns(self, verb: Verb, protocol: Protocol, port: int, who: str) -> bool:
+    def concerns(self, verb: SockVerb, protocol: SockProtocol, port: int, who: str) -> bool:
         """Everything but the address fits."""
         return (
             self.verb is verb
             and self.protocol is protocol
-            and (port in self.ports or (verb is Verb.BIND and port == 0))
+            and (port in self.ports or (verb is SockVerb.BIND and port == 0))
             and self.who in (None, who)
         )
 
@@ -134,12 +134,12 @@ class Rule(msgspec.Struct, frozen=True):
         )
 
     def __str__(self) -> str:
-        verb = "bind " if self.verb is Verb.BIND else ""
+        verb = "bind " if self.verb is SockVerb.BIND else ""
         who = f" from {self.who}" if self.who else ""
         return f"{verb}{self.protocol} {self.target}:{_format_ports(self.ports)}{who}"
 
 
-class Listener(msgspec.Struct, frozen=True):
+class SockListener(msgspec.Struct, frozen=True):
     """Where a bind may listen: try `ports` in turn; a lone 0 lets the system choose."""
 
     ip: str
@@ -149,30 +149,30 @@ class Listener(msgspec.Struct, frozen=True):
 class Rules:
     """An ordered list of permissions; the empty one denies everything."""
 
-    def __init__(self, rules: Sequence[Rule] = ()) -> None:
+    def __init__(self, rules: Sequence[SockRule] = ()) -> None:
         self._rules = tuple(rules)
 
     @classmethod
     def parse(cls, lines: Sequence[str]) -> "Rules":
-        return cls([Rule.parse(line) for line in lines])
+        return cls([SockRule.parse(line) for line in lines])
 
     def __str__(self) -> str:
         return "\n".join(map(str, self._rules))
 
-    def admits_question(self, protocol: Protocol, port: int, who: str) -> bool:
+    def admits_question(self, protocol: SockProtocol, port: int, who: str) -> bool:
         """Whether any address at all could pass; if not, its name is not even resolved."""
-        return any(rule.concerns(Verb.CONNECT, protocol, port, who) for rule in self._rules)
+        return any(rule.concerns(SockVerb.CONNECT, protocol, port, who) for rule in self._rules)
 
-    def admits_name(self, protocol: Protocol, host: str, port: int, who: str) -> bool:
+    def admits_name(self, protocol: SockProtocol, host: str, port: int, who: str) -> bool:
         """Whether the asker may learn that this name does not resolve or answer."""
         return any(
-            rule.concerns(Verb.CONNECT, protocol, port, who) and rule.names(host)
+            rule.concerns(SockVerb.CONNECT, protocol, port, who) and rule.names(host)
             for rule in self._rules
         )
 
     def choose(
         self,
-        protocol: Protocol,
+        protocol: SockProtocol,
         host: str,
         addresses: Sequence[str],
         port: int,
@@ -183,21 +183,23 @@ class Rules:
 
         `own` are the networks of this machine, which is another one tomorrow.
         """
-        rules = [rule for rule in self._rules if rule.concerns(Verb.CONNECT, protocol, port, who)]
+        rules = [
+            rule for rule in self._rules if rule.concerns(SockVerb.CONNECT, protocol, port, who)
+        ]
         for text in addresses:
             address = plain_address(text)
             if address is not None and any(rule.covers(host, address, own) for rule in rules):
                 return text
         raise DeniedError(f"no rule lets {who[:8]} reach {protocol} {host}:{port}")
 
-    def listener(self, protocol: Protocol, port: int, who: str) -> Listener:
+    def listener(self, protocol: SockProtocol, port: int, who: str) -> SockListener:
         """Where to listen for a bind of `port` (0 = any), or DeniedError."""
         for rule in self._rules:
-            if rule.concerns(Verb.BIND, protocol, port, who):
+            if rule.concerns(SockVerb.BIND, protocol, port, who):
                 ip = str(rule.networks[0].network_address) if rule.networks else "0.0.0.0"  # noqa: S104
                 if port:
-                    return Listener(ip, range(port, port + 1))
-                return Listener(ip, range(1) if rule.ports == ANY_PORT else rule.ports)
+                    return SockListener(ip, range(port, port + 1))
+                return SockListener(ip, range(1) if rule.ports == ANY_PORT else rule.ports)
         raise DeniedError(f"no rule lets {who[:8]} bind {protocol} port {port}")
 
 

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from rookery.errors import DecodeError, ProtocolError, UsageError
-from rookery.wire.lob import HEAD_SIZE_MAX, JsonObject, Packet
+from rookery.wire.link.lob import HEAD_SIZE_MAX, JsonObject, Packet
 
 TYPE = "stream"
 OPTIONS_SIZE_MAX = 1000  # the open packet must fit any path, before its size is known
@@ -29,16 +29,16 @@ _ENCODE_ERRORS = (TypeError, ValueError, OverflowError, RecursionError)
 Encoding = Literal["binary", "json", "lob"]
 
 
-class Json(msgspec.Struct, frozen=True):
+class JsonMessage(msgspec.Struct, frozen=True):
     """A message that is one JSON value, of any kind."""
 
     value: object
 
 
-Content = bytes | Json | Packet
+Content = bytes | JsonMessage | Packet
 
 
-class Piece(NamedTuple):
+class StreamPiece(NamedTuple):
     """What one channel packet carries."""
 
     head: JsonObject
@@ -63,7 +63,7 @@ def parse_options(body: bytes) -> JsonObject:
     return Packet.parse(body).json if body else {}
 
 
-def pieces(content: Content, size: int) -> Iterator[Piece]:
+def pieces(content: Content, size: int) -> Iterator[StreamPiece]:
     """Cut one message for packets with bodies of at most `size` bytes."""
     assert size > 0
     encoding, data = _encode(content)
@@ -73,11 +73,11 @@ def pieces(content: Content, size: int) -> Iterator[Piece]:
     last: JsonObject = {"enc": encoding} if encoding != "binary" or not data else {}
     cut = max(0, len(data) - 1) // size * size
     for start in range(0, cut, size):
-        yield Piece({"frag": True}, data[start : start + size])
-    yield Piece(last, data[cut:])
+        yield StreamPiece({"frag": True}, data[start : start + size])
+    yield StreamPiece(last, data[cut:])
 
 
-class Joints:
+class MessageBoundaries:
     """Where, in a byte stream, one message ends and the next begins."""
 
     __slots__ = ("_size",)
@@ -94,7 +94,7 @@ class Joints:
         return None
 
 
-class Reassembler:
+class StreamReassembler:
     """Joins pieces to messages, and never holds more than one message's worth."""
 
     def __init__(self, size_max: int = MESSAGE_SIZE_MAX) -> None:
@@ -122,7 +122,7 @@ class Reassembler:
 
 def _encode(content: Content) -> tuple[Encoding, bytes]:
     match content:
-        case Json(value):
+        case JsonMessage(value):
             try:
                 return "json", msgspec.json.encode(value)
             except _ENCODE_ERRORS as error:
@@ -141,7 +141,7 @@ def _decode(encoding: object, data: bytes) -> Content:
             return data
         case "json":
             try:
-                return Json(msgspec.json.decode(data))
+                return JsonMessage(msgspec.json.decode(data))
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 raise DecodeError("the message is not JSON") from error
         case "lob":

@@ -17,7 +17,7 @@ from typing import Generic, Self, TypeVar
 import msgspec
 
 from rookery.errors import DecodeError, ProtocolError, UsageError
-from rookery.wire.lob import HEAD_SIZE_MAX, JSON_SIZE_MIN, JsonObject, Packet
+from rookery.wire.link.lob import HEAD_SIZE_MAX, JSON_SIZE_MIN, JsonObject, Packet
 
 TYPE = "thtp"
 OPEN_SIZE_MAX = 1000  # the open packet must fit any path, before its size is known
@@ -114,7 +114,7 @@ class ResponseHead(msgspec.Struct, frozen=True):
 HeadT = TypeVar("HeadT", bound=RequestHead | ResponseHead)
 
 
-class Parser(Generic[HeadT]):
+class ThtpParser(Generic[HeadT]):
     """Reads one message as its bytes come: the head once it is whole, then the body as it is."""
 
     def __init__(self, parse: Callable[[JsonObject], HeadT]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from rookery.errors import ProtocolError, UsageError
-from rookery.wire.lob import JsonObject, text
+from rookery.wire.link.lob import JsonObject, text
 
 TYPE = "ts"
 MESSAGE_SIZE_MAX = 1 << 20
@@ -23,7 +23,7 @@ UNKNOWN_PATH = "unknown path"
 _PATH = re.compile(r"/[!-~]*")
 
 
-class Piece(NamedTuple):
+class WsPiece(NamedTuple):
     """What one channel packet carries."""
 
     head: JsonObject
@@ -58,18 +58,18 @@ def check_acceptance(head: JsonObject) -> None:
         raise ProtocolError("the peer sent something before it accepted")
 
 
-def pieces(message: bytes, size: int) -> Iterator[Piece]:
+def pieces(message: bytes, size: int) -> Iterator[WsPiece]:
     """Cut one message for packets with bodies of at most `size` bytes."""
     assert size > 0
     if len(message) > MESSAGE_SIZE_MAX:
         raise UsageError(f"a message of {len(message)} bytes exceeds {MESSAGE_SIZE_MAX}")
     cut = max(0, len(message) - 1) // size * size
     for start in range(0, cut, size):
-        yield Piece({}, message[start : start + size])
-    yield Piece({"done": True}, message[cut:])
+        yield WsPiece({}, message[start : start + size])
+    yield WsPiece({"done": True}, message[cut:])
 
 
-class Reassembler:
+class WsReassembler:
     """Joins pieces to messages, and never holds more than one message's worth."""
 
     def __init__(self, size_max: int = MESSAGE_SIZE_MAX) -> None:

@@ -49,7 +49,7 @@ class CopyError(LocalError):
         self.fault = fault
 
 
-class RefusedError(CopyError):
+class CopyRefusedError(CopyError):
     """The other end said so."""
 
 

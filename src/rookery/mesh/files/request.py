@@ -11,15 +11,15 @@ import msgspec
 from rookery.errors import DecodeError
 from rookery.mesh.files.fault import CopyError, FileFault
 from rookery.mesh.files.path import FilePath
-from rookery.wire.file_frames import Digest, Have, Size
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.mesh.file_frames import Digest, Size, TransferHave
 
 
-class Get(msgspec.Struct, frozen=True):
+class GetFileRequest(msgspec.Struct, frozen=True):
     """`have` is what the member has of it already."""
 
     path: FilePath
-    have: Have
+    have: TransferHave
 
     def meta(self) -> JsonObject:
         return {
@@ -30,7 +30,7 @@ class Get(msgspec.Struct, frozen=True):
         }
 
 
-class Put(msgspec.Struct, frozen=True):
+class PutFileRequest(msgspec.Struct, frozen=True):
     path: FilePath
     size: int
 
@@ -38,30 +38,32 @@ class Put(msgspec.Struct, frozen=True):
         return {"do": "put", "path": str(self.path), "size": self.size}
 
 
-Request = Get | Put
+FileRequest = GetFileRequest | PutFileRequest
 
 
-class _Get(msgspec.Struct, tag_field="do", tag="get"):
+class _GetFileMeta(msgspec.Struct, tag_field="do", tag="get"):
     path: str
     have: Size
     digest: Digest
 
 
-class _Put(msgspec.Struct, tag_field="do", tag="put"):
+class _PutFileMeta(msgspec.Struct, tag_field="do", tag="put"):
     path: str
     size: Size
 
 
-def parse_request(meta: Mapping[str, object]) -> Request:
+def parse_request(meta: Mapping[str, object]) -> FileRequest:
     """What a stream was opened for; DecodeError, or CopyError for a path that is not allowed."""
     try:
-        asked: _Get | _Put = msgspec.convert(dict(meta), _Get | _Put)
+        asked: _GetFileMeta | _PutFileMeta = msgspec.convert(
+            dict(meta), _GetFileMeta | _PutFileMeta
+        )
     except msgspec.ValidationError as error:
         raise DecodeError(f"no request for a file: {error}") from error
     try:
         path = FilePath.parse(asked.path)
     except DecodeError as error:
         raise CopyError(FileFault.PATH) from error
-    if isinstance(asked, _Get):
-        return Get(path, Have(asked.have, asked.digest))
-    return Put(path, asked.size)
+    if isinstance(asked, _GetFileMeta):
+        return GetFileRequest(path, TransferHave(asked.have, asked.digest))
+    return PutFileRequest(path, asked.size)

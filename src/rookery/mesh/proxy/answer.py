@@ -9,21 +9,21 @@
 import msgspec
 
 from rookery.errors import DecodeError
-from rookery.link.channels.sock import HOST_SIZE_MAX, PORT_MAX, Address
-from rookery.mesh.proxy.fault import Fault
+from rookery.link.channels.sock import HOST_SIZE_MAX, PORT_MAX, SockAddress
+from rookery.mesh.proxy.fault import ProxyFault
 
 PREFIX_SIZE = 2
 ANSWER_SIZE_MAX = 1024
 LOAD_MAX = 255
 
-_WORDS = {fault.value: fault for fault in Fault}
+_WORDS = {fault.value: fault for fault in ProxyFault}
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ProxyAnswer(msgspec.Struct, frozen=True):
     """`reached` is where the exit is connected, or listens; None for a serial line or a fault."""
 
-    fault: Fault | None = None
-    reached: Address | None = None
+    fault: ProxyFault | None = None
+    reached: SockAddress | None = None
     load: int = 0
 
     def serialize(self) -> bytes:
@@ -36,7 +36,7 @@ class Answer(msgspec.Struct, frozen=True):
         return len(data).to_bytes(PREFIX_SIZE, "big") + data
 
     @classmethod
-    def parse(cls, data: bytes) -> "Answer":
+    def parse(cls, data: bytes) -> "ProxyAnswer":
         """Read what follows the size."""
         try:
             values = msgspec.json.decode(data)
@@ -52,7 +52,7 @@ class Answer(msgspec.Struct, frozen=True):
             return cls(None, _reached(values), load)
         if not isinstance(fault, str):
             raise DecodeError("answer has a fault that is no text")
-        return cls(_WORDS.get(fault, Fault.UNREACHABLE), None, load)
+        return cls(_WORDS.get(fault, ProxyFault.UNREACHABLE), None, load)
 
 
 def answer_size(prefix: bytes) -> int:
@@ -63,7 +63,7 @@ def answer_size(prefix: bytes) -> int:
     return size
 
 
-def _reached(values: dict[str, object]) -> Address | None:
+def _reached(values: dict[str, object]) -> SockAddress | None:
     ip, port = values.get("ip"), values.get("port")
     if ip is None and port is None:
         return None
@@ -71,4 +71,4 @@ def _reached(values: dict[str, object]) -> Address | None:
         raise DecodeError("answer names no address")
     if not isinstance(port, int) or isinstance(port, bool) or not 0 <= port <= PORT_MAX:
         raise DecodeError("answer names no port")
-    return Address(ip, port)
+    return SockAddress(ip, port)

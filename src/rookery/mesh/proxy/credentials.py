@@ -5,14 +5,14 @@ import hmac
 import msgspec
 
 
-class Credentials(msgspec.Struct, frozen=True):
+class ProxyCredentials(msgspec.Struct, frozen=True):
     """A user and a password, which no log gets to see."""
 
     user: str
     password: str
 
     def __repr__(self) -> str:
-        return f"Credentials({self.user!r}, …)"
+        return f"ProxyCredentials({self.user!r}, …)"
 
     def match(self, user: bytes, password: bytes) -> bool:
         # Both are compared, so that the time taken does not tell which one was wrong.

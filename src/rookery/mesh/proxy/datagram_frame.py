@@ -7,13 +7,13 @@ DATAGRAM_SIZE_MAX = 65_507  # what UDP over IPv4 can carry
 _PREFIX_SIZE = 2
 
 
-def frame(data: bytes) -> bytes:
+def frame_datagram(data: bytes) -> bytes:
     if len(data) > DATAGRAM_SIZE_MAX:
         raise UsageError(f"a datagram has at most {DATAGRAM_SIZE_MAX} bytes")
     return len(data).to_bytes(_PREFIX_SIZE, "big") + data
 
 
-class Deframer:
+class DatagramDeframer:
     """Holds less than one datagram between two calls."""
 
     def __init__(self) -> None:

@@ -14,11 +14,11 @@ import re
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 
-from rookery.link.channels.sock import Protocol
-from rookery.link.channels.sock_rules import ANY_PORT, Rule, Verb
-from rookery.mesh.proxy.opening import Net, Serial, Target
+from rookery.link.channels.sock import SockProtocol
+from rookery.link.channels.sock_rules import ANY_PORT, SockRule, SockVerb
+from rookery.mesh.proxy.opening import NetTarget, SerialTarget, Target
 from rookery.wire import base32
-from rookery.wire.record import SERVICE_SIZE_MAX, SERVICES_MAX
+from rookery.wire.mesh.record import SERVICE_SIZE_MAX, SERVICES_MAX
 
 ANY_EXIT = "exit"
 ANY_SERIAL = "serial"
@@ -30,9 +30,9 @@ _DIGEST_SIZE = 10
 def offers(service: str, target: Target) -> bool:
     """Whether this word of a record promises that target; words nobody knows promise nothing."""
     match target:
-        case Serial(name=name):
+        case SerialTarget(name=name):
             return service in (ANY_SERIAL, serial_class(name))
-        case Net(protocol=protocol, port=port):
+        case NetTarget(protocol=protocol, port=port):
             if service in (ANY_EXIT, f"{ANY_EXIT}:{protocol}"):
                 return True
             found = _PORTS.fullmatch(service)
@@ -50,7 +50,7 @@ def serial_class(name: str) -> str:
 
 
 def classes(
-    rules: Iterable[Rule], names: Sequence[str] = (), room: int = SERVICES_MAX - 1
+    rules: Iterable[SockRule], names: Sequence[str] = (), room: int = SERVICES_MAX - 1
 ) -> tuple[str, ...]:
     """The words for what `rules` allow and the lines plugged in; coarser ones if short of room."""
     ports = _ports(rules)
@@ -65,22 +65,22 @@ def classes(
     return ()
 
 
-def _ports(rules: Iterable[Rule]) -> dict[Protocol, list[range]]:
-    found: dict[Protocol, list[range]] = {}
+def _ports(rules: Iterable[SockRule]) -> dict[SockProtocol, list[range]]:
+    found: dict[SockProtocol, list[range]] = {}
     for rule in rules:
-        if rule.verb is Verb.CONNECT:
+        if rule.verb is SockVerb.CONNECT:
             found.setdefault(rule.protocol, []).append(rule.ports)
     return found
 
 
-def _fine(ports: dict[Protocol, list[range]]) -> list[str]:
+def _fine(ports: dict[SockProtocol, list[range]]) -> list[str]:
     words = []
     for protocol, ranges in sorted(ports.items()):
         if ANY_PORT in ranges:
             words.append(f"{ANY_EXIT}:{protocol}")
         else:
             words += [f"{ANY_EXIT}:{protocol}/{text}" for text in _merged(ranges)]
-    both = [f"{ANY_EXIT}:{protocol}" for protocol in sorted(Protocol)]
+    both = [f"{ANY_EXIT}:{protocol}" for protocol in sorted(SockProtocol)]
     return [ANY_EXIT] if words == both else words
 
 
@@ -94,6 +94,6 @@ def _merged(ranges: list[range]) -> list[str]:
     return [str(first) if first == last else f"{first}-{last}" for first, last in spans]
 
 
-def _coarse(ports: dict[Protocol, list[range]]) -> list[str]:
+def _coarse(ports: dict[SockProtocol, list[range]]) -> list[str]:
     words = [f"{ANY_EXIT}:{protocol}" for protocol in sorted(ports)]
-    return [ANY_EXIT] if len(words) == len(Protocol) else words
+    return [ANY_EXIT] if len(words) == len(SockProtocol) else words

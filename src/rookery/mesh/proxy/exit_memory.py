@@ -5,14 +5,18 @@ for a minute and only puts the exit last: when nothing else is left it is tried 
 that refused us may be back a second later.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
 import msgspec
 
+from rookery.mesh.membership.membership import Member
 from rookery.mesh.proxy.exit_class import offers
-from rookery.mesh.proxy.fault import Fault
+from rookery.mesh.proxy.fault import ProxyFault
 from rookery.mesh.proxy.opening import Target
+from rookery.wire.mesh.certificate import EXIT
+from rookery.wire.mesh.node_id import NodeId
+from rookery.wire.mesh.record import Record
 
 SUCCESS_S = 600.0
 FAILURE_S = 60.0
@@ -32,7 +36,7 @@ class Exit(msgspec.Struct, frozen=True):
     cost_us: int
 
 
-class _Fading(Generic[Key, Value]):
+class _ExpiringTable(Generic[Key, Value]):
     """A bounded table whose entries end by themselves, the oldest first if need be."""
 
     def __init__(self, lasting_s: float) -> None:
@@ -60,9 +64,11 @@ class ExitMemory:
     """Shared by all connections of a node."""
 
     def __init__(self) -> None:
-        self._succeeded: _Fading[Target, str] = _Fading(SUCCESS_S)
-        self._failed: _Fading[tuple[str, Target | None], Fault] = _Fading(FAILURE_S)
-        self._loads: _Fading[str, int] = _Fading(LOAD_S)
+        self._succeeded: _ExpiringTable[Target, str] = _ExpiringTable(SUCCESS_S)
+        self._failed: _ExpiringTable[tuple[str, Target | None], ProxyFault] = _ExpiringTable(
+            FAILURE_S
+        )
+        self._loads: _ExpiringTable[str, int] = _ExpiringTable(LOAD_S)
 
     @property
     def size(self) -> int:
@@ -85,7 +91,7 @@ class ExitMemory:
 
         return sorted(dict.fromkeys(hashnames), key=rank)
 
-    def failure(self, target: Target, hashname: str, now: float) -> Fault | None:
+    def failure(self, target: Target, hashname: str, now: float) -> ProxyFault | None:
         """How it last failed us, if that is remembered."""
         return self._failed.get((hashname, None), now) or self._failed.get((hashname, target), now)
 
@@ -94,7 +100,7 @@ class ExitMemory:
         self._failed.drop((hashname, target))
         self._failed.drop((hashname, None))
 
-    def failed(self, target: Target, hashname: str, fault: Fault, now: float) -> None:
+    def failed(self, target: Target, hashname: str, fault: ProxyFault, now: float) -> None:
         """It answered, and could not."""
         self._forget_success(target, hashname, now)
         self._failed.put((hashname, None if fault.is_the_exits else target), fault, now)
@@ -102,7 +108,7 @@ class ExitMemory:
     def silent(self, target: Target, hashname: str, now: float) -> None:
         """It did not answer in time, or was overtaken by one that was asked later."""
         self._forget_success(target, hashname, now)
-        self._failed.put((hashname, None), Fault.TIMEOUT, now)
+        self._failed.put((hashname, None), ProxyFault.TIMEOUT, now)
 
     def loaded(self, hashname: str, load: int, now: float) -> None:
         self._loads.put(hashname, load, now)
@@ -115,3 +121,21 @@ class ExitMemory:
         # As in a queue: the last free seats are by far the slowest ones.
         load = self._loads.get(one.hashname, now) or 0
         return one.cost_us * LOAD_FULL / (LOAD_FULL - load)
+
+
+Cost = Callable[[NodeId], int | None]  # of the best route there; None when nothing leads there
+
+
+def known_exits(
+    members: Mapping[NodeId, Member], records: Mapping[NodeId, Record], cost_us: Cost
+) -> list[Exit]:
+    """The role comes from the certificate: a member cannot give it to itself."""
+    found = []
+    for node, record in records.items():
+        member = members.get(node)
+        if member is None or EXIT not in member.roles or not record.services:
+            continue
+        cost = cost_us(node)
+        if cost is not None:
+            found.append(Exit(member.hashname, record.services, cost))
+    return found

@@ -9,7 +9,7 @@ from enum import StrEnum
 from rookery.errors import CongestionError, DeniedError, LocalError, UnreachableError, UsageError
 
 
-class Fault(StrEnum):
+class ProxyFault(StrEnum):
     REFUSED = "refused"
     UNREACHABLE = "unreachable"
     DNS = "dns"
@@ -25,50 +25,50 @@ class Fault(StrEnum):
         return _CODES[self]
 
     @classmethod
-    def of_code(cls, code: int) -> "Fault":
+    def of_code(cls, code: int) -> "ProxyFault":
         """The fault of an aborted stream; what nobody gave a meaning to is just gone."""
-        return _FAULTS.get(code, Fault.GONE)
+        return _FAULTS.get(code, ProxyFault.GONE)
 
     @property
     def is_the_exits(self) -> bool:
         """Whether another target would fare no better at the same exit."""
-        return self is Fault.BUSY
+        return self is ProxyFault.BUSY
 
     def error(self, wanted: object) -> LocalError:
         """The same as the caller of a connector hears it."""
         match self:
-            case Fault.POLICY:
+            case ProxyFault.POLICY:
                 return DeniedError(f"{wanted}: no rule allows it")
-            case Fault.BUSY:
+            case ProxyFault.BUSY:
                 return CongestionError(f"{wanted}: too many connections are open")
-            case Fault.INVALID:
+            case ProxyFault.INVALID:
                 return UsageError(f"{wanted}: nobody can connect to that")
             case _:
-                return ConnectError(self, wanted)
+                return ProxyConnectError(self, wanted)
 
 
-_CODES = {fault: number for number, fault in enumerate(Fault, 1)}
+_CODES = {fault: number for number, fault in enumerate(ProxyFault, 1)}
 _FAULTS = {number: fault for fault, number in _CODES.items()}
 
 
-class ConnectError(UnreachableError):
+class ProxyConnectError(UnreachableError):
     """Allowed and tried, in vain; says what it was that failed."""
 
-    def __init__(self, fault: Fault, wanted: object) -> None:
+    def __init__(self, fault: ProxyFault, wanted: object) -> None:
         super().__init__(f"{wanted}: {fault}")
         self.fault = fault
 
 
-def fault_of(error: LocalError) -> Fault:
+def fault_of(error: LocalError) -> ProxyFault:
     """What to tell another about an error of ours."""
     match error:
-        case ConnectError(fault=fault):
+        case ProxyConnectError(fault=fault):
             return fault
         case DeniedError():
-            return Fault.POLICY
+            return ProxyFault.POLICY
         case CongestionError():
-            return Fault.BUSY
+            return ProxyFault.BUSY
         case UsageError():
-            return Fault.INVALID
+            return ProxyFault.INVALID
         case _:
-            return Fault.UNREACHABLE
+            return ProxyFault.UNREACHABLE

@@ -17,7 +17,7 @@ from enum import StrEnum
 import msgspec
 
 from rookery.errors import DecodeError
-from rookery.link.channels.sock import HOST_SIZE_MAX, PORT_MAX, Protocol
+from rookery.link.channels.sock import HOST_SIZE_MAX, PORT_MAX, SockProtocol
 
 META_KEYS_MAX = 16
 NAME_SIZE_MAX = 128
@@ -39,10 +39,10 @@ class Parity(StrEnum):
     ODD = "odd"
 
 
-class Net(msgspec.Struct, frozen=True):
+class NetTarget(msgspec.Struct, frozen=True):
     """A TCP connection, or a UDP socket that talks to one address; the exit resolves the name."""
 
-    protocol: Protocol
+    protocol: SockProtocol
     host: str
     port: int
 
@@ -54,7 +54,7 @@ class Net(msgspec.Struct, frozen=True):
         return f"{self.protocol} {host}:{self.port}"
 
 
-class Serial(msgspec.Struct, frozen=True):
+class SerialTarget(msgspec.Struct, frozen=True):
     """A serial line by its name, never by its path."""
 
     name: str
@@ -76,7 +76,7 @@ class Serial(msgspec.Struct, frozen=True):
         return f"serial {self.name}"
 
 
-class Listen(msgspec.Struct, frozen=True):
+class ListenRequest(msgspec.Struct, frozen=True):
     """A TCP listener at the exit; 0 lets it choose the port."""
 
     port: int
@@ -89,7 +89,7 @@ class Listen(msgspec.Struct, frozen=True):
         return f"listen tcp {self.port}"
 
 
-class Accepted(msgspec.Struct, frozen=True):
+class AcceptedByExit(msgspec.Struct, frozen=True):
     """A connection that reached a listener of ours at an exit; from whom it says informatively."""
 
     token: str
@@ -100,33 +100,33 @@ class Accepted(msgspec.Struct, frozen=True):
         return {"type": "accepted", "token": self.token, "host": self.host, "port": self.port}
 
 
-Target = Net | Serial
-Opening = Target | Listen | Accepted
+Target = NetTarget | SerialTarget
+ProxyOpening = Target | ListenRequest | AcceptedByExit
 
 
-def parse_opening(meta: Mapping[str, object]) -> Opening:
+def parse_opening(meta: Mapping[str, object]) -> ProxyOpening:
     """What a stream was opened for, or DecodeError."""
     if len(meta) > META_KEYS_MAX:
         raise DecodeError("opening says too much")
     match meta.get("type"):
         case "tcp":
-            return Net(Protocol.TCP, _host(meta), _port(meta, 1))
+            return NetTarget(SockProtocol.TCP, _host(meta), _port(meta, 1))
         case "udp":
-            return Net(Protocol.UDP, _host(meta), _port(meta, 1))
+            return NetTarget(SockProtocol.UDP, _host(meta), _port(meta, 1))
         case "serial":
             return _serial(meta)
         case "listen":
-            return Listen(_port(meta, 0), _token(meta))
+            return ListenRequest(_port(meta, 0), _token(meta))
         case "accepted":
-            return Accepted(_token(meta), _host(meta), _port(meta, 0))
+            return AcceptedByExit(_token(meta), _host(meta), _port(meta, 0))
         case _:
             raise DecodeError("opening is of no known type")
 
 
-def net(protocol: Protocol, host: str, port: int) -> Net:
+def net(protocol: SockProtocol, host: str, port: int) -> NetTarget:
     """A checked target; DecodeError when nobody could connect to it."""
     meta: Meta = {"host": host, "port": port}
-    return Net(protocol, _host(meta), _port(meta, 1))
+    return NetTarget(protocol, _host(meta), _port(meta, 1))
 
 
 def is_name(name: str) -> bool:
@@ -152,7 +152,7 @@ def _token(meta: Mapping[str, object]) -> str:
     return token
 
 
-def _serial(meta: Mapping[str, object]) -> Serial:
+def _serial(meta: Mapping[str, object]) -> SerialTarget:
     name, options = meta.get("name"), meta.get("options", {})
     if not isinstance(name, str) or not is_name(name):
         raise DecodeError("opening names no serial line")
@@ -161,7 +161,7 @@ def _serial(meta: Mapping[str, object]) -> Serial:
     parity = options.get("parity", "none")
     if parity not in ("none", "even", "odd"):
         raise DecodeError("opening has a parity that nobody knows")
-    return Serial(
+    return SerialTarget(
         name,
         _number(options, "baudrate", 1, BAUDRATE_MAX, BAUDRATE),
         _number(options, "bits", 5, 8, 8),

@@ -4,8 +4,8 @@
                 A ───────────────────────?      at most three are under way
                        B ──────────✗ C ──✓      the others are called off
 
-Events and the time go in, orders come out: `Begin` an attempt, `CallOff` one. The race is over with
-the first success, or when everybody has failed.
+Events and the time go in, orders come out: `BeginAttempt`, `CancelAttempt`. The race ends with the
+first success, or when all attempts have failed.
 """
 
 from collections import deque
@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import msgspec
 
 from rookery.mesh.proxy.exit_memory import ExitMemory
-from rookery.mesh.proxy.fault import Fault
+from rookery.mesh.proxy.fault import ProxyFault
 from rookery.mesh.proxy.opening import Target
 
 
@@ -26,31 +26,31 @@ class RaceSettings(msgspec.Struct, frozen=True):
     whole_s: float = 30.0  # for all of them
 
 
-class Begin(msgspec.Struct, frozen=True):
+class BeginAttempt(msgspec.Struct, frozen=True):
     exit: str
 
 
-class CallOff(msgspec.Struct, frozen=True):
+class CancelAttempt(msgspec.Struct, frozen=True):
     exit: str
 
 
-Order = Begin | CallOff
+RaceOrder = BeginAttempt | CancelAttempt
 
 # What tells most about the target first.
 _TELLING = (
-    Fault.REFUSED,
-    Fault.GONE,
-    Fault.IN_USE,
-    Fault.UNREACHABLE,
-    Fault.TIMEOUT,
-    Fault.DNS,
-    Fault.INVALID,
-    Fault.POLICY,
-    Fault.BUSY,
+    ProxyFault.REFUSED,
+    ProxyFault.GONE,
+    ProxyFault.IN_USE,
+    ProxyFault.UNREACHABLE,
+    ProxyFault.TIMEOUT,
+    ProxyFault.DNS,
+    ProxyFault.INVALID,
+    ProxyFault.POLICY,
+    ProxyFault.BUSY,
 )
 
 
-class Race:
+class ExitAttempts:
     """One connection's search; `exits` best first."""
 
     def __init__(
@@ -66,8 +66,8 @@ class Race:
         self._memory = memory
         self._waiting = deque(exits[: self._settings.exits_max])
         self._begun: dict[str, float] = {}
-        self._answers: list[Fault] = []
-        self._silences: list[Fault] = []
+        self._answers: list[ProxyFault] = []
+        self._silences: list[ProxyFault] = []
         self._next_at = now
         self._over_at = now + self._settings.whole_s
         self.winner: str | None = None
@@ -77,10 +77,10 @@ class Race:
         return self.winner is not None or not (self._waiting or self._begun)
 
     @property
-    def fault(self) -> Fault:
+    def fault(self) -> ProxyFault:
         """Of a lost race, the answer that says most; exits that gave none say little."""
         faults = self._answers or self._silences
-        return min(faults, key=_TELLING.index, default=Fault.UNREACHABLE)
+        return min(faults, key=_TELLING.index, default=ProxyFault.UNREACHABLE)
 
     @property
     def deadline(self) -> float | None:
@@ -91,11 +91,11 @@ class Race:
             times.append(self._next_at)
         return min(*times, self._over_at)
 
-    def tick(self, now: float) -> list[Order]:
+    def tick(self, now: float) -> list[RaceOrder]:
         """Whatever is due; the first call begins the race."""
         if self.is_over:
             return []
-        orders: list[Order] = []
+        orders: list[RaceOrder] = []
         if now >= self._over_at:
             self._waiting.clear()
         for exit_, begun in list(self._begun.items()):
@@ -103,11 +103,11 @@ class Race:
                 orders.append(self._timed_out(exit_, now))
         return orders + self._begin_due(now)
 
-    def succeeded(self, exit_: str, load: int, now: float) -> list[Order]:
+    def succeeded(self, exit_: str, load: int, now: float) -> list[RaceOrder]:
         """The first one wins; of those asked earlier it is remembered that they were slower."""
         begun = self._begun.pop(exit_, None)
         if begun is None or self.winner is not None:
-            return [CallOff(exit_)]
+            return [CancelAttempt(exit_)]
         self.winner = exit_
         self._memory.loaded(exit_, load, now)
         self._memory.succeeded(self._target, exit_, now)
@@ -116,9 +116,9 @@ class Race:
                 self._memory.silent(self._target, other, now)
         self._waiting.clear()
         others, self._begun = self._begun, {}
-        return [CallOff(other) for other in others]
+        return [CancelAttempt(other) for other in others]
 
-    def failed(self, exit_: str, fault: Fault, load: int, now: float) -> list[Order]:
+    def failed(self, exit_: str, fault: ProxyFault, load: int, now: float) -> list[RaceOrder]:
         """An answer that says no."""
         if self._begun.pop(exit_, None) is None:
             return []
@@ -127,29 +127,29 @@ class Race:
         self._answers.append(fault)
         return self._lost_one(now)
 
-    def unreached(self, exit_: str, now: float) -> list[Order]:
+    def unreached(self, exit_: str, now: float) -> list[RaceOrder]:
         """No answer, and none will come: the exit itself is gone."""
         if self._begun.pop(exit_, None) is None:
             return []
         self._memory.silent(self._target, exit_, now)
-        self._silences.append(Fault.UNREACHABLE)
+        self._silences.append(ProxyFault.UNREACHABLE)
         return self._lost_one(now)
 
-    def _timed_out(self, exit_: str, now: float) -> Order:
+    def _timed_out(self, exit_: str, now: float) -> RaceOrder:
         del self._begun[exit_]
         self._memory.silent(self._target, exit_, now)
-        self._silences.append(Fault.TIMEOUT)
+        self._silences.append(ProxyFault.TIMEOUT)
         self._next_at = now
-        return CallOff(exit_)
+        return CancelAttempt(exit_)
 
-    def _lost_one(self, now: float) -> list[Order]:
+    def _lost_one(self, now: float) -> list[RaceOrder]:
         self._next_at = now
         return self._begin_due(now)
 
-    def _begin_due(self, now: float) -> list[Order]:
+    def _begin_due(self, now: float) -> list[RaceOrder]:
         if not self._waiting or len(self._begun) >= self._settings.width or now < self._next_at:
             return []
         exit_ = self._waiting.popleft()
         self._begun[exit_] = now
         self._next_at = now + self._settings.stagger_s
-        return [Begin(exit_)]
+        return [BeginAttempt(exit_)]

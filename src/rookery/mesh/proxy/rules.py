@@ -13,7 +13,7 @@ import msgspec
 
 from rookery.errors import DeniedError, UsageError
 from rookery.identity.hashname import is_hashname
-from rookery.link.channels.sock_rules import Rule, Rules
+from rookery.link.channels.sock_rules import Rules, SockRule
 from rookery.mesh.proxy.exit_class import classes
 from rookery.mesh.proxy.opening import is_name
 
@@ -45,7 +45,7 @@ class SerialRule(msgspec.Struct, frozen=True):
 class ProxyRules:
     """All permissions of one exit; without any, everything is denied."""
 
-    def __init__(self, net: Sequence[Rule] = (), serial: Sequence[SerialRule] = ()) -> None:
+    def __init__(self, net: Sequence[SockRule] = (), serial: Sequence[SerialRule] = ()) -> None:
         if len(net) + len(serial) > RULES_MAX:
             raise UsageError(f"more than {RULES_MAX} rules")
         self.net = Rules(net)
@@ -57,7 +57,7 @@ class ProxyRules:
         """One rule a line, or UsageError that says what is wrong with which."""
         serial = [line for line in lines if line.split()[:1] == ["serial"]]
         net = [line for line in lines if line.split()[:1] != ["serial"]]
-        return cls(list(map(Rule.parse, net)), list(map(SerialRule.parse, serial)))
+        return cls(list(map(SockRule.parse, net)), list(map(SerialRule.parse, serial)))
 
     def check_serial(self, name: str, who: str) -> None:
         """DeniedError unless a rule allows it."""

@@ -16,12 +16,12 @@ from ipaddress import ip_address
 import msgspec
 
 from rookery.errors import AuthenticationError, DecodeError
-from rookery.link.channels.sock import Address
-from rookery.mesh.proxy.credentials import Credentials
-from rookery.mesh.proxy.fault import Fault
+from rookery.link.channels.sock import SockAddress
+from rookery.mesh.proxy.credentials import ProxyCredentials
+from rookery.mesh.proxy.fault import ProxyFault
 
 STEP_SIZE_MAX = 3 + 2 * 255  # user and password; so less than this is held between two calls
-NOWHERE = Address("0.0.0.0", 0)  # noqa: S104  "no address", nothing is bound
+NOWHERE = SockAddress("0.0.0.0", 0)  # noqa: S104  "no address", nothing is bound
 
 _VERSION = 5
 _PASSWORD_VERSION = 1
@@ -30,13 +30,13 @@ _IPV4, _NAME, _IPV6 = 1, 3, 4
 _IP_SIZES = {_IPV4: 4, _IPV6: 16}
 
 
-class Command(IntEnum):
+class SocksCommand(IntEnum):
     CONNECT = 1
     BIND = 2
     UDP_ASSOCIATE = 3
 
 
-class Reply(IntEnum):
+class SocksReply(IntEnum):
     SUCCEEDED = 0
     FAILED = 1
     FORBIDDEN = 2
@@ -48,34 +48,34 @@ class Reply(IntEnum):
     NO_SUCH_ADDRESS = 8
 
     @classmethod
-    def of(cls, fault: Fault) -> "Reply":
+    def of(cls, fault: ProxyFault) -> "SocksReply":
         return _REPLIES.get(fault, cls.FAILED)
 
 
 _REPLIES = {
-    Fault.REFUSED: Reply.REFUSED,
-    Fault.UNREACHABLE: Reply.NETWORK_UNREACHABLE,
-    Fault.DNS: Reply.HOST_UNREACHABLE,
-    Fault.POLICY: Reply.FORBIDDEN,
-    Fault.TIMEOUT: Reply.TTL_EXPIRED,
-    Fault.GONE: Reply.HOST_UNREACHABLE,
+    ProxyFault.REFUSED: SocksReply.REFUSED,
+    ProxyFault.UNREACHABLE: SocksReply.NETWORK_UNREACHABLE,
+    ProxyFault.DNS: SocksReply.HOST_UNREACHABLE,
+    ProxyFault.POLICY: SocksReply.FORBIDDEN,
+    ProxyFault.TIMEOUT: SocksReply.TTL_EXPIRED,
+    ProxyFault.GONE: SocksReply.HOST_UNREACHABLE,
 }
 
 
-class Request(msgspec.Struct, frozen=True):
-    command: Command
-    address: Address
+class SocksRequest(msgspec.Struct, frozen=True):
+    command: SocksCommand
+    address: SockAddress
 
 
-class Negotiation:
+class SocksNegotiation:
     """Everything up to the request. Write what `take` gives, whatever happens."""
 
-    def __init__(self, credentials: Credentials | None = None) -> None:
+    def __init__(self, credentials: ProxyCredentials | None = None) -> None:
         self._credentials = credentials
         self._held = bytearray()
         self._out = bytearray()
         self._step = self._greeting
-        self.request: Request | None = None
+        self.request: SocksRequest | None = None
 
     def take(self) -> bytes:
         """What is to be written now."""
@@ -131,19 +131,19 @@ class Negotiation:
             return False
         size = _address_size(held[3], held[4])
         if size is None:
-            raise self._refused(Reply.NO_SUCH_ADDRESS)
+            raise self._refused(SocksReply.NO_SUCH_ADDRESS)
         if len(held) < 3 + size:
             return False
         message = self._cut(3 + size)
-        if not Command.CONNECT <= message[1] <= Command.UDP_ASSOCIATE:
-            raise self._refused(Reply.NO_SUCH_COMMAND)
+        if not SocksCommand.CONNECT <= message[1] <= SocksCommand.UDP_ASSOCIATE:
+            raise self._refused(SocksReply.NO_SUCH_COMMAND)
         try:
-            self.request = Request(Command(message[1]), _address(message[3:]))
+            self.request = SocksRequest(SocksCommand(message[1]), _address(message[3:]))
         except DecodeError:
-            raise self._refused(Reply.NO_SUCH_ADDRESS) from None
+            raise self._refused(SocksReply.NO_SUCH_ADDRESS) from None
         return True
 
-    def _refused(self, code: Reply) -> DecodeError:
+    def _refused(self, code: SocksReply) -> DecodeError:
         self._out += reply(code)
         return DecodeError(f"SOCKS request: {code.name.lower().replace('_', ' ')}")
 
@@ -153,12 +153,12 @@ class Negotiation:
         return data
 
 
-def reply(code: Reply, bound: Address = NOWHERE) -> bytes:
+def reply(code: SocksReply, bound: SockAddress = NOWHERE) -> bytes:
     """The answer to a request, with an address where one is told."""
     return bytes([_VERSION, code, 0]) + _address_bytes(bound)
 
 
-def parse_datagram(data: bytes) -> tuple[Address, bytes]:
+def parse_datagram(data: bytes) -> tuple[SockAddress, bytes]:
     """The target and content of a datagram for us to pass on; DecodeError for anything else."""
     if len(data) < 5 or data[:2] != b"\0\0":
         raise DecodeError("not a SOCKS5 datagram")
@@ -170,7 +170,7 @@ def parse_datagram(data: bytes) -> tuple[Address, bytes]:
     return _address(data[3 : 3 + size]), data[3 + size :]
 
 
-def datagram(source: Address, data: bytes) -> bytes:
+def datagram(source: SockAddress, data: bytes) -> bytes:
     """A datagram for the client, and where it came from."""
     return b"\0\0\0" + _address_bytes(source) + data
 
@@ -181,17 +181,17 @@ def _address_size(kind: int, first: int) -> int | None:
     return None if size is None else 1 + size + 2
 
 
-def _address(data: bytes) -> Address:
+def _address(data: bytes) -> SockAddress:
     port = int.from_bytes(data[-2:], "big")
     if data[0] != _NAME:
-        return Address(str(ip_address(data[1:-2])), port)
+        return SockAddress(str(ip_address(data[1:-2])), port)
     try:
-        return Address(data[2:-2].decode("ascii"), port)
+        return SockAddress(data[2:-2].decode("ascii"), port)
     except UnicodeDecodeError as error:
         raise DecodeError("SOCKS host name is not ASCII") from error
 
 
-def _address_bytes(address: Address) -> bytes:
+def _address_bytes(address: SockAddress) -> bytes:
     port = address.port.to_bytes(2, "big")
     try:
         packed = ip_address(address.host.partition("%")[0]).packed

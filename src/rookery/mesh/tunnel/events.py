@@ -1,8 +1,10 @@
 """Events of a tunnel: what its programs have to know."""
 
+from enum import IntEnum
+
 import msgspec
 
-from rookery.wire.lob import JsonObject
+from rookery.wire.link.lob import JsonObject
 
 
 class StreamOpened(msgspec.Struct, frozen=True):
@@ -14,13 +16,13 @@ class StreamOpened(msgspec.Struct, frozen=True):
     priority: int
 
 
-class Readable(msgspec.Struct, frozen=True):
+class StreamReadable(msgspec.Struct, frozen=True):
     """Bytes are there, where none were."""
 
     stream: int
 
 
-class Writable(msgspec.Struct, frozen=True):
+class StreamWritable(msgspec.Struct, frozen=True):
     """There is room again, after a write was cut short."""
 
     stream: int
@@ -46,19 +48,19 @@ class StreamReset(msgspec.Struct, frozen=True):
     code: int
 
 
-class DatagramArrived(msgspec.Struct, frozen=True):
+class TunnelDatagramArrived(msgspec.Struct, frozen=True):
     data: bytes
 
 
-class Stalled(msgspec.Struct, frozen=True):
+class TunnelStalled(msgspec.Struct, frozen=True):
     """No way is left; everything waits."""
 
 
-class Resumed(msgspec.Struct, frozen=True):
+class TunnelResumed(msgspec.Struct, frozen=True):
     """There is a way again."""
 
 
-class Closed(msgspec.Struct, frozen=True):
+class TunnelClosed(msgspec.Struct, frozen=True):
     """The tunnel is over, and all its streams."""
 
     code: int
@@ -68,13 +70,25 @@ class Closed(msgspec.Struct, frozen=True):
 
 Event = (
     StreamOpened
-    | Readable
-    | Writable
+    | StreamReadable
+    | StreamWritable
     | StreamFinished
     | StreamStopped
     | StreamReset
-    | DatagramArrived
-    | Stalled
-    | Resumed
-    | Closed
+    | TunnelDatagramArrived
+    | TunnelStalled
+    | TunnelResumed
+    | TunnelClosed
 )
+
+
+class CloseCode(IntEnum):
+    """Of a tunnel; the numbers are those of the wire."""
+
+    DONE = 0
+    PROTOCOL = 1  # the other side broke the rules
+    STALLED = 2  # no way for too long
+    UNKNOWN = 3  # a packet of a tunnel that nobody here knows
+    REPLACED = 4  # the other side opened a new one
+    SHUTDOWN = 5  # the node ends
+    REFUSED = 6  # no tunnels, or too many

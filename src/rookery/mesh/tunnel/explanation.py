@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from rookery.mesh.tunnel.outbound import Outbound
+from rookery.mesh.tunnel.paths.outbound_path import OutboundPath
 
 
-class WayRow(msgspec.Struct, frozen=True, kw_only=True):
+class TunnelPathRow(msgspec.Struct, frozen=True, kw_only=True):
     """One way, in numbers."""
 
     id: int
@@ -26,7 +26,7 @@ class WayRow(msgspec.Struct, frozen=True, kw_only=True):
     marks: int  # packets that met a long queue
 
     @classmethod
-    def of(cls, way: Outbound) -> "WayRow":
+    def of(cls, way: OutboundPath) -> "TunnelPathRow":
         return cls(
             id=way.way.id,
             label=way.way.label,
@@ -45,12 +45,12 @@ class WayRow(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+class TunnelExplanation(msgspec.Struct, frozen=True, kw_only=True):
     """`decisions` and `reinjected` count since the tunnel began."""
 
     state: str
     mode: str
-    ways: tuple[WayRow, ...]
+    ways: tuple[TunnelPathRow, ...]
     decisions: Mapping[str, int]
     reinjected: Mapping[str, int]
     counts: Mapping[str, int]

@@ -11,7 +11,7 @@ WINDOW_START: Final = 1 * MIB
 STREAMS_START: Final = 4096
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class TunnelLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Bounds of one tunnel."""
 
     window_max: int = 16 * MIB  # bytes that wait for a slow reader, of one stream and of all

@@ -14,28 +14,94 @@ from typing import Final
 
 from rookery.errors import ChannelError, ProtocolError
 from rookery.identity.cipher_set import RandomBytes
-from rookery.mesh.tunnel.close_code import CloseCode
-from rookery.mesh.tunnel.engine import Engine
-from rookery.mesh.tunnel.events import Closed, Event, Resumed, Stalled, Writable
-from rookery.mesh.tunnel.explanation import Explanation
-from rookery.mesh.tunnel.limits import Limits
-from rookery.mesh.tunnel.packer import Parcel
-from rookery.mesh.tunnel.receiving import Chunk
-from rookery.mesh.tunnel.scheduler import Mode
-from rookery.mesh.tunnel.way import Way
-from rookery.wire.datagram_class import DatagramClass
-from rookery.wire.lob import JsonObject
+from rookery.mesh.tunnel.events import (
+    CloseCode,
+    Event,
+    StreamWritable,
+    TunnelClosed,
+    TunnelResumed,
+    TunnelStalled,
+)
+from rookery.mesh.tunnel.explanation import TunnelExplanation, TunnelPathRow
+from rookery.mesh.tunnel.limits import TunnelLimits
+from rookery.mesh.tunnel.packets.control_frames import ControlFrames
+from rookery.mesh.tunnel.packets.datagram_queue import DatagramQueue
+from rookery.mesh.tunnel.packets.packet_builder import BuiltPacket, PacketBuilder
+from rookery.mesh.tunnel.packets.packet_receiver import PacketReceiver
+from rookery.mesh.tunnel.packets.packet_sender import PacketSender
+from rookery.mesh.tunnel.packets.reinjection import Reinjection
+from rookery.mesh.tunnel.paths.path import TunnelPath
+from rookery.mesh.tunnel.paths.path_set import TunnelPaths
+from rookery.mesh.tunnel.paths.scheduler import Mode, Scheduler
+from rookery.mesh.tunnel.streams.flow_control import ReceiveWindow
+from rookery.mesh.tunnel.streams.receive_half import Chunk
+from rookery.mesh.tunnel.streams.stream_calls import StreamCalls
+from rookery.mesh.tunnel.streams.stream_input import StreamInput
+from rookery.mesh.tunnel.streams.stream_output import StreamOutput
+from rookery.mesh.tunnel.streams.stream_table import StreamTable
+from rookery.wire.link.lob import JsonObject
+from rookery.wire.mesh.forward import DatagramClass
+from rookery.wire.mesh.tunnel_frames import TunnelClose
+from rookery.wire.mesh.tunnel_packet import HEAD_SIZE, TunnelPacket
 from rookery.wire.octets import Octets
-from rookery.wire.tunnel import HEAD_SIZE, TunnelPacket
-from rookery.wire.tunnel_frames import Close
+
+
+class TunnelEngine:
+    """Decides nothing itself."""
+
+    def __init__(
+        self,
+        number: int,
+        random: RandomBytes,
+        limits: TunnelLimits,
+        mode: Mode,
+        now: float,
+        *,
+        is_opener: bool,
+    ) -> None:
+        self.events: list[Event] = []
+        self.streams = StreamTable(limits, is_opener=is_opener)
+        self.ways = TunnelPaths(limits.ways_max, random)
+        self.outflow = StreamOutput(limits)
+        self.datagrams = DatagramQueue(limits.datagrams_max)
+        window = ReceiveWindow(limits.window_max, now)
+        notes = self.notes = ControlFrames(self.streams, window)
+        inflow = StreamInput(self.streams, window, notes, self.outflow, limits, self.events)
+        self.calls = StreamCalls(self.streams, inflow, self.outflow, notes)
+        self.reinjection = Reinjection(notes, self.outflow)
+        self.intake = PacketReceiver(
+            self.ways, inflow, notes, self.reinjection, self.events, limits.datagrams_max
+        )
+        self.packer = PacketBuilder(number, self.ways, notes, self.outflow, inflow)
+        self.dispatch = PacketSender(
+            self.ways,
+            notes,
+            self.datagrams,
+            self.outflow,
+            self.packer,
+            Scheduler(mode),
+            self.reinjection,
+        )
+
+    def explain(self, state: str) -> TunnelExplanation:
+        scheduler = self.dispatch.scheduler
+        return TunnelExplanation(
+            state=state,
+            mode=scheduler.mode.value,
+            ways=tuple(TunnelPathRow.of(way) for way in self.ways.out),
+            decisions=dict(scheduler.decisions),
+            reinjected=self.reinjection.counts,
+            counts=dict(self.intake.counts + self.datagrams.fates),
+        )
+
 
 PROBE_S: Final = 5.0  # a way that was not used for so long is measured, while there are streams
 
 _PRIORITY: Final = 3
-_LIMITS: Final = Limits()
+_LIMITS: Final = TunnelLimits()
 
 
-class Role(Enum):
+class TunnelRole(Enum):
     """Who began."""
 
     OPENER = "opener"
@@ -58,18 +124,20 @@ class Tunnel:
 
     def __init__(
         self,
-        role: Role,
+        role: TunnelRole,
         *,
         random: RandomBytes,
         now: float,
         number: int | None = None,
-        limits: Limits = _LIMITS,
+        limits: TunnelLimits = _LIMITS,
         mode: Mode = Mode.AUTO,
     ) -> None:
         self.role = role
         self.id = int.from_bytes(random(8), "big") if number is None else number
         self._limits = limits
-        self._engine = Engine(self.id, random, limits, mode, now, is_opener=role is Role.OPENER)
+        self._engine = TunnelEngine(
+            self.id, random, limits, mode, now, is_opener=role is TunnelRole.OPENER
+        )
         self._events = self._engine.events
         self._calls = self._engine.calls
         self._ways = self._engine.ways
@@ -77,7 +145,7 @@ class Tunnel:
         self._stalled_at: float | None = now
         self._is_told_stalled = False
         self._is_closing = False
-        self._end: Closed | None = None
+        self._end: TunnelClosed | None = None
         self._farewell: bytes | None = None
 
     # --- programs ---
@@ -109,7 +177,7 @@ class Tunnel:
         return self._calls.open(service, meta or {}, priority, self._now)
 
     def write(self, stream: int, data: Chunk, now: float) -> int:
-        """How much was taken; after less than all of it, `Writable` tells when to go on."""
+        """How much was taken; after less than all of it, `StreamWritable` tells when to go on."""
         if self._end is not None:
             raise ChannelError("the tunnel is closed")
         self._now = max(self._now, now)
@@ -161,8 +229,8 @@ class Tunnel:
     def abort(self, code: CloseCode, reason: str) -> None:
         """The end, now."""
         if self._end is None:
-            self._farewell = Close(code, reason).serialize()
-            self._finish(Closed(code, reason, is_remote=False))
+            self._farewell = TunnelClose(code, reason).serialize()
+            self._finish(TunnelClosed(code, reason, is_remote=False))
 
     def take(self) -> list[Event]:
         """What happened since the last time."""
@@ -180,19 +248,19 @@ class Tunnel:
     def mode(self, mode: Mode) -> None:
         self._engine.dispatch.scheduler.mode = mode
 
-    def explain(self) -> Explanation:
+    def explain(self) -> TunnelExplanation:
         return self._engine.explain(self.state.value)
 
     # --- ways and packets ---
 
-    def way_up(self, way: Way, now: float) -> None:
+    def way_up(self, way: TunnelPath, now: float) -> None:
         self._now = now
         self.way_down(way.id, now)
         self._ways.up(way, now)
         self._stalled_at = None
         if self._is_told_stalled:
             self._is_told_stalled = False
-            self._events.append(Resumed())
+            self._events.append(TunnelResumed())
 
     def way_down(self, way: int, now: float) -> None:
         """It died: all that was on it goes elsewhere, or waits."""
@@ -206,7 +274,7 @@ class Tunnel:
             self._stalled_at = now
             if self._end is None:
                 self._is_told_stalled = True
-                self._events.append(Stalled())
+                self._events.append(TunnelStalled())
 
     def received(
         self,
@@ -235,9 +303,9 @@ class Tunnel:
             self.abort(CloseCode.PROTOCOL, str(error))
             return
         if close is not None:
-            self._finish(Closed(close.code, close.reason, is_remote=True))
+            self._finish(TunnelClosed(close.code, close.reason, is_remote=True))
 
-    def flush(self, now: float) -> list[Parcel]:
+    def flush(self, now: float) -> list[BuiltPacket]:
         """Packets to carry, at most a batch; more when `deadline` has come already."""
         self._now = now
         self._settle()
@@ -252,7 +320,7 @@ class Tunnel:
             return []
         batch = self._engine.dispatch.flush(now)
         for stream in self._engine.outflow.take_writable():
-            self._events.append(Writable(stream.id))
+            self._events.append(StreamWritable(stream.id))
         return batch
 
     def tick(self, now: float) -> None:
@@ -301,6 +369,6 @@ class Tunnel:
             except ProtocolError as error:
                 self.abort(CloseCode.PROTOCOL, str(error))
 
-    def _finish(self, end: Closed) -> None:
+    def _finish(self, end: TunnelClosed) -> None:
         self._end = end
         self._events.append(end)

@@ -9,27 +9,26 @@ from typing import Final
 
 from rookery.errors import CongestionError
 from rookery.identity.cipher_set import RandomBytes
-from rookery.mesh.tunnel.close_code import CloseCode
-from rookery.mesh.tunnel.events import Event
-from rookery.mesh.tunnel.limits import Limits
-from rookery.mesh.tunnel.outflow import Parts
-from rookery.mesh.tunnel.packer import Parcel
-from rookery.mesh.tunnel.scheduler import Mode
-from rookery.mesh.tunnel.tunnel import Role, Tunnel, TunnelState
-from rookery.mesh.tunnel.way import Way
+from rookery.mesh.tunnel.events import CloseCode, Event
+from rookery.mesh.tunnel.limits import TunnelLimits
+from rookery.mesh.tunnel.packets.packet_builder import BuiltPacket
+from rookery.mesh.tunnel.paths.path import TunnelPath
+from rookery.mesh.tunnel.paths.scheduler import Mode
+from rookery.mesh.tunnel.streams.stream_output import Parts
+from rookery.mesh.tunnel.tunnel import Tunnel, TunnelRole, TunnelState
+from rookery.wire.mesh.tunnel_frames import TunnelClose
+from rookery.wire.mesh.tunnel_packet import HEAD_SIZE, TunnelPacket
 from rookery.wire.octets import Octets
-from rookery.wire.tunnel import HEAD_SIZE, TunnelPacket
-from rookery.wire.tunnel_frames import Close
 
 PEERS_MAX: Final = 1024
 
 _REFUSE_S: Final = 1.0  # to each peer no more often
 _OVER_MAX: Final = 16  # numbers remembered, of each peer
 
-_LIMITS: Final = Limits()
+_LIMITS: Final = TunnelLimits()
 
 
-class PeerParcel:
+class PeerPacket:
     """A packet to carry."""
 
     __slots__ = ("head", "parts", "peer", "size", "way")
@@ -57,15 +56,15 @@ class TunnelEvent:
         self.event: Final = event
 
 
-class _Peer:
+class _TunnelPeer:
     """Ways to one peer, and the tunnels over them."""
 
     __slots__ = ("mode", "over", "refuse_from", "tunnels", "ways")
 
     def __init__(self, mode: Mode) -> None:
         self.mode = mode
-        self.ways: dict[int, Way] = {}
-        self.tunnels: dict[Role, Tunnel] = {}
+        self.ways: dict[int, TunnelPath] = {}
+        self.tunnels: dict[TunnelRole, Tunnel] = {}
         self.over: deque[int] = deque(maxlen=_OVER_MAX)
         self.refuse_from = float("-inf")
 
@@ -80,27 +79,27 @@ class Tunnels:
     """By the hashnames of peers."""
 
     def __init__(
-        self, *, random: RandomBytes, limits: Limits = _LIMITS, mode: Mode = Mode.AUTO
+        self, *, random: RandomBytes, limits: TunnelLimits = _LIMITS, mode: Mode = Mode.AUTO
     ) -> None:
         self._random = random
         self._limits = limits
         self._mode = mode
-        self._peers: dict[str, _Peer] = {}
+        self._peers: dict[str, _TunnelPeer] = {}
         self._touched: dict[int, tuple[str, Tunnel]] = {}
         self._deadlines: dict[int, tuple[float, str, Tunnel]] = {}
         self._moved: dict[int, tuple[str, Tunnel]] = {}  # whose deadlines may be others now
         self.has_more = False  # something was left by the last flush, for want of room in it
-        self._answers: list[PeerParcel] = []
+        self._answers: list[PeerPacket] = []
         self._events: list[TunnelEvent] = []
 
     def to(self, peer: str, now: float) -> Tunnel:
         """The tunnel with this peer; a new one where there is none."""
         known = self._peer(peer)
-        for role in (Role.OPENER, Role.ACCEPTOR):
+        for role in (TunnelRole.OPENER, TunnelRole.ACCEPTOR):
             tunnel = known.tunnels.get(role)
             if tunnel is not None and tunnel.state not in _NOT_TO_BE_USED:
                 return tunnel
-        return self._begin(peer, known, Role.OPENER, None, now)
+        return self._begin(peer, known, TunnelRole.OPENER, None, now)
 
     def of(self, peer: str) -> list[Tunnel]:
         known = self._peers.get(peer)
@@ -118,7 +117,7 @@ class Tunnels:
         """Somebody read, wrote or opened."""
         self._touched[id(tunnel)] = (peer, tunnel)
 
-    def way_up(self, peer: str, way: Way, now: float) -> None:
+    def way_up(self, peer: str, way: TunnelPath, now: float) -> None:
         known = self._peer(peer)
         if way.id not in known.ways and len(known.ways) == self._limits.ways_max:
             raise CongestionError(f"a tunnel has {self._limits.ways_max} ways at most")
@@ -156,19 +155,19 @@ class Tunnels:
             if not packet.is_first or packet.tunnel in known.over:
                 self._refuse(peer, known, way, packet, now)
                 return
-            tunnel = self._begin(peer, known, Role.ACCEPTOR, packet.tunnel, now)
+            tunnel = self._begin(peer, known, TunnelRole.ACCEPTOR, packet.tunnel, now)
         tunnel.take_in(packet, HEAD_SIZE + len(body), way, now, is_marked=is_marked)
         self.touched(peer, tunnel)
 
-    def flush(self, now: float) -> list[PeerParcel]:
+    def flush(self, now: float) -> list[PeerPacket]:
         """A batch of each tunnel where something happened."""
         parcels, self._answers = self._answers, []
         touched, self._touched = self._touched, {}
         self.has_more = False
         for peer, tunnel in touched.values():
-            batch: list[Parcel] = tunnel.flush(now)
+            batch: list[BuiltPacket] = tunnel.flush(now)
             for way, head, parts, size in batch:
-                parcels.append(PeerParcel(peer, way, head, parts, size))
+                parcels.append(PeerPacket(peer, way, head, parts, size))
             self._events += [TunnelEvent(peer, tunnel, event) for event in tunnel.take()]
             self._moved[id(tunnel)] = (peer, tunnel)
             if tunnel.has_more:
@@ -214,15 +213,17 @@ class Tunnels:
             events += [TunnelEvent(peer, tunnel, event) for event in tunnel.take()]
         return events
 
-    def _peer(self, peer: str) -> _Peer:
+    def _peer(self, peer: str) -> _TunnelPeer:
         known = self._peers.get(peer)
         if known is None:
             if len(self._peers) == PEERS_MAX:
                 raise CongestionError(f"there are tunnels with {PEERS_MAX} peers")
-            known = self._peers[peer] = _Peer(self._mode)
+            known = self._peers[peer] = _TunnelPeer(self._mode)
         return known
 
-    def _begin(self, peer: str, known: _Peer, role: Role, number: int | None, now: float) -> Tunnel:
+    def _begin(
+        self, peer: str, known: _TunnelPeer, role: TunnelRole, number: int | None, now: float
+    ) -> Tunnel:
         tunnel = Tunnel(
             role,
             random=self._random,
@@ -252,14 +253,18 @@ class Tunnels:
         if not known.tunnels and not known.ways:
             del self._peers[peer]
 
-    def _refuse(self, peer: str, known: _Peer, way: int, packet: TunnelPacket, now: float) -> None:
+    def _refuse(
+        self, peer: str, known: _TunnelPeer, way: int, packet: TunnelPacket, now: float
+    ) -> None:
         """Tell who remembers a tunnel that this node does not, as after a restart."""
-        if now < known.refuse_from or any(isinstance(frame, Close) for frame in packet.frames):
+        if now < known.refuse_from or any(
+            isinstance(frame, TunnelClose) for frame in packet.frames
+        ):
             return
         known.refuse_from = now + _REFUSE_S
-        frame = Close(CloseCode.UNKNOWN, "nobody here knows this tunnel")
+        frame = TunnelClose(CloseCode.UNKNOWN, "nobody here knows this tunnel")
         head, body = TunnelPacket(packet.tunnel, way, 0, [frame]).serialize()
-        self._answers.append(PeerParcel(peer, way, head, [body], len(body)))
+        self._answers.append(PeerPacket(peer, way, head, [body], len(body)))
 
 
 _OVER: Final = (TunnelState.CLOSED, TunnelState.RESET)

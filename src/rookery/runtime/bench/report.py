@@ -4,10 +4,10 @@ from enum import Enum
 
 import msgspec
 
-from rookery.runtime.who import Who
+from rookery.runtime.node.members import NodeName
 
 
-class Phase(Enum):
+class BenchPhase(Enum):
     """What is being measured."""
 
     IDLE = "idle"  # small messages alone
@@ -15,7 +15,7 @@ class Phase(Enum):
     DOWN = "down"  # bytes from there to here, likewise
 
 
-class Latency(msgspec.Struct, frozen=True, kw_only=True):
+class BenchLatency(msgspec.Struct, frozen=True, kw_only=True):
     """Small messages, there and back; None where none came back."""
 
     count: int = 0
@@ -24,7 +24,7 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True):
     max_ms: float | None = None
 
 
-class BenchWay(msgspec.Struct, frozen=True, kw_only=True):
+class BenchPath(msgspec.Struct, frozen=True, kw_only=True):
     """One way of the tunnel, as the end saw it that sent."""
 
     way: str  # "direct", or the relays
@@ -39,8 +39,8 @@ class BenchFlow(msgspec.Struct, frozen=True, kw_only=True):
 
     size_bytes: int  # that arrived
     took_s: float
-    latency: Latency
-    ways: tuple[BenchWay, ...] = ()
+    latency: BenchLatency
+    ways: tuple[BenchPath, ...] = ()
 
     @property
     def rate_bytes_s(self) -> float:
@@ -52,7 +52,7 @@ class BenchProgress(
 ):
     """How far it got."""
 
-    phase: Phase
+    phase: BenchPhase
     size_bytes: int
     took_s: float
 
@@ -60,7 +60,7 @@ class BenchProgress(
 class BenchReport(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="bench"):
     """All of it."""
 
-    to: Who
-    idle: Latency
+    to: NodeName
+    idle: BenchLatency
     up: BenchFlow
     down: BenchFlow

@@ -14,27 +14,27 @@ from rookery.errors import (
 from rookery.mesh.bench import (
     ANSWER_SIZE_MAX,
     SECONDS_MAX,
-    Answer,
+    BenchAction,
+    BenchAnswer,
+    BenchPathFigures,
     BenchRequest,
-    Do,
-    WayFigures,
+    figures_since,
+    parse_paths,
     parse_received,
-    parse_ways,
     quantile,
-    since,
 )
 from rookery.mesh.services import BENCH
 from rookery.runtime.bench.report import (
     BenchFlow,
+    BenchLatency,
+    BenchPath,
+    BenchPhase,
     BenchProgress,
     BenchReport,
-    BenchWay,
-    Latency,
-    Phase,
 )
 from rookery.runtime.bench.service import BLOCK_SIZE, GRACE_S, Figures
-from rookery.runtime.proxy.byte_stream import ByteStream, Open, read_exactly
-from rookery.runtime.who import Who
+from rookery.runtime.node.members import NodeName
+from rookery.runtime.tunnels.byte_stream import ByteStream, Open, read_exactly
 
 ANSWER_S = 10.0
 IDLE_S = 1.0  # for small messages alone
@@ -46,14 +46,14 @@ STREAM_CODE = 0
 class BenchRun:
     """One run; `progress` may be looked at meanwhile."""
 
-    def __init__(self, open_stream: Open, figures: Figures, to: Who) -> None:
+    def __init__(self, open_stream: Open, figures: Figures, to: NodeName) -> None:
         self._open_stream = open_stream
         self._figures = figures
         self._to = to
         self._now = perf_counter  # that of a loop may count in milliseconds
         self._began_at = self._now()
         self._block = bytes(BLOCK_SIZE)
-        self._phase = Phase.IDLE
+        self._phase = BenchPhase.IDLE
         self._size = 0
 
     @property
@@ -63,28 +63,28 @@ class BenchRun:
 
     async def run(self, seconds: float, size: int) -> BenchReport:
         """For so long in each direction, or until so many bytes; RookeryError says why not."""
-        self._begin(Phase.IDLE)
+        self._begin(BenchPhase.IDLE)
         idle = await self._small(min(IDLE_S, seconds))
-        self._begin(Phase.UP)
+        self._begin(BenchPhase.UP)
         before = self._figures(self._to.hashname)
         arrived, took_s, latency = await self._beside(self._up(seconds, size), seconds)
-        ways = since(before, self._figures(self._to.hashname))
+        ways = figures_since(before, self._figures(self._to.hashname))
         up = _flow(arrived, took_s, latency, ways)
         before = await self._far_figures()
-        self._begin(Phase.DOWN)
+        self._begin(BenchPhase.DOWN)
         arrived, took_s, latency = await self._beside(self._down(seconds, size), seconds)
-        ways = since(before, await self._far_figures())
+        ways = figures_since(before, await self._far_figures())
         down = _flow(arrived, took_s, latency, ways)
         return BenchReport(to=self._to, idle=_latency(idle), up=up, down=down)
 
-    def _begin(self, phase: Phase) -> None:
+    def _begin(self, phase: BenchPhase) -> None:
         self._phase, self._size, self._began_at = phase, 0, self._now()
 
-    async def _asked(self, request: BenchRequest) -> tuple[ByteStream, Answer]:
+    async def _asked(self, request: BenchRequest) -> tuple[ByteStream, BenchAnswer]:
         stream = await self._open_stream(self._to.hashname, BENCH, request.meta())
         try:
             async with asyncio.timeout(ANSWER_S):
-                return stream, Answer.parse(await read_exactly(stream, 1))
+                return stream, BenchAnswer.parse(await read_exactly(stream, 1))
         except TimeoutError as error:
             stream.abort(STREAM_CODE)
             raise UnreachableError(f"{self._to} does not answer") from error
@@ -96,13 +96,13 @@ class BenchRun:
         except ChannelError:  # a tunnel with a member that has restarted ends with its first stream
             stream, answer = await self._asked(request)
         match answer:
-            case Answer.GO:
+            case BenchAnswer.GO:
                 return stream
-            case Answer.BUSY:
+            case BenchAnswer.BUSY:
                 raise CongestionError(f"{self._to} is being measured already; try again later")
-            case Answer.OFF:
+            case BenchAnswer.OFF:
                 raise DeniedError(f"{self._to} takes part in no bench: its node has --no-bench")
-            case Answer.INVALID:
+            case BenchAnswer.INVALID:
                 raise DecodeError(f"{self._to} does not understand what we want")
 
     # --- small messages ---
@@ -128,7 +128,7 @@ class BenchRun:
 
     async def _small(self, limit_s: float, is_over: asyncio.Event | None = None) -> list[float]:
         """Round trips in seconds, one after the other."""
-        stream = await self._open(BenchRequest(Do.ECHO, limit_s))
+        stream = await self._open(BenchRequest(BenchAction.ECHO, limit_s))
         trips: list[float] = []
         try:
             ends_at = self._now() + limit_s
@@ -148,7 +148,7 @@ class BenchRun:
     # --- bulk ---
 
     async def _up(self, seconds: float, size: int) -> tuple[int, float]:
-        stream = await self._open(BenchRequest(Do.SINK, seconds, size))
+        stream = await self._open(BenchRequest(BenchAction.SINK, seconds, size))
         began, left = self._now(), size
         try:
             while left > 0 and self._now() < began + seconds:
@@ -164,7 +164,7 @@ class BenchRun:
         return received.bytes, self._now() - began
 
     async def _down(self, seconds: float, size: int) -> tuple[int, float]:
-        stream = await self._open(BenchRequest(Do.SOURCE, seconds, size))
+        stream = await self._open(BenchRequest(BenchAction.SOURCE, seconds, size))
         began = self._now()
         try:
             while data := await stream.read(BLOCK_SIZE * 4):
@@ -175,11 +175,11 @@ class BenchRun:
             raise
         return self._size, self._now() - began
 
-    async def _far_figures(self) -> tuple[WayFigures, ...]:
+    async def _far_figures(self) -> tuple[BenchPathFigures, ...]:
         """How the other end uses its ways to us."""
-        stream = await self._open(BenchRequest(Do.WAYS))
+        stream = await self._open(BenchRequest(BenchAction.WAYS))
         await stream.finish()
-        return parse_ways(await _to_end(stream))
+        return parse_paths(await _to_end(stream))
 
 
 async def _to_end(stream: ByteStream) -> bytes:
@@ -192,8 +192,8 @@ async def _to_end(stream: ByteStream) -> bytes:
     return data
 
 
-def _latency(trips: list[float]) -> Latency:
-    return Latency(
+def _latency(trips: list[float]) -> BenchLatency:
+    return BenchLatency(
         count=len(trips),
         p50_ms=_ms(quantile(trips, 0.5)),
         p99_ms=_ms(quantile(trips, 0.99)),
@@ -205,9 +205,11 @@ def _ms(seconds: float | None) -> float | None:
     return None if seconds is None else round(seconds * 1e3, 3)
 
 
-def _flow(size: int, took_s: float, trips: list[float], ways: tuple[WayFigures, ...]) -> BenchFlow:
+def _flow(
+    size: int, took_s: float, trips: list[float], ways: tuple[BenchPathFigures, ...]
+) -> BenchFlow:
     rows = tuple(
-        BenchWay(
+        BenchPath(
             way=way.way,
             sent_bytes=way.sent_bytes,
             lost_packets=way.lost_packets,

@@ -10,22 +10,22 @@ from collections.abc import Callable
 from rookery.errors import CongestionError, DecodeError, ProtocolError
 from rookery.mesh.bench import (
     ECHO_BYTES_MAX,
-    Answer,
+    BenchAction,
+    BenchAnswer,
+    BenchPathFigures,
+    BenchPathsAnswer,
+    BenchReceived,
     BenchRequest,
-    Do,
-    Received,
-    WayFigures,
-    WaysAnswer,
-    serialize,
+    serialize_answer,
 )
-from rookery.runtime.proxy.byte_stream import ByteStream
-from rookery.runtime.proxy.seats import Seats
+from rookery.runtime.tunnels.byte_stream import ByteStream
+from rookery.runtime.tunnels.quota import MemberQuota
 
 BLOCK_SIZE = 1 << 16
 RUNS_MAX = 4  # of all members together
 GRACE_S = 10.0  # for what is still under way when the time is over
 
-Figures = Callable[[str], tuple[WayFigures, ...]]  # of the tunnel with a member
+Figures = Callable[[str], tuple[BenchPathFigures, ...]]  # of the tunnel with a member
 
 
 class BenchService:
@@ -34,43 +34,45 @@ class BenchService:
     def __init__(self, figures: Figures, *, is_on: bool = True) -> None:
         self._figures = figures
         self._is_on = is_on
-        self._bulk = Seats(1, RUNS_MAX)
-        self._small = Seats(1, RUNS_MAX)
+        self._bulk = MemberQuota(1, RUNS_MAX)
+        self._small = MemberQuota(1, RUNS_MAX)
         self._block = os.urandom(BLOCK_SIZE)  # so that nothing on the way can make it smaller
 
     async def handle(self, stream: ByteStream) -> None:
         """Serve one stream that a member opened, to its end."""
         if not self._is_on:
-            await stream.write(Answer.OFF.byte)
+            await stream.write(BenchAnswer.OFF.byte)
             return
         try:
             request = BenchRequest.parse(stream.meta)
-            seats = self._bulk if request.do in (Do.SINK, Do.SOURCE) else self._small
+            seats = (
+                self._bulk if request.do in (BenchAction.SINK, BenchAction.SOURCE) else self._small
+            )
             with seats.take(stream.peer):
                 await self._within(request.seconds + GRACE_S, stream, request)
         except DecodeError:
-            await stream.write(Answer.INVALID.byte)
+            await stream.write(BenchAnswer.INVALID.byte)
         except CongestionError:
-            await stream.write(Answer.BUSY.byte)
+            await stream.write(BenchAnswer.BUSY.byte)
 
     async def _within(self, limit_s: float, stream: ByteStream, request: BenchRequest) -> None:
         try:
             async with asyncio.timeout(limit_s):
-                await stream.write(Answer.GO.byte)
+                await stream.write(BenchAnswer.GO.byte)
                 await self._serve(stream, request)
         except TimeoutError as error:
             raise ProtocolError("the time is over") from error
 
     async def _serve(self, stream: ByteStream, request: BenchRequest) -> None:
         match request.do:
-            case Do.SINK:
+            case BenchAction.SINK:
                 await _sink(stream, request.bytes)
-            case Do.SOURCE:
+            case BenchAction.SOURCE:
                 await self._source(stream, request)
-            case Do.ECHO:
+            case BenchAction.ECHO:
                 await _echo(stream)
-            case Do.WAYS:
-                await stream.write(serialize(WaysAnswer(self._figures(stream.peer))))
+            case BenchAction.WAYS:
+                await stream.write(serialize_answer(BenchPathsAnswer(self._figures(stream.peer))))
 
     async def _source(self, stream: ByteStream, request: BenchRequest) -> None:
         now, left = asyncio.get_running_loop().time, request.bytes
@@ -86,7 +88,7 @@ async def _sink(stream: ByteStream, size_max: int) -> None:
         size += len(data)
         if size > size_max:
             raise ProtocolError("more bytes than it said")
-    await stream.write(serialize(Received(size)))
+    await stream.write(serialize_answer(BenchReceived(size)))
 
 
 async def _echo(stream: ByteStream) -> None:

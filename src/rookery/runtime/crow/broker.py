@@ -11,13 +11,13 @@ the mesh gate everybody has proved a hashname; other gates have a list of whom t
 from types import TracebackType
 from typing import Self
 
-from rookery.crow.broker import Broker
-from rookery.crow.broker_node import BrokerNode
 from rookery.crow.events import Notice
 from rookery.crow.limits import BrokerLimits
-from rookery.runtime.crow.status import CrowStatus
+from rookery.crow.pubsub.broker import Broker
+from rookery.crow.pubsub.broker_node import BrokerNode
+from rookery.runtime.crow.broker_status import CrowBrokerStatus
 from rookery.runtime.crow.tower import CrowTower
-from rookery.runtime.http_listener import HttpListener
+from rookery.runtime.net.http_listener import HttpListener
 
 
 class CrowBroker:
@@ -42,7 +42,7 @@ class CrowBroker:
     async def serve_status(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Answer over HTTP; the port. It can also publish, and has no password."""
         assert self._status is None, "one status is enough"
-        status = CrowStatus(self.core, self.publish, self._tower.now)
+        status = CrowBrokerStatus(self.core, self.publish, self._tower.now)
         self._status = await HttpListener.bind(status.answer, host, port)
         return self._status.port
 

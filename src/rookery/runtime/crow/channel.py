@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from rookery.crow.acceptor import Acceptor
-from rookery.crow.channel import FRAME_SIZE_MAX, Channel
+from rookery.crow.nodes.acceptor import ChannelAcceptor
+from rookery.crow.nodes.channel import FRAME_SIZE_MAX, NodeChannel
 from rookery.errors import ChannelError, RookeryError, UnreachableError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _ENDED = frozenset({"closed here", "closed by the other end"})
 class CrowChannel:
     """One end; made by `CrowTower.connect`, or handed to the handler that accepts it."""
 
-    def __init__(self, tower: "CrowTower", core: Channel) -> None:
+    def __init__(self, tower: "CrowTower", core: NodeChannel) -> None:
         self._tower = tower
         self._core = core
         self._waiters: list[asyncio.Future[None]] = []
@@ -111,21 +111,23 @@ class CrowChannel:
 ChannelHandler = Callable[[CrowChannel], Awaitable[None]]
 
 
-class Channels:
+class CrowChannels:
     """All channels of a tower, and the tasks that serve those it accepted."""
 
     def __init__(self, tower: "CrowTower") -> None:
         self._tower = tower
         self._loop = asyncio.get_running_loop()
-        self._channels: dict[Channel, CrowChannel] = {}
-        self._acceptors: dict[int, tuple[Acceptor, ChannelHandler]] = {}
+        self._channels: dict[NodeChannel, CrowChannel] = {}
+        self._acceptors: dict[int, tuple[ChannelAcceptor, ChannelHandler]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def connect(
         self, address: bytes, node: int, *, qos: int, ackquant_ms: int
     ) -> CrowChannel:
         now = self._tower.now()
-        core = Channel.dial(self._tower.nodes, address, node, now, qos=qos, ackquant_ms=ackquant_ms)
+        core = NodeChannel.dial(
+            self._tower.nodes, address, node, now, qos=qos, ackquant_ms=ackquant_ms
+        )
         channel = self._channels[core] = CrowChannel(self._tower, core)
         self._tower.pump()
         try:
@@ -139,11 +141,11 @@ class Channels:
         return channel
 
     def accept(self, node: int | None, handler: ChannelHandler) -> int:
-        acceptor = Acceptor(self._tower.nodes, node)
+        acceptor = ChannelAcceptor(self._tower.nodes, node)
         self._acceptors[acceptor.node] = (acceptor, handler)
         return acceptor.node
 
-    def opened(self, core: Channel) -> None:
+    def opened(self, core: NodeChannel) -> None:
         known = self._channels.get(core)
         if known is not None:
             known.wake()
@@ -155,7 +157,7 @@ class Channels:
                 self._tasks.add(task)
                 task.add_done_callback(self._served)
 
-    def changed(self, core: Channel) -> None:
+    def changed(self, core: NodeChannel) -> None:
         channel = self._channels.get(core)
         if channel is not None:
             channel.wake()

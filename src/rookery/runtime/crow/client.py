@@ -12,14 +12,14 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from rookery.crow.notices import Ticket
-from rookery.crow.pubsub import Terms
-from rookery.crow.pubsub_node import PubSubNode
+from rookery.crow.packet_events import Ticket
+from rookery.crow.pubsub.client_node import PubSubClientNode
+from rookery.crow.pubsub.orders import DeliveryOptions
 from rookery.errors import DecodeError, UnreachableError
-from rookery.runtime.crow.inbox import Inbox
-from rookery.runtime.crow.outcome import Outcome, Status
-from rookery.wire.crow_message import Consume
-from rookery.wire.crow_pubsub import Query
+from rookery.runtime.crow.inbox import CrowInbox
+from rookery.runtime.crow.outcome import DeliveryStatus, MessageOutcome
+from rookery.wire.crow.message import Consume
+from rookery.wire.crow.pubsub import PubSubQuery
 
 if TYPE_CHECKING:
     from rookery.runtime.crow.tower import CrowTower
@@ -37,14 +37,16 @@ class Subscription:
     The newest are kept while nobody reads; `missed` says how many older ones were not.
     """
 
-    def __init__(self, client: "CrowClient", theme: bytes, terms: Terms, latest: int) -> None:
+    def __init__(
+        self, client: "CrowClient", theme: bytes, terms: DeliveryOptions, latest: int
+    ) -> None:
         self.missed = 0
         self.theme = theme
         self.terms = terms
         self.latest = latest
         self._client = client
         self._full: set[int] = set()
-        self._inbox: Inbox[Consume] = Inbox(self._full, 0)
+        self._inbox: CrowInbox[Consume] = CrowInbox(self._full, 0)
 
     async def __aenter__(self) -> Self:
         """Subscribed as far as the broker's tower; UnreachableError when that does not answer."""
@@ -86,7 +88,7 @@ class CrowClient:
         self._tower = tower
         self._broker = broker
         self._loop = asyncio.get_running_loop()
-        self._node = PubSubNode(tower.nodes, broker, self)
+        self._node = PubSubClientNode(tower.nodes, broker, self)
         self._subscriptions: dict[bytes, list[Subscription]] = {}
         self._asked: dict[bytes, asyncio.Future[bytes]] = {}  # by reply theme
         self.on_refused: Callable[[], object] | None = None  # told when there is no broker
@@ -95,15 +97,15 @@ class CrowClient:
         self, theme: str | bytes, *, qos: int = QOS, ackquant_ms: int = ACKQUANT_MS, latest: int = 0
     ) -> Subscription:
         """`async with` it; `latest` asks for that many messages from before, newest first."""
-        return Subscription(self, _name(theme), Terms(qos, ackquant_ms), latest)
+        return Subscription(self, _name(theme), DeliveryOptions(qos, ackquant_ms), latest)
 
     async def publish(
         self, theme: str | bytes, data: bytes, *, qos: int = QOS, ackquant_ms: int = ACKQUANT_MS
-    ) -> Outcome:
+    ) -> MessageOutcome:
         """Publish; how far the message came on its way to the broker."""
         if qos:
             await self._tower.outcomes.wait_for_room(self._broker)
-        terms = Terms(qos, ackquant_ms)
+        terms = DeliveryOptions(qos, ackquant_ms)
         ticket = self._node.publish(_name(theme), data, terms, self._tower.now())
         return await self._tower.outcome(ticket, qos)
 
@@ -117,7 +119,7 @@ class CrowClient:
         ackquant_ms: int = ACKQUANT_MS,
     ) -> bytes:
         """Ask whoever serves this theme; the answer, or UnreachableError."""
-        tower, terms = self._tower, Terms(qos, ackquant_ms)
+        tower, terms = self._tower, DeliveryOptions(qos, ackquant_ms)
         if qos:
             await tower.outcomes.wait_for_room(self._broker)
         reply, ticket = self._node.ask(_name(theme), data, terms, tower.now())
@@ -125,7 +127,7 @@ class CrowClient:
         try:
             async with asyncio.timeout(timeout_s):
                 outcome = await tower.outcome(ticket, qos)
-                if outcome.status is Status.UNDELIVERED:
+                if outcome.status is DeliveryStatus.UNDELIVERED:
                     raise UnreachableError(f"the broker does not answer: {outcome.reason}")
                 answer: bytes = await future
                 return answer
@@ -152,7 +154,7 @@ class CrowClient:
         """As `serve`, for whoever has subscribed already."""
         async for question in questions:
             try:
-                query = Query.parse(question.data)
+                query = PubSubQuery.parse(question.data)
             except DecodeError:  # published, not asked
                 continue
             data = await service(query.data)
@@ -199,7 +201,7 @@ class CrowClient:
 
     async def _begun(self, ticket: Ticket, qos: int) -> None:
         outcome = await self._tower.outcome(ticket, qos)
-        if outcome.status is Status.UNDELIVERED:
+        if outcome.status is DeliveryStatus.UNDELIVERED:
             raise UnreachableError(f"the broker does not answer: {outcome.reason}")
 
     # --- what the core tells ---

@@ -15,7 +15,7 @@ SIZE_MAX: Final = 4 << 20
 Item = TypeVar("Item")
 
 
-class Inbox(Generic[Item]):
+class CrowInbox(Generic[Item]):
     """One reader's queue, which is in `full` by its key as long as nothing more should come."""
 
     def __init__(self, full: set[int], key: int) -> None:

@@ -5,11 +5,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from rookery.crow.events import NodeRefused
-from rookery.crow.notices import NodeMessage
+from rookery.crow.packet_events import NodeMessage
 from rookery.errors import UnreachableError
-from rookery.runtime.crow.inbox import Inbox
-from rookery.runtime.crow.outcome import Outcome
-from rookery.wire import crow_address
+from rookery.runtime.crow.inbox import CrowInbox
+from rookery.runtime.crow.outcome import MessageOutcome
+from rookery.wire.crow import address as crow_address
 
 if TYPE_CHECKING:
     from rookery.runtime.crow.tower import CrowTower
@@ -30,7 +30,7 @@ class CrowNode:
         self.id = node
         self.on_refused: OnRefused | None = None  # told when a node that we sent to is missing
         self._tower = tower
-        self._inbox: Inbox[NodeMessage] = Inbox(full, node)
+        self._inbox: CrowInbox[NodeMessage] = CrowInbox(full, node)
         self._is_closed = False
 
     async def send(
@@ -42,7 +42,7 @@ class CrowNode:
         qos: int = 2,
         ackquant_ms: int = 50,
         chunk_size: int | None = None,
-    ) -> Outcome:
+    ) -> MessageOutcome:
         """Send to a node there; how far it came, once that is known."""
         tower, route = self._tower, route_of(address)
         if qos:
@@ -61,7 +61,7 @@ class CrowNode:
 
     async def reply(
         self, question: NodeMessage, data: bytes, *, qos: int = 2, ackquant_ms: int = 50
-    ) -> Outcome:
+    ) -> MessageOutcome:
         """Answer whoever sent this."""
         return await self.send(
             question.return_address, question.sid, data, qos=qos, ackquant_ms=ackquant_ms

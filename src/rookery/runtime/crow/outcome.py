@@ -5,7 +5,7 @@ from enum import StrEnum
 import msgspec
 
 
-class Status(StrEnum):
+class DeliveryStatus(StrEnum):
     """How far a message is known to have come."""
 
     SENT = "sent"  # quality of service 0: nobody will tell
@@ -13,17 +13,17 @@ class Status(StrEnum):
     UNDELIVERED = "undelivered"  # nobody has confirmed it; it may have arrived all the same
 
 
-class Outcome(msgspec.Struct, frozen=True, gc=False):
+class MessageOutcome(msgspec.Struct, frozen=True, gc=False):
     """The answer to `send`."""
 
-    status: Status
+    status: DeliveryStatus
     reason: str = ""  # why it is undelivered
 
     @property
     def is_delivered(self) -> bool:
-        return self.status is Status.DELIVERED
+        return self.status is DeliveryStatus.DELIVERED
 
 
-SENT = Outcome(Status.SENT)
-DELIVERED = Outcome(Status.DELIVERED)
-CLOSED = Outcome(Status.UNDELIVERED, "the tower was closed")
+SENT = MessageOutcome(DeliveryStatus.SENT)
+DELIVERED = MessageOutcome(DeliveryStatus.DELIVERED)
+CLOSED = MessageOutcome(DeliveryStatus.UNDELIVERED, "the tower was closed")

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from rookery.crow.events import Notice
-from rookery.crow.node import Nodes
-from rookery.wire.crow_packet import Packet
+from rookery.crow.nodes.nodes import Nodes
+from rookery.wire.crow.packet import CrowPacket
 
 HANDLED_MAX: Final = 8  # messages whose consequences are worked out before they are carried out
 POSTED_MAX: Final = 32  # messages that wait for the end of the turn
@@ -23,7 +23,7 @@ class CrowPump:
         self,
         nodes: Nodes,
         clock: Callable[[], float],
-        senders: Mapping[int, Callable[[list[Packet]], None]],
+        senders: Mapping[int, Callable[[list[CrowPacket]], None]],
         carry_out: Callable[[list[Notice]], None],
     ) -> None:
         """`senders` are for transmissions, by gate; `carry_out` is for everything else."""

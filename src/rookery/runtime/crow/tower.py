@@ -14,32 +14,32 @@ from types import MappingProxyType, TracebackType
 from typing import Final, Self
 
 from rookery.crow.events import (
-    Answered,
-    ChannelChanged,
-    ChannelOpened,
+    CrowChannelChanged,
+    CrowChannelOpened,
+    MessageUndelivered,
     NodeRefused,
     Notice,
-    Unanswered,
-    Undelivered,
+    QueryAnswered,
+    QueryUnanswered,
 )
 from rookery.crow.limits import NodeLimits, TowerLimits
-from rookery.crow.msgbox import ANSWER_WITHIN_S
-from rookery.crow.node import Nodes
-from rookery.crow.notices import Arrived, Delivered, NodeMessage, Ticket
-from rookery.crow.tower import Tower
+from rookery.crow.nodes.message_box import ANSWER_WITHIN_S
+from rookery.crow.nodes.nodes import Nodes
+from rookery.crow.packet_events import MessageDelivered, NodeMessage, PacketArrived, Ticket
+from rookery.crow.tower.tower import Tower
 from rookery.errors import UnreachableError, UsageError
 from rookery.identity.cipher_set import RandomBytes
-from rookery.runtime.crow.channel import ChannelHandler, Channels, CrowChannel
+from rookery.runtime.crow.channel import ChannelHandler, CrowChannel, CrowChannels
 from rookery.runtime.crow.client import CrowClient, Subscription
-from rookery.runtime.crow.gate import CrowGate, sender
-from rookery.runtime.crow.inbox import Inbox
+from rookery.runtime.crow.gates.gate import CrowGate, sender
+from rookery.runtime.crow.gates.udp_gate import CrowUdpGate
+from rookery.runtime.crow.inbox import CrowInbox
 from rookery.runtime.crow.node import CrowNode, route_of
-from rookery.runtime.crow.outcome import SENT, Outcome
-from rookery.runtime.crow.outcomes import Outcomes
+from rookery.runtime.crow.outcome import SENT, MessageOutcome
+from rookery.runtime.crow.pending_outcomes import PendingOutcomes
 from rookery.runtime.crow.pump import CrowPump
-from rookery.runtime.crow.query import CrowQueries
-from rookery.runtime.crow.udp_gate import CrowUdpGate
-from rookery.wire.crow_packet import NODE, Packet
+from rookery.runtime.crow.queries import CrowQueries
+from rookery.wire.crow.packet import NODE, CrowPacket
 
 NoticeHandler = Callable[[Notice, float], bool]
 
@@ -64,14 +64,14 @@ class CrowTower:
         self.nodes = Nodes(self._core, node_limits)
         self._gates: dict[int, CrowGate] = {}
         self._full: set[int] = set()
-        self._inbox: Inbox[Arrived] = Inbox(self._full, _RAW)
+        self._inbox: CrowInbox[PacketArrived] = CrowInbox(self._full, _RAW)
         self._open_nodes: dict[int, CrowNode] = {}
-        self.outcomes = Outcomes(self._core.room, ample=max(self._core.room_max // 4, 1))
-        self._channels = Channels(self)
+        self.outcomes = PendingOutcomes(self._core.room, ample=max(self._core.room_max // 4, 1))
+        self._channels = CrowChannels(self)
         self._queries = CrowQueries(self)
         self._clients: dict[bytes, CrowClient] = {}
         self._handlers: list[NoticeHandler] = []
-        self._senders: dict[int, Callable[[list[Packet]], None]] = {}
+        self._senders: dict[int, Callable[[list[CrowPacket]], None]] = {}
         self._pump = CrowPump(self.nodes, clock, self._senders, self._carry_out)
         self._is_closed = False
         self._serves_strangers = False
@@ -95,7 +95,7 @@ class CrowTower:
         kind: int = 0,
         qos: int = 0,
         ackquant_ms: int = 200,
-    ) -> Outcome:
+    ) -> MessageOutcome:
         """Send a packet of any kind but 3; how far it came, once that is known.
 
         Waits for room when too many are under way to that address.
@@ -124,14 +124,14 @@ class CrowTower:
         if not self._core.is_quiet:  # it may only have joined a queue
             self._pump.soon()
 
-    async def receive(self) -> Arrived:
+    async def receive(self) -> PacketArrived:
         """The next packet that is for no node; UnreachableError once the tower is closed."""
         arrived = await self._inbox.take()
         if arrived is None:
             raise UnreachableError("the tower is closed")
         return arrived
 
-    def __aiter__(self) -> AsyncIterator[Arrived]:
+    def __aiter__(self) -> AsyncIterator[PacketArrived]:
         return aiter(self._inbox)
 
     # --- nodes, channels, requests ---
@@ -199,7 +199,7 @@ class CrowTower:
         *,
         qos: int = 1,
         ackquant_ms: int = 200,
-    ) -> Outcome:
+    ) -> MessageOutcome:
         """Publish; how far the message came on its way to the broker."""
         return await self.client(broker).publish(theme, data, qos=qos, ackquant_ms=ackquant_ms)
 
@@ -228,7 +228,7 @@ class CrowTower:
         if self._serves_strangers and isinstance(gate, CrowUdpGate):
             self._core.guard(gate.id)
 
-    def received(self, packets: list[Packet], way_back: bytes) -> None:
+    def received(self, packets: list[CrowPacket], way_back: bytes) -> None:
         if self._full:
             welcome = [each for each in packets if not self._is_unwelcome(each, way_back)]
             self._core.dropped["inbox full"] += len(packets) - len(welcome)
@@ -239,7 +239,7 @@ class CrowTower:
         self._pump.is_behind = is_more
         self._pump.run()
 
-    def _is_unwelcome(self, packet: Packet, way_back: bytes) -> bool:
+    def _is_unwelcome(self, packet: CrowPacket, way_back: bytes) -> bool:
         """Whether it is for a reader that does not keep up; not to be acknowledged then."""
         if packet.is_ack or packet.stage + len(way_back) < len(packet.address):
             return False
@@ -288,7 +288,7 @@ class CrowTower:
         """Have `handler(notice, now)` see first what the core tells; True takes it away."""
         self._handlers.append(handler)
 
-    async def outcome(self, ticket: Ticket, qos: int) -> Outcome:
+    async def outcome(self, ticket: Ticket, qos: int) -> MessageOutcome:
         """What becomes of a message that was just sent."""
         future = self.outcomes.expect(ticket)
         self.pump()
@@ -300,13 +300,13 @@ class CrowTower:
 
     def _carry_out(self, notices: list[Notice]) -> None:
         handlers = self._handlers
-        arrived: list[Arrived] = []
+        arrived: list[PacketArrived] = []
         for notice in notices:
             if handlers and self._is_handled(notice):
                 continue
-            if isinstance(notice, Arrived):  # nearly all are one of these two
+            if isinstance(notice, PacketArrived):  # nearly all are one of these two
                 arrived.append(notice)
-            elif isinstance(notice, Delivered):
+            elif isinstance(notice, MessageDelivered):
                 self.outcomes.tell(notice.ticket, None)
             else:
                 self._carry_out_other(notice)
@@ -321,7 +321,7 @@ class CrowTower:
 
     def _carry_out_other(self, notice: Notice) -> None:
         match notice:
-            case Undelivered(ticket, reason):
+            case MessageUndelivered(ticket, reason):
                 self.outcomes.tell(ticket, reason)
             case NodeMessage():
                 if (node := self._open_nodes.get(notice.rid)) is not None:
@@ -329,11 +329,11 @@ class CrowTower:
             case NodeRefused():
                 if (node := self._open_nodes.get(notice.node)) is not None:
                     node.refused(notice)
-            case ChannelOpened(channel):
+            case CrowChannelOpened(channel):
                 self._channels.opened(channel)
-            case ChannelChanged(channel):
+            case CrowChannelChanged(channel):
                 self._channels.changed(channel)
-            case Answered(query, data):
+            case QueryAnswered(query, data):
                 self._queries.answered(query, data)
-            case Unanswered(query, reason):
+            case QueryUnanswered(query, reason):
                 self._queries.unanswered(query, reason)

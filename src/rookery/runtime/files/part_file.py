@@ -15,8 +15,8 @@ from threading import Lock
 
 from rookery.mesh.files.fault import CopyError, FileFault
 from rookery.mesh.files.path import part_name
-from rookery.runtime.files.opened import check_plain, create_file, faults
-from rookery.wire.file_frames import Have
+from rookery.runtime.files.safe_open import check_plain, create_file, faults
+from rookery.wire.mesh.file_frames import TransferHave
 
 DIGEST_SIZE = 32
 SLICE_SIZE = 1 << 22  # hashed between two looks whether anybody still waits for it
@@ -53,9 +53,9 @@ class PartFile:
             return bool(data)
 
     @property
-    def have(self) -> Have:
+    def have(self) -> TransferHave:
         """What was hashed of it."""
-        return Have(self.hashed, self._digest.hexdigest())
+        return TransferHave(self.hashed, self._digest.hexdigest())
 
     def begin(self, offset: int) -> None:
         """Go on behind so many bytes: those that were hashed, or none."""

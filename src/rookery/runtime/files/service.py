@@ -11,25 +11,25 @@ from functools import partial
 import msgspec
 
 from rookery.errors import CongestionError, DecodeError, RookeryError
-from rookery.mesh.files.fault import CopyError, FileFault, RefusedError
+from rookery.mesh.files.fault import CopyError, CopyRefusedError, FileFault
 from rookery.mesh.files.folder import FolderRules
-from rookery.mesh.files.receiving import Receiving
-from rookery.mesh.files.request import Get, Put, parse_request
-from rookery.runtime.files.opened import open_file, open_folder
+from rookery.mesh.files.receiver import FileReceiver
+from rookery.mesh.files.request import GetFileRequest, PutFileRequest, parse_request
+from rookery.runtime.files.disk_space import RESERVE_SIZE, DiskSpace
 from rookery.runtime.files.part_file import PartFile
-from rookery.runtime.files.room import RESERVE_SIZE, Room
+from rookery.runtime.files.safe_open import open_file, open_folder
 from rookery.runtime.files.source_file import SourceFile
 from rookery.runtime.files.transfer import (
     IDLE_S,
     FrameStream,
     hash_part,
-    held,
+    opened_file,
     receive_file,
     send_file,
 )
-from rookery.runtime.proxy.byte_stream import READ_SIZE, ByteStream
-from rookery.runtime.proxy.seats import Seats
-from rookery.wire.file_frames import Failed, Stored
+from rookery.runtime.tunnels.byte_stream import READ_SIZE, ByteStream
+from rookery.runtime.tunnels.quota import MemberQuota
+from rookery.wire.mesh.file_frames import TransferFailed, TransferStored
 
 REFUSED_S = 5.0  # how long one who heard no may go on
 BROKEN_CODE = 1
@@ -51,8 +51,8 @@ class FileService:
         self._limits = limits = limits or FileLimits()
         self.rules = rules or FolderRules()
         self.refused: Counter[FileFault] = Counter()
-        self._seats = Seats(limits.member_copies_max, limits.copies_max)
-        self._room = Room(limits.reserve_size)
+        self._seats = MemberQuota(limits.member_copies_max, limits.copies_max)
+        self._room = DiskSpace(limits.reserve_size)
         self._mode = file_mode()
 
     async def handle(self, stream: ByteStream) -> None:
@@ -60,7 +60,7 @@ class FileService:
         frames = FrameStream(stream, self._limits.idle_s)
         try:
             await self._serve(stream, frames)
-        except RefusedError:
+        except CopyRefusedError:
             stream.abort(BROKEN_CODE)
         except CopyError as error:
             await self._refuse(stream, frames, error.fault)
@@ -75,34 +75,34 @@ class FileService:
         request = parse_request(stream.meta)
         with self._seats.take(stream.peer):
             match request:
-                case Get():
+                case GetFileRequest():
                     await self._give(frames, request, stream.peer)
-                case Put():
+                case PutFileRequest():
                     await self._take(frames, request, stream.peer)
         await stream.finish()
 
-    async def _give(self, frames: FrameStream, request: Get, who: str) -> None:
+    async def _give(self, frames: FrameStream, request: GetFileRequest, who: str) -> None:
         path = request.path
         directory = self.rules.directory(path.folder, who, to_write=False)
-        async with held(partial(_source, directory, path.parts)) as source:
+        async with opened_file(partial(_source, directory, path.parts)) as source:
             await send_file(frames, source, request.have, _nobody)
 
-    async def _take(self, frames: FrameStream, request: Put, who: str) -> None:
+    async def _take(self, frames: FrameStream, request: PutFileRequest, who: str) -> None:
         path = request.path
         directory = self.rules.directory(path.folder, who, to_write=True)
-        async with held(partial(_part, directory, path.parts, self._mode)) as part:
+        async with opened_file(partial(_part, directory, path.parts, self._mode)) as part:
             have = await hash_part(part)
             await frames.send(have)
-            receiving = Receiving(have.size, request.size)
+            receiving = FileReceiver(have.size, request.size)
             await receive_file(frames, part, receiving, self._room, _nobody)
-        await frames.send(Stored())
+        await frames.send(TransferStored())
 
     async def _refuse(self, stream: ByteStream, frames: FrameStream, fault: FileFault) -> None:
         """Say why, and let the other side hear it before the stream is gone."""
         self.refused[fault] += 1
         try:
             async with asyncio.timeout(REFUSED_S):
-                await frames.send(Failed(fault.value))
+                await frames.send(TransferFailed(fault.value))
                 await stream.finish()
                 while await stream.read(READ_SIZE):
                     pass

@@ -9,9 +9,9 @@ from hashlib import blake2b
 from threading import Lock
 
 from rookery.mesh.files.fault import CopyError, FileFault
-from rookery.runtime.files.opened import faults
 from rookery.runtime.files.part_file import DIGEST_SIZE, SLICE_SIZE
-from rookery.wire.file_frames import Have
+from rookery.runtime.files.safe_open import faults
+from rookery.wire.mesh.file_frames import TransferHave
 
 
 class SourceFile:
@@ -29,13 +29,13 @@ class SourceFile:
     def size(self) -> int:
         return self._status.st_size
 
-    def skip(self, have: Have) -> bool:
+    def skip(self, have: TransferHave) -> bool:
         """Read a slice of what the other end has already; whether there is more to read."""
         if have.size > self.size:
             return False
         return bool(self.read(min(SLICE_SIZE, have.size - self.position)))
 
-    def agree(self, have: Have) -> int:
+    def agree(self, have: TransferHave) -> int:
         """Where to go on: behind what was skipped if that is the same, else at the beginning."""
         digest = self._digest.hexdigest()
         if self.position != have.size or not hmac.compare_digest(digest, have.digest):

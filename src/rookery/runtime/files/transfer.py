@@ -10,20 +10,20 @@ from contextlib import ExitStack, asynccontextmanager
 from typing import TypeVar
 
 from rookery.errors import ChannelError, DecodeError
-from rookery.mesh.files.fault import CopyError, FileFault, RefusedError
-from rookery.mesh.files.receiving import Finish, Receiving, Store
+from rookery.mesh.files.fault import CopyError, CopyRefusedError, FileFault
+from rookery.mesh.files.receiver import FileReceiver, FinishFile, StoreChunk
+from rookery.runtime.files.disk_space import DiskSpace, SpaceReservation
 from rookery.runtime.files.part_file import PartFile
-from rookery.runtime.files.room import Promise, Room
 from rookery.runtime.files.source_file import SourceFile
-from rookery.runtime.proxy.byte_stream import ByteStream
-from rookery.wire.file_frames import (
-    Failed,
+from rookery.runtime.tunnels.byte_stream import ByteStream
+from rookery.wire.mesh.file_frames import (
     Frame,
     FrameReader,
-    Have,
     Message,
-    Start,
-    Whole,
+    TransferFailed,
+    TransferHave,
+    TransferStart,
+    TransferWhole,
     data_header,
     message_frame,
 )
@@ -32,8 +32,8 @@ IDLE_S = 30.0  # without anything from the other end
 HASH_RATE = 100e6  # bytes a second that the slowest of us hashes
 BLOCK_SIZE = 1 << 18  # read and written at a time
 
-Held = TypeVar("Held", SourceFile, PartFile)
-Told = Callable[[int, int], None]  # bytes that are there, of how many
+LocalFile = TypeVar("LocalFile", SourceFile, PartFile)
+OnProgress = Callable[[int, int], None]  # bytes that are there, of how many
 
 
 def hashing_s(size: int) -> float:
@@ -42,7 +42,7 @@ def hashing_s(size: int) -> float:
 
 
 @asynccontextmanager
-async def held(opening: Callable[[], Held]) -> AsyncIterator[Held]:
+async def opened_file(opening: Callable[[], LocalFile]) -> AsyncIterator[LocalFile]:
     """A file of ours, opened in a thread; closed after whatever a thread still does with it."""
     loop = asyncio.get_running_loop()
     opened = loop.run_in_executor(None, opening)
@@ -58,7 +58,7 @@ async def held(opening: Callable[[], Held]) -> AsyncIterator[Held]:
         await asyncio.shield(loop.run_in_executor(None, file.close))
 
 
-def _close(opened: "asyncio.Future[Held]") -> None:
+def _close(opened: "asyncio.Future[LocalFile]") -> None:
     if not opened.cancelled() and opened.exception() is None:
         opened.result().close()
 
@@ -97,10 +97,10 @@ class FrameStream:
         return b"".join(pieces)
 
     async def message(self, longer_s: float | None = 0.0) -> Message:
-        """The next frame, which is to be a message; RefusedError when it says no."""
+        """The next frame, which is to be a message; CopyRefusedError when it says no."""
         frame = await self.next(longer_s)
-        if isinstance(frame, Failed):
-            raise RefusedError(FileFault.of_word(frame.fault))
+        if isinstance(frame, TransferFailed):
+            raise CopyRefusedError(FileFault.of_word(frame.fault))
         if isinstance(frame, bytes):
             raise DecodeError("bytes of a file where there is none")
         return frame
@@ -122,22 +122,24 @@ class FrameStream:
             raise CopyError(FileFault.TIMEOUT) from error
 
 
-async def send_file(frames: FrameStream, source: SourceFile, have: Have, told: Told) -> str:
+async def send_file(
+    frames: FrameStream, source: SourceFile, have: TransferHave, told: OnProgress
+) -> str:
     """All that the other end has not got yet; the digest of the whole."""
     while await asyncio.to_thread(source.skip, have):
         pass
     offset = source.agree(have)
-    await frames.send(Start(source.size, offset))
+    await frames.send(TransferStart(source.size, offset))
     told(offset, source.size)
     while data := await asyncio.to_thread(source.read, BLOCK_SIZE):
         await frames.write(data_header(len(data)) + data)
         told(source.position, source.size)
     digest = await asyncio.to_thread(source.whole)
-    await frames.send(Whole(digest))
+    await frames.send(TransferWhole(digest))
     return digest
 
 
-async def hash_part(part: PartFile) -> Have:
+async def hash_part(part: PartFile) -> TransferHave:
     """What is here already."""
     while await asyncio.to_thread(part.hash_more):
         pass
@@ -147,26 +149,26 @@ async def hash_part(part: PartFile) -> Have:
 async def receive_file(
     frames: FrameStream,
     part: PartFile,
-    receiving: Receiving,
-    room: Room,
-    told: Told,
+    receiving: FileReceiver,
+    room: DiskSpace,
+    told: OnProgress,
 ) -> str:
     """Until it is in its place; its digest. It may go on behind what was hashed of the part."""
-    promise: Promise | None = None
+    promise: SpaceReservation | None = None
     with ExitStack() as stack:
         while True:
             longer_s = hashing_s(part.hashed) if promise is None else 0.0
             match receiving.handle(await frames.next(longer_s)):
-                case Start(size, offset):
+                case TransferStart(size, offset):
                     await asyncio.to_thread(part.begin, offset)
                     promise = stack.enter_context(room.promise(part.folder, size - offset))
                     told(offset, size)
-                case Store(data):
+                case StoreChunk(data):
                     assert promise is not None
                     assert receiving.announced is not None
                     await asyncio.to_thread(part.write, data)
                     promise.written(len(data))
                     told(receiving.received, receiving.announced)
-                case Finish(digest):
+                case FinishFile(digest):
                     await asyncio.to_thread(part.finish, digest)
                     return digest

@@ -10,21 +10,21 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, Protocol
 
 from rookery.errors import RookeryError
-from rookery.outbox.intake import Arrival, Outcome
-from rookery.outbox.peer import Peer
-from rookery.wire.outbox import PAYLOAD_SIZE_MAX, ErrorCode
+from rookery.outbox.intake import IncomingRequest, RequestOutcome
+from rookery.outbox.peer import OutboxPeer
+from rookery.wire.outbox.frames import PAYLOAD_SIZE_MAX, OutboxErrorCode
 
 BATCH_MAX: Final = 256
 TURNS_MAX: Final = 128
 
-Handler = Callable[[Arrival], Awaitable[bytes | None]]  # origin, payload, … to the reply
-WhoHandles = Callable[[], Handler | None]  # asked each time, for a program may change its mind
+Handler = Callable[[IncomingRequest], Awaitable[bytes | None]]  # origin, payload, … to the reply
+HandlerOf = Callable[[], Handler | None]  # asked each time, for a program may change its mind
 
 
-class Desk(Protocol):
+class RequestExecutor(Protocol):
     """Where requests are handled: in memory, or in the transactions of a ledger."""
 
-    async def handle(self, arrivals: deque[Arrival]) -> Sequence[Outcome]:
+    async def handle(self, arrivals: deque[IncomingRequest]) -> Sequence[RequestOutcome]:
         """Some of them, in order, from the first: as many outcomes as were handled.
 
         There may be more when it is done than there were; they wait.
@@ -32,17 +32,17 @@ class Desk(Protocol):
         ...
 
 
-class MemoryDesk:
+class MemoryExecutor:
     """Calls the handler, and remembers nothing beyond the process."""
 
-    def __init__(self, handler: WhoHandles) -> None:
+    def __init__(self, handler: HandlerOf) -> None:
         self._handler = handler
 
-    async def handle(self, arrivals: deque[Arrival]) -> Sequence[Outcome]:
+    async def handle(self, arrivals: deque[IncomingRequest]) -> Sequence[RequestOutcome]:
         return [await outcome(self._handler(), arrivals[0])]
 
 
-async def outcome(handler: Handler | None, arrival: Arrival) -> Outcome:
+async def outcome(handler: Handler | None, arrival: IncomingRequest) -> RequestOutcome:
     """What the handler makes of it; its errors are outcomes, too."""
     if handler is None:
         return UNHANDLED
@@ -56,30 +56,32 @@ async def outcome(handler: Handler | None, arrival: Arrival) -> Outcome:
         return failed("the handler failed")
 
 
-_DONE: Final = Outcome()
-UNHANDLED: Final = Outcome(code=ErrorCode.UNHANDLED, text="nobody handles requests there")
+_DONE: Final = RequestOutcome()
+UNHANDLED: Final = RequestOutcome(
+    code=OutboxErrorCode.UNHANDLED, text="nobody handles requests there"
+)
 
 
-def replied(reply: bytes | None) -> Outcome:
+def replied(reply: bytes | None) -> RequestOutcome:
     if reply is not None and len(reply) > PAYLOAD_SIZE_MAX:
         return failed("the reply is too large")
-    return Outcome(reply) if reply else _DONE
+    return RequestOutcome(reply) if reply else _DONE
 
 
-def failed(text: str) -> Outcome:
-    return Outcome(code=ErrorCode.HANDLER_FAILED, text=text)
+def failed(text: str) -> RequestOutcome:
+    return RequestOutcome(code=OutboxErrorCode.HANDLER_FAILED, text=text)
 
 
-class Handling:
+class RequestHandling:
     """The requests of all peers; every task started here ends with `close`."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: RequestExecutor) -> None:
         self._desk = desk
         self._loop = asyncio.get_running_loop()
-        self._waiting: dict[Peer, deque[Arrival]] = {}
+        self._waiting: dict[OutboxPeer, deque[IncomingRequest]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def arrived(self, peer: Peer, arrivals: list[Arrival]) -> None:
+    def arrived(self, peer: OutboxPeer, arrivals: list[IncomingRequest]) -> None:
         waiting = self._waiting.get(peer)
         if waiting is not None:
             waiting += arrivals
@@ -89,7 +91,7 @@ class Handling:
         self._tasks.add(task)
         task.add_done_callback(self._finished)
 
-    async def _work(self, peer: Peer) -> None:
+    async def _work(self, peer: OutboxPeer) -> None:
         waiting, turns = self._waiting[peer], 0
         try:
             while waiting:

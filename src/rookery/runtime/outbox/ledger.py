@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from rookery.errors import UnreachableError
-from rookery.outbox.intake import Arrival, Outcome
-from rookery.outbox.numbering import Numbering
-from rookery.outbox.request import Request
-from rookery.runtime.outbox.handling import BATCH_MAX, Desk, WhoHandles, outcome
+from rookery.outbox.intake import IncomingRequest, RequestOutcome
+from rookery.outbox.ledger import RequestNumbering
+from rookery.outbox.request import OutboxRequest
+from rookery.runtime.outbox.handling import BATCH_MAX, HandlerOf, RequestExecutor, outcome
 from rookery.runtime.outbox.ledger_file import (
     ADD,
     CLEAR,
@@ -59,9 +59,9 @@ class SqliteLedger:
         self._failed: Failed | None = None
         self._failure: Exception | None = None
 
-    def desk(self, handler: WhoHandles, transact: Transact | None) -> Desk:
+    def desk(self, handler: HandlerOf, transact: Transact | None) -> RequestExecutor:
         """Where requests are handled so that the ledger knows of it."""
-        return _LedgerDesk(self, handler, transact)
+        return _LedgerExecutor(self, handler, transact)
 
     def bind(self, cleared: Cleared, failed: Failed) -> None:
         """Whom to tell what is on disk, and that nothing is any more."""
@@ -70,7 +70,7 @@ class SqliteLedger:
 
     # --- what the core tells ---
 
-    def added(self, host: str, request: Request) -> None:
+    def added(self, host: str, request: OutboxRequest) -> None:
         if request.qos:  # what is sent at most once is not sent by another process
             expires_at = request.expires_at
             if expires_at is not None:
@@ -85,7 +85,7 @@ class SqliteLedger:
                 request.payload,
             )
 
-    def ended(self, host: str, request: Request) -> None:
+    def ended(self, host: str, request: OutboxRequest) -> None:
         if request.qos:
             self._ending[host] = min(self._ending.get(host, request.id), request.id)
             self._change(END, host, request.id)
@@ -99,7 +99,7 @@ class SqliteLedger:
 
     # --- what the outbox asks for ---
 
-    def register(self, host: str, numbering: Numbering) -> None:
+    def register(self, host: str, numbering: RequestNumbering) -> None:
         """A new peer; `flush` before anybody hears of its numbering."""
         self._change(REGISTER, host, str(numbering.epoch), str(numbering.memory))
 
@@ -123,10 +123,12 @@ class SqliteLedger:
         self._thread.shutdown()
         self._file.close()
 
-    async def remember(self, arrival: Arrival, made: Outcome) -> None:
+    async def remember(self, arrival: IncomingRequest, made: RequestOutcome) -> None:
         await self._run(partial(self._file.remember, [arrival], [made]))
 
-    async def handle(self, arrivals: Sequence[Arrival], transact: Transact) -> list[Outcome]:
+    async def handle(
+        self, arrivals: Sequence[IncomingRequest], transact: Transact
+    ) -> list[RequestOutcome]:
         return await self._run(partial(self._file.handle, arrivals, transact))
 
     # --- commits ---
@@ -180,21 +182,19 @@ def _tell(waiters: list[asyncio.Future[None]], error: Exception | None) -> None:
             waiter.set_exception(UnreachableError(f"the outbox is not kept any more: {error}"))
 
 
-class _LedgerDesk:
+class _LedgerExecutor:
     """Handles requests so that what was handled is known after a crash.
 
     `transact` has its effect in the ledger's own transaction: that is exactly once. `handler` may
     do anything anywhere, and a commit of its own follows: a crash between the two repeats it.
     """
 
-    def __init__(
-        self, ledger: SqliteLedger, handler: WhoHandles, transact: Transact | None
-    ) -> None:
+    def __init__(self, ledger: SqliteLedger, handler: HandlerOf, transact: Transact | None) -> None:
         self._ledger = ledger
         self._handler = handler
         self._transact = transact
 
-    async def handle(self, arrivals: deque[Arrival]) -> Sequence[Outcome]:
+    async def handle(self, arrivals: deque[IncomingRequest]) -> Sequence[RequestOutcome]:
         if self._transact is not None:
             epoch, first = arrivals[0].epoch, islice(arrivals, BATCH_MAX)
             batch = list(takewhile(lambda arrival: arrival.epoch == epoch, first))

@@ -16,9 +16,9 @@ from pathlib import Path
 import msgspec
 
 from rookery.errors import RookeryError, UsageError
-from rookery.outbox.intake import Arrival, Outcome, answer_of
+from rookery.outbox.intake import IncomingRequest, RequestOutcome, answer_of
 from rookery.runtime.outbox.handling import failed, replied
-from rookery.wire.outbox import ID_MAX, ErrorFrame, Reply
+from rookery.wire.outbox.frames import ID_MAX, ErrorFrame, ReplyFrame
 
 VERSION = 1
 ANSWERS_MAX = 4096  # per peer, whatever the peer says that it may still ask for
@@ -53,7 +53,7 @@ PRAGMA user_version = 1;
 """
 
 Change = tuple[str, tuple[object, ...]]  # a statement and what belongs into it
-Transact = Callable[[Arrival, sqlite3.Connection], bytes | None]
+Transact = Callable[[IncomingRequest, sqlite3.Connection], bytes | None]
 
 REGISTER = "INSERT INTO outbox_peers (host, epoch, memory) VALUES (?, ?, ?)"
 ADD = "INSERT INTO outbox_requests VALUES (?, ?, ?, ?, ?, ?)"
@@ -92,7 +92,7 @@ class KeptPeer(msgspec.Struct, frozen=True, kw_only=True):
     requests: list[KeptRequest]
     heard: int  # the epoch of theirs
     handled: int
-    answers: list[Reply | ErrorFrame]
+    answers: list[ReplyFrame | ErrorFrame]
 
 
 class LedgerFile:
@@ -151,10 +151,14 @@ class LedgerFile:
         for id_, qos, wants_reply, expires_at, payload in self.connection.execute(query, (host,)):
             yield KeptRequest(id_, qos, bool(wants_reply), expires_at, payload)
 
-    def _answers(self, host: str) -> Iterator[Reply | ErrorFrame]:
+    def _answers(self, host: str) -> Iterator[ReplyFrame | ErrorFrame]:
         query = "SELECT id, code, payload FROM outbox_answers WHERE host = ? ORDER BY id"
         for id_, code, payload in self.connection.execute(query, (host,)):
-            yield Reply(id_, payload) if code is None else ErrorFrame(id_, code, payload.decode())
+            yield (
+                ReplyFrame(id_, payload)
+                if code is None
+                else ErrorFrame(id_, code, payload.decode())
+            )
 
     def apply(self, changes: Iterable[Change]) -> None:
         """All of them, in one transaction."""
@@ -162,19 +166,23 @@ class LedgerFile:
             for statement, values in changes:
                 self.connection.execute(statement, values)
 
-    def remember(self, arrivals: Sequence[Arrival], outcomes: Sequence[Outcome]) -> None:
+    def remember(
+        self, arrivals: Sequence[IncomingRequest], outcomes: Sequence[RequestOutcome]
+    ) -> None:
         """They were handled elsewhere."""
         with self._transaction():
             self._note(arrivals, outcomes)
 
-    def handle(self, arrivals: Sequence[Arrival], transact: Transact) -> list[Outcome]:
+    def handle(
+        self, arrivals: Sequence[IncomingRequest], transact: Transact
+    ) -> list[RequestOutcome]:
         """Handle them in one transaction with the memory of it: all of it lasts, or nothing."""
         with self._transaction():
             outcomes = [self._handle(arrival, transact) for arrival in arrivals]
             self._note(arrivals, outcomes)
         return outcomes
 
-    def _handle(self, arrival: Arrival, transact: Transact) -> Outcome:
+    def _handle(self, arrival: IncomingRequest, transact: Transact) -> RequestOutcome:
         """A handler that fails leaves no trace but its error."""
         self.connection.execute("SAVEPOINT handler")
         try:
@@ -188,7 +196,9 @@ class LedgerFile:
         self.connection.execute("RELEASE handler")
         return outcome
 
-    def _note(self, arrivals: Sequence[Arrival], outcomes: Sequence[Outcome]) -> None:
+    def _note(
+        self, arrivals: Sequence[IncomingRequest], outcomes: Sequence[RequestOutcome]
+    ) -> None:
         """All are of one peer and one epoch."""
         execute, last = self.connection.execute, arrivals[-1]
         row = execute("SELECT heard FROM outbox_peers WHERE host = ?", (last.origin,)).fetchone()
@@ -196,7 +206,7 @@ class LedgerFile:
         execute(_FORGET, (last.origin, ID_MAX if is_new_epoch else last.floor))
         for arrival, outcome in zip(arrivals, outcomes, strict=True):
             match answer_of(arrival, outcome) if arrival.qos else None:
-                case Reply(id=id_, payload=payload):
+                case ReplyFrame(id=id_, payload=payload):
                     execute(_KEEP, (arrival.origin, id_, None, payload))
                 case ErrorFrame(id=id_, code=code, text=text):
                     execute(_KEEP, (arrival.origin, id_, code, text.encode()))

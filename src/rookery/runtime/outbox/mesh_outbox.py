@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from rookery.errors import UnreachableError
 from rookery.mesh.services import OUTBOX
-from rookery.runtime.tunnel_stream import TunnelStream
-from rookery.runtime.tunnels import Tunnels
+from rookery.runtime.tunnels.stream import TunnelStream
+from rookery.runtime.tunnels.tunnels import AsyncTunnels
 
 if TYPE_CHECKING:
     from rookery.outbox.outbox import OnEnded
     from rookery.runtime.outbox.ledger import SqliteLedger
-    from rookery.runtime.outbox.outbox import Outbox
+    from rookery.runtime.outbox.outbox import AsyncOutbox
 
 
 class MeshOutbox:
@@ -30,7 +30,7 @@ class MeshOutbox:
     def __init__(
         self,
         hashname: str,
-        tunnels: Tunnels,
+        tunnels: AsyncTunnels,
         members: Callable[[], Iterable[str]],
         path: Path | None,
     ) -> None:
@@ -39,7 +39,7 @@ class MeshOutbox:
         self._hashname = hashname
         self._tunnels = tunnels
         self._members = members
-        self._outbox: Outbox | None = None
+        self._outbox: AsyncOutbox | None = None
         self._on_ended: OnEnded | None = None
         self._is_closed = False
         if path is not None:
@@ -48,7 +48,7 @@ class MeshOutbox:
             self._make(SqliteLedger(path))
         tunnels.serve(OUTBOX, self._serve)
 
-    def get(self) -> "Outbox":
+    def get(self) -> "AsyncOutbox":
         """From any thread, as its requests."""
         if self._outbox is not None:
             return self._outbox
@@ -76,11 +76,11 @@ class MeshOutbox:
         if self._outbox is not None:
             await self._outbox.close()
 
-    async def _get(self) -> "Outbox":
+    async def _get(self) -> "AsyncOutbox":
         return self.get()
 
-    def _make(self, ledger: "SqliteLedger | None" = None) -> "Outbox":
-        from rookery.runtime.outbox.outbox import Outbox
+    def _make(self, ledger: "SqliteLedger | None" = None) -> "AsyncOutbox":
+        from rookery.runtime.outbox.outbox import AsyncOutbox as Outbox
 
         self._outbox = Outbox(self._hashname, dial=self._dial, knock=self._knock, ledger=ledger)
         self._outbox.core.on_ended = self._on_ended

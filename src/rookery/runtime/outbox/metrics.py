@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from rookery.outbox.state import State
-from rookery.runtime.outbox.queues import Queues
+from rookery.outbox.state import RequestState
+from rookery.runtime.outbox.queue_view import QueueView
 
 _PEER = ("peer", "name")
 
@@ -14,7 +14,7 @@ _PEER = ("peer", "name")
 class OutboxCollector(Collector):
     """Looks whenever somebody scrapes; peers are bounded as the realm is."""
 
-    def __init__(self, queues: Queues) -> None:
+    def __init__(self, queues: QueueView) -> None:
         self._queues = queues
 
     def collect(self) -> Iterator[Metric]:
@@ -44,7 +44,7 @@ class OutboxCollector(Collector):
             "rookery_outbox_ended_requests", "Requests that ended, by how.", labels=("state",)
         )
         totals = self._queues.outbox.core.totals
-        for end in State:
+        for end in RequestState:
             if end.is_end:
                 ended.add_metric((end.value,), totals[end])
         yield ended

@@ -21,30 +21,35 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from rookery.errors import ProtocolError, RookeryError, UnreachableError, UsageError
+from rookery.outbox.ledger import RequestNumbering
 from rookery.outbox.limits import OutboxLimits
-from rookery.outbox.numbering import Numbering
-from rookery.outbox.outbox import LIMITS, Alarm
+from rookery.outbox.outbox import LIMITS, OutboxAlarm
 from rookery.outbox.outbox import Outbox as Core
-from rookery.outbox.peer import Peer
-from rookery.outbox.request import Request
-from rookery.runtime.outbox.conversation import (
-    ByteStream,
-    Conversation,
+from rookery.outbox.peer import OutboxPeer
+from rookery.outbox.request import OutboxRequest
+from rookery.runtime.outbox.connection import (
+    OutboxByteStream,
+    OutboxConnection,
     part,
     read_introduction,
     unknown_peer,
 )
-from rookery.runtime.outbox.handling import Desk, Handler, Handling, MemoryDesk
-from rookery.runtime.outbox.keeper import Dial, Keeper, Knock
+from rookery.runtime.outbox.handling import (
+    Handler,
+    MemoryExecutor,
+    RequestExecutor,
+    RequestHandling,
+)
+from rookery.runtime.outbox.session_keeper import Dial, Knock, SessionKeeper
 from rookery.wire import base32
-from rookery.wire.outbox import Qos
+from rookery.wire.outbox.frames import Qos
 
 if TYPE_CHECKING:  # most outboxes are kept in memory, and SQLite takes some
     from rookery.runtime.outbox.ledger import SqliteLedger
     from rookery.runtime.outbox.ledger_file import KeptPeer, KeptRequest, Transact
 
 
-class Outbox:
+class AsyncOutbox:
     """Made on the loop it lives on; `close` ends everything it started."""
 
     def __init__(
@@ -57,7 +62,7 @@ class Outbox:
         limits: OutboxLimits = LIMITS,
         ledger: "SqliteLedger | None" = None,
         transact: "Transact | None" = None,
-        on_alarm: Callable[[Alarm], object] | None = None,
+        on_alarm: Callable[[OutboxAlarm], object] | None = None,
     ) -> None:
         self.hashname = hashname
         self.handler = handler  # may be set later; until then requests are refused
@@ -73,19 +78,19 @@ class Outbox:
             wake=self._wake,
             ledger=ledger,
         )
-        desk: Desk = MemoryDesk(lambda: self.handler)
+        desk: RequestExecutor = MemoryExecutor(lambda: self.handler)
         if ledger is not None:
             desk = ledger.desk(lambda: self.handler, transact)
             ledger.bind(self._cleared, self._unkept)
         elif transact is not None:
             raise UsageError("a handler that transacts needs a ledger to do so in")
-        self._handling = Handling(desk)
-        self._keepers: dict[Peer, Keeper] = {}
+        self._handling = RequestHandling(desk)
+        self._keepers: dict[OutboxPeer, SessionKeeper] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at: float | None = None
         self._room = asyncio.Event()
         self._closings: set[asyncio.Task[None]] = set()
-        self._waiting: set[asyncio.Future[Request]] = set()
+        self._waiting: set[asyncio.Future[OutboxRequest]] = set()
         self._is_closed = False
         self.wakes = 0  # how often another thread woke the loop
 
@@ -98,17 +103,17 @@ class Outbox:
         qos: int = Qos.ONCE_AT_LEAST,
         expires_s: float | None = None,
         wants_reply: bool = False,
-    ) -> Request:
+    ) -> OutboxRequest:
         """With one reference, which is the caller's to release."""
         expires_at = None if expires_s is None else time.monotonic() + expires_s
-        request = Request.create(
+        request = OutboxRequest.create(
             self.core.pool, payload, qos=qos, expires_at=expires_at, wants_reply=wants_reply
         )
         if self.core.on_ended is not None:
             request.made_at = time.monotonic()
         return request
 
-    def peer(self, host: str) -> Peer:
+    def peer(self, host: str) -> OutboxPeer:
         """UnreachableError when there is none: it may just have been removed."""
         return self.core.peer(host)
 
@@ -147,11 +152,11 @@ class Outbox:
             raise error
         return request.answer
 
-    def ended(self, request: Request) -> "asyncio.Future[Request]":
+    def ended(self, request: OutboxRequest) -> "asyncio.Future[OutboxRequest]":
         """Resolved when the request has an end; to be asked for before it is added."""
-        future: asyncio.Future[Request] = self._loop.create_future()
+        future: asyncio.Future[OutboxRequest] = self._loop.create_future()
 
-        def tell(request: Request) -> None:
+        def tell(request: OutboxRequest) -> None:
             if not future.done():
                 future.set_result(request)
 
@@ -171,13 +176,13 @@ class Outbox:
             self._room.clear()
             await self._room.wait()
 
-    def add_peer(self, host: str) -> Peer:
+    def add_peer(self, host: str) -> OutboxPeer:
         """With a ledger, as it was when the last process ended."""
         kept = None if self._ledger is None else self._ledger.kept.pop(host, None)
         if kept is not None:
             peer = self._restored(host, kept)
         else:
-            numbering = Numbering(epoch=secrets.randbits(63), memory=secrets.randbits(63))
+            numbering = RequestNumbering(epoch=secrets.randbits(63), memory=secrets.randbits(63))
             peer = self.core.add_peer(host, numbering)
             if self._ledger is not None:
                 self._ledger.register(host, numbering)
@@ -185,15 +190,17 @@ class Outbox:
         self._after()
         return peer
 
-    def _restored(self, host: str, kept: "KeptPeer") -> Peer:
-        numbering = Numbering(epoch=kept.epoch, memory=kept.memory, their_memory=kept.their_memory)
+    def _restored(self, host: str, kept: "KeptPeer") -> OutboxPeer:
+        numbering = RequestNumbering(
+            epoch=kept.epoch, memory=kept.memory, their_memory=kept.their_memory
+        )
         peer = self.core.add_peer(host, numbering)
         requests = [self._request_again(one) for one in kept.requests]
         peer.restore(requests, kept.began)
         peer.intake.restore(kept.heard, kept.handled, kept.answers)
         return peer
 
-    def _request_again(self, kept: "KeptRequest") -> Request:
+    def _request_again(self, kept: "KeptRequest") -> OutboxRequest:
         expires_s = None if kept.expires_at is None else kept.expires_at - time.time()
         request = self.request(
             kept.payload, qos=kept.qos, expires_s=expires_s, wants_reply=kept.wants_reply
@@ -201,11 +208,11 @@ class Outbox:
         request.id = kept.id
         return request
 
-    def _keep(self, peer: Peer) -> None:
+    def _keep(self, peer: OutboxPeer) -> None:
         is_lower = self.hashname < peer.host
         dial = self._dial if is_lower else None
         knock = None if is_lower and self._knock is None else self._knock
-        self._keepers[peer] = keeper = Keeper(peer, dial, knock, self._converse)
+        self._keepers[peer] = keeper = SessionKeeper(peer, dial, knock, self._converse)
         if peer.count:
             keeper.want()
 
@@ -226,12 +233,12 @@ class Outbox:
         for host in sorted(wanted - self.core.peers.keys()):
             self.add_peer(host)
 
-    def _let_go(self, peer: Peer) -> None:
+    def _let_go(self, peer: OutboxPeer) -> None:
         task = self._loop.create_task(self._keepers.pop(peer).close())
         self._closings.add(task)
         task.add_done_callback(self._closings.discard)
 
-    def last_error(self, peer: Peer) -> str:
+    def last_error(self, peer: OutboxPeer) -> str:
         keeper = self._keepers.get(peer)
         return "" if keeper is None else keeper.last_error
 
@@ -241,7 +248,7 @@ class Outbox:
 
     # --- sessions ---
 
-    async def serve(self, stream: ByteStream, host: str = "") -> None:
+    async def serve(self, stream: OutboxByteStream, host: str = "") -> None:
         """A session that a peer has dialled; `host` is who it is, where the stream proves that."""
         first = b""
         try:
@@ -257,10 +264,12 @@ class Outbox:
             return
         await self._converse(peer, stream, first)
 
-    async def _converse(self, peer: Peer, stream: ByteStream, first: bytes = b"") -> None:
+    async def _converse(
+        self, peer: OutboxPeer, stream: OutboxByteStream, first: bytes = b""
+    ) -> None:
         if self._ledger is not None:
             await self._ledger.flush()  # our introduction promises to remember
-        conversation = Conversation(
+        conversation = OutboxConnection(
             peer, stream, time.monotonic, self._handling.arrived, self._after
         )
         await conversation.run(first)

@@ -2,13 +2,13 @@
 
 import msgspec
 
-from rookery.runtime.who import Who
+from rookery.runtime.node.members import NodeName
 
 
 class QueueRow(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="queue"):
     """What waits for one peer, or is under way to it."""
 
-    node: Who
+    node: NodeName
     requests: int
     requests_max: int
     bytes: int  # of memory
@@ -23,7 +23,7 @@ class QueueRow(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="q
 class RequestRow(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="request"):
     """One request."""
 
-    node: Who  # whom it is for
+    node: NodeName  # whom it is for
     id: int
     state: str
     qos: int

@@ -5,12 +5,12 @@ import socket
 from typing import Self
 
 from rookery.errors import ChannelError
-from rookery.runtime.gates.address import keep_alive
+from rookery.runtime.net.address import keep_alive
 
 _HELD_MAX = 1 << 18  # bytes that are written and not yet the system's
 
 
-class SocketStream:
+class OutboxSocketStream:
     """It proves nobody's identity: use it where the network does, or below TLS."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -6,9 +6,9 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from rookery.errors import RookeryError
-from rookery.link.channels.sock import Address
-from rookery.mesh.proxy.fault import Fault
-from rookery.runtime.proxy.byte_stream import READ_SIZE, ByteStream, TunnelledStream
+from rookery.link.channels.sock import SockAddress
+from rookery.mesh.proxy.fault import ProxyFault
+from rookery.runtime.tunnels.byte_stream import READ_SIZE, ByteStream, TunnelledStream
 
 CLOSE_S = 5.0  # for the other side to end, too
 
@@ -19,13 +19,13 @@ class Closable(TunnelledStream, Protocol):
     async def close(self) -> None: ...
 
 
-class Connection:
+class ProxyConnection:
     """A byte stream that says where it leads: `reached`, by way of `exit` (None: directly)."""
 
     def __init__(
         self,
         stream: TunnelledStream,
-        reached: Address | None = None,
+        reached: SockAddress | None = None,
         exit_: str | None = None,
         owned: Closable | None = None,
     ) -> None:
@@ -60,7 +60,7 @@ class Connection:
     async def finish(self) -> None:
         await self._stream.finish()
 
-    def abort(self, code: int = Fault.GONE.code) -> None:
+    def abort(self, code: int = ProxyFault.GONE.code) -> None:
         self._stream.abort(code)
 
     async def close(self) -> None:
@@ -93,9 +93,9 @@ async def leave(stream: ByteStream) -> None:
             while await stream.read(READ_SIZE):
                 pass
     except TimeoutError:
-        stream.abort(Fault.GONE.code)
+        stream.abort(ProxyFault.GONE.code)
     except RookeryError:
         return  # it was lost already
     except BaseException:
-        stream.abort(Fault.GONE.code)
+        stream.abort(ProxyFault.GONE.code)
         raise

@@ -10,25 +10,109 @@ among the exits gets through.
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
-from rookery.errors import DecodeError, UnreachableError, UsageError
+from rookery.errors import DecodeError, RookeryError, UnreachableError, UsageError
 from rookery.identity.hashname import is_hashname
-from rookery.link.channels.sock import PORT_MAX, Address, Protocol
+from rookery.link.channels.sock import PORT_MAX, SockAddress, SockProtocol
 from rookery.link.channels.sock_rules import plain_address
+from rookery.mesh.proxy.answer import ProxyAnswer
 from rookery.mesh.proxy.exit_memory import Exit, ExitMemory
-from rookery.mesh.proxy.fault import ConnectError, Fault
-from rookery.mesh.proxy.opening import BAUDRATE, Listen, Net, Parity, Serial, Target, net
+from rookery.mesh.proxy.fault import ProxyConnectError, ProxyFault
+from rookery.mesh.proxy.opening import (
+    BAUDRATE,
+    ListenRequest,
+    NetTarget,
+    Parity,
+    SerialTarget,
+    Target,
+    net,
+)
 from rookery.mesh.proxy.opening import parse_opening as checked
-from rookery.mesh.proxy.race import Race, RaceSettings
-from rookery.runtime.channels.sock_server import Resolve, resolve
-from rookery.runtime.proxy.answering import ask
-from rookery.runtime.proxy.arrivals import Arrivals
-from rookery.runtime.proxy.byte_stream import OpenTunnelled, Serve, TunnelledStream
-from rookery.runtime.proxy.connection import Connection
-from rookery.runtime.proxy.datagrams import Datagrams, SocketDatagrams, StreamDatagrams
-from rookery.runtime.proxy.devices import Devices, open_path
+from rookery.mesh.proxy.race import (
+    BeginAttempt,
+    CancelAttempt,
+    ExitAttempts,
+    RaceOrder,
+    RaceSettings,
+)
+from rookery.runtime.endpoint.channels.sock_server import Resolve, resolve
+from rookery.runtime.proxy.answers import ask
+from rookery.runtime.proxy.connection import ProxyConnection
+from rookery.runtime.proxy.datagrams import ProxyDatagrams, SocketDatagrams, StreamDatagrams
 from rookery.runtime.proxy.dialler import DIAL_S, dial, open_datagrams, resolved
-from rookery.runtime.proxy.exit_race import ExitRace
-from rookery.runtime.proxy.remote_listener import RemoteListener
+from rookery.runtime.proxy.remote_listener import ExpectedConnections, RemoteListener
+from rookery.runtime.proxy.serial_devices import SerialDevices, open_path
+from rookery.runtime.tunnels.byte_stream import OpenTunnelled, Serve, TunnelledStream
+
+Attempt = asyncio.Task[tuple[TunnelledStream, ProxyAnswer]]
+
+
+class ExitRace:
+    """One connection's attempts; all but the winner's are gone when `run` returns."""
+
+    def __init__(self, race: ExitAttempts, target: Target, open_stream: OpenTunnelled) -> None:
+        self._race = race
+        self._target = target
+        self._open = open_stream
+        self._loop = asyncio.get_running_loop()
+        self._attempts: dict[str, Attempt] = {}
+        self._abandoned: set[Attempt] = set()
+
+    async def run(self) -> tuple[str, TunnelledStream, SockAddress | None]:
+        """The exit, the stream behind its answer, and what it reached; LocalError without any."""
+        try:
+            self._obey(self._race.tick(self._loop.time()))
+            while not self._race.is_over:
+                await self._step()
+            winner = self._race.winner
+            if winner is None:
+                raise self._race.fault.error(self._target)
+            stream, answer = self._attempts.pop(winner).result()
+            return winner, stream, answer.reached
+        finally:
+            await self._clear()
+
+    async def _step(self) -> None:
+        deadline = self._race.deadline
+        assert deadline is not None
+        done, _ = await asyncio.wait(
+            self._attempts.values(),
+            timeout=max(0.0, deadline - self._loop.time()),
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        for exit_ in [exit_ for exit_, attempt in self._attempts.items() if attempt in done]:
+            if exit_ in self._attempts and not self._race.is_over:
+                self._obey(self._judged(exit_, self._attempts[exit_]))
+        self._obey(self._race.tick(self._loop.time()))
+
+    def _judged(self, exit_: str, attempt: Attempt) -> list[RaceOrder]:
+        now = self._loop.time()
+        try:
+            _, answer = attempt.result()
+        except (RookeryError, OSError):
+            del self._attempts[exit_]
+            return self._race.unreached(exit_, now)
+        if answer.fault is None:
+            return self._race.succeeded(exit_, answer.load, now)
+        del self._attempts[exit_]
+        return self._race.failed(exit_, answer.fault, answer.load, now)
+
+    def _obey(self, orders: list[RaceOrder]) -> None:
+        for order in orders:
+            match order:
+                case BeginAttempt(exit_):
+                    work = ask(self._open, exit_, self._target.meta())
+                    self._attempts[exit_] = self._loop.create_task(work)
+                case CancelAttempt(exit_):
+                    self._abandoned.add(self._attempts.pop(exit_))
+
+    async def _clear(self) -> None:
+        leftover = [*self._abandoned, *self._attempts.values()]
+        for attempt in leftover:
+            attempt.cancel()
+        for outcome in await asyncio.gather(*leftover, return_exceptions=True):
+            if isinstance(outcome, tuple):
+                outcome[0].abort(ProxyFault.GONE.code)  # too late, or not even wanted any more
+
 
 AUTO = "auto"
 
@@ -55,8 +139,8 @@ class Connector:
         open_stream: OpenTunnelled | None = None,
         exits: Exits = no_exits,
         *,
-        devices: Devices | None = None,
-        arrivals: Arrivals | None = None,
+        devices: SerialDevices | None = None,
+        arrivals: ExpectedConnections | None = None,
         memory: ExitMemory | None = None,
         settings: RaceSettings | None = None,
         resolve: Resolve = resolve,
@@ -64,26 +148,26 @@ class Connector:
         self.memory = memory or ExitMemory()
         self._open = open_stream
         self._exits = exits
-        self._devices = devices or Devices()
-        self._arrivals = arrivals or Arrivals()
+        self._devices = devices or SerialDevices()
+        self._arrivals = arrivals or ExpectedConnections()
         self._settings = settings or RaceSettings()
         self._resolve = resolve
 
-    async def tcp_connect(self, host: str, port: int, proxy: Proxy = None) -> Connection:
+    async def tcp_connect(self, host: str, port: int, proxy: Proxy = None) -> ProxyConnection:
         """LocalError says why there is no connection; its `fault` what failed, if one did."""
-        target = _net(Protocol.TCP, host, port)
+        target = _net(SockProtocol.TCP, host, port)
         if proxy is not None:
             return await self._through(target, proxy)
         stream = await dial(target, await self._addresses(target))
-        return Connection(stream, stream.remote, owned=stream)
+        return ProxyConnection(stream, stream.remote, owned=stream)
 
-    async def udp_connect(self, host: str, port: int, proxy: Proxy = None) -> Datagrams:
-        target = _net(Protocol.UDP, host, port)
+    async def udp_connect(self, host: str, port: int, proxy: Proxy = None) -> ProxyDatagrams:
+        target = _net(SockProtocol.UDP, host, port)
         if proxy is not None:
             exit_, stream, reached = await self._race(target, proxy)
             return StreamDatagrams(stream, reached, exit_)
         address, *_ = await self._addresses(target)
-        return SocketDatagrams(await open_datagrams(target, address), Address(address, port))
+        return SocketDatagrams(await open_datagrams(target, address), SockAddress(address, port))
 
     async def serial_open(
         self,
@@ -94,12 +178,12 @@ class Connector:
         bits: int = 8,
         parity: Parity = Parity.NONE,
         stop: int = 1,
-    ) -> Connection:
+    ) -> ProxyConnection:
         """A line by name; without a proxy also by its path. "auto" looks at this host first."""
-        line = Serial(name, baudrate, bits, parity, stop)
+        line = SerialTarget(name, baudrate, bits, parity, stop)
         if proxy is None and "/" in name:
             stream = open_path(name, line)
-            return Connection(stream, owned=stream)
+            return ProxyConnection(stream, owned=stream)
         try:
             checked(line.meta())
         except DecodeError as error:
@@ -109,8 +193,8 @@ class Connector:
         if proxy == AUTO:
             try:
                 return self._line(line)
-            except ConnectError as error:
-                if error.fault is not Fault.GONE:
+            except ProxyConnectError as error:
+                if error.fault is not ProxyFault.GONE:
                     raise
         return await self._through(line, proxy)
 
@@ -120,19 +204,19 @@ class Connector:
             raise UsageError(f"{port} is not a port")
         open_stream = self._opener()
         expecting = self._arrivals.expect(_hashname(exit_), serve)
-        request = Listen(port, expecting.__enter__())
+        request = ListenRequest(port, expecting.__enter__())
         try:
             async with asyncio.timeout(self._settings.attempt_s):
                 stream, answer = await ask(open_stream, exit_, request.meta())
             if answer.fault is not None:
                 raise answer.fault.error(request)
             if answer.reached is None:
-                stream.abort(Fault.GONE.code)
-                raise Fault.UNREACHABLE.error(request)
+                stream.abort(ProxyFault.GONE.code)
+                raise ProxyFault.UNREACHABLE.error(request)
         except BaseException as error:
             expecting.__exit__(None, None, None)
             if isinstance(error, TimeoutError):
-                raise Fault.TIMEOUT.error(request) from error
+                raise ProxyFault.TIMEOUT.error(request) from error
             raise
         return RemoteListener(stream, answer.reached, exit_, expecting)
 
@@ -140,17 +224,17 @@ class Connector:
         """An exit that got us there has fallen silent: others are asked first for a while."""
         self.memory.silent(target, exit_, asyncio.get_running_loop().time())
 
-    def _line(self, line: Serial) -> Connection:
+    def _line(self, line: SerialTarget) -> ProxyConnection:
         stream = self._devices.open(line)
-        return Connection(stream, owned=stream)
+        return ProxyConnection(stream, owned=stream)
 
-    async def _through(self, target: Target, proxy: str | Sequence[str]) -> Connection:
+    async def _through(self, target: Target, proxy: str | Sequence[str]) -> ProxyConnection:
         exit_, stream, reached = await self._race(target, proxy)
-        return Connection(stream, reached, exit_)
+        return ProxyConnection(stream, reached, exit_)
 
     async def _race(
         self, target: Target, proxy: str | Sequence[str]
-    ) -> tuple[str, TunnelledStream, Address | None]:
+    ) -> tuple[str, TunnelledStream, SockAddress | None]:
         open_stream, now = self._opener(), asyncio.get_running_loop().time()
         if proxy == AUTO:
             exits = self.memory.order(target, self._exits(), now)
@@ -161,15 +245,15 @@ class Connector:
             if not named:
                 raise UsageError("a list of exits without any")
             exits = self.memory.arrange(target, list(map(_hashname, named)), now)
-        race = Race(target, exits, self.memory, now, self._settings)
+        race = ExitAttempts(target, exits, self.memory, now, self._settings)
         return await ExitRace(race, target, open_stream).run()
 
-    async def _addresses(self, target: Net) -> list[str]:
+    async def _addresses(self, target: NetTarget) -> list[str]:
         if plain_address(target.host) is not None:
             return [target.host]
         found = await resolved(target, DIAL_S, self._resolve)
         if not found:
-            raise Fault.DNS.error(target)
+            raise ProxyFault.DNS.error(target)
         return found
 
     def _opener(self) -> OpenTunnelled:
@@ -178,7 +262,7 @@ class Connector:
         return self._open
 
 
-def _net(protocol: Protocol, host: str, port: int) -> Net:
+def _net(protocol: SockProtocol, host: str, port: int) -> NetTarget:
     try:
         return net(protocol, host, port)
     except DecodeError as error:

@@ -4,19 +4,19 @@ from collections import deque
 from typing import Protocol
 
 from rookery.errors import ChannelError
-from rookery.link.channels.sock import Address
-from rookery.mesh.proxy.datagram_frame import DATAGRAM_SIZE_MAX, Deframer, frame
-from rookery.mesh.proxy.fault import Fault
-from rookery.runtime.channels.datagrams import DatagramSocket
-from rookery.runtime.proxy.byte_stream import READ_SIZE, TunnelledStream
+from rookery.link.channels.sock import SockAddress
+from rookery.mesh.proxy.datagram_frame import DATAGRAM_SIZE_MAX, DatagramDeframer, frame_datagram
+from rookery.mesh.proxy.fault import ProxyFault
+from rookery.runtime.net.datagram_socket import QueuedDatagramSocket
 from rookery.runtime.proxy.connection import leave
+from rookery.runtime.tunnels.byte_stream import READ_SIZE, TunnelledStream
 
 
-class Datagrams(Protocol):
+class ProxyDatagrams(Protocol):
     """As with UDP, any of them may get lost."""
 
     @property
-    def reached(self) -> Address | None:
+    def reached(self) -> SockAddress | None:
         """Whom they go to."""
 
     @property
@@ -41,12 +41,12 @@ class SocketDatagrams:
     exit: str | None = None
     is_stalled = False
 
-    def __init__(self, socket: DatagramSocket, reached: Address) -> None:
-        self.reached: Address | None = reached
+    def __init__(self, socket: QueuedDatagramSocket, reached: SockAddress) -> None:
+        self.reached: SockAddress | None = reached
         self._socket = socket
 
     async def send(self, data: bytes) -> None:
-        frame(data)  # the same bound for all
+        frame_datagram(data)  # the same bound for all
         self._socket.send(data)
 
     async def receive(self) -> bytes | None:
@@ -60,12 +60,12 @@ class StreamDatagrams:
     """Framed within a stream."""
 
     def __init__(
-        self, stream: TunnelledStream, reached: Address | None = None, exit_: str | None = None
+        self, stream: TunnelledStream, reached: SockAddress | None = None, exit_: str | None = None
     ) -> None:
         self.reached = reached
         self.exit = exit_
         self._stream = stream
-        self._deframer = Deframer()
+        self._deframer = DatagramDeframer()
         self._ready: deque[bytes] = deque()
 
     @property
@@ -73,7 +73,7 @@ class StreamDatagrams:
         return self._stream.is_stalled
 
     async def send(self, data: bytes) -> None:
-        await self._stream.write(frame(data))
+        await self._stream.write(frame_datagram(data))
 
     async def receive(self) -> bytes | None:
         while not self._ready:
@@ -83,12 +83,12 @@ class StreamDatagrams:
             self._ready.extend(self._deframer.feed(data))
         data = self._ready.popleft()
         if len(data) > DATAGRAM_SIZE_MAX:
-            self._stream.abort(Fault.INVALID.code)
+            self._stream.abort(ProxyFault.INVALID.code)
             raise ChannelError("a datagram larger than any")
         return data
 
     async def close(self) -> None:
         if self._stream.is_stalled:
-            self._stream.abort(Fault.GONE.code)
+            self._stream.abort(ProxyFault.GONE.code)
         else:
             await leave(self._stream)

@@ -10,17 +10,17 @@ import errno
 from collections.abc import Sequence
 
 from rookery.errors import DeniedError, LocalError, UnreachableError
-from rookery.link.channels.sock import Address, Protocol
-from rookery.link.channels.sock_rules import Listener, plain_address
-from rookery.mesh.proxy.fault import Fault
-from rookery.mesh.proxy.opening import Net, Serial
+from rookery.link.channels.sock import SockAddress, SockProtocol
+from rookery.link.channels.sock_rules import SockListener, plain_address
+from rookery.mesh.proxy.fault import ProxyFault
+from rookery.mesh.proxy.opening import NetTarget, SerialTarget
 from rookery.mesh.proxy.rules import ProxyRules
-from rookery.runtime.channels.datagrams import DatagramSocket
-from rookery.runtime.channels.sock_server import Resolve, resolve
-from rookery.runtime.own_networks import OwnNetworks, own_networks
-from rookery.runtime.proxy.devices import Devices
+from rookery.runtime.endpoint.channels.sock_server import Resolve, resolve
+from rookery.runtime.net.datagram_socket import QueuedDatagramSocket
+from rookery.runtime.net.local_networks import LocalNetworks, local_networks
+from rookery.runtime.proxy.serial_devices import SerialDevices
 from rookery.runtime.proxy.serial_stream import SerialStream
-from rookery.runtime.proxy.socket_stream import SocketStream
+from rookery.runtime.proxy.tcp_stream import TcpStream
 
 ADDRESSES_MAX = 4
 DIAL_S = 10.0
@@ -34,50 +34,50 @@ class Dialler:
     def __init__(
         self,
         rules: ProxyRules,
-        devices: Devices | None = None,
+        devices: SerialDevices | None = None,
         *,
         dial_s: float = DIAL_S,
         resolve: Resolve = resolve,
-        own: OwnNetworks = own_networks,
+        own: LocalNetworks = local_networks,
     ) -> None:
         self.rules = rules
-        self.devices = devices or Devices()
+        self.devices = devices or SerialDevices()
         self._dial_s = dial_s
         self._resolve = resolve
         self._own = own
 
-    async def tcp(self, target: Net, who: str) -> SocketStream:
+    async def tcp(self, target: NetTarget, who: str) -> TcpStream:
         """LocalError with a fault when there is none."""
         return await dial(target, await self._admitted(target, who), self._dial_s)
 
-    async def udp(self, target: Net, who: str) -> tuple[DatagramSocket, Address]:
+    async def udp(self, target: NetTarget, who: str) -> tuple[QueuedDatagramSocket, SockAddress]:
         address, *_ = await self._admitted(target, who)
-        return await open_datagrams(target, address), Address(address, target.port)
+        return await open_datagrams(target, address), SockAddress(address, target.port)
 
-    def serial(self, line: Serial, who: str) -> SerialStream:
+    def serial(self, line: SerialTarget, who: str) -> SerialStream:
         self.rules.check_serial(line.name, who)
         return self.devices.open(line)
 
-    def listener(self, port: int, who: str) -> Listener:
+    def listener(self, port: int, who: str) -> SockListener:
         """Where we may listen for them."""
-        return self.rules.net.listener(Protocol.TCP, port, who)
+        return self.rules.net.listener(SockProtocol.TCP, port, who)
 
-    async def _admitted(self, target: Net, who: str) -> list[str]:
+    async def _admitted(self, target: NetTarget, who: str) -> list[str]:
         """The addresses to dial, decided after resolving; nothing is resolved for strangers."""
         rules, host, port = self.rules.net, target.host, target.port
         if not rules.admits_question(target.protocol, port, who):
-            raise Fault.POLICY.error(target)
+            raise ProxyFault.POLICY.error(target)
         addresses = [host]
         if plain_address(host) is None:
             addresses = await resolved(target, self._dial_s, self._resolve)
             if not addresses and rules.admits_name(target.protocol, host, port, who):
-                raise Fault.DNS.error(target)
+                raise ProxyFault.DNS.error(target)
         allowed = [address for address in addresses if self._is_allowed(target, address, who)]
         if not allowed:
-            raise Fault.POLICY.error(target)
+            raise ProxyFault.POLICY.error(target)
         return allowed
 
-    def _is_allowed(self, target: Net, address: str, who: str) -> bool:
+    def _is_allowed(self, target: NetTarget, address: str, who: str) -> bool:
         net, host, port = self.rules.net, target.host, target.port
         try:
             net.choose(target.protocol, host, [address], port, who, self._own())
@@ -86,7 +86,9 @@ class Dialler:
         return True
 
 
-async def resolved(target: Net, limit_s: float = DIAL_S, resolve: Resolve = resolve) -> list[str]:
+async def resolved(
+    target: NetTarget, limit_s: float = DIAL_S, resolve: Resolve = resolve
+) -> list[str]:
     """All addresses of a name; none when it has none, or nobody says in time."""
     try:
         async with asyncio.timeout(limit_s):
@@ -95,29 +97,29 @@ async def resolved(target: Net, limit_s: float = DIAL_S, resolve: Resolve = reso
         return []
 
 
-async def dial(target: Net, addresses: Sequence[str], limit_s: float = DIAL_S) -> SocketStream:
+async def dial(target: NetTarget, addresses: Sequence[str], limit_s: float = DIAL_S) -> TcpStream:
     """The first of these addresses that answers, each with its share of the time."""
     addresses = addresses[:ADDRESSES_MAX]
-    failure: LocalError = Fault.UNREACHABLE.error(target)
+    failure: LocalError = ProxyFault.UNREACHABLE.error(target)
     for address in addresses:
         try:
             async with asyncio.timeout(limit_s / len(addresses)):
-                return await SocketStream.connect(address, target.port)
+                return await TcpStream.connect(address, target.port)
         except TimeoutError:
-            failure = Fault.TIMEOUT.error(target)
+            failure = ProxyFault.TIMEOUT.error(target)
         except OSError as error:
             failure = _fault(error).error(target)
     raise failure
 
 
-async def open_datagrams(target: Net, address: str) -> DatagramSocket:
+async def open_datagrams(target: NetTarget, address: str) -> QueuedDatagramSocket:
     try:
-        return await DatagramSocket.connect(address, target.port)
+        return await QueuedDatagramSocket.connect(address, target.port)
     except UnreachableError as error:
-        raise Fault.UNREACHABLE.error(target) from error
+        raise ProxyFault.UNREACHABLE.error(target) from error
 
 
-def _fault(error: OSError) -> Fault:
+def _fault(error: OSError) -> ProxyFault:
     if isinstance(error, ConnectionRefusedError):
-        return Fault.REFUSED
-    return Fault.BUSY if error.errno in _EXHAUSTED else Fault.UNREACHABLE
+        return ProxyFault.REFUSED
+    return ProxyFault.BUSY if error.errno in _EXHAUSTED else ProxyFault.UNREACHABLE

@@ -5,39 +5,39 @@ import socket
 from types import TracebackType
 from typing import Self
 
-from rookery.link.channels.sock import Address
-from rookery.mesh.proxy.opening import Serial
-from rookery.runtime.channels.datagrams import DatagramSocket
-from rookery.runtime.gates.address import bound_socket
-from rookery.runtime.proxy.byte_stream import ByteStream
+from rookery.link.channels.sock import SockAddress
+from rookery.mesh.proxy.opening import SerialTarget
+from rookery.runtime.net.address import bound_socket
+from rookery.runtime.net.datagram_socket import QueuedDatagramSocket
 from rookery.runtime.proxy.connector import AUTO, Connector, Proxy
-from rookery.runtime.proxy.door import CONNECTIONS_MAX, LOOPBACK, Door
-from rookery.runtime.proxy.flows import FLOWS_MAX, IDLE_S, Flows
+from rookery.runtime.proxy.datagram_flows import FLOWS_MAX, IDLE_S, DatagramFlows
+from rookery.runtime.proxy.listener import CONNECTIONS_MAX, LOOPBACK, LocalListener
 from rookery.runtime.proxy.remote_listener import RemoteListener
-from rookery.runtime.proxy.roaming_line import RoamingLine
-from rookery.runtime.proxy.socket_stream import SocketStream
+from rookery.runtime.proxy.roaming_serial import RoamingSerialStream
 from rookery.runtime.proxy.splice import IdleLimits, splice
+from rookery.runtime.proxy.tcp_stream import TcpStream
+from rookery.runtime.tunnels.byte_stream import ByteStream
 
 HUNG_UP_S = 5.0  # a client that writes no more may still wait for an answer; then the line is free
 
 
 async def tcp_forward(
     connector: Connector,
-    target: Address,
+    target: SockAddress,
     proxy: Proxy = AUTO,
     *,
     host: str = LOOPBACK,
     port: int = 0,
     connections_max: int = CONNECTIONS_MAX,
     idle: IdleLimits | None = None,
-) -> Door:
+) -> LocalListener:
     """Every connection to here goes on to `target`; one that cannot is reset."""
 
-    async def serve(stream: SocketStream) -> None:
+    async def serve(stream: TcpStream) -> None:
         async with await connector.tcp_connect(target.host, target.port, proxy) as connection:
             await splice(stream, connection, idle)
 
-    return await Door.bind(serve, host, port, connections_max)
+    return await LocalListener.bind(serve, host, port, connections_max)
 
 
 async def serial_forward(
@@ -48,22 +48,24 @@ async def serial_forward(
     host: str = LOOPBACK,
     port: int = 0,
     idle: IdleLimits | None = None,
-) -> Door:
+) -> LocalListener:
     """A serial line as a TCP port; one client at a time has it, and keeps it wherever it moves."""
     limits = idle or IdleLimits(half_closed_s=HUNG_UP_S)
 
-    async def serve(stream: SocketStream) -> None:
-        async with await RoamingLine.found_now(connector, Serial(name), proxy) as line:
+    async def serve(stream: TcpStream) -> None:
+        async with await RoamingSerialStream.found_now(
+            connector, SerialTarget(name), proxy
+        ) as line:
             await splice(stream, line, limits)
 
-    return await Door.bind(serve, host, port, 1)
+    return await LocalListener.bind(serve, host, port, 1)
 
 
 async def reverse_forward(
     connector: Connector,
     exit_: str,
     port: int,
-    target: Address,
+    target: SockAddress,
     *,
     idle: IdleLimits | None = None,
 ) -> RemoteListener:
@@ -81,14 +83,14 @@ class UdpForward:
 
     def __init__(
         self,
-        local: DatagramSocket,
+        local: QueuedDatagramSocket,
         connector: Connector,
-        target: Address,
+        target: SockAddress,
         proxy: Proxy,
         flows_max: int,
         idle_s: float,
     ) -> None:
-        self.flows: Flows[tuple[str, int]] = Flows(
+        self.flows: DatagramFlows[tuple[str, int]] = DatagramFlows(
             connector, proxy, self._deliver, flows_max=flows_max, idle_s=idle_s
         )
         self._socket = local
@@ -96,8 +98,8 @@ class UdpForward:
         self._carrying = asyncio.get_running_loop().create_task(self._carry())
 
     @property
-    def address(self) -> Address:
-        return Address(*self._socket.address)
+    def address(self) -> SockAddress:
+        return SockAddress(*self._socket.address)
 
     async def close(self) -> None:
         self._carrying.cancel()
@@ -121,13 +123,13 @@ class UdpForward:
             data, ip, port = await self._socket.receive()
             self.flows.send((ip, port), self._target, data)
 
-    def _deliver(self, sender: tuple[str, int], source: Address, data: bytes) -> None:
+    def _deliver(self, sender: tuple[str, int], source: SockAddress, data: bytes) -> None:
         self._socket.send(data, sender)
 
 
 async def udp_forward(
     connector: Connector,
-    target: Address,
+    target: SockAddress,
     proxy: Proxy = AUTO,
     *,
     host: str = LOOPBACK,
@@ -137,4 +139,6 @@ async def udp_forward(
 ) -> UdpForward:
     """Every datagram to here goes on to `target`, and the answers back."""
     sock = await bound_socket(socket.SOCK_DGRAM, host, port)
-    return UdpForward(await DatagramSocket.adopt(sock), connector, target, proxy, flows_max, idle_s)
+    return UdpForward(
+        await QueuedDatagramSocket.adopt(sock), connector, target, proxy, flows_max, idle_s
+    )

@@ -10,17 +10,17 @@ async with await socks_door(proxy.connector): …
 from collections.abc import Callable
 
 from rookery.mesh.node import Node
-from rookery.mesh.proxy.known_exits import known_exits
+from rookery.mesh.proxy.exit_memory import known_exits
 from rookery.mesh.proxy.race import RaceSettings
 from rookery.mesh.proxy.rules import ProxyRules
-from rookery.runtime.channels.sock import Sock
-from rookery.runtime.channels.sock_server import Resolve, SockLimits, resolve
-from rookery.runtime.proxy.arrivals import Arrivals
-from rookery.runtime.proxy.byte_stream import OpenTunnelled, TunnelledStream
+from rookery.runtime.endpoint.channels.sock import Sock
+from rookery.runtime.endpoint.channels.sock_server import Resolve, SockLimits, resolve
 from rookery.runtime.proxy.connector import Connector, Exits, no_exits
-from rookery.runtime.proxy.devices import Devices
+from rookery.runtime.proxy.remote_listener import ExpectedConnections
+from rookery.runtime.proxy.serial_devices import SerialDevices
 from rookery.runtime.proxy.service import ProxyLimits, ProxyService
-from rookery.wire.node_id import NodeId
+from rookery.runtime.tunnels.byte_stream import OpenTunnelled, TunnelledStream
+from rookery.wire.mesh.node_id import NodeId
 
 
 class Proxy:
@@ -32,12 +32,16 @@ class Proxy:
         exits: Exits = no_exits,
         *,
         rules: ProxyRules | None = None,
-        devices: Devices | None = None,
+        devices: SerialDevices | None = None,
         limits: ProxyLimits | None = None,
         settings: RaceSettings | None = None,
         resolve: Resolve = resolve,
     ) -> None:
-        rules, devices, arrivals = rules or ProxyRules(), devices or Devices(), Arrivals()
+        rules, devices, arrivals = (
+            rules or ProxyRules(),
+            devices or SerialDevices(),
+            ExpectedConnections(),
+        )
         limits = limits or ProxyLimits()
         self.service = ProxyService(
             rules,

@@ -1,13 +1,17 @@
 """A TCP listener at an exit, for as long as we hold it."""
 
-from contextlib import AbstractContextManager
+import secrets
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import Self
 
 from rookery.errors import RookeryError
-from rookery.link.channels.sock import Address
-from rookery.runtime.proxy.byte_stream import READ_SIZE, ByteStream
+from rookery.link.channels.sock import SockAddress
+from rookery.mesh.proxy.fault import ProxyFault
+from rookery.mesh.proxy.opening import TOKEN_SIZE, AcceptedByExit
 from rookery.runtime.proxy.connection import leave
+from rookery.runtime.tunnels.byte_stream import READ_SIZE, ByteStream, Serve
 
 
 class RemoteListener:
@@ -16,7 +20,7 @@ class RemoteListener:
     def __init__(
         self,
         stream: ByteStream,
-        address: Address,
+        address: SockAddress,
         exit_: str,
         expecting: AbstractContextManager[str],
     ) -> None:
@@ -50,3 +54,32 @@ class RemoteListener:
         trace: TracebackType | None,
     ) -> None:
         await self.close()
+
+
+EXPECTED_MAX = 256
+
+
+class ExpectedConnections:
+    """Who waits for what."""
+
+    def __init__(self) -> None:
+        self._expected: dict[tuple[str, str], Serve] = {}
+
+    @contextmanager
+    def expect(self, hashname: str, serve: Serve) -> Iterator[str]:
+        """The token for that exit to use; good until the block is left."""
+        if len(self._expected) >= EXPECTED_MAX:
+            raise ProxyFault.BUSY.error("another listener at an exit")
+        token = secrets.token_hex(TOKEN_SIZE // 2)
+        self._expected[hashname, token] = serve
+        try:
+            yield token
+        finally:
+            del self._expected[hashname, token]
+
+    def server(self, hashname: str, opening: AcceptedByExit) -> Serve:
+        """Who waits for this; DeniedError when nobody does."""
+        serve = self._expected.get((hashname, opening.token))
+        if serve is None:
+            raise ProxyFault.POLICY.error("an arrival")
+        return serve

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from rookery.errors import ChannelError
-from rookery.mesh.proxy.fault import Fault
-from rookery.mesh.proxy.opening import Parity, Serial
+from rookery.mesh.proxy.fault import ProxyFault
+from rookery.mesh.proxy.opening import Parity, SerialTarget
 
 _ISPEED, _OSPEED = 4, 5  # where tcgetattr has them
 _SIZES = {5: termios.CS5, 6: termios.CS6, 7: termios.CS7, 8: termios.CS8}
@@ -34,11 +34,11 @@ class SerialStream:
         self._waiting: set[asyncio.Future[None]] = set()
 
     @classmethod
-    def open(cls, path: str, line: Serial) -> "SerialStream":
+    def open(cls, path: str, line: SerialTarget) -> "SerialStream":
         """OSError or LocalError when that cannot be."""
         speed = getattr(termios, f"B{line.baudrate}", None)
         if not isinstance(speed, int):
-            raise Fault.INVALID.error(f"{line} at {line.baudrate} baud")
+            raise ProxyFault.INVALID.error(f"{line} at {line.baudrate} baud")
         descriptor = os.open(path, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
         try:
             # Two readers would each get half of it; the lock also holds among root's processes.
@@ -64,9 +64,9 @@ class SerialStream:
                 await self._ready(self._loop.add_reader, self._loop.remove_reader)
                 continue
             except OSError as error:
-                raise ChannelError(Fault.GONE.value) from error
+                raise ChannelError(ProxyFault.GONE.value) from error
             if not data:
-                raise ChannelError(Fault.GONE.value)
+                raise ChannelError(ProxyFault.GONE.value)
             return data
 
     async def write(self, data: bytes) -> None:
@@ -77,7 +77,7 @@ class SerialStream:
             except (BlockingIOError, InterruptedError):
                 await self._ready(self._loop.add_writer, self._loop.remove_writer)
             except OSError as error:
-                raise ChannelError(Fault.GONE.value) from error
+                raise ChannelError(ProxyFault.GONE.value) from error
 
     async def finish(self) -> None:
         """A line has no end of one direction."""
@@ -90,7 +90,7 @@ class SerialStream:
 
     def _held(self) -> int:
         if self._descriptor is None:
-            raise ChannelError(Fault.GONE.value)
+            raise ChannelError(ProxyFault.GONE.value)
         return self._descriptor
 
     async def _ready(
@@ -126,7 +126,7 @@ def _wake(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
-def _configure(descriptor: int, line: Serial, speed: int) -> None:
+def _configure(descriptor: int, line: SerialTarget, speed: int) -> None:
     tty.setraw(descriptor, termios.TCSANOW)
     attributes = termios.tcgetattr(descriptor)
     flags = attributes[tty.CFLAG] & ~(

@@ -13,36 +13,43 @@ from errno import EADDRINUSE
 import msgspec
 
 from rookery.errors import ChannelError, CongestionError, DecodeError, LocalError, RookeryError
-from rookery.link.channels.sock import Address, Protocol
-from rookery.link.channels.sock_rules import Listener
-from rookery.mesh.proxy.answer import Answer
+from rookery.link.channels.sock import SockAddress, SockProtocol
+from rookery.link.channels.sock_rules import SockListener
+from rookery.mesh.proxy.answer import ProxyAnswer
 from rookery.mesh.proxy.datagram_frame import DATAGRAM_SIZE_MAX
-from rookery.mesh.proxy.fault import Fault, fault_of
-from rookery.mesh.proxy.opening import Accepted, Listen, Net, Opening, Serial, parse_opening
+from rookery.mesh.proxy.fault import ProxyFault, fault_of
+from rookery.mesh.proxy.opening import (
+    AcceptedByExit,
+    ListenRequest,
+    NetTarget,
+    ProxyOpening,
+    SerialTarget,
+    parse_opening,
+)
 from rookery.mesh.proxy.rules import ProxyRules
-from rookery.runtime.channels.datagrams import DatagramSocket
-from rookery.runtime.channels.sock_server import Resolve, resolve
-from rookery.runtime.proxy.answering import ask, refuse
-from rookery.runtime.proxy.arrivals import Arrivals
-from rookery.runtime.proxy.byte_stream import (
+from rookery.runtime.endpoint.channels.sock_server import Resolve, resolve
+from rookery.runtime.net.datagram_socket import QueuedDatagramSocket
+from rookery.runtime.proxy.answers import ask, refuse
+from rookery.runtime.proxy.connection import Closable
+from rookery.runtime.proxy.datagrams import StreamDatagrams
+from rookery.runtime.proxy.dialler import DIAL_S, Dialler
+from rookery.runtime.proxy.idle_timeout import IdleTimeout
+from rookery.runtime.proxy.remote_listener import ExpectedConnections
+from rookery.runtime.proxy.serial_devices import SerialDevices
+from rookery.runtime.proxy.splice import IdleLimits, splice
+from rookery.runtime.proxy.tcp_stream import TcpStream
+from rookery.runtime.tunnels.byte_stream import (
     READ_SIZE,
     ByteStream,
     OpenTunnelled,
     Serve,
     TunnelledStream,
 )
-from rookery.runtime.proxy.connection import Closable
-from rookery.runtime.proxy.datagrams import StreamDatagrams
-from rookery.runtime.proxy.devices import Devices
-from rookery.runtime.proxy.dialler import DIAL_S, Dialler
-from rookery.runtime.proxy.idle import Idle
-from rookery.runtime.proxy.seats import Seats
-from rookery.runtime.proxy.socket_stream import SocketStream
-from rookery.runtime.proxy.splice import IdleLimits, splice
+from rookery.runtime.tunnels.quota import MemberQuota
 
 PORTS_TRIED_MAX = 64
 
-OnConnection = Callable[[SocketStream], None]
+OnConnection = Callable[[TcpStream], None]
 
 
 class ProxyLimits(msgspec.Struct, frozen=True):
@@ -63,19 +70,19 @@ class ProxyService:
         rules: ProxyRules | None = None,
         *,
         open_stream: OpenTunnelled | None = None,
-        devices: Devices | None = None,
-        arrivals: Arrivals | None = None,
+        devices: SerialDevices | None = None,
+        arrivals: ExpectedConnections | None = None,
         limits: ProxyLimits | None = None,
         resolve: Resolve = resolve,
     ) -> None:
         self.limits = limits or ProxyLimits()
-        self.seats = Seats(self.limits.member_connections_max, self.limits.connections_max)
-        self.refused: Counter[Fault] = Counter()
+        self.seats = MemberQuota(self.limits.member_connections_max, self.limits.connections_max)
+        self.refused: Counter[ProxyFault] = Counter()
         self._dialler = Dialler(
             rules or ProxyRules(), devices, dial_s=self.limits.dial_s, resolve=resolve
         )
         self._open = open_stream
-        self._arrivals = arrivals or Arrivals()
+        self._arrivals = arrivals or ExpectedConnections()
         self._refusing = 0
 
     @property
@@ -90,19 +97,19 @@ class ProxyService:
         """Serve one stream that a member opened, to its end."""
         try:
             opening = parse_opening(stream.meta)
-            if isinstance(opening, Accepted):
+            if isinstance(opening, AcceptedByExit):
                 await self._hand_over(stream, self._arrivals.server(stream.peer, opening))
                 return
             with self.seats.take(stream.peer):
                 await self._carry_out(stream, opening)
         except DecodeError:
-            await self._refuse(stream, Fault.INVALID)
+            await self._refuse(stream, ProxyFault.INVALID)
         except LocalError as error:
             await self._refuse(stream, fault_of(error))
         except RookeryError:
             return  # the stream was lost
         except BaseException:
-            stream.abort(Fault.GONE.code)
+            stream.abort(ProxyFault.GONE.code)
             raise
 
     async def _hand_over(self, stream: ByteStream, serve: Serve) -> None:
@@ -110,24 +117,24 @@ class ProxyService:
             await self._connected(stream, None)
             await serve(stream)
         except RookeryError:  # there was an answer, so there is nothing more to say
-            stream.abort(Fault.GONE.code)
+            stream.abort(ProxyFault.GONE.code)
 
-    async def _carry_out(self, stream: TunnelledStream, opening: Opening) -> None:
+    async def _carry_out(self, stream: TunnelledStream, opening: ProxyOpening) -> None:
         match opening:
-            case Net(protocol=Protocol.TCP):
+            case NetTarget(protocol=SockProtocol.TCP):
                 physical = await self._dialler.tcp(opening, stream.peer)
                 await self._join(stream, physical, physical.remote)
-            case Net():
+            case NetTarget():
                 socket, reached = await self._dialler.udp(opening, stream.peer)
                 await self._exchange(stream, socket, reached)
-            case Serial():
+            case SerialTarget():
                 await self._join(stream, self._dialler.serial(opening, stream.peer), None)
-            case Listen():
+            case ListenRequest():
                 await self._listen(stream, opening)
             case _:
                 raise AssertionError(opening)
 
-    async def _refuse(self, stream: ByteStream, fault: Fault) -> None:
+    async def _refuse(self, stream: ByteStream, fault: ProxyFault) -> None:
         self.refused[fault] += 1
         if self._refusing >= self.limits.refusals_max:
             stream.abort(fault.code)
@@ -138,21 +145,23 @@ class ProxyService:
         finally:
             self._refusing -= 1
 
-    async def _connected(self, stream: ByteStream, reached: Address | None) -> None:
+    async def _connected(self, stream: ByteStream, reached: SockAddress | None) -> None:
         """A member that leaves no room even for the answer does not keep its seat."""
         try:
             async with asyncio.timeout(self.limits.dial_s):
-                await stream.write(Answer(None, reached, self.seats.load).serialize())
+                await stream.write(ProxyAnswer(None, reached, self.seats.load).serialize())
         except TimeoutError as error:
-            stream.abort(Fault.TIMEOUT.code)
+            stream.abort(ProxyFault.TIMEOUT.code)
             raise ChannelError("nobody takes the answer") from error
 
-    async def _join(self, stream: ByteStream, physical: Closable, reached: Address | None) -> None:
+    async def _join(
+        self, stream: ByteStream, physical: Closable, reached: SockAddress | None
+    ) -> None:
         try:
             await self._connected(stream, reached)
             await splice(stream, physical, self.limits.idle)
         except BaseException:
-            physical.abort(Fault.GONE.code)
+            physical.abort(ProxyFault.GONE.code)
             raise
         finally:
             await physical.close()
@@ -160,14 +169,14 @@ class ProxyService:
     # --- datagrams ---
 
     async def _exchange(
-        self, stream: TunnelledStream, socket: DatagramSocket, reached: Address
+        self, stream: TunnelledStream, socket: QueuedDatagramSocket, reached: SockAddress
     ) -> None:
         """Until the member ends, or nothing moved for long."""
         datagrams, limit_s = StreamDatagrams(stream), self.limits.idle.udp_s
         try:
             await self._connected(stream, reached)
             async with asyncio.timeout(limit_s) as timeout, asyncio.TaskGroup() as ways:
-                idle = Idle(timeout, limit_s)
+                idle = IdleTimeout(timeout, limit_s)
                 inward = ways.create_task(_inward(datagrams, socket, idle))
                 while (data := await datagrams.receive()) is not None:
                     idle.moved()
@@ -175,24 +184,24 @@ class ProxyService:
                 inward.cancel()
             await stream.finish()
         except TimeoutError:
-            stream.abort(Fault.TIMEOUT.code)
+            stream.abort(ProxyFault.TIMEOUT.code)
         except ExceptionGroup as group:
             if group.split(RookeryError)[1] is not None:
                 raise
-            stream.abort(Fault.GONE.code)
+            stream.abort(ProxyFault.GONE.code)
         finally:
             socket.close()
 
     # --- listeners ---
 
-    async def _listen(self, stream: ByteStream, opening: Listen) -> None:
+    async def _listen(self, stream: ByteStream, opening: ListenRequest) -> None:
         """Until the member ends the stream; connections that were let in may finish."""
         if self._open is None:
-            raise Fault.POLICY.error(opening)
+            raise ProxyFault.POLICY.error(opening)
         listener = self._dialler.listener(opening.port, stream.peer)
         loop, connections = asyncio.get_running_loop(), set[asyncio.Task[None]]()
 
-        def accepted(physical: SocketStream) -> None:
+        def accepted(physical: TcpStream) -> None:
             connection = loop.create_task(self._arrived(stream.peer, opening.token, physical))
             connections.add(connection)
             connection.add_done_callback(connections.discard)
@@ -200,7 +209,7 @@ class ProxyService:
         server = await _first_free(listener, opening, accepted)
         try:
             ip, port = server.sockets[0].getsockname()[:2]
-            await self._connected(stream, Address(ip, port))
+            await self._connected(stream, SockAddress(ip, port))
             while await stream.read(READ_SIZE):
                 pass
             server.close()
@@ -213,12 +222,12 @@ class ProxyService:
                 connection.cancel()
             await asyncio.gather(*connections, return_exceptions=True)
 
-    async def _arrived(self, hashname: str, token: str, physical: SocketStream) -> None:
+    async def _arrived(self, hashname: str, token: str, physical: TcpStream) -> None:
         assert self._open is not None
         source = physical.remote
         try:
             with self.seats.take(hashname):
-                meta = Accepted(token, source.host, source.port).meta()
+                meta = AcceptedByExit(token, source.host, source.port).meta()
                 async with asyncio.timeout(self.limits.dial_s):
                     stream, answer = await ask(self._open, hashname, meta)
                 if answer.fault is not None:
@@ -226,13 +235,15 @@ class ProxyService:
                 await splice(stream, physical, self.limits.idle)
         except (RookeryError, TimeoutError) as error:
             if isinstance(error, CongestionError):
-                self.refused[Fault.BUSY] += 1
-            physical.abort(Fault.GONE.code)
+                self.refused[ProxyFault.BUSY] += 1
+            physical.abort(ProxyFault.GONE.code)
         finally:
             await physical.close()
 
 
-async def _inward(datagrams: StreamDatagrams, socket: DatagramSocket, idle: Idle) -> None:
+async def _inward(
+    datagrams: StreamDatagrams, socket: QueuedDatagramSocket, idle: IdleTimeout
+) -> None:
     while True:
         data, _, _ = await socket.receive()
         idle.moved()
@@ -241,14 +252,14 @@ async def _inward(datagrams: StreamDatagrams, socket: DatagramSocket, idle: Idle
 
 
 async def _first_free(
-    listener: Listener, opening: Listen, accepted: OnConnection
+    listener: SockListener, opening: ListenRequest, accepted: OnConnection
 ) -> asyncio.Server:
     for port in listener.ports[:PORTS_TRIED_MAX]:
         try:
             return await asyncio.get_running_loop().create_server(
-                lambda: SocketStream.accepting(accepted), listener.ip, port
+                lambda: TcpStream.accepting(accepted), listener.ip, port
             )
         except OSError as error:
             if error.errno != EADDRINUSE:
-                raise Fault.UNREACHABLE.error(opening) from error
-    raise Fault.IN_USE.error(opening)
+                raise ProxyFault.UNREACHABLE.error(opening) from error
+    raise ProxyFault.IN_USE.error(opening)

@@ -9,11 +9,11 @@ import asyncio
 import msgspec
 
 from rookery.errors import RookeryError
-from rookery.mesh.proxy.fault import Fault
-from rookery.runtime.proxy.byte_stream import READ_SIZE, ByteStream, PromptStream
-from rookery.runtime.proxy.connection import Connection
-from rookery.runtime.proxy.idle import Idle
-from rookery.runtime.proxy.sluice import Sluice
+from rookery.mesh.proxy.fault import ProxyFault
+from rookery.runtime.proxy.connection import ProxyConnection
+from rookery.runtime.proxy.direct_copy import DirectCopy
+from rookery.runtime.proxy.idle_timeout import IdleTimeout
+from rookery.runtime.tunnels.byte_stream import READ_SIZE, ByteStream, NonblockingStream
 
 
 class IdleLimits(msgspec.Struct, frozen=True):
@@ -27,16 +27,16 @@ class IdleLimits(msgspec.Struct, frozen=True):
 async def splice(one: ByteStream, other: ByteStream, limits: IdleLimits | None = None) -> None:
     """Until both directions are done with; raises nothing of theirs."""
     limits = limits or IdleLimits()
-    fault = Fault.GONE
+    fault = ProxyFault.GONE
     is_done = False
     try:
         async with asyncio.timeout(limits.open_s) as timeout, asyncio.TaskGroup() as pumps:
-            idle = Idle(timeout, limits.open_s)
+            idle = IdleTimeout(timeout, limits.open_s)
             pumps.create_task(_pump(one, other, idle, limits))
             await _pump(other, one, idle, limits)
         is_done = True
     except TimeoutError:
-        fault = Fault.TIMEOUT
+        fault = ProxyFault.TIMEOUT
     except ExceptionGroup as group:
         if group.split(RookeryError)[1] is not None:
             raise
@@ -46,10 +46,12 @@ async def splice(one: ByteStream, other: ByteStream, limits: IdleLimits | None =
             other.abort(fault.code)
 
 
-async def _pump(source: ByteStream, sink: ByteStream, idle: Idle, limits: IdleLimits) -> None:
+async def _pump(
+    source: ByteStream, sink: ByteStream, idle: IdleTimeout, limits: IdleLimits
+) -> None:
     prompt_source, prompt_sink = _prompt(source), _prompt(sink)
     if prompt_source is not None and prompt_sink is not None:
-        await Sluice(prompt_source, prompt_sink, idle.moved).source_ended()
+        await DirectCopy(prompt_source, prompt_sink, idle.moved).source_ended()
     else:
         while data := await source.read(READ_SIZE):
             idle.moved()
@@ -59,7 +61,7 @@ async def _pump(source: ByteStream, sink: ByteStream, idle: Idle, limits: IdleLi
     idle.shorten(limits.half_closed_s)
 
 
-def _prompt(stream: ByteStream) -> PromptStream | None:
+def _prompt(stream: ByteStream) -> NonblockingStream | None:
     """The stream itself or what it stands for, if that needs nobody to wait for it."""
-    carrier = stream.stream if isinstance(stream, Connection) else stream
-    return carrier if isinstance(carrier, PromptStream) else None
+    carrier = stream.stream if isinstance(stream, ProxyConnection) else stream
+    return carrier if isinstance(carrier, NonblockingStream) else None

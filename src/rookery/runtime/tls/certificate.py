@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from rookery.errors import DecodeError
 from rookery.runtime.tls.names import MALFORMED, NAMES_MAX, alternatives, names_in
-from rookery.wire.fleet_messages import CHAIN_MAX, REQUEST_SIZE_MAX
+from rookery.wire.fleet.messages import CHAIN_MAX, REQUEST_SIZE_MAX
 
 DAY_S = 86_400
 LIFE_S = 30 * DAY_S

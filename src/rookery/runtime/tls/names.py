@@ -1,8 +1,10 @@
 """What a certificate is for: IP addresses and host names, each in one normal form."""
 
+import platform
 import re
 from collections.abc import Iterable
 from ipaddress import ip_address
+from urllib.parse import urlsplit
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -59,3 +61,32 @@ def _general(name: str) -> x509.GeneralName:
         return x509.IPAddress(ip_address(name))
     except ValueError:
         return x509.DNSName(name)
+
+
+_WILDCARDS = ("", "0.0.0.0", "::")  # noqa: S104 - recognised, not bound
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def listener_names(host: str, told: Iterable[str]) -> frozenset[str]:
+    """For one that listens on `host`, reached by the names `told` as well; those come first."""
+    found = [*told, *_LOOPBACK, platform.node()]
+    found += _addresses() if host in _WILDCARDS else [host]
+    named = dict.fromkeys(name for each in found if (name := normal_name(each)) is not None)
+    return frozenset(list(named)[:NAMES_MAX])
+
+
+def _addresses() -> list[str]:
+    """Of all interfaces."""
+    import psutil  # only where somebody asks: an idle node has no use for its memory
+
+    return sorted(str(each.address) for listed in psutil.net_if_addrs().values() for each in listed)
+
+
+def announced_names(tcp: str, ws: str) -> frozenset[str]:
+    """Hosts of `ip:port` and of a WebSocket's URL, as far as certificates can be for them."""
+    try:
+        web = urlsplit(ws).hostname or ""
+    except ValueError:
+        web = ""
+    hosts = (tcp.rpartition(":")[0], web)
+    return frozenset(name for host in hosts if (name := normal_name(host)) is not None)

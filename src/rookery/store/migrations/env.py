@@ -3,7 +3,7 @@
 from alembic import context
 from sqlalchemy import Connection
 
-from rookery.store.tables import metadata
+from rookery.store.database.tables import metadata
 
 connection = context.config.attributes["connection"]
 assert isinstance(connection, Connection)

@@ -5,9 +5,9 @@ from litestar.exceptions import HTTPException
 from litestar.response import Redirect
 from litestar.types import ExceptionHandlersMap
 
-from rookery.web.connection import AnyRequest
-from rookery.web.pages.page import page, wants_page
-from rookery.web.problems import Problem, logged_problem, problem_headers, problem_json
+from rookery.web.http.problems import ProblemDetails, logged_problem, problem_headers, problem_json
+from rookery.web.http.request import AnyRequest
+from rookery.web.pages.rendering import page, wants_page
 
 _API = "/api/"
 
@@ -24,7 +24,7 @@ def answer_problem(
     return problem_page(request, problem)
 
 
-def _way_on(request: AnyRequest, problem: Problem) -> str | None:
+def _way_on(request: AnyRequest, problem: ProblemDetails) -> str | None:
     """Where what is missing can be given; None where a page has to say what is wrong."""
     match problem.code:
         case "anonymous":
@@ -39,7 +39,7 @@ def _way_on(request: AnyRequest, problem: Problem) -> str | None:
             return None
 
 
-def problem_page(request: AnyRequest, problem: Problem) -> Response[str]:
+def problem_page(request: AnyRequest, problem: ProblemDetails) -> Response[str]:
     answer = page(request, "problem.html", {"problem": problem}, problem.status)
     answer.headers.update(problem_headers(problem))
     return answer

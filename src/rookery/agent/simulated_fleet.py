@@ -1,0 +1,323 @@
+"""A crowd: many reporters in one process, each with keys of its own, over a few UDP sockets.
+
+To a hub they are routers and servers like any others. Their reports are spread evenly over the
+interval. Towards a hub on this machine the sockets have addresses of their own (127.x.y.z), as
+a hub lets one address enrol only so many at a time.
+"""
+
+import asyncio
+import heapq
+import os
+import random
+import socket
+import time
+from collections import Counter
+from contextlib import suppress
+from ipaddress import ip_address
+from typing import NamedTuple, Self
+
+from rookery.fleet.entry import ReporterKind, server_id
+from rookery.fleet.reports.reporter import HelloRefused, Reporter, ReporterEnrolled
+from rookery.fleet.reports.reporter_limits import ReporterLimits
+from rookery.fleet.reports.reporter_state import ReporterState
+from rookery.identity.cipher_set import CipherSet, KeyPair, LocalKey, RandomBytes
+from rookery.identity.cipher_sets import RSA_CSID, cipher_set
+from rookery.identity.cs40 import CSID as CSID40
+from rookery.identity.identity import Identity
+from rookery.runtime.fleet.hub_address import HubAddress, HubSocketAddress
+from rookery.wire.fleet.mac import MAC_SIZE
+from rookery.wire.fleet.tags import ERROR
+from rookery.wire.fleet.telemetry import DeviceReport, InterfaceCounters, LoadReport, Report
+
+
+class SharedRsaKey:
+    """Cipher set 2a with one pair for all: no report uses it, and RSA keys take long to make."""
+
+    def __init__(self, real: CipherSet) -> None:
+        self.pair = real.generate(os.urandom)
+        self._key = real.load(self.pair)
+        self._real = real
+
+    @property
+    def csid(self) -> int:
+        return RSA_CSID
+
+    def generate(self, random: RandomBytes) -> KeyPair:
+        return self.pair
+
+    def load(self, pair: KeyPair) -> LocalKey:
+        return self._key
+
+    def check_key(self, key: bytes) -> None:
+        self._real.check_key(key)
+
+
+def synthetic_report(kind: ReporterKind, turn: int, key2a: bytes) -> Report:
+    """The report of one turn."""
+    wall_ms = time.time_ns() // 1_000_000
+    if kind == "server":
+        return LoadReport(
+            t=wall_ms,
+            seats_max=100,
+            seats_used=100,  # full, so that nobody is sent there
+            cpu=0.1,
+            mem=0.2,
+            tcp="127.0.0.1:9",
+            key2a=key2a,
+        )
+    counters = InterfaceCounters(1_000_000 + turn, 500_000 + turn, 9000, 8000, 0, 0)
+    return DeviceReport(
+        t=wall_ms,
+        up=float(turn),
+        load=0.1,
+        mem=0.3,
+        disk=0.4,
+        temp=41.5,
+        ifs={"eth0": counters, "wlan0": counters},
+        agent="simulated",
+        system="simulated",
+    )
+
+
+SOCKETS_MAX = 256
+DEVICES_PER_SOCKET = 40  # no more than one address may enrol at once
+SILENT_INTERVALS_MAX = (
+    3  # intervals without an acknowledgement, after which one does not count as reporting
+)
+
+_LIMITS = ReporterLimits(kept_max=64)
+_BUFFER_SIZE = 4 << 20
+_POLL_S = 0.1
+_BURST = 256  # datagrams read at a time
+_DATAGRAM_SIZE_MAX = 2048
+_LOCAL = b"\x02"  # a MAC that is made up, as its second bit says
+_NUMBER_SIZE = 3
+_REPORTER_AT = 4  # behind tag and length
+_FAULT_REPORTER_AT = 6  # and there behind a code
+
+
+class SimulatedFleetStatus(NamedTuple):
+    """What became of a crowd's reports so far."""
+
+    members: int
+    enrolled: int
+    reporting: int  # acknowledged lately
+    made: int
+    acknowledged: int
+    resent: int
+    lost: int  # given up for want of room
+    waiting: int  # made, and neither acknowledged nor lost
+    refused: int  # hellos that were turned down
+
+
+class _SimulatedReporter:
+    __slots__ = ("acknowledged", "heard_at", "kind", "reporter", "socket", "wake_at")
+
+    def __init__(self, reporter: Reporter, kind: ReporterKind, sock: socket.socket) -> None:
+        self.reporter = reporter
+        self.kind = kind
+        self.socket = sock
+        self.acknowledged = 0
+        self.heard_at = 0.0
+        self.wake_at = 0.0  # of its entry in the heap that counts
+
+
+class SimulatedFleet:
+    """Made with `gather`; reports until closed."""
+
+    def __init__(self, hub: HubAddress, place: HubSocketAddress, interval_s: float) -> None:
+        self._hub = hub
+        self._place = place
+        self._interval_s = interval_s
+        self._run = os.urandom(MAC_SIZE - len(_LOCAL) - _NUMBER_SIZE)  # the hub remembers others
+        self._loop = asyncio.get_running_loop()
+        self._members: dict[bytes, _SimulatedReporter] = {}
+        self._sockets: list[socket.socket] = []
+        self._wakes: list[tuple[float, bytes]] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._armed_at = 0.0  # uvloop's timers do not tell
+        self._reporting: asyncio.Task[None] | None = None
+        self.tally: Counter[str] = Counter()
+
+    @classmethod
+    async def gather(
+        cls, hub: HubAddress, routers: int, server_codes: list[str], interval_s: float
+    ) -> Self:
+        """So many routers, and a server for each code."""
+        place = (await hub.udp())[0]
+        crowd = cls(hub, place, interval_s)
+        count = routers + len(server_codes)
+        wanted = min(max(-(-count // DEVICES_PER_SOCKET), 1), SOCKETS_MAX)
+        crowd._sockets = [_socket(place, number) for number in range(wanted)]
+        shared = SharedRsaKey(cipher_set(RSA_CSID))
+        for number in range(count):
+            code = server_codes[number - routers] if number >= routers else None
+            crowd._add(number, shared, code)
+            if number % 100 == 0:
+                await asyncio.sleep(0)  # many keys take a while, and signals are to be heard
+        for sock in crowd._sockets:
+            crowd._loop.add_reader(sock, crowd._drain, sock)
+        crowd._reporting = crowd._loop.create_task(crowd._report())
+        return crowd
+
+    def figures(self) -> SimulatedFleetStatus:
+        """All counted, which takes a moment for many."""
+        if self._reporting is not None and self._reporting.done():
+            with suppress(asyncio.CancelledError):
+                self._reporting.result()  # which raises what ended it
+        now = self._loop.time()
+        since = now - SILENT_INTERVALS_MAX * self._interval_s
+        enrolled = reporting = made = acknowledged = sent = lost = 0
+        for member in self._members.values():
+            counters = member.reporter.counters
+            enrolled += member.reporter.is_enrolled
+            reporting += member.heard_at > since
+            made += counters.made
+            acknowledged += counters.acknowledged
+            sent += counters.sent
+            lost += counters.dropped
+        return SimulatedFleetStatus(
+            members=len(self._members),
+            enrolled=enrolled,
+            reporting=reporting,
+            made=made,
+            acknowledged=acknowledged,
+            resent=max(sent - made, 0),
+            lost=lost,
+            waiting=made - acknowledged - lost,
+            refused=self.tally["refused"],
+        )
+
+    async def settle(self, timeout_s: float) -> None:
+        """Make no more reports; wait until all are acknowledged, or it takes too long."""
+        await self._stop_reporting()
+        for _ in range(round(timeout_s / _POLL_S)):
+            if not self.figures().waiting:
+                return
+            await asyncio.sleep(_POLL_S)
+
+    async def close(self) -> None:
+        await self._stop_reporting()
+        if self._timer is not None:
+            self._timer.cancel()
+        for sock in self._sockets:
+            self._loop.remove_reader(sock)
+            sock.close()
+
+    async def _stop_reporting(self) -> None:
+        if self._reporting is not None:
+            self._reporting.cancel()
+            await asyncio.gather(self._reporting, return_exceptions=True)
+
+    def _add(self, number: int, shared: SharedRsaKey, code: str | None) -> None:
+        pairs = {CSID40: cipher_set(CSID40).generate(os.urandom), RSA_CSID: shared.pair}
+        identity = Identity(pairs, lambda csid: shared if csid == RSA_CSID else cipher_set(csid))
+        kind: ReporterKind = "router" if code is None else "server"
+        name = _LOCAL + self._run + number.to_bytes(_NUMBER_SIZE, "big")
+        if kind == "server":
+            name = server_id(identity.hashname)
+        reporter = Reporter(
+            identity,
+            self._hub.keys,
+            name,
+            kind,
+            ReporterState(),
+            time.time_ns() // 1_000_000,
+            os.urandom,
+            _LIMITS,
+            code,
+        )
+        sock = self._sockets[number % len(self._sockets)]
+        self._members[name] = _SimulatedReporter(reporter, kind, sock)
+
+    async def _report(self) -> None:
+        """One after the other, evenly over the interval."""
+        order = list(self._members.items())
+        random.shuffle(order)
+        began, turn = self._loop.time(), 0
+        while True:
+            due = began + turn * self._interval_s / len(order)
+            now = self._loop.time()
+            if due > now:
+                await asyncio.sleep(due - now)
+                now = self._loop.time()
+            name, member = order[turn % len(order)]
+            member.reporter.report(synthetic_report(member.kind, turn, self._hub.key2a), now)
+            self._pump(name, member)
+            turn += 1
+            if turn % _BURST == 0:
+                await asyncio.sleep(0)  # behind time, answers still come first
+
+    def _drain(self, sock: socket.socket) -> None:
+        now = self._loop.time()
+        for _ in range(_BURST):
+            try:
+                data = sock.recv(_DATAGRAM_SIZE_MAX)
+            except (BlockingIOError, ConnectionError):
+                return
+            at = (
+                _FAULT_REPORTER_AT if data[1:2] == bytes([ERROR]) and data[0] == 0 else _REPORTER_AT
+            )
+            name = data[at : at + MAC_SIZE]
+            member = self._members.get(name)
+            if member is None:
+                self.tally["stranger"] += 1
+                continue
+            member.reporter.received(data, now)
+            acknowledged = member.reporter.counters.acknowledged
+            if acknowledged != member.acknowledged:
+                member.acknowledged, member.heard_at = acknowledged, now
+            self._pump(name, member)
+
+    def _pump(self, name: bytes, member: _SimulatedReporter) -> None:
+        for datagram in member.reporter.take():
+            try:
+                member.socket.send(datagram)
+            except OSError:  # no room, or nobody listens: as good as lost on the way
+                self.tally["unsent"] += 1
+        for event in member.reporter.events():
+            self.tally["refused"] += isinstance(event, HelloRefused)
+            self.tally["enrolments"] += isinstance(event, ReporterEnrolled)
+        deadline = member.reporter.deadline
+        if deadline is not None and deadline != member.wake_at:
+            member.wake_at = deadline
+            heapq.heappush(self._wakes, (deadline, name))
+            self._rearm()
+
+    def _wake(self) -> None:
+        self._timer = None
+        now = self._loop.time()
+        while self._wakes and self._wakes[0][0] <= now:
+            wake_at, name = heapq.heappop(self._wakes)
+            member = self._members[name]
+            if wake_at == member.wake_at:  # else a later one counts
+                member.wake_at = 0.0
+                member.reporter.tick(now)
+                self._pump(name, member)
+        self._rearm()
+
+    def _rearm(self) -> None:
+        if not self._wakes:
+            return
+        first = self._wakes[0][0]
+        if self._timer is not None:
+            if self._armed_at <= first:
+                return
+            self._timer.cancel()
+        self._armed_at = first
+        self._timer = self._loop.call_at(first, self._wake)
+
+
+def _socket(place: HubSocketAddress, number: int) -> socket.socket:
+    """Connected to the hub; from an address of its own where that costs nothing."""
+    family = socket.AF_INET6 if ":" in place.ip else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_DGRAM)
+    sock.setblocking(False)
+    for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):
+        sock.setsockopt(socket.SOL_SOCKET, option, _BUFFER_SIZE)
+    if family == socket.AF_INET and ip_address(place.ip).is_loopback:
+        high, low = divmod(number, 250)
+        with suppress(OSError):  # a system that has 127.0.0.1 only
+            sock.bind((f"127.77.{high}.{low + 1}", 0))
+    sock.connect(place)
+    return sock

@@ -1,0 +1,1 @@
+"""`rookery crow`: source-routed packets between towers, and a broker."""

@@ -1,0 +1,55 @@
+"""A broker's client, for as long as one verb runs."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from rookery.cli.crow.open_tower import tower_for_route
+from rookery.cli.crow.options import CrowBrokerOptions, CrowSendOptions
+from rookery.errors import UnreachableError, UsageError
+from rookery.runtime.crow.client import CrowClient
+from rookery.wire.crow import address as crow_address
+from rookery.wire.crow.pubsub import THEME_SIZE_MAX
+
+REFUSAL_S = 0.1  # in which a tower says that it has no broker, after its acknowledgement
+
+
+class BrokerRefusal:
+    """Whether the tower that we talk with has no broker at all."""
+
+    def __init__(self, client: CrowClient, address: str) -> None:
+        self._address = address
+        self._refused = asyncio.Event()
+        client.on_refused = self._refused.set
+
+    async def check(self) -> None:
+        """UnreachableError when what was said a moment ago met no broker."""
+        try:
+            async with asyncio.timeout(REFUSAL_S):
+                await self._refused.wait()
+        except TimeoutError:
+            return
+        raise UnreachableError(f"the tower at {self._address} has no broker")
+
+
+@asynccontextmanager
+async def broker_client(
+    through: CrowBrokerOptions, leaving: CrowSendOptions
+) -> AsyncIterator[tuple[CrowClient, BrokerRefusal]]:
+    """What a verb does with its broker."""
+    route = crow_address.parse(through.address)
+    async with tower_for_route(route, leaving) as site:
+        client = site.tower.client(route)
+        try:
+            yield client, BrokerRefusal(client, through.address)
+        except UnreachableError as error:
+            hint = f"is there a broker at {through.address}? Name another with --broker"
+            raise UnreachableError(f"{error}; {hint}") from error
+
+
+def checked_theme(text: str) -> bytes:
+    """A theme as it is on the wire; UsageError when it is too long for that."""
+    theme = text.encode(errors="surrogateescape")
+    if not 0 < len(theme) <= THEME_SIZE_MAX:
+        raise UsageError(f"a theme of {len(theme)} bytes; it has 1 to {THEME_SIZE_MAX}")
+    return theme

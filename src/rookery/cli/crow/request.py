@@ -1,0 +1,58 @@
+"""`rookery crow request`: ask whoever serves a theme, through the broker."""
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from rookery.cli.crow import message_data
+from rookery.cli.crow.client import broker_client, checked_theme
+from rookery.cli.crow.options import (
+    BROKER_OPTIONS,
+    QOS_OPTIONS,
+    SEND_OPTIONS,
+    CrowBrokerOptions,
+    CrowQosOptions,
+    CrowSendOptions,
+    Data,
+    Theme,
+)
+from rookery.cli.runner import run_verb
+from rookery.cli.terminal import stdio
+from rookery.cli.terminal.exit_codes import OK
+from rookery.cli.terminal.options import OUTPUT, TIMEOUT_S, Output
+from rookery.cli.terminal.screen import print_json
+from rookery.wire.crow.node import MESSAGE_SIZE_MAX
+
+
+def request(
+    theme: Theme,
+    data: Data,
+    /,
+    *,
+    timeout_s: Annotated[
+        float, Parameter(name="--timeout", help="Seconds to wait for the answer.")
+    ] = TIMEOUT_S,
+    through: CrowBrokerOptions = BROKER_OPTIONS,
+    quality: CrowQosOptions = QOS_OPTIONS,
+    leaving: CrowSendOptions = SEND_OPTIONS,
+    output: Output = OUTPUT,
+) -> int:
+    name = checked_theme(theme)
+
+    async def work() -> int:
+        question = await message_data.message(data, MESSAGE_SIZE_MAX)
+        async with broker_client(through, leaving) as (client, _):
+            answer = await client.ask(
+                name,
+                question,
+                timeout_s=timeout_s,
+                qos=quality.qos,
+                ackquant_ms=quality.ackquant_ms,
+            )
+        if output.json:
+            print_json({"theme": theme, **message_data.fields(answer)})
+        else:
+            await stdio.write(message_data.line(answer))
+        return OK
+
+    return run_verb(work())

@@ -1,0 +1,155 @@
+"""`rookery crow send`: one packet along its route, and what became of it."""
+
+import asyncio
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from rookery.cli.crow.message_data import message
+from rookery.cli.crow.open_tower import OpenTower, tower_for_route
+from rookery.cli.crow.options import (
+    QOS_OPTIONS,
+    SEND_OPTIONS,
+    CrowQosOptions,
+    CrowSendOptions,
+    Data,
+)
+from rookery.cli.runner import run_verb
+from rookery.cli.terminal.exit_codes import OK, UNREACHABLE, complain
+from rookery.cli.terminal.options import OUTPUT, Output
+from rookery.cli.terminal.screen import print_fields, print_json
+from rookery.crow.pubsub.orders import chunk_size
+from rookery.errors import UsageError
+from rookery.runtime.crow.outcome import DeliveryStatus, MessageOutcome
+from rookery.wire.crow import address as crow_address
+from rookery.wire.crow.node import MESSAGE_SIZE_MAX
+from rookery.wire.crow.packet import HEADER_SIZE, NODE
+
+PACKET_SIZE_MAX = 0xFFFF - 8 - 20  # of UDP, which is the least that a gate takes
+
+_REFUSAL_S = 0.2  # in which a tower says that it has no such node, after its acknowledgement
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class CrowAddressOptions:
+    """What it is, and for whom at the end of the route."""
+
+    kind: Annotated[
+        int | None, Parameter(name="--type", help="Type of the packet, 0 to 7 without 3.")
+    ] = None
+    node: Annotated[
+        int | None, Parameter(name="--node", help="Node it is for; makes it a packet of type 3.")
+    ] = None
+    from_node: Annotated[
+        int | None,
+        Parameter(name="--from-node", help="Node it is from, else a free one; needs --node."),
+    ] = None
+
+
+ADDRESS_OPTIONS = CrowAddressOptions()
+
+
+def send(
+    address: Annotated[str, Parameter(name="ADDRESS", help="The route, as in .12.127.0.0.1:7001.")],
+    data: Data,
+    /,
+    *,
+    addressing: CrowAddressOptions = ADDRESS_OPTIONS,
+    quality: CrowQosOptions = QOS_OPTIONS,
+    leaving: CrowSendOptions = SEND_OPTIONS,
+    output: Output = OUTPUT,
+) -> int:
+    if addressing.node is None and addressing.from_node is not None:
+        raise UsageError("--from-node names the sender of a message for --node; give both")
+    if addressing.kind is not None and (addressing.kind == NODE) == (addressing.node is None):
+        raise UsageError(f"type {NODE} is for nodes, and no other; give --node without --type")
+    route = crow_address.parse(address)
+
+    async def work() -> int:
+        content = await message(data, _size_max(route, addressing))
+        async with tower_for_route(route, leaving) as site:
+            sending = _MessageSender(site, route, addressing, quality)
+            return sending.report(await sending.send(content), output)
+
+    return run_verb(work())
+
+
+def _size_max(route: bytes, addressing: CrowAddressOptions) -> int:
+    if addressing.node is not None:
+        return MESSAGE_SIZE_MAX
+    return PACKET_SIZE_MAX - HEADER_SIZE - len(route)
+
+
+class _MessageSender:
+    """One message, from its first transmission to what is known of its end."""
+
+    def __init__(
+        self, site: OpenTower, route: bytes, addressing: CrowAddressOptions, quality: CrowQosOptions
+    ) -> None:
+        self._site = site
+        self._route = route
+        self._addressing = addressing
+        self._quality = quality
+        self._took_s = 0.0
+
+    async def send(self, content: bytes) -> MessageOutcome:
+        began = time.monotonic()
+        if (node := self._addressing.node) is not None:
+            return await self._send_to(node, content)
+        outcome = await self._site.tower.send(
+            self._route,
+            content,
+            kind=self._addressing.kind or 0,
+            qos=self._quality.qos,
+            ackquant_ms=self._quality.ackquant_ms,
+        )
+        self._took_s = time.monotonic() - began
+        return outcome
+
+    async def _send_to(self, node: int, content: bytes) -> MessageOutcome:
+        refused = asyncio.Event()
+        began = time.monotonic()
+        async with self._site.tower.node(self._addressing.from_node) as ours:
+            ours.on_refused = lambda refusal: refused.set()
+            outcome = await ours.send(
+                self._route,
+                node,
+                content,
+                qos=self._quality.qos,
+                ackquant_ms=self._quality.ackquant_ms,
+                chunk_size=chunk_size(content),
+            )
+            self._took_s = time.monotonic() - began
+            if outcome.status is not DeliveryStatus.UNDELIVERED:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_REFUSAL_S):
+                        await refused.wait()
+                    return MessageOutcome(DeliveryStatus.UNDELIVERED, f"there is no node {node}")
+        return outcome
+
+    def report(self, outcome: MessageOutcome, output: Output) -> int:
+        is_lost, address = (
+            outcome.status is DeliveryStatus.UNDELIVERED,
+            crow_address.format(self._route),
+        )
+        shown: dict[str, object] = {"status": str(outcome.status)}
+        if is_lost:
+            shown["reason"] = outcome.reason
+        shown |= {"address": address, "qos": self._quality.qos}
+        if outcome.is_delivered:
+            shown["ms"] = round(self._took_s * 1000, 3)
+        if output.json:
+            print_json(shown)
+        elif not is_lost:
+            print_fields(shown.items())
+        if not is_lost:
+            return OK
+        complain(
+            f"not delivered to {address}: {outcome.reason}; "
+            "is the tower running there, and does it answer from that very address?"
+        )
+        return UNREACHABLE

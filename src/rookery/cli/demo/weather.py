@@ -1,0 +1,42 @@
+"""Weathers: a relay on every link of the site plan, so that distance and trouble are felt."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from random import Random
+
+from rookery.cli.demo.ports import HOST
+from rookery.cli.demo.site_plan import LINKS, PlannedLink
+from rookery.runtime.net.link_emulator import EmulatorAddress, LinkEmulator
+from rookery.sim.network.weather import WeatheredLink
+
+_SEED = 1
+
+
+class DemoWeather:
+    """Of each link the second end dials the first, through the relay."""
+
+    def __init__(self, relays: Mapping[PlannedLink, LinkEmulator]) -> None:
+        self._relays = relays
+
+    def leading_from(self, name: str) -> dict[str, EmulatorAddress]:
+        """Where a gateway dials whom."""
+        return {link.one: relay.place for link, relay in self._relays.items() if link.other == name}
+
+    def cut(self, name: str, *, is_cut: bool) -> None:
+        """Nothing passes to or from a gateway any more, or it does again."""
+        for link, relay in self._relays.items():
+            if name in (link.one, link.other):
+                relay.passage.is_cut = is_cut
+
+
+@asynccontextmanager
+async def demo_weather(ports: Mapping[str, int]) -> AsyncIterator[DemoWeather]:
+    """Between gateways that listen on these ports."""
+    async with AsyncExitStack() as stack:
+        relays = {}
+        for number, link in enumerate(LINKS):
+            passage = WeatheredLink(link.weather, Random(_SEED + number))  # noqa: S311 (no secret)
+            relay = await LinkEmulator.open(passage, (HOST, ports[link.one]))
+            stack.push_async_callback(relay.close)
+            relays[link] = relay
+        yield DemoWeather(relays)

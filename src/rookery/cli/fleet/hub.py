@@ -1,0 +1,342 @@
+"""`rookery hub`: the registry and matchmaker of a fleet, until stopped.
+
+The first line of output is the hub's JSON link, with which agents, servers and clients find it.
+"""
+
+import math
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from rookery.cli import extras
+from rookery.cli.fleet.alert_options import ALERT_OPTIONS, AlertOptions
+from rookery.cli.fleet.tls_options import (
+    InsecureHttp,
+    Tls,
+    TlsCert,
+    TlsKey,
+    check_tls,
+    refuse_plain_http,
+)
+from rookery.cli.runner import run_service, until_stopped
+from rookery.cli.terminal.exit_codes import BIND_ADVICE, OK, advice
+from rookery.cli.terminal.options import OUTPUT, Output
+from rookery.cli.terminal.screen import print_link, remark
+from rookery.errors import UsageError
+from rookery.identity.hashname import is_hashname
+from rookery.runtime.control.server import FILE_NAME
+from rookery.runtime.net.address import parse_address
+
+if TYPE_CHECKING:
+    from rookery.hub.settings import HubSettings
+    from rookery.web.settings import WebSettings
+
+FOLDER = Path("rookery-hub")
+FLEET_PORT = 7420
+HTTP_PORT = 8420
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class HubListenOptions:
+    """Where it listens, and how that looks from outside."""
+
+    http: Annotated[
+        str,
+        Parameter(
+            name="--http",
+            help="Take browsers and the CLI here, IP:PORT; also /healthz, /readyz and /metrics. "
+            "`none` for a hub without.",
+        ),
+    ] = f"127.0.0.1:{HTTP_PORT}"
+    udp: Annotated[
+        str,
+        Parameter(name="--udp", help="Take reports here, IP:PORT; port 0 for a free one."),
+    ] = f"127.0.0.1:{FLEET_PORT}"
+    tcp: Annotated[
+        str,
+        Parameter(name="--tcp", help="Take routers that were called here, IP:PORT."),
+    ] = f"127.0.0.1:{FLEET_PORT}"
+    advertise: Annotated[
+        str,
+        Parameter(name="--advertise", help="IP that leads here from outside, behind a NAT."),
+    ] = ""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class HubStoreOptions:
+    """Where it keeps things."""
+
+    data: Annotated[
+        Path,
+        Parameter(name="--data", help="Folder for keys, database, snapshot and spool."),
+    ] = FOLDER
+    database: Annotated[
+        str,
+        Parameter(
+            name="--db",
+            help="URL of the database, such as mysql://user@host/rookery; else an SQLite file in "
+            "--data.",
+        ),
+    ] = ""
+    hot: Annotated[
+        str,
+        Parameter(
+            name="--hot", help="URL of the hot store: ram:, or redis://HOST for several hubs."
+        ),
+    ] = "ram:"
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class EnrolmentOptions:
+    """Who may enrol, and what counts as silence."""
+
+    policy: Annotated[
+        Literal["open", "claim"],
+        Parameter(
+            name="--policy",
+            help="Whether any router may enrol, or only one with a code; servers need one always. "
+            "Routers that are known already go on in any case.",
+        ),
+    ] = "claim"
+    renewal_s: Annotated[
+        int, Parameter(name="--renewal", help="Seconds between new secrets for routers.")
+    ] = 86_400
+    unclaimed_days: Annotated[
+        float,
+        Parameter(
+            name="--unclaimed-days",
+            help="Days of silence after which a router that nobody owns is forgotten; 0: never.",
+        ),
+    ] = 30.0
+    silent_after_s: Annotated[
+        float,
+        Parameter(name="--silent-after", help="Seconds without a report that make one silent."),
+    ] = 60.0
+    router_within_s: Annotated[
+        float,
+        Parameter(
+            name="--router-within",
+            help="Seconds in which a router that is asked for reports, and in which it then comes.",
+        ),
+    ] = 45.0
+    legacy_plain: Annotated[
+        bool,
+        Parameter(
+            name="--legacy-plain",
+            negative="",
+            show_default=False,
+            help="Take reports of old devices, which carry the secret itself.",
+        ),
+    ] = False
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class HubWebOptions:
+    """How the HTTP side behaves."""
+
+    public_url: Annotated[
+        str,
+        Parameter(name="--public-url", help="URL that browsers see, where a proxy stands between."),
+    ] = ""
+    trusted_proxies: Annotated[
+        str,
+        Parameter(
+            name="--trusted-proxies",
+            help="Addresses whose X-Forwarded headers are believed, separated by commas.",
+        ),
+    ] = ""
+    tls: Tls = None
+    tls_cert: TlsCert = None
+    tls_key: TlsKey = None
+    tls_names: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--tls-name",
+            negative="",
+            show_default=False,
+            help="Another name or address of the hub, for the certificate of --tls auto; repeat "
+            "for more. Those of this machine, --advertise and --public-url are known.",
+        ),
+    ] = ()
+    insecure_http: InsecureHttp = False
+    registration: Annotated[
+        Literal["open", "closed"],
+        Parameter(name="--registration", help="Whether anybody may make an account."),
+    ] = "open"
+    second_factor: Annotated[
+        Literal["none", "admins", "all"],
+        Parameter(
+            name="--require-second-factor",
+            help="Which accounts need an authenticator app or a passkey; without one they may only "
+            "set one up.",
+        ),
+    ] = "none"
+    lake: Annotated[
+        str,
+        Parameter(
+            name="--lake", help="Folder or URL of the lake, for the pages that show what was."
+        ),
+    ] = ""
+    node: Annotated[
+        Path | None,
+        Parameter(
+            name="--node",
+            help="Folder of the mesh node that runs beside, or its control socket, for the map.",
+        ),
+    ] = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class HubForecastOptions:
+    """Whose word it takes on how full servers will be."""
+
+    forecast: Annotated[
+        Path | None,
+        Parameter(
+            name="--forecast",
+            help="File that a lake exports, with what it expects of the servers; looked at all "
+            "the time, so that deleting it ends its effect.",
+        ),
+    ] = None
+    forecasters: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--forecaster",
+            negative="",
+            show_default=False,
+            help="HASHNAME of whose forecasts are believed; repeat for more. Nobody's are without.",
+        ),
+    ] = ()
+    no_forecast: Annotated[
+        bool,
+        Parameter(
+            name="--no-forecast",
+            negative="",
+            show_default=False,
+            help="Choose servers without forecasts, whatever else is said.",
+        ),
+    ] = False
+
+
+LISTEN_OPTIONS = HubListenOptions()
+STORE_OPTIONS = HubStoreOptions()
+ENROLMENT_OPTIONS = EnrolmentOptions()
+FORECAST_OPTIONS = HubForecastOptions()
+WEB_OPTIONS = HubWebOptions()
+
+
+def hub(
+    *,
+    listening: HubListenOptions = LISTEN_OPTIONS,
+    stores: HubStoreOptions = STORE_OPTIONS,
+    rules: EnrolmentOptions = ENROLMENT_OPTIONS,
+    expecting: HubForecastOptions = FORECAST_OPTIONS,
+    web: HubWebOptions = WEB_OPTIONS,
+    alarming: AlertOptions = ALERT_OPTIONS,
+    output: Output = OUTPUT,
+) -> int:
+    extras.need("a hub", extras.HUB, "hub")
+    http = None if listening.http == "none" else parse_address(listening.http)
+    if http is None and (alarming.webhooks or alarming.mail):
+        raise UsageError("alerts are looked for by the HTTP side; leave out --http none")
+    check_tls(web.tls, web.tls_cert, web.tls_key)
+    settings = _hub_settings(listening, stores, rules, expecting, web)
+    web_settings = _web_settings(web, alarming)
+    if http is not None and not web_settings.is_tls and not web.insecure_http:
+        refuse_plain_http(http[0], "passwords and tokens")
+
+    async def work() -> int:
+        from rookery.hub.hub import Hub
+
+        async with AsyncExitStack() as stack:
+            with advice(BIND_ADVICE):
+                running = await stack.enter_async_context(await Hub.start(settings))
+                if http is not None:
+                    from rookery.web.serve import serve
+
+                    url = await stack.enter_async_context(serve(running, *http, web_settings))
+                    running.advertise_http(web.public_url or url)
+            print_link(running.link, is_versioned=output.json)
+            if running.authority is not None:
+                remark(f"certificate authority {running.authority.fingerprint}")
+            await until_stopped()
+        return OK
+
+    return run_service(work())
+
+
+def _hub_settings(
+    listening: HubListenOptions,
+    stores: HubStoreOptions,
+    rules: EnrolmentOptions,
+    expecting: HubForecastOptions,
+    web: HubWebOptions,
+) -> "HubSettings":
+    from rookery.fleet.rendezvous.rendezvous import RendezvousLimits
+    from rookery.hub.settings import HubSettings
+
+    within_s = rules.router_within_s
+    for option, value in (
+        ("--renewal", rules.renewal_s),
+        ("--silent-after", rules.silent_after_s),
+        ("--router-within", within_s),
+    ):
+        if value <= 0:
+            raise UsageError(f"{option} {value:g}: give a number of seconds above 0")
+    if not 0 <= rules.unclaimed_days < math.inf:
+        raise UsageError(f"--unclaimed-days {rules.unclaimed_days:g}: give a number of days, or 0")
+    for name in expecting.forecasters:
+        if not is_hashname(name):
+            raise UsageError(f"--forecaster {name}: give the hashname of 52 characters")
+    if expecting.forecast is not None and not (expecting.forecasters or expecting.no_forecast):
+        raise UsageError("--forecast needs a --forecaster HASHNAME, whose signature is believed")
+    return HubSettings(
+        data=stores.data,
+        udp=listening.udp,
+        tcp=listening.tcp,
+        database=stores.database,
+        hot=stores.hot,
+        advertise=listening.advertise,
+        policy=rules.policy,
+        renewal_s=rules.renewal_s,
+        is_authority=web.tls is not None,
+        is_legacy_plain=rules.legacy_plain,
+        silent_after_s=rules.silent_after_s,
+        unclaimed_s=rules.unclaimed_days * 86_400,
+        rendezvous=RendezvousLimits(report_s=within_s, connect_s=within_s, return_s=within_s),
+        forecast=expecting.forecast,
+        forecasters=expecting.forecasters,
+        is_forecast_followed=not expecting.no_forecast,
+    )
+
+
+def _web_settings(web: HubWebOptions, alarming: AlertOptions) -> "WebSettings":
+    from rookery.web.http.tls import checked_names
+    from rookery.web.settings import WebSettings
+
+    return WebSettings(
+        public_url=web.public_url,
+        trusted_proxies=web.trusted_proxies,
+        tls_cert=web.tls_cert,
+        tls_key=web.tls_key,
+        is_tls_auto=web.tls is not None,
+        tls_names=checked_names(web.tls_names),
+        registration=web.registration,
+        second_factor=web.second_factor,
+        lake=web.lake,
+        node=None if web.node is None else _control_socket(web.node),
+        alerts=alarming.settings(),
+    )
+
+
+def _control_socket(node: Path) -> Path:
+    """Of the node whose folder it is, unless it is the socket itself."""
+    return node / FILE_NAME if node.is_dir() else node

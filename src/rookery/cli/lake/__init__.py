@@ -1,0 +1,1 @@
+"""`rookery lake`: land, run, query and check what was observed."""

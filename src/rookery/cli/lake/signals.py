@@ -1,0 +1,91 @@
+"""Work that blocks, once or again and again: Ctrl-C and SIGTERM end it in good order.
+
+Both raise KeyboardInterrupt wherever the work is. Python drops what is raised in a finalizer, so
+that they are remembered as well, and work that goes on for ever looks at that between two turns.
+SIGUSR1 ends the pause between two turns; one that comes during a turn starts the next one at once.
+"""
+
+import os
+import select
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+from rookery.cli.terminal.exit_codes import OK, complain
+from rookery.errors import RookeryError
+
+_PIPE_MAX = 1 << 20  # bytes that a pipe may hold
+
+
+class _StopRequest:
+    """Whether a signal has asked for the end."""
+
+    is_to_stop = False
+
+
+def until_signal(work: Callable[[], int], *, is_service: bool = False) -> int:
+    """Its exit code. For a service a signal is how it should end."""
+    _StopRequest.is_to_stop = False
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _stop)
+    try:
+        return work()
+    except KeyboardInterrupt:
+        if is_service:
+            return OK
+        raise
+
+
+def repeated(
+    work: Callable[[], int],
+    pause_s: float | None,
+    sooner: Callable[[float], float] = lambda pause_s: pause_s,
+) -> int:
+    """Once; or, with a pause, for ever: what goes wrong is told, and tried again.
+
+    `sooner` says how much of the pause is to be waited for this time.
+    """
+    if pause_s is None:
+        return work()
+    with _pauses() as pause:
+        while True:
+            try:
+                work()
+            except RookeryError as error:
+                complain(error)
+            if _StopRequest.is_to_stop:
+                raise KeyboardInterrupt
+            pause(sooner(pause_s))
+
+
+@contextmanager
+def _pauses() -> Iterator[Callable[[float], None]]:
+    """A way to wait that SIGUSR1 cuts short.
+
+    Through a pipe: a handler that set an Event could find its lock taken by the wait that it
+    interrupts.
+    """
+    asked, ask = os.pipe()
+    os.set_blocking(ask, False)
+
+    def pause(seconds: float) -> None:
+        if select.select([asked], [], [], seconds)[0]:
+            os.read(asked, _PIPE_MAX)
+
+    def cut_short(number: int, frame: FrameType | None) -> None:
+        with suppress(BlockingIOError):  # it is full of such wishes
+            os.write(ask, b"!")
+
+    before = signal.signal(signal.SIGUSR1, cut_short)
+    try:
+        yield pause
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+        os.close(asked)
+        os.close(ask)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    _StopRequest.is_to_stop = True
+    raise KeyboardInterrupt

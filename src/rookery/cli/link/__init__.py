@@ -1,0 +1,1 @@
+"""Verbs about keys and about links between two endpoints."""

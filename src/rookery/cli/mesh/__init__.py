@@ -1,0 +1,1 @@
+"""`rookery node`, and the verbs that ask a running node."""

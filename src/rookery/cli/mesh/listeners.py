@@ -1,0 +1,63 @@
+"""What the verbs that hold doors of the running node share: ask, say where, tell of trouble."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from rookery.cli.mesh.control import ControlOptions, print_line, print_row
+from rookery.cli.runner import run_service
+from rookery.cli.terminal.exit_codes import OK, complain
+from rookery.cli.terminal.options import Output
+from rookery.cli.terminal.screen import printable
+from rookery.runtime.control.client import ControlClient
+from rookery.runtime.control.messages import ControlCommand, ControlRequest, ListenerRequest
+from rookery.runtime.node.snapshot import ListenerKind, ListenerOpened
+
+REMOTE_S = 10.0  # for an exit to listen for us
+
+ExitName = Annotated[
+    str,
+    Parameter(
+        name="--exit",
+        help="The member whose node makes the connections: its hashname, the beginning of it, or "
+        "its certificate's name; auto for whoever gets through.",
+    ),
+]
+
+
+def run_listeners(wanted: Sequence[ListenerRequest], asking: ControlOptions, output: Output) -> int:
+    """Have the doors opened, say where, and hold them until stopped."""
+
+    async def work() -> int:
+        async with asking.connected() as control:
+            return await _hold_listeners(
+                control, ControlRequest(do=ControlCommand.DOORS, doors=tuple(wanted)), output
+            )
+
+    return run_service(work())
+
+
+async def _hold_listeners(control: ControlClient, request: ControlRequest, output: Output) -> int:
+    async for row in control.hold(request, patience_s=REMOTE_S):
+        if not isinstance(row, ListenerOpened):
+            complain(printable(row.problem))
+        elif output.json:
+            print_row(row)
+        else:
+            print_line(described(row))
+    return OK
+
+
+def described(door: ListenerOpened) -> str:
+    """A door on one line."""
+    through = "any exit" if door.exit is None else str(door.exit)
+    match door.kind:
+        case ListenerKind.SOCKS:
+            return f"SOCKS5 on {door.listening}, through {through}"
+        case ListenerKind.HTTP:
+            return f"HTTP CONNECT on {door.listening}, through {through}"
+        case ListenerKind.REVERSE:
+            return f"{door.listening} at {through} -> {door.to} from here"
+        case _:
+            return f"{door.kind.value} {door.listening} -> {door.to} through {through}"

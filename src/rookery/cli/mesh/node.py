@@ -1,0 +1,296 @@
+"""`rookery node`: a member of a realm, until stopped. The first line of output is its JSON link."""
+
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from rookery.cli.link.keys import load_identity
+from rookery.cli.link.target import parse_target
+from rookery.cli.mesh.advice_options import ADVICE_OPTIONS, AdviceOptions
+from rookery.cli.runner import run_service, until_stopped
+from rookery.cli.terminal.exit_codes import BIND_ADVICE, OK, advice
+from rookery.cli.terminal.options import OUTPUT, Output
+from rookery.cli.terminal.screen import print_link, remark
+from rookery.errors import DecodeError, UsageError
+from rookery.identity.hashname import is_hashname, named_by
+from rookery.identity.identity import Identity
+from rookery.link.link import ROOKERY_CSID
+from rookery.mesh.membership.membership import Member
+from rookery.runtime.control.server import FILE_NAME, ControlServer
+from rookery.runtime.control.streams import StreamOpener
+from rookery.runtime.net.address import LOOPBACK, parse_address
+from rookery.runtime.node.listeners import NodeListeners
+from rookery.runtime.node.node import mesh_node
+from rookery.runtime.node.view import NodeView
+from rookery.runtime.outbox.queue_view import QueueView
+from rookery.runtime.realm.store import RealmStore
+from rookery.wire.link.path import NetPath, net_path, parse_path
+
+if TYPE_CHECKING:
+    from rookery.cli.mesh.node_offers import NodeOffers
+
+COST_MS_MAX = 60_000.0
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class NodeLinkOptions:
+    """How others and we find each other."""
+
+    listen: Annotated[
+        str,
+        Parameter(name="--listen", help="Take TCP and UDP here, IP:PORT; port 0 for a free one."),
+    ] = LOOPBACK
+    advertise: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--advertise",
+            negative="",
+            show_default=False,
+            help="IP:PORT that leads here from outside, where a NAT forwards it; repeat for more. "
+            "`none` where nothing does.",
+        ),
+    ] = ()
+    peers: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--peer",
+            negative="",
+            show_default=False,
+            help="LINK of a member to dial first; repeat for more.",
+        ),
+    ] = ()
+    costs: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--cost",
+            negative="",
+            show_default=False,
+            help="NAME=MS makes the link to that member dearer by so many milliseconds, or cheaper "
+            "by a negative number; repeat for more.",
+        ),
+    ] = ()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class NodeMonitoringOptions:
+    """How to look at it."""
+
+    control: Annotated[
+        Path | None,
+        Parameter(
+            name="--control", help=f"The control socket; else {FILE_NAME} in the --id folder."
+        ),
+    ] = None
+    metrics: Annotated[
+        str | None,
+        Parameter(
+            name="--metrics",
+            help="Serve metrics and health over HTTP here, IP:PORT, or PORT for this machine only.",
+        ),
+    ] = None
+    observe: Annotated[
+        Path | None,
+        Parameter(
+            name="--observe",
+            help="Folder to write links, records, routes and ended requests to, for the lake.",
+        ),
+    ] = None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class NodeExitOptions:
+    """What other members may reach from here; nothing unless a rule says so."""
+
+    rules: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--exit",
+            negative="",
+            show_default=False,
+            help='RULE such as "tcp *:443", "udp 192.0.2.1:53", "bind tcp 127.0.0.1:8000-8099" or '
+            '"serial meter", each perhaps with "from HASHNAME"; repeat for more.',
+        ),
+    ] = ()
+    devices: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--device",
+            negative="",
+            show_default=False,
+            help="NAME=PATH of a serial line, for rules and members to call it by; repeat for "
+            "more.",
+        ),
+    ] = ()
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class NodeServiceOptions:
+    """What other members may do here; no files unless a folder is named."""
+
+    folders: Annotated[
+        tuple[str, ...],
+        Parameter(
+            name="--folder",
+            negative="",
+            show_default=False,
+            help="NAME=DIR lets members copy files from a folder, NAME=DIR:rw also to it, each "
+            'perhaps with " from HASHNAME"; repeat for more.',
+        ),
+    ] = ()
+    bench: Annotated[
+        bool,
+        Parameter(name="--bench", help="Take part when a member measures the way to here."),
+    ] = True
+    outbox: Annotated[
+        Path | None,
+        Parameter(
+            name="--outbox", help="File to keep queued requests in, so that they survive the node."
+        ),
+    ] = None
+
+
+LINK_OPTIONS = NodeLinkOptions()
+EXIT_OPTIONS = NodeExitOptions()
+SERVICE_OPTIONS = NodeServiceOptions()
+MONITORING_OPTIONS = NodeMonitoringOptions()
+
+
+def node(
+    *,
+    identity: Annotated[Path, Parameter(name="--id", help="Folder with the node's keys.")],
+    realm: Annotated[
+        Path, Parameter(name="--realm", help="Folder of the realm it is a member of.")
+    ],
+    meeting: NodeLinkOptions = LINK_OPTIONS,
+    leaving: NodeExitOptions = EXIT_OPTIONS,
+    serving: NodeServiceOptions = SERVICE_OPTIONS,
+    advising: AdviceOptions = ADVICE_OPTIONS,
+    watching: NodeMonitoringOptions = MONITORING_OPTIONS,
+    output: Output = OUTPUT,
+) -> int:
+    keys, store, offsets_us = _load(identity, realm, meeting.costs)
+    offers, advised = _offers(leaving, serving), advising.settings(realm)
+
+    async def work() -> int:
+        running = mesh_node(
+            keys,
+            store,
+            listen=meeting.listen,
+            peers=[parse_target(text) for text in meeting.peers],
+            advertise=_advertised(meeting.advertise),
+            offsets_us=offsets_us,
+            rules=None if offers is None else offers.rules,
+            devices=None if offers is None else offers.devices,
+            folders=None if offers is None else offers.folders,
+            is_benched=serving.bench,
+            outbox_path=serving.outbox,
+        )
+        async with AsyncExitStack() as stack:
+            with advice(BIND_ADVICE):
+                mesh = await stack.enter_async_context(running)
+            view = NodeView(mesh)
+            socket, doors = watching.control or identity / FILE_NAME, NodeListeners(mesh)
+            streams = StreamOpener(mesh.open, mesh.way_figures)
+            queues = QueueView(lambda: mesh.outbox, view.who)
+            control = await ControlServer.bind(view, socket, doors, streams, queues)
+            stack.push_async_callback(control.close)
+            if watching.metrics is not None:
+                await _serve_metrics(stack, view, queues, watching.metrics)
+            if watching.observe is not None:
+                from rookery.cli.observers import observe_node  # few nodes do
+
+                await stack.enter_async_context(observe_node(mesh, view, watching.observe))
+            if advised is not None:
+                from rookery.runtime.node.advice import follow_advice
+
+                await stack.enter_async_context(follow_advice(mesh, advised))
+            print_link(mesh.mesh.address, is_versioned=output.json)
+            await until_stopped()
+        return OK
+
+    return run_service(work())
+
+
+def _load(
+    folder: Path, realm: Path, costs: Iterable[str]
+) -> tuple[Identity, RealmStore, Mapping[str, int]]:
+    identity, store = load_identity(folder), RealmStore(realm)
+    group = store.membership(time.time())
+    if group.own.hashname != identity.hashname:
+        raise UsageError(
+            f"{realm} makes {group.own.hashname[:8]} a member, but the keys in {folder} are "
+            f"{identity.hashname[:8]}'s; give the folders of one and the same node"
+        )
+    assert ROOKERY_CSID in identity.keys  # the certificate names that key
+    return identity, store, parse_costs(costs, group.members.values())
+
+
+def _offers(leaving: NodeExitOptions, serving: NodeServiceOptions) -> "NodeOffers | None":
+    if not (leaving.rules or leaving.devices or serving.folders):
+        return None
+    from rookery.cli.mesh.node_offers import (
+        parse_offers,  # takes memory, which relays can do without
+    )
+
+    return parse_offers(leaving.rules, leaving.devices, serving.folders)
+
+
+def parse_costs(texts: Iterable[str], members: Iterable[Member]) -> dict[str, int]:
+    """`bob=20` as microseconds by hashname."""
+    known = list(members)
+    return dict(_parse_cost(text, known) for text in texts)
+
+
+def _parse_cost(text: str, members: Iterable[Member]) -> tuple[str, int]:
+    name, _, number = text.rpartition("=")
+    try:
+        cost_ms = float(number)
+    except ValueError:
+        cost_ms = float("nan")
+    if not name or not abs(cost_ms) <= COST_MS_MAX:
+        raise UsageError(f"{text!r} is no cost; write it as in --cost bob=20")
+    if is_hashname(name):
+        return name, round(cost_ms * 1000)
+    found = named_by(name, members, lambda member: (member.name, member.hashname))
+    if len(found) != 1:
+        raise UsageError(f"{name!r} in --cost is no single member; give its whole hashname")
+    return found[0].hashname, round(cost_ms * 1000)
+
+
+def _advertised(texts: tuple[str, ...]) -> list[NetPath] | None:
+    if "none" not in texts:
+        return [_path(text) for text in texts]
+    if len(texts) > 1:
+        raise UsageError("either --advertise none, or addresses")
+    return None
+
+
+def _path(text: str) -> NetPath:
+    try:
+        path = parse_path(net_path("tcp", *parse_address(text)).json())
+    except DecodeError as error:
+        raise UsageError(f"{text!r} leads nowhere: give --advertise IP:PORT ({error})") from error
+    assert isinstance(path, NetPath)
+    return path
+
+
+async def _serve_metrics(
+    stack: AsyncExitStack, view: NodeView, queues: QueueView, address: str
+) -> None:
+    from rookery.runtime.node.metrics import Metrics  # some megabytes that few nodes need
+
+    host, port = parse_address(f"127.0.0.1:{address}" if address.isdecimal() else address)
+    with advice(BIND_ADVICE):
+        listener = await Metrics(view, queues).listen(host, port)
+    stack.push_async_callback(listener.close)
+    shown = f"[{host}]" if ":" in host else host
+    remark(f"metrics at http://{shown}:{listener.port}/metrics")

@@ -1,0 +1,41 @@
+"""`rookery routes`: how each member is reached from here, and what stands by."""
+
+from rookery.cli.mesh.control import CONTROL_OPTIONS, ControlOptions, Watch, print_rows, run_display
+from rookery.cli.terminal import units
+from rookery.cli.terminal.exit_codes import OK
+from rookery.cli.terminal.options import OUTPUT, Output
+from rookery.cli.terminal.screen import print_table, remark
+from rookery.runtime.control.client import ControlClient
+from rookery.runtime.control.messages import ControlCommand, ControlRequest
+from rookery.runtime.node.snapshot import MemberRouteRow
+
+COLUMNS = ("to", "reach", "way", "cost", "alternates")
+
+
+def routes(
+    *, watch: Watch = False, asking: ControlOptions = CONTROL_OPTIONS, output: Output = OUTPUT
+) -> int:
+    async def show(control: ControlClient) -> int:
+        rows = await control.all(ControlRequest(do=ControlCommand.ROUTES), MemberRouteRow)
+        if output.json:
+            print_rows(rows)
+        elif rows:
+            print_table(COLUMNS, map(route_cells, rows))
+        else:
+            remark("no other members yet; see: rookery realm --help")
+        return OK
+
+    return run_display(asking, show, is_watching=watch)
+
+
+def route_cells(route: MemberRouteRow) -> tuple[str, ...]:
+    """One route, in the order of COLUMNS."""
+    way = route.way
+    alternates = [f"{other} ({units.cost(other.cost_us)})" for other in route.alternates]
+    return (
+        str(route.to),
+        route.reach.value,
+        str(way) if way is not None else route.problem or units.UNKNOWN,
+        units.cost(way.cost_us if way is not None else None),
+        "; ".join(alternates),
+    )

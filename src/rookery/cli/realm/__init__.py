@@ -1,0 +1,1 @@
+"""`rookery realm`: found a realm, invite, join, list and revoke members."""

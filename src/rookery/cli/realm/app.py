@@ -1,0 +1,87 @@
+"""`rookery realm`: found a realm, invite into it, join one, see who is in it, revoke.
+
+Its verbs are imported when they are called, as those of the program itself.
+"""
+
+from typing import NamedTuple
+
+from cyclopts import App
+
+
+class RealmVerb(NamedTuple):
+    name: str
+    function: str  # "module:function" below rookery.cli
+    help: str
+    example: str
+    remark: str = ""
+
+
+VERBS = (
+    RealmVerb(
+        "init",
+        "realm.members:init",
+        "Found a realm in a new folder, with us as its first member.",
+        "rookery realm init home --name home --id alice",
+        "The folder then holds the realm's secret, authority.key: whoever has it decides who is "
+        "in the realm. Keep a copy in a safe place.",
+    ),
+    RealmVerb(
+        "invite",
+        "realm.invitations:invite",
+        "Print a URL that lets one endpoint join, once, for an hour.",
+        "rookery realm invite --realm home --link alice.link --qr",
+        "Our node must be running with this realm, for that is where the guest joins; where none "
+        "is, --wait does it. The URL is a secret until it is used.",
+    ),
+    RealmVerb(
+        "join",
+        "realm.invitations:join",
+        "Redeem an invitation; a new folder then holds our membership.",
+        "rookery realm join rookery:join/aeaaa… --realm home --id bob",
+    ),
+    RealmVerb(
+        "show",
+        "realm.members:show",
+        "Show a realm and what we are in it.",
+        "rookery realm show --realm home",
+    ),
+    RealmVerb(
+        "members",
+        "realm.members:members",
+        "List who is in the realm, and who was, as far as this folder knows.",
+        "rookery realm members --realm home --json",
+    ),
+    RealmVerb(
+        "renew",
+        "realm.members:renew",
+        "Give a member a new certificate: more time, or other roles.",
+        "rookery realm renew bob --realm home --roles relay,exit",
+    ),
+    RealmVerb(
+        "revoke",
+        "realm.members:revoke",
+        "End a membership; a running node tells all others within seconds.",
+        "rookery realm revoke bob --realm home",
+    ),
+    RealmVerb(
+        "invitations",
+        "realm.invitations:invitations",
+        "List the invitations given out: open, or used by whom, and who came too late.",
+        "rookery realm invitations --realm home",
+    ),
+    RealmVerb(
+        "withdraw",
+        "realm.invitations:withdraw",
+        "Take an open invitation back.",
+        "rookery realm withdraw 1f2e3d4c --realm home",
+    ),
+)
+
+app = App(name="realm")
+for verb in VERBS:
+    app.command(
+        f"rookery.cli.{verb.function}",
+        name=verb.name,
+        help=verb.help,
+        help_epilogue=f"Example:  {verb.example}\n\n{verb.remark}".strip(),
+    )

@@ -1,0 +1,1 @@
+"""The nodes of a tower: messages and their chunks, channels, queries."""

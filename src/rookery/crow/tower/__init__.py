@@ -1,0 +1,1 @@
+"""A tower: routing of packets, delivery with QoS, duplicates, validation of addresses."""

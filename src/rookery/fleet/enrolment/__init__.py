@@ -1,0 +1,1 @@
+"""Enrolment of routers and servers: codes, derived secrets, and who gets one."""

@@ -1,0 +1,203 @@
+"""Enrolment: who gets a secret, and how an unknown reporter becomes a known one.
+
+    hello ──▶ SECRET, sealed to its key ──▶ hello with a report, proved with the secret ──▶ entry
+
+The hub remembers nothing between the two: a secret can be derived again, and who proves one has
+been let in, and holds the key.
+"""
+
+from struct import Struct
+
+from rookery.errors import RemoteError
+from rookery.fleet.enrolment import secrets
+from rookery.fleet.enrolment.code import EnrolmentCode
+from rookery.fleet.enrolment.secret_cache import SecretCache
+from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.reports.rate_limits import RateAllowance
+from rookery.fleet.reports.report_outcome import IncomingReport, ReportOutcome
+from rookery.fleet.reports.security_events import SecurityEventLimiter
+from rookery.fleet.reports.validator_settings import (
+    ReportValidatorCounters,
+    ReportValidatorSettings,
+)
+from rookery.identity import cs40
+from rookery.identity.cipher_set import RandomBytes
+from rookery.identity.cipher_sets import RSA_CSID
+from rookery.identity.hashname import hashname
+from rookery.identity.identity import Identity
+from rookery.wire.fleet import tlv
+from rookery.wire.fleet.datagrams import (
+    BUSY,
+    DENIED,
+    FaultDatagram,
+    HelloDatagram,
+    IssuedSecret,
+    ReportDatagram,
+    SealedSecret,
+)
+from rookery.wire.fleet.tags import SECRET
+
+_NONCE = Struct(">Q")
+
+
+class Enrolment:
+    """The part of the report desk that knows policy, codes and keys."""
+
+    __slots__ = (
+        "_alarms",
+        "_counters",
+        "_known",
+        "_local",
+        "_random",
+        "_renewals",
+        "_secrets",
+        "_settings",
+        "_strangers",
+    )
+
+    def __init__(
+        self,
+        identity: Identity,
+        cache: SecretCache,
+        settings: ReportValidatorSettings,
+        counters: ReportValidatorCounters,
+        alarms: SecurityEventLimiter,
+        random: RandomBytes,
+        now: float,
+    ) -> None:
+        self._local = identity.local[cs40.CSID]
+        self._secrets = cache
+        self._settings = settings
+        self._counters = counters
+        self._alarms = alarms
+        self._random = random
+        self._strangers = _allowance(settings.stranger_rate, now)
+        self._known = _allowance(settings.known_rate, now)
+        self._renewals = _allowance(settings.renewal_rate, now)
+
+    def answer(
+        self,
+        incoming: IncomingReport,
+        hello: HelloDatagram,
+        entry: ReporterEntry | None,
+        code: EnrolmentCode | None,
+        now: float,
+    ) -> ReportOutcome:
+        """To a hello alone: a secret, if the policy has nothing against it."""
+        name = name_of(hello)
+        generation = secrets.generation(hello.reporter, now, self._settings.renewal_s)
+        if entry is None:
+            if not self._admits(incoming, hello, name, code, now):
+                return self._deny(incoming, hello, now)
+            allowance = self._strangers
+        elif entry.hashname != name:
+            return self._refuse_foreign(incoming, hello, name, now)
+        else:
+            generation = max(generation, entry.generation)
+            allowance = self._known
+        if not allowance.take(now):
+            return self.put_off(hello)
+        secret = self._secrets.derive(hello.reporter, name, generation)
+        try:
+            sealed = self._seal(
+                hello.reporter,
+                hello.key,
+                IssuedSecret(generation, secret, hello.nonce, int(now * 1000)),
+            )
+        except RemoteError:  # a key that nothing can be sealed to
+            self._counters.malformed += 1
+            return ReportOutcome()
+        self._counters.hellos += 1
+        return ReportOutcome(sealed)
+
+    def put_off(self, hello: HelloDatagram) -> ReportOutcome:
+        """There is no room now; it asks again later."""
+        self._counters.busy += 1
+        return ReportOutcome(_fault(BUSY, hello))
+
+    def introduce(
+        self, incoming: IncomingReport, hello: HelloDatagram, code: EnrolmentCode | None, now: float
+    ) -> ReporterEntry | ReportOutcome:
+        """An entry for an unknown reporter, if its report is proved; or why there is none."""
+        name = name_of(hello)
+        if not self._admits(incoming, hello, name, code, now):
+            return self._deny(incoming, hello, now)
+        # A hello came just before, so an old secret is somebody else's.
+        newest = secrets.generation(hello.reporter, now, self._settings.renewal_s)
+        return ReporterEntry(
+            reporter=hello.reporter,
+            kind=incoming.kind,
+            hashname=name,
+            key=hello.key,
+            digest=hello.digest,
+            generation=max(0, newest - self._settings.renewal_s),
+            boot=0,
+            sequence=0,
+            window=0,
+            first_seen=now,
+            last_seen=now,
+        )
+
+    def renew(self, entry: ReporterEntry, report: ReportDatagram, now: float) -> bytes:
+        """The newest secret in answer to a report that was proved with an older one, or nothing."""
+        if not self._renewals.take(now):
+            self._counters.renewals_put_off += 1  # the old one is good until the next time
+            return b""
+        self._counters.renewals += 1
+        newest = secrets.generation(entry.reporter, now, self._settings.renewal_s)
+        secret = self._secrets.derive(entry.reporter, entry.hashname, newest)
+        nonce = _NONCE.pack(report.sequence)
+        return self._seal(
+            entry.reporter, entry.key, IssuedSecret(newest, secret, nonce, int(now * 1000))
+        )
+
+    def _admits(
+        self,
+        incoming: IncomingReport,
+        hello: HelloDatagram,
+        name: str,
+        code: EnrolmentCode | None,
+        now: float,
+    ) -> bool:
+        if incoming.kind == "router" and self._settings.policy == "open":
+            return True
+        return code is not None and is_admitting(code, incoming, hello, name, now)
+
+    def _deny(self, incoming: IncomingReport, hello: HelloDatagram, now: float) -> ReportOutcome:
+        self._counters.denied += 1
+        events = self._alarms.sound("denied", hello.reporter, incoming.address, now, incoming.kind)
+        return ReportOutcome(_fault(DENIED, hello), events=events)
+
+    def _refuse_foreign(
+        self, incoming: IncomingReport, hello: HelloDatagram, name: str, now: float
+    ) -> ReportOutcome:
+        self._counters.foreign_key += 1
+        events = self._alarms.sound("foreign key", hello.reporter, incoming.address, now, name)
+        return ReportOutcome(_fault(DENIED, hello), events=events)
+
+    def _seal(self, reporter: bytes, key: bytes, issue: IssuedSecret) -> bytes:
+        sealed = self._local.exchange(key, self._random).seal(issue.serialize())
+        return tlv.serialize(SECRET, SealedSecret(reporter, sealed).serialize())
+
+
+def name_of(hello: HelloDatagram) -> str:
+    """The hashname of the keys in it."""
+    return hashname({cs40.CSID: hello.key}, {RSA_CSID: hello.digest})
+
+
+def is_admitting(
+    code: EnrolmentCode, incoming: IncomingReport, hello: HelloDatagram, name: str, now: float
+) -> bool:
+    """Whether the code is for that reporter, and the hello was made by who knows it."""
+    return code.admits(incoming.kind, name, now) and secrets.is_code_proved(
+        code.key, hello.proved, hello.code_proof
+    )
+
+
+def _allowance(rate: float, now: float) -> RateAllowance:
+    return RateAllowance(rate, rate, now)
+
+
+def _fault(code: int, hello: HelloDatagram) -> bytes:
+    (nonce,) = _NONCE.unpack(hello.nonce)
+    return FaultDatagram(code, hello.reporter, 0, nonce).serialize()

@@ -1,0 +1,124 @@
+"""What a rendezvous is told, and what it has done.
+
+`Reserved`, `Refused`, `Arrived` and `Abandoned` are the server's messages as they came.
+Connections of routers are known by numbers that are never used again, those to servers by the seat.
+"""
+
+import msgspec
+
+from rookery.fleet.rendezvous.placement import ServerLoad
+from rookery.fleet.rendezvous.wish import WishStep
+from rookery.wire.fleet import messages
+
+
+class RouterReported(msgspec.Struct, frozen=True):
+    """A report of the router has come in, which may be answered by a call."""
+
+
+class RouterConnected(msgspec.Struct, frozen=True):
+    """The router, proved, has a connection to us."""
+
+    connection: int
+
+
+class RouterAsked(msgspec.Struct, frozen=True):
+    """The router asks where to go: it was called, or the server has failed it."""
+
+    connection: int
+
+
+class RouterLost(msgspec.Struct, frozen=True):
+    """The router's connection to us is gone."""
+
+    connection: int
+
+
+class ServerLost(msgspec.Struct, frozen=True):
+    """The connection for this seat is gone, or could not be made."""
+
+    seat: str
+    reason: str
+
+
+class ClientGone(msgspec.Struct, frozen=True):
+    """Nobody waits for the router any more."""
+
+
+class StepElsewhere(msgspec.Struct, frozen=True):
+    """Another hub made this step of the wish; not for steps of our own."""
+
+    step: WishStep
+
+
+class RendezvousTick(msgspec.Struct, frozen=True):
+    """Time has passed."""
+
+
+RendezvousEvent = (
+    RouterReported | RouterConnected | RouterAsked | RouterLost
+    | messages.ReservedMessage | messages.RefusedMessage
+    | messages.ArrivedMessage | messages.AbandonedMessage
+    | ServerLost | ClientGone | StepElsewhere | RendezvousTick
+)  # fmt: skip
+
+
+class CallRouter(msgspec.Struct, frozen=True):
+    """Answer the report with CALL."""
+
+    wish: int
+
+
+class ReserveSeat(msgspec.Struct, frozen=True):
+    """Connect to the server and send it this."""
+
+    server: ServerLoad
+    message: messages.ReserveMessage
+
+
+class ReleaseSeat(msgspec.Struct, frozen=True):
+    """Count the reservation as gone; tell the server if there is a connection."""
+
+    server: str
+    seat: str
+
+
+class DirectRouter(msgspec.Struct, frozen=True):
+    """Send this to the router."""
+
+    connection: int
+    message: messages.DirectMessage
+
+
+class SayStep(msgspec.Struct, frozen=True):
+    """Tell those who watch the wish."""
+
+    step: WishStep
+
+
+class CloseRouter(msgspec.Struct, frozen=True):
+    """Send the fault, if there is one, and close once everything is written."""
+
+    connection: int
+    fault: messages.FaultMessage | None = None
+
+
+class CloseServer(msgspec.Struct, frozen=True):
+    """Close the connection for this seat once everything is written."""
+
+    seat: str
+
+
+class EndWish(msgspec.Struct, frozen=True):
+    """It is over: forget wish and rendezvous."""
+
+
+RendezvousAction = (
+    CallRouter
+    | ReserveSeat
+    | ReleaseSeat
+    | DirectRouter
+    | SayStep
+    | CloseRouter
+    | CloseServer
+    | EndWish
+)

@@ -1,0 +1,238 @@
+"""Seats: the only authority on who may sit at a server, whatever the hubs believe.
+
+               reserve          arrive             attend
+    (none) ──────────▶ PROMISED ──────▶ OCCUPIED ◀────────▶ ATTENDED
+                          │                │      client left   │
+                          ▼                ▼                    ▼
+                       (none): released, withdrawn, expired, or the router left
+
+    | state    | free again after                                  |
+    |----------|---------------------------------------------------|
+    | PROMISED | `seconds` of the reservation without the router   |
+    | OCCUPIED | `seconds` without the client; `linger_s` if it left |
+    | ATTENDED | never by itself                                   |
+    | all      | `lease_s` after a hub last said that it is allowed |
+
+A promised seat goes with the connection it was reserved by, as nobody else knows of it. A hub asks
+for a seat and gets it or not; two hubs that want the last one ask the same table. The
+first ticket of each side is from the hub, and good once. A client that was let in gets another
+from here, with which it may come back, even while its old connection has not yet been missed.
+
+A seat that was reserved with an authority has a lease: hubs renew it for as long as the authority
+holds. They release the seat as soon as it does not; the lease is for when that word is lost.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from rookery.errors import AuthenticationError, CongestionError, ProtocolError
+from rookery.fleet.rendezvous import tickets
+from rookery.fleet.rendezvous.tickets import SeatSide, Ticket, TicketPurpose
+from rookery.identity.cipher_set import RandomBytes
+from rookery.wire.fleet.messages import (
+    ArriveMessage,
+    AttendMessage,
+    HoldMessage,
+    ReserveMessage,
+    WelcomeMessage,
+)
+
+LINGER_S = 60.0
+LEASE_S = 60.0
+
+NOT_RENEWED = "the hub did not say for too long that this is still allowed"
+
+
+class FreedSeat(msgspec.Struct, frozen=True):
+    """A seat is free again: close whoever still sits there, and tell the hub if it waits."""
+
+    seat: str
+    reason: str
+    had_router: bool
+    had_client: bool
+
+
+class SeatHold(msgspec.Struct, frozen=True):
+    """One connection's hold of its side of a seat; hand it back with `leave`."""
+
+    seat: str
+    side: SeatSide
+    turn: int  # a client that came back has the next one
+    client: str  # the account
+    welcome: WelcomeMessage  # to be told
+
+
+class _Seat(msgspec.Struct):
+    mac: bytes
+    router: str  # hashname
+    client: str  # account
+    router_ticket: Ticket
+    client_ticket: Ticket
+    seconds: float
+    deadline: float | None  # None while both sides are there
+    authority: bytes = b""
+    leased_until: float | None = None  # None: it has no lease
+    has_router: bool = False
+    has_client: bool = False
+    turn: int = 0
+
+    def is_late(self, now: float) -> bool:
+        return self.due is not None and now >= self.due
+
+    def is_unrenewed(self, now: float) -> bool:
+        return self.leased_until is not None and now >= self.leased_until
+
+    @property
+    def due(self) -> float | None:
+        """When something of it runs out."""
+        times = [time for time in (self.deadline, self.leased_until) if time is not None]
+        return min(times, default=None)
+
+
+class Seats:
+    """`seats_max` seats at the server with that hashname."""
+
+    def __init__(
+        self,
+        server: str,
+        seats_max: int,
+        random: RandomBytes,
+        linger_s: float = LINGER_S,
+        lease_s: float = LEASE_S,
+    ) -> None:
+        self._server = server
+        self._seats_max = seats_max
+        self._random = random
+        self._linger_s = linger_s
+        self._lease_s = lease_s
+        self._seats: dict[str, _Seat] = {}
+
+    @property
+    def seats_max(self) -> int:
+        return self._seats_max
+
+    @property
+    def used(self) -> int:
+        """Seats with a router: what a load report says."""
+        return sum(seat.has_router for seat in self._seats.values())
+
+    @property
+    def reserved(self) -> int:
+        """Seats promised, whose router is still on its way."""
+        return len(self._seats) - self.used
+
+    @property
+    def free(self) -> int:
+        return self._seats_max - len(self._seats)
+
+    @property
+    def deadline(self) -> float | None:
+        """When to call `expire`; None while no seat waits for anybody."""
+        return min((due for seat in self._seats.values() if (due := seat.due)), default=None)
+
+    @property
+    def held(self) -> list[HoldMessage]:
+        """The seats that have a lease."""
+        return [
+            HoldMessage(name, seat.mac, seat.router, seat.authority)
+            for name, seat in self._seats.items()
+            if seat.leased_until is not None
+        ]
+
+    def reserve(self, reserve: ReserveMessage, now: float) -> None:
+        """Keep a seat; CongestionError when there is none, ProtocolError when it exists."""
+        if reserve.seat in self._seats:
+            raise ProtocolError(f"seat {reserve.seat} is already reserved")
+        if self.free <= 0:
+            raise CongestionError(f"all {self._seats_max} seats are taken")
+        self._seats[reserve.seat] = _Seat(
+            reserve.mac,
+            reserve.router,
+            reserve.client,
+            Ticket(self._purpose(reserve, "router"), reserve.router_ticket_hash),
+            Ticket(self._purpose(reserve, "client"), reserve.client_ticket_hash),
+            reserve.seconds,
+            now + reserve.seconds,
+            reserve.authority,
+            now + self._lease_s if reserve.authority else None,
+        )
+
+    def arrive(self, arrive: ArriveMessage, router: str, now: float) -> SeatHold:
+        """Let the router of that proved hashname in, or raise AuthenticationError."""
+        seat = self._seats.get(arrive.seat)
+        if seat is None or seat.is_late(now) or seat.router != router:
+            raise AuthenticationError("no seat is kept for this router here")
+        if not seat.router_ticket.redeem(arrive.ticket):
+            raise AuthenticationError("not the ticket of this seat, or shown before")
+        seat.has_router = True
+        seat.deadline = now + seat.seconds
+        welcome = WelcomeMessage(arrive.seat, seat.mac, seat.router)
+        return SeatHold(arrive.seat, "router", 0, seat.client, welcome)
+
+    def attend(self, attend: AttendMessage, now: float) -> SeatHold:
+        """Let the client in, or raise AuthenticationError; one who sat there must go."""
+        seat = self._seats.get(attend.seat)
+        if seat is None or seat.is_late(now) or not seat.has_router:
+            raise AuthenticationError("no router waits at this seat")
+        if not seat.client_ticket.redeem(attend.ticket):
+            raise AuthenticationError("not the ticket of this seat, or shown before")
+        seat.has_client = True
+        seat.deadline = None
+        seat.turn += 1
+        ticket, purpose = tickets.make(self._random), seat.client_ticket.purpose
+        seat.client_ticket = Ticket(purpose, tickets.digest(ticket, purpose))
+        welcome = WelcomeMessage(attend.seat, seat.mac, seat.router, ticket, int(self._linger_s))
+        return SeatHold(attend.seat, "client", seat.turn, seat.client, welcome)
+
+    def leave(self, sitting: SeatHold, now: float) -> FreedSeat | None:
+        """That connection is gone; without its router a seat is free."""
+        seat = self._seats.get(sitting.seat)
+        if seat is None:
+            return None
+        if sitting.side == "router":
+            seat.has_router = False
+            return self._free(sitting.seat, "the router has left")
+        if sitting.turn == seat.turn:  # else the client is back already
+            seat.has_client = False
+            seat.deadline = now + self._linger_s
+        return None
+
+    def renew(self, seats: Iterable[str], asked_at: float) -> None:
+        """A hub that was asked then says that these are still allowed."""
+        for name in seats:
+            seat = self._seats.get(name)
+            if seat is not None and seat.leased_until is not None:
+                seat.leased_until = max(seat.leased_until, asked_at + self._lease_s)
+
+    def release(self, seat: str, reason: str = "") -> FreedSeat | None:
+        """The hub does not need or allow it; None when there is no such seat."""
+        why = reason or "the hub has released the seat"
+        return self._free(seat, why) if seat in self._seats else None
+
+    def withdraw(self, seat: str) -> FreedSeat | None:
+        """The hub that reserved it has gone: frees it, unless the router is there already."""
+        promised = self._seats.get(seat)
+        if promised is None or promised.has_router:
+            return None
+        return self._free(seat, "the hub has gone")
+
+    def expire(self, now: float) -> list[FreedSeat]:
+        """Those whose time is up."""
+        late = [name for name, seat in self._seats.items() if seat.is_late(now)]
+        return [self._free(name, self._missing(self._seats[name], now)) for name in late]
+
+    def _missing(self, seat: _Seat, now: float) -> str:
+        if seat.is_unrenewed(now):
+            return NOT_RENEWED
+        if not seat.has_router:
+            return "the router did not arrive in time"
+        return "the client did not come back" if seat.turn else "the client did not come in time"
+
+    def _free(self, name: str, reason: str) -> FreedSeat:
+        seat = self._seats.pop(name)
+        return FreedSeat(name, reason, seat.has_router, seat.has_client)
+
+    def _purpose(self, reserve: ReserveMessage, side: SeatSide) -> TicketPurpose:
+        holder = reserve.router if side == "router" else reserve.client
+        return TicketPurpose(side, reserve.seat, self._server, reserve.mac, holder)

@@ -1,0 +1,121 @@
+"""Report lane: the short way of a good report, past all that the desk is for.
+
+    datagram ─reporter_of─▶ reporter ─(entry)─take─▶ entry with it, or None: the desk decides
+
+Nearly everything that a hub hears is the next report of a router that it knows, proved with the
+secret that it has used before. For these nothing is made but what is kept. Whatever differs in
+anything is left as it was, for the desk to look at.
+"""
+
+from collections.abc import Callable
+from hmac import compare_digest
+from struct import Struct
+from typing import Final
+
+from rookery.fleet.enrolment.secret_cache import SecretCache
+from rookery.fleet.enrolment.secrets import prove_by
+from rookery.fleet.entry import ReporterEntry, copied
+from rookery.fleet.reports import replay_window
+from rookery.wire import observation as observations
+from rookery.wire.fleet.datagrams import (
+    ACK_START,
+    BOOT_AT,
+    BOOT_SEQUENCE_MAX,
+    CONTENT_AT,
+    FORM_AT,
+    PROOF_AT,
+    PROVED_FORM,
+    REPORTER_AT,
+)
+from rookery.wire.fleet.tags import ACK, TELEMETRY
+from rookery.wire.fleet.telemetry import CONTENT_SIZE_MAX
+
+_HEAD: Final = Struct(">2xH7xIQQ16s")
+_STAMP: Final = Struct(">QB")
+_TAG_SIZE: Final = 2
+_TAG_AND_LENGTH_SIZE: Final = 4
+_REPORTER_END: Final = REPORTER_AT + 6
+_SIZE_MAX: Final = CONTENT_AT + CONTENT_SIZE_MAX
+_ACK_TAG: Final = ACK.to_bytes(_TAG_SIZE, "big")
+_ACK_START: Final = ACK_START
+_GROUP_BIT: Final = 0x01
+_copied: Final = copied
+
+
+def reporter_of(datagram: bytes) -> bytes | None:
+    """Whose telemetry this is by its form; None for everything else."""
+    if not CONTENT_AT <= len(datagram) <= _SIZE_MAX:
+        return None
+    if datagram[0] << 8 | datagram[1] != TELEMETRY or datagram[FORM_AT] != PROVED_FORM:
+        return None
+    if datagram[REPORTER_AT] & _GROUP_BIT:
+        return None
+    return datagram[REPORTER_AT:_REPORTER_END]
+
+
+class ReportFastPath:
+    """One for a batch, of which it has all that is to be kept; the desk counts what passes."""
+
+    __slots__ = (
+        "_address_text",
+        "_now",
+        "_renewal_s",
+        "_secrets",
+        "_stamp",
+        "answers",
+        "records",
+    )
+
+    def __init__(
+        self,
+        secrets: SecretCache,
+        renewal_s: int,
+        address_text: Callable[[bytes], str],
+        now: float,
+    ) -> None:
+        self._secrets = secrets
+        self._renewal_s = renewal_s
+        self._address_text = address_text
+        self._now = now
+        self._stamp = _STAMP.pack(int(now * 1000), observations.DEVICE)
+        self.records: list[bytes] = []  # for the spool
+        self.answers: list[bytes] = []  # once those are durable
+
+    def take(self, datagram: bytes, entry: ReporterEntry, address: bytes) -> ReporterEntry | None:
+        """For a datagram that has a reporter, and the reporter's entry; neither is changed."""
+        length: int
+        generation: int
+        boot: int
+        sequence: int
+        proof: bytes
+        length, generation, boot, sequence, proof = _HEAD.unpack_from(datagram)
+        ahead = sequence - entry.sequence
+        if (
+            ahead <= 0
+            or sequence > BOOT_SEQUENCE_MAX
+            or boot != entry.boot
+            or generation != entry.generation
+            or length != len(datagram) - _TAG_AND_LENGTH_SIZE
+            or self._now >= generation + self._renewal_s
+        ):
+            return None
+        kept = self._secrets.kept(entry, generation)
+        if kept is None:
+            return None
+        prover = kept.prover
+        content = datagram[CONTENT_AT:]
+        proved = datagram[:_TAG_SIZE] + datagram[_TAG_AND_LENGTH_SIZE:PROOF_AT] + content
+        if not compare_digest(prove_by(prover, proved), proof):
+            return None
+        if kept.address != address:
+            kept.address, kept.address_text = address, self._address_text(address)
+        taken = _copied(entry)
+        taken.sequence = sequence
+        taken.window = replay_window.moved(taken.window, ahead)
+        taken.last_seen = self._now
+        taken.address = kept.address_text
+        taken.content = content
+        origin = datagram[REPORTER_AT:_REPORTER_END] + datagram[BOOT_AT:PROOF_AT]
+        self.records.append(self._stamp + origin + content)
+        self.answers.append(_ACK_START + origin + prove_by(prover, _ACK_TAG + origin))
+        return taken

@@ -1,0 +1,42 @@
+"""What the report desk takes in, and what it has done about it."""
+
+import msgspec
+
+from rookery.fleet.entry import ReporterEntry, ReporterKind
+from rookery.fleet.reports.security_events import SecurityEvent
+from rookery.wire.fleet.datagrams import NO_CODE_ID, HelloDatagram, ReportDatagram
+
+
+class IncomingReport(msgspec.Struct, frozen=True, gc=False):
+    """A datagram that has the form of one: a report, a hello, or a hello with a report."""
+
+    reporter: bytes  # whose entry the desk needs to go on
+    kind: ReporterKind
+    address: str
+    size: int
+    report: ReportDatagram | None
+    hello: HelloDatagram | None = None
+
+    @property
+    def code_id(self) -> bytes | None:
+        """Of the code that the desk needs to go on, if there is no entry."""
+        if self.hello is None or self.hello.code_id == NO_CODE_ID:
+            return None
+        return self.hello.code_id
+
+
+class ReportOutcome(msgspec.Struct, frozen=True, gc=False):
+    """What to do now: put back, spool, send.
+
+    `answer_durable` goes out once all that was spooled up to here is durable, also where this
+    outcome adds nothing to it: it may acknowledge a repeat of what was added a moment ago. If
+    the spool takes nothing, it does not go out at all, and `ReportDesk.undo` is called.
+    """
+
+    answer_now: bytes = b""
+    answer_durable: bytes = b""
+    changed: ReporterEntry | None = None
+    spool: bytes | None = None  # serialized Observation
+    events: tuple[SecurityEvent, ...] = ()
+    enrolled: bytes | None = None  # another one, to be spooled before; the entry is new
+    code: bytes | None = None  # id of the code it enrolled with: used now, by the entry's hashname

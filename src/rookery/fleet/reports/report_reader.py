@@ -1,0 +1,105 @@
+"""Desk reader: the form of datagrams at the hub, and how many hellos it looks at."""
+
+from rookery.errors import DecodeError
+from rookery.fleet.enrolment.enrolment import name_of
+from rookery.fleet.entry import ReporterKind, is_router_id, server_id
+from rookery.fleet.reports.rate_limits import HelloLimiter, RateAllowance
+from rookery.fleet.reports.report_outcome import IncomingReport
+from rookery.fleet.reports.validator_settings import (
+    ReportValidatorCounters,
+    ReportValidatorSettings,
+)
+from rookery.wire.fleet import tlv
+from rookery.wire.fleet.datagrams import (
+    HELLO_DATAGRAM_SIZE_MIN,
+    PROVED_FORM,
+    HelloDatagram,
+    ReportDatagram,
+)
+from rookery.wire.fleet.tags import AUDIT, HELLO, LOAD, SERVER_HELLO, SESSION, TELEMETRY
+
+_KINDS: dict[int, ReporterKind] = {
+    TELEMETRY: "router",
+    LOAD: "server",
+    AUDIT: "server",
+    SESSION: "server",
+}
+_HELLO_KINDS: dict[int, ReporterKind] = {HELLO: "router", SERVER_HELLO: "server"}
+
+
+class ReportReader:
+    """Tells reports, hellos and both together from everything else."""
+
+    __slots__ = ("_counters", "_is_plain_allowed", "_limiter")
+
+    def __init__(
+        self, settings: ReportValidatorSettings, counters: ReportValidatorCounters, now: float
+    ) -> None:
+        self._counters = counters
+        self._is_plain_allowed = settings.legacy_plain
+        self._limiter = HelloLimiter(
+            RateAllowance(settings.hello_rate, settings.hello_burst, now),
+            rate=settings.address_rate,
+            burst=settings.address_burst,
+            addresses_max=settings.addresses_max,
+        )
+
+    def read(self, datagram: bytes, address: str, now: float) -> IncomingReport | None:
+        """What it is, or None: counted and dropped. `address` is `ip:port`, `now` wall seconds."""
+        report = ReportDatagram.read(datagram)
+        kind = None if report is None else _KINDS.get(report.tag)
+        if report is None or kind is None:
+            return self._read_hello(datagram, address, now)
+        if not self._is_allowed(report, kind):
+            return None
+        return IncomingReport(report.reporter, kind, address, len(datagram), report)
+
+    def _read_hello(self, datagram: bytes, address: str, now: float) -> IncomingReport | None:
+        try:
+            kind, hello, report = _parse(datagram)
+        except DecodeError:
+            self._counters.malformed += 1
+            return None
+        if report is not None and not self._is_allowed(report, kind):
+            return None
+        # From here on it costs hashes, and the hub a look into its database.
+        if not self._limiter.admits(address, now):
+            self._counters.limited += 1
+            return None
+        if not is_id_of(kind, hello):
+            self._counters.malformed += 1
+            return None
+        return IncomingReport(hello.reporter, kind, address, len(datagram), report, hello)
+
+    def _is_allowed(self, report: ReportDatagram, kind: ReporterKind) -> bool:
+        if is_router_id(report.reporter) is not (kind == "router"):
+            self._counters.malformed += 1
+            return False
+        if report.form != PROVED_FORM and not self._is_plain_allowed:
+            self._counters.plain_refused += 1
+            return False
+        return True
+
+
+def _parse(datagram: bytes) -> tuple[ReporterKind, HelloDatagram, ReportDatagram | None]:
+    """A hello, with a report behind it or without, or DecodeError."""
+    first, *others = tlv.parse_all(datagram)
+    kind = _HELLO_KINDS.get(first.tag)
+    if kind is None:
+        raise DecodeError(f"neither report nor hello: tag {first.tag}")
+    hello = HelloDatagram.parse(first.value)
+    if not others:
+        if len(datagram) < HELLO_DATAGRAM_SIZE_MIN:
+            raise DecodeError(f"a hello of {len(datagram)} bytes, smaller than its answer")
+        return kind, hello, None
+    report = ReportDatagram.parse(datagram[tlv.HEAD_SIZE + len(first.value) :])
+    if report.reporter != hello.reporter or _KINDS.get(report.tag) != kind:
+        raise DecodeError("a hello and a report of different reporters")
+    return kind, hello, report
+
+
+def is_id_of(kind: ReporterKind, hello: HelloDatagram) -> bool:
+    """A server's id is the one that its keys make; a router's MAC is its own word."""
+    if kind == "router":
+        return is_router_id(hello.reporter)
+    return hello.reporter == server_id(name_of(hello))

@@ -1,0 +1,103 @@
+"""Greeting: when a reporter says hello, and with which words."""
+
+from rookery.fleet.enrolment import secrets
+from rookery.fleet.entry import ReporterKind
+from rookery.fleet.reports.reporter_limits import ReporterLimits, backoff
+from rookery.identity import cs40
+from rookery.identity.cipher_set import RandomBytes
+from rookery.identity.cipher_sets import RSA_CSID
+from rookery.identity.hashname import intermediate
+from rookery.identity.identity import Identity
+from rookery.wire.fleet.datagrams import HELLO_DATAGRAM_SIZE_MIN, HelloDatagram
+from rookery.wire.fleet.tags import HELLO, SERVER_HELLO
+
+_NONCE_SIZE = 8
+_ATTEMPTS_AFTER_REFUSAL = 16
+
+
+class ReporterHello:
+    """Tries go on until a secret comes, and rarer until a report is acknowledged.
+
+    Anybody may tell us that the hub does not know us; believing it costs one small datagram.
+    """
+
+    __slots__ = (
+        "_attempts", "_code_key", "_due_at", "_hello", "_is_refused", "_limits", "_random", "_tag"
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        identity: Identity,
+        reporter: bytes,
+        kind: ReporterKind,
+        code: str | None,
+        limits: ReporterLimits,
+        random: RandomBytes,
+    ) -> None:
+        digest = intermediate(identity.keys[RSA_CSID])
+        self._tag = HELLO if kind == "router" else SERVER_HELLO
+        self._code_key = None if code is None else secrets.code_key(code)
+        self._limits = limits
+        self._random = random
+        self._hello = HelloDatagram(reporter, bytes(_NONCE_SIZE), identity.keys[cs40.CSID], digest)
+        self._due_at: float | None = None  # None: there is no need to
+        self._attempts = 0  # since a report was acknowledged
+        self._is_refused = False  # the last hello
+        self._refresh()
+
+    @property
+    def deadline(self) -> float | None:
+        return self._due_at
+
+    @property
+    def nonce(self) -> bytes | None:
+        """Of the hello that waits for an answer."""
+        return None if self._due_at is None else self._hello.nonce
+
+    def want(self, now: float) -> None:
+        """The hub does not know us, or we have no secret."""
+        if self._due_at is None:
+            self._refresh()
+            self._due_at = now + (self._pause() if self._attempts else 0.0)
+
+    def due(self, now: float) -> bytes | None:
+        """The datagram, if it is time for one."""
+        if self._due_at is None or now < self._due_at:
+            return None
+        self._attempts += 1
+        self._is_refused = False
+        self._due_at = now + self._pause()
+        return self._hello.serialize(self._tag, HELLO_DATAGRAM_SIZE_MIN)
+
+    def answered(self) -> None:
+        """A secret came."""
+        self._due_at = None
+
+    def hear_refusal(self) -> bool:
+        """Whether it is the first of this hello: anybody can say it as often as he likes."""
+        is_first, self._is_refused = not self._is_refused, True
+        return is_first
+
+    def refused(self, now: float) -> None:
+        """Policy or another key; that will not change soon."""
+        self._attempts = _ATTEMPTS_AFTER_REFUSAL
+        self._due_at = now + self._pause()
+
+    def enrolled(self) -> None:
+        """A report was acknowledged, so the hub knows us."""
+        self._attempts = 0
+
+    def introduction(self) -> bytes:
+        """What goes before a report until the first one is acknowledged."""
+        return self._hello.serialize(self._tag)
+
+    def _refresh(self) -> None:
+        hello = self._hello._replace(nonce=self._random(_NONCE_SIZE))
+        if self._code_key is not None:
+            hello = hello._replace(code_id=secrets.code_id(self._code_key))
+            hello = hello._replace(code_proof=secrets.prove_code(self._code_key, hello.proved))
+        self._hello = hello
+
+    def _pause(self) -> float:
+        tries = max(0, self._attempts - 1)
+        return backoff(self._limits.hello_s, self._limits.hello_max_s, tries, self._random)

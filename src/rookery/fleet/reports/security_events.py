@@ -1,0 +1,54 @@
+"""Security event: something that an honest, healthy reporter does not do."""
+
+from typing import Literal, get_args
+
+import msgspec
+
+from rookery.fleet.reports.rate_limits import RateAllowance
+from rookery.fleet.reports.validator_settings import (
+    ReportValidatorCounters,
+    ReportValidatorSettings,
+)
+
+SecurityEventKind = Literal[
+    "forged",  # a proof that does not hold
+    "old secret",  # proved with a secret older than one it had proved before
+    "replay",  # a report that came before, now from another address, or much too late
+    "clone",  # two lineages of one reporter, taking turns
+    "foreign key",  # a known id with another key
+    "rebound",  # an id that nobody owned went to another key, by an owner's code
+    "denied",  # enrolment without a code that admits it
+]
+
+
+class SecurityEvent(msgspec.Struct, frozen=True):
+    """For the log, the metrics and the lake."""
+
+    kind: SecurityEventKind
+    reporter: bytes
+    address: str
+    detail: str = ""
+
+
+class SecurityEventLimiter:
+    """Each kind has its own allowance, so that a flood of one does not hide another."""
+
+    __slots__ = ("_allowances", "_counters")
+
+    def __init__(
+        self, settings: ReportValidatorSettings, counters: ReportValidatorCounters, now: float
+    ) -> None:
+        self._counters = counters
+        self._allowances = {
+            kind: RateAllowance(settings.event_rate, settings.event_burst, now)
+            for kind in get_args(SecurityEventKind)
+        }
+
+    def sound(
+        self, kind: SecurityEventKind, reporter: bytes, address: str, now: float, detail: str = ""
+    ) -> tuple[SecurityEvent, ...]:
+        """The event, or nothing if there were too many of its kind."""
+        if self._allowances[kind].take(now):
+            return (SecurityEvent(kind, reporter, address, detail),)
+        self._counters.events_shed += 1
+        return ()

@@ -1,0 +1,1 @@
+"""The registry of routers and servers: written to the database, counted, enrolled, removed."""

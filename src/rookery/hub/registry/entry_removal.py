@@ -1,0 +1,103 @@
+"""Forgetting: reporters that leave the registry, as somebody wanted it or as they were nobody's.
+
+    database: forgotten ─ every second, and at the start ─▶ hot store, database
+    database: routers without an owner, silent for long ─ every hour ─▶ the same
+
+A report that is being settled may bring an entry back, and a hub that starts again reads it from
+its snapshot or spool. So all that was forgotten within the hour is held against the registry again
+and again, and what was forgotten within a month once at the start.
+"""
+
+import asyncio
+import contextlib
+import logging
+
+from rookery.errors import UnreachableError
+from rookery.hub.clock import HubClock
+from rookery.store.database.database import Database
+from rookery.store.fleet.entries import Entries
+from rookery.store.fleet.forgotten import ForgottenEntries, ForgottenEntry
+from rookery.store.hot.hot_store import HotStore
+
+LOOK_S = 1.0
+LATELY_S = 3600.0
+KEPT_S = 30 * 86_400.0
+EXPIRE_S = 3600.0  # between looks for routers that nobody owns
+CHUNK = 500
+
+_PAUSE_S = 0.02
+
+_log = logging.getLogger(__name__)
+
+
+class EntryRemoval:
+    """`catch_up` before anybody is listened to; then `run`."""
+
+    def __init__(
+        self, database: Database, hot: HotStore, clock: HubClock, unclaimed_s: float
+    ) -> None:
+        """`unclaimed_s`: silence after which a router without an owner is forgotten; 0: never."""
+        self._forgotten = ForgottenEntries(database)
+        self._entries = Entries(database)
+        self._hot = hot
+        self._clock = clock
+        self._unclaimed_s = unclaimed_s
+        self.forgotten = 0
+        self.expired = 0
+
+    async def catch_up(self) -> None:
+        """With all that was forgotten while this hub was away."""
+        now = self._clock.now()
+        await self._forgotten.purge(now - KEPT_S)
+        await self._apply(now - KEPT_S)
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._forget())
+            if self._unclaimed_s:
+                tasks.create_task(self._expire())
+
+    async def expire(self) -> None:
+        """Routers without an owner that have been silent for too long."""
+        before = self._clock.now() - self._unclaimed_s
+        while reporters := await self._entries.unclaimed(before, limit=CHUNK):
+            held = await self._hot.entries(reporters)
+            for reporter, entry in zip(reporters, held, strict=True):
+                if entry is None or entry.last_seen < before:
+                    await self._entries.remove(reporter)
+                    self.expired += 1
+                if entry is not None and entry.last_seen < before:
+                    await self._hot.remove(entry)
+            if any(entry is not None and entry.last_seen >= before for entry in held):
+                return  # they report again, and the database does not know it yet
+            _log.info("forgot %d routers without an owner that were silent", len(reporters))
+            await asyncio.sleep(_PAUSE_S)
+
+    async def _forget(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            with contextlib.suppress(UnreachableError):  # the next time, then
+                await self._apply(self._clock.now() - LATELY_S)
+
+    async def _expire(self) -> None:
+        """The first time after an hour: those who were silent while we were away may report."""
+        while True:
+            steps = self._clock.steps
+            await asyncio.sleep(EXPIRE_S)
+            if self._clock.steps != steps:
+                continue  # nobody knows how long ago anything was
+            with contextlib.suppress(UnreachableError):
+                await self.expire()
+
+    async def _apply(self, since: float) -> None:
+        gone = await self._forgotten.since(since)
+        for start in range(0, len(gone), CHUNK):
+            await self._drop(gone[start : start + CHUNK])
+        for each in await self._forgotten.written_again(since):
+            await self._forgotten.erase(each)
+
+    async def _drop(self, gone: list[ForgottenEntry]) -> None:
+        held = await self._hot.entries([each.reporter for each in gone])
+        for each, entry in zip(gone, held, strict=True):
+            if entry is not None and each.covers(entry):
+                self.forgotten += await self._hot.remove(entry)

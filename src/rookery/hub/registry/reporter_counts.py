@@ -1,0 +1,39 @@
+"""The census: how many routers and servers there are, and how many of them are silent."""
+
+import asyncio
+import contextlib
+from collections import Counter
+
+from rookery.errors import UnreachableError
+from rookery.hub.clock import HubClock
+from rookery.store.hot.hot_store import HotStore
+
+INTERVAL_S = 60.0
+KINDS = ("router", "server")
+
+
+class ReporterCounts:
+    """Counts now and then: to count a hundred thousand whenever somebody asks is too dear."""
+
+    def __init__(self, hot: HotStore, clock: HubClock) -> None:
+        self._hot = hot
+        self._clock = clock
+        self.counts: Counter[tuple[str, str]] = Counter()  # by kind and state
+
+    async def run(self) -> None:
+        while True:
+            with contextlib.suppress(UnreachableError):
+                await self.take()
+            await asyncio.sleep(INTERVAL_S)
+
+    async def take(self) -> None:
+        counts: Counter[tuple[str, str]] = Counter(
+            {(kind, state): 0 for kind in KINDS for state in ("present", "silent")}
+        )
+        for kind in KINDS:
+            async for entries in self._hot.scan(kind):
+                silent = sum(self._clock.is_silent(entry.last_seen) for entry in entries)
+                counts[kind, "silent"] += silent
+                counts[kind, "present"] += len(entries) - silent
+                await asyncio.sleep(0)
+        self.counts = counts

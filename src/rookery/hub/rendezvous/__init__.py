@@ -1,0 +1,1 @@
+"""Connections of clients to routers: rendezvous, seats at servers, their leases, load forecasts."""

@@ -1,0 +1,196 @@
+"""The lease desk: tells servers which of their seats are allowed, as long as they ask.
+
+    server ─ HOLD, LET_GO, RENEW n ─▶ desk ──▶ sessions, tokens, roles, owners, registry
+    server ◀─ RELEASE, RENEWED n ─────┘
+
+All that is held by servers that are connected here is looked up together, every `PASS_S`: whatever
+ended an authority, in this process, in another hub or in the database itself, is found the same
+way. What cannot be looked up is not renewed.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+
+import msgspec
+
+from rookery.errors import DecodeError, UnreachableError
+from rookery.fleet.entry import server_id
+from rookery.fleet.rendezvous import seat_authority as authorities
+from rookery.fleet.rendezvous.seat_authority import CredentialBearer, DeviceOwner, SeatAuthority
+from rookery.hub.clock import HubClock
+from rookery.runtime.fleet.sealed_connection import SealedConnection, SealedConnectionLimits
+from rookery.store.accounts.credentials import AccountCredentials
+from rookery.store.database.database import Database
+from rookery.store.fleet.devices import Devices
+from rookery.store.hot.hot_store import HotStore
+from rookery.wire.fleet import messages
+from rookery.wire.fleet.messages import (
+    FaultCode,
+    FaultMessage,
+    HoldMessage,
+    LetGoMessage,
+    ReleaseMessage,
+    RenewedMessage,
+    RenewMessage,
+)
+
+PASS_S = 0.5
+IDLE_S = 60.0  # without a question
+HOLDS_MAX = 100_000  # of one server
+EXPECTED_S = 86_400.0  # for which a server is, since it came last
+
+Expect = Callable[[str, float], None]  # at the door: an address, and for how long
+
+_LIMITS = SealedConnectionLimits(unsent_bytes_max=64 << 20)
+_MALFORMED = "this hub did not reserve it"
+
+
+class _LeasedSeat(msgspec.Struct, frozen=True):
+    hold: HoldMessage
+    authority: SeatAuthority | None  # None: none that we could have given
+
+
+class _LeasingServer:
+    """A server that asks, and what it holds."""
+
+    def __init__(self, line: SealedConnection, server: str) -> None:
+        self.line = line
+        self.server = server
+        self.seats: dict[str, _LeasedSeat] = {}
+        self.asked = 0  # the last RENEW, and the last that was answered
+        self.answered = 0
+        self.is_forgotten = False
+
+
+class LeaseService:
+    """`attend` each server that asks; `run` answers them."""
+
+    def __init__(self, database: Database, hot: HotStore, clock: HubClock, expect: Expect) -> None:
+        self._credentials = AccountCredentials(database)
+        self._devices = Devices(database)
+        self._hot = hot
+        self._clock = clock
+        self._expect = expect
+        self._visitors: set[_LeasingServer] = set()
+        self._asked = asyncio.Event()
+        self.tally: Counter[str] = Counter()
+
+    @property
+    def held(self) -> int:
+        """Seats at servers that are connected here."""
+        return sum(len(visitor.seats) for visitor in self._visitors)
+
+    async def attend(
+        self, line: SealedConnection, first: HoldMessage | RenewMessage
+    ) -> FaultMessage | None:
+        """A server that has proved who it is; returns when its connection may be closed."""
+        assert line.peer is not None
+        visitor = _LeasingServer(line, line.peer)
+        if not await self._known([visitor.server]):
+            return _forgotten()
+        line.trust(_LIMITS)
+        self._expect(line.address[0], EXPECTED_S)
+        self._visitors.add(visitor)
+        try:
+            message: messages.Message = first
+            while True:
+                self._take(visitor, message)
+                async with asyncio.timeout(IDLE_S):
+                    tlv = await line.receive()
+                if tlv is None:
+                    return None
+                message = messages.decode(tlv)
+        finally:
+            self._visitors.discard(visitor)
+
+    async def run(self) -> None:
+        while True:
+            await self._asked.wait()
+            self._asked.clear()
+            try:
+                await self._answer()
+            except UnreachableError:  # they ask again, and their leases go on until then
+                self.tally["store_away"] += 1
+                self._asked.set()
+            await asyncio.sleep(PASS_S)
+
+    def _take(self, visitor: _LeasingServer, message: messages.Message) -> None:
+        match message:
+            case HoldMessage(seat):
+                if len(visitor.seats) >= HOLDS_MAX:
+                    raise DecodeError("more seats than a server has")
+                visitor.seats[seat] = _LeasedSeat(message, _authority(message))
+            case LetGoMessage(seat):
+                visitor.seats.pop(seat, None)
+            case RenewMessage(number):
+                visitor.asked = number
+                self._asked.set()
+            case other:
+                raise DecodeError(f"a server does not say {type(other).__name__} to a hub")
+
+    async def _answer(self) -> None:
+        """To all who have asked, as of now."""
+        asking = [each for each in self._visitors if each.asked != each.answered]
+        asked = [each.asked for each in asking]
+        seats = [(each, seat) for each in asking for seat in each.seats.values()]
+        known = await self._known([each.server for each in asking])
+        objections = await self._objections([seat for _, seat in seats])
+        for (visitor, seat), objection in zip(seats, objections, strict=True):
+            if objection and visitor.seats.pop(seat.hold.seat, None) is not None:
+                self.tally["released"] += 1
+                visitor.line.send(messages.encode(ReleaseMessage(seat.hold.seat, objection)))
+        for visitor, number in zip(asking, asked, strict=True):
+            visitor.answered = number
+            if visitor.server in known:
+                self.tally["renewed"] += 1
+                visitor.line.send(messages.encode(RenewedMessage(number)))
+            else:
+                self.tally["forgotten"] += 1
+                visitor.line.send(messages.encode(_forgotten()))
+                visitor.line.close()
+
+    async def _known(self, servers: list[str]) -> set[str]:
+        """Those that the registry has."""
+        found = await self._hot.entries([server_id(server) for server in servers])
+        known = {entry.hashname for entry in found if entry is not None and entry.kind == "server"}
+        return known.intersection(servers)
+
+    async def _objections(self, seats: list[_LeasedSeat]) -> list[str]:
+        """Why each is not allowed any more; empty while it is."""
+        macs = list({seat.hold.mac for seat in seats})
+        hashes = {seat.authority.credential for seat in seats if seat.authority is not None}
+        bearers = await self._credentials.bearers(hashes, self._clock.now())
+        devices = await self._devices.some(macs)
+        entries = dict(zip(macs, await self._hot.entries(macs), strict=True))
+        bound = {mac: entry.hashname for mac, entry in entries.items() if entry is not None}
+        owned = {mac: DeviceOwner(each.owner, each.claimed_at) for mac, each in devices.items()}
+        return [_objection(seat, bearers, owned, bound) for seat in seats]
+
+
+def _objection(
+    seat: _LeasedSeat,
+    bearers: dict[bytes, CredentialBearer],
+    owned: dict[bytes, DeviceOwner],
+    bound: dict[bytes, str],
+) -> str:
+    if seat.authority is None:
+        return _MALFORMED
+    mac = seat.hold.mac
+    return authorities.objection(
+        seat.authority,
+        bearers.get(seat.authority.credential),
+        owned.get(mac),
+        is_bound=bound.get(mac) == seat.hold.router,
+    )
+
+
+def _authority(hold: HoldMessage) -> SeatAuthority | None:
+    try:
+        return authorities.decode(hold.authority)
+    except DecodeError:
+        return None
+
+
+def _forgotten() -> FaultMessage:
+    return FaultMessage(FaultCode.DENIED, "no server of that name is known here")

@@ -1,0 +1,192 @@
+"""The matchmaker: a meeting for each wish that this hub has to do with.
+
+A wish is made at one hub, the router may report to another and connect to a third. Whoever has the
+router drives the meeting, after a lease in the hot store; all others only watch its steps.
+"""
+
+import asyncio
+import contextlib
+import itertools
+from collections import Counter
+from collections.abc import Callable, Coroutine
+
+from rookery.errors import DecodeError, UnreachableError
+from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.rendezvous import wish as texts
+from rookery.fleet.rendezvous.events import ClientGone, RouterAsked, RouterLost, RouterReported
+from rookery.fleet.rendezvous.rendezvous import RendezvousLimits
+from rookery.fleet.rendezvous.wish import Wish, WishStep
+from rookery.fleet.reports.security_events import SecurityEvent
+from rookery.hub.clock import HubClock
+from rookery.hub.rendezvous.rendezvous_driver import (
+    ForecastSource,
+    RendezvousDriver,
+    ServerSource,
+    WishFailed,
+)
+from rookery.identity.identity import Identity
+from rookery.runtime.fleet.sealed_connection import SealedConnection
+from rookery.store.hot.hot_store import HotStore
+from rookery.wire.fleet import messages
+from rookery.wire.fleet.messages import FaultCode, FaultMessage
+
+RENDEZVOUS_MAX = 10_000
+CALLED_S = 300.0  # for which a call is said once, whichever hub makes it
+
+Note = Callable[[SecurityEvent], None]
+Expect = Callable[[str, float], None]  # at the door: an address, and for how long
+
+
+class Matchmaker:
+    """`attend` is what the reception calls; `called` what the reports' side does."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        hot: HotStore,
+        clock: HubClock,
+        servers: ServerSource,
+        note: Note,
+        failed: WishFailed,
+        ask: ForecastSource,
+        limits: RendezvousLimits,
+        expect: Expect,
+    ) -> None:
+        self._identity = identity
+        self._hot = hot
+        self._clock = clock
+        self._servers = servers
+        self._note = note
+        self._failed = failed
+        self._ask = ask
+        self._limits = limits
+        self._expect = expect
+        self._loop = asyncio.get_running_loop()
+        self._meetings: dict[int, RendezvousDriver] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._connections = itertools.count(1)
+        self.tally: Counter[str] = Counter()  # steps by name, and what went wrong
+
+    @property
+    def meetings(self) -> int:
+        return len(self._meetings)
+
+    def begin(self, wish: Wish, entry: ReporterEntry) -> bool:
+        """A wish that was made here; False when there are too many."""
+        if len(self._meetings) >= RENDEZVOUS_MAX:
+            return False
+        self._expect(entry.address, self._limits.total_s)
+        self._open(wish, entry.hashname, is_ours=True)
+        return True
+
+    def called(self, wish: int) -> None:
+        """A report of the router was answered by a call."""
+        if (meeting := self._meetings.get(wish)) is not None:
+            meeting.tell(RouterReported())
+        elif len(self._tasks) < RENDEZVOUS_MAX:
+            self._own(self._say_called(wish))
+
+    async def cancel(self, wish: Wish) -> None:
+        """Its client no longer waits."""
+        if (meeting := self._meetings.get(wish.id)) is not None:
+            meeting.tell(ClientGone())
+            return
+        step = WishStep(wish.id, "failed", texts.CANCELLED, self._clock.now(), reason="cancelled")
+        await self._hot.say(step)  # whoever has the router watches, and ends it
+        await self._hot.end_wish(wish.id)
+
+    async def attend(self, line: SealedConnection, ask: messages.AskMessage) -> FaultMessage | None:
+        """A router that asks; returns when its connection may be closed, perhaps with a word."""
+        wish = await self._hot.wish(ask.wish)
+        if wish is None:
+            return FaultMessage(FaultCode.NO_WISH, texts.NO_WISH)
+        (entry,) = await self._hot.entries([wish.mac])
+        if entry is None or entry.hashname != line.peer:
+            address = f"{line.address[0]}:{line.address[1]}"
+            detail = f"{line.peer} asked for a wish for another's router"
+            self._note(SecurityEvent("foreign key", wish.mac, address, detail))
+            return FaultMessage(FaultCode.DENIED, "this wish is for another router")
+        meeting = self._meetings.get(wish.id) or self._take_over(wish, entry)
+        if meeting is None or not await meeting.lease():
+            return FaultMessage(FaultCode.BUSY, "another hub sees to it")
+        if self._meetings.get(wish.id) is not meeting:  # it has just ended
+            return FaultMessage(FaultCode.NO_WISH, texts.NO_WISH)
+        await self._stay(meeting, line, wish.id)
+        return None
+
+    async def close(self) -> None:
+        """End all meetings, and tell those who wait."""
+        for meeting in self._meetings.values():
+            meeting.tell(ClientGone())
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1.0):
+                while self._meetings:
+                    await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _stay(self, meeting: RendezvousDriver, line: SealedConnection, wish: int) -> None:
+        """The meeting closes the line when the router knows where to go."""
+        connection = next(self._connections)
+        meeting.add_router(connection, line)
+        try:
+            while (ask := await _ask(line)) is not None:
+                if ask.wish != wish:
+                    raise DecodeError("one connection is for one wish")
+                meeting.tell(RouterAsked(connection))
+        finally:
+            meeting.tell(RouterLost(connection))
+
+    def _take_over(self, wish: Wish, entry: ReporterEntry) -> RendezvousDriver | None:
+        if len(self._meetings) >= RENDEZVOUS_MAX:
+            return None
+        return self._open(wish, entry.hashname, is_ours=False)
+
+    def _open(self, wish: Wish, router: str, *, is_ours: bool) -> RendezvousDriver:
+        meeting = self._meetings[wish.id] = RendezvousDriver(
+            wish,
+            router,
+            identity=self._identity,
+            hot=self._hot,
+            clock=self._clock,
+            servers=self._servers,
+            limits=self._limits,
+            tally=self.tally,
+            failed=self._failed,
+            ask=self._ask,
+        )
+        self._own(self._hold(meeting, is_ours=is_ours))
+        return meeting
+
+    async def _hold(self, meeting: RendezvousDriver, *, is_ours: bool) -> None:
+        try:
+            await meeting.run(is_ours=is_ours)
+        finally:
+            del self._meetings[meeting.wish.id]
+
+    async def _say_called(self, wish: int) -> None:
+        """For another hub's wish, with whose router this hub has to do."""
+        with contextlib.suppress(UnreachableError):
+            known = await self._hot.wish(wish)
+            (entry,) = await self._hot.entries([known.mac]) if known is not None else [None]
+            if entry is not None:
+                self._expect(entry.address, self._limits.total_s)
+            if await self._hot.take(f"called:{wish}", CALLED_S):
+                await self._hot.say(WishStep(wish, "called", texts.CALLED, self._clock.now()))
+
+    def _own(self, work: Coroutine[object, object, None]) -> None:
+        task = self._loop.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _ask(line: SealedConnection) -> messages.AskMessage | None:
+    """The router's next question; None once it has gone."""
+    tlv = await line.receive()
+    if tlv is None:
+        return None
+    message = messages.decode(tlv)
+    if not isinstance(message, messages.AskMessage):
+        raise DecodeError(f"a router does not say {type(message).__name__} to a hub")
+    return message

@@ -1,0 +1,220 @@
+"""A meeting: one rendezvous with its connections, its clock and those who watch it.
+
+Events come from the router's connection, the server's connection, reports, other hubs' steps and
+the clock; one task hands them to the core in order and carries out what it decides.
+"""
+
+import asyncio
+import contextlib
+import os
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable, Sequence
+
+from rookery.errors import UnreachableError
+from rookery.fleet.rendezvous.events import (
+    CallRouter,
+    CloseRouter,
+    CloseServer,
+    DirectRouter,
+    EndWish,
+    ReleaseSeat,
+    RendezvousAction,
+    RendezvousEvent,
+    RendezvousTick,
+    ReserveSeat,
+    RouterAsked,
+    RouterReported,
+    SayStep,
+    StepElsewhere,
+)
+from rookery.fleet.rendezvous.placement import GrowthForecast, ServerChoice, ServerLoad, choose
+from rookery.fleet.rendezvous.rendezvous import Rendezvous, RendezvousLimits
+from rookery.fleet.rendezvous.wish import Wish, WishStep
+from rookery.hub.clock import HubClock
+from rookery.hub.rendezvous.seat_reservation import SeatReservation
+from rookery.identity.identity import Identity
+from rookery.runtime.fleet.sealed_connection import SealedConnection
+from rookery.store.hot.hot_store import HotStore
+from rookery.wire.fleet import messages
+
+EVENTS_MAX = 256
+RESERVATION_S = 45.0  # until the server's own report counts the seat
+LEASE_MARGIN_S = 5.0
+INSIST_S = 5.0  # with which a store that is away is told the end of it
+
+_PAUSE_S = 0.2
+_UNCHOOSING = (RouterReported, StepElsewhere, messages.ReservedMessage, messages.ArrivedMessage)
+
+ServerSource = Callable[[], Awaitable[list[ServerLoad]]]
+WishFailed = Callable[[Wish, WishStep], None]
+ForecastSource = Callable[[Sequence[ServerLoad]], GrowthForecast | None]
+
+
+class RendezvousDriver:
+    """`run` until it is over; the others may be called meanwhile."""
+
+    def __init__(
+        self,
+        wish: Wish,
+        router: str,
+        *,
+        identity: Identity,
+        hot: HotStore,
+        clock: HubClock,
+        servers: ServerSource,
+        limits: RendezvousLimits,
+        tally: Counter[str],
+        failed: WishFailed,
+        ask: ForecastSource,
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._core = Rendezvous(wish, router, self._choose, os.urandom, limits, self._loop.time())
+        self._identity = identity
+        self._hot = hot
+        self._clock = clock
+        self._servers = servers
+        self._limits = limits
+        self._tally = tally
+        self._failed = failed
+        self._ask = ask
+        self._events: deque[RendezvousEvent] = deque()
+        self._told = asyncio.Event()
+        self._known: list[ServerLoad] = []  # as of the event that is being handled
+        self._said: deque[WishStep] = deque(maxlen=EVENTS_MAX)  # our own, to know them again
+        self._lines: dict[int, SealedConnection] = {}
+        self._calls: dict[str, SeatReservation] = {}
+        self._is_leased = False
+
+    @property
+    def wish(self) -> Wish:
+        return self._core.wish
+
+    def tell(self, event: RendezvousEvent) -> None:
+        """Something happened; what does not fit is lost, and the deadlines see to the rest."""
+        if len(self._events) < EVENTS_MAX:
+            self._events.append(event)
+            self._told.set()
+
+    async def lease(self) -> bool:
+        """Whether this hub may deal with the router: one hub at a time does."""
+        if not self._is_leased:
+            self._is_leased = await self._hot.take(self._lease_key, self._lease_s)
+        return self._is_leased
+
+    def add_router(self, connection: int, line: SealedConnection) -> None:
+        self._lines[connection] = line
+        self.tell(RouterAsked(connection))
+
+    async def run(self, *, is_ours: bool) -> None:
+        """`is_ours`: the wish was made here, so that this hub also says the first step."""
+        async with asyncio.TaskGroup() as tasks:
+            watching = tasks.create_task(self._watch())
+            if is_ours:
+                await self._perform_all(self._core.start(self._clock.now()), tasks)
+            while (deadline := self._core.deadline) is not None:
+                await self._handle(await self._next(deadline), tasks)
+            watching.cancel()
+            for call in self._calls.values():
+                call.close()
+        for line in self._lines.values():
+            line.close()
+        await self._end_lease()
+
+    async def _next(self, deadline: float) -> RendezvousEvent:
+        """What was told first, or that time has passed; nothing is lost between the two."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(deadline):
+                while not self._events:
+                    self._told.clear()
+                    await self._told.wait()
+        return self._events.popleft() if self._events else RendezvousTick()
+
+    async def _handle(self, event: RendezvousEvent, tasks: asyncio.TaskGroup) -> None:
+        if not isinstance(event, _UNCHOOSING):
+            with contextlib.suppress(UnreachableError):  # then by what was known before
+                self._known = await self._servers()
+        actions = self._core.handle(event, self._loop.time(), self._clock.now())
+        await self._perform_all(actions, tasks)
+        if self._is_leased and self._core.wants_router:
+            await self._end_lease()
+
+    def _choose(self, failed: frozenset[str]) -> ServerChoice | None:
+        fit = [server for server in self._known if server.hashname not in failed]
+        return choose(fit, self._clock.now(), os.urandom, self._ask(fit))
+
+    async def _perform_all(self, actions: list[RendezvousAction], tasks: asyncio.TaskGroup) -> None:
+        for action in actions:
+            await self._perform(action, tasks)
+
+    async def _perform(self, action: RendezvousAction, tasks: asyncio.TaskGroup) -> None:
+        match action:
+            case CallRouter():
+                pass  # the report was answered before we heard of it
+            case SayStep(step):
+                self._said.append(step)
+                self._tally[step.name] += 1
+                if step.name == "failed":
+                    self._failed(self.wish, step)
+                await self._insist(lambda: self._hot.say(step))
+            case ReserveSeat(server, message):
+                await self._reserve(server, message, tasks)
+            case ReleaseSeat(server, seat):
+                self._calls[seat].release()
+                with contextlib.suppress(UnreachableError):  # it expires by itself
+                    await self._hot.unreserve(server, seat)
+            case DirectRouter(connection, direction):
+                self._lines[connection].send(messages.encode(direction))
+            case CloseRouter(connection, fault):
+                self._close_router(connection, fault)
+            case CloseServer(seat):
+                self._calls.pop(seat).close()
+            case EndWish():
+                await self._insist(lambda: self._hot.end_wish(self.wish.id))
+
+    async def _reserve(
+        self, server: ServerLoad, message: messages.ReserveMessage, tasks: asyncio.TaskGroup
+    ) -> None:
+        call = SeatReservation(self._identity, server, message, self.tell)
+        self._calls[message.seat] = call
+        with contextlib.suppress(UnreachableError):  # the server counts its seats itself
+            await self._hot.reserve(server.hashname, message.seat, RESERVATION_S)
+            await self._hot.release(self._lease_key)
+            self._is_leased = await self._hot.take(self._lease_key, self._lease_s)
+        tasks.create_task(call.run())
+
+    def _close_router(self, connection: int, fault: messages.FaultMessage | None) -> None:
+        line = self._lines.pop(connection)
+        if fault is not None:
+            line.send(messages.encode(fault))
+        line.close()
+
+    async def _watch(self) -> None:
+        """Other hubs' steps with this wish."""
+        async for step in self._hot.steps(self.wish.id):
+            if step not in self._said:
+                self.tell(StepElsewhere(step))
+
+    async def _insist(self, work: Callable[[], Awaitable[None]]) -> None:
+        give_up_at = self._loop.time() + INSIST_S
+        while True:
+            try:
+                return await work()
+            except UnreachableError:
+                if self._loop.time() >= give_up_at:
+                    self._tally["unsaid"] += 1
+                    return
+            await asyncio.sleep(_PAUSE_S)
+
+    async def _end_lease(self) -> None:
+        if self._is_leased:
+            self._is_leased = False
+            with contextlib.suppress(UnreachableError):
+                await self._hot.release(self._lease_key)
+
+    @property
+    def _lease_key(self) -> str:
+        return f"wish:{self.wish.id}"
+
+    @property
+    def _lease_s(self) -> float:
+        return self._limits.reserve_s + self._limits.arrive_s + LEASE_MARGIN_S

@@ -1,0 +1,74 @@
+"""The servers that report, with what each carries, for placement and for those who look."""
+
+import asyncio
+import contextlib
+
+from rookery.errors import DecodeError, UnreachableError
+from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.rendezvous.placement import ServerLoad
+from rookery.hub.clock import HubClock
+from rookery.identity.hashname import intermediate
+from rookery.store.hot.hot_store import HotStore
+from rookery.store.hubs.drains import Drains
+from rookery.wire.fleet import telemetry
+from rookery.wire.fleet.telemetry import LoadReport
+
+DRAINS_S = 1.0  # how old the operators' wishes may be
+
+
+class ServerList:
+    """Reads the hot store anew each time: reservations of all hubs count."""
+
+    def __init__(self, hot: HotStore, clock: HubClock, drains: Drains) -> None:
+        self._hot = hot
+        self._clock = clock
+        self._drains = drains
+        self._draining: frozenset[str] = frozenset()
+        self._looked_at = float("-inf")
+        self._loop = asyncio.get_running_loop()
+
+    async def loads(self) -> list[ServerLoad]:
+        """UnreachableError when the hot store is away."""
+        draining = await self._drained()
+        loads = []
+        for entry in await self._hot.all("server"):
+            report = load_report(entry)
+            if report is None:
+                continue
+            loads.append(
+                ServerLoad(
+                    entry.hashname,
+                    report.tcp,
+                    report.ws,
+                    report.key2a,
+                    intermediate(entry.key),
+                    report.seats_max,
+                    report.seats_used,
+                    await self._hot.reserved(entry.hashname),
+                    report.cpu,
+                    report.mem,
+                    self._clock.counted(entry.last_seen),
+                    entry.hashname in draining,
+                )
+            )
+        return loads
+
+    async def _drained(self) -> frozenset[str]:
+        """As the database said last: while it is away, servers are chosen all the same."""
+        now = self._loop.time()
+        if now - self._looked_at >= DRAINS_S:
+            self._looked_at = now
+            with contextlib.suppress(UnreachableError):
+                self._draining = frozenset(await self._drains.all())
+        return self._draining
+
+
+def load_report(entry: ReporterEntry) -> LoadReport | None:
+    """Its last report, if that names the key which its hashname is made of."""
+    try:
+        report = telemetry.decode(entry.content)
+    except DecodeError:
+        return None
+    if not isinstance(report, LoadReport) or intermediate(report.key2a) != entry.digest:
+        return None
+    return report

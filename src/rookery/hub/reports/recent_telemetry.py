@@ -1,0 +1,151 @@
+"""Recent: how routers were in their last reports, in the memory of this hub alone.
+
+    report ─▶ | at | received | sent | load | memory | disk | temperature |   32 of them a router
+
+A point is packed as it comes, into a ring of fixed size: ten thousand routers take 21 MB, where
+the reports themselves would take 120. Once all places are taken, a new router gets one when
+somebody looks at it, instead of the one that nobody has looked at for longest: a fleet far larger
+than the table must not push everybody out all the time.
+"""
+
+import struct
+from collections.abc import Iterable
+from math import isfinite, nan
+from typing import Final, NamedTuple
+
+from msgspec.structs import astuple
+
+from rookery.fleet.entry import ReporterEntry
+from rookery.hub.reports.recent_sample import UNREADABLE, Row, decode
+
+ROUTERS_MAX: Final = 10_000
+POINTS_MAX: Final = 32
+
+_POINT: Final = struct.Struct("<7d")
+_POINT_SIZE: Final = 56
+_NAN: Final = nan
+_LOOPBACK: Final = "lo"
+_decode: Final = decode
+_as_tuple: Final = astuple
+
+
+class TelemetryPoint(NamedTuple):
+    """One report; None is what it does not say, or what only the next one can tell."""
+
+    at: float  # wall seconds, when the hub had it
+    received: float | None  # bytes a second since the report before
+    sent: float | None
+    load: float
+    mem: float  # share
+    disk: float  # share
+    temp: float | None  # °C
+
+
+class _TelemetryRing:
+    __slots__ = ("at", "count", "points", "received", "sent", "t", "traffic")
+
+    def __init__(self) -> None:
+        self.points = bytearray(_POINT_SIZE * POINTS_MAX)
+        self.count = 0  # of all that ever came
+        self.at = 0.0  # of the newest
+        self.t = 0  # the router's own time of it, in ms
+        self.received = self.sent = -1  # counters of the newest, summed; -1: none
+        self.traffic: tuple[int, ...] | None = ()  # as it was asked for; None: no longer
+
+
+class RecentTelemetry:
+    """`take` what was reported; `points` of a router, the oldest first."""
+
+    def __init__(self, routers_max: int = ROUTERS_MAX) -> None:
+        self._routers_max = routers_max
+        self._rings: dict[bytes, _TelemetryRing] = {}  # who was looked at last is at the end
+
+    def __len__(self) -> int:
+        return len(self._rings)
+
+    def take(self, entries: Iterable[ReporterEntry]) -> None:
+        """The newest report of each, where it is another than before."""
+        rings = self._rings
+        for entry in entries:
+            ring = rings.get(entry.reporter)
+            if ring is None:
+                if len(rings) >= self._routers_max or entry.kind != "router":
+                    continue
+                ring = rings[entry.reporter] = _TelemetryRing()
+            if entry.last_seen > ring.at:
+                _add(ring, entry)
+
+    def points(self, reporter: bytes) -> list[TelemetryPoint]:
+        """As many as are kept; whom somebody looks at has a place from then on."""
+        return [
+            TelemetryPoint(at, _known(received), _known(sent), load, mem, disk, _known(temp))
+            for at, received, sent, load, mem, disk, temp in _in_order(self._looked_at(reporter))
+        ]
+
+    def traffic(self, reporter: bytes, since: float = 0.0) -> tuple[int, ...]:
+        """Bytes a second of both directions, where they are known: for a small picture."""
+        ring = self._looked_at(reporter)
+        rows = _in_order(ring)
+        if rows and rows[0][0] < since:
+            return _traffic([row for row in rows if row[0] >= since])
+        if ring.traffic is None:
+            ring.traffic = _traffic(rows)
+        return ring.traffic
+
+    def _looked_at(self, reporter: bytes) -> _TelemetryRing:
+        ring = self._rings.pop(reporter, None)
+        if ring is None:
+            if len(self._rings) >= self._routers_max:
+                del self._rings[next(iter(self._rings))]
+            ring = _TelemetryRing()
+        self._rings[reporter] = ring
+        return ring
+
+
+def _add(ring: _TelemetryRing, entry: ReporterEntry) -> None:
+    try:
+        row: Row = _as_tuple(_decode(entry.content))
+    except UNREADABLE:
+        return  # of another version; the report itself is kept all the same
+    t, load, mem, disk, temp, interfaces = row
+    received = sent = -1
+    for name, counters in interfaces.items():
+        if name != _LOOPBACK:
+            received = max(received, 0) + counters.received
+            sent = max(sent, 0) + counters.sent
+    at = entry.last_seen
+    span_s = (t - ring.t) / 1000  # by its own clock: reports that waited come all at once
+    _POINT.pack_into(
+        ring.points,
+        _POINT_SIZE * (ring.count % POINTS_MAX),
+        at,
+        _rate(ring.received, received, span_s),
+        _rate(ring.sent, sent, span_s),
+        load,
+        mem,
+        disk,
+        _NAN if temp is None else temp,
+    )
+    ring.count += 1
+    ring.traffic = None
+    ring.at, ring.t, ring.received, ring.sent = at, t, received, sent
+
+
+def _traffic(rows: list[tuple[float, ...]]) -> tuple[int, ...]:
+    return tuple(round(sum_) for _, received, sent, *_ in rows if isfinite(sum_ := received + sent))
+
+
+def _rate(before: int, now: int, span_s: float) -> float:
+    """Nothing is known where a counter began anew, or time stood still."""
+    return (now - before) / span_s if 0 <= before <= now and span_s > 0 else _NAN
+
+
+def _in_order(ring: _TelemetryRing) -> list[tuple[float, ...]]:
+    """The oldest first."""
+    rows = list(_POINT.iter_unpack(ring.points))
+    newest = ring.count % POINTS_MAX
+    return rows[: ring.count] if ring.count <= POINTS_MAX else rows[newest:] + rows[:newest]
+
+
+def _known(value: float) -> float | None:
+    return value if isfinite(value) else None

@@ -1,0 +1,279 @@
+"""Arrival: a datagram that has the form of a report or a hello, and where it came from.
+
+What is telemetry by its form stays as it came: if all is well with it, nobody needs more of it than
+the report lane looks at.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from rookery.fleet.enrolment.code import EnrolmentCode
+from rookery.fleet.enrolment.enrolment import is_admitting, name_of
+from rookery.fleet.entry import ReporterEntry, copied
+from rookery.fleet.reports.report_fast_path import reporter_of
+from rookery.fleet.reports.report_outcome import IncomingReport, ReportOutcome
+from rookery.fleet.reports.report_validator import ReportValidator
+from rookery.fleet.reports.security_events import SecurityEvent
+from rookery.hub.reports.datagram_socket import Address, Received, address_text
+from rookery.wire import observation as observations
+from rookery.wire.observation import CALLED, KIND_AT, Observation
+
+# The reporter, where from, the datagram, and what the desk has read in it, if it was asked already.
+# Without names, as there is one for every report.
+ReportArrival = tuple[bytes, Address, bytes, IncomingReport | None]
+
+
+def read_arrivals(desk: ReportValidator, received: Received, now: float) -> list[ReportArrival]:
+    """Those that are one, in order."""
+    arrivals: list[ReportArrival] = []
+    datagrams, addresses = received
+    for index, datagram in enumerate(datagrams):
+        address = addresses[index]
+        reporter = reporter_of(datagram)
+        if reporter is not None:
+            arrivals.append((reporter, address, datagram, None))
+            continue
+        incoming = desk.read(datagram, address_text(address), now)
+        if incoming is not None:
+            arrivals.append((incoming.reporter, address, datagram, incoming))
+    return arrivals
+
+
+class ReportGroup:
+    """Open while it takes reports, then settled as one."""
+
+    __slots__ = ("answers", "calls", "changed", "decided", "enrolled", "failed_writes", "position")
+
+    def __init__(self, position: int, failed_writes: int) -> None:
+        self.position = position  # of the spool, up to which all of this is
+        self.failed_writes = failed_writes  # of the spool, before the first of it
+        self.changed: dict[bytes, ReporterEntry] = {}  # by reporter
+        self.decided: list[ReportArrival] = []
+        self.answers: list[bytes] = []  # to each of those, once all of this is durable
+        self.enrolled: dict[bytes, ReporterEntry] = {}
+        self.calls: list[bytes] = []  # records of calls, for the audit
+
+    def forget(self, reporters: Iterable[bytes]) -> list[ReportArrival]:
+        """Undecide these reporters; what they had sent."""
+        gone = set(reporters)
+        for reporter in gone:
+            self.changed.pop(reporter, None)
+            self.enrolled.pop(reporter, None)
+        arrivals = [arrival for arrival in self.decided if arrival[0] in gone]
+        if arrivals:
+            pairs = zip(self.decided, self.answers, strict=True)
+            kept = [each for each in pairs if each[0][0] not in gone]
+            self.decided = [arrival for arrival, _ in kept]
+            self.answers = [answer for _, answer in kept]
+        return arrivals
+
+    def addresses(self) -> list[Address]:
+        """Where the answers go."""
+        return [arrival[1] for arrival in self.decided]
+
+
+ChangedEntries = tuple[
+    dict[bytes, ReporterEntry], dict[bytes, ReporterEntry]
+]  # what changed: in the open one, before it
+CodesById = dict[bytes, EnrolmentCode | None]  # by id; None: there is none
+OwnersByRouter = dict[bytes, int]  # accounts, of routers that have one
+
+
+class ReportBatch:
+    """Open wishes of all who are in it are known when it is made."""
+
+    def __init__(
+        self,
+        desk: ReportValidator,
+        groups: ChangedEntries,
+        wishes: dict[bytes, int],
+        room: int,
+        now: float,
+    ) -> None:
+        """`room` is how many may enrol."""
+        self._desk = desk
+        self._lane = desk.lane(address_text, now)
+        self._groups = groups
+        self._wishes = wishes
+        self._room = room
+        self._now = now
+        self.records = self._lane.records
+        self.changed: dict[bytes, ReporterEntry] = {}
+        self.decided: list[ReportArrival] = []
+        self.answers = self._lane.answers  # to each of those, once the records are durable
+        self.enrolled: dict[bytes, ReporterEntry] = {}
+        self.redeemed: dict[bytes, EnrolmentCode] = {}  # of those enrolled, who needs a code for it
+        self.rebound: set[bytes] = set()  # of those enrolled, in place of another key
+        self.answers_now: list[bytes] = []  # that need no disk
+        self.addresses_now: list[Address] = []
+        self.events: list[SecurityEvent] = []
+        self.called: set[int] = set()  # wishes that routers were told of
+
+    def decide(
+        self,
+        arrivals: list[ReportArrival],
+        entries: list[ReporterEntry | None],
+        codes: CodesById,
+        owners: OwnersByRouter | None = None,
+    ) -> list[ReportArrival]:
+        """What is to be done about each; those that need a look for their code come back.
+
+        `entries` are what the hot store has of each: the groups know better, and so do we.
+        """
+        owners = owners or {}
+        young, old = self._groups
+        changed, decided, wishes, lane = self.changed, self.decided, self._wishes, self._lane
+        passed = 0
+        undecided: list[ReportArrival] = []
+        for index, arrival in enumerate(arrivals):
+            reporter, address, datagram, incoming = arrival
+            entry = changed.get(reporter)
+            if entry is None:
+                entry = young.get(reporter)
+            if entry is None:
+                entry = old.get(reporter)
+            if entry is None:
+                entry = entries[index]
+            if incoming is None and entry is not None and reporter not in wishes:
+                taken = lane.take(datagram, entry, address)
+                if taken is not None:
+                    passed += 1
+                    changed[reporter] = taken
+                    decided.append(arrival)
+                    continue
+            if not self._is_decided(arrival, entry, codes, owners):
+                undecided.append(arrival)
+        self._desk.counters.reports += passed
+        return undecided
+
+    def _is_decided(
+        self,
+        arrival: ReportArrival,
+        entry: ReporterEntry | None,
+        codes: CodesById,
+        owners: OwnersByRouter,
+    ) -> bool:
+        """By the desk."""
+        reporter, address, datagram, incoming = arrival
+        desk, now, code = self._desk, self._now, None
+        if incoming is None:
+            incoming = desk.read(datagram, address_text(address), now)
+            if incoming is None:
+                return True
+        if incoming.hello is not None:
+            if entry is None and len(self.enrolled) >= self._room:
+                self._take(arrival, desk.put_off(incoming), None, None)
+                return True
+            is_bound = entry is not None and name_of(incoming.hello) == entry.hashname
+            if not is_bound and _lacks_code(incoming, codes):
+                return False
+            code = codes.get(incoming.code_id or b"")
+            if entry is not None and not is_bound and self._may_rebind(incoming, code, owners):
+                self._rebind(arrival, incoming, entry, code)
+                return True
+        # The desk changes it in place, and the one in the hot store must not change yet.
+        own = None if entry is None else copied(entry)
+        wish = self._wishes.get(reporter)
+        self._take(arrival, desk.receive(incoming, own, code, wish, now), code, wish)
+        return True
+
+    def _may_rebind(
+        self, incoming: IncomingReport, code: EnrolmentCode | None, owners: OwnersByRouter
+    ) -> bool:
+        """Whether an owner says by a code that this is the router, and none says otherwise.
+
+        Who was first to use an id has no right to it: only owners have.
+        """
+        hello = incoming.hello
+        if hello is None or code is None or code.owner is None or incoming.kind != "router":
+            return False
+        is_free = owners.get(incoming.reporter, code.owner) == code.owner
+        return is_free and is_admitting(code, incoming, hello, name_of(hello), self._now)
+
+    def _rebind(
+        self,
+        arrival: ReportArrival,
+        incoming: IncomingReport,
+        before: ReporterEntry,
+        code: EnrolmentCode | None,
+    ) -> None:
+        """As somebody unknown, in place of the one who is known by that id."""
+        wish = self._wishes.get(incoming.reporter)
+        outcome = self._desk.receive(incoming, None, code, wish, self._now)
+        if outcome.enrolled is not None and outcome.changed is not None:
+            outcome.changed.version = before.version
+            self.rebound.add(incoming.reporter)
+            detail = f"{before.hashname} is replaced by {outcome.changed.hashname}"
+            event = SecurityEvent("rebound", incoming.reporter, incoming.address, detail)
+            outcome = msgspec.structs.replace(outcome, events=(*outcome.events, event))
+        self._take(arrival, outcome, code, wish)
+
+    def _take(
+        self,
+        arrival: ReportArrival,
+        outcome: ReportOutcome,
+        code: EnrolmentCode | None,
+        wish: int | None,
+    ) -> None:
+        reporter = arrival[0]
+        if outcome.enrolled is not None:
+            self._enrol(reporter, outcome, code)
+        if outcome.changed is not None:
+            self.changed[reporter] = outcome.changed
+        if outcome.spool is not None:
+            self.records.append(outcome.spool)
+        if outcome.answer_durable:
+            self.decided.append(arrival)
+            self.answers.append(outcome.answer_durable)
+            if wish is not None:  # a report that is proved is answered by the call as well
+                self.called.add(wish)
+        if outcome.answer_now:
+            self.answers_now.append(outcome.answer_now)
+            self.addresses_now.append(arrival[1])
+        if outcome.events:
+            self.events += outcome.events
+            self.records += [_observation(event, self._now) for event in outcome.events]
+
+    def calls(self) -> list[bytes]:
+        """Records of calls, for the audit."""
+        return [record for record in self.records if record[KIND_AT] == CALLED]
+
+    def forget(self, reporter: bytes) -> None:
+        """A reporter that may not enrol after all."""
+        del self.enrolled[reporter]
+        self.rebound.discard(reporter)
+        self.events = [event for event in self.events if not _is_rebinding(event, reporter)]
+        self.changed.pop(reporter, None)
+        self.records = [
+            record for record in self.records if Observation.parse(record).reporter != reporter
+        ]
+        pairs = zip(self.decided, self.answers, strict=True)
+        kept = [each for each in pairs if each[0][0] != reporter]
+        self.decided = [arrival for arrival, _ in kept]
+        self.answers = [answer for _, answer in kept]
+
+    def _enrol(self, reporter: bytes, outcome: ReportOutcome, code: EnrolmentCode | None) -> None:
+        assert outcome.enrolled is not None
+        assert outcome.changed is not None
+        self.records.append(outcome.enrolled)
+        self.enrolled[reporter] = outcome.changed
+        if outcome.code is not None:
+            assert code is not None
+            self.redeemed[reporter] = code
+
+
+def _observation(event: SecurityEvent, now: float) -> bytes:
+    """For the lake: who watches a fleet looks there, and not into every hub's audit."""
+    content = msgspec.msgpack.encode(event)
+    kind = observations.SECURITY
+    return Observation(int(now * 1000), kind, event.reporter, 0, 0, content).serialize()
+
+
+def _is_rebinding(event: SecurityEvent, reporter: bytes) -> bool:
+    return event.kind == "rebound" and event.reporter == reporter
+
+
+def _lacks_code(incoming: IncomingReport, codes: CodesById) -> bool:
+    code = incoming.code_id
+    return code is not None and code not in codes

@@ -1,0 +1,1 @@
+"""From landing to clean tables: validation rules, clock correction and deduplication."""

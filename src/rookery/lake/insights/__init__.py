@@ -1,0 +1,1 @@
+"""From facts to insights: availability, traffic, topology, anomalies and incidents."""

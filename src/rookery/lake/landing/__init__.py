@@ -1,0 +1,1 @@
+"""From spools to landing tables: observations as they came, typed, each once."""

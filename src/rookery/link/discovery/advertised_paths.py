@@ -1,0 +1,110 @@
+"""Told paths: where peers say that they are, and whom we tell where we are ourselves.
+
+Trying an address sends packets of ours wherever the peer likes. So nobody but a trusted peer is
+listened to, or told anything, and even such a peer cannot make us ask for a URL or knock at an
+address that means something else here than it does there: loopback and link-local ones count only
+where the peer itself is on this machine or this cable.
+"""
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from ipaddress import IPv6Address, ip_address
+from typing import Protocol
+
+from rookery.link.admission import TokenBuckets
+from rookery.link.channels import path as path_channel
+from rookery.link.link import Link
+from rookery.link.policies import TrustPolicy
+from rookery.link.reliable import ChannelMessage
+from rookery.wire.link.path import NetPath, Path, PeerPath
+
+TRIES_PER_S = 0.5  # new addresses of one peer,
+TRIES_BURST = 16.0  # and so many at once
+
+
+class AddressScope(Enum):
+    """Where an address has a meaning."""
+
+    NETWORK = "network"
+    MACHINE = "machine"
+    CABLE = "cable"
+    NOWHERE = "nowhere"  # for many at once, or for nobody
+
+
+class AdvertisedPathsOwner(Protocol):
+    """What told paths need of the endpoint."""
+
+    own_paths: tuple[Path, ...]
+    trusts: TrustPolicy
+
+    @property
+    def hashname(self) -> str: ...
+
+
+class AdvertisedPaths:
+    """Both sides of `path`."""
+
+    __slots__ = ("_home", "_tries")
+
+    def __init__(self, home: AdvertisedPathsOwner) -> None:
+        self._home = home
+        self._tries = TokenBuckets(TRIES_PER_S, TRIES_BURST)  # by hashname
+
+    def tell(self, link: Link) -> None:
+        """Where else we can be reached, to a peer that we trust; it answers how it sees us."""
+        if self._home.trusts(link.hashname):
+            link.say("path", path_channel.opening(self._home.own_paths))
+
+    def opened(self, link: Link, channel_id: int, message: ChannelMessage, now: float) -> None:
+        """Try what a trusted peer lists, and answer over every path that works."""
+        told = path_channel.parse_opening(message.head)
+        if self._home.trusts(link.hashname):
+            for path in self._chosen(link, told, now):
+                link.add_path(path, now, configured=False)
+        for state in list(link.paths):
+            if state.is_usable:
+                link.transmit_over(state.path, path_channel.answer(channel_id, state.path))
+
+    def answered(self, link: Link, message: ChannelMessage) -> None:
+        """An answer tells how the peer sees us; anything else is for nobody."""
+        observed = path_channel.parse_answer(message.head)
+        if observed is not None:
+            link.observed = observed
+
+    def _chosen(self, link: Link, told: Iterable[Path], now: float) -> Iterator[Path]:
+        used = [state.path for state in link.paths if state.is_usable]
+        for path in told:
+            if path in link.paths or path == PeerPath(self._home.hashname):
+                continue
+            if may_be_tried(path, used) and self._tries.take(link.hashname, now):
+                yield path
+
+
+def may_be_tried(path: Path, used: Iterable[Path]) -> bool:
+    """Whether a peer's word is enough; `used` are paths over which it has proved itself."""
+    match path:
+        case PeerPath():
+            return True
+        case NetPath(kind=kind, ip=ip) if not kind.startswith("ws"):
+            scope = scope_of(ip)
+        case _:  # a URL, or an end of a connection at which nobody listens
+            return False
+    if scope in (AddressScope.MACHINE, AddressScope.CABLE):
+        return any(isinstance(each, NetPath) and scope_of(each.ip) is scope for each in used)
+    return scope is AddressScope.NETWORK
+
+
+def scope_of(ip: str) -> AddressScope:
+    address = ip_address(ip)
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    if address.is_multicast or address.is_unspecified:
+        return AddressScope.NOWHERE
+    if address.is_loopback:
+        return AddressScope.MACHINE
+    if address.is_link_local:
+        return AddressScope.CABLE
+    # The rest of 0.0.0.0/8, class E and the broadcast address; IPv6 has no such range.
+    if address.version == 4 and (int(address) >> 24 == 0 or int(address) >> 28 == 15):
+        return AddressScope.NOWHERE
+    return AddressScope.NETWORK

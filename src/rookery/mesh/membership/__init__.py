@@ -1,0 +1,1 @@
+"""Members of the realm, invitations, and the links with neighbours."""

@@ -1,0 +1,427 @@
+"""Neighbour: a member that we have a link with, what its paths are worth, and how to send there.
+
+    frames in ──▶ watch of the path ──▶ condition, numbers ──▶ cost, state
+                  └ beside: the datagram path that stands beside a stream
+    datagram ──class──▶ datagram path │ stream │ dropped and counted
+
+Every path of the link that leads straight there is watched; those through others are not. When
+others say that they have lost it, it is asked at once, and suspect until it answers. The
+shell calls `tick` when `deadline` has passed and after the link's paths have changed.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Final
+
+from rookery.errors import ProtocolError
+from rookery.identity.cipher_set import RandomBytes
+from rookery.mesh.membership.link_interface import LinkInterface, PathView
+from rookery.mesh.membership.membership import Member
+from rookery.mesh.quality.datagram_policy import DatagramFate, DatagramPolicy, StreamEstimate
+from rookery.mesh.quality.liveness import PathCondition
+from rookery.mesh.quality.path_monitor import PathMonitor
+from rookery.mesh.quality.path_quality import COST_MAX, StreamMeasure
+from rookery.mesh.quality.path_row import PathRow
+from rookery.mesh.quality.udp_companion import UdpCompanion, UdpCompanionState
+from rookery.mesh.rate_limit import MeshTokenBucket
+from rookery.wire.link.frame_types import COMPANION, PING, PONG
+from rookery.wire.link.path import Path
+from rookery.wire.mesh.companion import CompanionFrame
+from rookery.wire.mesh.forward import DatagramClass
+from rookery.wire.mesh.ping import DATA_SIZE, Ping, Pong
+from rookery.wire.octets import Parts
+
+DOUBTS_PER_S = 0.2  # whatever others say
+DOUBTS_BURST = 3.0
+
+
+class PeerLossReports:
+    """About one neighbour; true while it is in doubt."""
+
+    __slots__ = ("_bucket", "_doubted")
+
+    def __init__(self, now: float) -> None:
+        self._bucket = MeshTokenBucket(DOUBTS_PER_S, DOUBTS_BURST, now)
+        self._doubted: dict[Path, int] = {}  # and the first of its beats that settles the matter
+
+    def __bool__(self) -> bool:
+        return bool(self._doubted)
+
+    def is_worth_asking(self, now: float) -> bool:
+        """Whether to ask at once; this much was spent on it then."""
+        return not self._doubted and self._bucket.take(1.0, now)
+
+    def asked(self, watches: Iterable[PathMonitor]) -> None:
+        """Beats have just left over these paths."""
+        self._doubted = {watch.path: watch.beats.sequence for watch in watches}
+
+    def answered(self, path: Path, sequence: int) -> None:
+        if sequence >= self._doubted.get(path, sequence + 1):
+            self._doubted.clear()
+
+    def keep_to(self, paths: Collection[Path]) -> None:
+        """Of others their own beats have said more by now."""
+        self._doubted = {path: beat for path, beat in self._doubted.items() if path in paths}
+
+
+_SWITCH_FACTOR: Final = 0.7  # another stream must be this much better, before traffic moves
+
+QueueSize = Callable[[Path], int]
+
+_CARRIED_S: Final = 0.25
+
+
+class Neighbour:
+    """One per member that we have a link with."""
+
+    __slots__ = (
+        "_carried_s",
+        "_datagram_path",
+        "_distrusted",
+        "_hastened",
+        "_hearsay",
+        "_is_changed",
+        "_queue_size",
+        "_stream",
+        "_streams",
+        "_usable",
+        "_was_up",
+        "_watches",
+        "advice",
+        "beside",
+        "datagrams",
+        "ignored",
+        "link",
+        "member",
+        "offset_us",
+        "state",
+    )
+
+    def __init__(
+        self,
+        member: Member,
+        link: LinkInterface,
+        *,
+        now: float,
+        random: RandomBytes,
+        is_udp_allowed: bool = True,
+        offset_us: int = 0,
+        queue_size: QueueSize | None = None,
+        hastened: "Callable[[Neighbour], None] | None" = None,
+    ) -> None:
+        self.member = member
+        self.link = link
+        self.offset_us = offset_us  # the operator's
+        self.advice = 1.0  # an analysis expects it to be so much dearer than measured
+        self.state = PathCondition.JOINING
+        self.datagrams = DatagramPolicy()
+        self.beside = UdpCompanion(link, random, now, is_allowed=is_udp_allowed)
+        self.ignored = 0  # beats over paths that the link does not have
+        self._queue_size: QueueSize = queue_size or (lambda _: 0)
+        self._hastened = hastened  # is told when traffic may have made the deadline earlier
+        self._carried_s = now - _CARRIED_S
+        self._datagram_path: Path | None = None  # where data goes, as of the last judgement
+        self._stream: PathMonitor | None = None
+        self._watches: dict[Path, PathMonitor] = {}
+        self._streams: dict[Path, bool] = {}  # whether we dialled it
+        self._distrusted: set[Path] = set()
+        self._hearsay = PeerLossReports(now)
+        self._was_up = False
+        self._usable: set[Path] = set()
+        self._is_changed = False
+        self._look(now)
+
+    # --- what arrives ---
+
+    def received(self, frame_type: int, path: Path, head: bytes, body: bytes, now: float) -> None:
+        """A PING, PONG or BESIDE frame came over this path; RemoteError when it makes no sense."""
+        if frame_type == PING:
+            self._ping_received(Ping.parse(head, body), path, now)
+        elif frame_type == PONG:
+            self._pong_received(Pong.parse(head, body), path, now)
+        elif frame_type == COMPANION:
+            self.beside.frame_received(CompanionFrame.parse(head, body), path, now)
+        else:
+            raise ProtocolError(f"frame {frame_type} is not about a neighbour")
+        self._judge(now)
+
+    def carried(
+        self, now: float, *, size_out: int = 0, size_in: int = 0, path: Path | None = None
+    ) -> None:
+        """Traffic other than these frames passed; without a path it may have been any."""
+        if path is None:
+            for watch in self.watches():
+                watch.beats.loaded(size_out)
+        elif (here := self._watch_at(path)) is not None:
+            here.beats.loaded(size_out)
+            here.quality.received_size += size_in
+        # Beats need not know of every packet, only that there are some.
+        if now >= self._carried_s + _CARRIED_S:
+            self._carried_s = now
+            for watch in self.watches():
+                watch.beats.carried(now)
+            if self._hastened is not None:
+                self._hastened(self)
+
+    def doubt(self, now: float) -> None:
+        """Others have lost it, so ask it at once: it is suspect until a beat is answered."""
+        up = [watch.path for watch in self._in(PathCondition.UP)]
+        if not up or not self._hearsay.is_worth_asking(now):
+            return
+        for watch in self.watches():
+            watch.beats.ask(now)
+        self.tick(now)
+        self._hearsay.asked(watch for watch in self.watches() if watch.path in up)
+        self._judge(now)
+
+    def stream_measured(self, path: Path, measure: StreamMeasure, now: float) -> None:
+        """What the system knows of a stream."""
+        watch = self._watches.get(path)
+        if watch is not None:
+            watch.quality.stream_measured(measure, now)
+            if self.beside.watch is not None:  # it has no such measure, and goes the same way
+                self.beside.watch.quality.floor_s = watch.quality.floor_s
+
+    def path_lost(self, path: Path, now: float) -> None:
+        """A connection ended; what stood beside it is gone at once."""
+        self._watches.pop(path, None)
+        self._streams.pop(path, None)
+        self._distrusted.discard(path)
+        self.beside.stream_lost(path)
+        self._judge(now)
+
+    def close(self) -> None:
+        """It is a neighbour no more; the link may go on."""
+        self._watches.clear()
+        self._streams.clear()
+        self.beside.close()
+        self._datagram_path = self._stream = None
+
+    @property
+    def streams(self) -> tuple[Path, ...]:
+        """The connections that are watched."""
+        return tuple(self._streams)
+
+    @property
+    def stream(self) -> Path | None:
+        """The connection that is best now."""
+        return None if self._stream is None else self._stream.path
+
+    # --- sending ---
+
+    def send(
+        self,
+        head: bytes,
+        parts: Parts,
+        now: float,
+        datagram_class: DatagramClass = DatagramClass.FALLBACK,
+        deadline_s: float | None = None,
+    ) -> DatagramFate:
+        """Send a frame as its class allows; it should be there within `deadline_s` from now."""
+        size = len(head) + sum(map(len, parts))
+        udp, stream = self._datagram_path, self._stream
+        way = None
+        if stream is not None and (udp is None or size > DATA_SIZE):
+            way = self._way(stream, now)
+        fate = self.datagrams.decide(
+            size, datagram_class, deadline_s, has_udp=udp is not None, stream=way
+        )
+        if fate is DatagramFate.SENT_UDP or fate is DatagramFate.SENT_TCP:
+            path = udp if fate is DatagramFate.SENT_UDP or stream is None else stream.path
+            self.link.send_parts(head, parts, path)
+            self.carried(now, size_out=size, path=path)
+        return fate
+
+    # --- what it is worth ---
+
+    def cost_us(self, now: float) -> int | None:
+        """Of the best path that is up; of a suspect one when there is no better."""
+        best = self._best(now)
+        return None if best is None else self._cost(best, now)
+
+    def loss(self, now: float) -> float:
+        """Of the best path, there and back."""
+        best = self._best(now)
+        if best is None:
+            return 1.0
+        return 1 - (1 - best.quality.loss_out) * (1 - best.quality.loss_in(now))
+
+    def rate(self, now: float) -> float | None:
+        """Bytes per second that the best path is known to carry."""
+        best = self._best(now)
+        return None if best is None else best.quality.rate(now)
+
+    def paths(self, now: float) -> list[PathRow]:
+        """All paths, for people to read."""
+        return [
+            PathRow.of(
+                watch,
+                now,
+                self.beside.state if watch is self.beside.watch else None,
+                self._cost(watch, now),
+            )
+            for watch in self.watches()
+        ]
+
+    def take_changed(self) -> bool:
+        """Whether the state, or the set of paths that carry data, changed since last asked."""
+        changed, self._is_changed = self._is_changed, False
+        return changed
+
+    # --- time ---
+
+    @property
+    def deadline(self) -> float | None:
+        """When `tick` has something to do."""
+        times = [watch.beats.deadline for watch in self._watches.values()]
+        beside = self.beside.deadline
+        if beside is not None:
+            times.append(beside)
+        return min(times, default=None)
+
+    def tick(self, now: float) -> None:
+        """See what paths there are and send the beats that are due."""
+        self._look(now)
+        for watch in self._watches.values():
+            beat = watch.tick(now)
+            if beat is not None:
+                self.link.send_frame(*beat, watch.path)
+        self.beside.tick(now)
+        self._judge(now)
+
+    # --- inside ---
+
+    def _look(self, now: float) -> None:
+        """Watch what the link has, and nothing else."""
+        views = {view.path: view for view in self.link.paths if _is_direct(view)}
+        for path in [path for path in self._watches if path not in views]:
+            self.path_lost(path, now)
+        for path, view in views.items():
+            if path not in self._watches and view.is_usable:
+                self._watches[path] = PathMonitor(path, now)
+                if view.is_stream:
+                    self._streams[path] = view.dialled
+
+    def _watch_at(self, path: Path) -> PathMonitor | None:
+        watch = self._watches.get(path)
+        return self.beside.watch if watch is None and path == self.beside.path else watch
+
+    def _watch(self, path: Path, now: float) -> PathMonitor | None:
+        if path not in self._watches:
+            self._look(now)
+        return self._watches.get(path)
+
+    def _ping_received(self, ping: Ping, path: Path, now: float) -> None:
+        if ping.attempt:
+            self.beside.ping_received(ping, path, now)
+            return
+        watch = self._watch(path, now)
+        if watch is None:
+            self.ignored += 1
+            return
+        answer = watch.ping_received(ping, now, is_limited=self._queue_size(path) > 0)
+        if answer is not None:
+            self.link.send_frame(*answer, path)
+
+    def _pong_received(self, pong: Pong, path: Path, now: float) -> None:
+        self._hearsay.answered(path, pong.sequence)
+        if pong.attempt:
+            self.beside.pong_received(pong, path, now)
+            return
+        watch = self._watch(path, now)
+        if watch is None:
+            self.ignored += 1
+            return
+        rtt_s = watch.pong_received(pong, now, is_limited=self._queue_size(path) > 0)
+        if rtt_s is not None:
+            self.link.measured(path, rtt_s)
+
+    def _judge(self, now: float) -> None:
+        """Draw conclusions for the neighbour from what is known of its paths."""
+        for watch in self._watches.values():
+            self._tell_link(watch)
+        for path, dialled in self._streams.items():
+            condition = self._watches[path].condition
+            if condition is PathCondition.DOWN:
+                self.beside.stream_lost(path)
+            elif condition is PathCondition.UP and dialled:
+                self.beside.stream_up(path, now)
+        up, suspect = self._in(PathCondition.UP), self._in(PathCondition.SUSPECT)
+        usable = {watch.path for watch in up}
+        if self._hearsay:
+            self._hearsay.keep_to(usable)
+        if up:
+            state, self._was_up = PathCondition.UP, True
+            if self._hearsay:
+                state = PathCondition.SUSPECT
+        elif suspect:
+            state = PathCondition.SUSPECT
+        else:
+            state = PathCondition.DOWN if self._was_up else PathCondition.JOINING
+        self._is_changed |= state is not self.state or usable != self._usable
+        self.state, self._usable = state, usable
+        self._datagram_path = self._best_datagram_path()
+        self._stream = self._best_stream(now)
+
+    def _tell_link(self, watch: PathMonitor) -> None:
+        """The link's own traffic, too, leaves a path that carries none."""
+        if watch.condition is PathCondition.DOWN and watch.path not in self._distrusted:
+            self._distrusted.add(watch.path)
+            if watch.path in self._streams:
+                self.link.hang_up(watch.path)  # TCP itself may wait minutes before it tries again
+            else:
+                self.link.distrust(watch.path)
+        elif watch.condition is PathCondition.UP and watch.path in self._distrusted:
+            self._distrusted.remove(watch.path)
+            self.link.prove(watch.path, watch.quality.srtt_s or 0.0)
+
+    def watches(self) -> Iterator[PathMonitor]:
+        """Of all its paths, the one beside a stream last."""
+        yield from self._watches.values()
+        if self.beside.watch is not None:
+            yield self.beside.watch
+
+    def _in(self, condition: PathCondition) -> list[PathMonitor]:
+        """The paths in this condition; one beside a stream counts only when both sides say so."""
+        watches = [watch for watch in self._watches.values() if watch.condition is condition]
+        if condition is PathCondition.UP and self.beside.state is UdpCompanionState.UP:
+            assert self.beside.watch is not None
+            watches.append(self.beside.watch)
+        return watches
+
+    def _best(self, now: float) -> PathMonitor | None:
+        watches = self._in(PathCondition.UP) or self._in(PathCondition.SUSPECT)
+        return min(watches, key=lambda watch: self._rank(watch, now), default=None)
+
+    def _cost(self, watch: PathMonitor, now: float) -> int | None:
+        return watch.quality.cost_us(now, self.offset_us, self.advice)
+
+    def _rank(self, watch: PathMonitor, now: float) -> int:
+        cost_us = self._cost(watch, now)
+        return COST_MAX if cost_us is None else cost_us
+
+    def _best_datagram_path(self) -> Path | None:
+        if self.beside.state is UdpCompanionState.UP:
+            return self.beside.path
+        plain = (watch for watch in self._in(PathCondition.UP) if watch.path not in self._streams)
+        return next((watch.path for watch in plain), None)
+
+    def _best_stream(self, now: float) -> PathMonitor | None:
+        for condition in (PathCondition.UP, PathCondition.SUSPECT):
+            streams = [watch for watch in self._in(condition) if watch.path in self._streams]
+            if streams:
+                best = min(streams, key=lambda watch: self._rank(watch, now))
+                held = self._stream if self._stream in streams else best
+                # Two connections in turn would only bring packets out of order.
+                is_better = self._rank(best, now) < _SWITCH_FACTOR * self._rank(held, now)
+                return best if is_better else held
+        return None
+
+    def _way(self, stream: PathMonitor, now: float) -> StreamEstimate:
+        queue_size = self._queue_size(stream.path)
+        return StreamEstimate(
+            queue_size, (stream.quality.srtt_s or 0.0) / 2, stream.quality.rate(now)
+        )
+
+
+def _is_direct(view: PathView) -> bool:
+    return view.is_direct and not view.attended

@@ -1,0 +1,90 @@
+"""Counsel: what an analysis elsewhere expects of the realm's links, while its time lasts.
+
+    cost of a link of ours = what was measured × factor           1 ≤ factor ≤ 2
+
+The factor is 1 but within a window of an advice that somebody we trust has signed and that has not
+expired. It makes a link dearer before it fails, and can do no more: nobody becomes unreachable, and
+without an advice everything is as if there were none. Only our own links change by it; the other
+end has its own say, and the realm takes the worse of both claims.
+"""
+
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from rookery.mesh.membership.membership import Membership
+from rookery.mesh.routing.route_explanation import RouteExplanation, RouteRemark
+
+if TYPE_CHECKING:  # most nodes follow nobody's advice, and have no use for its codec
+    from rookery.identity.artifact import TrustedArtifact
+    from rookery.wire.mesh.advice import Advice, AdviceWindow, LinkAdvice
+
+Ends = tuple[str, str]  # hashnames, the smaller one first
+
+_DAY_S = 86_400
+_NOTHING: "Mapping[Ends, LinkAdvice]" = MappingProxyType({})
+
+
+class CostAdvice:
+    """The advice that a node follows, if any; nobody is believed but `advisors` (hashnames)."""
+
+    def __init__(
+        self, membership: Membership, advisors: Collection[str] = frozenset[str]()
+    ) -> None:
+        self.advisors = advisors
+        self._membership = membership
+        self._links = _NOTHING
+        self.learned: TrustedArtifact[Advice] | None = None
+
+    def heed(self, artifact: bytes | None) -> None:
+        """Follow this from now on, and nothing else; None: nothing at all.
+
+        RemoteError when it is no advice of somebody we trust; then nothing is followed either.
+        """
+        self.learned, self._links = None, _NOTHING
+        if artifact is not None:
+            from rookery.identity.artifact import open_advice  # few nodes need it
+
+            self.learned = open_advice(artifact, self.advisors)
+            realm = self._membership.realm.id
+            links = [link for link in self.learned.content.links if link.realm == realm]
+            self._links = {(link.a, link.b): link for link in links}
+
+    def is_current(self, unix_s: float) -> bool:
+        """Whether there is an advice whose time has come and not passed."""
+        return self.learned is not None and self.learned.is_current(unix_s * 1000)
+
+    def factor(self, peer: str, unix_s: float) -> float:
+        """By how much our link with this member is dearer than measured, now."""
+        window = self.window(self._membership.own.hashname, peer, unix_s)
+        return 1.0 if window is None else window.weighted
+
+    def window(self, one: str, other: str, unix_s: float) -> "AdviceWindow | None":
+        """What holds for a link now."""
+        link = self._links.get((one, other) if one < other else (other, one))
+        if link is None or not self.is_current(unix_s):
+            return None
+        return link.window_at(int(unix_s * 1000))
+
+    def remarks(self, explanation: RouteExplanation, unix_s: float) -> list[RouteRemark]:
+        """What it says of the links that were weighed."""
+        if self.learned is None:
+            return []
+        remarks = []
+        for ends in explanation.edges():
+            members = [self._membership.member(node) for node in ends]
+            names = [member.hashname for member in members if member is not None]
+            window = self.window(names[0], names[1], unix_s) if len(names) == len(ends) else None
+            if window is not None:
+                remarks.append(RouteRemark(ends, _text(window, self.learned.issuer)))
+        return remarks
+
+
+def _text(window: "AdviceWindow", issuer: str) -> str:
+    begin, end = _clock(window.start_ms), _clock(window.end_ms)
+    return f"advice: costs {window.weighted:.2f} × from {begin} to {end} UTC, by {issuer[:8]}"
+
+
+def _clock(at_ms: int) -> str:
+    minutes = at_ms // 60_000 % (_DAY_S // 60)
+    return f"{minutes // 60:02}:{minutes % 60:02}"

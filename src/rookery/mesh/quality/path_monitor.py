@@ -1,0 +1,87 @@
+"""Watch: the beats and the numbers of one path, as frames in and frames out."""
+
+from typing import Final
+
+from rookery.mesh.quality.liveness import LivenessPing, PathCondition, PathLiveness
+from rookery.mesh.quality.path_quality import PathQuality
+from rookery.mesh.rate_limit import MeshTokenBucket
+from rookery.wire.link.path import Path
+from rookery.wire.mesh.ping import Ping, Pong
+
+Frame = tuple[bytes, bytes]  # head and body
+
+ANSWERS_PER_S: Final = 5.0
+ANSWERS_BURST: Final = 20.0
+
+
+class PathMonitor:
+    """One path of a neighbour; `attempt` is 0 but on the datagram path beside a stream."""
+
+    __slots__ = ("_answers", "attempt", "beats", "ignored", "path", "quality")
+
+    def __init__(self, path: Path, now: float, attempt: int = 0) -> None:
+        self.path = path
+        self.attempt = attempt
+        self.beats = PathLiveness(now)
+        self.quality = PathQuality()
+        self.ignored = 0  # beats of another attempt, and more than anybody needs
+        self._answers = MeshTokenBucket(ANSWERS_PER_S, ANSWERS_BURST, now)
+
+    @property
+    def condition(self) -> PathCondition:
+        return self.beats.condition
+
+    def tick(self, now: float) -> Frame | None:
+        """The beat to send, when one is due."""
+        beat = self.beats.tick(now)
+        return self._ping(beat, now) if beat is not None else None
+
+    def probe(self, size: int, now: float) -> Frame:
+        """A beat of this size, now."""
+        return self._ping(self.beats.probe(size, now), now)
+
+    def ping_received(self, ping: Ping, now: float, *, is_limited: bool = False) -> Frame | None:
+        """Note the peer's beat; the answer to it."""
+        if ping.attempt != self.attempt or not self._answers.take(1, now):
+            self.ignored += 1
+            return None
+        self.quality.received_size += ping.size
+        self.quality.told(ping.report, ping.sent_us, now, is_limited=is_limited)
+        self.quality.heard(ping.sequence, ping.next_s, now)
+        pong = Pong(
+            attempt=self.attempt,
+            sequence=ping.sequence,
+            received_us=_us(now),
+            sent_us=_us(now),
+            report=self.quality.report,
+            size=ping.size,
+        )
+        return pong.serialize()
+
+    def pong_received(self, pong: Pong, now: float, *, is_limited: bool = False) -> float | None:
+        """Note the answer to a beat of ours; its round trip, where it makes sense."""
+        if pong.attempt != self.attempt:
+            self.ignored += 1
+            return None
+        self.quality.received_size += pong.size
+        self.beats.answered(pong.sequence, pong.size, now)
+        rtt_s = self.quality.answered(pong.sequence, pong.received_us, pong.sent_us, now)
+        self.quality.told(pong.report, pong.sent_us, now, is_limited=is_limited)
+        self.beats.patience_s = self.quality.patience_s
+        return rtt_s
+
+    def _ping(self, beat: LivenessPing, now: float) -> Frame:
+        self.quality.sent(beat.sequence, now)
+        ping = Ping(
+            attempt=self.attempt,
+            sequence=beat.sequence,
+            sent_us=_us(now),
+            next_s=beat.next_s,
+            report=self.quality.report,
+            size=beat.size,
+        )
+        return ping.serialize()
+
+
+def _us(now: float) -> int:
+    return int(now * 1e6)

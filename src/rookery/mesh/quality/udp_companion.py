@@ -1,0 +1,369 @@
+"""Beside: the datagram path beside a stream (M10).
+
+The stream is the master: keys, offers and results go over it alone, and the datagram path shares
+its address and port. The side that dialled the stream offers; the other answers to where sealed
+datagrams of this very session came from, as long as it is the stream's address.
+
+    state      what happens                                     next
+    off        a stream that we dialled is up                   probing, offer
+               the peer offers                                  probing, accept
+    probing    accepted, or the peer's first datagram came      both sizes, every 0.5 s
+               both sizes came, the peer says the same, and
+               a data-size beat was answered                    up
+               5 s passed, GONE or REFUSE came                  down
+    up         2 beats missed                                   suspect
+    suspect    a beat is answered                               up
+    up,        3 beats missed, or GONE came                     down, tell GONE
+    suspect
+    down       5 s … 5 min later, if the offer was ours         probing, offer
+               three times as long, if it was not               off
+               the peer offers                                  probing, accept
+    any        the stream is lost or down                       off, the path is forgotten
+
+Only `up` carries data. When two offers cross, the one with the greater attempt stands. The wait
+doubles with every failure; a minute of `up` makes it short again, and chance spreads it. An offer
+that comes late may leave two sides down of which neither offered last: so the other side has its
+turn, too, if it has dialled a stream.
+"""
+
+from enum import Enum
+
+from rookery.errors import ProtocolError
+from rookery.identity.cipher_set import RandomBytes
+from rookery.mesh.membership.link_interface import LinkInterface
+from rookery.mesh.quality.liveness import PathCondition
+from rookery.mesh.quality.path_monitor import PathMonitor
+from rookery.mesh.rate_limit import MeshTokenBucket
+from rookery.wire.link.path import NetPath, Path, net_path
+from rookery.wire.mesh.companion import (
+    HEARD_BOTH,
+    HEARD_DATA,
+    HEARD_SMALL,
+    CompanionFrame,
+    CompanionKind,
+)
+from rookery.wire.mesh.ping import DATA_SIZE, SMALL_SIZE, Ping, Pong
+
+PROBE_INTERVAL_S = 0.5
+PROBING_S = 5.0
+RETRY_MIN_S = 5.0
+RETRY_MAX_S = 300.0
+STEADY_S = 60.0  # a path that was up so long has earned a quick retry
+OFFERS_PER_S = 0.5
+OFFERS_BURST = 5.0
+
+_CARRIERS = ("tcp", "tls")
+_ATTEMPT_SIZE = 4
+_PATIENCE = 3  # times the wait of the side that offered
+_FAILURES_MAX = 6  # 5 s doubled so often are more than 5 min
+
+
+class UdpCompanionState(Enum):
+    """As in the table above."""
+
+    OFF = "off"
+    PROBING = "probing"
+    UP = "up"
+    SUSPECT = "suspect"
+    DOWN = "down"
+
+
+_CONDITIONS = {
+    PathCondition.UP: UdpCompanionState.UP,
+    PathCondition.SUSPECT: UdpCompanionState.SUSPECT,
+    PathCondition.DOWN: UdpCompanionState.DOWN,
+}
+
+
+class UdpCompanion:
+    """At most one datagram path for one link."""
+
+    __slots__ = (
+        "_attempt",
+        "_failures",
+        "_give_up_s",
+        "_heard",
+        "_offers",
+        "_port",
+        "_probe_s",
+        "_random",
+        "_retry_s",
+        "_told",
+        "_up_s",
+        "_we_offered",
+        "ignored",
+        "is_allowed",
+        "master",
+        "path",
+        "reason",
+        "state",
+        "watch",
+    )
+
+    def __init__(
+        self, port: LinkInterface, random: RandomBytes, now: float, *, is_allowed: bool
+    ) -> None:
+        self.state = UdpCompanionState.OFF
+        self.is_allowed = is_allowed
+        self.master: NetPath | None = None  # the stream it stands beside
+        self.path: NetPath | None = None
+        self.watch: PathMonitor | None = None
+        self.reason = "no stream"  # why it is not up
+        self.ignored = 0  # datagrams and words that belong to nothing here
+        self._port = port
+        self._random = random
+        self._offers = MeshTokenBucket(OFFERS_PER_S, OFFERS_BURST, now)
+        self._attempt = 0
+        self._we_offered = False
+        self._heard = self._told = 0
+        self._failures = 0
+        self._up_s = 0.0
+        self._probe_s: float | None = None
+        self._give_up_s: float | None = None
+        self._retry_s: float | None = None
+
+    # --- what becomes of the stream ---
+
+    def stream_up(self, path: Path, now: float) -> None:
+        """A stream that we dialled works: try datagrams beside it, if there is none yet."""
+        if (
+            self.state is UdpCompanionState.OFF
+            and self.is_allowed
+            and isinstance(path, NetPath)
+            and path.kind.startswith(_CARRIERS)
+        ):
+            self.master = path
+            self._offer(now)
+
+    def stream_lost(self, path: Path) -> None:
+        """Without its master the path is gone at once."""
+        if path == self.master:
+            self.close()
+
+    def close(self) -> None:
+        """Back to the beginning."""
+        self._forget_path()
+        self.master, self.reason = None, "no stream"
+        self.state = UdpCompanionState.OFF
+        self._attempt, self._failures = 0, 0
+        self._probe_s = self._give_up_s = self._retry_s = None
+
+    # --- what arrives ---
+
+    def frame_received(self, frame: CompanionFrame, path: Path, now: float) -> None:
+        """Something was said over `path`, which must be a stream."""
+        if frame.kind is CompanionKind.OFFER:
+            self._offered(frame.attempt, path, now)
+        elif (
+            path != self.master
+            or frame.attempt != self._attempt
+            or self.state is UdpCompanionState.DOWN  # both gave up at once
+        ):
+            self.ignored += 1
+        elif frame.kind is CompanionKind.ACCEPT:
+            self._accepted(now)
+        elif frame.kind is CompanionKind.HEARD:
+            self._told |= frame.sizes
+            if frame.asks:
+                self._tell_heard(asks=False)
+            self._judge(now)
+        elif frame.kind is CompanionKind.GONE:
+            self._fail("the peer gave it up", now)
+        else:
+            self._failures = _FAILURES_MAX
+            self._fail("the peer wants none", now)
+
+    def ping_received(self, ping: Ping, path: Path, now: float) -> None:
+        """A beat came as a datagram."""
+        watch = self._watch_of(ping.attempt, path, now)
+        if watch is None:
+            self.ignored += 1
+            return
+        answer = watch.ping_received(ping, now)
+        if answer is not None:
+            self._port.send_frame(*answer, path)
+            self._note_heard(ping.size)
+            self._judge(now)
+
+    def pong_received(self, pong: Pong, path: Path, now: float) -> None:
+        """An answer came as a datagram."""
+        if self.watch is None or path != self.path:
+            self.ignored += 1
+            return
+        rtt_s = self.watch.pong_received(pong, now)
+        if rtt_s is not None:
+            self._port.measured(path, rtt_s)
+        self._judge(now)
+
+    # --- time ---
+
+    @property
+    def deadline(self) -> float | None:
+        times = [self._probe_s, self._give_up_s, self._retry_s]
+        if self.watch is not None and self.state in (
+            UdpCompanionState.UP,
+            UdpCompanionState.SUSPECT,
+        ):
+            times.append(self.watch.beats.deadline)
+        return min((time for time in times if time is not None), default=None)
+
+    def tick(self, now: float) -> None:
+        if self._retry_s is not None and now >= self._retry_s:
+            if self._we_offered:
+                self._offer(now)
+            else:
+                self.state, self._retry_s = UdpCompanionState.OFF, None
+        if self._give_up_s is not None and now >= self._give_up_s:
+            self._fail(self._complaint(), now)
+        if self._probe_s is not None and now >= self._probe_s:
+            self._probe(now)
+        if self.watch is not None and self.state in (
+            UdpCompanionState.UP,
+            UdpCompanionState.SUSPECT,
+        ):
+            beat = self.watch.tick(now)
+            if beat is not None:
+                self._port.send_frame(*beat, self.path)
+            self._judge(now)
+
+    # --- inside ---
+
+    def _offer(self, now: float) -> None:
+        self._begin(int.from_bytes(self._random(_ATTEMPT_SIZE), "big") or 1, now)
+        self._we_offered = True
+        self._say(CompanionKind.OFFER)
+
+    def _offered(self, attempt: int, path: Path, now: float) -> None:
+        if not isinstance(path, NetPath) or not path.kind.startswith(_CARRIERS):
+            raise ProtocolError("datagrams are offered beside streams only")
+        if not self._offers.take(1, now):
+            raise ProtocolError("too many offers of datagrams")
+        crossed = self._we_offered and self.state is UdpCompanionState.PROBING
+        if crossed and self._attempt >= attempt:
+            self.ignored += 1  # ours stands
+            return
+        if not self.is_allowed:
+            refusal = CompanionFrame(CompanionKind.REFUSE, attempt)
+            self._port.send_frame(*refusal.serialize(), path)
+            return
+        self.master = path
+        self._begin(attempt, now)
+        self._we_offered = False
+        self._say(CompanionKind.ACCEPT)
+
+    def _begin(self, attempt: int, now: float) -> None:
+        self._forget_path()
+        self.state, self.reason = UdpCompanionState.PROBING, "not yet proved"
+        self._attempt = attempt
+        self._heard = self._told = 0
+        self._probe_s = self._retry_s = None
+        self._give_up_s = now + PROBING_S
+
+    def _accepted(self, now: float) -> None:
+        if (
+            not self._we_offered
+            or self.state is not UdpCompanionState.PROBING
+            or self.path is not None
+        ):
+            self.ignored += 1
+            return
+        assert self.master is not None
+        self._watch_path(net_path("udp", *self.master.address), now)
+
+    def _watch_path(self, path: NetPath, now: float) -> PathMonitor:
+        self.path = path
+        self.watch = PathMonitor(path, now, self._attempt)
+        self._port.attend(path, now)
+        self._probe_s = now
+        return self.watch
+
+    def _watch_of(self, attempt: int, path: Path, now: float) -> PathMonitor | None:
+        """The watch that a datagram belongs to; who accepted learns here where the peer is."""
+        if attempt != self._attempt or self.master is None or not isinstance(path, NetPath):
+            return None
+        if self.watch is not None:
+            return self.watch if path == self.path else None
+        is_expected = self.state is UdpCompanionState.PROBING and not self._we_offered
+        if not is_expected or path != net_path("udp", self.master.ip, path.port):
+            return None
+        return self._watch_path(path, now)
+
+    def _probe(self, now: float) -> None:
+        assert self.watch is not None
+        for size in (SMALL_SIZE, DATA_SIZE):
+            self._port.send_frame(*self.watch.probe(size, now), self.path)
+        # A word may be lost where a stream's queue is full, so it is said again.
+        self._tell_heard(asks=self._told != HEARD_BOTH)
+        self._probe_s = now + PROBE_INTERVAL_S
+
+    def _note_heard(self, size: int) -> None:
+        heard = self._heard | (HEARD_DATA if size == DATA_SIZE else HEARD_SMALL)
+        if heard != self._heard:
+            self._heard = heard
+            self._tell_heard(asks=False)
+
+    def _judge(self, now: float) -> None:
+        """Go where results and beats say."""
+        if self.watch is None:
+            return
+        if self.state is UdpCompanionState.PROBING:
+            proven = self._heard == self._told == HEARD_BOTH
+            if proven and self.watch.condition is PathCondition.UP:
+                self._probe_s = self._give_up_s = None
+                self._up_s = now
+                self._rise()
+        elif self.watch.condition is PathCondition.DOWN:
+            self._say(CompanionKind.GONE)
+            self._fail("beats go unanswered", now)
+        elif _CONDITIONS[self.watch.condition] is not self.state:
+            if self.state is UdpCompanionState.UP:
+                self._suspect()
+            else:
+                self._rise()
+
+    def _rise(self) -> None:
+        assert self.watch is not None
+        assert self.path is not None
+        self.state, self.reason = UdpCompanionState.UP, ""
+        self._port.prove(self.path, self.watch.quality.srtt_s or 0.0)
+
+    def _suspect(self) -> None:
+        assert self.path is not None
+        self.state, self.reason = UdpCompanionState.SUSPECT, "beats go unanswered"
+        self._port.distrust(self.path)
+
+    def _fail(self, reason: str, now: float) -> None:
+        if (
+            self.state in (UdpCompanionState.UP, UdpCompanionState.SUSPECT)
+            and now >= self._up_s + STEADY_S
+        ):
+            self._failures = 0
+        self._forget_path()
+        self.state, self.reason = UdpCompanionState.DOWN, reason
+        self._probe_s = self._give_up_s = None
+        wait_s = min(RETRY_MIN_S * 2**self._failures, RETRY_MAX_S)
+        spread = 0.75 + self._random(1)[0] / 510  # of a quarter, either way
+        self._retry_s = now + wait_s * spread * (1 if self._we_offered else _PATIENCE)
+        self._failures = min(self._failures + 1, _FAILURES_MAX)
+
+    def _forget_path(self) -> None:
+        if self.path is not None:
+            self._port.unattend(self.path)
+        self.path = self.watch = None
+
+    def _complaint(self) -> str:
+        """What the results say about the way."""
+        if self.watch is None:
+            return "no datagram came" if not self._we_offered else "the offer was not answered"
+        if not self._heard | self._told:
+            return "no datagram passes"
+        if not self._heard & HEARD_SMALL or not self._told & HEARD_SMALL:
+            return "datagrams pass one way only"
+        return "large datagrams do not pass"
+
+    def _say(self, kind: CompanionKind) -> None:
+        self._port.send_frame(*CompanionFrame(kind, self._attempt).serialize(), self.master)
+
+    def _tell_heard(self, *, asks: bool) -> None:
+        frame = CompanionFrame(CompanionKind.HEARD, self._attempt, self._heard, asks)
+        self._port.send_frame(*frame.serialize(), self.master)

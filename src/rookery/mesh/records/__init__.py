@@ -1,0 +1,1 @@
+"""Signed link-state records: publishing ours, flooding, and the database of everybody's."""

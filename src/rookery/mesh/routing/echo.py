@@ -1,0 +1,184 @@
+"""Echoes: whether a node can be reached along a route, and how long that takes (ping, trace).
+
+    ask ─▶ request along the route ─▶ the destination ─▶ reply on the way back ─▶ Echoed
+                       └▶ a relay that gives it up    ─▶ path error            ─▶ EchoFailed
+                       └▶ nothing for 5 s                                      ─▶ EchoLost
+
+A trace asks with hop limits 1, 2, 3, …: each relay in turn gives the request up and tells so.
+"""
+
+from typing import Protocol
+
+import msgspec
+
+from rookery.errors import CongestionError, ProtocolError, UnreachableError, UsageError
+from rookery.identity.cipher_set import RandomBytes
+from rookery.mesh.rate_limit import PeerRateLimit
+from rookery.mesh.routing.forwarding import RouteNodes
+from rookery.wire.mesh.echo import HELD_MAX_US, REQUEST_SIZE_MIN, TOKEN_SIZE, EchoReply, EchoRequest
+from rookery.wire.mesh.forward import (
+    HOP_LIMIT_MAX,
+    DatagramClass,
+    ForwardKind,
+    PathError,
+    PathErrorReason,
+)
+from rookery.wire.mesh.node_id import NodeId
+
+TIMEOUT_S = 5.0
+OUTSTANDING_MAX = 256
+SIZE_MAX = 1 << 16
+
+_OUTCOMES_MAX = 1024  # that nobody takes
+_REPLIES_PER_S = 32.0
+_REPLIES_BURST = 64.0
+
+
+class EchoSender(Protocol):
+    """`Forwarder.send`."""
+
+    def __call__(
+        self,
+        route: RouteNodes,
+        payload: bytes,
+        kind: ForwardKind,
+        datagram_class: DatagramClass,
+        hop_limit: int,
+    ) -> bool: ...
+
+
+class Echoed(msgspec.Struct, frozen=True):
+    """The destination answered; `back` is the way its reply took."""
+
+    token: bytes
+    route: RouteNodes
+    back: RouteNodes
+    rtt_s: float  # without what the destination held it
+    held_s: float
+
+
+class EchoFailed(msgspec.Struct, frozen=True):
+    """A relay gave the request up before `failed`."""
+
+    token: bytes
+    route: RouteNodes
+    back: RouteNodes  # begins with that relay
+    reason: PathErrorReason
+    failed: NodeId
+    rtt_s: float
+
+
+class EchoLost(msgspec.Struct, frozen=True):
+    """Nobody said anything in time."""
+
+    token: bytes
+    route: RouteNodes
+
+
+EchoOutcome = Echoed | EchoFailed | EchoLost
+
+
+class _PendingEcho(msgspec.Struct, frozen=True):
+    route: RouteNodes
+    at: float
+
+
+class Echoes:
+    """The requests of one node that are under way, and its replies to others."""
+
+    __slots__ = ("_asked", "_random", "_replies", "_send", "outcomes", "replied", "unasked")
+
+    def __init__(self, send: EchoSender, random: RandomBytes) -> None:
+        self.replied = 0
+        self.unasked = 0  # answers to nothing, or too late
+        self._send = send
+        self._random = random
+        self._asked: dict[bytes, _PendingEcho] = {}  # oldest first
+        self.outcomes: list[EchoOutcome] = []
+        self._replies = PeerRateLimit(_REPLIES_PER_S, _REPLIES_BURST)
+
+    def ask(
+        self,
+        route: RouteNodes,
+        now: float,
+        *,
+        hop_limit: int = HOP_LIMIT_MAX,
+        size: int = REQUEST_SIZE_MIN,
+        datagram_class: DatagramClass = DatagramClass.FALLBACK,
+    ) -> bytes:
+        """Send a request and return its token, which its one outcome will bear.
+
+        A size that is too small for what the reply may grow to becomes large enough.
+        """
+        if size > SIZE_MAX:
+            raise UsageError(f"an echo is of at most {SIZE_MAX} bytes, not {size}")
+        if len(self._asked) == OUTSTANDING_MAX:
+            raise CongestionError(f"{OUTSTANDING_MAX} echoes are under way")
+        token = self._random(TOKEN_SIZE)
+        request = EchoRequest(token, max(size, REQUEST_SIZE_MIN)).serialize()
+        if not self._send(route, request, ForwardKind.ECHO_REQUEST, datagram_class, hop_limit):
+            raise UnreachableError("no neighbour takes the echo")
+        self._asked[token] = _PendingEcho(route, now)
+        return token
+
+    def requested(
+        self, route: RouteNodes, payload: bytes, now: float, arrived: float | None = None
+    ) -> None:
+        """Somebody's request: answer it, if its neighbour has not caused too many answers."""
+        request = EchoRequest.parse(payload)
+        if not self._replies.allow(route[-2], now):
+            raise ProtocolError("too many echo requests")
+        held_s = 0.0 if arrived is None else max(0.0, now - arrived)
+        reply = EchoReply(request.token, min(round(held_s * 1e6), HELD_MAX_US)).serialize()
+        back = route[::-1]
+        if self._send(back, reply, ForwardKind.ECHO_REPLY, DatagramClass.FALLBACK, HOP_LIMIT_MAX):
+            self.replied += 1
+
+    def replied_to(self, route: RouteNodes, payload: bytes, now: float) -> None:
+        """A reply: RemoteError when it cannot be one to what was asked."""
+        reply = EchoReply.parse(payload)
+        asked = self._asked.get(reply.token)
+        if asked is None:
+            self.unasked += 1
+            return
+        if route[0] != asked.route[-1]:
+            raise ProtocolError("echo reply from another node")
+        held_s = reply.held_us / 1e6
+        elapsed_s = now - asked.at
+        if held_s > elapsed_s:
+            raise ProtocolError("echo held longer than it took")
+        del self._asked[reply.token]
+        self._end(Echoed(reply.token, asked.route, route, elapsed_s - held_s, held_s))
+
+    def gave_up(self, route: RouteNodes, error: PathError, now: float) -> None:
+        """A path error, perhaps about one of our requests: it quotes the token."""
+        asked = self._asked.pop(error.quote, None)
+        if asked is not None:
+            rtt_s = now - asked.at
+            self._end(
+                EchoFailed(error.quote, asked.route, route, error.reason, error.failed, rtt_s)
+            )
+
+    @property
+    def deadline(self) -> float | None:
+        """When `tick` has something to do."""
+        oldest = next(iter(self._asked.values()), None)
+        return None if oldest is None else oldest.at + TIMEOUT_S
+
+    def tick(self, now: float) -> None:
+        while (deadline := self.deadline) is not None and deadline <= now:
+            token = next(iter(self._asked))
+            self._end(EchoLost(token, self._asked.pop(token).route))
+
+    def take(self) -> list[EchoOutcome]:
+        """What became of requests since it was last asked, in order."""
+        taken, self.outcomes = self.outcomes, []
+        return taken
+
+    def forget(self, neighbour: NodeId) -> None:
+        """The neighbour is gone; so is what was kept about it."""
+        self._replies.forget(neighbour)
+
+    def _end(self, outcome: EchoOutcome) -> None:
+        if len(self.outcomes) < _OUTCOMES_MAX:
+            self.outcomes.append(outcome)

@@ -1,0 +1,123 @@
+"""Accounts: why packets between two members take the way they take, from here or from elsewhere.
+
+    our own      the route table, which knows what is in use and what was before
+    another's    its routes worked out from the claims held here, as it would weigh them
+
+To either belongs what else is to be known about the nodes on the way.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from rookery.mesh.membership.neighbour import Neighbour
+from rookery.mesh.quality.cost_advice import CostAdvice
+from rookery.mesh.records.database import RecordDatabase
+from rookery.mesh.routing.blackhole_relays import BlackholeRelays
+from rookery.mesh.routing.route_candidates import explain_choice
+from rookery.mesh.routing.route_explanation import (
+    CONTRADICTED,
+    PRETENDED,
+    SILENT,
+    UNANSWERED,
+    RouteExplanation,
+    RouteRemark,
+)
+from rookery.mesh.routing.route_table import RouteTable
+from rookery.mesh.routing.routes import Routes
+from rookery.wire.mesh.node_id import NodeId
+
+DISPUTE_FACTOR = 2  # between what the ends of a link say that it costs,
+DISPUTE_US = 1000  # and at least so much
+HOLDING_S = 0.002  # smoothed; beats are held for longer than that only under load
+
+
+class RouteExplainer:
+    """Gives account of the routes of `table`, and of anybody's over the same graph."""
+
+    def __init__(
+        self,
+        table: RouteTable,
+        database: RecordDatabase,
+        neighbours: Mapping[NodeId, Neighbour],
+        silence: BlackholeRelays,
+        counsel: CostAdvice,
+    ) -> None:
+        self._neighbours = neighbours
+        self._table = table
+        self._database = database
+        self._silence = silence
+        self._counsel = counsel
+
+    def explain(
+        self, source: NodeId, destination: NodeId, now: float, unix_s: float
+    ) -> RouteExplanation:
+        """Every way worth a word; takes its time."""
+        if source == self._table.routes.source:
+            explanation = self._table.explain(destination, now)
+            return self._remarked(explanation, self._passed_over(destination, now), unix_s)
+        own = self._table.routes
+        routes = Routes(own.graph.seen_from(source), source, own.policy)
+        explanation = explain_choice(routes, destination, routes.to(destination, now=now), now)
+        return self._remarked(explanation, self._grounds(source, unix_s), unix_s)
+
+    def _passed_over(self, destination: NodeId, now: float) -> Iterator[RouteRemark]:
+        """Relays that nothing comes back over, and why we think so."""
+        doubts = self._silence.towards(destination)
+        yield from (
+            RouteRemark(way, SILENT) for way in {one.route for one in doubts if not one.reason}
+        )
+        for doubt in doubts:
+            if doubt.reason:
+                count = sum(one.route == doubt.route for one in doubts)
+                which = "" if count == 1 else f", or over another of {count} relays of the same way"
+                text = f"{UNANSWERED} for {doubt.until - now:.0f} s: {doubt.reason}{which}"
+                yield RouteRemark((doubt.relay,), text)
+
+    def _grounds(self, source: NodeId, unix_s: float) -> Iterator[RouteRemark]:
+        """What an account of another's routes rests on."""
+        record = self._database.records.get(source)
+        if record is None:
+            yield RouteRemark((source,), "has told of no links that we know of")
+        else:
+            age_s = max(0.0, unix_s - record.made_s)
+            yield RouteRemark((source,), f"told of its links {age_s:.0f} s ago")
+        hold_factor = self._table.routes.policy.hold_factor
+        text = "was not asked: this follows from the records held here, and it may hold on to a way"
+        yield RouteRemark((source,), f"{text} that counts up to {hold_factor:g} × the best")
+
+    def _remarked(
+        self, explanation: RouteExplanation, remarks: Iterable[RouteRemark], unix_s: float
+    ) -> RouteExplanation:
+        culprits = self._culprits(explanation)
+        disputes = [*self._disputes(explanation), *self._holders(explanation)]
+        return explanation.with_remarks(
+            (*remarks, *culprits, *disputes, *self._counsel.remarks(explanation, unix_s))
+        )
+
+    def _disputes(self, explanation: RouteExplanation) -> Iterator[RouteRemark]:
+        """Links on those ways about which one end says something quite different."""
+        for ends in explanation.edges():
+            claims = self._table.routes.graph.claimed(*ends)
+            if claims is None:
+                continue
+            less_us, more_us = sorted(claims)
+            if more_us > DISPUTE_FACTOR * less_us and more_us > less_us + DISPUTE_US:
+                said = " and ".join(f"{claim / 1000:.1f} ms" for claim in claims)
+                yield RouteRemark(ends, f"costs {said} as its ends say: the worse of both counts")
+
+    def _holders(self, explanation: RouteExplanation) -> Iterator[RouteRemark]:
+        """Neighbours on those ways that would look nearer than they are."""
+        own = self._table.routes.source
+        for node, neighbour in self._neighbours.items():
+            claimed_s = max((one.quality.disbelieved_s for one in neighbour.watches()), default=0.0)
+            if claimed_s > HOLDING_S and explanation.concerns(node):
+                text = f"claims to have held beats for {1000 * claimed_s:.0f} ms"
+                yield RouteRemark((own, node), f"{text} that nothing bears out: it is not believed")
+
+    def _culprits(self, explanation: RouteExplanation) -> Iterator[RouteRemark]:
+        for what, culprits in (
+            (CONTRADICTED, self._database.contradictions),
+            (PRETENDED, self._database.pretences),
+        ):
+            for culprit, times in culprits.items():
+                if explanation.concerns(culprit):
+                    yield RouteRemark((culprit,), f"{what}, {times} ×")

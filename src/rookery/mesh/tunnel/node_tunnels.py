@@ -1,0 +1,307 @@
+"""Tunnelling: the ways that the packets of a node's tunnels take to the members at their far ends.
+
+    program ─▶ tunnel ─▶ packet ─▶ the link seals it ─┬─▶ its best stream, if we are neighbours
+                                                      └─▶ a route over others, up to three in all
+
+A tunnel outlives its ways, and the sessions of the link below: what it numbers, it repeats until it
+is acknowledged. One that the other end does not know, because that restarted, is over.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+import msgspec
+
+from rookery.errors import CongestionError, ProtocolError
+from rookery.identity.cipher_set import RandomBytes
+from rookery.link.link import Link, LinkState
+from rookery.mesh.membership.membership import Membership
+from rookery.mesh.membership.neighbour import Neighbour
+from rookery.mesh.routing.data_plane import DataPlane
+from rookery.mesh.routing.graph import AVOIDED_US
+from rookery.mesh.routing.route import Route
+from rookery.mesh.routing.route import Route as PricedRoute
+from rookery.mesh.routing.route_table import RouteTable
+from rookery.mesh.tunnel.events import CloseCode
+from rookery.mesh.tunnel.explanation import TunnelExplanation
+from rookery.mesh.tunnel.paths.path import STREAM_MTU, TunnelPath, TunnelPathKind
+from rookery.mesh.tunnel.paths.scheduler import Mode
+from rookery.mesh.tunnel.tunnel import Tunnel
+from rookery.mesh.tunnel.tunnels import PeerPacket, TunnelEvent, Tunnels
+from rookery.wire.link.path import Path, RoutePath
+from rookery.wire.mesh.node_id import NodeId, node_id
+from rookery.wire.octets import Octets
+
+BETTER_IDLE = 0.8  # of the cost of a route in use: what takes its place
+BETTER_BUSY = 0.1
+
+
+def kept_routes(
+    used: Sequence[Route], offered: Sequence[Route], count_max: int, *, is_busy: bool
+) -> list[Route]:
+    """At most so many: those in use at today's costs, then what is new, or so much better."""
+    better = BETTER_BUSY if is_busy else BETTER_IDLE
+    named = {route.nodes for route in offered}
+    kept: list[Route] = []
+    for route in sorted(used, key=_cost_us):
+        if len(kept) < count_max and (route.nodes in named or not _sharing(kept, route)):
+            kept.append(route)
+    for route in offered:
+        if any(route.nodes == other.nodes for other in kept):
+            continue
+        sharing = _sharing(kept, route)
+        if len(kept) < count_max and (not sharing or len(kept) == 1):
+            kept.append(route)
+            continue
+        worst = max(sharing or kept, key=_cost_us)
+        if route.cost_us < better * worst.cost_us:
+            kept[kept.index(worst)] = route
+    return kept
+
+
+def _sharing(routes: Sequence[Route], route: Route) -> list[Route]:
+    """Those that would die with the same relay."""
+    return [other for other in routes if not set(route.inner).isdisjoint(other.inner)]
+
+
+def _cost_us(route: Route) -> int:
+    return route.cost_us
+
+
+PATHS_MAX: Final = 3
+
+_SILENCE_S: Final = 1.0  # after which the peer may have restarted, and its link's session be gone
+_LOOK_S: Final = 0.05  # how often ways are looked at while nothing is known to have changed
+_RTT_UNKNOWN_S: Final = 0.1
+_BUSY_SIZE: Final = 64 << 10  # with more than this under way, queues are of our own making,
+_BUSY_S: Final = 5.0  # and costs take a while to forget them
+
+RouteNodes = tuple[NodeId, ...]
+
+_DIRECT: RouteNodes = ()
+
+
+class _PeerPaths:
+    """The ways to one member: numbers on the one hand, routes on the other."""
+
+    __slots__ = ("busy_until", "heard_at", "last", "numbers", "routes")
+
+    def __init__(self) -> None:
+        self.last = 0
+        self.busy_until = float("-inf")
+        self.heard_at = 0.0  # when packets were last acknowledged, or there were none
+        self.routes: dict[int, RouteNodes] = {}
+        self.numbers: dict[RouteNodes, int] = {}
+
+    def number(self, route: RouteNodes) -> int:
+        """The way along this route, or any other, when a packet came by one we do not use."""
+        number = self.numbers.get(route)
+        return next(iter(self.routes), 0) if number is None else number
+
+
+class NodeTunnels:
+    """All tunnels of one node."""
+
+    def __init__(
+        self,
+        links: Mapping[str, Link],
+        membership: Membership,
+        neighbours: Mapping[NodeId, Neighbour],
+        table: RouteTable,
+        transit: DataPlane,
+        random: RandomBytes,
+    ) -> None:
+        self._links = links
+        self._membership = membership
+        self._neighbours = neighbours
+        self._table = table
+        self._transit = transit
+        self._tunnels = Tunnels(random=random)
+        self._ways: dict[str, _PeerPaths] = {}  # of every member that we have a tunnel with
+        self._looked_at = float("-inf")
+
+    def tunnel(self, hashname: str, now: float) -> Tunnel:
+        """Our tunnel with a member, made if need be."""
+        tunnel = self._tunnels.to(hashname, now)
+        self._find_ways(hashname, now)
+        return tunnel
+
+    def set_mode(self, hashname: str, mode: Mode) -> None:
+        """How what we send to a member uses the ways there are; it decides for itself."""
+        self._tunnels.set_mode(hashname, mode)
+
+    def explain(self, hashname: str) -> list[TunnelExplanation]:
+        """Each tunnel with a member: its ways, and why they are used as they are."""
+        return [tunnel.explain() for tunnel in self._tunnels.of(hashname)]
+
+    def touched(self, hashname: str, tunnel: Tunnel) -> None:
+        """A program read, wrote or opened."""
+        self._tunnels.touched(hashname, tunnel)
+
+    def received(self, link: Link, path: Path, head: bytes, body: Octets, now: float) -> None:
+        """A packet of a tunnel with the peer of this link; RemoteError when it is refused."""
+        hashname = link.hashname
+        if self._membership.by_hashname(hashname) is None:
+            raise ProtocolError("a tunnel of no member")
+        if hashname not in self._ways:
+            self._find_ways(hashname, now)
+        route, is_marked = _DIRECT, False
+        if type(path) is RoutePath:
+            route, is_marked = self._transit.arrived_by[::-1], self._transit.arrived_marked
+        try:
+            number = self._ways[hashname].number(route)
+            self._tunnels.received(hashname, number, head, body, now, is_marked=is_marked)
+        except CongestionError as error:
+            raise ProtocolError(str(error)) from error
+
+    def changed(self) -> None:
+        """Links or routes are others now."""
+        self._looked_at = float("-inf")
+
+    def expel(self, hashname: str, now: float) -> None:
+        """No member any more: its streams end here and now, and do not wait for a way."""
+        for tunnel in self._tunnels.of(hashname):
+            tunnel.abort(CloseCode.REFUSED, "no member any more")
+            self.touched(hashname, tunnel)
+        if hashname in self._ways:
+            self._forget_ways(hashname, now)
+
+    def close(self, now: float) -> None:
+        """The node ends, and its peers need not find out by themselves."""
+        for hashname in self._ways:
+            for tunnel in self._tunnels.of(hashname):
+                tunnel.abort(CloseCode.SHUTDOWN, "the node ends")
+                self.touched(hashname, tunnel)
+        self.flush(now)
+
+    # --- time and output ---
+
+    @property
+    def has_more(self) -> bool:
+        """Whether a tunnel had more to send than one flush may."""
+        return self._tunnels.has_more
+
+    @property
+    def deadline(self) -> float | None:
+        if not self._ways:
+            return None
+        deadline, look_at = self._tunnels.deadline, self._looked_at + _LOOK_S
+        return look_at if deadline is None else min(deadline, look_at)
+
+    def tick(self, now: float) -> bool:
+        """Whether anything is due by now."""
+        deadline = self.deadline
+        if deadline is None or now < deadline:
+            return False
+        self._tunnels.tick(now)
+        return True
+
+    def flush(self, now: float) -> None:
+        """Send what is due, over the ways there are now."""
+        looked = list(self._ways) if now >= self._looked_at + _LOOK_S else []
+        for hashname in looked:
+            self._looked_at = now
+            self._find_ways(hashname, now)
+            self._doubt_silence(hashname, now)
+        for parcel in self._tunnels.flush(now):
+            self._send(parcel, now)
+        for hashname in looked:  # who has no tunnel may still have been told so
+            if not self._tunnels.of(hashname):
+                self._forget_ways(hashname, now)
+
+    def take(self) -> list[TunnelEvent]:
+        """What there is to tell, oldest first."""
+        return self._tunnels.take()
+
+    # --- inside ---
+
+    def _find_ways(self, hashname: str, now: float) -> None:
+        ways = self._ways.setdefault(hashname, _PeerPaths())
+        wanted = dict(self._routes_to(hashname, now))
+        for route, number in list(ways.numbers.items()):
+            if route not in wanted:
+                del ways.numbers[route], ways.routes[number]
+                self._tunnels.way_down(hashname, number, now)
+        for route, way in wanted.items():
+            if route not in ways.numbers:
+                ways.last += 1
+                ways.numbers[route], ways.routes[ways.last] = ways.last, route
+                self._tunnels.way_up(hashname, msgspec.structs.replace(way, id=ways.last), now)
+
+    def _doubt_silence(self, hashname: str, now: float) -> None:
+        """Nothing is acknowledged by any way: only a handshake tells whether the peer restarted."""
+        link, known = self._links.get(hashname), self._ways[hashname]
+        ways = [way for tunnel in self._tunnels.of(hashname) for way in tunnel.explain().ways]
+        if link is None or not ways or not all(way.is_silent for way in ways):
+            known.heard_at = now
+        elif now >= known.heard_at + _SILENCE_S:
+            link.doubt_paths(now)
+
+    def _forget_ways(self, hashname: str, now: float) -> None:
+        for number in self._ways.pop(hashname).routes:
+            self._tunnels.way_down(hashname, number, now)
+
+    def _routes_to(self, hashname: str, now: float) -> Iterator[tuple[RouteNodes, TunnelPath]]:
+        """Where packets for a member can go now, as far as its link can seal them."""
+        link, node = self._links.get(hashname), node_id(hashname)
+        if link is None or link.state is not LinkState.UP:
+            return
+        neighbour, count = self._neighbours.get(node), 0
+        if neighbour is not None and neighbour.stream is not None:
+            count = 1
+            rtt_s = link.rtt or _RTT_UNKNOWN_S
+            yield (
+                _DIRECT,
+                TunnelPath(
+                    id=0, kind=TunnelPathKind.STREAM, mtu=STREAM_MTU, rtt_s=rtt_s, label="direct"
+                ),
+            )
+        choice = self._table.to(node, now)
+        if choice is None:
+            return
+        offered = [route for route in (choice.route, *choice.alternates) if not route.is_direct]
+        offered = [one for one in offered if not self._transit.avoids(one.nodes)] or offered
+        is_busy, used = self._is_busy(hashname, now), self._used(hashname)
+        for route in kept_routes(used, offered, PATHS_MAX - count, is_busy=is_busy):
+            # An avoided edge counts for hours, which is no time to wait for an answer.
+            rtt_s = 2 * sum(us % AVOIDED_US for us in route.costs_us) / 1e6
+            label = self._label(route.nodes)
+            yield (
+                route.nodes,
+                TunnelPath(
+                    id=0, kind=TunnelPathKind.DATAGRAM, mtu=STREAM_MTU, rtt_s=rtt_s, label=label
+                ),
+            )
+
+    def _is_busy(self, hashname: str, now: float) -> bool:
+        """Whether much is under way, or was until lately."""
+        known = self._ways[hashname]
+        if any(tunnel.in_flight > _BUSY_SIZE for tunnel in self._tunnels.of(hashname)):
+            known.busy_until = now + _BUSY_S
+        return now < known.busy_until
+
+    def _used(self, hashname: str) -> list[PricedRoute]:
+        """The routes of ways that are up, as far as they count today and nothing speaks against."""
+        nodes = [route for route in self._ways[hashname].numbers if route]
+        used = [self._table.priced(route) for route in nodes if not self._transit.avoids(route)]
+        return [route for route in used if route is not None]
+
+    def _label(self, nodes: RouteNodes) -> str:
+        """The relays, as people call them."""
+        members = map(self._membership.member, nodes[1:-1])
+        return "over " + ", ".join("?" if member is None else member.name for member in members)
+
+    def _send(self, parcel: PeerPacket, now: float) -> None:
+        link, ways = self._links.get(parcel.peer), self._ways.get(parcel.peer)
+        route = None if ways is None else ways.routes.get(parcel.way)
+        if link is None or route is None:
+            return
+        if route:
+            sealed = link.sealed_parts(parcel.head, parcel.parts)
+            if sealed is not None:
+                self._transit.follow(route, sealed, now)
+            return
+        neighbour = self._neighbours.get(node_id(parcel.peer))
+        if neighbour is not None and neighbour.stream is not None:
+            link.send_parts(parcel.head, parcel.parts, neighbour.stream)
+            neighbour.carried(now, size_out=parcel.size, path=neighbour.stream)

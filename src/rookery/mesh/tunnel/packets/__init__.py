@@ -1,0 +1,1 @@
+"""Packets of a tunnel: built, sent, received, acknowledged, and sent again."""

@@ -1,0 +1,92 @@
+"""Notes: small frames that must arrive, written as things stand when they leave.
+
+A note is remembered by what it is about, not by its bytes: when its packet is lost it is written
+anew, with the news of that moment.
+"""
+
+from enum import IntEnum
+from typing import Final
+
+from rookery.mesh.tunnel.packets.sent_packet import ControlFrameKey
+from rookery.mesh.tunnel.streams.flow_control import ReceiveWindow
+from rookery.mesh.tunnel.streams.stream import Stream
+from rookery.mesh.tunnel.streams.stream_table import StreamTable
+from rookery.wire.mesh.tunnel_frames import TunnelCredit, TunnelOpens, TunnelReset, TunnelStop
+
+ALL_STREAMS: Final = 0
+
+
+class ControlFrameKind(IntEnum):
+    """What it is about."""
+
+    CREDIT = 1
+    OPENS = 2
+    RESET = 3
+    STOP = 4
+
+
+class ControlFrames:
+    """Those that wait to be sent."""
+
+    __slots__ = ("_due", "_streams", "_window")
+
+    def __init__(self, streams: StreamTable, window: ReceiveWindow) -> None:
+        self._due: dict[ControlFrameKey, None] = {}
+        self._streams = streams
+        self._window = window
+
+    def __len__(self) -> int:
+        return len(self._due)
+
+    def add(self, kind: int, stream: int = ALL_STREAMS) -> None:
+        self._due[(kind, stream)] = None
+
+    def take(
+        self, room: int, rtt_s: float, held: int, now: float
+    ) -> list[tuple[ControlFrameKey, bytes]]:
+        """As many as fit, the oldest first."""
+        taken = []
+        for note in list(self._due):
+            frame = self._frame(note, rtt_s, held, now)
+            if frame is None:
+                del self._due[note]
+                continue
+            if len(frame) > room:
+                break
+            del self._due[note]
+            room -= len(frame)
+            taken.append((note, frame))
+        return taken
+
+    def acknowledged(self, note: ControlFrameKey) -> Stream | None:
+        """The stream that may be over by this."""
+        stream = self._streams.get(note[1])
+        if stream is None or note[0] != ControlFrameKind.RESET:
+            return None
+        stream.sending.is_reset_known = True
+        return stream
+
+    def _frame(self, note: ControlFrameKey, rtt_s: float, held: int, now: float) -> bytes | None:
+        kind, number = note
+        if kind == ControlFrameKind.OPENS:
+            return TunnelOpens(self._streams.grant()).serialize()
+        if number == ALL_STREAMS:
+            return TunnelCredit(ALL_STREAMS, self._window.tell(now, rtt_s, held)).serialize()
+        stream = self._streams.get(number)
+        return None if stream is None else _about(stream, kind, rtt_s, now)
+
+
+def _about(stream: Stream, kind: int, rtt_s: float, now: float) -> bytes | None:
+    """None where it is of no use any more."""
+    receiving, sending = stream.receiving, stream.sending
+    if kind == ControlFrameKind.CREDIT:
+        if receiving.size is not None or receiving.code is not None:
+            return None
+        return TunnelCredit(stream.id, stream.window.tell(now, rtt_s)).serialize()
+    if kind == ControlFrameKind.STOP:
+        if receiving.code is not None or receiving.is_complete:
+            return None
+        return TunnelStop(stream.id, stream.stop_code).serialize()
+    if sending.code is None or sending.is_reset_known:
+        return None
+    return TunnelReset(stream.id, sending.code, sending.sent).serialize()

@@ -1,0 +1,79 @@
+"""Datagrams that wait for a way: sent once, soon, or not at all."""
+
+from collections import Counter, deque
+
+import msgspec
+
+from rookery.errors import UsageError
+from rookery.mesh.tunnel.paths.outbound_path import OutboundPath
+from rookery.mesh.tunnel.paths.path import TunnelPathKind
+from rookery.wire.mesh.forward import DatagramClass
+from rookery.wire.mesh.tunnel_frames import DATAGRAM_HEADER_SIZE, DATAGRAM_SIZE_MAX
+from rookery.wire.mesh.tunnel_packet import HEAD_SIZE, PREFIX_SIZE
+
+OVERHEAD_SIZE = HEAD_SIZE + PREFIX_SIZE + DATAGRAM_HEADER_SIZE
+
+_QUEUED_MAX = 65536  # bytes below a stream, for datagrams that may still take it
+
+
+class QueuedDatagram(msgspec.Struct, frozen=True, gc=False):
+    """One datagram."""
+
+    data: bytes
+    datagram_class: DatagramClass
+    expires_at: float
+
+
+class DatagramQueue:
+    """In order of sending; every fate is counted."""
+
+    __slots__ = ("_max", "fates", "waiting")
+
+    def __init__(self, datagrams_max: int) -> None:
+        self.fates: Counter[str] = Counter()
+        self._max = datagrams_max
+        self.waiting: deque[QueuedDatagram] = deque()
+
+    def add(self, data: bytes, datagram_class: DatagramClass, expires_at: float) -> None:
+        if len(data) > DATAGRAM_SIZE_MAX:
+            raise UsageError(f"a datagram of {len(data)} bytes fits no packet")
+        if len(self.waiting) == self._max:
+            self.waiting.popleft()  # the oldest is worth least
+            self.fates["dropped_queue"] += 1
+        self.waiting.append(QueuedDatagram(data, datagram_class, expires_at))
+
+    def next_for(self, ways: list[OutboundPath], now: float) -> tuple[OutboundPath, bytes] | None:
+        """The first that may go, and its way; those too late or too large for all are dropped."""
+        while self.waiting:
+            first = self.waiting[0]
+            if first.expires_at < now and first.datagram_class is not DatagramClass.RELIABLE_OK:
+                self.waiting.popleft()
+                self.fates["dropped_deadline"] += 1
+                continue
+            allowed = [way for way in ways if _may_take(way, first)]
+            if not allowed:
+                self.waiting.popleft()
+                self.fates["dropped_no_way"] += 1
+                continue
+            free = [way for way in allowed if way.has_room(now)]
+            if not free:
+                return None
+            self.waiting.popleft()
+            self.fates["sent"] += 1
+            return min(free, key=_preference), first.data
+        return None
+
+
+def _may_take(way: OutboundPath, datagram: QueuedDatagram) -> bool:
+    if len(datagram.data) + OVERHEAD_SIZE > way.way.mtu:
+        return False
+    if (
+        way.way.kind is TunnelPathKind.DATAGRAM
+        or datagram.datagram_class is DatagramClass.RELIABLE_OK
+    ):
+        return True
+    return datagram.datagram_class is DatagramClass.FALLBACK and way.in_flight <= _QUEUED_MAX
+
+
+def _preference(way: OutboundPath) -> tuple[bool, float]:
+    return way.way.kind is TunnelPathKind.STREAM, way.round_trip.smoothed_s

@@ -1,0 +1,153 @@
+"""Packer: writes packets for a way, with everything that has to go and fits."""
+
+from typing import Final
+
+from rookery.mesh.tunnel.packets.control_frames import ControlFrames
+from rookery.mesh.tunnel.packets.sent_packet import ControlFrameKey, Segment, SentPacket
+from rookery.mesh.tunnel.paths.outbound_path import OutboundPath
+from rookery.mesh.tunnel.paths.path_set import TunnelPaths
+from rookery.mesh.tunnel.streams.stream_input import StreamInput
+from rookery.mesh.tunnel.streams.stream_output import Parts, StreamOutput
+from rookery.wire.mesh.tunnel_data import DATA_HEADER_SIZE, data_header
+from rookery.wire.mesh.tunnel_frames import TunnelProbe, datagram_header
+from rookery.wire.mesh.tunnel_packet import HEAD_SIZE, PREFIX_SIZE, prefix
+
+BuiltPacket = tuple[int, bytes, Parts, int]  # way, head, body in parts, and its size
+
+_PROBE: Final = TunnelProbe().serialize()
+
+
+class PacketBuilder:
+    """Acknowledgements, notes, a datagram, copies and streams, in this order.
+
+    The parts are joined where the packet is sealed, so that no byte is copied twice.
+    """
+
+    __slots__ = ("_inflow", "_notes", "_outflow", "_ways", "id", "is_heard")
+
+    def __init__(
+        self,
+        number: int,
+        ways: TunnelPaths,
+        notes: ControlFrames,
+        outflow: StreamOutput,
+        inflow: StreamInput,
+    ) -> None:
+        self.id = number
+        self.is_heard = False  # anything came from the other side
+        self._ways = ways
+        self._notes = notes
+        self._outflow = outflow
+        self._inflow = inflow
+
+    def streams(self, way: OutboundPath, now: float) -> tuple[BuiltPacket | None, list[Segment]]:
+        """A packet with bytes of streams, and which; there may be none."""
+        parts, notes, free = self._begin(way, now)
+        fresh: list[Segment] = []
+        if not way.copies:
+            self._outflow.fill(free, parts, fresh)
+            return self._numbered(way, parts, notes, fresh, now), fresh
+        segments: list[Segment] = []
+        free -= _copy(way, free, parts, segments)
+        if not way.copies:
+            self._outflow.fill(free, parts, fresh)
+        return self._numbered(way, parts, notes, segments + fresh, now), fresh
+
+    def notes(self, way: OutboundPath, now: float) -> BuiltPacket | None:
+        """A packet that must not wait for room."""
+        parts, notes, _ = self._begin(way, now)
+        return self._numbered(way, parts, notes, [], now)
+
+    def datagram(self, way: OutboundPath, data: bytes, now: float) -> BuiltPacket | None:
+        parts: Parts = [b"", datagram_header(len(data)), data]
+        return self._numbered(way, parts, [], [], now)
+
+    def acknowledgements(self, way: OutboundPath, now: float) -> BuiltPacket | None:
+        """A packet without a number, with nothing else."""
+        parts: Parts = [prefix(self.id, 0)]
+        self._acknowledge(way, parts, way.packet_size - HEAD_SIZE - PREFIX_SIZE, now)
+        return None if len(parts) == 1 else self._parcel(way, parts)
+
+    def unnumbered(self, way: OutboundPath, frame: bytes) -> BuiltPacket:
+        return self._parcel(way, [prefix(self.id, 0), frame])
+
+    def _begin(self, way: OutboundPath, now: float) -> tuple[Parts, list[ControlFrameKey], int]:
+        """What every packet takes along: parts, notes among them, and the room that is left."""
+        parts: Parts = [b""]
+        free = way.congestion.packet_size - HEAD_SIZE - PREFIX_SIZE
+        free -= self._acknowledge(way, parts, free, now)
+        notes: list[ControlFrameKey] = []
+        if self._notes:
+            rtt_s, held = self._ways.rtt_max_s, self._inflow.held
+            for note, frame in self._notes.take(free, rtt_s, held, now):
+                notes.append(note)
+                parts.append(frame)
+                free -= len(frame)
+        if way.is_probe_due:
+            way.is_probe_due = False
+            parts.append(_PROBE)
+            free -= len(_PROBE)
+        return parts, notes, free
+
+    def _acknowledge(self, way: OutboundPath, parts: Parts, room: int, now: float) -> int:
+        size = 0
+        for inbound in self._ways.inbound:
+            if inbound.due_at is None:
+                continue
+            reply = self._ways.reply_to(inbound)
+            if reply is not way and reply is not None:
+                continue
+            ack = inbound.ack(now, room - size)
+            if ack is not None:
+                parts.append(ack)
+                size += len(ack)
+        return size
+
+    def _numbered(
+        self,
+        way: OutboundPath,
+        parts: Parts,
+        notes: list[ControlFrameKey],
+        segments: list[Segment],
+        now: float,
+    ) -> BuiltPacket | None:
+        if len(parts) == 1:
+            return None
+        number = way.number()
+        parts[0] = prefix(self.id, number)
+        parcel = self._parcel(way, parts)
+        way.left(SentPacket(number, parcel[3] + HEAD_SIZE, now, segments, notes))
+        return parcel
+
+    def _parcel(self, way: OutboundPath, parts: Parts) -> BuiltPacket:
+        head = way.head if self.is_heard else way.first_head
+        size = 0
+        for part in parts:
+            size += len(part)
+        return way.way.id, head, parts, size
+
+
+def _copy(way: OutboundPath, room: int, parts: Parts, segments: list[Segment]) -> int:
+    """What other ways carry and has not arrived, once more; how much of the room it takes."""
+    free = room
+    while way.copies and free > DATA_HEADER_SIZE:
+        stream, start, end, fin = way.copies.popleft()
+        gaps = stream.sending.missing(start, end)
+        if not gaps:
+            if not fin or stream.sending.is_fin_known or stream.sending.code is not None:
+                continue
+            gaps = [(end, end)]
+        for index, (first, last) in enumerate(gaps):
+            stop = min(last, first + free - DATA_HEADER_SIZE)
+            if stop < last or free <= DATA_HEADER_SIZE:
+                way.copies.appendleft((stream, max(stop, first), end, fin))
+                stop = max(stop, first)
+            is_end = fin and stop == end and index == len(gaps) - 1
+            if stop > first or is_end:
+                parts.append(data_header(stream.id, first, stop - first, fin=is_end))
+                stream.sending.views(first, stop, parts)
+                segments.append((stream, first, stop, is_end))
+                free -= stop - first + DATA_HEADER_SIZE
+            if stop < last:
+                return room - free
+    return room - free

@@ -1,0 +1,190 @@
+"""Dispatch: turns all that waits into packets, each for the way that suits it."""
+
+from typing import Final
+
+from rookery.mesh.tunnel.packets.control_frames import ControlFrames
+from rookery.mesh.tunnel.packets.datagram_queue import DatagramQueue
+from rookery.mesh.tunnel.packets.packet_builder import BuiltPacket, PacketBuilder
+from rookery.mesh.tunnel.packets.reinjection import Reinjection
+from rookery.mesh.tunnel.packets.sent_packet import Segment
+from rookery.mesh.tunnel.paths.outbound_path import OutboundPath
+from rookery.mesh.tunnel.paths.path_set import TunnelPaths
+from rookery.mesh.tunnel.paths.scheduler import Mode, Scheduler
+from rookery.mesh.tunnel.streams.stream_output import StreamOutput
+
+BATCH_PACKETS: Final = 64  # then others get a turn,
+BATCH_SIZE: Final = 524288  # and what was written is still in the processor's cache
+TAIL_SIZE: Final = 32768  # of a stream that ends: sent by two ways
+
+_BURST_S: Final = 0.002
+
+
+class PacketBatch:
+    """Packets of one flush, as long as it is not full."""
+
+    __slots__ = ("parcels", "size")
+
+    def __init__(self) -> None:
+        self.parcels: list[BuiltPacket] = []
+        self.size = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self.size >= BATCH_SIZE or len(self.parcels) >= BATCH_PACKETS
+
+    def add(self, parcel: BuiltPacket | None) -> None:
+        if parcel is not None:
+            self.parcels.append(parcel)
+            self.size += parcel[3]
+
+
+class PacketSender:
+    """One flush after the other."""
+
+    __slots__ = (
+        "_datagrams",
+        "_notes",
+        "_outflow",
+        "_packer",
+        "_reinjection",
+        "_ways",
+        "has_more",
+        "scheduler",
+    )
+
+    def __init__(
+        self,
+        ways: TunnelPaths,
+        notes: ControlFrames,
+        datagrams: DatagramQueue,
+        outflow: StreamOutput,
+        packer: PacketBuilder,
+        scheduler: Scheduler,
+        reinjection: Reinjection,
+    ) -> None:
+        self.has_more = False  # the batch was full
+        self._ways = ways
+        self._notes = notes
+        self._datagrams = datagrams
+        self._outflow = outflow
+        self._packer = packer
+        self.scheduler = scheduler
+        self._reinjection = reinjection
+
+    def flush(self, now: float) -> list[BuiltPacket]:
+        """A bounded batch."""
+        batch = PacketBatch()
+        usable = self._ways.usable
+        while self._datagrams.waiting and not batch.is_full:
+            pair = self._datagrams.next_for(usable, now)
+            if pair is None:
+                break
+            batch.add(self._packer.datagram(*pair, now))
+        self._send_streams(usable, batch, now)
+        while self._notes and not batch.is_full:
+            way = self.scheduler.nearest(usable)
+            if way is None:
+                break
+            batch.add(self._packer.notes(way, now))
+        self.has_more = batch.is_full
+        self._send_rest(usable, batch, now)
+        return batch.parcels
+
+    def wake_at(self, now: float) -> float | None:
+        """When the pace allows what waits now."""
+        usable = self._ways.usable
+        if not (
+            self._outflow.is_ready or self._datagrams.waiting or any(way.copies for way in usable)
+        ):
+            return None
+        later = [way.paced_at for way in usable if way.has_window]
+        return min((at for at in later if at > now), default=None)
+
+    def _send_streams(self, usable: list[OutboundPath], batch: PacketBatch, now: float) -> None:
+        outflow = self._outflow
+        if len(usable) == 1:
+            self._send_all(usable[0], batch, now)
+            return
+        while not batch.is_full:
+            way = self._with_copies(usable, now)
+            if way is None:
+                if not outflow.is_ready:
+                    break
+                way = self.scheduler.choose(usable, outflow.backlog, outflow.credit_left, now)
+                if way is None:
+                    return
+            self._send_burst(way, usable, batch, now)
+        for way in usable:
+            if way.has_room(now) and not batch.is_full:
+                self._send_lagging(way, batch, now)
+            if way.has_room(now):
+                way.delivery.limited(way.in_flight)
+
+    def _send_burst(
+        self, way: OutboundPath, usable: list[OutboundPath], batch: PacketBatch, now: float
+    ) -> None:
+        """One choice is good for what leaves within a moment."""
+        end = batch.size
+        if self.scheduler.mode is Mode.AUTO:
+            end += int(way.rate * _BURST_S)
+        while not batch.is_full:
+            parcel, fresh = self._packer.streams(way, now)
+            batch.add(parcel)
+            self._double(way, usable, fresh)
+            if batch.size >= end or not self._outflow.is_ready or not way.has_room(now):
+                break
+
+    def _send_all(self, way: OutboundPath, batch: PacketBatch, now: float) -> None:
+        """Where there is no choice."""
+        while way.has_room(now) and not batch.is_full:
+            if not way.copies and not self._outflow.is_ready:
+                way.delivery.limited(way.in_flight)
+                return
+            batch.add(self._packer.streams(way, now)[0])
+
+    def _send_lagging(self, idle: OutboundPath, batch: PacketBatch, now: float) -> None:
+        if self.scheduler.mode is not Mode.AUTO:
+            return
+        if self._reinjection.of_lagging(idle, self._ways.out, now):
+            while idle.copies and idle.has_room(now) and not batch.is_full:
+                batch.add(self._packer.streams(idle, now)[0])
+
+    def _with_copies(self, usable: list[OutboundPath], now: float) -> OutboundPath | None:
+        for way in usable:
+            if way.copies and way.has_room(now):
+                return way
+        return None
+
+    def _double(self, way: OutboundPath, usable: list[OutboundPath], fresh: list[Segment]) -> None:
+        """Copies for other ways: all, when every way is to carry all; else the end of a stream."""
+        if not fresh:
+            return
+        if self.scheduler.mode is Mode.REDUNDANT:
+            for other in usable:
+                if other is not way:
+                    other.copies.extend(fresh)
+        elif self.scheduler.mode is Mode.AUTO:
+            tail = [segment for segment in fresh if _is_tail(segment)]
+            if tail:
+                others = [other for other in usable if other is not way]
+                nearest = self.scheduler.nearest(others)
+                if nearest is not None:
+                    nearest.copies.extend(tail)
+                    self.scheduler.decisions["the end of a stream by two ways"] += 1
+
+    def _send_rest(self, usable: list[OutboundPath], batch: PacketBatch, now: float) -> None:
+        """Probes and acknowledgements that found no packet to go with; they never wait."""
+        for way in self._ways.out:
+            if way.is_probe_due:
+                batch.add(self._packer.notes(way, now))
+        for inbound in self._ways.inbound:
+            if inbound.due_at is not None and inbound.due_at <= now:
+                reply = self._ways.reply_to(inbound) or self.scheduler.nearest(usable)
+                if reply is not None:
+                    batch.add(self._packer.acknowledgements(reply, now))
+
+
+def _is_tail(segment: Segment) -> bool:
+    stream, _, end, _ = segment
+    size = stream.sending.size
+    return size is not None and end > size - TAIL_SIZE

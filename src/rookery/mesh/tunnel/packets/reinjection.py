@@ -1,0 +1,101 @@
+"""Reinjection: what a way has not delivered goes by another, before it is known to be lost.
+
+Three occasions: the way is dead, the way is silent, or the way is merely slow and another one has
+nothing better to do.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from rookery.mesh.tunnel.packets.control_frames import ControlFrames
+from rookery.mesh.tunnel.packets.sent_packet import SentPacket
+from rookery.mesh.tunnel.paths.outbound_path import OutboundPath
+from rookery.mesh.tunnel.streams.stream_output import StreamOutput
+
+_LAG_PACKETS: Final = 32  # of a slow way, looked at each time
+_GAIN: Final = 0.25  # of the quicker way's round trip: what a copy must win
+
+
+class Reinjection:
+    """Gives packets back to the streams, and counts why."""
+
+    __slots__ = ("_notes", "_outflow", "from_dead", "from_lagging", "from_silent", "lost")
+
+    def __init__(self, notes: ControlFrames, outflow: StreamOutput) -> None:
+        self._notes = notes
+        self._outflow = outflow
+        self.lost = self.from_dead = self.from_silent = self.from_lagging = 0  # packets
+
+    def look(self, ways: Sequence[OutboundPath], now: float) -> None:
+        """What time alone has shown."""
+        for way in ways:
+            self.of_lost(way.take_lost(now))
+            if way.is_overdue(now):
+                if any(not other.is_silent for other in ways):
+                    self.of_silent(way)
+                else:
+                    self.of_oldest(way)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        return {
+            "overtaken": self.lost,
+            "their way died": self.from_dead,
+            "their way fell silent": self.from_silent,
+            "their way lagged": self.from_lagging,
+        }
+
+    def of_lost(self, packets: Sequence[SentPacket]) -> None:
+        """Overtaken by too many."""
+        self.lost += len(packets)
+        self._give_back(packets)
+
+    def of_dead(self, way: OutboundPath) -> None:
+        """R9: all that is on a dead way, at once."""
+        packets = way.take_all()
+        self.from_dead += len(packets)
+        self._give_back(packets)
+
+    def of_silent(self, way: OutboundPath) -> None:
+        """No answer in time: others carry it, too; should it arrive after all, the better."""
+        packets = [packet for packet in way.sent.values() if not packet.is_moved]
+        self.from_silent += len(packets)
+        self._give_back(packets)
+        for packet in packets:
+            packet.is_moved = True
+
+    def of_oldest(self, way: OutboundPath) -> None:
+        """The same where there is no other way: only what the reader waits for."""
+        oldest = next((packet for packet in way.sent.values() if not packet.is_moved), None)
+        if oldest is not None:
+            self._give_back([oldest])
+            oldest.is_moved = True
+
+    def of_lagging(self, idle: OutboundPath, ways: Sequence[OutboundPath], now: float) -> bool:
+        """R10: what this idle way would deliver sooner; whether there is anything."""
+        there_s = now + idle.round_trip.smoothed_s * (1 + _GAIN)
+        for way in ways:
+            if way is idle:
+                continue
+            expected_s = way.round_trip.smoothed_s
+            for place, packet in enumerate(way.sent.values()):
+                if place == _LAG_PACKETS:
+                    break
+                if packet.is_copied or packet.is_moved or not packet.segments:
+                    continue
+                due_at = packet.sent_at + expected_s
+                if due_at > there_s or now > packet.sent_at + way.round_trip.loss_s:
+                    packet.is_copied = True
+                    self.from_lagging += 1
+                    idle.copies.extend(packet.segments)
+        return len(idle.copies) > 0
+
+    def _give_back(self, packets: Sequence[SentPacket]) -> None:
+        for packet in packets:
+            if packet.is_moved:
+                continue
+            for stream, start, end, fin in packet.segments:
+                stream.sending.lost(start, end, fin=fin)
+                self._outflow.changed(stream)
+            for note in packet.notes:
+                self._notes.add(*note)

@@ -1,0 +1,1 @@
+"""Streams of a tunnel: their two halves, flow control, and fair sharing."""

@@ -1,0 +1,38 @@
+"""Credit: how far the other side may send before somebody reads."""
+
+from typing import Final
+
+from rookery.mesh.tunnel.limits import WINDOW_START
+
+_TELL_SHARE: Final = 4  # tell when a quarter of the window would be new
+
+
+class ReceiveWindow:
+    """Grows to twice what is read in a round trip, so that it never slows a quick reader."""
+
+    __slots__ = ("_cap", "_mark_at", "_mark_read", "consumed", "maximum", "size")
+
+    def __init__(self, cap: int, now: float) -> None:
+        self.size = WINDOW_START
+        self.consumed = 0  # read, or never to be read
+        self.maximum = WINDOW_START  # what the other side was told, or knows from the start
+        self._cap = cap
+        self._mark_at = now
+        self._mark_read = 0
+
+    def is_due(self, held: int = 0) -> bool:
+        """There is much more to grant than was told."""
+        window = min(self.size + held, self._cap)
+        return (self.consumed + window - self.maximum) * _TELL_SHARE >= self.size
+
+    def tell(self, now: float, rtt_s: float, held: int = 0) -> int:
+        """The maximum to tell; `held`: bytes that wait for readers who may never come."""
+        elapsed_s = now - self._mark_at
+        if elapsed_s >= rtt_s:
+            wanted = 2 * rtt_s * (self.consumed - self._mark_read) / elapsed_s
+            self.size = int(min(max(self.size, min(wanted, 2 * self.size)), self._cap))
+            self._mark_at, self._mark_read = now, self.consumed
+        # What nobody reads of one stream must not starve the others.
+        window = min(self.size + held, self._cap)
+        self.maximum = max(self.maximum, self.consumed + window)
+        return self.maximum

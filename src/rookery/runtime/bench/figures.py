@@ -1,0 +1,26 @@
+"""The ways of a tunnel in figures, as a bench tells them."""
+
+from collections.abc import Iterable
+
+from rookery.mesh.bench import BenchPathFigures
+from rookery.mesh.tunnel.explanation import TunnelExplanation, TunnelPathRow
+
+
+def path_figures(tunnels: Iterable[TunnelExplanation]) -> tuple[BenchPathFigures, ...]:
+    """By way, of all tunnels with one member: both sides may have opened one."""
+    by_name: dict[str, list[TunnelPathRow]] = {}
+    for tunnel in tunnels:
+        for row in tunnel.ways:
+            by_name.setdefault(row.label or f"way {row.id}", []).append(row)
+    return tuple(_figures(name, rows) for name, rows in sorted(by_name.items()))
+
+
+def _figures(name: str, rows: list[TunnelPathRow]) -> BenchPathFigures:
+    busiest = max(rows, key=lambda row: row.sent_size)
+    return BenchPathFigures(
+        way=name[:256],
+        sent_bytes=sum(row.sent_size for row in rows),
+        lost_packets=sum(row.lost_packets for row in rows),
+        rtt_ms=round(busiest.rtt_s * 1e3, 3),
+        rate_bytes_s=round(busiest.rate),
+    )

@@ -1,0 +1,1 @@
+"""The control socket of a running node: server, client and messages."""

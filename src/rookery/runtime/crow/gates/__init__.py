@@ -1,0 +1,1 @@
+"""Crow's transports: where crow packets enter and leave a tower."""

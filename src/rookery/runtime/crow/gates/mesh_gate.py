@@ -1,0 +1,148 @@
+"""Crow over the mesh: a hop to a hashname, along a link that is up.
+
+    hop   | id | hashname |
+          | 1  |    32    |
+
+A packet is the body of a packet of an unreliable channel of type `crow`; each side opens one for
+what it sends. Unlike all other gates this one knows who is at the other end, and nobody between can
+read or change what passes. A link is never made for a packet's sake: whom to link with is for the
+mesh's owner to say, not for whoever writes an address.
+"""
+
+import asyncio
+from collections.abc import Collection
+from contextlib import suppress
+
+from rookery.errors import ChannelError, DeniedError, RookeryError, UnreachableError, UsageError
+from rookery.runtime.crow.gates.codec import CrowGateCodec, CrowGateCounters
+from rookery.runtime.crow.gates.gate import CrowDropReason, CrowReceiver, checked_id
+from rookery.runtime.endpoint.channel import AsyncChannel
+from rookery.runtime.endpoint.endpoint import AsyncEndpoint
+from rookery.runtime.endpoint.link import AsyncLink
+from rookery.wire import base32
+from rookery.wire.crow.packet import CrowPacket
+from rookery.wire.link.lob import JsonObject
+
+ID = 16
+TYPE = "crow"
+PACKET_SIZE_MAX = 60_000  # with all that a link adds it still fits a datagram
+
+_HASHNAME_SIZE = 32
+# In every packet, so that any of them opens the channel if the first is lost.
+_HEAD: JsonObject = {"type": TYPE}
+
+
+def hop(hashname: str, gate_id: int = ID) -> bytes:
+    """What leads a packet to this endpoint; UsageError when it is no hashname."""
+    with suppress(RookeryError):
+        name = base32.decode(hashname)
+        if len(name) == _HASHNAME_SIZE:
+            return bytes([checked_id(gate_id)]) + name
+    raise UsageError(f"{hashname!r} is not a hashname")
+
+
+class CrowMeshGate:
+    """One mesh as a medium; it stays the property of whoever made it."""
+
+    def __init__(
+        self,
+        receiver: CrowReceiver,
+        mesh: AsyncEndpoint,
+        *,
+        gate_id: int = ID,
+        allow: Collection[str] | None = None,
+    ) -> None:
+        """`allow` are the hashnames the gate talks with, None for all that are linked."""
+        self.id = checked_id(gate_id)
+        self.address = hop(mesh.hashname, gate_id)
+        self._receiver = receiver
+        self._mesh = mesh
+        self._allow = allow
+        self._threshold = CrowGateCodec(receiver)
+        self._loop = asyncio.get_running_loop()
+        self._channels: dict[str, AsyncChannel] = {}
+        self._incoming: set[AsyncChannel] = set()
+        self._is_drain_due = False
+        self._is_closed = False
+        mesh.serve(TYPE, self._serve)
+
+    @property
+    def counters(self) -> CrowGateCounters:
+        return self._threshold.counters
+
+    def send(self, packet: CrowPacket) -> None:
+        start = packet.stage + 1
+        name = packet.address[start : start + _HASHNAME_SIZE]
+        if len(name) != _HASHNAME_SIZE:
+            self._threshold.drop(CrowDropReason.UNFIT)
+            return
+        hashname = base32.encode(name)
+        link = self._mesh.links.get(hashname)
+        if not self._allows(hashname):
+            self._threshold.drop(CrowDropReason.DENIED)
+        elif self._is_closed or link is None or not link.is_up or not self._trusts(hashname):
+            self._threshold.drop(CrowDropReason.UNREACHABLE)
+        elif (data := self._threshold.leave(packet)) is not None:
+            self._send(link, data)
+
+    async def close(self) -> None:
+        self._is_closed = True
+        for channel in (*self._channels.values(), *self._incoming):
+            channel.fail("closed")
+        self._channels.clear()
+
+    def _send(self, link: AsyncLink, data: bytes) -> None:
+        if len(data) > PACKET_SIZE_MAX:
+            self._threshold.drop(CrowDropReason.UNFIT)
+            return
+        channel = self._channels.get(link.hashname)
+        try:
+            if channel is None or channel.is_closed:
+                self._forget_strangers()
+                self._channels[link.hashname] = link.open(TYPE, body=data, reliable=False)
+            else:
+                channel.post(_HEAD, data)
+        except RookeryError:
+            self._threshold.drop(CrowDropReason.UNREACHABLE)
+        else:
+            self._threshold.sent(len(data))
+
+    async def _serve(self, channel: AsyncChannel) -> None:
+        """What a peer sends, until it ends the channel."""
+        hashname = channel.link.hashname
+        if self._is_closed:
+            raise UnreachableError("closed")
+        if not self._allows(hashname) or channel.reliable:
+            self._threshold.drop(CrowDropReason.DENIED)
+            raise DeniedError("not allowed")
+        way_back = hop(hashname, self.id)[::-1]
+        self._incoming.add(channel)
+        try:
+            channel.post()  # an opening that nobody answers would be given up
+            self._enter(channel.opening.body, way_back)
+            while (message := await channel.receive()) is not None:
+                self._enter(message.body, way_back)
+        except ChannelError:
+            pass
+        finally:
+            self._incoming.discard(channel)
+
+    def _enter(self, data: bytes, way_back: bytes) -> None:
+        if self._threshold.enter(data, way_back) and not self._is_drain_due:
+            self._is_drain_due = True
+            self._loop.call_soon(self._drain)
+
+    def _drain(self) -> None:
+        self._is_drain_due = False
+        self._receiver.drained()
+
+    def _trusts(self, hashname: str) -> bool:
+        """Whether it is more than a guest, who may show a certificate and nothing else."""
+        return self._mesh.core.trusts(hashname)
+
+    def _allows(self, hashname: str) -> bool:
+        return self._allow is None or hashname in self._allow
+
+    def _forget_strangers(self) -> None:
+        links = self._mesh.links
+        self._channels = {name: kept for name, kept in self._channels.items() if name in links}

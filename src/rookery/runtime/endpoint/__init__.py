@@ -1,0 +1,1 @@
+"""An identity on real sockets: its links, its channels, and the gates that packets pass."""

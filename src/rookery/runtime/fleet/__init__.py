@@ -1,0 +1,1 @@
+"""Shared by hubs, servers, agents and clients: sealed connections, listeners, the hub uplink."""

@@ -1,0 +1,1 @@
+"""A member of a realm on real sockets, and what it says about itself."""

@@ -1,0 +1,431 @@
+"""What a node does for members beside carrying their packets: proxy, files and bench.
+
+All answer from the start, so that who asks in vain hears why. But the code of each is loaded when
+it is first used: it takes memory, and most nodes only carry packets.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
+from functools import cached_property
+from ipaddress import ip_address
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from rookery.errors import RemoteError, UnreachableError, UsageError
+from rookery.identity.identity import Identity
+from rookery.mesh.bench import BenchPathFigures
+from rookery.mesh.node import Node
+from rookery.mesh.node_settings import NodeSettings
+from rookery.mesh.routing.echo import TIMEOUT_S, Echoed, EchoFailed, EchoLost
+from rookery.mesh.services import BENCH, FILES, PROBES, PROXY
+from rookery.runtime.bench.figures import path_figures
+from rookery.runtime.endpoint.endpoint import AsyncEndpoint
+from rookery.runtime.endpoint.gates.gate import GateReceiver
+from rookery.runtime.endpoint.gates.tcp_gate import TcpGate
+from rookery.runtime.endpoint.gates.udp_gate import UdpGate
+from rookery.runtime.endpoint.link import AsyncLink
+from rookery.runtime.endpoint.resolve import checked_hashname
+from rookery.runtime.net.address import has_address, parse_address
+from rookery.runtime.node.driver import NodeDriver, OnDatagram
+from rookery.runtime.outbox.mesh_outbox import MeshOutbox
+from rookery.runtime.realm.join import JoinLog, JoinServer, serve_joins
+from rookery.runtime.realm.store import RealmStore
+from rookery.runtime.tunnels.stream import TunnelStream
+from rookery.runtime.tunnels.tunnels import AsyncTunnels, TunnelHandler
+from rookery.wire.link.path import NetPath, Path, RoutePath
+from rookery.wire.link.uri import LinkAddress
+from rookery.wire.mesh.echo import REQUEST_SIZE_MIN
+from rookery.wire.mesh.forward import HOP_LIMIT_MAX, DatagramClass
+from rookery.wire.octets import Octets
+
+if TYPE_CHECKING:
+    from rookery.mesh.files.folder import FolderRules
+    from rookery.mesh.proxy.rules import ProxyRules
+    from rookery.outbox.outbox import OnEnded
+    from rookery.runtime.bench.service import BenchService
+    from rookery.runtime.files.service import FileService
+    from rookery.runtime.outbox.outbox import AsyncOutbox
+    from rookery.runtime.proxy.proxy import Proxy
+    from rookery.runtime.proxy.serial_devices import SerialDevices
+
+
+class NodeServices:
+    """The part of a `MeshNode` that members ask for something."""
+
+    def __init__(
+        self,
+        core: Node,
+        stir: Callable[[], None],
+        now: Callable[[], float],
+        *,
+        rules: "ProxyRules | None",
+        devices: "SerialDevices | None",
+        folders: "FolderRules | None",
+        is_benched: bool,
+    ) -> None:
+        self.core = core
+        self.tunnels = AsyncTunnels(core, stir, now)
+        self._now = now
+        self._rules = rules
+        self._devices = devices
+        self._folders = folders
+        self._is_benched = is_benched
+        self.tunnels.serve(PROXY, self._handle_proxy)
+        self.tunnels.serve(FILES, self._handle_files)
+        self.tunnels.serve(BENCH, self._handle_bench)
+        if folders is not None:
+            _ = self.files  # asks how to make files, for which nobody else may be making any
+
+    # --- proxy ---
+
+    @cached_property
+    def proxy(self) -> "Proxy":
+        """Needed also without rules: listeners at exits answer through it."""
+        from rookery.runtime.proxy.proxy import Proxy, exits_of
+
+        exits = exits_of(self.core, self._now)
+        return Proxy(self.tunnels.open, exits, rules=self._rules, devices=self._devices)
+
+    def offered(self) -> tuple[str, ...]:
+        """What our record should say of the proxy; serial lines come and go."""
+        return () if self._rules is None else self.proxy.services()
+
+    async def _handle_proxy(self, stream: TunnelStream) -> None:
+        await self.proxy.handle(stream)
+
+    # --- files ---
+
+    @cached_property
+    def files(self) -> "FileService":
+        from rookery.runtime.files.service import FileService
+
+        return FileService(self._folders)
+
+    async def _handle_files(self, stream: TunnelStream) -> None:
+        await self.files.handle(stream)
+
+    # --- bench ---
+
+    @cached_property
+    def bench(self) -> "BenchService":
+        from rookery.runtime.bench.service import BenchService
+
+        return BenchService(self.way_figures, is_on=self._is_benched)
+
+    def way_figures(self, hashname: str) -> tuple[BenchPathFigures, ...]:
+        """What went which way to a member since the tunnel with it began."""
+        return path_figures(self.tunnels.explain(hashname))
+
+    async def _handle_bench(self, stream: TunnelStream) -> None:
+        await self.bench.handle(stream)
+
+
+PORT_TRIES = 16
+POLL_S = 1.0  # how often the folder is looked at
+MEASURE_S = 1.0  # how often the system is asked about connections
+ADDRESSES_S = 0.5  # how often it is asked about addresses
+REMEMBER_S = 30.0  # how often what the realm told us is kept for the next start
+
+
+class RouteGate:
+    """Packets for `RoutePath`s leave through the mesh instead of a socket."""
+
+    kinds = frozenset({"route"})
+    paths: tuple[Path, ...] = ()
+
+    def __init__(self, node: Node, clock: Callable[[], float]) -> None:
+        self._node = node
+        self._now = clock
+
+    def send(self, path: Path, data: Octets) -> None:
+        assert isinstance(path, RoutePath)
+        self._node.send_over_route(path.hn, data, self._now())
+
+    def flush(self) -> None:
+        """What was sent here is sent again, through a gate of its own."""
+
+    def hang_up(self, path: Path) -> None:
+        """There are no connections here."""
+
+    async def close(self) -> None:
+        pass
+
+
+class MeshNode(NodeServices):
+    """One member; made by `mesh_node`."""
+
+    def __init__(
+        self,
+        mesh: AsyncEndpoint,
+        core: Node,
+        store: RealmStore,
+        rules: "ProxyRules | None" = None,
+        devices: "SerialDevices | None" = None,
+        folders: "FolderRules | None" = None,
+        *,
+        is_benched: bool = True,
+        outbox_path: FilePath | None = None,
+    ) -> None:
+        super().__init__(
+            core,
+            mesh.stir,
+            mesh.now,
+            rules=rules,
+            devices=devices,
+            folders=folders,
+            is_benched=is_benched,
+        )
+        self.mesh = mesh
+        self.store = store
+        self.started_s = time.time()
+        self.residence = NodeDriver(core, self.tunnels, mesh.now())
+        self.joins: JoinServer | None = None  # where somebody signs for the realm
+        self._outbox = MeshOutbox(mesh.hashname, self.tunnels, self._members, outbox_path)
+        mesh.make_sock = lambda: self.proxy.sock
+        self._remembered_at = mesh.now()
+
+    @property
+    def hashname(self) -> str:
+        return self.mesh.hashname
+
+    @property
+    def on_datagram(self) -> OnDatagram | None:
+        """What is told of datagrams, with the hashname of who sent each."""
+        return self.residence.on_datagram
+
+    @on_datagram.setter
+    def on_datagram(self, call: OnDatagram | None) -> None:
+        self.residence.on_datagram = call
+
+    @property
+    def outbox(self) -> "AsyncOutbox":
+        """To all members of the realm; requests may be added from any thread."""
+        return self._outbox.get()
+
+    def observe_requests(self, on_ended: "OnEnded | None") -> None:
+        """Tell of requests of the outbox that ended, from now on; None: not any more."""
+        self._outbox.observe(on_ended)
+
+    def _members(self) -> Iterable[str]:
+        return (member.hashname for member in self.core.membership.members.values())
+
+    # --- what programs do ---
+
+    def link(self, hashname: str) -> AsyncLink:
+        """The link to a member, over whatever way there is."""
+        self.core.reach(hashname, self.mesh.now())
+        return self.mesh.link(hashname)
+
+    async def open(
+        self, hashname: str, service: str, meta: Mapping[str, object] | None = None
+    ) -> TunnelStream:
+        """A stream to a service of a member, over all ways there are; see `Tunnels.open`."""
+        return await self.tunnels.open(hashname, service, meta)
+
+    def serve(self, service: str, handler: TunnelHandler) -> None:
+        """Have `handler(stream)` run for every stream that a member opens to this service."""
+        self.tunnels.serve(service, handler)
+
+    def send_datagram(
+        self,
+        hashname: str,
+        payload: bytes,
+        datagram_class: DatagramClass = DatagramClass.FALLBACK,
+        deadline_s: float | None = None,
+    ) -> bool:
+        """Send a datagram as its class allows; whether it was sent."""
+        now = self.mesh.now()
+        sent = self.core.send_datagram(hashname, payload, now, datagram_class, deadline_s)
+        self.mesh.stir()
+        return sent
+
+    async def ping(
+        self,
+        hashname: str,
+        *,
+        size: int = REQUEST_SIZE_MIN,
+        hop_limit: int = HOP_LIMIT_MAX,
+        timeout_s: float = TIMEOUT_S,
+    ) -> Echoed | EchoFailed:
+        """One echo along the route that packets take now; UnreachableError when none comes."""
+        token = self.core.ping(hashname, self.mesh.now(), size=size, hop_limit=hop_limit)
+        answered = self.residence.expect(token)
+        self.mesh.stir()
+        try:
+            async with asyncio.timeout(timeout_s):
+                outcome = await answered
+        except TimeoutError as error:
+            raise UnreachableError(f"{hashname[:8]} does not answer") from error
+        finally:
+            self.residence.forget(token)
+        if isinstance(outcome, EchoLost):
+            raise UnreachableError(f"{hashname[:8]} does not answer")
+        return outcome
+
+    async def measure_streams(self, streams: TcpGate) -> None:
+        """Tell the neighbours what the system knows of their connections."""
+        while True:
+            now = self.mesh.now()
+            for neighbour in self.core.neighbours.values():
+                for path in neighbour.streams:
+                    if (measure := streams.measure(path)) is not None:
+                        neighbour.stream_measured(path, measure, now)
+            await asyncio.sleep(MEASURE_S)
+
+    async def follow_addresses(self, streams: TcpGate, *, is_told: bool) -> None:
+        """A machine that moved need not wait for its connections to fall silent.
+
+        `is_told` unless the operator says what leads here.
+        """
+        known = streams.paths
+        while True:
+            streams.hang_up_from(lambda address: not has_address(address))
+            paths = streams.paths
+            if is_told and paths != known and not _is_offline(paths):
+                known = paths
+                self.mesh.gates_changed()
+                self.store.save_link(self.mesh.address)
+                settings, dialable = self.core.settings, _dialable(paths)
+                self.core.settings = msgspec.structs.replace(settings, paths=dialable)
+            await asyncio.sleep(ADDRESSES_S)
+
+    # --- the realm's folder ---
+
+    async def keep_folder(self) -> None:
+        """Look at the clock and the folder; keep there what the realm tells us."""
+        while True:
+            self.mesh.core.set_clock(time.time(), self.mesh.now())
+            self._read_folder()
+            self.core.publisher.services = (*self.offered(), PROBES)
+            self._outbox.follow_members()
+            if self.mesh.now() >= self._remembered_at + REMEMBER_S:
+                self._remembered_at = self.mesh.now()
+                self.remember()
+            await asyncio.sleep(POLL_S)
+
+    def _read_folder(self) -> None:
+        for statement in self.store.take_new_statements():
+            with suppress(RemoteError):  # whoever can write here could also stop the node
+                self.core.tell(statement, self.mesh.now())
+        self.mesh.stir()
+
+    def remember(self) -> None:
+        self.store.remember(self.core.membership.statements())
+
+    async def close(self) -> None:
+        await self._outbox.close()
+        await self.tunnels.close()
+        self.remember()
+
+
+@asynccontextmanager
+async def mesh_node(
+    identity: Identity,
+    store: RealmStore,
+    *,
+    listen: str = "127.0.0.1:0",
+    peers: Iterable[LinkAddress] = (),
+    advertise: Iterable[NetPath] | None = (),
+    offsets_us: Mapping[str, int] | None = None,
+    rules: "ProxyRules | None" = None,
+    devices: "SerialDevices | None" = None,
+    folders: "FolderRules | None" = None,
+    is_benched: bool = True,
+    outbox_path: FilePath | None = None,
+) -> AsyncIterator[MeshNode]:
+    """A member of the realm in `store`, on TCP and UDP at one address and port.
+
+    `advertise` is what leads here from outside, if not that address; None: nothing does, as behind
+    a NAT, so that nobody needs to try. `rules` say what other members may reach from here,
+    `devices` which serial lines there are, `folders` what they may copy from and to, and
+    `is_benched` whether they may measure how much goes through to here. In `outbox_path` requests
+    to other members are kept, so that they survive the process.
+    """
+    dialled = {checked_hashname(peer): peer for peer in (*store.peers(), *peers)}
+    dialled.pop(identity.hashname, None)
+    is_hidden = advertise is None
+    advertised = tuple(advertise or ())
+    async with AsyncEndpoint(identity) as mesh:
+        streams, datagrams = await _gates(mesh, *parse_address(listen))
+        mesh.add_gate(streams)
+        mesh.add_gate(datagrams)
+        settings = NodeSettings(
+            paths=advertised or (() if is_hidden else _dialable(streams.paths)),
+            peers=frozenset(dialled),
+            offsets_us=offsets_us or {},
+        )
+        core = Node(
+            mesh.core,
+            await asyncio.to_thread(store.membership, time.time()),
+            settings,
+            epoch=await asyncio.to_thread(store.next_epoch),
+            now=mesh.now(),
+            queue_size=streams.backlog,
+            measure_stream=streams.measure,
+        )
+        node = MeshNode(
+            mesh,
+            core,
+            store,
+            rules,
+            devices,
+            folders,
+            is_benched=is_benched,
+            outbox_path=outbox_path,
+        )
+        mesh.add_gate(RouteGate(core, mesh.now))
+        mesh.house(node.residence)
+        if is_hidden:
+            mesh.core.own_paths = ()
+        node.joins = serve_joins(mesh, store, JoinLog())
+        core.linking.takes_joins = node.joins is not None
+        store.save_link(mesh.address)
+        for peer in dialled.values():
+            mesh.link(peer)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                chores = [
+                    tasks.create_task(node.keep_folder()),
+                    tasks.create_task(node.measure_streams(streams)),
+                    tasks.create_task(
+                        node.follow_addresses(streams, is_told=not (advertised or is_hidden))
+                    ),
+                ]
+                try:
+                    yield node
+                finally:
+                    for chore in chores:
+                        chore.cancel()
+                    await node.close()
+        except BaseExceptionGroup as group:
+            # What the caller's own block raises is the caller's to catch as it is.
+            if len(group.exceptions) == 1:
+                raise group.exceptions[0] from None
+            raise
+
+
+async def _gates(mesh: GateReceiver, host: str, port: int) -> tuple[TcpGate, UdpGate]:
+    """TCP and UDP at one address and port, which another program may have one of."""
+    for _ in range(PORT_TRIES):
+        streams = TcpGate(mesh)
+        bound = await streams.listen(host, port)
+        try:
+            return streams, await UdpGate.bind(mesh, host, bound.port)
+        except UsageError:
+            await streams.close()
+            if port:
+                raise
+    raise UsageError(f"no port of {host} is free for both TCP and UDP; choose one with --listen")
+
+
+def _dialable(paths: Iterable[Path]) -> tuple[NetPath, ...]:
+    return tuple(path for path in paths if isinstance(path, NetPath))
+
+
+def _is_offline(paths: Iterable[Path]) -> bool:
+    """Whether a listener on all addresses has none just now but that of the machine itself."""
+    return any(isinstance(path, NetPath) and ip_address(path.ip).is_loopback for path in paths)

@@ -1,0 +1,141 @@
+"""A peer as people see it: its state, what the link is worth, and each of its paths."""
+
+import msgspec
+
+from rookery.link.link import Link
+from rookery.mesh.membership.neighbour import Neighbour
+from rookery.mesh.quality.liveness import PathCondition
+from rookery.mesh.quality.path_row import PathRow
+from rookery.mesh.quality.udp_companion import UdpCompanionState
+from rookery.runtime.node.members import NodeName
+from rookery.runtime.node.snapshot import PeerPathRow, PeerPathState, PeerRow, PeerState
+from rookery.wire.link.path import NetPath, Path, net_path
+
+_STATES = {
+    PathCondition.JOINING: PeerState.JOINING,
+    PathCondition.UP: PeerState.UP,
+    PathCondition.SUSPECT: PeerState.SUSPECT,
+    PathCondition.DOWN: PeerState.DOWN,
+}
+_WAY_STATES = {
+    PathCondition.JOINING: PeerPathState.UNPROVEN,
+    PathCondition.UP: PeerPathState.UP,
+    PathCondition.SUSPECT: PeerPathState.SUSPECT,
+    PathCondition.DOWN: PeerPathState.DOWN,
+}
+_BESIDE_STATES = {
+    UdpCompanionState.OFF: PeerPathState.UNPROVEN,
+    UdpCompanionState.PROBING: PeerPathState.PROBING,
+    UdpCompanionState.UP: PeerPathState.UP,
+    UdpCompanionState.SUSPECT: PeerPathState.SUSPECT,
+    UdpCompanionState.DOWN: PeerPathState.DOWN,
+}
+
+
+def linked_peer(neighbour: Neighbour, link: Link, now: float) -> PeerRow:
+    """A member that has proved to be one over this link."""
+    member, best = neighbour.member, link.paths.best
+    rows = {row.path: row for row in neighbour.paths(now)}
+    ways = [_way(row, best, neighbour) for row in rows.values()]
+    ways += _other_ways(link, rows, best)
+    beside = _beside_without_path(neighbour)
+    if beside is not None:
+        ways.append(beside)
+    used = next((way for way in ways if way.is_used), None)
+    return PeerRow(
+        node=NodeName(member.hashname, member.name),
+        state=_STATES[neighbour.state],
+        roles=tuple(sorted(member.roles)),
+        cost_us=neighbour.cost_us(now),
+        offset_us=neighbour.offset_us,
+        advice=neighbour.advice,
+        rtt_ms=used.rtt_ms if used else None,
+        jitter_ms=used.jitter_ms if used else None,
+        loss_out=used.loss_out if used else None,
+        loss_in=used.loss_in if used else None,
+        rate_bytes_s=used.rate_bytes_s if used else None,
+        in_bytes=link.in_bytes,
+        out_bytes=link.out_bytes,
+        ways=tuple(ways),
+        last_error=link.last_error or "",
+    )
+
+
+def absent_peer(node: NodeName, link: Link | None) -> PeerRow:
+    """One that should be a neighbour and is not."""
+    if link is None:
+        return PeerRow(node=node, state=PeerState.DOWN)
+    ways = _other_ways(link, {}, link.paths.best)
+    return PeerRow(
+        node=node,
+        state=PeerState.JOINING if any(way.is_used for way in ways) else PeerState.DOWN,
+        in_bytes=link.in_bytes,
+        out_bytes=link.out_bytes,
+        ways=tuple(ways),
+        last_error=link.last_error or "",
+    )
+
+
+def noted(peer: PeerRow, error: str, error_at: float | None, since_s: float) -> PeerRow:
+    """The same with what was logged of it; the link itself knows a newer error, but not when."""
+    return msgspec.structs.replace(
+        peer,
+        last_error=peer.last_error or error,
+        last_error_at=error_at if peer.last_error in ("", error) else None,
+        state_since_s=since_s,
+    )
+
+
+def _way(row: PathRow, best: Path | None, neighbour: Neighbour) -> PeerPathRow:
+    beside = row.beside
+    state = _WAY_STATES[row.condition] if beside is None else _BESIDE_STATES[beside]
+    return PeerPathRow(
+        address=address(row.path),
+        transport=row.path.kind,
+        state=state,
+        is_used=row.path == best,
+        rtt_ms=_ms(row.rtt_s),
+        jitter_ms=_ms(row.jitter_s) if row.rtt_s is not None else None,
+        loss_out=round(row.loss_out, 4),
+        loss_in=round(row.loss_in, 4),
+        rate_bytes_s=None if row.rate is None else round(row.rate),
+        last_error=neighbour.beside.reason if beside is not None else "",
+    )
+
+
+def _other_ways(link: Link, seen: dict[Path, PathRow], best: Path | None) -> list[PeerPathRow]:
+    """What the link knows and nobody measures: paths not proved yet, relays, routes."""
+    return [
+        PeerPathRow(
+            address=address(state.path),
+            transport=state.path.kind,
+            state=PeerPathState.UP if state.is_usable else PeerPathState.UNPROVEN,
+            is_used=state.path == best,
+            rtt_ms=_ms(state.rtt),
+        )
+        for state in link.paths
+        if state.path not in seen
+    ]
+
+
+def _beside_without_path(neighbour: Neighbour) -> PeerPathRow | None:
+    """Why there are no datagrams beside a stream."""
+    beside = neighbour.beside
+    if beside.watch is not None or beside.master is None:
+        return None
+    path = net_path("udp", *beside.master.address)
+    state = _BESIDE_STATES[beside.state]
+    return PeerPathRow(
+        address=address(path), transport=path.kind, state=state, last_error=beside.reason
+    )
+
+
+def address(path: Path) -> str:
+    """Without the kind, which stands beside it."""
+    if isinstance(path, NetPath):
+        return str(path).partition(":")[2]
+    return str(path)
+
+
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds * 1000, 3)

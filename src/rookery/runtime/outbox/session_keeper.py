@@ -1,0 +1,87 @@
+"""Keeper: sees to it that there is a session with one peer while one is needed.
+
+The lower hashname dials. The higher one, when it has something to send, knocks, where the streams
+allow that; else the lower one keeps dialling all the time.
+"""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+
+from rookery.errors import RookeryError
+from rookery.outbox.peer import OutboxPeer
+from rookery.runtime.outbox.connection import OutboxByteStream
+
+PAUSE_S_MIN = 0.05
+PAUSE_S_MAX = 60.0
+DIAL_S_MAX = 30.0
+
+Dial = Callable[[str], Awaitable[OutboxByteStream]]  # the hashname
+Knock = Callable[[str], Awaitable[None]]
+Converse = Callable[[OutboxPeer, OutboxByteStream], Awaitable[None]]
+
+
+class SessionKeeper:
+    """One task, once there is something to do; it ends with `close`."""
+
+    def __init__(
+        self, peer: OutboxPeer, dial: Dial | None, knock: Knock | None, converse: Converse
+    ) -> None:
+        self._peer = peer
+        self._dial = dial
+        self._knock = knock
+        self._converse = converse
+        self._is_asked = dial is not None and knock is None  # nobody will say when
+        self._is_eager = self._is_asked
+        self._wanted = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._is_closed = False
+        self.last_error = ""
+        if self._is_eager:
+            self.want()
+
+    def want(self, *, is_asked: bool = False) -> None:
+        """There is something to send, or the other side says that it has."""
+        self._is_asked |= is_asked
+        self._wanted.set()
+        if self._task is None and (self._dial is not None or self._knock is not None):
+            self._task = asyncio.get_running_loop().create_task(self._keep())
+
+    async def close(self) -> None:
+        self._is_closed = True
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _keep(self) -> None:
+        pause_s = PAUSE_S_MIN
+        while not self._is_closed:
+            await self._wanted.wait()
+            self._wanted.clear()
+            while self._is_needed:
+                sessions = self._peer.sessions
+                try:
+                    await self._try()
+                except (RookeryError, OSError, TimeoutError) as error:
+                    self.last_error = str(error) or type(error).__name__
+                is_met = self._peer.sessions > sessions
+                pause_s = PAUSE_S_MIN if is_met else min(pause_s * 2, PAUSE_S_MAX)
+                # Everybody may have lost the same relay: they shall not all come back at once.
+                await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))  # noqa: S311
+
+    @property
+    def _is_needed(self) -> bool:
+        peer = self._peer
+        if self._is_closed or peer.session is not None:
+            return False
+        return self._is_asked or self._is_eager or peer.count > 0
+
+    async def _try(self) -> None:
+        if self._dial is None:
+            assert self._knock is not None
+            await self._knock(self._peer.host)
+            return
+        async with asyncio.timeout(DIAL_S_MAX):
+            stream = await self._dial(self._peer.host)
+        self._is_asked = False
+        await self._converse(self._peer, stream)

@@ -1,0 +1,51 @@
+"""Both sides of an answer: the exit gives it, who asked reads it."""
+
+import asyncio
+from collections.abc import Mapping
+
+from rookery.errors import RookeryError
+from rookery.mesh.proxy.answer import PREFIX_SIZE, ProxyAnswer, answer_size
+from rookery.mesh.proxy.fault import ProxyFault
+from rookery.mesh.services import PROXY
+from rookery.runtime.tunnels.byte_stream import (
+    READ_SIZE,
+    ByteStream,
+    OpenTunnelled,
+    TunnelledStream,
+    read_exactly,
+)
+
+REFUSED_S = 5.0  # how long one who heard no may go on
+
+
+async def ask(
+    open_stream: OpenTunnelled, hashname: str, meta: Mapping[str, object]
+) -> tuple[TunnelledStream, ProxyAnswer]:
+    """OpenTunnelled a `proxy` stream and wait for the answer; RookeryError when none comes."""
+    stream = await open_stream(hashname, PROXY, meta)
+    try:
+        size = answer_size(await read_exactly(stream, PREFIX_SIZE))
+        answer = ProxyAnswer.parse(await read_exactly(stream, size))
+    except BaseException:
+        stream.abort(ProxyFault.GONE.code)
+        raise
+    if answer.fault is not None:
+        stream.abort(ProxyFault.GONE.code)
+    return stream, answer
+
+
+async def refuse(stream: ByteStream, fault: ProxyFault, load: int = 0) -> None:
+    """Say no, and let the other side hear it before the stream is gone."""
+    try:
+        async with asyncio.timeout(REFUSED_S):
+            await stream.write(ProxyAnswer(fault, None, load).serialize())
+            await stream.finish()
+            while await stream.read(READ_SIZE):
+                pass
+    except TimeoutError:
+        stream.abort(fault.code)
+    except RookeryError:
+        return  # heard it and hung up, as it should
+    except BaseException:
+        stream.abort(fault.code)
+        raise

@@ -1,0 +1,1 @@
+"""Tunnels as asyncio programs use them: streams, transports and quotas."""

@@ -1,0 +1,38 @@
+"""How many connections one member, and all together, may hold open at an exit."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rookery.mesh.proxy.answer import LOAD_MAX
+from rookery.mesh.proxy.fault import ProxyFault
+
+
+class MemberQuota:
+    def __init__(self, each_max: int, all_max: int) -> None:
+        self._each_max = each_max
+        self._all_max = all_max
+        self._taken: Counter[str] = Counter()
+
+    @property
+    def taken(self) -> int:
+        return self._taken.total()
+
+    @property
+    def load(self) -> int:
+        """In 255ths."""
+        taken = self.taken
+        return LOAD_MAX if taken >= self._all_max else LOAD_MAX * taken // self._all_max
+
+    @contextmanager
+    def take(self, who: str) -> Iterator[None]:
+        """CongestionError when there is none left."""
+        if self._taken[who] >= self._each_max or self.taken >= self._all_max:
+            raise ProxyFault.BUSY.error(f"a seat for {who[:8]}")
+        self._taken[who] += 1
+        try:
+            yield
+        finally:
+            self._taken[who] -= 1
+            if not self._taken[who]:
+                del self._taken[who]

@@ -1,0 +1,213 @@
+"""The door: one TCP listener for the hub, for routers and for clients.
+
+    first message   from whom                then
+    RESERVE         the hub, by hashname     RESERVE and RELEASE, and what became of the seats
+    ARRIVE          the seat's router        WELCOME, JSON-RPC
+    ATTEND          whoever has the ticket   WELCOME, JSON-RPC
+
+Everybody else is told ERROR and closed. A client that says ERROR itself is done with its seat; one
+that is merely lost may come back. Who proves no identity and takes no seat in time is
+closed as well, and so is a client or hub that gives no sign of life for long.
+"""
+
+import asyncio
+
+from rookery.errors import (
+    AuthenticationError,
+    CongestionError,
+    DeniedError,
+    ProtocolError,
+    RookeryError,
+    UnreachableError,
+)
+from rookery.fleet.rpc.parts import RpcJoiner, split
+from rookery.identity.identity import Identity
+from rookery.runtime.fleet.admission import ConnectionAdmission
+from rookery.runtime.fleet.listener import CLOSE_S, ConnectionListener
+from rookery.runtime.fleet.sealed_connection import SealedConnection, SealedConnectionLimits
+from rookery.server.seat_sessions import PeerSession, SeatSessions, Tell
+from rookery.server.settings import ServerListenerLimits
+from rookery.wire.fleet.messages import (
+    ArriveMessage,
+    AttendMessage,
+    FaultCode,
+    FaultMessage,
+    Message,
+    RefusedMessage,
+    ReleaseMessage,
+    ReserveMessage,
+    decode,
+    encode,
+)
+from rookery.wire.fleet.tags import ERROR
+from rookery.wire.fleet.tlv import Tlv
+
+HUB_EXPECTED_S = 86_400.0  # since it came last
+
+
+class SealedPeer:
+    """A router or client at the other end of a sealed line."""
+
+    def __init__(self, line: SealedConnection) -> None:
+        self._line = line
+
+    def send(self, message: bytes) -> None:
+        self._line.send(*split(message))
+
+    async def drained(self) -> None:
+        await self._line.drained()
+
+    def dismiss(self, code: FaultCode, text: str) -> None:
+        self._line.send(encode(FaultMessage(code, text)))
+        self._line.close()
+
+    def abort(self) -> None:
+        self._line.abort()
+
+
+class ServerListener:
+    """Lets in who may come, and hands them to the sessions."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        hub: str,
+        sessions: SeatSessions,
+        guests: ConnectionAdmission,
+        limits: ServerListenerLimits,
+    ) -> None:
+        self._identity = identity
+        self._hub = hub
+        self._sessions = sessions
+        self._guests = guests
+        self._limits = limits
+        self._line_limits = SealedConnectionLimits(
+            waiting_max=limits.waiting_max, unsent_bytes_max=limits.unsent_bytes_max
+        )
+        self._listener = ConnectionListener(guests, self._attend, _dismiss)
+
+    async def listen(self, host: str, port: int) -> tuple[str, int]:
+        """Accept connections on the address returned; UsageError if that cannot be."""
+        return await self._listener.listen(host, port, self._accepted)
+
+    async def close(self) -> None:
+        """Tell everybody, and close."""
+        await self._listener.close()
+
+    def _accepted(self) -> SealedConnection:
+        return SealedConnection.accept(self._identity, self._line_limits, self._listener)
+
+    async def _attend(self, line: SealedConnection) -> None:
+        try:
+            await self._serve(line)
+            if line.error is not None:
+                self._guests.tally["rubbish"] += 1
+        except TimeoutError:
+            self._guests.tally["slow"] += 1
+        except UnreachableError:  # before it proved anything
+            self._guests.tally["gone" if line.error is None else "rubbish"] += 1
+        except RookeryError as error:
+            code = _code(error)
+            self._guests.tally[code.name.lower()] += 1
+            line.send(encode(FaultMessage(code, str(error))))
+        finally:
+            line.close()
+            await line.wait_closed(CLOSE_S)
+
+    async def _serve(self, line: SealedConnection) -> None:
+        async with asyncio.timeout(self._limits.authenticate_s):
+            peer = await line.authenticated()
+            tlv = await line.receive()
+        if tlv is None:
+            return
+        match decode(tlv):
+            case ReserveMessage() | ReleaseMessage() as order:
+                if peer != self._hub:
+                    raise DeniedError("you are not the hub of this server")
+                await self._serve_hub(line, order)
+            case ArriveMessage() as arrive:
+                chair = self._sessions.arrive(arrive, peer, SealedPeer(line))
+                await self._serve_peer(line, chair, idle_s=None)
+            case AttendMessage() as attend:
+                chair = self._sessions.attend(attend, SealedPeer(line))
+                await self._serve_peer(line, chair, idle_s=self._limits.idle_s)
+            case other:
+                raise ProtocolError(f"nobody begins with {type(other).__name__} here")
+
+    def _expect(self, addresses: list[str], seconds: float) -> None:
+        now = asyncio.get_running_loop().time()
+        for address in addresses:
+            self._guests.expect(address, seconds, now)
+
+    async def _serve_hub(
+        self, line: SealedConnection, first: ReserveMessage | ReleaseMessage
+    ) -> None:
+        self._expect([line.address[0]], HUB_EXPECTED_S)
+
+        def tell(message: Message) -> None:
+            line.send(encode(message))
+
+        try:
+            self._obey(first, tell)
+            while (tlv := await _next(line, self._limits.idle_s)) is not None:
+                self._obey(decode(tlv), tell)
+        finally:
+            self._sessions.hub_gone(tell)
+
+    def _obey(self, order: Message, tell: Tell) -> None:
+        match order:
+            case ReserveMessage():
+                self._expect(order.expected, order.seconds + self._limits.authenticate_s)
+                try:
+                    self._sessions.reserve(order, tell)
+                except (CongestionError, ProtocolError) as error:
+                    tell(RefusedMessage(order.seat, str(error)))
+            case ReleaseMessage():
+                self._sessions.release(order.seat)
+            case _:
+                raise ProtocolError(f"a hub does not say {type(order).__name__}")
+
+    async def _serve_peer(
+        self, line: SealedConnection, chair: PeerSession, idle_s: float | None
+    ) -> None:
+        joiner = RpcJoiner()
+        try:
+            line.send(encode(chair.welcome))
+            while (tlv := await _next(line, idle_s)) is not None:
+                if tlv.tag == ERROR:
+                    chair.finish()
+                    return
+                message = joiner.add(tlv)
+                if message is not None:
+                    chair.receive(message)
+                    await chair.drained()
+        finally:
+            chair.leave()
+
+
+def _dismiss(line: SealedConnection) -> None:
+    line.send(encode(FaultMessage(FaultCode.CLOSING, "the server stops")))
+    line.close()
+
+
+async def _next(line: SealedConnection, idle_s: float | None) -> Tlv | None:
+    """What comes next; TimeoutError when not even a sign of life does."""
+    while idle_s is not None:
+        until = line.heard_at + idle_s
+        try:
+            async with asyncio.timeout_at(until):
+                return await line.receive()
+        except TimeoutError:
+            if line.heard_at + idle_s <= until:
+                raise
+    return await line.receive()
+
+
+def _code(error: RookeryError) -> FaultCode:
+    match error:
+        case AuthenticationError():
+            return FaultCode.NO_SEAT
+        case DeniedError():
+            return FaultCode.DENIED
+        case _:
+            return FaultCode.PROTOCOL

@@ -1,0 +1,146 @@
+"""The door for browsers: WebSocket at `/rpc`, and pages for whoever watches the server.
+
+    browser ─ {"seat":"…","ticket":"…"} ─▶ server          the first message, within seconds
+    browser ◀─ {"seat":"…","mac":"…","ticket":"…","seconds":60} ─ server
+    browser ◀─ JSON-RPC, one message each ─▶ server
+
+The ticket is the authority, not the page it comes from. Faults close with 4000 + their code.
+"""
+
+import asyncio
+import ssl
+
+import msgspec
+
+from rookery.errors import AuthenticationError
+from rookery.runtime.fleet.admission import ConnectionAdmission
+from rookery.runtime.fleet.listener import CLOSE_S, ConnectionListener
+from rookery.runtime.tls.acceptor import ListenerTls
+from rookery.server.seat_sessions import PeerSession, SeatSessions
+from rookery.server.settings import ServerListenerLimits
+from rookery.server.web_connection import Page, WebConnection
+from rookery.wire.fleet.mac import mac_text
+from rookery.wire.fleet.messages import AttendMessage, FaultCode, WelcomeMessage
+
+CLOSE_CODE = 4000  # and above: for private use, as RFC 6455 has it
+
+
+class WebWelcome(msgspec.Struct, frozen=True):
+    """The answer to the first message."""
+
+    seat: str
+    mac: str
+    router: str
+    ticket: str  # proves, once, that the client may come back
+    seconds: int  # for so long after its connection was lost
+
+    @classmethod
+    def of(cls, welcome: WelcomeMessage) -> "WebWelcome":
+        mac = mac_text(welcome.mac)
+        return cls(welcome.seat, mac, welcome.router, welcome.ticket, welcome.seconds)
+
+
+class WebPeer:
+    """A client at the other end of a WebSocket."""
+
+    def __init__(self, line: WebConnection) -> None:
+        self._line = line
+
+    def send(self, message: bytes) -> None:
+        self._line.send(message)
+
+    async def drained(self) -> None:
+        await self._line.drained()
+
+    def dismiss(self, code: FaultCode, text: str) -> None:
+        self._line.close(CLOSE_CODE + code, text)
+
+    def abort(self) -> None:
+        self._line.abort()
+
+
+class WebListener:
+    """The HTTP listener of a server."""
+
+    def __init__(
+        self,
+        sessions: SeatSessions,
+        guests: ConnectionAdmission,
+        page: Page,
+        limits: ServerListenerLimits,
+        origins: tuple[str, ...] = (),
+    ) -> None:
+        self._sessions = sessions
+        self._guests = guests
+        self._page = page
+        self._limits = limits
+        self._origins = origins
+        self._loop = asyncio.get_running_loop()
+        self._listener = ConnectionListener(guests, self._attend, _dismiss)
+
+    async def listen(
+        self, host: str, port: int, tls: ssl.SSLContext | None = None
+    ) -> tuple[str, int]:
+        """Accept connections on the address returned; UsageError if that cannot be."""
+        secured = None if tls is None else ListenerTls(tls, self._limits.authenticate_s)
+        return await self._listener.listen(host, port, self._accepted, secured)
+
+    async def close(self) -> None:
+        """Tell everybody, and close."""
+        await self._listener.close()
+
+    def _accepted(self) -> WebConnection:
+        return WebConnection(self._page, self._origins, self._limits, self._listener)
+
+    async def _attend(self, line: WebConnection) -> None:
+        try:
+            async with asyncio.timeout(self._limits.authenticate_s):
+                first = await line.receive()
+            if first is not None:
+                await self._serve(line, first)
+            elif line.is_broken:
+                self._guests.tally["rubbish"] += 1
+        except TimeoutError:
+            self._guests.tally["slow"] += 1
+            line.close(CLOSE_CODE + FaultCode.PROTOCOL, "no word for too long")
+        except AuthenticationError as error:
+            self._guests.tally["no_seat"] += 1
+            line.close(CLOSE_CODE + FaultCode.NO_SEAT, str(error))
+        finally:
+            line.end()
+            await line.wait_closed(CLOSE_S)
+
+    async def _serve(self, line: WebConnection, first: bytes) -> None:
+        try:
+            attend = msgspec.json.decode(first, type=AttendMessage)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise AuthenticationError("begin with a seat and its ticket") from error
+        chair = self._sessions.attend(attend, WebPeer(line))
+        line.admit()
+        try:
+            line.send(msgspec.json.encode(WebWelcome.of(chair.welcome)))
+            await self._relay(line, chair)
+            if line.is_done:
+                chair.finish()
+        finally:
+            chair.leave()
+
+    async def _relay(self, line: WebConnection, chair: PeerSession) -> None:
+        """A browser answers pings by itself, so silence means that it is gone."""
+        while True:
+            try:
+                async with asyncio.timeout(self._limits.ping_s):
+                    message = await line.receive()
+            except TimeoutError:
+                if self._loop.time() - line.heard_at > 3 * self._limits.ping_s:
+                    raise
+                line.ping()
+                continue
+            if message is None:
+                return
+            chair.receive(message)
+            await chair.drained()
+
+
+def _dismiss(line: WebConnection) -> None:
+    line.close(CLOSE_CODE + FaultCode.CLOSING, "the server stops")

@@ -1,0 +1,1 @@
+"""A simulated realm: its members, topology, attackers and invariants."""

@@ -1,0 +1,1 @@
+"""The simulated network: delay, loss and rate, NATs, connections."""

@@ -1,0 +1,155 @@
+"""Accounts: who may sign in, and as what."""
+
+from collections.abc import Collection, Mapping
+from typing import Literal
+
+import msgspec
+from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from rookery.errors import UsageError
+from rookery.store.database.database import Database
+from rookery.store.database.rows import AnyRow, columns, parse_row
+from rookery.store.database.tables import account, api_token
+
+LOGIN_SIZE_MAX = 64
+PAGE = 100
+
+Role = Literal["user", "operator", "admin"]
+
+
+class LoginTakenError(UsageError):
+    """Somebody else has this login."""
+
+
+class Account(msgspec.Struct, frozen=True):
+    """One who may sign in."""
+
+    id: int
+    login: str
+    password_hash: str
+    role: Role
+    created_at: float  # wall seconds
+    language: str | None = None  # of the pages; None: as the browser says
+    theme: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Account(id={self.id}, login={self.login!r}, role={self.role!r})"
+
+
+_ALL = select(*columns(account, Account))
+
+
+class Accounts:
+    """Logins are told apart without regard to case."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(
+        self, login: str, password_hash: str, *, now: float, role: Role = "user"
+    ) -> Account:
+        """LoginTakenError, or UsageError for what cannot be a login."""
+        name = _login(login)
+        row = {"login": name, "password_hash": password_hash, "role": role, "created_at": now}
+
+        async def work(connection: AsyncConnection) -> int:
+            result = await connection.execute(insert(account).values(row))
+            (number,) = result.inserted_primary_key or (0,)
+            return int(number)
+
+        try:
+            number = await self._database.write(work)
+        except IntegrityError:
+            raise LoginTakenError(f"the login {name} is taken") from None
+        return Account(number, name, password_hash, role, now)
+
+    async def find(self, login: str) -> Account | None:
+        """By login; for any text, also one that never could be a login."""
+        query = _ALL.where(account.c.login == login.casefold()[: LOGIN_SIZE_MAX + 1])
+
+        async def work(connection: AsyncConnection) -> Account | None:
+            row = (await connection.execute(query)).one_or_none()
+            # MySQL takes `bob` for `bob `.
+            found = _account(row) if row else None
+            return found if found and found.login == login.casefold() else None
+
+        return await self._database.read(work)
+
+    async def get(self, number: int) -> Account | None:
+        """By its number."""
+
+        async def work(connection: AsyncConnection) -> Account | None:
+            row = (await connection.execute(_ALL.where(account.c.id == number))).one_or_none()
+            return _account(row) if row else None
+
+        return await self._database.read(work)
+
+    async def logins(self, numbers: Collection[int]) -> dict[int, str]:
+        """Of those accounts that there are."""
+        query = select(account.c.id, account.c.login).where(account.c.id.in_(list(numbers)))
+
+        async def work(connection: AsyncConnection) -> dict[int, str]:
+            return {row.id: row.login for row in await connection.execute(query)}
+
+        return await self._database.read(work) if numbers else {}
+
+    async def all(self, *, after: int = 0, limit: int = PAGE) -> list[Account]:
+        """In order of their numbers, those after one."""
+        query = _ALL.where(account.c.id > after).order_by(account.c.id).limit(limit)
+
+        async def work(connection: AsyncConnection) -> list[Account]:
+            return [_account(row) for row in await connection.execute(query)]
+
+        return await self._database.read(work)
+
+    async def count(self) -> int:
+        async def work(connection: AsyncConnection) -> int:
+            return int(await connection.scalar(select(func.count()).select_from(account)) or 0)
+
+        return await self._database.read(work)
+
+    async def set_password(self, number: int, password_hash: str) -> None:
+        """And end its tokens: whoever knew the old password may have made some."""
+
+        async def work(connection: AsyncConnection) -> None:
+            values = {"password_hash": password_hash}
+            await connection.execute(update(account).where(account.c.id == number).values(values))
+            await connection.execute(delete(api_token).where(api_token.c.account == number))
+
+        await self._database.write(work)
+
+    async def set_role(self, number: int, role: Role) -> None:
+        await self._set(number, {"role": role})
+
+    async def prefer(self, number: int, language: str | None, theme: str | None) -> None:
+        """Keep how somebody wants the pages."""
+        await self._set(number, {"language": language, "theme": theme})
+
+    async def _set(self, number: int, values: Mapping[str, str | None]) -> None:
+        async def work(connection: AsyncConnection) -> None:
+            await connection.execute(
+                update(account).where(account.c.id == number).values(dict(values))
+            )
+
+        await self._database.write(work)
+
+    async def remove(self, number: int) -> None:
+        """With its sessions, tokens and claims on devices."""
+
+        async def work(connection: AsyncConnection) -> None:
+            await connection.execute(delete(account).where(account.c.id == number))
+
+        await self._database.write(work)
+
+
+def _login(login: str) -> str:
+    name = login.casefold()
+    if not 1 <= len(name) <= LOGIN_SIZE_MAX or not name.isprintable() or name != name.strip():
+        raise UsageError(f"a login has 1 to {LOGIN_SIZE_MAX} printable characters")
+    return name
+
+
+def _account(row: AnyRow) -> Account:
+    return parse_row(row, Account)

@@ -1,0 +1,1 @@
+"""Alerts, what happened to them, and their deliveries to outside channels."""

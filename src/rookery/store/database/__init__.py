@@ -1,0 +1,1 @@
+"""The SQL database of a hub: connections, tables, migrations and typed rows."""

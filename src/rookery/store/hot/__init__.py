@@ -1,0 +1,1 @@
+"""The hot store: state that changes with every report, in memory or in Redis."""

@@ -1,0 +1,158 @@
+"""Entries in Redis, shared by all hubs; what Redis does not hold is looked up in the database.
+
+An entry's value begins with what scripts compare:
+
+    | version | last seen (double) | msgpack |
+    |    8    |         8          |   ...   |
+"""
+
+import struct
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+
+from redis.asyncio import Redis
+
+from rookery.fleet import entry as codec
+from rookery.fleet.entry import ReporterEntry
+from rookery.store.hot import redis_scripts
+from rookery.store.hot.hot_store import ENTRIES_MAX, SCAN_CHUNK, EntryLookup, EntryScan
+from rookery.store.hot.redis_client import Argument, Script, reachable
+
+STRANGERS_MAX = 65_536
+STRANGER_S = 30.0
+
+_PREFIX = struct.Struct(">Qd")
+_ITEM = struct.Struct(">6scQQd")
+_DONE = ord("1")
+_KEY = b"rookery:e:"
+_INDEX = b"rookery:k:"
+_FILLED = b"rookery:filled"
+
+
+class RedisEntries:
+    """With a short memory of those whom the database does not know either."""
+
+    def __init__(
+        self, client: Redis, fallback: EntryLookup | None, everything: EntryScan | None
+    ) -> None:
+        self._client = client
+        self._fallback = fallback
+        self._everything = everything
+        self._put: Script = client.register_script(redis_scripts.PUT)
+        self._remove: Script = client.register_script(redis_scripts.REMOVE)
+        self._restore: Script = client.register_script(redis_scripts.RESTORE)
+        self._strangers: dict[bytes, float] = {}  # until when; the oldest first
+
+    async def entries(self, reporters: Sequence[bytes]) -> list[ReporterEntry | None]:
+        found = await self._held(reporters)
+        missing = [one for one, entry in zip(reporters, found, strict=True) if entry is None]
+        if not missing:
+            return found
+        known = await self._look_up(missing)
+        return [entry or known.get(one) for one, entry in zip(reporters, found, strict=True)]
+
+    async def put(self, entries: Sequence[ReporterEntry]) -> list[bool]:
+        if not entries:
+            return []
+        items: list[Argument] = [_KEY, _INDEX]
+        for entry in entries:
+            expected = entry.version
+            entry.version += 1
+            items.append(_item(entry, expected))
+            entry.version = expected  # until it is so
+        with reachable():
+            done = await self._put([], items)
+        assert isinstance(done, bytes)
+        results = [letter == _DONE for letter in done]
+        for entry, is_done in zip(entries, results, strict=True):
+            entry.version += is_done
+            self._strangers.pop(entry.reporter, None)
+        return results
+
+    async def remove(self, entry: ReporterEntry) -> bool:
+        keys = [_KEY + entry.reporter, _INDEX + _kind(entry.kind)]
+        version = entry.version.to_bytes(8, "big")
+        with reachable():
+            return await self._remove(keys, [version, entry.reporter]) == 1
+
+    async def room(self) -> int:
+        with reachable():
+            counts = [await self._client.scard(_INDEX + kind) for kind in (b"r", b"s")]
+        return ENTRIES_MAX - sum(counts)
+
+    async def restore(self, entries: Sequence[ReporterEntry]) -> int:
+        count = 0
+        for chunk in _chunks(entries):
+            items: list[Argument] = [_KEY, _INDEX, *(_item(entry, 0) for entry in chunk)]
+            with reachable():
+                done = await self._restore([], items)
+            assert isinstance(done, int)
+            count += done
+        return count
+
+    async def scan(self, kind: str) -> AsyncIterator[list[ReporterEntry]]:
+        await self._fill()
+        cursor = 0
+        while True:
+            with reachable():
+                index = _INDEX + _kind(kind)
+                cursor, reporters = await self._client.sscan(index, cursor, count=SCAN_CHUNK)
+            found = await self._held([one for one in reporters if isinstance(one, bytes)])
+            if chunk := [entry for entry in found if entry is not None]:
+                yield chunk
+            if not cursor:
+                return
+
+    async def _held(self, reporters: Sequence[bytes]) -> list[ReporterEntry | None]:
+        if not reporters:
+            return []
+        with reachable():
+            values = await self._client.mget([_KEY + one for one in reporters])
+        return [_entry(value) if isinstance(value, bytes) else None for value in values]
+
+    async def _look_up(self, missing: list[bytes]) -> dict[bytes, ReporterEntry]:
+        """From the database back into Redis."""
+        now = time.monotonic()
+        asked = [one for one in missing if self._strangers.get(one, now) <= now]
+        if self._fallback is None or not asked:
+            return {}
+        answers = await self._fallback(asked)
+        known = {entry.reporter: entry for entry in answers if entry is not None}
+        if known:
+            await self.restore(list(known.values()))
+        for one in asked:
+            if one not in known:
+                self._strangers.pop(one, None)
+                self._strangers[one] = now + STRANGER_S
+        while len(self._strangers) > STRANGERS_MAX:
+            del self._strangers[next(iter(self._strangers))]
+        return known
+
+    async def _fill(self) -> None:
+        """A Redis without the mark has lost everything, or never had it."""
+        with reachable():
+            is_filled = await self._client.exists(_FILLED)
+        if is_filled or self._everything is None:
+            return
+        async for chunk in self._everything():
+            await self.restore(chunk)
+        with reachable():
+            await self._client.set(_FILLED, b"1")
+
+
+def _item(entry: ReporterEntry, expected: int) -> bytes:
+    """As the scripts read it."""
+    prefix = _ITEM.pack(entry.reporter, _kind(entry.kind), expected, entry.version, entry.last_seen)
+    return prefix + codec.encode(entry)
+
+
+def _kind(kind: str) -> bytes:
+    return kind[:1].encode()
+
+
+def _entry(value: bytes) -> ReporterEntry:
+    return codec.decode(value[_PREFIX.size :])
+
+
+def _chunks(entries: Sequence[ReporterEntry]) -> Iterator[Sequence[ReporterEntry]]:
+    return (entries[start : start + SCAN_CHUNK] for start in range(0, len(entries), SCAN_CHUNK))

@@ -1,0 +1,1 @@
+"""What all hubs of one database share: settings, leases and drained servers."""

@@ -1,0 +1,1 @@
+"""Observers of nodes, messages and requests, which write observations to a spool."""

@@ -1,0 +1,1 @@
+"""The spool: observations on disk, in order, until they have landed in the lake."""

@@ -1,0 +1,1 @@
+"""Accounts: sign-in, sessions, API tokens, roles, preferences and the audit."""

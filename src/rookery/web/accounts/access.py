@@ -1,0 +1,81 @@
+"""Who may call a route. A route that does not say so is closed to everybody.
+
+Each handler carries `opt=…` made here; one guard over the whole application reads it.
+"""
+
+from typing import Literal
+
+import msgspec
+from litestar.handlers import BaseRouteHandler
+
+from rookery.web.accounts.caller import Caller, Role, Scope
+from rookery.web.http.problems import RequestRefusedError, SignInRequiredError
+from rookery.web.http.request import Connection
+
+
+class Access(msgspec.Struct, frozen=True):
+    """The least role, and what a token must be good for; None: not by token, `any`: by each."""
+
+    role: Role | None  # None: anybody
+    scope: Scope | Literal["any"] | None = None
+    is_recent: bool = False  # whether the session must have been proved a short while ago
+    is_enrolling: bool = False  # whether those who lack a required second factor may call it
+
+
+def anybody() -> dict[str, object]:
+    """Open to those who are not signed in."""
+    return {"access": Access(None)}
+
+
+def may(role: Role, scope: Scope | Literal["any"] | None = None) -> dict[str, object]:
+    """Open to this role and those above, by session, or by a token with this scope."""
+    return {"access": Access(role, scope)}
+
+
+def may_after_proof(role: Role) -> dict[str, object]:
+    """Open to sessions of this role that were proved a short while ago; to no token."""
+    return {"access": Access(role, is_recent=True)}
+
+
+def may_enrolling(scope: Scope | Literal["any"] | None = None) -> dict[str, object]:
+    """Open to all who are signed in, also to those who have yet to set up a second factor."""
+    return {"access": Access("user", scope, is_enrolling=True)}
+
+
+def may_enrolling_after_proof() -> dict[str, object]:
+    """Likewise, and the session was proved a short while ago."""
+    return {"access": Access("user", is_recent=True, is_enrolling=True)}
+
+
+def access_guard(connection: Connection, handler: BaseRouteHandler) -> None:
+    """Let through whom the route is for."""
+    access = handler.opt.get("access")
+    if not isinstance(access, Access):
+        raise RequestRefusedError(403, "denied", "this route is open to nobody")
+    if access.role is None:
+        return
+    caller: Caller | None = connection.scope.get("user")
+    if caller is None:
+        raise SignInRequiredError
+    if not caller.is_at_least(access.role):
+        raise RequestRefusedError(403, "role", f"this is for the role {access.role}")
+    is_covered = caller.scopes is None or access.scope == "any" or access.scope in caller.scopes
+    if not is_covered:
+        needed = f"with the scope {access.scope}" if access.scope else "of no kind: sign in instead"
+        raise RequestRefusedError(403, "scope", f"this takes a token {needed}")
+    if caller.must_enrol and not access.is_enrolling:
+        raise enrol_first()
+    if access.is_recent and not caller.is_recent:
+        raise prove_first()
+
+
+def enrol_first() -> RequestRefusedError:
+    """For accounts that need a second factor and have none."""
+    told = "this hub asks for a second factor; set one up in a browser, at /account/factors"
+    return RequestRefusedError(403, "second_factor", told)
+
+
+def prove_first() -> RequestRefusedError:
+    """For sessions whose last proof is too long ago."""
+    told = "prove first that it is you: POST /api/v1/session/proof"
+    return RequestRefusedError(403, "proof", told)

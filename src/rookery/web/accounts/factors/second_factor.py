@@ -1,0 +1,82 @@
+"""The code beside a password: what it is, and whether it lets its account in.
+
+Everything is looked up before it is known whether the password is right, also for logins that
+there are not: neither the answer nor its time tells more of one than of the other.
+"""
+
+import msgspec
+
+from rookery.store.accounts.accounts import Account
+from rookery.web.accounts.factors.recovery_codes import normalised_code
+from rookery.web.accounts.factors.totp import is_code, matching_step
+from rookery.web.http.request_origin import RequestOrigin, record_audit
+from rookery.web.site import WebSite
+
+
+class SecondFactorCode(msgspec.Struct, frozen=True, kw_only=True):
+    """A code, as far as it can be judged without using it up."""
+
+    is_needed: bool
+    text: str = ""
+    step: int | None = None  # of the half minute that it is of
+    recovery: bytes | None = None  # hash of the recovery code that it is
+
+    def __repr__(self) -> str:
+        return f"SecondFactorCode(is_needed={self.is_needed})"
+
+
+async def look_up_code(site: WebSite, account: int, typed: str) -> SecondFactorCode:
+    """For any account number, also one that there is not."""
+    text = "".join(typed.split())
+    counted = await site.factors.count(account)
+    return SecondFactorCode(
+        is_needed=counted.is_any,
+        text=text,
+        step=await _step(site, account, text),
+        recovery=await _recovery(site, account, typed),
+    )
+
+
+async def refusal(
+    site: WebSite, account: Account, given: SecondFactorCode, came: RequestOrigin
+) -> str:
+    """Why the code lets nobody in beside the right password; empty: it does, and is used up."""
+    if not given.is_needed:
+        return ""
+    if given.recovery is not None:
+        if not await site.factors.spend_recovery_code(account.id, given.recovery):
+            return "recovery code used before"
+        left = (await site.factors.count(account.id)).recovery_codes
+        spent = {"left": left}
+        await record_audit(site, account.login, "factor.recover", account.login, came, detail=spent)
+        return ""
+    if not given.text:
+        return "no code"
+    if not await site.guessing.take_code_try(account.login):
+        return "too many wrong codes"
+    if given.step is not None and await site.factors.spend_step(account.id, given.step):
+        await site.guessing.was_right_code(account.login)
+        return ""
+    if await site.guessing.is_last_code(account.login):
+        codes = {"of": "codes"}
+        await record_audit(
+            site, account.login, "session.lock_out", account.login, came, detail=codes
+        )
+    return "wrong code"
+
+
+async def _step(site: WebSite, account: int, text: str) -> int | None:
+    app = await site.factors.totp(account)
+    if app is None or app.confirmed_at is None or not is_code(text):
+        return None
+    secret = (await site.factor_keys()).opened(account, app.sealed)
+    if secret is None:
+        return None
+    return matching_step(secret, text, site.wall(), app.last_step)
+
+
+async def _recovery(site: WebSite, account: int, typed: str) -> bytes | None:
+    code = normalised_code(typed)
+    hashed = (await site.factor_keys()).recovery_hash(account, code)
+    is_known = await site.factors.has_recovery_code(account, hashed)
+    return hashed if code and is_known else None

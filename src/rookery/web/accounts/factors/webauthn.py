@@ -1,0 +1,100 @@
+"""WebAuthn (Level 3), the relying party's side: what a browser answers, checked step by step.
+
+Registration takes any attestation and believes none (`none` is asked for): whoever signed in
+decides which authenticator to trust. Sign-in and proof take a signature by a registered key, over
+this challenge, made for this site, by a user whom the authenticator verified.
+"""
+
+from hashlib import sha256
+from hmac import compare_digest
+from typing import Literal
+
+import msgspec
+
+from rookery.errors import AuthenticationError, DecodeError
+from rookery.web.accounts.factors import cbor, cose
+from rookery.web.accounts.factors.authenticator_data import (
+    HAS_CREDENTIAL,
+    USER_PRESENT,
+    USER_VERIFIED,
+    AuthenticatorData,
+)
+from rookery.web.accounts.factors.base64url import decode
+
+Ceremony = Literal["webauthn.create", "webauthn.get"]
+
+
+class WebAuthnParty(msgspec.Struct, frozen=True):
+    """Us, as browsers name us."""
+
+    rp_id: str  # the host
+    origin: str  # scheme, host and port
+
+
+class ClientData(msgspec.Struct, frozen=True, rename="camel"):
+    """What the browser says of the ceremony, in JSON that the authenticator signs the hash of."""
+
+    type: str
+    challenge: str
+    origin: str
+    cross_origin: bool = False
+
+
+class RegisteredPasskey(msgspec.Struct, frozen=True):
+    """A registered passkey."""
+
+    credential: bytes
+    key: bytes  # COSE
+    counter: int
+
+
+def read_client_data(data: bytes) -> ClientData:
+    """DecodeError for what is none."""
+    try:
+        return msgspec.json.decode(data, type=ClientData)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise DecodeError("the client data is no JSON of that form") from error
+
+
+def check_client_data(told: ClientData, ceremony: Ceremony, party: WebAuthnParty) -> bytes:
+    """The challenge that was answered; AuthenticationError for another ceremony or site."""
+    if told.type != ceremony:
+        raise AuthenticationError(f"this answers another ceremony than {ceremony}")
+    if told.origin != party.origin or told.cross_origin:
+        raise AuthenticationError("this was made for another site")
+    return decode(told.challenge)
+
+
+def registered(attestation: bytes, party: WebAuthnParty) -> RegisteredPasskey:
+    """The key of an attestation object, whose challenge is checked already."""
+    fields = cbor.parse(attestation)
+    if not isinstance(fields, dict) or not isinstance(data := fields.get("authData"), bytes):
+        raise DecodeError("an attestation object has authenticator data")
+    told = AuthenticatorData.parse(data)
+    _check(told, party)
+    if not told.has(HAS_CREDENTIAL):
+        raise DecodeError("a registration has a credential")
+    cose.parse_key(told.key)
+    return RegisteredPasskey(told.credential, told.key, told.counter)
+
+
+def asserted(
+    data: bytes, client_data: bytes, signature: bytes, key: bytes, party: WebAuthnParty
+) -> int:
+    """The counter of an assertion by that key, for us; AuthenticationError for any other."""
+    told = AuthenticatorData.parse(data)
+    _check(told, party)
+    cose.verify(cose.parse_key(key), signature, data + sha256(client_data).digest())
+    return told.counter
+
+
+def is_cloned(kept: int, told: int) -> bool:
+    """Whether the counter did not grow, as where a copy is used; 0 throughout: it has none."""
+    return (kept, told) != (0, 0) and told <= kept
+
+
+def _check(told: AuthenticatorData, party: WebAuthnParty) -> None:
+    if not compare_digest(told.rp_id_hash, sha256(party.rp_id.encode()).digest()):
+        raise AuthenticationError("this was made for another site")
+    if not told.has(USER_PRESENT | USER_VERIFIED):
+        raise AuthenticationError("the authenticator did not verify its user")

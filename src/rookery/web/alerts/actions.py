@@ -1,0 +1,35 @@
+"""What operators do about an alert; each is on record."""
+
+from rookery.store.alerts.alert import Alert
+from rookery.web.accounts.caller import Caller
+from rookery.web.http.problems import RequestRefusedError
+from rookery.web.http.request_origin import RequestOrigin, record_audit
+from rookery.web.site import WebSite
+
+_ID_MAX = (1 << 63) - 1
+
+
+async def acknowledge(site: WebSite, caller: Caller, number: int, came: RequestOrigin) -> Alert:
+    """Say that one sees to it."""
+    found = await site.alerts.acknowledge(min(number, _ID_MAX), caller.login, now=site.wall())
+    alert = _known(found)
+    await record_audit(site, caller.login, "alert.acknowledge", str(number), came)
+    return alert
+
+
+async def mute(
+    site: WebSite, caller: Caller, number: int, seconds: float, came: RequestOrigin
+) -> Alert:
+    """Have nobody told for so long; 0: they are told again."""
+    now = site.wall()
+    found = await site.alerts.mute(min(number, _ID_MAX), caller.login, now + seconds, now=now)
+    alert = _known(found)
+    detail = {"seconds": seconds}
+    await record_audit(site, caller.login, "alert.mute", str(number), came, detail=detail)
+    return alert
+
+
+def _known(alert: Alert | None) -> Alert:
+    if alert is None:
+        raise RequestRefusedError(404, "unknown", "there is no such alert")
+    return alert

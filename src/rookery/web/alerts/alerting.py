@@ -1,0 +1,171 @@
+"""Alerting: looks at the fleet every few seconds, keeps what is news, and has it told.
+
+    looks ──▶ watch ──▶ keeping (database, if the lease is ours) ──▶ telling (webhook, mail)
+
+Of several hubs one looks at the fleet; each looks at its own spool. Whoever loses its lease forgets
+what it knew, and reads it again from the database when it gets it back.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Collection
+from contextlib import suppress
+
+from sqlalchemy.exc import IntegrityError
+
+from rookery.errors import RookeryError
+from rookery.fleet.alerts.tracker import AlertTracker
+from rookery.store.alerts.alerts import Alerts
+from rookery.store.alerts.deliveries import AlertDeliveries
+from rookery.store.alerts.writer import LEASE_S, AlertChannels, AlertWriter
+from rookery.store.hubs.leases import Leases
+from rookery.store.spool.name import spool_name
+from rookery.web.alerts.checks import AlertCheckResult, AlertChecks
+from rookery.web.alerts.sending import AlertSender
+from rookery.web.alerts.settings import AlertSettings
+from rookery.web.alerts.sources import AlertSources
+
+FLEET = "fleet"
+TELL_S = 1.0
+RELEASE_S = 1.0  # when the hub is stopped; whoever comes next waits for the lease instead
+STEP_S = 2.0  # apart, between two looks: one of the clocks was set
+
+_log = logging.getLogger(__name__)
+
+RunChecks = Callable[[Collection[str]], Awaitable[AlertCheckResult]]
+
+
+class _AlertScope:
+    """Something that one hub at a time looks at."""
+
+    def __init__(self, name: str, holder: str, site: AlertSources, outlets: AlertChannels) -> None:
+        self.name = name
+        self.lease = f"alerts {name}"
+        self.holder = holder
+        self.keeping = AlertWriter(site.hub.database, name, holder, outlets)
+        self.watch: AlertTracker | None = None  # None: the lease is not ours, as far as we know
+
+
+class Alerting:
+    """`run` it beside the site."""
+
+    def __init__(
+        self,
+        site: AlertSources,
+        settings: AlertSettings,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._site = site
+        self._settings = settings
+        self._clock = clock
+        self._alerts = Alerts(site.hub.database)
+        self._leases = Leases(site.hub.database)
+        self.url = ""  # of the pages, once somebody serves them
+        self._scopes: list[tuple[_AlertScope, RunChecks]] = []
+        self._offset_s: float | None = None  # of the wall clock from the one that is not set
+        self.telling = AlertSender(AlertDeliveries(site.hub.database), settings)
+
+    async def run(self) -> None:
+        """Until cancelled; a store that is away is asked again."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(_forever(self._look_and_sample, self._settings.every_s))
+                group.create_task(_forever(self.tell, TELL_S))
+        finally:
+            await self._release()
+
+    async def look(self) -> None:
+        """Once, at all that is ours to look at."""
+        offset_s = self._site.wall() - self._clock()
+        if self._offset_s is not None and abs(offset_s - self._offset_s) > STEP_S:
+            for scope, _ in self._scopes:
+                scope.watch = None  # how long something lasted is not known any more
+        self._offset_s = offset_s
+        for scope, look_at in self._opened():
+            try:
+                await self._look(scope, look_at)
+            except IntegrityError:  # another hub had the lease for a moment
+                scope.watch = None
+
+    async def tell(self) -> int:
+        """What is due, if it is ours to tell; how many there were."""
+        fleet, _ = self._opened()[0]
+        return 0 if fleet.watch is None else await self.telling.tell(self._site.wall())
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this hub looks at the fleet."""
+        return bool(self._scopes) and self._scopes[0][0].watch is not None
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Where alerts are told."""
+        return self._settings.channels
+
+    def _opened(self) -> list[tuple[_AlertScope, RunChecks]]:
+        """Made when first needed: the hub's folder and address are known by then."""
+        if not self._scopes:
+            name = spool_name(self._site.hub.settings.data)
+            looks = AlertChecks(self._site, self._settings, name)
+            outlets = AlertChannels(
+                channels=self._settings.channels,
+                least=self._settings.least,
+                hub=self._site.hub.link.hashname or "",
+                url=self.url,
+            )
+
+            async def at_fleet(open_keys: Collection[str]) -> AlertCheckResult:
+                return await looks.fleet(open_keys, self._clock())
+
+            self._scopes = [
+                (_AlertScope(FLEET, name, self._site, outlets), at_fleet),
+                (_AlertScope(name, name, self._site, outlets), looks.local),
+            ]
+        return self._scopes
+
+    async def _look(self, scope: _AlertScope, look_at: RunChecks) -> None:
+        if scope.watch is None:
+            now = self._site.wall()
+            held = self._leases.hold(scope.lease, scope.holder, now=now, seconds=LEASE_S)
+            if not await held:
+                return
+            opened = [each.condition for each in await self._alerts.open(scope.name)]
+            scope.watch = AlertTracker(self._settings.watch, opened)
+        found = await look_at(scope.watch.open_keys)
+        now = self._site.wall()
+        transitions = scope.watch.handle(found.conditions, now, found.looked_at)
+        try:
+            is_kept = await scope.keeping.apply(transitions, now=now)
+        except BaseException:
+            scope.watch = None  # it is ahead of what is kept
+            raise
+        if not is_kept:
+            scope.watch = None
+
+    async def _look_and_sample(self) -> None:
+        self._site.vitals.sample(self._clock())
+        await self.look()
+
+    async def _release(self) -> None:
+        """So that another hub need not wait for our time to be up."""
+        with suppress(RookeryError, TimeoutError):
+            async with asyncio.timeout(RELEASE_S):
+                await self._release_all()
+
+    async def _release_all(self) -> None:
+        for scope, _ in self._scopes:
+            if scope.watch is not None:
+                await self._leases.release(scope.lease, scope.holder)
+
+
+async def _forever(work: Callable[[], Awaitable[object]], pause_s: float) -> None:
+    """What breaks one time is tried the next: nobody else would tell that alerts are not told."""
+    while True:
+        try:
+            await work()
+        except RookeryError as error:
+            _log.warning("alerts wait: %s", error)
+        except Exception:
+            _log.exception("looking for alerts broke; it goes on")
+        await asyncio.sleep(pause_s)

@@ -1,0 +1,23 @@
+"""What looking for alerts needs of a site: a part of it, so that neither imports the other."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from rookery.hub.hub import Hub
+from rookery.store.accounts.audit import AuditTrail
+from rookery.store.fleet.devices import Devices
+from rookery.web.insights.lake_reader import HubLakeReader
+from rookery.web.mesh.source import MeshSource
+from rookery.web.system.metrics_history import HubMetricsHistory
+
+
+class AlertSources(Protocol):
+    """A site."""
+
+    hub: Hub
+    devices: Devices
+    audit: AuditTrail
+    mesh: MeshSource | None
+    lake: HubLakeReader | None
+    vitals: HubMetricsHistory
+    wall: Callable[[], float]

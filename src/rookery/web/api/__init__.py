@@ -1,1 +1,0 @@
-"""The JSON API, version 1: one module for each noun."""

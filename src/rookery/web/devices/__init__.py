@@ -1,0 +1,1 @@
+"""Devices: claiming, naming, telemetry, events, and connecting to them."""

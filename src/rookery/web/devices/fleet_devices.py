@@ -1,0 +1,124 @@
+"""All routers for operators: a page of those that fit a filter, and how those shown are now."""
+
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from rookery.fleet.entry import ReporterEntry
+from rookery.web.devices.ownership import State, state_of
+from rookery.web.site import WebSite
+from rookery.wire.fleet.mac import mac_text
+
+
+class FleetDeviceShown(msgspec.Struct, frozen=True, kw_only=True):
+    """A router, whosever it is."""
+
+    mac: str
+    state: State
+    owner: str | None  # login
+    name: str
+    hashname: str
+    address: str
+    first_seen: float
+    last_seen: float
+    traffic: tuple[int, ...] = ()  # bytes a second between its last reports
+
+
+class FleetDevicePage(msgspec.Struct, frozen=True, kw_only=True):
+    """Some routers, in the order of their MACs; `next` is `after` for the page behind."""
+
+    routers: list[FleetDeviceShown]
+    next: str | None
+
+
+class FleetDeviceFilter(msgspec.Struct, frozen=True, kw_only=True):
+    """Which routers are asked for; what is empty lets all pass."""
+
+    text: str = ""  # in its name, MAC or address, or the beginning of its hashname
+    state: Literal["online", "silent", ""] = ""
+    owner: str = ""  # login; `-`: nobody's
+
+
+UNOWNED = "-"
+
+
+async def fleet_device_page(
+    site: WebSite, wanted: FleetDeviceFilter, start: bytes, count: int
+) -> FleetDevicePage:
+    """The first so many behind `start`."""
+    entries = await _page(site, wanted, start, count + 1)
+    shown = await fleet_devices_shown(site, entries[:count])
+    site.shown_routers.note(entry.reporter for entry in entries[:count])
+    return FleetDevicePage(routers=shown, next=shown[-1].mac if len(entries) > count else None)
+
+
+async def fleet_devices_now(site: WebSite) -> list[FleetDeviceShown]:
+    """Those that pages showed lately."""
+    entries = await site.hub.hot.entries(site.shown_routers.macs)
+    return await fleet_devices_shown(site, [entry for entry in entries if entry is not None])
+
+
+async def fleet_devices_shown(
+    site: WebSite, entries: list[ReporterEntry]
+) -> list[FleetDeviceShown]:
+    """With names and owners, by two questions to the database however many there are."""
+    devices = await site.devices.some([entry.reporter for entry in entries])
+    logins = await site.accounts.logins({device.owner for device in devices.values()})
+    shown = []
+    for entry in entries:
+        device = devices.get(entry.reporter)
+        shown.append(
+            FleetDeviceShown(
+                mac=mac_text(entry.reporter),
+                state=state_of(site, entry),
+                owner=None if device is None else logins.get(device.owner),
+                name="" if device is None else device.name,
+                hashname=entry.hashname,
+                address=entry.address,
+                first_seen=entry.first_seen,
+                last_seen=entry.last_seen,
+                traffic=site.hub.recent.traffic(entry.reporter),
+            )
+        )
+    return shown
+
+
+async def _page(
+    site: WebSite, wanted: FleetDeviceFilter, start: bytes, count: int
+) -> list[ReporterEntry]:
+    """Holds no more than that and a chunk at a time."""
+    fits = await _fitting(site, wanted)
+    best: list[ReporterEntry] = []
+    async for chunk in site.hub.hot.scan("router"):
+        best += [entry for entry in chunk if entry.reporter > start and fits(entry)]
+        best.sort(key=lambda entry: entry.reporter)
+        del best[count:]
+    return best
+
+
+async def _fitting(site: WebSite, wanted: FleetDeviceFilter) -> Callable[[ReporterEntry], bool]:
+    """What decides on one entry without asking anybody any more."""
+    text = wanted.text.strip().lower()
+    named = await site.devices.matching(text=text) if text else set()
+    owned: set[bytes] | None = None
+    is_wanted = True
+    if wanted.owner == UNOWNED:
+        owned, is_wanted = await site.devices.matching(), False
+    elif wanted.owner:
+        account = await site.accounts.find(wanted.owner)
+        owned = set() if account is None else await site.devices.matching(owner=account.id)
+
+    def fits(entry: ReporterEntry) -> bool:
+        if wanted.state and state_of(site, entry) != wanted.state:
+            return False
+        if owned is not None and (entry.reporter in owned) is not is_wanted:
+            return False
+        return not text or entry.reporter in named or _has(entry, text)
+
+    return fits
+
+
+def _has(entry: ReporterEntry, text: str) -> bool:
+    is_called_so = text in mac_text(entry.reporter) or text in entry.address
+    return is_called_so or entry.hashname.startswith(text)

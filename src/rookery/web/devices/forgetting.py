@@ -1,0 +1,35 @@
+"""Forgetting a device or a server: it is nobody's, its keys are unknown, its sessions end."""
+
+from rookery.fleet.entry import server_id
+from rookery.hub.errors import UnknownDeviceError
+from rookery.identity.hashname import is_hashname
+from rookery.store.fleet.forgotten import ForgottenEntries
+from rookery.web.accounts.caller import Caller
+from rookery.web.devices.ownership import owned_by
+from rookery.web.http.problems import RequestRefusedError
+from rookery.web.http.request_origin import RequestOrigin, record_audit
+from rookery.web.site import WebSite
+from rookery.wire.fleet.mac import mac_text
+
+
+async def forget_device(site: WebSite, caller: Caller, mac: bytes, came: RequestOrigin) -> None:
+    """Owners forget what is theirs, administrators every router; it needs a code to come back."""
+    if not caller.is_at_least("admin"):
+        await owned_by(site, caller, mac)
+    entry = await site.hub.entry(mac)
+    if entry is None:
+        raise UnknownDeviceError(f"no router {mac_text(mac)} has ever reported here")
+    await ForgottenEntries(site.hub.database).add(entry, now=site.wall())
+    detail = {"hashname": entry.hashname}
+    await record_audit(site, caller.login, "device.forget", mac_text(mac), came, detail=detail)
+
+
+async def forget_server(site: WebSite, caller: Caller, hashname: str, came: RequestOrigin) -> None:
+    """It gets nobody new, and who is there has to leave; it needs a code to come back."""
+    entry = None
+    if is_hashname(hashname):
+        (entry,) = await site.hub.hot.entries([server_id(hashname)])
+    if entry is None or entry.hashname != hashname:
+        raise RequestRefusedError(404, "unknown", "no such server has ever reported here")
+    await ForgottenEntries(site.hub.database).add(entry, now=site.wall())
+    await record_audit(site, caller.login, "server.forget", hashname, came)

@@ -1,0 +1,38 @@
+"""Ways to a device as its owner may see them: other owners' members are on them without names."""
+
+import msgspec
+
+from rookery.web.accounts.caller import Caller
+from rookery.web.mesh.graph import MeshRouteExplanation, MeshRouteShown
+from rookery.web.site import WebSite
+
+OTHER_OWNER = "a relay of another owner"
+
+# How reasons begin that name no member; what follows others may name some.
+_NAMELESS = ("chosen: ", "lost: ")
+
+
+async def own_members(site: WebSite, caller: Caller) -> set[str]:
+    """Hashnames of the caller's own devices."""
+    devices = await site.devices.of(caller.account)
+    entries = await site.hub.hot.entries([device.mac for device in devices])
+    return {entry.hashname for entry in entries if entry is not None}
+
+
+def redacted_explanation(explanation: MeshRouteExplanation, own: set[str]) -> MeshRouteExplanation:
+    """The same, with nothing of the node's own words but what names nobody."""
+    ways = tuple(_route(way, own) for way in explanation.ways)
+    return msgspec.structs.replace(explanation, lines=tuple(map(_line, ways)), ways=ways)
+
+
+def _route(way: MeshRouteShown, own: set[str]) -> MeshRouteShown:
+    # The first is the node beside the hub, where every way begins.
+    nodes = tuple(
+        node if node in own or place == 0 else OTHER_OWNER for place, node in enumerate(way.nodes)
+    )
+    why = way.why if way.why.startswith(_NAMELESS) else way.why.partition(":")[0]
+    return msgspec.structs.replace(way, nodes=nodes, why=why)
+
+
+def _line(way: MeshRouteShown) -> str:
+    return f"{way.cost_us / 1000:.1f} ms, over {max(len(way.nodes) - 2, 0)} relays: {way.why}"

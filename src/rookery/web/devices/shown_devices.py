@@ -1,0 +1,30 @@
+"""Routers that operators look at: those that pages showed lately are followed, and no others.
+
+A fleet of a hundred thousand reports five thousand times a second; what somebody has before their
+eyes is a page of it.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+
+DEVICES_MAX = 1000
+
+
+class ShownDevices:
+    """The last ones that were shown to anybody."""
+
+    def __init__(self, routers_max: int = DEVICES_MAX) -> None:
+        self._routers_max = routers_max
+        self._macs: OrderedDict[bytes, None] = OrderedDict()
+
+    def note(self, macs: Iterable[bytes]) -> None:
+        """They are on a page now."""
+        for mac in macs:
+            self._macs[mac] = None
+            self._macs.move_to_end(mac)
+        while len(self._macs) > self._routers_max:
+            self._macs.popitem(last=False)
+
+    @property
+    def macs(self) -> list[bytes]:
+        return list(self._macs)

@@ -1,0 +1,1 @@
+"""What every request and answer shares: origin checks, limits, headers, problems, TLS."""

@@ -1,0 +1,331 @@
+"""Insights: what the lake found out, table by table, with where it comes from and how fresh it is.
+
+Names of tables and columns in SQL are those of the lake's own schemas; what a reader asks for
+picks one of them, or is a parameter.
+"""
+
+import shlex
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from rookery.web.http.problems import RequestRefusedError
+from rookery.web.insights.lake_reader import (
+    VIEW_KEPT_S,
+    HubLakeReader,
+    LakeUnavailableError,
+    Row,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from rookery.lake.query.query_session import TableFreshness
+    from rookery.lake.schema.table import Column, Table
+
+
+LATE_S = 26 * 3600  # a pipeline that runs daily is not late before
+PAGE_ROWS = 25
+PAGE_ROWS_MAX = 500
+DOWNLOAD_ROWS_MAX = 10_000
+_TEXT_MAX = 128
+_WHOLE = (len("02:fc:00:00:00:01"), 52)  # lengths of a MAC and of a hashname
+_UNQUOTED = frozenset('"$`\\!')  # what means something between a shell's double quotes
+
+# What comes first in a table, where its key does not put the most interesting rows there.
+_ORDERS = {
+    "outages": "from_at DESC, device",
+    "availability": "date DESC, share, device",
+    "availability_weeks": "week DESC, share, device",
+    "uptime_sessions": "from_at DESC, device",
+    "traffic_minutes": "minute DESC, device, interface",
+    "traffic_hours": "hour DESC, device, interface",
+    "traffic_days": "day DESC, device, interface",
+    "link_quality": "loss DESC, rtt_p95_us DESC, node, peer, hour_of_week",
+    "topology_health": "hour DESC, realm",
+    "critical_elements": "hour DESC, cut_off DESC, kind, a, b",
+    "anomalies": "from_at DESC, kind, entity",
+    "incidents": "from_at DESC, id",
+    "server_load_forecast": "hour, server",
+    "link_cost_advice": "from_at, factor DESC, a, b",
+    "places": "reporter",
+}
+_TIMES = ("from_at", "hour", "minute", "day")  # which dated tables are in order of
+_SEARCHED = ("device", "reporter", "server", "node", "peer", "a", "b", "entity", "first", "id")
+_TITLES = {
+    "places": "Places",
+    "outages": "Outages",
+    "availability": "Availability by day",
+    "availability_weeks": "Availability by week",
+    "uptime_sessions": "Uptime",
+    "traffic_minutes": "Traffic by minute",
+    "traffic_hours": "Traffic by hour",
+    "traffic_days": "Traffic by day",
+    "link_quality": "Link quality",
+    "topology_health": "Topology health",
+    "critical_elements": "Critical elements",
+    "anomalies": "Anomalies",
+    "incidents": "Incidents found",
+    "server_load_forecast": "Server load forecast",
+    "link_cost_advice": "Link cost advice",
+}
+
+
+class ColumnShown(msgspec.Struct, frozen=True, kw_only=True):
+    """A column and what it means."""
+
+    name: str
+    type: str
+    unit: str
+    text: str
+
+
+class SourceShown(msgspec.Struct, frozen=True, kw_only=True):
+    """A table that another is made from, directly or through others."""
+
+    path: str
+    stage: str
+    distance: int  # 1: directly
+    version: int | None  # None: there is none yet
+    included: int | None  # version that was taken in, by who is made from it directly
+    rows: int
+    changed_at: float | None
+
+
+class InsightShown(msgspec.Struct, frozen=True, kw_only=True):
+    """One insight."""
+
+    name: str
+    title: str
+    text: str  # its definition
+    state: Literal["fresh", "behind", "late", "absent"]
+    rows: int
+    version: int | None
+    size_bytes: int
+    changed_at: float | None
+    run: str
+    code: str
+    first: str
+    last: str
+    behind: list[str]
+    key: list[str]
+    columns: list[ColumnShown]
+    lineage: list[SourceShown]
+
+
+class InsightRows(msgspec.Struct, frozen=True, kw_only=True):
+    """Some rows; `next` is the `offset` of the page behind."""
+
+    name: str
+    columns: list[str]
+    rows: list[Row]
+    next: int | None
+
+
+async def catalogue(lake: HubLakeReader, now: float) -> list[InsightShown]:
+    """All insights that there can be, made already or not."""
+    known = await lake.freshness()
+    return [_shown(table, known, now) for table in _tables().values()]
+
+
+async def insight(lake: HubLakeReader, name: str, now: float) -> InsightShown:
+    """One of them; a problem of 404 for another name."""
+    known = await lake.freshness()
+    return _shown(_table(name), known, now)
+
+
+async def insight_rows(
+    lake: HubLakeReader, name: str, text: str = "", offset: int = 0, count: int = PAGE_ROWS
+) -> InsightRows:
+    """Some rows, of all or of those that a device, node or server is named in."""
+    await lake.freshness()  # by which a worker loads what the schemas need, and not our loop
+    table = _table(name)
+    columns = [each.name for each in table.columns if each.name != "lineage"]
+    fresh, found = (await lake.freshness()).get(table.path), list[Row]()
+    for since in windows(fresh, offset + count + 1):
+        sql, parameters = _statement(table, text, since)
+        asked = (*parameters, count + 1, offset)
+        found = await lake.rows(f"{sql} LIMIT ? OFFSET ?", *asked, rows_max=count + 1)
+        if len(found) > count:
+            break
+    rows = [{column: _plain(row[column]) for column in columns} for row in found[:count]]
+    following = offset + count if len(found) > count else None
+    return InsightRows(name=name, columns=columns, rows=rows, next=following)
+
+
+def command(lake: HubLakeReader, name: str, text: str = "") -> str:
+    """What shows the same in a shell."""
+    sql, parameters = _statement(_table(name), text)
+    for value in parameters:
+        quoted = "'" + str(value).replace("'", "''") + "'"
+        sql = sql.replace("?", quoted, 1)
+    words = f'"{sql}"' if _UNQUOTED.isdisjoint(sql) else shlex.quote(sql)
+    return f"rookery lake query --data {shlex.quote(lake.url)} {words}"
+
+
+def windows(fresh: "TableFreshness | None", wanted: int) -> Iterator[datetime | None]:
+    """Times to look back to, until there are enough rows: the newest come first everywhere."""
+    if fresh is not None and fresh.first:
+        first, last = (
+            datetime.fromisoformat(each).replace(tzinfo=UTC) for each in (fresh.first, fresh.last)
+        )
+        end = last + timedelta(days=1)
+        hours = (end - first) // timedelta(hours=1)
+        width = max(1, -(-wanted * hours // max(fresh.rows, 1)))
+        while width < hours:
+            yield end - timedelta(hours=width)
+            width *= 4
+    yield None
+
+
+def _statement(table: "Table", text: str, since: datetime | None = None) -> tuple[str, list[Value]]:
+    names = [each.name for each in table.columns if each.name != "lineage"]
+    searched = [name for name in names if name in _SEARCHED]
+    conditions, parameters = list[str](), list[Value]()
+    if since is not None:
+        conditions.append("date >= ?")
+        parameters.append(since.date())
+        time = next((name for name in _TIMES if name in names), "")
+        if time:
+            conditions.append(f"{time} >= ?")
+            parameters.append(since)
+    if text and searched:
+        part = text[:_TEXT_MAX].lower()
+        is_whole = len(part) in _WHOLE  # which needs no look into every name
+        form = "{} = ?" if is_whole else "contains(lower({}), ?)"
+        conditions.append("(" + " OR ".join(form.format(name) for name in searched) + ")")
+        parameters += [part] * len(searched)
+    where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
+    order = _ORDERS.get(table.name) or ", ".join(table.key)
+    sql = f"SELECT {', '.join(names)} FROM insights.{table.name}{where} ORDER BY {order}"  # noqa: S608 (names of the schema)
+    return sql, parameters
+
+
+def _tables() -> "dict[str, Table]":
+    try:
+        from rookery.lake.schema import insights
+    except ImportError:
+        raise LakeUnavailableError(
+            "this hub lacks what reads a lake: pip install 'rookery[lake]'"
+        ) from None
+    return {table.name: table for table in insights.TABLES}
+
+
+def _table(name: str) -> "Table":
+    table = _tables().get(name)
+    if table is None:
+        raise RequestRefusedError(404, "unknown", "there is no such insight; see /api/v1/insights")
+    return table
+
+
+def _shown(table: "Table", known: "dict[str, TableFreshness]", now: float) -> InsightShown:
+    fresh = known.get(table.path)
+    return InsightShown(
+        name=table.name,
+        title=_TITLES.get(table.name, table.name),
+        text=_sentence(table.text),
+        state=_state(fresh, now),
+        rows=0 if fresh is None else fresh.rows,
+        version=None if fresh is None else fresh.version,
+        size_bytes=0 if fresh is None else fresh.size,
+        changed_at=None if fresh is None else fresh.changed_at,
+        run="" if fresh is None else fresh.run,
+        code="" if fresh is None else fresh.code,
+        first="" if fresh is None else fresh.first,
+        last="" if fresh is None else fresh.last,
+        behind=[] if fresh is None else list(fresh.behind),
+        key=list(table.key),
+        columns=[_column(each) for each in table.columns],
+        lineage=_lineage(table, known),
+    )
+
+
+def _state(
+    fresh: "TableFreshness | None", now: float
+) -> Literal["fresh", "behind", "late", "absent"]:
+    if fresh is None:
+        return "absent"
+    if now - fresh.changed_at > LATE_S:
+        return "late"
+    return "behind" if fresh.behind else "fresh"
+
+
+def _column(column: "Column") -> ColumnShown:
+    from rookery.lake.schema.dictionary import type_text
+
+    return ColumnShown(
+        name=column.name,
+        type=type_text(column.type),
+        unit=column.unit,
+        text=_sentence(column.text),
+    )
+
+
+def _lineage(table: "Table", known: "dict[str, TableFreshness]") -> list[SourceShown]:
+    """Everything that it follows from, the nearest first."""
+    from rookery.lake.schema.catalog import BY_PATH
+
+    fresh, found = known.get(table.path), dict[str, SourceShown]()
+    included = dict(fresh.included) if fresh is not None else {}
+    level, distance = list(table.sources), 1
+    while level:
+        for path in level:
+            if path not in found:
+                source = known.get(path)
+                found[path] = SourceShown(
+                    path=path,
+                    stage=BY_PATH[path].stage,
+                    distance=distance,
+                    version=None if source is None else source.version,
+                    included=included.get(path),
+                    rows=0 if source is None else source.rows,
+                    changed_at=None if source is None else source.changed_at,
+                )
+        level = [up for path in level for up in BY_PATH[path].sources if up not in found]
+        distance += 1
+    return list(found.values())
+
+
+def _plain(value: object) -> object:
+    """As JSON has it; times as ISO 8601."""
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    return value
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+RUNS_MAX = 12
+RUN_ROWS_MAX = 200_000  # of a table that is looked through as a whole
+_RUN_DAYS = 2
+
+
+class InsightRunShown(msgspec.Struct, frozen=True, kw_only=True):
+    """A run, and what it has a part in."""
+
+    run: str
+    inputs: str  # `facts/link_hours@3`, separated by commas
+    code: str  # version of rookery
+    rows: int
+    first: date | None  # days that its rows belong to
+    last: date | None
+
+
+async def runs(lake: HubLakeReader, shown: InsightShown) -> list[InsightRunShown]:
+    """The newest first; of a large table those of its last days."""
+    if shown.version is None:
+        return []
+    is_dated = bool(shown.first)
+    span = "min(date) AS first, max(date) AS last" if is_dated else "NULL AS first, NULL AS last"
+    where, given = "", list[date | int]()
+    if is_dated and shown.rows > RUN_ROWS_MAX:
+        where = "WHERE date > ?"
+        given.append(date.fromisoformat(shown.last) - timedelta(days=_RUN_DAYS))
+    sql = f"""
+SELECT lineage.run AS run, lineage.inputs AS inputs, lineage.code AS code, count(*) AS rows, {span}
+FROM insights.{shown.name} {where} GROUP BY 1, 2, 3 ORDER BY run DESC, inputs LIMIT ?"""  # noqa: S608 (a name of the schema)
+    found = await lake.rows(sql, *given, RUNS_MAX, kept_s=VIEW_KEPT_S)
+    return [msgspec.convert({**row, "run": row["run"] or ""}, InsightRunShown) for row in found]

@@ -1,0 +1,18 @@
+"""For operators: publish-subscribe topics, as the lake saw them."""
+
+from rookery.web.accounts.access import may
+from rookery.web.http.api_routes import get
+from rookery.web.http.dependencies import TheSite
+from rookery.web.insights.lake_reader import lake_of
+from rookery.web.insights.topics import PubsubTopicsShown, pubsub_topics
+from rookery.web.live.topic import LiveTopic
+
+
+@get("/topics", opt=may("operator", "read"), tags=["topics"], summary="What is published")
+async def list_topics(site: TheSite) -> PubsubTopicsShown:
+    """By theme, over the last day that the lake knows messages of."""
+    return await pubsub_topics(lake_of(site))
+
+
+HANDLERS = (list_topics,)
+TOPICS: tuple[LiveTopic, ...] = ()

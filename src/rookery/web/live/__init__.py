@@ -1,0 +1,1 @@
+"""Live topics: server-sent events of what changed."""

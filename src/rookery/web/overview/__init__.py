@@ -1,0 +1,1 @@
+"""The overview of the fleet, and the search."""

@@ -1,0 +1,29 @@
+"""For operators: the whole fleet in a few figures, and its servers."""
+
+from litestar.handlers import HTTPRouteHandler
+
+from rookery.web.accounts.access import may
+from rookery.web.accounts.caller import Caller
+from rookery.web.http.api_routes import get
+from rookery.web.http.dependencies import TheSite
+from rookery.web.live.topic import LiveTopic, Values
+from rookery.web.overview.summary import Overview, overview_now
+from rookery.web.servers import api
+from rookery.web.site import WebSite
+
+
+@get("/overview", opt=may("operator", "read"), tags=["fleet"], summary="The fleet in figures")
+async def get_overview(site: TheSite) -> Overview:
+    """What is not there is null: no mesh node beside the hub, no lake, no forecast."""
+    return await overview_now(site)
+
+
+async def read_overview(site: WebSite, _caller: Caller) -> Values:
+    return {"now": await overview_now(site)}
+
+
+HANDLERS: tuple[HTTPRouteHandler, ...] = (get_overview, *api.HANDLERS)
+TOPICS: tuple[LiveTopic, ...] = (
+    LiveTopic("overview", "operator", read_overview, is_shared=True, every_s=2.0),
+    *api.TOPICS,
+)

@@ -1,0 +1,52 @@
+"""The pages that navigation leads to: their keys, addresses and names, and whom they are for."""
+
+from typing import NamedTuple
+
+from rookery.web.accounts.caller import Caller, Role
+
+
+class PageSection(NamedTuple):
+    """One entry of the navigation."""
+
+    key: str  # `section` of `page()`, and the name of its icon
+    url: str
+    title: str  # English; templates translate it
+    role: Role
+    group: str = "Fleet"
+
+
+CABINET = (
+    PageSection("devices", "/", "My devices", "user", "Cabinet"),
+    PageSection("account", "/account", "Account", "user", "Cabinet"),
+)
+FLEET = (
+    PageSection("overview", "/fleet", "Overview", "operator"),
+    PageSection("fleet-devices", "/fleet/devices", "All devices", "operator"),
+    PageSection("map", "/fleet/map", "Map", "operator"),
+    PageSection("matrix", "/fleet/matrix", "Matrix", "operator"),
+    PageSection("servers", "/fleet/servers", "Servers", "operator"),
+    PageSection("incidents", "/fleet/incidents", "Incidents", "operator"),
+    PageSection("insights", "/fleet/insights", "Insights", "operator"),
+    PageSection("topics", "/fleet/topics", "Topics", "operator"),
+    PageSection("audit", "/fleet/audit", "Audit", "admin"),
+    PageSection("system", "/fleet/system", "System", "operator"),
+)
+
+
+def sections_for(caller: Caller | None) -> list[PageSection]:
+    """Those that the caller may open."""
+    if caller is None:
+        return []
+    return [section for section in (*CABINET, *FLEET) if caller.is_at_least(section.role)]
+
+
+def section_of(path: str) -> str:
+    """The key of the section that a path lies in."""
+    if path.startswith("/devices/"):
+        return "devices"
+    inside = [
+        section
+        for section in (*CABINET, *FLEET)
+        if path == section.url or path.startswith(f"{section.url.rstrip('/')}/")
+    ]
+    return max(inside, key=lambda section: len(section.url)).key if inside else ""

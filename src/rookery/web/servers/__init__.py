@@ -1,0 +1,1 @@
+"""Servers: seats, load forecast, draining and forgetting."""

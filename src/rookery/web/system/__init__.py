@@ -1,0 +1,1 @@
+"""The hub itself: status, health, metrics and housekeeping."""

@@ -1,0 +1,27 @@
+"""The certificate of the hub's authority, for those who shall trust it: browsers, `rookery login`.
+
+It is no secret, and comes over a connection that is not trusted yet: what makes it worth
+anything is that a person compares its fingerprint.
+"""
+
+from litestar import Response, get
+
+from rookery.web.accounts.access import anybody
+from rookery.web.http.dependencies import TheSite
+from rookery.web.http.problems import RequestRefusedError
+
+_PEM = "application/x-pem-file"
+
+
+@get("/authority.pem", opt=anybody(), include_in_schema=False)
+async def authority(site: TheSite) -> Response[bytes]:
+    """As PEM; 404 where the hub's certificate is of somebody else."""
+    own = site.hub.authority
+    if own is None or not site.settings.is_tls_auto:
+        raise RequestRefusedError(
+            404, "unknown", "this hub has no certificate authority of its own"
+        )
+    return Response(own.pem, media_type=_PEM)
+
+
+HANDLERS = (authority,)

@@ -1,0 +1,1 @@
+"""The fleet on the wire: datagrams, messages, telemetry and forecasts."""

@@ -1,0 +1,167 @@
+"""Telemetry: what reporters say of themselves, as msgpack maps with the kind in front.
+
+Times are wall milliseconds of who reports, whose clock may be wrong. `b` and `n` say where a report
+comes from: they stay what they are when it is sent again after a restart, so that whoever reads the
+lake recognises a repeat. The reporter fills them in.
+"""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from rookery.errors import DecodeError, UsageError
+
+CONTENT_SIZE_MAX = 1200
+SAMPLES_MAX = 64
+
+Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+Ratio = Annotated[float, Meta(ge=0.0, le=1.0)]
+Amount = Annotated[float, Meta(ge=0.0, le=1e15)]
+Degrees = Annotated[float, Meta(ge=-300.0, le=1000.0)]
+Name = Annotated[str, Meta(max_length=64)]
+Text = Annotated[str, Meta(max_length=256)]
+
+
+class InterfaceCounters(msgspec.Struct, frozen=True, array_like=True):
+    """Since the interface came up."""
+
+    received_bytes: Count = 0
+    sent_bytes: Count = 0
+    received_packets: Count = 0
+    sent_packets: Count = 0
+    errors: Count = 0
+    drops: Count = 0
+
+
+class LinkTelemetry(msgspec.Struct, frozen=True, array_like=True):
+    """A mesh link of the router's node, as it measured it."""
+
+    peer: Name  # hashname
+    path: Name  # kind of the path in use
+    rtt_ms: Amount
+    loss: Ratio
+    rate_kbps: Amount = 0.0
+
+
+class DeviceReport(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="device", omit_defaults=True
+):
+    """How a router is."""
+
+    t: Count  # when it was sampled
+    b: Count = 0
+    n: Count = 0
+    up: Amount = 0.0  # seconds since the device started
+    load: Amount = 0.0  # processes that want to run, of the last minute
+    mem: Ratio = 0.0  # used
+    disk: Ratio = 0.0  # used
+    temp: Degrees | None = None
+    ifs: Annotated[dict[Name, InterfaceCounters], Meta(max_length=SAMPLES_MAX)] = {}
+    links: Annotated[tuple[LinkTelemetry, ...], Meta(max_length=SAMPLES_MAX)] = ()
+    agent: Name = ""  # version
+    system: Name = ""
+    dropped: Count = 0  # reports that were given up for want of room
+
+
+class LoadReport(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="load", omit_defaults=True
+):
+    """How a server is, and where."""
+
+    t: Count
+    b: Count = 0
+    n: Count = 0
+    seats_max: Count
+    seats_used: Count
+    cpu: Ratio = 0.0
+    mem: Ratio = 0.0
+    tcp: Name  # "ip:port"
+    ws: Text = ""  # URL
+    key2a: Annotated[bytes, Meta(max_length=512)]  # routers and clients dial with it
+
+
+class CallReport(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="call", omit_defaults=True
+):
+    """A call that a server relayed, for the audit."""
+
+    t: Count
+    b: Count = 0
+    n: Count = 0
+    who: Text  # account
+    router: Name  # MAC
+    method: Name
+    ms: Amount  # until the answer
+    code: Annotated[int, Meta(ge=-(1 << 31), lt=1 << 31)] = 0  # JSON-RPC's; 0: it worked
+    seat: Name = ""
+
+
+class SessionReport(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="kind", tag="session", omit_defaults=True
+):
+    """A seat that is free again, or with no server a rendezvous that led nowhere."""
+
+    t: Count
+    b: Count = 0
+    n: Count = 0
+    seat: Name = ""
+    who: Text  # account
+    router: Name  # MAC
+    server: Name = ""  # hashname
+    opened_at: Count  # when the seat was reserved, or the router wished for; wall milliseconds
+    closed_at: Count
+    reason: Text = ""
+    sent_bytes: Count = 0  # to the router, of messages that were relayed
+    received_bytes: Count = 0  # from the router
+
+
+Report = DeviceReport | LoadReport | CallReport | SessionReport
+
+
+class ReportOrigin(msgspec.Struct, frozen=True):
+    """Where a report comes from, whatever else it says."""
+
+    b: Count
+    n: Count
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER: msgspec.msgpack.Decoder[Report] = msgspec.msgpack.Decoder(Report)
+_ORIGIN_DECODER = msgspec.msgpack.Decoder(ReportOrigin)
+
+
+def encode(report: Report) -> bytes:
+    """The content of a report; a device with too much to tell leaves out links, then interfaces."""
+    content = _ENCODER.encode(report)
+    while len(content) > CONTENT_SIZE_MAX:
+        if not isinstance(report, DeviceReport) or not (report.links or report.ifs):
+            raise UsageError(f"a report of {len(content)} bytes; {CONTENT_SIZE_MAX} are allowed")
+        report = _with_less(report)
+        content = _ENCODER.encode(report)
+    return content
+
+
+def decode(content: bytes) -> Report:
+    """Read a report, or raise DecodeError. Fields of newer versions are passed over."""
+    if len(content) > CONTENT_SIZE_MAX:
+        raise DecodeError(f"{len(content)} bytes cannot be a report")
+    try:
+        return _DECODER.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise DecodeError(f"not a report: {error}") from error
+
+
+def report_origin(content: bytes) -> ReportOrigin:
+    """Only its boot and sequence, or DecodeError."""
+    try:
+        return _ORIGIN_DECODER.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise DecodeError(f"no boot and sequence: {error}") from error
+
+
+def _with_less(report: DeviceReport) -> DeviceReport:
+    if report.links:
+        return msgspec.structs.replace(report, links=report.links[: len(report.links) // 2])
+    kept = list(report.ifs.items())[: len(report.ifs) // 2]
+    return msgspec.structs.replace(report, ifs=dict(kept))

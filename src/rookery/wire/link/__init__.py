@@ -1,0 +1,1 @@
+"""Links on the wire: packets, cloaking, framing, paths and addresses."""

@@ -1,0 +1,1 @@
+"""Outbox sessions on the wire: frames and the reader of them."""

@@ -1,0 +1,270 @@
+"""F9, F10, F11: a server's seats, for one router and one client each."""
+
+import random
+
+import msgspec
+import pytest
+
+from rookery.errors import AuthenticationError, CongestionError, ProtocolError
+from rookery.fleet.rendezvous import tickets
+from rookery.fleet.rendezvous.seats import NOT_RENEWED, FreedSeat, Seats
+from rookery.fleet.rendezvous.tickets import TicketPurpose
+from rookery.wire.fleet.messages import ArriveMessage, AttendMessage, HoldMessage, ReserveMessage
+
+CHANCE = random.Random(3).randbytes
+SERVER, ROUTER, OTHER = "s" * 52, "r" * 52, "o" * 52
+MAC = bytes.fromhex("02fc00000001")
+SECONDS, LINGER_S = 60, 30.0
+
+
+def reserve(seat: str = "seat", client: str = "ann", server: str = SERVER) -> ReserveMessage:
+    """With the names of the two sides as tickets, so that tests can show them."""
+    router_purpose = TicketPurpose("router", seat, server, MAC, ROUTER)
+    client_purpose = TicketPurpose("client", seat, server, MAC, client)
+    return ReserveMessage(
+        seat,
+        MAC,
+        ROUTER,
+        client,
+        tickets.digest("router ticket", router_purpose),
+        tickets.digest("client ticket", client_purpose),
+        SECONDS,
+    )
+
+
+def seats(seats_max: int = 2) -> Seats:
+    return Seats(SERVER, seats_max, CHANCE, LINGER_S)
+
+
+def reserved() -> Seats:
+    table = seats()
+    table.reserve(reserve(), 0.0)
+    return table
+
+
+def occupied() -> Seats:
+    table = reserved()
+    table.arrive(ArriveMessage("seat", "router ticket"), ROUTER, 1.0)
+    return table
+
+
+def test_a_seat_is_promised_then_occupied_then_free_again() -> None:
+    table = seats()
+    assert (table.used, table.reserved, table.free, table.seats_max) == (0, 0, 2, 2)
+    table.reserve(reserve(), 0.0)
+    assert (table.used, table.reserved, table.free) == (0, 1, 1)
+    sitting = table.arrive(ArriveMessage("seat", "router ticket"), ROUTER, 1.0)
+    assert (table.used, table.reserved, table.free) == (1, 0, 1)
+    assert (sitting.welcome.mac, sitting.welcome.router, sitting.client) == (MAC, ROUTER, "ann")
+    assert table.leave(sitting, 2.0) == FreedSeat("seat", "the router has left", False, False)
+    assert (table.used, table.reserved, table.free) == (0, 0, 2)
+
+
+def test_no_seat_is_given_twice() -> None:
+    """Two hubs that want the last seat ask the same table; one of them hears no."""
+    table = seats(1)
+    table.reserve(reserve("one"), 0.0)
+    with pytest.raises(CongestionError, match="all 1 seats are taken"):
+        table.reserve(reserve("two"), 0.0)
+    assert table.used + table.reserved == 1
+
+
+def test_a_seat_that_exists_is_not_reserved_anew() -> None:
+    table = reserved()
+    with pytest.raises(ProtocolError):
+        table.reserve(reserve(), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("arrive", "router"),
+    [
+        (ArriveMessage("seat", "router ticket"), OTHER),
+        (ArriveMessage("seat", "client ticket"), ROUTER),
+        (ArriveMessage("seat", ""), ROUTER),
+        (ArriveMessage("other", "router ticket"), ROUTER),
+    ],
+    ids=["another router", "the client's ticket", "no ticket", "another seat"],
+)
+def test_only_the_announced_router_arrives(arrive: ArriveMessage, router: str) -> None:
+    table = reserved()
+    with pytest.raises(AuthenticationError):
+        table.arrive(arrive, router, 1.0)
+    assert table.reserved == 1
+    table.arrive(ArriveMessage("seat", "router ticket"), ROUTER, 1.0)
+
+
+def test_a_ticket_for_another_server_is_worth_nothing_here() -> None:
+    table = seats()
+    table.reserve(reserve(server=OTHER), 0.0)
+    with pytest.raises(AuthenticationError):
+        table.arrive(ArriveMessage("seat", "router ticket"), ROUTER, 1.0)
+
+
+def test_a_router_arrives_once() -> None:
+    table = occupied()
+    with pytest.raises(AuthenticationError):
+        table.arrive(ArriveMessage("seat", "router ticket"), ROUTER, 1.0)
+
+
+def test_a_client_attends_where_its_router_is() -> None:
+    table = occupied()
+    sitting = table.attend(AttendMessage("seat", "client ticket"), 2.0)
+    assert (sitting.side, sitting.welcome.mac, sitting.welcome.seconds) == ("client", MAC, 30)
+    assert table.deadline is None
+    assert table.expire(1e9) == []
+
+
+@pytest.mark.parametrize("ticket", ["router ticket", "", "x"])
+def test_a_client_without_its_ticket_is_refused(ticket: str) -> None:
+    table = occupied()
+    with pytest.raises(AuthenticationError):
+        table.attend(AttendMessage("seat", ticket), 2.0)
+    table.attend(AttendMessage("seat", "client ticket"), 2.0)
+
+
+def test_a_client_cannot_come_before_its_router() -> None:
+    table = reserved()
+    for seat in ("seat", "other"):
+        with pytest.raises(AuthenticationError):
+            table.attend(AttendMessage(seat, "client ticket"), 1.0)
+    table.arrive(ArriveMessage("seat", "router ticket"), ROUTER, 1.0)
+    table.attend(AttendMessage("seat", "client ticket"), 1.0)
+
+
+def test_a_client_comes_back_with_a_new_ticket_only() -> None:
+    table = occupied()
+    first = table.attend(AttendMessage("seat", "client ticket"), 2.0)
+    assert table.leave(first, 3.0) is None
+    with pytest.raises(AuthenticationError):
+        table.attend(AttendMessage("seat", "client ticket"), 4.0)
+    second = table.attend(AttendMessage("seat", first.welcome.ticket), 4.0)
+    with pytest.raises(AuthenticationError):
+        table.attend(AttendMessage("seat", first.welcome.ticket), 5.0)
+    assert table.attend(AttendMessage("seat", second.welcome.ticket), 5.0).turn == 3
+    assert table.used == 1
+
+
+def test_an_old_connection_that_is_missed_late_ends_nothing() -> None:
+    table = occupied()
+    old = table.attend(AttendMessage("seat", "client ticket"), 2.0)
+    table.attend(AttendMessage("seat", old.welcome.ticket), 3.0)
+    assert table.leave(old, 4.0) is None
+    assert table.deadline is None
+
+
+def test_a_router_that_leaves_ends_the_seat_for_its_client() -> None:
+    table = reserved()
+    router = table.arrive(ArriveMessage("seat", "router ticket"), ROUTER, 1.0)
+    client = table.attend(AttendMessage("seat", "client ticket"), 2.0)
+    assert table.leave(router, 3.0) == FreedSeat("seat", "the router has left", False, True)
+    assert table.leave(client, 3.0) is None
+    assert table.leave(router, 3.0) is None
+
+
+def test_a_router_that_does_not_come_loses_its_seat() -> None:
+    table = reserved()
+    assert table.deadline == SECONDS
+    assert table.expire(SECONDS - 0.1) == []
+    expected = FreedSeat("seat", "the router did not arrive in time", False, False)
+    assert table.expire(SECONDS) == [expected]
+    assert table.free == 2
+
+
+def test_who_is_late_is_late_even_if_nobody_looked() -> None:
+    table = reserved()
+    with pytest.raises(AuthenticationError):
+        table.arrive(ArriveMessage("seat", "router ticket"), ROUTER, SECONDS)
+    table = occupied()
+    with pytest.raises(AuthenticationError):
+        table.attend(AttendMessage("seat", "client ticket"), 1.0 + SECONDS)
+
+
+def test_a_client_that_does_not_come_loses_the_seat() -> None:
+    table = occupied()
+    assert table.deadline == 1.0 + SECONDS
+    expected = FreedSeat("seat", "the client did not come in time", True, False)
+    assert table.expire(1.0 + SECONDS) == [expected]
+
+
+def test_a_client_that_stays_away_loses_the_seat() -> None:
+    table = occupied()
+    table.leave(table.attend(AttendMessage("seat", "client ticket"), 2.0), 3.0)
+    assert table.deadline == 3.0 + LINGER_S
+    assert table.expire(3.0 + LINGER_S) == [
+        FreedSeat("seat", "the client did not come back", True, False)
+    ]
+
+
+def test_the_hub_releases_a_seat_in_any_state() -> None:
+    reason = "the hub has released the seat"
+    assert seats().release("seat") is None
+    assert reserved().release("seat") == FreedSeat("seat", reason, False, False)
+    assert occupied().release("seat") == FreedSeat("seat", reason, True, False)
+    table = occupied()
+    table.attend(AttendMessage("seat", "client ticket"), 2.0)
+    assert table.release("seat") == FreedSeat("seat", reason, True, True)
+    assert table.free == 2
+
+
+def test_a_promise_goes_with_the_hub_it_was_made_to() -> None:
+    """Then the router is sent back at once, and the hub it comes to knows what to do."""
+    table = reserved()
+    assert table.withdraw("seat") == FreedSeat("seat", "the hub has gone", False, False)
+    assert table.withdraw("seat") is None
+    with pytest.raises(AuthenticationError):
+        table.arrive(ArriveMessage("seat", "router ticket"), ROUTER, 1.0)
+    table = occupied()
+    assert table.withdraw("seat") is None
+    assert table.used == 1
+
+
+LEASE_S = 60.0
+
+
+def leased() -> Seats:
+    """With both sides there from second 2 on."""
+    table = Seats(SERVER, 2, CHANCE, LINGER_S, LEASE_S)
+    table.reserve(msgspec.structs.replace(reserve(), authority=b"by what"), 0.0)
+    table.arrive(ArriveMessage("seat", "router ticket"), ROUTER, 1.0)
+    table.attend(AttendMessage("seat", "client ticket"), 2.0)
+    return table
+
+
+def test_an_attended_seat_ends_with_its_lease() -> None:
+    """Whatever became of the hub: nobody sits here for ever."""
+    table = leased()
+    assert table.held == [HoldMessage("seat", MAC, ROUTER, b"by what")]
+    assert table.deadline == LEASE_S
+    assert table.expire(LEASE_S - 0.1) == []
+    assert table.expire(LEASE_S) == [FreedSeat("seat", NOT_RENEWED, True, True)]
+    assert table.held == []
+
+
+def test_a_lease_counts_from_when_the_hub_was_asked() -> None:
+    table = leased()
+    table.renew(["seat", "another"], 30.0)
+    assert table.deadline == 30.0 + LEASE_S
+    table.renew(["seat"], 10.0)  # an answer that was overtaken
+    assert table.deadline == 30.0 + LEASE_S
+    assert table.expire(89.0) == []
+    assert len(table.expire(90.0)) == 1
+
+
+def test_a_seat_without_authority_has_no_lease() -> None:
+    """It was reserved by a hub of before, which renews none."""
+    table = occupied()
+    table.attend(AttendMessage("seat", "client ticket"), 2.0)
+    table.renew(["seat"], 3.0)
+    assert table.held == []
+    assert table.deadline is None
+
+
+def test_no_client_comes_back_to_a_seat_whose_lease_is_over() -> None:
+    table = leased()
+    with pytest.raises(AuthenticationError):
+        table.attend(AttendMessage("seat", "client ticket"), LEASE_S)
+
+
+def test_a_released_seat_tells_why() -> None:
+    freed = leased().release("seat", "the device is no longer this account's")
+    assert freed == FreedSeat("seat", "the device is no longer this account's", True, True)

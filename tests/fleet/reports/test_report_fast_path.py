@@ -1,0 +1,187 @@
+"""F4: what passes by the lane is as the desk would have it; all else is left to the desk."""
+
+import copy
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rookery.fleet.enrolment import secrets
+from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.reports.report_fast_path import ReportFastPath, reporter_of
+from rookery.wire.fleet.datagrams import BOOT_SEQUENCE_MAX, CONTENT_AT
+from rookery.wire.fleet.tags import AUDIT, LOAD
+from rookery.wire.fleet.telemetry import CONTENT_SIZE_MAX
+from tests.fleet.reports.validator import ELSEWHERE, HOME, MAC, NOW, Device, Office
+
+RENEWAL_S = 1000
+
+
+@pytest.fixture(scope="module")
+def office() -> Office:
+    return Office()
+
+
+@pytest.fixture(scope="module")
+def device(office: Office) -> Device:
+    device = Device()
+    office.enrol(device)
+    office.tell(device.report(2))
+    return device
+
+
+def entry_of(office: Office) -> ReporterEntry:
+    return copy.copy(office.entries[MAC])
+
+
+def passed(office: Office, datagram: bytes, entry: ReporterEntry) -> ReportFastPath | None:
+    """The lane, if the datagram passed; otherwise nothing may have happened."""
+    before, lane = copy.copy(entry), office.desk.lane(bytes.decode, office.now)
+    if reporter_of(datagram) is not None:
+        taken = lane.take(datagram, entry, ELSEWHERE.encode())
+        if taken is not None:
+            assert entry == before
+            _is_as_the_desk_has_it(office, datagram, entry, taken, lane)
+            return lane
+    assert entry == before
+    assert not lane.records
+    assert not lane.answers
+    return None
+
+
+def _is_as_the_desk_has_it(
+    office: Office,
+    datagram: bytes,
+    entry: ReporterEntry,
+    taken: ReporterEntry,
+    lane: ReportFastPath,
+) -> None:
+    incoming = office.desk.read(datagram, ELSEWHERE, office.now)
+    assert incoming is not None
+    assert incoming.reporter == reporter_of(datagram)
+    counted = office.desk.counters.reports
+    outcome = office.desk.receive(incoming, copy.copy(entry), None, None, office.now)
+    assert office.desk.counters.reports == counted + 1
+    assert outcome.changed == taken
+    assert [outcome.spool] == lane.records
+    assert [outcome.answer_durable] == lane.answers
+    assert (outcome.answer_now, outcome.events, outcome.enrolled) == (b"", (), None)
+
+
+@pytest.mark.parametrize("ahead", [1, 2, 62, 63, 64, 1000, BOOT_SEQUENCE_MAX - 2])
+def test_a_good_report_passes_as_the_desk_would_take_it(
+    office: Office, device: Device, ahead: int
+) -> None:
+    entry = entry_of(office)
+    assert passed(office, device.report(entry.sequence + ahead), entry)
+
+
+@pytest.mark.parametrize("size", [0, 1, 198, CONTENT_SIZE_MAX])
+def test_it_may_have_any_size_that_a_report_has(office: Office, device: Device, size: int) -> None:
+    assert passed(office, device.report(3, bytes(size)), entry_of(office))
+
+
+def test_each_may_build_on_the_one_before(office: Office, device: Device) -> None:
+    """A window that is full stays as it is."""
+    entry, lane = entry_of(office), office.desk.lane(bytes.decode, NOW)
+    for sequence in range(3, 80):
+        taken = lane.take(device.report(sequence), entry, ELSEWHERE.encode())
+        assert taken is not None
+        _is_as_the_desk_has_it(office, device.report(sequence), entry, taken, _last(lane, office))
+        entry = taken
+    assert len(lane.records) == len(lane.answers) == 77
+
+
+def _last(lane: ReportFastPath, office: Office) -> ReportFastPath:
+    last = office.desk.lane(bytes.decode, office.now)
+    last.records.append(lane.records[-1])
+    last.answers.append(lane.answers[-1])
+    return last
+
+
+def test_what_came_before_is_for_the_desk(office: Office, device: Device) -> None:
+    for sequence in (0, 1, 2):
+        assert passed(office, device.report(sequence), entry_of(office)) is None
+    assert passed(office, device.report(BOOT_SEQUENCE_MAX + 1), entry_of(office)) is None
+
+
+@pytest.mark.parametrize("boot", [1, 99, 101])
+def test_another_boot_is_for_the_desk(office: Office, device: Device, boot: int) -> None:
+    other = copy.copy(device)
+    other.boot = boot
+    assert passed(office, other.report(3), entry_of(office)) is None
+
+
+def test_another_generation_is_for_the_desk(office: Office, device: Device) -> None:
+    for change in (-1, 1):
+        entry = entry_of(office)
+        entry.generation += change
+        assert passed(office, device.report(3), entry) is None
+
+
+def test_another_name_is_for_the_desk(office: Office, device: Device) -> None:
+    """The secret that is kept is of the name that it was derived for."""
+    entry = entry_of(office)
+    entry.hashname = Device().identity.hashname
+    assert passed(office, device.report(3), entry) is None
+
+
+def test_a_secret_that_is_not_at_hand_is_for_the_desk(office: Office, device: Device) -> None:
+    assert passed(Office(), device.report(3), entry_of(office)) is None
+
+
+def test_a_secret_that_is_to_be_renewed_is_for_the_desk(office: Office, device: Device) -> None:
+    lane = office.desk.lane(bytes.decode, device.generation + RENEWAL_S)
+    assert lane.take(device.report(3), entry_of(office), ELSEWHERE.encode()) is None
+    lane = office.desk.lane(bytes.decode, device.generation + RENEWAL_S - 0.001)
+    assert lane.take(device.report(3), entry_of(office), ELSEWHERE.encode()) is not None
+
+
+def test_it_was_heard_from_where_it_was_heard_last(office: Office, device: Device) -> None:
+    entry, lane = entry_of(office), office.desk.lane(bytes.decode, NOW)
+    for sequence, address in enumerate((HOME, HOME, ELSEWHERE, HOME), start=3):
+        taken = lane.take(device.report(sequence), entry, address.encode())
+        assert taken is not None
+        assert taken.address == address
+        entry = taken
+
+
+@pytest.mark.parametrize("tag", [LOAD, AUDIT])
+def test_what_servers_say_is_for_the_desk(device: Device, tag: int) -> None:
+    assert reporter_of(device.report(3, tag=tag)) is None
+
+
+def test_the_name_of_a_server_is_for_the_desk(device: Device) -> None:
+    datagram = bytearray(device.report(3))
+    datagram[5] |= 0x01
+    assert reporter_of(bytes(datagram)) is None
+
+
+@given(st.binary(max_size=2 * CONTENT_AT))
+def test_arbitrary_bytes_have_a_reporter_or_none(datagram: bytes) -> None:
+    assert reporter_of(datagram) in (None, datagram[5:11])
+
+
+@given(at=st.integers(0, 10**6), flipped=st.integers(1, 255))
+def test_one_changed_byte_anywhere_keeps_a_report_from_passing(
+    office: Office, device: Device, at: int, flipped: int
+) -> None:
+    datagram = bytearray(device.report(3))
+    datagram[at % len(datagram)] ^= flipped
+    assert passed(office, bytes(datagram), entry_of(office)) is None
+
+
+@given(cut=st.integers(1, 200), added=st.binary(max_size=3))
+def test_a_report_that_is_cut_or_longer_than_it_says_does_not_pass(
+    office: Office, device: Device, cut: int, added: bytes
+) -> None:
+    datagram = device.report(3)
+    assert passed(office, datagram[:-cut], entry_of(office)) is None
+    if added:
+        assert passed(office, datagram + added, entry_of(office)) is None
+
+
+def test_a_proof_by_another_secret_does_not_pass(office: Office, device: Device) -> None:
+    other = copy.copy(device)
+    other.secret = secrets.derive(bytes(32), MAC, bytes(32), 1)
+    assert passed(office, other.report(3), entry_of(office)) is None

@@ -1,0 +1,242 @@
+"""Joining over real sockets: once, in time, by whoever comes first, and never in silence."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rookery.errors import ChannelError, DeniedError, UnreachableError
+from rookery.identity.identity import Identity
+from rookery.link.session.handshake import Stranger
+from rookery.mesh.membership.invitation import Invitation
+from rookery.mesh.membership.join import TYPE
+from rookery.runtime.endpoint.create import create
+from rookery.runtime.endpoint.endpoint import AsyncEndpoint
+from rookery.runtime.realm.authority import RealmAuthority, found
+from rookery.runtime.realm.join import (
+    TROUBLE,
+    JoinAccepted,
+    JoinLog,
+    JoinRefused,
+    JoinServer,
+    join,
+    serve_joins,
+)
+from rookery.runtime.realm.store import RealmStore
+from rookery.wire.mesh.certificate import Certificate
+from rookery.wire.mesh.statement import Statement
+from tests.mesh.realms import identity
+
+OWNER = identity("owner", (0x3A, 0x40))
+
+
+class Realm:
+    """A founder's endpoint that serves joins, and what it was told of them."""
+
+    def __init__(self, mesh: AsyncEndpoint, store: RealmStore) -> None:
+        self.mesh = mesh
+        self.store = store
+        self.told: list[JoinAccepted | JoinRefused] = []
+        desk = serve_joins(mesh, store, self.told.append)
+        assert isinstance(desk, JoinServer)
+        self.desk = desk
+        self.authority = RealmAuthority(store)
+        mesh.on_discover = self._accept
+
+    def _accept(self, stranger: Stranger) -> None:
+        self.mesh.link(stranger)
+
+    def invite(self, name: str = "") -> Invitation:
+        return self.authority.invite(self.mesh.address, roles=["relay"], name=name)[1]
+
+
+@pytest.fixture
+async def realm(tmp_path: Path) -> AsyncIterator[Realm]:
+    store = found(tmp_path / "realm", "home", OWNER, member_name="owner")
+    async with create(OWNER) as mesh:
+        yield Realm(mesh, store)
+
+
+async def joined(who: Identity, invitation: Invitation, name: str = "guest") -> Certificate:
+    async with create(who) as mesh:
+        answer = await join(mesh, Invitation.parse(invitation.url()), name, 10)
+        assert answer.link.hashname == invitation.hashname
+        return answer.check(invitation.realm, who.hashname, time.time())
+
+
+async def test_an_invitation_makes_a_member(realm: Realm) -> None:
+    guest = identity("guest", (0x3A, 0x40))
+    certificate = await joined(guest, realm.invite())
+    assert certificate.name == "guest"
+    assert certificate.roles == {"relay"}
+    member = realm.store.membership(time.time()).by_hashname(guest.hashname)
+    assert member is not None
+    assert [one.state(time.time()) for one in realm.store.invitations()] == ["used"]
+    assert isinstance(realm.told[0], JoinAccepted)
+    assert member.certificate in realm.store.take_new_statements()
+
+
+async def test_the_owner_may_choose_the_name(realm: Realm) -> None:
+    assert (await joined(identity("guest"), realm.invite(name="printer"))).name == "printer"
+
+
+async def test_a_second_endpoint_is_refused_and_both_are_named(realm: Realm) -> None:
+    """A stolen invitation: whoever came first is in, and can be seen and revoked."""
+    invitation, thief, guest = realm.invite(), identity("thief"), identity("guest")
+    await joined(thief, invitation)
+    with pytest.raises(DeniedError, match="has been used"):
+        await joined(guest, invitation)
+    (used,) = realm.store.invitations()
+    assert used.spent is not None
+    assert used.spent.hashname == thief.hashname
+    assert [refusal.hashname for refusal in used.refused] == [guest.hashname]
+    assert realm.desk.refused == {"this invitation has been used": 1}
+    realm.authority.revoke(thief.hashname)
+    group = realm.store.membership(time.time())
+    assert group.by_hashname(thief.hashname) is None
+    assert thief.hashname in group.revoked
+
+
+async def test_a_lost_answer_can_be_asked_for_again(realm: Realm) -> None:
+    invitation, guest = realm.invite(), identity("guest")
+    assert await joined(guest, invitation) == await joined(guest, invitation)
+    assert len(realm.store.statements()) == 2
+
+
+async def test_an_expired_invitation_is_refused_by_both(realm: Realm) -> None:
+    invitation = realm.invite()
+    with realm.store.changing_invitations() as invitations:
+        (invited,) = invitations
+        past_s = int(time.time()) - 1
+        invitations.add(msgspec.structs.replace(invited, expires_s=past_s), past_s)
+    with pytest.raises(DeniedError, match="refused: this invitation has expired"):
+        await joined(identity("guest"), invitation)
+    with pytest.raises(DeniedError, match="set the clock right"):
+        await joined(identity("guest"), msgspec.structs.replace(invitation, expires_s=past_s))
+    assert not realm.desk.is_open()
+
+
+async def test_guessing_is_refused_counted_named_and_soon_not_even_listened_to(
+    realm: Realm,
+) -> None:
+    mallory = identity("mallory")
+    wrong = msgspec.structs.replace(realm.invite(), secret=bytes(16))
+    for _ in range(5):
+        with pytest.raises(DeniedError, match="not known here"):
+            await joined(mallory, wrong)
+    with pytest.raises(DeniedError, match="too many attempts"):
+        await joined(mallory, wrong)
+    assert {what.hashname for what in realm.told} == {mallory.hashname}
+    assert sum(realm.desk.refused.values()) == 6
+    assert realm.desk.is_open()
+
+
+async def test_what_is_no_request_is_refused(realm: Realm) -> None:
+    async with create(identity("mallory")) as mesh:
+        link = await mesh.link(realm.mesh.address).up(10)
+        channel = link.open(TYPE, {"v": 1, "secret": "a", "name": "x"}, b"no keys")
+        with pytest.raises(ChannelError):
+            await channel.receive()
+    assert realm.told == [JoinRefused(mesh.hashname, "not a request to join")]
+
+
+async def test_one_invitation_and_many_at_once_let_one_in(realm: Realm) -> None:
+    invitation = realm.invite()
+    crowd = [identity(f"guest {number}") for number in range(6)]
+    outcomes = await asyncio.gather(
+        *(joined(who, invitation) for who in crowd), return_exceptions=True
+    )
+    assert sum(isinstance(outcome, Certificate) for outcome in outcomes) == 1
+    assert sum(isinstance(outcome, DeniedError) for outcome in outcomes) == 5
+    assert len(realm.store.membership(time.time()).members) == 2
+
+
+async def test_our_own_trouble_is_not_for_strangers(realm: Realm) -> None:
+    invitation = realm.invite()
+    (realm.store.folder / "invitations.json").write_text("damaged")
+    with pytest.raises(DeniedError, match=TROUBLE):
+        await joined(identity("guest"), invitation)
+    (refused,) = realm.told
+    assert isinstance(refused, JoinRefused)
+    assert "damaged" in refused.trouble
+
+
+async def test_an_issuer_invites_too(realm: Realm, tmp_path: Path) -> None:
+    helper = identity("helper")
+    invited = RealmAuthority(realm.store).invite(realm.mesh.address, roles=["issuer"])[1]
+    async with create(helper) as mesh:
+        answer = await join(mesh, invited, "helper", 10)
+    store = RealmStore.create(
+        tmp_path / "helper", invited.realm, answer.certificate, peers=[answer.link]
+    )
+    async with create(helper) as mesh:
+        mesh.on_discover = lambda stranger: mesh.link(stranger)
+        assert serve_joins(mesh, store) is not None
+        _, invitation = RealmAuthority(store, helper).invite(mesh.address)
+        certificate = await joined(identity("guest"), invitation)
+    assert Certificate.parse(Statement.parse(certificate.issuer).content).name == "helper"
+    assert store.peers()[0].hashname == realm.mesh.hashname
+
+
+async def test_a_plain_member_invites_nobody(realm: Realm, tmp_path: Path) -> None:
+    guest = identity("guest")
+    async with create(guest) as mesh:
+        invitation = realm.invite()
+        answer = await join(mesh, invitation, "guest", 10)
+        store = RealmStore.create(tmp_path / "guest", invitation.realm, answer.certificate)
+        assert serve_joins(mesh, store) is None
+        mesh.on_discover = lambda stranger: mesh.link(stranger)
+        astray = Invitation.of(invitation.realm, bytes(16), 2**40, mesh.address)
+        with pytest.raises(DeniedError, match="takes nobody"):
+            await joined(identity("other"), astray)
+
+
+async def test_an_inviter_that_is_away_is_unreachable(realm: Realm) -> None:
+    invitation = realm.invite()
+    await realm.mesh.close()
+    async with create(identity("guest")) as mesh:
+        with pytest.raises(UnreachableError):
+            await join(mesh, invitation, "guest", 0.3)
+
+
+def test_a_storm_of_refusals_writes_a_few_lines(caplog: pytest.LogCaptureFixture) -> None:
+    now = 100.0
+    log = JoinLog(lambda: now)
+    refused = JoinRefused(identity("mallory").hashname, TROUBLE, "the disk is full")
+    log(JoinAccepted(identity("guest").hashname, "guest", "1", b""))
+    for _ in range(1000):
+        log(refused)
+    now += 10.0
+    log(refused)
+    lines = [record.getMessage() for record in caplog.records]
+    first = f"join of {refused.hashname[:8]} refused: {TROUBLE} (the disk is full)"
+    assert lines == [first] * 5 + [f"{first}; 995 more since the last line"]
+
+
+@pytest.mark.parametrize("is_used", [True, False])
+async def test_no_invitation_from_before_a_revocation_lets_the_revoked_in(
+    realm: Realm, is_used: bool
+) -> None:
+    """Neither the one it came by nor another that was still open; one made later does."""
+    guest, first, spare = identity("guest"), realm.invite(), realm.invite()
+    await joined(guest, first)
+    realm.authority.revoke(guest.hashname)
+    with pytest.raises(DeniedError, match="revoked after the invitation was made"):
+        await joined(guest, first if is_used else spare)
+    assert realm.store.membership(time.time()).by_hashname(guest.hashname) is None
+    assert (await joined(identity("other"), spare)).name == "guest"
+    await joined(guest, realm.invite())  # in the same second
+    assert realm.store.membership(time.time()).by_hashname(guest.hashname) is not None
+
+
+async def test_a_withdrawn_invitation_is_refused_at_once(realm: Realm) -> None:
+    """By a node that runs, whatever process withdrew it."""
+    invitation = realm.invite()
+    (given_out,) = realm.store.invitations()
+    with RealmStore(realm.store.folder).changing_invitations() as invitations:
+        invitations.withdraw(given_out.id, time.time())
+    with pytest.raises(DeniedError, match="was withdrawn"):
+        await joined(identity("guest"), invitation)

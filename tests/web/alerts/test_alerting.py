@@ -1,0 +1,355 @@
+"""F14: from a silent device to a told alert, on real stores and in virtual time."""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from rookery.errors import UnreachableError
+from rookery.fleet.alerts.tracker import AlertTrackerLimits
+from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.rendezvous.placement import ServerLoad
+from rookery.store.accounts.audit import AuditRow
+from rookery.store.alerts.alert import Alert
+from rookery.store.alerts.deliveries import AlertDeliveries
+from rookery.web.alerts.alerting import Alerting
+from rookery.web.alerts.settings import AlertSettings, Webhook
+from rookery.web.site import WebSite
+from rookery.wire.fleet import telemetry
+from rookery.wire.fleet.telemetry import DeviceReport, LinkTelemetry
+from tests.web.receivers import HttpReceiver, http_receiver
+from tests.web.world import HASHNAME, SETTINGS, World, world
+
+ALERTS = AlertSettings(
+    grace_s=60,
+    watch=AlertTrackerLimits(raise_after_s=15, clear_after_s=30),
+    retry_s=5,
+    attempts_max=3,
+    try_s=10,
+)
+
+
+class Watched:
+    """A hub whose clock the test turns; devices are silent when it says so."""
+
+    def __init__(self, made: World, settings: AlertSettings) -> None:
+        self.made = made
+        self.passed_s = 0.0
+        self._started_at = time.time()
+        self.site = WebSite(made.hub, SETTINGS, wall=self.wall)
+        self.alerting = self.another(settings)
+
+    def wall(self) -> float:
+        return self._started_at + self.passed_s
+
+    def another(self, settings: AlertSettings) -> Alerting:
+        made = Alerting(self.site, settings, clock=lambda: self.passed_s)
+        made.url = "http://hub.test"
+        return made
+
+    async def look(self, seconds: float = 0, *, steps: int = 1) -> list[Alert]:
+        for _ in range(steps):
+            self.passed_s += seconds / steps
+            await self.alerting.look()
+        return await self.site.alerts.open()
+
+    async def device(self, number: int, address: str = "192.0.2.9:1", peer: str = "") -> bytes:
+        """One that belongs to somebody and is online."""
+        mac = bytes([2, 0xFC, 0, 0, 0, number])
+        account = await self.site.accounts.find("alice")
+        if account is None:
+            account = await self.made.account("alice")
+        links = (LinkTelemetry(peer, "udp", 1.0, 0.0),) if peer else ()
+        content = telemetry.encode(DeviceReport(t=1, links=links))
+        now = time.time() + 10_000  # of the future, so that no slow machine makes it silent
+        entry = ReporterEntry(
+            mac, "router", HASHNAME, bytes(64), bytes(32), 7, 1, 1, 1, now, now, address, content
+        )
+        await self.made.hub.ram.restore([entry])
+        await self.site.devices.claim(mac, account.id, f"device {number}", now=now)
+        return mac
+
+    async def silence(self, mac: bytes, *, is_silent: bool = True) -> None:
+        entry = await self.made.hub.entry(mac)
+        assert entry is not None
+        entry.last_seen = time.time() - 100 if is_silent else time.time() + 10_000
+
+
+@asynccontextmanager
+async def watched_world(
+    folder: Path, template: Path, settings: AlertSettings = ALERTS
+) -> AsyncIterator[Watched]:
+    async with world(folder, template) as made:
+        watched = Watched(made, settings)
+        await watched.look()  # from now on the grace runs
+        watched.passed_s += 60
+        yield watched
+        watched.site.close()
+        await watched.site.closed()
+
+
+@pytest.fixture
+async def watched(tmp_path: Path, template: Path) -> AsyncIterator[Watched]:
+    async with watched_world(tmp_path, template) as made:
+        yield made
+
+
+def titles(alerts: list[Alert]) -> list[str]:
+    return [alert.title for alert in alerts]
+
+
+async def test_a_device_that_falls_silent_and_comes_back(watched: Watched) -> None:
+    mac = await watched.device(1)
+    assert await watched.look() == []
+    await watched.silence(mac)
+    assert await watched.look(5) == []
+    assert titles(await watched.look(15)) == ["device 1 is silent"]
+    assert len(await watched.look(600, steps=20)) == 1
+    await watched.silence(mac, is_silent=False)
+    assert len(await watched.look(5)) == 1
+    assert await watched.look(30) == []
+    assert (await watched.site.alerts.get(1)) is not None
+
+
+async def test_a_device_of_nobodys_is_nobodys_worry(watched: Watched) -> None:
+    await watched.made.hub.report(ago_s=1000)
+    assert await watched.look(100, steps=10) == []
+
+
+async def test_a_hub_that_has_just_started_waits_for_everybody_to_report(
+    watched: Watched,
+) -> None:
+    mac = await watched.device(1)
+    await watched.silence(mac)
+    fresh = watched.alerting = watched.another(ALERTS)
+    for _ in range(5):
+        assert await watched.look(10) == []
+    assert await watched.look(20) == []
+    assert len(await watched.look(20)) == 1
+    assert fresh.is_ours
+
+
+async def test_those_of_one_site_are_one_incident_into_which_the_first_goes(
+    watched: Watched,
+) -> None:
+    macs = [await watched.device(number, f"192.0.2.{number}:1") for number in (1, 2, 3)]
+    await watched.device(4, "[2001:db8::1]:7")
+    await watched.silence(macs[0])
+    await watched.look(5)
+    assert titles(await watched.look(20)) == ["device 1 is silent"]
+    for mac in macs[1:]:
+        await watched.silence(mac)
+    await watched.look(5)
+    (group,) = await watched.look(20)
+    assert group.title == "3 devices are silent: site 192.0.2.0/24"
+    assert len(group.detail.entities) == 3
+    first = await watched.site.alerts.get(1)
+    assert first is not None
+    assert first.detail.why == f"part of: {group.title}"
+
+
+async def test_those_behind_one_node_name_it(watched: Watched) -> None:
+    for number in (1, 2, 3):
+        mac = await watched.device(number, f"198.51.{number}.1:1", peer="n" * 52)
+        await watched.silence(mac)
+    await watched.look(5)
+    (group,) = await watched.look(20)
+    assert group.detail.cause == f"node {'n' * 52}"
+
+
+async def test_servers_that_are_silent_full_or_long_gone(watched: Watched) -> None:
+    def server(name: str, used: int, ago_s: float) -> ServerLoad:
+        seen = watched.wall() - ago_s
+        return ServerLoad(name, "192.0.2.1:1", "", b"", b"", 10, used, 0, 0.0, 0.0, seen)
+
+    hub = watched.made.hub
+    hub.loads = [server("a", 10, 0), server("b", 0, 100), server("c", 0, 8 * 86_400)]
+    await watched.look(1)
+    hub.loads = [server("a", 10, 0), server("b", 0, 100), server("c", 0, 8 * 86_400)]
+    found = await watched.look(16)
+    assert {alert.key for alert in found} == {"server full a", "server silent b"}
+
+
+async def test_what_honest_devices_do_not_do_is_told_at_once(watched: Watched) -> None:
+    def event(what: str) -> AuditRow:
+        return AuditRow(at=watched.wall(), who="02:fc", what=what, address="192.0.2.1:9")
+
+    await watched.site.audit.add(event("security.clone"), event("securityish.clone"))
+    (alert,) = await watched.look(1)
+    assert (alert.key, alert.severity) == ("security clone", "critical")
+    await watched.look(601)
+    assert await watched.look(31) == []
+
+
+async def test_the_hubs_own_spool(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = b"rookery_spool_is_full 1.0\nrookery_spool_unlanded_bytes 9e9\n"
+    monkeypatch.setattr(watched.made.hub, "metrics_text", lambda: text)
+    (alert,) = await watched.look(1)
+    assert (alert.kind, alert.severity) == ("spool_full", "critical")
+    text = b"rookery_spool_is_full 0.0\nrookery_spool_unlanded_bytes 9e9\n"
+    await watched.look(1)
+    found = await watched.look(31)
+    assert [alert.kind for alert in found] == ["spool_behind"]
+
+
+async def test_what_does_not_answer_ends_no_alert(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mac = await watched.device(1)
+    await watched.silence(mac)
+    await watched.look(1)
+    assert len(await watched.look(15)) == 1
+
+    async def away(_: object) -> list[ReporterEntry | None]:
+        raise UnreachableError("the hot store is away")
+
+    monkeypatch.setattr(watched.made.hub.hot, "entries", away)
+    assert len(await watched.look(300, steps=5)) == 1
+
+
+async def test_of_two_hubs_one_looks_and_the_other_takes_over_without_a_duplicate(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mac = await watched.device(1)
+    await watched.silence(mac)
+    await watched.look()
+    first, second = watched.alerting, watched.another(ALERTS)
+    monkeypatch.setattr("rookery.web.alerts.alerting.spool_name", lambda _: "another hub")
+    await second.look()
+    assert (first.is_ours, second.is_ours) == (True, False)
+    watched.passed_s += 15
+    await first.look()
+    await second.look()
+    assert len(await watched.site.alerts.open()) == 1
+    for _ in range(20):  # the first one is no more
+        watched.passed_s += 10
+        await second.look()
+    assert second.is_ours
+    assert len(await watched.site.alerts.open()) == 1
+    await first.look()
+    assert not first.is_ours
+    await watched.silence(mac, is_silent=False)
+    await second.look()
+    watched.passed_s += 30
+    await second.look()
+    assert await watched.site.alerts.open() == []
+
+
+async def test_a_clock_that_is_set_neither_raises_nor_ends_anything(watched: Watched) -> None:
+    mac = await watched.device(1)
+    await watched.silence(mac)
+    await watched.look(1)
+    watched._started_at += 3600
+    assert await watched.look(1) == []
+    assert len(await watched.look(16)) == 1
+
+
+class Told:
+    """What a receiver was told, in its order."""
+
+    def __init__(self, receiver: HttpReceiver) -> None:
+        self._receiver = receiver
+
+    @property
+    def events(self) -> list[str]:
+        return [msgspec.json.decode(each.body)["event"] for each in self._receiver.posted]
+
+    @property
+    def keys(self) -> list[str]:
+        return [each.headers["Rookery-Delivery"] for each in self._receiver.posted]
+
+
+@asynccontextmanager
+async def telling_world(folder: Path, template: Path) -> AsyncIterator[tuple[Watched, Told]]:
+    async with http_receiver() as receiver:
+        hook = Webhook(receiver.url, b"0123456789abcdef")
+        settings = msgspec.structs.replace(ALERTS, webhooks=(hook,))
+        async with watched_world(folder, template, settings) as made:
+            receiver.statuses = [503, 500, 204]
+            yield made, Told(receiver)
+
+
+async def test_it_is_told_until_it_was_and_then_no_more(tmp_path: Path, template: Path) -> None:
+    async with telling_world(tmp_path, template) as (watched, told):
+        mac = await watched.device(1)
+        await watched.silence(mac)
+        await watched.look(1)
+        (alert,) = await watched.look(15)
+        assert await watched.alerting.tell() == 1
+        assert await watched.alerting.tell() == 0  # not yet again
+        watched.passed_s += 5
+        assert await watched.alerting.tell() == 1
+        watched.passed_s += 5
+        assert await watched.alerting.tell() == 0
+        watched.passed_s += 5
+        assert await watched.alerting.tell() == 1
+        watched.passed_s += 100
+        assert await watched.alerting.tell() == 0
+        assert told.events == ["raised"] * 3
+        assert len(set(told.keys)) == 1
+        events = [each.what for each in await watched.site.alerts.events(alert.id)]
+        assert events == ["raised", "told"]
+        await watched.silence(mac, is_silent=False)
+        await watched.look(1)
+        await watched.look(31)
+        await watched.alerting.tell()
+        assert told.events[3:] == ["resolved"]
+
+
+async def test_one_that_is_never_there_is_given_up_and_the_alert_says_so(
+    tmp_path: Path, template: Path
+) -> None:
+    async with telling_world(tmp_path, template) as (watched, told):
+        told._receiver.statuses = [500]
+        mac = await watched.device(1)
+        await watched.silence(mac)
+        await watched.look(1)
+        (alert,) = await watched.look(15)
+        for _ in range(6):
+            await watched.alerting.tell()
+            watched.passed_s += 60
+        assert len(told.events) == 3
+        last = (await watched.site.alerts.events(alert.id))[-1]
+        assert (last.what, "answered with 500" in last.text) == ("untold", True)
+        assert await AlertDeliveries(watched.made.hub.database).waiting() == 0
+
+
+async def test_a_muted_one_is_told_when_that_is_over(tmp_path: Path, template: Path) -> None:
+    async with telling_world(tmp_path, template) as (watched, told):
+        told._receiver.statuses = [204]
+        mac = await watched.device(1)
+        await watched.silence(mac)
+        await watched.look(1)
+        (alert,) = await watched.look(15)
+        await watched.alerting.tell()
+        now = watched.wall()
+        await watched.site.alerts.mute(alert.id, "alice", now + 3600, now=now)
+        await watched.silence(mac, is_silent=False)
+        await watched.look(1)
+        assert await watched.look(31) == []
+        await watched.silence(mac)
+        await watched.look(1)
+        (again,) = await watched.look(16)
+        assert again.is_muted(watched.wall())
+        await watched.alerting.tell()
+        assert told.events == ["raised"]
+        await watched.look(3600)
+        await watched.alerting.tell()
+        assert told.events == ["raised", "reminder"]
+
+
+async def test_nobody_is_told_of_what_is_less_grave_than_asked_for(
+    tmp_path: Path, template: Path
+) -> None:
+    async with http_receiver() as receiver:
+        hook = Webhook(receiver.url, b"0123456789abcdef")
+        settings = msgspec.structs.replace(ALERTS, webhooks=(hook,), least="critical")
+        async with watched_world(tmp_path, template, settings) as watched:
+            await watched.silence(await watched.device(1))
+            await watched.look(1)
+            assert len(await watched.look(15)) == 1
+            assert await watched.alerting.tell() == 0
+    assert receiver.posted == []
