@@ -24,6 +24,9 @@ from build_cores.toolchain import SUFFIX, CannotCompileError, Toolchain, failure
 _KEPT = ROOT / "build" / "cores"
 _MADE_OF = "made_of.json"
 _CACHED_BYTECODE = "__pycache__"
+_UNITS = frozenset(
+    {"mesh.tunnel", "runtime.crow", "runtime.endpoint", "runtime.outbox", "runtime.proxy"}
+)
 
 
 def build() -> Path:
@@ -120,7 +123,7 @@ def _inputs() -> list[Path]:
 
 
 def _objects(work: Path, toolchain: Toolchain, library: Extension) -> list[Step]:
-    """One for each package.
+    """One for each part of the package, see `_unit`.
 
     All in one would keep one processor busy; one for each module would read the headers, which are
     long, a hundred times, and leave nothing to inline.
@@ -131,20 +134,27 @@ def _objects(work: Path, toolchain: Toolchain, library: Extension) -> list[Step]
     include = [f"-I{path}" for path in (".", *runtime)]
     include += [f"-ffile-prefix-map={path}=mypyc" for path in runtime]
     steps = []
-    in_order = sorted(map(Path, library.sources), key=lambda path: (_package(path), path))
-    for package, found in groupby(in_order, _package):
+    in_order = sorted(map(Path, library.sources), key=lambda path: (_unit(path), path))
+    for unit, found in groupby(in_order, _unit):
         inputs = tuple(found)
-        together = folder / f"{package}.c"
+        together = folder / f"{unit}.c"
         together.write_text("".join(f'#include "{each.name}"\n' for each in inputs))
         command = (*toolchain.compile, *include, "-c", together.name)
-        modules = 0 if package == GROUP else len(inputs)
-        steps.append(Step(work / "o" / f"{package}.o", command, (*inputs, *headers), modules))
+        modules = 0 if unit == GROUP else len(inputs)
+        steps.append(Step(work / "o" / f"{unit}.o", command, (*inputs, *headers), modules))
     return steps
 
 
-def _package(source: Path) -> str:
-    """`__native_rookery___mesh___node.c` is of `rookery.mesh`; what mypyc brings, of none."""
-    return source.stem.removeprefix("__native_").rpartition("___")[0].replace("___", ".") or GROUP
+def _unit(source: Path) -> str:
+    """What is compiled together, so that calls within it can be inlined.
+
+    `__native_rookery___mesh___routing___forwarding.c` is of `rookery.mesh`, and what mypyc brings
+    of none; parts in `_UNITS` are large enough to be compiled beside their package.
+    """
+    names = source.stem.removeprefix("__native_").split("___")
+    if len(names) == 1:
+        return GROUP
+    return ".".join(names[:3] if ".".join(names[1:3]) in _UNITS else names[:2])
 
 
 def _shim(work: Path, toolchain: Toolchain, module: Extension) -> Step:
