@@ -30,9 +30,9 @@ JAVA = (
 # Realms alone: what becomes of them ends with Python on Spark's workers, and is soon done.
 LANDING = """
 from rookery.lake.engine.delta import Lake
-from rookery.lake.synthetic.dataset import History
+from rookery.lake.synthetic.dataset import SyntheticDataset
 from rookery.lake.schema import landing
-for table, rows in History(days=1, routers=3, nodes=10, realms=1).chunks():
+for table, rows in SyntheticDataset(days=1, routers=3, nodes=10, realms=1).chunks():
     if table == landing.RECORD_CHANGES:
         Lake("lake").append(table, rows, [], {})
 """

@@ -19,7 +19,12 @@ pytestmark = [pytest.mark.xdist_group("cluster"), pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
 SMALLEST = SyntheticDataset(days=1, routers=3, nodes=10, realms=1)
-SUITE = ("test_pipeline.py", "test_spark_tables.py", "test_rates.py", "test_topology_health.py")
+SUITE = (
+    "engine/test_pipeline.py",
+    "engine/test_spark_tables.py",
+    "facts/test_rates.py",
+    "insights/test_topology_health.py",
+)
 TIMEOUT_S = 1800  # a minute or two where nobody else works
 
 

@@ -32,18 +32,10 @@ from rookery.lake.engine.commit import (
 from rookery.lake.engine.parquet import AddedFile
 from rookery.lake.schema.table import DATE, Table
 
-_TREE_DRAWING = re.compile(r"\x1b\[[0-9;]*m|↳")
-
-
-def delta_error_text(error: Exception) -> str:
-    """For people, in a sentence of ours."""
-    lines = (_TREE_DRAWING.sub("", line).strip() for line in str(error).splitlines())
-    return ": ".join(line for line in lines if line)
-
-
 _HISTORY_MAX = 10_000
 _MARKED = 20  # commits before a version, to look for marks in
-_COMPACTION = "OPTIMIZE"  # the only operation that writes files of rows there were
+_COMPACTION = "OPTIMIZE"  # the only operation that rewrites existing rows
+_TREE_DRAWING = re.compile(r"\x1b\[[0-9;]*m|↳")
 
 
 class ConflictError(LocalError):
@@ -312,6 +304,12 @@ class Lake:
         except (DeltaError, OSError) as error:
             raise LocalError(f"{table.path} takes no columns: {delta_error_text(error)}") from error
         opened.update_incremental()
+
+
+def delta_error_text(error: Exception) -> str:
+    """A failure of delta-rs as one line: its own text is a coloured tree of causes."""
+    lines = (_TREE_DRAWING.sub("", line).strip() for line in str(error).splitlines())
+    return ": ".join(line for line in lines if line)
 
 
 def _local(uri: str) -> fs.FileSystem | None:

@@ -15,9 +15,7 @@ from rookery.errors import UsageError
 
 VERSION_MIN = 17
 
-_SLIM = (
-    Path(__file__).parents[1] / "slim_java"
-)  # stands before a JDK that lacks what Spark asks for
+_SLIM = Path(__file__).parent / "slim_java"  # wraps a JDK that lacks a module that Spark asks for
 _VECTORS = "jdk.incubator.vector"
 _VERSION = re.compile(r'version "(\d+)')
 _COLLECTOR = re.compile(r"-XX:\+Use\w+GC\b")

@@ -2,6 +2,11 @@
 
 Spark writes files into a directory of their own, then the Delta log makes them part of the table in
 one step (see `delta`). A run that dies between the two leaves files that no reader sees.
+
+A rewritten day also gets a fingerprint of those rows that say something about the day before
+(`Table.reaches_back`), computed while the rows are written. Steps that look one day ahead recompute
+that earlier day only when the fingerprint has changed. A first run rewrites many days at once;
+beyond `FINGERPRINT_DAYS_MAX` they get none, and everything that may depend on them is recomputed.
 """
 
 import re
@@ -18,9 +23,20 @@ from rookery.lake.schema.table import DATE, Table
 
 FINGERPRINT_DAYS_MAX = 3
 
+# Asking each row for the name of its file costs more than reading it: done only where needed.
+_IS_COMPACTED = re.compile(r"/date=\d{4}-\d{2}-\d{2}/")
+_WRITING = {
+    # Several files are written at once, each of which holds a row group in memory.
+    "parquet.block.size": str(16 << 20),
+    # Files of a day are written many times: less time for each is worth a little more room.
+    "parquet.compression.codec.zstd.level": "1",
+    "parquet.enable.dictionary": "false",
+}
+_DATE_IN_PATH = r"date=(\d{4}-\d{2}-\d{2})"
+
 
 class RecomputeFingerprint:
-    """Of the days of a table that are being replaced."""
+    """Fingerprints of replaced days, by which the pipeline knows if the day before is affected."""
 
     def __init__(self, table: Table, replaced: Collection[date] | Literal["all"] | None) -> None:
         days: list[date] = []
@@ -47,18 +63,6 @@ class RecomputeFingerprint:
         reaches = (F.col(DATE) == F.lit(day)) & F.expr(self._table.reaches_back)
         content = F.when(reaches, F.xxhash64(*self._table.arrow.names))
         return F.concat_ws(":", F.count(content), F.bit_xor(content))
-
-
-# To ask each row for the name of its file costs more than to read it: only where it must be.
-_IS_COMPACTED = re.compile(r"/date=\d{4}-\d{2}-\d{2}/")
-_WRITING = {
-    # Several files are written at once, each of which holds a row group in memory.
-    "parquet.block.size": str(16 << 20),
-    # Files of a day are written many times: less time for each is worth a little more room.
-    "parquet.compression.codec.zstd.level": "1",
-    "parquet.enable.dictionary": "false",
-}
-_DATE_IN_PATH = r"date=(\d{4}-\d{2}-\d{2})"
 
 
 class WrittenCommit(NamedTuple):

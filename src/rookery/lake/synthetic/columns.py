@@ -1,4 +1,7 @@
-"""Heads: the columns that all landing rows begin with, and the places of rows in their spools."""
+"""Arrow columns of synthetic landing rows: texts by the million, the common head, spool positions.
+
+Everything here works on whole columns, as a Python loop over millions of rows would take minutes.
+"""
 
 from collections.abc import Sequence
 
@@ -8,6 +11,10 @@ from numpy.typing import NDArray
 
 from rookery.lake.schema.table import TIMESTAMP, Table
 from rookery.lake.synthetic.noise import Ints
+
+RECORD_BYTES = 256  # that each record takes in its spool
+
+_DAY_MS = 86_400_000
 
 
 class FixedWidthTexts:
@@ -31,10 +38,6 @@ class FixedWidthTexts:
 def texts_at(texts: Sequence[str], index: Ints) -> pa.Array:
     """Of any lengths, for columns that are short."""
     return pa.array(texts, pa.string()).take(pa.array(index))
-
-
-RECORD_BYTES = 256  # each record takes that in its spool
-_DAY_MS = 86_400_000
 
 
 def timestamps(wall_ms: Ints) -> pa.Array:

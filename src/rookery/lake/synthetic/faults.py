@@ -1,4 +1,4 @@
-"""Faults: what befalls which router, and when. Which is a matter of its number's role.
+"""Faults of synthetic devices: which device has which, and when. Its role decides the kind.
 
 0 nothing                       6 clock an hour ahead        12–17 a site without power
 1 reboots                       7 a clone                    18–23 a bit of everything
@@ -19,26 +19,6 @@ from rookery.lake.synthetic.noise import Flags, Ints, pair
 from rookery.lake.synthetic.population import CLONED_ROLE, Population
 from rookery.lake.synthetic.timeline import DAY_S, HOUR_S, SyntheticTimeline
 
-
-class SpanIndex:
-    """Of a device no two overlap."""
-
-    def __init__(self, spans: Iterable[tuple[int, int, int]]) -> None:
-        rows = np.array(list(spans), dtype=np.int64).reshape(-1, 3)
-        self.order: Ints = np.lexsort((rows[:, 1], rows[:, 0]))
-        self._device, self._first, self._last = rows[self.order].T
-        self._keys = pair(self._device, self._first)
-
-    def find(self, device: Ints, step: Ints) -> Ints:
-        """The number of the span, as they were given, or -1."""
-        if not len(self._keys):
-            return np.full(len(device), -1, dtype=np.int64)
-        index = np.searchsorted(self._keys, pair(device, step), side="right") - 1
-        is_in = (index >= 0) & (self._device[index] == device) & (step < self._last[index])
-        found: Ints = np.where(is_in, self.order[index], -1)
-        return found
-
-
 SLOW_ROLE = 11
 SITE_ROLES = range(12, 18)
 HOT_ROLE, BUSY_ROLE = 8, 10
@@ -55,6 +35,25 @@ _MIXED_A_DAY = 0.3
 _WEEK_DAYS = 7
 _OVERLOAD_S = {"temperature": (13 * HOUR_S, 16 * HOUR_S), "device load": (20 * HOUR_S, 22 * HOUR_S)}
 _TRIES = 1000
+
+
+class SpanIndex:
+    """Looks up by the million which span of a device covers a step; a device's never overlap."""
+
+    def __init__(self, spans: Iterable[tuple[int, int, int]]) -> None:
+        rows = np.array(list(spans), dtype=np.int64).reshape(-1, 3)
+        self.order: Ints = np.lexsort((rows[:, 1], rows[:, 0]))
+        self._device, self._first, self._last = rows[self.order].T
+        self._keys = pair(self._device, self._first)
+
+    def find(self, device: Ints, step: Ints) -> Ints:
+        """The number of the span, as they were given, or -1."""
+        if not len(self._keys):
+            return np.full(len(device), -1, dtype=np.int64)
+        index = np.searchsorted(self._keys, pair(device, step), side="right") - 1
+        is_in = (index >= 0) & (self._device[index] == device) & (step < self._last[index])
+        found: Ints = np.where(is_in, self.order[index], -1)
+        return found
 
 
 class DeviceSilence(NamedTuple):

@@ -1,12 +1,17 @@
-"""Mesh: the realms of a history, their nodes and links, and what happens to them.
+"""The mesh of a synthetic dataset: realms, nodes and links, and the faults of the links.
 
-      ring A ═ relay ═ ring B        relay is the only way between the rings
-        │                            leaf hangs on one node of ring A
+`RandomMesh` draws as many realms as are asked for:
+
+      ring A ═ relay ═ ring B        the relay is all that joins the rings
+        │                            leaf: linked to one node of ring A only
        leaf
 
-In the first realm a chord of ring B dies for good and a link of ring A fades every night; in the
-last one the relay is away for two hours. In each realm one node claims a link that its peer does
-not know of, and in the last hour one member says goodbye.
+In the first realm a chord of ring B fails for good and a link of ring A degrades every night; in
+the last one the relay is down for two hours. In each realm one node claims a link that its peer
+does not confirm, and in the last hour one member leaves.
+
+`RosterMesh` takes nodes and links from a roster instead: links that the roster marks degrade every
+night or go down four times a day, and its relay is down for two hours once.
 """
 
 import hashlib
@@ -22,6 +27,8 @@ from rookery.wire.mesh.statement import REALM_ID_SIZE
 
 REALM_SIZE_MIN = 10
 FADE_S = (HOUR_S, 4 * HOUR_S)  # of every day
+FLAP_INTERVAL_S = 6 * HOUR_S
+FLAP_S = (5 * HOUR_S, 5 * HOUR_S + 900)  # of each interval
 
 _AWAY_S = (14 * HOUR_S, 16 * HOUR_S)
 _LEAF, _ANCHOR = 1, 2
@@ -51,7 +58,7 @@ class LinkBaseline(NamedTuple):
 
 
 class SyntheticMesh:
-    """Nodes and links by number. How there came to be which is a matter of the kinds below."""
+    """Nodes and links by number; the subclasses decide which there are."""
 
     def __init__(self, population: Population, timeline: SyntheticTimeline) -> None:
         self.population = population
@@ -176,10 +183,6 @@ def _router(node: int, routers: int) -> int | None:
 
 def _realm_id(seed: int, number: int) -> str:
     return hashlib.sha256(f"{seed} realm {number}".encode()).digest()[:REALM_ID_SIZE].hex()
-
-
-FLAP_INTERVAL_S = 6 * HOUR_S
-FLAP_S = (5 * HOUR_S, 5 * HOUR_S + 900)  # of each of these rounds
 
 
 class RosterMesh(SyntheticMesh):
