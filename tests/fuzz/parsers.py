@@ -16,7 +16,7 @@ PACKAGES = (
     "fleet",
     "runtime",
     "store",
-    "web/factors",
+    "web/accounts/factors",
 )
 
 _NAME = re.compile(r"(?:parse|decode|read|feed|reveal|unseal|from_bytes|of_json|unpack)(?:_\w+)?")

@@ -31,14 +31,14 @@ def test_what_runs_from_its_sources_says_so(tmp_path: Path) -> None:
     for name in ("__init__.py", "runtime/__init__.py", "runtime/version.py"):
         (package / name).parent.mkdir(exist_ok=True)
         (package / name).write_bytes((SOURCES / name).read_bytes())
-    (package / "wire").mkdir()
-    for name in ("__init__.py", "frame.py"):
+    (package / "wire" / "link").mkdir(parents=True)
+    for name in ("__init__.py", "link/__init__.py", "link/framing.py"):
         (package / "wire" / name).touch()
     pure = f"pure Python {sys.version_info.major}.{sys.version_info.minor}"
     assert answer(program, tmp_path) == f"{pure}: run from its sources"
     (package / "not_compiled.txt").write_text("no C compiler\n")
     assert answer(program, tmp_path) == f"{pure}: no C compiler"
-    (package / "wire" / f"frame{EXTENSION_SUFFIXES[0]}").touch()
+    (package / "wire" / "link" / f"framing{EXTENSION_SUFFIXES[0]}").touch()
     assert answer(program, tmp_path) == pure.replace("pure", "compiled,")
 
 

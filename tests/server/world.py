@@ -157,7 +157,7 @@ class World:
         """The hub, having reserved that seat."""
         hub = await self.dial(HUB)
         hub.say(planned.reserve)
-        assert type(await hub.heard()).__name__ == "Reserved"
+        assert type(await hub.heard()).__name__ == "ReservedMessage"
         return hub
 
     async def arrived(self, planned: Plan, who: Identity = ROUTER) -> End:
@@ -176,7 +176,7 @@ class World:
         """Hub, router and client, all in their places."""
         hub = await self.reserved(planned)
         router = await self.arrived(planned)
-        assert type(await hub.heard()).__name__ == "Arrived"
+        assert type(await hub.heard()).__name__ == "ArrivedMessage"
         return hub, router, await self.attended(planned)
 
     async def close(self) -> None:
