@@ -7,7 +7,6 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from cyclopts import App, CycloptsError
 
@@ -20,234 +19,227 @@ from rookery.cli.terminal.exit_codes import (
     complain,
     exit_code,
 )
+from rookery.cli.verb import CliVerb, add_verbs
 from rookery.errors import RookeryError
 
-
-class MainVerb(NamedTuple):
-    name: str
-    function: str  # "module:function" below rookery.cli
-    help: str
-    example: str
-
-
 VERBS = (
-    MainVerb(
+    CliVerb(
         "id",
         "link.identity:app",
         "Make an endpoint's keys, or show their public half.",
         "",
     ),
-    MainVerb(
+    CliVerb(
         "hashname",
         "link.hashname:hashname",
         "Print the hashname that public keys make.",
         "rookery hashname 40=BASE32 3a=BASE32",
     ),
-    MainVerb(
+    CliVerb(
         "endpoint",
         "link.endpoint:endpoint",
         "Serve links until stopped; the first line printed is the endpoint's JSON link.",
         "rookery endpoint --id bob --udp 127.0.0.1:0 --accept all --thtp site --echo > bob.link",
     ),
-    MainVerb(
+    CliVerb(
         "link",
         "link.link:link",
         "Link with somebody; print state, path, round-trip time and cipher set.",
         "rookery link bob.link",
     ),
-    MainVerb(
+    CliVerb(
         "thtp",
         "link.thtp:thtp",
         "Make an HTTP request over a link; the body goes to stdout.",
         "rookery thtp GET bob.link /hello.txt",
     ),
-    MainVerb(
+    CliVerb(
         "stream",
         "link.stream:stream",
         "Send stdin over a link, print what comes back.",
         "echo hello | rookery stream bob.link",
     ),
-    MainVerb(
+    CliVerb(
         "sock",
         "link.sock:sock",
         "Forward a local TCP port through the other end of a link, until stopped.",
         "rookery sock bob.link 8000:127.0.0.1:80",
     ),
-    MainVerb(
+    CliVerb(
         "chat",
         "link.chat:chat",
         "Chat line by line; without LINK, print our own link and wait to be invited.",
         "rookery chat bob.link --name alice",
     ),
-    MainVerb(
+    CliVerb(
         "box",
         "link.box:app",
         "Leave messages for somebody who is away; list, get and delete one's own.",
         "",
     ),
-    MainVerb(
+    CliVerb(
         "discover",
         "link.discover:discover",
         "List who announces itself nearby, as it is heard.",
         "rookery discover --announce 60",
     ),
-    MainVerb(
+    CliVerb(
         "node",
         "mesh.node:node",
         "Be a member of a realm until stopped; the first line printed is the node's JSON link.",
         "rookery node --id alice --realm home --listen 127.0.0.1:7001 > alice.link",
     ),
-    MainVerb(
+    CliVerb(
         "status",
         "mesh.status:status",
         "Say how the local node is; --check live|ready for supervisors.",
         "rookery status --id alice",
     ),
-    MainVerb(
+    CliVerb(
         "peers",
         "mesh.peers:peers",
         "List the local node's links with members, and what each is worth.",
         "rookery peers --id alice --paths",
     ),
-    MainVerb(
+    CliVerb(
         "routes",
         "mesh.routes:routes",
         "List how each member is reached from here.",
         "rookery routes --id alice",
     ),
-    MainVerb(
+    CliVerb(
         "ping",
         "mesh.ping:ping",
         "Ping a member until the way there is a direct one.",
         "rookery ping bob --id alice",
     ),
-    MainVerb(
+    CliVerb(
         "trace",
         "mesh.trace:trace",
         "Show every node on the way to a member, with round-trip times.",
         "rookery trace carol --id alice",
     ),
-    MainVerb(
+    CliVerb(
         "explain",
         "mesh.explain:explain",
         "Say why packets to a member take the way they take.",
         "rookery explain carol --id alice",
     ),
-    MainVerb(
+    CliVerb(
         "graph",
         "mesh.graph:graph",
         "List every member and every link of the mesh, as the local node knows them.",
         "rookery graph --id alice",
     ),
-    MainVerb(
+    CliVerb(
         "netcheck",
         "mesh.netcheck:netcheck",
         "Say what works from here, and what to do about what does not.",
         "rookery netcheck --id alice",
     ),
-    MainVerb(
+    CliVerb(
         "top",
         "mesh.top:top",
         "Watch the local node's peers, routes and counters live.",
         "rookery top --id alice --sort rtt",
     ),
-    MainVerb(
+    CliVerb(
         "socks",
         "mesh.socks:socks",
         "Let programs out at another node, by SOCKS5 and HTTP CONNECT, until stopped.",
         "rookery socks --exit bob --id alice",
     ),
-    MainVerb(
+    CliVerb(
         "forward",
         "mesh.forward:forward",
         "Forward a local port to a place that another node reaches, or back, until stopped.",
         "rookery forward 8000:127.0.0.1:80@bob --id alice",
     ),
-    MainVerb(
+    CliVerb(
         "cp",
         "mesh.cp:cp",
         "Copy a file to a folder of another node or from there; again to go on where it broke off.",
         "rookery cp report.pdf bob:inbox/report.pdf --id alice",
     ),
-    MainVerb(
+    CliVerb(
         "bench",
         "mesh.bench:bench",
         "Measure how much goes through to a member and back, how quickly, and by which ways.",
         "rookery bench bob --id alice",
     ),
-    MainVerb(
+    CliVerb(
         "queue",
         "mesh.queue:app",
         "List, show, add and cancel requests that wait in the local node's outbox.",
         "",
     ),
-    MainVerb(
+    CliVerb(
         "crow",
         "crow.app:app",
         "Send source-routed packets between towers; publish, subscribe, request, serve.",
         "",
     ),
-    MainVerb(
+    CliVerb(
         "realm",
         "realm.app:app",
         "Found a realm of endpoints that trust each other; invite, join, list and revoke members.",
         "",
     ),
-    MainVerb(
+    CliVerb(
         "hub",
         "fleet.hub:hub",
         "Know a fleet's routers and let their owners in, until stopped; prints the JSON link.",
         "rookery hub --data hub --udp 127.0.0.1:7420 --tcp 127.0.0.1:7420 > hub.link",
     ),
-    MainVerb(
+    CliVerb(
         "server",
         "fleet.server:server",
         "Be where clients and their routers meet, until stopped; the first line says where.",
         "rookery server --hub hub.link --id server --code-file server.code",
     ),
-    MainVerb(
+    CliVerb(
         "agent",
         "fleet.agent:agent",
         "Report a device to a hub and do what its owner asks, until stopped.",
         "rookery agent --hub hub.link --mac 02:fc:00:00:00:01",
     ),
-    MainVerb(
+    CliVerb(
         "login",
         "fleet.login:login",
         "Sign in to a hub; a token is kept for devices, connect and rpc.",
         "rookery login https://hub.example.org --login ann",
     ),
-    MainVerb(
+    CliVerb(
         "devices",
         "fleet.devices:app",
         "List your devices at the hub; add a new one, claim one that reports.",
         "",
     ),
-    MainVerb(
+    CliVerb(
         "connect",
         "fleet.connect:connect",
         "Connect to a device, step by step, then call its methods, one a line.",
         "rookery connect 02:fc:00:00:00:01",
     ),
-    MainVerb(
+    CliVerb(
         "rpc",
         "fleet.rpc:rpc",
         "Call one method of a device; the result goes to stdout as JSON.",
         """rookery rpc 02:fc:00:00:00:01 net.ping '{"host": "192.0.2.1"}'""",
     ),
-    MainVerb(
+    CliVerb(
         "fleet",
         "fleet.app:app",
         "Work on a whole fleet: simulate one with real packets; accounts and codes of a hub.",
         "",
     ),
-    MainVerb(
+    CliVerb(
         "lake",
         "lake.app:app",
         "Keep what was observed, learn from it, and ask it anything: land, run, query, check.",
         "",
     ),
-    MainVerb(
+    CliVerb(
         "demo",
         "demo.app:app",
         "Bring up a small world on this machine: hub, mesh, devices, sensors, lake, and a tour.",
@@ -270,13 +262,7 @@ def build() -> App:
         version=_version,
         help_on_error=False,
     )
-    for verb in VERBS:
-        path = f"rookery.cli.{verb.function}"
-        if verb.function.endswith(":app"):
-            app.command(path, name=verb.name, help=verb.help)
-        else:
-            epilogue = f"Example:  {verb.example}"
-            app.command(path, name=verb.name, help=verb.help, help_epilogue=epilogue)
+    add_verbs(app, VERBS)
     return app
 
 

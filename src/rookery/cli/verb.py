@@ -1,9 +1,11 @@
-"""Verbs below a verb, as in `rookery crow send`: imported when they are called, and not before."""
+"""The verbs of the program and of its groups, as in `rookery crow send`: imported when called."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
 from cyclopts import App
+
+_GROUP = ":app"  # a verb of verbs; those have examples of their own
 
 
 class CliVerb(NamedTuple):
@@ -11,16 +13,22 @@ class CliVerb(NamedTuple):
     function: str  # "module:function" below rookery.cli
     help: str
     example: str
+    remark: str = ""
 
 
 def group(name: str, verbs: Iterable[CliVerb]) -> App:
     """A verb that consists of others."""
     app = App(name=name)
-    for verb in verbs:
-        app.command(
-            f"rookery.cli.{verb.function}",
-            name=verb.name,
-            help=verb.help,
-            help_epilogue=f"Example:  {verb.example}",
-        )
+    add_verbs(app, verbs)
     return app
+
+
+def add_verbs(app: App, verbs: Iterable[CliVerb]) -> None:
+    """Make each of them a command of `app`, without importing its module."""
+    for verb in verbs:
+        path = f"rookery.cli.{verb.function}"
+        if verb.function.endswith(_GROUP):
+            app.command(path, name=verb.name, help=verb.help)
+        else:
+            epilogue = f"Example:  {verb.example}\n\n{verb.remark}".strip()
+            app.command(path, name=verb.name, help=verb.help, help_epilogue=epilogue)

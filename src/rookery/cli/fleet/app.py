@@ -3,62 +3,52 @@
 Its verbs are imported when they are called, as those of the program itself.
 """
 
-from typing import NamedTuple
-
-from cyclopts import App
-
-
-class FleetVerb(NamedTuple):
-    name: str
-    function: str  # "module:function" below rookery.cli
-    help: str
-    example: str
-
+from rookery.cli.verb import CliVerb, group
 
 VERBS = (
-    FleetVerb(
+    CliVerb(
         "simulate",
         "fleet.simulate:simulate",
         "Have many routers report to a hub with real packets, and count what becomes of it.",
         "rookery fleet simulate --routers 100 --interval 2 --seconds 5",
     ),
-    FleetVerb(
+    CliVerb(
         "account",
         "fleet.account:app",
         "Add, list and remove the hub's accounts; give them roles and passwords.",
         "",
     ),
-    FleetVerb(
+    CliVerb(
         "code",
         "fleet.code:code",
         "Print a code with which one new server or router may enrol.",
         "rookery fleet code --server > server.code",
     ),
-    FleetVerb(
+    CliVerb(
         "drain",
         "fleet.drain:drain",
         "Have a server get nobody new, so that it empties; --undo ends that.",
         "rookery fleet drain --list",
     ),
-    FleetVerb(
+    CliVerb(
         "forget",
         "fleet.forget:forget",
         "Have no more to do with a device or a server: unbind it, revoke it, end its sessions.",
         "rookery fleet forget 02:fc:00:00:00:01",
     ),
-    FleetVerb(
+    CliVerb(
         "alerts",
         "fleet.alerts:alerts",
         "Show what is the matter with the fleet; with an ID, what happened to that alert.",
         "rookery fleet alerts --all",
     ),
-    FleetVerb(
+    CliVerb(
         "ack",
         "fleet.alerts:ack",
         "Acknowledge an alert: you see to it.",
         "rookery fleet ack 17",
     ),
-    FleetVerb(
+    CliVerb(
         "mute",
         "fleet.alerts:mute",
         "Have nobody told of an alert for a while; --for 0 ends that.",
@@ -66,14 +56,4 @@ VERBS = (
     ),
 )
 
-app = App(name="fleet")
-for verb in VERBS:
-    if verb.function.endswith(":app"):
-        app.command(f"rookery.cli.{verb.function}", name=verb.name, help=verb.help)
-    else:
-        app.command(
-            f"rookery.cli.{verb.function}",
-            name=verb.name,
-            help=verb.help,
-            help_epilogue=f"Example:  {verb.example}",
-        )
+app = group("fleet", VERBS)

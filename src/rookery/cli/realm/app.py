@@ -3,21 +3,10 @@
 Its verbs are imported when they are called, as those of the program itself.
 """
 
-from typing import NamedTuple
-
-from cyclopts import App
-
-
-class RealmVerb(NamedTuple):
-    name: str
-    function: str  # "module:function" below rookery.cli
-    help: str
-    example: str
-    remark: str = ""
-
+from rookery.cli.verb import CliVerb, group
 
 VERBS = (
-    RealmVerb(
+    CliVerb(
         "init",
         "realm.members:init",
         "Found a realm in a new folder, with us as its first member.",
@@ -25,7 +14,7 @@ VERBS = (
         "The folder then holds the realm's secret, authority.key: whoever has it decides who is "
         "in the realm. Keep a copy in a safe place.",
     ),
-    RealmVerb(
+    CliVerb(
         "invite",
         "realm.invitations:invite",
         "Print a URL that lets one endpoint join, once, for an hour.",
@@ -33,43 +22,43 @@ VERBS = (
         "Our node must be running with this realm, for that is where the guest joins; where none "
         "is, --wait does it. The URL is a secret until it is used.",
     ),
-    RealmVerb(
+    CliVerb(
         "join",
         "realm.invitations:join",
         "Redeem an invitation; a new folder then holds our membership.",
         "rookery realm join rookery:join/aeaaa… --realm home --id bob",
     ),
-    RealmVerb(
+    CliVerb(
         "show",
         "realm.members:show",
         "Show a realm and what we are in it.",
         "rookery realm show --realm home",
     ),
-    RealmVerb(
+    CliVerb(
         "members",
         "realm.members:members",
         "List who is in the realm, and who was, as far as this folder knows.",
         "rookery realm members --realm home --json",
     ),
-    RealmVerb(
+    CliVerb(
         "renew",
         "realm.members:renew",
         "Give a member a new certificate: more time, or other roles.",
         "rookery realm renew bob --realm home --roles relay,exit",
     ),
-    RealmVerb(
+    CliVerb(
         "revoke",
         "realm.members:revoke",
         "End a membership; a running node tells all others within seconds.",
         "rookery realm revoke bob --realm home",
     ),
-    RealmVerb(
+    CliVerb(
         "invitations",
         "realm.invitations:invitations",
         "List the invitations given out: open, or used by whom, and who came too late.",
         "rookery realm invitations --realm home",
     ),
-    RealmVerb(
+    CliVerb(
         "withdraw",
         "realm.invitations:withdraw",
         "Take an open invitation back.",
@@ -77,11 +66,4 @@ VERBS = (
     ),
 )
 
-app = App(name="realm")
-for verb in VERBS:
-    app.command(
-        f"rookery.cli.{verb.function}",
-        name=verb.name,
-        help=verb.help,
-        help_epilogue=f"Example:  {verb.example}\n\n{verb.remark}".strip(),
-    )
+app = group("realm", VERBS)
