@@ -1,7 +1,12 @@
-"""Every channel directly off a mesh: who answers when a peer opens one.
+"""An endpoint on real sockets: one identity, its gates and links, and the handlers of channels.
 
-Nothing is served until it is asked for here; a peer that opens another type is told so. The code
-of a channel type is loaded when it is first used: it takes memory, and most endpoints use few.
+    gates ──packets──▶ Endpoint (the core) ──events──▶ links, channels, handlers
+      ▲                                          │
+      └────────────── transmissions ─────────────┘
+
+It carries packets, time and requests back and forth; the core decides. Only channel types that
+are served here are accepted. The code of a channel type is imported when it is first used: it takes
+memory, and most endpoints use few.
 """
 
 import asyncio
@@ -57,10 +62,47 @@ if TYPE_CHECKING:
     from rookery.runtime.endpoint.channels.ws import WebSocket
 
 
-class EndpointChannels:
-    """What `Mesh` offers its user beside links."""
+def _closed_sock() -> "Sock":
+    """Opens nothing for others."""
+    from rookery.runtime.endpoint.channels.sock import Sock
 
-    def __init__(self) -> None:
+    return Sock()
+
+
+OnDiscover = Callable[[Stranger], object]
+
+DISCOVERY_S: Final = 120.0  # "used sparingly": announcing ends by itself
+
+
+class AsyncEndpoint:
+    """The local endpoint; made by `rookery.create`."""
+
+    def __init__(
+        self,
+        identity: Identity,
+        *,
+        limits: AdmissionLimits | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        """`clock` counts seconds, and `wall` those since 1970; uvloop counts only milliseconds."""
+        self._loop = asyncio.get_running_loop()
+        self._now = clock
+        self._core = Endpoint(
+            identity,
+            random=os.urandom,
+            unix_s=wall(),
+            now=clock(),
+            limits=limits or AdmissionLimits(),
+        )
+        self.on_discover: OnDiscover | None = None
+        self._gates: list[Gate] = []
+        self._gate_of: dict[str, Gate] = {}
+        self._given: list[Gate] = []  # those that were given something since the last flush
+        self._links: dict[str, AsyncLink] = {}
+        self._channels: dict[ChannelCore, AsyncChannel] = {}
+        self._services = ChannelHandlers()
+        self._discovery = Discovery(self)
         self.keeper: BoxKeeper | None = None
         self.make_sock: Callable[[], Sock] = _closed_sock
         self._sock: Sock | None = None
@@ -68,16 +110,91 @@ class EndpointChannels:
         self.serve(SOCK, self._handle_sock)  # brings the connections of our own `bind`s
         self.serve("profile", self._handle_profile)
         self.serve("chat", self._handle_chat)
+        continuity = ClockJumpDetector(wall, clock())
+        self._pump = Pump(self._core, self._carry_out, self._flush_gates, clock, continuity)
+        self._is_closed = False
+
+    @property
+    def identity(self) -> Identity:
+        return self._core.identity
 
     @property
     def hashname(self) -> str:
-        raise NotImplementedError
+        return self._core.hashname
+
+    @property
+    def links(self) -> Mapping[str, AsyncLink]:
+        return MappingProxyType(self._links)
+
+    @property
+    def dropped(self) -> Mapping[str, int]:
+        """Packets refused so far, by kind of error."""
+        return MappingProxyType(self._core.dropped)
+
+    @property
+    def is_discoverable(self) -> bool:
+        return self._discovery.is_announcing
+
+    @property
+    def address(self) -> LinkAddress:
+        """What others need to link with us: `.json()` or `.uri()`."""
+        routers = [PeerPath(link.hashname) for link in self._core.links.values() if link.is_router]
+        paths = (*self._core.own_paths, *routers)
+        return LinkAddress(self.hashname, dict(self.identity.keys), paths)
+
+    # --- links ---
+
+    def link(self, to: str | JsonObject | LinkAddress | Stranger) -> AsyncLink:
+        """The link to a URI, JSON link, hashname or discovered stranger; dialled at once."""
+        if isinstance(to, Stranger):
+            core = self._core.accept(to, self._now(), persistent=False)
+        else:
+            core = self._dial(parse_link(to))
+        self._pump.soon()
+        return self._link_of(core)
+
+    def forget(self, link: AsyncLink) -> None:
+        self._core.forget(link.core, self._now())
+        self._pump.soon()
+
+    def set_router(self, link: AsyncLink, is_router: bool) -> None:
+        self._core.set_router(link.core, is_router, self._now())
+        self._pump.soon()
+
+    def route(self, policy: RoutingPolicy | None = route_for_links) -> None:
+        """Be a router for our links, or for those of them that a policy lets meet."""
+        self._core.route(policy)
+
+    def discover(self, is_on: bool = True, *, seconds: float = DISCOVERY_S) -> None:
+        """Announce ourselves on the local network for a while, or stop."""
+        if is_on:
+            self._discovery.announce(announcements(self.identity), seconds)
+        else:
+            self._discovery.be_silent()
+
+    # --- channels ---
 
     def serve(self, kind: str, handler: Handler) -> None:
-        raise NotImplementedError
+        """Have `handler(channel)` run for every channel of this type that a peer opens."""
+        self._services.add(kind, handler)
+        self._core.types.add(kind)
 
-    async def link_named(self, hashname: str) -> AsyncLink:
-        raise NotImplementedError
+    def open(
+        self,
+        link: AsyncLink,
+        kind: str,
+        head: JsonObject,
+        body: bytes,
+        *,
+        reliable: bool,
+        end: bool,
+    ) -> AsyncChannel:
+        if end:
+            head = {**head, "end": True}
+        now = self._now()
+        core = link.core.open(kind, head, body, reliable=reliable, now=now)
+        self.touch(link)
+        return self._channel_of(link, core)
 
     # --- bytes and HTTP ---
 
@@ -191,136 +308,7 @@ class EndpointChannels:
         if self.keeper is not None and link.is_up:
             await self.keeper.announce(link, link.hashname)
 
-
-def _closed_sock() -> "Sock":
-    """Opens nothing for others."""
-    from rookery.runtime.endpoint.channels.sock import Sock
-
-    return Sock()
-
-
-OnDiscover = Callable[[Stranger], object]
-
-DISCOVERY_S: Final = 120.0  # "used sparingly": announcing ends by itself
-
-
-class AsyncEndpoint(EndpointChannels):
-    """The local endpoint; made by `rookery.create`."""
-
-    def __init__(
-        self,
-        identity: Identity,
-        *,
-        limits: AdmissionLimits | None = None,
-        clock: Callable[[], float] = time.monotonic,
-        wall: Callable[[], float] = time.time,
-    ) -> None:
-        """`clock` counts seconds, and `wall` those since 1970; uvloop counts only milliseconds."""
-        self._loop = asyncio.get_running_loop()
-        self._now = clock
-        self._core = Endpoint(
-            identity,
-            random=os.urandom,
-            unix_s=wall(),
-            now=clock(),
-            limits=limits or AdmissionLimits(),
-        )
-        self.on_discover: OnDiscover | None = None
-        self._gates: list[Gate] = []
-        self._gate_of: dict[str, Gate] = {}
-        self._given: list[Gate] = []  # those that were given something since the last flush
-        self._links: dict[str, AsyncLink] = {}
-        self._channels: dict[ChannelCore, AsyncChannel] = {}
-        self._services = ChannelHandlers()
-        self._discovery = Discovery(self)
-        super().__init__()
-        continuity = ClockJumpDetector(wall, clock())
-        self._pump = Pump(self._core, self._carry_out, self._flush_gates, clock, continuity)
-        self._is_closed = False
-
-    @property
-    def identity(self) -> Identity:
-        return self._core.identity
-
-    @property
-    def hashname(self) -> str:
-        return self._core.hashname
-
-    @property
-    def links(self) -> Mapping[str, AsyncLink]:
-        return MappingProxyType(self._links)
-
-    @property
-    def dropped(self) -> Mapping[str, int]:
-        """Packets refused so far, by kind of error."""
-        return MappingProxyType(self._core.dropped)
-
-    @property
-    def is_discoverable(self) -> bool:
-        return self._discovery.is_announcing
-
-    @property
-    def address(self) -> LinkAddress:
-        """What others need to link with us: `.json()` or `.uri()`."""
-        routers = [PeerPath(link.hashname) for link in self._core.links.values() if link.is_router]
-        paths = (*self._core.own_paths, *routers)
-        return LinkAddress(self.hashname, dict(self.identity.keys), paths)
-
-    # --- links ---
-
-    def link(self, to: str | JsonObject | LinkAddress | Stranger) -> AsyncLink:
-        """The link to a URI, JSON link, hashname or discovered stranger; dialled at once."""
-        if isinstance(to, Stranger):
-            core = self._core.accept(to, self._now(), persistent=False)
-        else:
-            core = self._dial(parse_link(to))
-        self._pump.soon()
-        return self._link_of(core)
-
-    def forget(self, link: AsyncLink) -> None:
-        self._core.forget(link.core, self._now())
-        self._pump.soon()
-
-    def set_router(self, link: AsyncLink, is_router: bool) -> None:
-        self._core.set_router(link.core, is_router, self._now())
-        self._pump.soon()
-
-    def route(self, policy: RoutingPolicy | None = route_for_links) -> None:
-        """Be a router for our links, or for those of them that a policy lets meet."""
-        self._core.route(policy)
-
-    def discover(self, is_on: bool = True, *, seconds: float = DISCOVERY_S) -> None:
-        """Announce ourselves on the local network for a while, or stop."""
-        if is_on:
-            self._discovery.announce(announcements(self.identity), seconds)
-        else:
-            self._discovery.be_silent()
-
-    # --- channels ---
-
-    def serve(self, kind: str, handler: Handler) -> None:
-        """Have `handler(channel)` run for every channel of this type that a peer opens."""
-        self._services.add(kind, handler)
-        self._core.types.add(kind)
-
-    def open(
-        self,
-        link: AsyncLink,
-        kind: str,
-        head: JsonObject,
-        body: bytes,
-        *,
-        reliable: bool,
-        end: bool,
-    ) -> AsyncChannel:
-        if end:
-            head = {**head, "end": True}
-        now = self._now()
-        core = link.core.open(kind, head, body, reliable=reliable, now=now)
-        self.touch(link)
-        return self._channel_of(link, core)
-
-    # --- what lives on top ---
+    # --- what runs on top ---
 
     @property
     def core(self) -> Endpoint:

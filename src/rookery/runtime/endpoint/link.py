@@ -1,6 +1,6 @@
-"""Every channel directly off a link: `link.stream()`, `await link.thtp("GET", "/")`, …
+"""The link to one peer: its state, and the channels that are opened on it.
 
-As off a mesh, the code of a channel type is loaded when it is first used.
+As in the endpoint, the code of a channel type is imported when it is first used.
 """
 
 import asyncio
@@ -37,107 +37,6 @@ if TYPE_CHECKING:
     from rookery.runtime.endpoint.endpoint import AsyncEndpoint
 
 
-class LinkChannels:
-    """What `Link` offers its user beside its state."""
-
-    mesh: "AsyncEndpoint"
-
-    @property
-    def hashname(self) -> str:
-        raise NotImplementedError
-
-    def open(
-        self,
-        kind: str,
-        /,
-        head: JsonObject | None = None,
-        body: bytes = b"",
-        *,
-        reliable: bool = True,
-        end: bool = False,
-    ) -> AsyncChannel:
-        raise NotImplementedError
-
-    def stream(self, options: JsonObject | None = None) -> "LinkStream":
-        """Bytes both ways; the options tell the peer what for."""
-        from rookery.runtime.endpoint.channels.stream import open_stream
-
-        return open_stream(self, options)
-
-    async def thtp(
-        self,
-        method: str,
-        path: str,
-        headers: Mapping[str, str] | None = None,
-        body: bytes | AsyncIterable[bytes] = b"",
-    ) -> "ThtpResponse":
-        """An HTTP request to the peer; the body of the response is read from what returns."""
-        from rookery.runtime.endpoint.channels.thtp import request
-
-        return await request(self, method, path, headers, body)
-
-    async def ws(self, path: str = "/") -> "WebSocket":
-        """Messages both ways, as over a WebSocket."""
-        from rookery.runtime.endpoint.channels.ws import connect
-
-        return await connect(self, path)
-
-    async def connect(self, host: str, port: int) -> "LinkStream":
-        """A TCP connection made by the peer; its rules must allow it."""
-        return await self.mesh.sock.connect(self, host, port)
-
-    async def forward(
-        self, local_host: str, local_port: int, host: str, port: int
-    ) -> "SockForward":
-        """Listen here, and have the peer connect to there."""
-        return await self.mesh.sock.forward(self, local_host, local_port, host, port)
-
-    async def bind(self, port: int, on_accept: "OnAccept") -> "SockBinding":
-        """Have the peer listen, and every connection brought here."""
-        return await self.mesh.sock.bind(self, port, on_accept)
-
-    async def udp(self, host: str, port: int) -> "SockDatagrams":
-        """Datagrams to one address, sent by the peer."""
-        return await self.mesh.sock.udp(self, host, port)
-
-    async def chat(self, name: str) -> "ChatRoom":
-        """A new chat with the peer invited; `name` is how it sees us."""
-        room = self.mesh.chats.create(name)
-        await room.invite(self.hashname)
-        return room
-
-    @property
-    def box(self) -> "BoxClient":
-        """The peer as a keeper of sealed messages; `leave` and `letters` seal and open them."""
-        from rookery.runtime.endpoint.channels.box import BoxClient
-
-        return BoxClient(self, self.mesh.hashname)
-
-    async def leave(
-        self, recipient: LinkAddress, content: bytes, lifetime_s: int | None = None
-    ) -> bytes:
-        """Have the peer keep a message for somebody who is away; its id."""
-        from rookery.link.channels.box_seal import seal
-
-        sealed = seal(self.mesh.identity, recipient.keys, content, int(time.time()), os.urandom)
-        return await self.box.put(checked_hashname(recipient), sealed, lifetime_s)
-
-    async def letters(self) -> AsyncIterator["BoxMessage"]:
-        """Fetch what the peer keeps for us, oldest first; what was read is forgotten there."""
-        from rookery.link.channels.box_seal import unseal
-
-        for box in await self.box.waiting():
-            async with self.box.inbox(box) as inbox:
-                async for message in inbox:
-                    with contextlib.suppress(RemoteError):  # not from whom it says: nobody's
-                        yield unseal(self.mesh.identity, message)
-                    await inbox.forget(message)
-
-    async def udp_bind(self, port: int = 0) -> "SockDatagrams":
-        """A UDP socket at the peer."""
-        return await self.mesh.sock.udp_bind(self, port)
-
-
 UP_S_MAX = 30.0
 _EVENTS_MAX = 64  # what a slow listener may lag behind; older ones are dropped
 
@@ -170,7 +69,7 @@ class LinkEvents:
         return self._events.popleft()
 
 
-class AsyncLink(LinkChannels):
+class AsyncLink:
     """The encrypted session with one other endpoint; made by `AsyncEndpoint.link`."""
 
     def __init__(self, mesh: "AsyncEndpoint", core: LinkCore) -> None:
@@ -179,7 +78,7 @@ class AsyncLink(LinkChannels):
         self._listeners: list[LinkEvents] = []
 
     def __repr__(self) -> str:
-        return f"<Link {self.hashname[:8]} {self.state.value}>"
+        return f"<AsyncLink {self.hashname[:8]} {self.state.value}>"
 
     @property
     def hashname(self) -> str:
@@ -263,7 +162,88 @@ class AsyncLink(LinkChannels):
         """Open a channel of any type; UnreachableError unless the link is up."""
         return self.mesh.open(self, kind, head or {}, body, reliable=reliable, end=end)
 
-    # --- for the mesh ---
+    # --- channels of each type ---
+
+    def stream(self, options: JsonObject | None = None) -> "LinkStream":
+        """Bytes both ways; the options tell the peer what for."""
+        from rookery.runtime.endpoint.channels.stream import open_stream
+
+        return open_stream(self, options)
+
+    async def thtp(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | AsyncIterable[bytes] = b"",
+    ) -> "ThtpResponse":
+        """An HTTP request to the peer; the body of the response is read from what returns."""
+        from rookery.runtime.endpoint.channels.thtp import request
+
+        return await request(self, method, path, headers, body)
+
+    async def ws(self, path: str = "/") -> "WebSocket":
+        """Messages both ways, as over a WebSocket."""
+        from rookery.runtime.endpoint.channels.ws import connect
+
+        return await connect(self, path)
+
+    async def connect(self, host: str, port: int) -> "LinkStream":
+        """A TCP connection made by the peer; its rules must allow it."""
+        return await self.mesh.sock.connect(self, host, port)
+
+    async def forward(
+        self, local_host: str, local_port: int, host: str, port: int
+    ) -> "SockForward":
+        """Listen here, and have the peer connect to there."""
+        return await self.mesh.sock.forward(self, local_host, local_port, host, port)
+
+    async def bind(self, port: int, on_accept: "OnAccept") -> "SockBinding":
+        """Have the peer listen, and every connection brought here."""
+        return await self.mesh.sock.bind(self, port, on_accept)
+
+    async def udp(self, host: str, port: int) -> "SockDatagrams":
+        """Datagrams to one address, sent by the peer."""
+        return await self.mesh.sock.udp(self, host, port)
+
+    async def chat(self, name: str) -> "ChatRoom":
+        """A new chat with the peer invited; `name` is how it sees us."""
+        room = self.mesh.chats.create(name)
+        await room.invite(self.hashname)
+        return room
+
+    @property
+    def box(self) -> "BoxClient":
+        """The peer as a keeper of sealed messages; `leave` and `letters` seal and open them."""
+        from rookery.runtime.endpoint.channels.box import BoxClient
+
+        return BoxClient(self, self.mesh.hashname)
+
+    async def leave(
+        self, recipient: LinkAddress, content: bytes, lifetime_s: int | None = None
+    ) -> bytes:
+        """Have the peer keep a message for somebody who is away; its id."""
+        from rookery.link.channels.box_seal import seal
+
+        sealed = seal(self.mesh.identity, recipient.keys, content, int(time.time()), os.urandom)
+        return await self.box.put(checked_hashname(recipient), sealed, lifetime_s)
+
+    async def letters(self) -> AsyncIterator["BoxMessage"]:
+        """Fetch what the peer keeps for us, oldest first; what was read is forgotten there."""
+        from rookery.link.channels.box_seal import unseal
+
+        for box in await self.box.waiting():
+            async with self.box.inbox(box) as inbox:
+                async for message in inbox:
+                    with contextlib.suppress(RemoteError):  # not from whom it says: nobody's
+                        yield unseal(self.mesh.identity, message)
+                    await inbox.forget(message)
+
+    async def udp_bind(self, port: int = 0) -> "SockDatagrams":
+        """A UDP socket at the peer."""
+        return await self.mesh.sock.udp_bind(self, port)
+
+    # --- for the endpoint ---
 
     def used(self, channel: ChannelCore) -> None:
         self.mesh.use(self, channel)

@@ -1,9 +1,16 @@
-"""Whether this process may be a copy: its two clocks disagree about how much time has passed.
+"""The pump: gives the endpoint's core time, and has what it decides carried out.
 
-A virtual machine or container that goes on from a snapshot has all keys and counters of then, and
-whoever recorded what was sent since could use that. The monotonic clock goes on from where the
-snapshot was taken; the wall clock is the host's, or is set soon after. An operator who sets the
-clock looks the same, so what follows from it must do no harm.
+    touched, used, a timer ──▶ flush ──▶ take ──▶ each event carried out ──▶ until nothing is left
+                                                                          └──▶ out with it
+
+A core on top of the endpoint's (the mesh's) is flushed first, gets every event but transmissions,
+and is woken by the same timer.
+
+The pump also notices when its two clocks disagree about how much time has passed. A virtual machine
+or container that goes on from a snapshot has the keys and counters of that moment, and an attacker
+who recorded what was sent since could use that. The monotonic clock goes on from where the snapshot
+was taken; the wall clock is the host's, or is set soon after. An operator who sets the clock looks
+the same, so what follows from it must do no harm.
 """
 
 import asyncio
@@ -19,7 +26,7 @@ JUMP_S: Final = 0.5  # more than any clock drifts between two looks
 
 
 class ClockJumpDetector:
-    """Asked once in each turn of the loop, before anything is sealed."""
+    """Detects that this process may be a copy; asked once per turn, before anything is sealed."""
 
     __slots__ = ("_offset_s", "_wall")
 

@@ -5,16 +5,16 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from rookery.runtime.control.listeners import HeldListeners, ResolvedListener
-from rookery.runtime.node.node import NodeServices
 
 if TYPE_CHECKING:
     from rookery.runtime.control.listener_pool import ListenerPool
+    from rookery.runtime.node.node import MeshNode
 
 
 class NodeListeners:
     """A `DoorKeeper` whose doors lead through the node's own proxy."""
 
-    def __init__(self, node: NodeServices) -> None:
+    def __init__(self, node: "MeshNode") -> None:
         self._node = node
         self._doors: ListenerPool | None = None
 

@@ -1,7 +1,13 @@
-"""What a node does for members beside carrying their packets: proxy, files and bench.
+"""One member of a realm on real sockets: an endpoint, the mesh's core, and services for members.
 
-All answer from the start, so that who asks in vain hears why. But the code of each is loaded when
-it is first used: it takes memory, and most nodes only carry packets.
+    async with mesh_node(identity, RealmStore(folder), listen="192.0.2.7:4200") as node:
+        link = await node.link(hashname).up()
+        async with link.stream() as stream: …
+
+It carries time, packets and the realm's folder to the cores and back; the rules are theirs.
+Proxy, files and bench answer from the start, so that a member that may not use one is told why.
+The code of each is imported when it is first used: it takes memory, and most nodes only carry
+packets.
 """
 
 import asyncio
@@ -53,77 +59,6 @@ if TYPE_CHECKING:
     from rookery.runtime.proxy.serial_devices import SerialDevices
 
 
-class NodeServices:
-    """The part of a `MeshNode` that members ask for something."""
-
-    def __init__(
-        self,
-        core: Node,
-        stir: Callable[[], None],
-        now: Callable[[], float],
-        *,
-        rules: "ProxyRules | None",
-        devices: "SerialDevices | None",
-        folders: "FolderRules | None",
-        is_benched: bool,
-    ) -> None:
-        self.core = core
-        self.tunnels = AsyncTunnels(core, stir, now)
-        self._now = now
-        self._rules = rules
-        self._devices = devices
-        self._folders = folders
-        self._is_benched = is_benched
-        self.tunnels.serve(PROXY, self._handle_proxy)
-        self.tunnels.serve(FILES, self._handle_files)
-        self.tunnels.serve(BENCH, self._handle_bench)
-        if folders is not None:
-            _ = self.files  # asks how to make files, for which nobody else may be making any
-
-    # --- proxy ---
-
-    @cached_property
-    def proxy(self) -> "Proxy":
-        """Needed also without rules: listeners at exits answer through it."""
-        from rookery.runtime.proxy.proxy import Proxy, exits_of
-
-        exits = exits_of(self.core, self._now)
-        return Proxy(self.tunnels.open, exits, rules=self._rules, devices=self._devices)
-
-    def offered(self) -> tuple[str, ...]:
-        """What our record should say of the proxy; serial lines come and go."""
-        return () if self._rules is None else self.proxy.services()
-
-    async def _handle_proxy(self, stream: TunnelStream) -> None:
-        await self.proxy.handle(stream)
-
-    # --- files ---
-
-    @cached_property
-    def files(self) -> "FileService":
-        from rookery.runtime.files.service import FileService
-
-        return FileService(self._folders)
-
-    async def _handle_files(self, stream: TunnelStream) -> None:
-        await self.files.handle(stream)
-
-    # --- bench ---
-
-    @cached_property
-    def bench(self) -> "BenchService":
-        from rookery.runtime.bench.service import BenchService
-
-        return BenchService(self.way_figures, is_on=self._is_benched)
-
-    def way_figures(self, hashname: str) -> tuple[BenchPathFigures, ...]:
-        """What went which way to a member since the tunnel with it began."""
-        return path_figures(self.tunnels.explain(hashname))
-
-    async def _handle_bench(self, stream: TunnelStream) -> None:
-        await self.bench.handle(stream)
-
-
 PORT_TRIES = 16
 POLL_S = 1.0  # how often the folder is looked at
 MEASURE_S = 1.0  # how often the system is asked about connections
@@ -155,7 +90,7 @@ class RouteGate:
         pass
 
 
-class MeshNode(NodeServices):
+class MeshNode:
     """One member; made by `mesh_node`."""
 
     def __init__(
@@ -170,16 +105,9 @@ class MeshNode(NodeServices):
         is_benched: bool = True,
         outbox_path: FilePath | None = None,
     ) -> None:
-        super().__init__(
-            core,
-            mesh.stir,
-            mesh.now,
-            rules=rules,
-            devices=devices,
-            folders=folders,
-            is_benched=is_benched,
-        )
         self.mesh = mesh
+        self.core = core
+        self.tunnels = AsyncTunnels(core, mesh.stir, mesh.now)
         self.store = store
         self.started_s = time.time()
         self.residence = NodeDriver(core, self.tunnels, mesh.now())
@@ -187,6 +115,15 @@ class MeshNode(NodeServices):
         self._outbox = MeshOutbox(mesh.hashname, self.tunnels, self._members, outbox_path)
         mesh.make_sock = lambda: self.proxy.sock
         self._remembered_at = mesh.now()
+        self._rules = rules
+        self._devices = devices
+        self._folders = folders
+        self._is_benched = is_benched
+        self.tunnels.serve(PROXY, self._handle_proxy)
+        self.tunnels.serve(FILES, self._handle_files)
+        self.tunnels.serve(BENCH, self._handle_bench)
+        if folders is not None:
+            _ = self.files  # reads the umask, which must not change in another thread meanwhile
 
     @property
     def hashname(self) -> str:
@@ -292,6 +229,49 @@ class MeshNode(NodeServices):
                 settings, dialable = self.core.settings, _dialable(paths)
                 self.core.settings = msgspec.structs.replace(settings, paths=dialable)
             await asyncio.sleep(ADDRESSES_S)
+
+    # --- proxy ---
+
+    @cached_property
+    def proxy(self) -> "Proxy":
+        """Needed also without rules: listeners at exits answer through it."""
+        from rookery.runtime.proxy.proxy import Proxy, exits_of
+
+        exits = exits_of(self.core, self.mesh.now)
+        return Proxy(self.tunnels.open, exits, rules=self._rules, devices=self._devices)
+
+    def offered(self) -> tuple[str, ...]:
+        """What our record should say of the proxy; serial lines come and go."""
+        return () if self._rules is None else self.proxy.services()
+
+    async def _handle_proxy(self, stream: TunnelStream) -> None:
+        await self.proxy.handle(stream)
+
+    # --- files ---
+
+    @cached_property
+    def files(self) -> "FileService":
+        from rookery.runtime.files.service import FileService
+
+        return FileService(self._folders)
+
+    async def _handle_files(self, stream: TunnelStream) -> None:
+        await self.files.handle(stream)
+
+    # --- bench ---
+
+    @cached_property
+    def bench(self) -> "BenchService":
+        from rookery.runtime.bench.service import BenchService
+
+        return BenchService(self.way_figures, is_on=self._is_benched)
+
+    def way_figures(self, hashname: str) -> tuple[BenchPathFigures, ...]:
+        """What went which way to a member since the tunnel with it began."""
+        return path_figures(self.tunnels.explain(hashname))
+
+    async def _handle_bench(self, stream: TunnelStream) -> None:
+        await self.bench.handle(stream)
 
     # --- the realm's folder ---
 
