@@ -11,7 +11,6 @@ from rookery.web.accounts.caller import Caller
 from rookery.web.http.api_routes import get, put
 from rookery.web.http.dependencies import TheCaller, TheSite
 from rookery.web.http.request import AnyRequest
-from rookery.web.live.topic import LiveTopic
 from rookery.web.words.translation import LANGUAGES, preferred_language
 
 THEMES = ("light", "dark")
@@ -78,4 +77,3 @@ async def put_preferences(
 
 
 HANDLERS = (my_preferences, put_preferences)
-TOPICS: tuple[LiveTopic, ...] = ()

@@ -1,4 +1,4 @@
-"""For operators: the servers, and all routers."""
+"""For operators: all devices of the fleet."""
 
 from typing import Annotated, Literal
 
@@ -16,18 +16,11 @@ from rookery.web.devices.fleet_devices import (
 from rookery.web.http.api_routes import get
 from rookery.web.http.dependencies import TheSite
 from rookery.web.live.topic import LiveTopic
-from rookery.web.servers.status import ServerShown, servers_now
 from rookery.web.site import WebSite
 from rookery.wire.fleet.mac import parse_mac
 
 ROWS = 100
 ROWS_MAX = 500
-
-
-@get("/servers", opt=may("operator", "read"), tags=["fleet"], summary="Servers and their load")
-async def list_servers(site: TheSite) -> list[ServerShown]:
-    """The fullest first, silent ones last."""
-    return await servers_now(site)
 
 
 @get("/routers", opt=may("operator", "read"), tags=["fleet"], summary="All routers")
@@ -50,5 +43,5 @@ async def _shown_now(site: WebSite, _caller: Caller) -> dict[str, msgspec.Struct
     return {router.mac: router for router in await fleet_devices_now(site)}
 
 
-HANDLERS = (list_servers, list_routers)
+HANDLERS = (list_routers,)
 TOPICS = (LiveTopic("routers", "operator", _shown_now, is_shared=True, every_s=2.0),)

@@ -25,7 +25,6 @@ from rookery.web.insights.catalogue import (
 )
 from rookery.web.insights.charts import InsightChart, chart
 from rookery.web.insights.lake_reader import lake_of
-from rookery.web.live.topic import LiveTopic
 
 _TAGS = ["insights"]
 _OFFSET_MAX = 10_000_000
@@ -108,4 +107,3 @@ HANDLERS: tuple[HTTPRouteHandler, ...] = (
     *(list_insights, get_insight, list_runs, get_chart),
     *(list_rows, download_rows),
 )
-TOPICS: tuple[LiveTopic, ...] = ()

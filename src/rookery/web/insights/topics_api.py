@@ -5,7 +5,6 @@ from rookery.web.http.api_routes import get
 from rookery.web.http.dependencies import TheSite
 from rookery.web.insights.lake_reader import lake_of
 from rookery.web.insights.topics import PubsubTopicsShown, pubsub_topics
-from rookery.web.live.topic import LiveTopic
 
 
 @get("/topics", opt=may("operator", "read"), tags=["topics"], summary="What is published")
@@ -15,4 +14,3 @@ async def list_topics(site: TheSite) -> PubsubTopicsShown:
 
 
 HANDLERS = (list_topics,)
-TOPICS: tuple[LiveTopic, ...] = ()

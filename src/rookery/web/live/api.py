@@ -9,7 +9,6 @@ from rookery.web.accounts.access import may
 from rookery.web.devices.connecting import EVENT_STREAM
 from rookery.web.http.api_routes import get
 from rookery.web.http.dependencies import TheCaller, TheSite
-from rookery.web.live.topic import LiveTopic
 
 _TOPICS_MAX = 16
 _UNBUFFERED = {"X-Accel-Buffering": "no"}  # else some proxies keep the events to themselves
@@ -30,4 +29,3 @@ async def live(
 
 
 HANDLERS = (live,)
-TOPICS: tuple[LiveTopic, ...] = ()

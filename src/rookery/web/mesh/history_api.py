@@ -11,7 +11,6 @@ from rookery.web.accounts.access import may
 from rookery.web.http.api_routes import get
 from rookery.web.http.dependencies import TheSite
 from rookery.web.insights.lake_reader import lake_of
-from rookery.web.live.topic import LiveTopic
 from rookery.web.mesh.graph import MemberShown, MeshGraphShown
 from rookery.web.mesh.history import MeshHistorySpan, graph_then, span
 from rookery.web.site import WebSite
@@ -53,4 +52,3 @@ def _time(text: str) -> datetime:
 
 
 HANDLERS: tuple[HTTPRouteHandler, ...] = (get_span, get_graph)
-TOPICS: tuple[LiveTopic, ...] = ()

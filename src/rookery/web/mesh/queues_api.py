@@ -12,7 +12,6 @@ from rookery.web.http.dependencies import TheCaller, TheSite
 from rookery.web.http.problems import RequestRefusedError
 from rookery.web.http.request import AnyRequest
 from rookery.web.http.request_origin import record_audit, request_origin
-from rookery.web.live.topic import LiveTopic
 from rookery.web.mesh.api import mesh_of
 from rookery.web.mesh.graph import MemberShown, QueuedRequest, QueueShown, member_by_name
 from rookery.web.mesh.source import MeshSource
@@ -113,4 +112,3 @@ async def _cancel(source: MeshSource, hashname: str, request_id: int) -> None:
 
 
 HANDLERS = (list_queues, get_queue, cancel_request, get_device_queue, cancel_device_request)
-TOPICS: tuple[LiveTopic, ...] = ()

@@ -1,6 +1,4 @@
-"""For operators: the whole fleet in a few figures, and its servers."""
-
-from litestar.handlers import HTTPRouteHandler
+"""For operators: the whole fleet in a few figures."""
 
 from rookery.web.accounts.access import may
 from rookery.web.accounts.caller import Caller
@@ -8,7 +6,6 @@ from rookery.web.http.api_routes import get
 from rookery.web.http.dependencies import TheSite
 from rookery.web.live.topic import LiveTopic, Values
 from rookery.web.overview.summary import Overview, overview_now
-from rookery.web.servers import api
 from rookery.web.site import WebSite
 
 
@@ -22,8 +19,5 @@ async def read_overview(site: WebSite, _caller: Caller) -> Values:
     return {"now": await overview_now(site)}
 
 
-HANDLERS: tuple[HTTPRouteHandler, ...] = (get_overview, *api.HANDLERS)
-TOPICS: tuple[LiveTopic, ...] = (
-    LiveTopic("overview", "operator", read_overview, is_shared=True, every_s=2.0),
-    *api.TOPICS,
-)
+HANDLERS = (get_overview,)
+TOPICS = (LiveTopic("overview", "operator", read_overview, is_shared=True, every_s=2.0),)

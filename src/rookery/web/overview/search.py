@@ -16,7 +16,6 @@ from rookery.web.devices.fleet_devices import FleetDeviceFilter, fleet_device_pa
 from rookery.web.http.api_routes import get
 from rookery.web.http.dependencies import TheCaller, TheSite
 from rookery.web.http.request import AnyRequest
-from rookery.web.live.topic import LiveTopic
 from rookery.web.pages.navigation import sections_for
 from rookery.web.site import WebSite
 from rookery.web.words.translation import PageTranslation
@@ -129,4 +128,3 @@ def _has(wanted: str, texts: Iterable[str]) -> bool:
 
 
 HANDLERS = (search,)
-TOPICS: tuple[LiveTopic, ...] = ()

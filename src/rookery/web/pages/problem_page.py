@@ -45,4 +45,7 @@ def problem_page(request: AnyRequest, problem: ProblemDetails) -> Response[str]:
     return answer
 
 
-HANDLERS: ExceptionHandlersMap = {Exception: answer_problem, HTTPException: answer_problem}
+EXCEPTION_HANDLERS: ExceptionHandlersMap = {
+    Exception: answer_problem,
+    HTTPException: answer_problem,
+}

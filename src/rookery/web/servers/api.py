@@ -1,4 +1,4 @@
-"""For operators: how full servers were and will be, draining and forgetting one."""
+"""For operators: servers, their past and forecast load, draining and forgetting one."""
 
 from litestar.params import FromPath
 
@@ -16,6 +16,12 @@ from rookery.web.servers.status import ServerForecastShown, ServerShown
 from rookery.web.site import WebSite
 
 _TAGS = ["fleet"]
+
+
+@get("/servers", opt=may("operator", "read"), tags=_TAGS, summary="Servers and their load")
+async def list_servers(site: TheSite) -> list[ServerShown]:
+    """The fullest first, silent ones last."""
+    return await status.servers_now(site)
 
 
 @get("/servers/outlook", opt=may("operator", "read"), tags=_TAGS, summary="Past and forecast load")
@@ -70,5 +76,5 @@ async def read_servers(site: WebSite, _caller: Caller) -> Values:
     return {one.hashname: one for one in await status.servers_now(site)}
 
 
-HANDLERS = (list_outlooks, get_forecast, drain_server, undrain_server, forget)
+HANDLERS = (list_servers, list_outlooks, get_forecast, drain_server, undrain_server, forget)
 TOPICS = (LiveTopic("servers", "operator", read_servers, is_shared=True),)
