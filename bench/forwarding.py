@@ -136,7 +136,7 @@ def relay(pipe: Connection, post: Post) -> None:
     async def serve() -> None:
         async with member(post) as here:
             pipe.send(here.mesh.address.json())
-            forwarder = here.node.transit.forwarder
+            forwarder = here.node.data_plane.forwarder
             while await ordered(pipe):
                 packets, began_s = forwarder.relayed, time.process_time()
                 await ordered(pipe)
@@ -184,7 +184,7 @@ async def _count(here: Member) -> Passed:
 
 
 def _delivered(here: Member) -> int:
-    return here.node.transit.forwarder.fates.get("delivered", 0)
+    return here.node.data_plane.forwarder.fates.get("delivered", 0)
 
 
 def origin(pipe: Connection, job: Job) -> None:
@@ -207,14 +207,16 @@ async def _knock(here: Member, job: Job) -> None:
     """Send a packet now and then, until one gets there and the parent says so."""
     payload = bytes(job.way.size)
     while True:
-        here.node.transit.start(job.destination, payload, here.mesh.now(), job.way.datagram_class)
+        here.node.data_plane.start(
+            job.destination, payload, here.mesh.now(), job.way.datagram_class
+        )
         here.mesh.stir()
         await asyncio.sleep(_POLL_S)
 
 
 async def _pour(here: Member, job: Job) -> int:
     """Send as fast as can be for so long; how many left."""
-    start, now, payload = here.node.transit.start, time.perf_counter, bytes(job.way.size)
+    start, now, payload = here.node.data_plane.start, time.perf_counter, bytes(job.way.size)
     sent, until = 0, now() + job.seconds
     while now() < until:
         moment = here.mesh.now()

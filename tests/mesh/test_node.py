@@ -140,7 +140,7 @@ def test_a_datagram_takes_the_direct_link() -> None:
     world.run(1.0)
     assert payloads(bob) == [b"hi"]
     assert bob.datagrams[0].hashname == ada.hashname
-    assert not ada.core.post.routed
+    assert not ada.core.datagram_service.routed
 
 
 def test_a_datagram_that_is_too_large_for_its_class_is_the_callers_mistake() -> None:
@@ -167,7 +167,7 @@ def test_a_datagram_goes_through_the_mesh_where_no_link_is_direct() -> None:
     ada.due()
     world.run(1.0)
     assert payloads(cy) == [b"hi"]
-    assert ada.core.post.routed == {(DatagramClass.FALLBACK, True): 1}
+    assert ada.core.datagram_service.routed == {(DatagramClass.FALLBACK, True): 1}
 
 
 def test_a_datagram_without_a_route_is_counted_as_not_sent() -> None:
@@ -179,7 +179,7 @@ def test_a_datagram_without_a_route_is_counted_as_not_sent() -> None:
     world.crash(bob)
     world.run(2.0)
     assert not ada.core.send_datagram(cy.hashname, b"hi", world.now)
-    assert ada.core.post.routed == {(DatagramClass.FALLBACK, False): 1}
+    assert ada.core.datagram_service.routed == {(DatagramClass.FALLBACK, False): 1}
 
 
 # --- links through the mesh ---
@@ -210,7 +210,9 @@ def test_a_frame_for_neighbours_is_not_taken_from_afar() -> None:
         ada.core.send_over_route(cy.hashname, packet, world.now)
     ada.due()
     world.run(1.0)
-    assert dict(cy.core.refused) == {(ada.hashname[:8], "a neighbour's frame by way of others"): 2}
+    assert dict(cy.core.rejected_frames) == {
+        (ada.hashname[:8], "a neighbour's frame by way of others"): 2
+    }
 
 
 # --- echoes and explanations ---
@@ -279,7 +281,7 @@ def test_a_certificate_that_runs_out_ends_the_membership() -> None:
     assert ada.core.membership.members.keys() == {ada.id}
     assert ada.core.neighbours == {}
     assert link.state is not LinkState.UP
-    assert ada.core.refused[bob.hashname[:8], "no member any more"] == 1
+    assert ada.core.rejected_frames[bob.hashname[:8], "no member any more"] == 1
 
 
 def test_a_role_that_is_given_or_taken_counts_within_a_second() -> None:

@@ -110,8 +110,8 @@ class Night:
     def heed(self, artifact: bytes | None, advisors: Iterable[str]) -> None:
         """Every member is given the same file."""
         for member in self.world.members.values():
-            member.core.counsel.advisors = frozenset(advisors)
-            member.core.counsel.heed(artifact)
+            member.core.cost_advice.advisors = frozenset(advisors)
+            member.core.cost_advice.heed(artifact)
 
     def _set_clocks(self, unix_s: float) -> None:
         for member in self.world.members.values():

@@ -64,7 +64,7 @@ def named(world: MeshWorld) -> set[str]:
 def _refused(world: MeshWorld) -> Iterator[tuple[str, str]]:
     """But for records that come before their origin's certificate, which is nobody's fault."""
     for number in HONEST:
-        for name, reason in world.members[number].core.refused:
+        for name, reason in world.members[number].core.rejected_frames:
             if reason != "unknown member":
                 yield name, reason
 

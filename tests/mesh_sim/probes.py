@@ -82,7 +82,7 @@ class Probes:
         node, target = world.members[self._source], world.identifier(self._target)
         token = b"\x00\x00probe %d %d %.6f" % (self._source, self._target, world.now)
         self.sent[token] = world.now
-        node.core.transit.start(target, token, world.now)
+        node.core.data_plane.start(target, token, world.now)
         node.due()
         world.at(world.now + self.every_s, lambda: self._send(turn))
 
@@ -104,7 +104,7 @@ class Detection:
         world = self._world
         for number, peer in self._links:
             node = world.members.get(number)
-            if node is not None and not node.core.transit.usable(peer):
+            if node is not None and not node.core.data_plane.usable(peer):
                 self.known_s.setdefault(number, world.now)
         if not self._is_over:
             world.at(world.now + _LOOK_S, self._look)

@@ -102,7 +102,7 @@ def ways(world: MeshWorld, members: "list[int] | range") -> Ways:
 
 def way(world: MeshWorld, source: int, target: int) -> tuple[int, ...]:
     """Where packets go now, as numbers of members; none where no way leads there."""
-    nodes = world.members[source].core.transit.way(world.identifier(target), world.now)
+    nodes = world.members[source].core.data_plane.way(world.identifier(target), world.now)
     return () if nodes is None else tuple(number(world, node) for node in nodes)
 
 

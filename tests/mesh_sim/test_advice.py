@@ -164,9 +164,9 @@ def test_an_explanation_names_the_advice_and_who_gave_it() -> None:
 def test_it_is_enough_if_one_end_of_the_link_follows_the_advice() -> None:
     """P5: the worse claim counts, and those who know nothing of a lake go around, too."""
     night = Night(3)
-    counsel = night.world.members[2].core.counsel
-    counsel.advisors = TRUSTED
-    counsel.heed(sealed(against(night, (1, 2)), night))
+    cost_advice = night.world.members[2].core.cost_advice
+    cost_advice.advisors = TRUSTED
+    cost_advice.heed(sealed(against(night, (1, 2)), night))
     night.talk(15.0)
     assert night.route == OVER_3
 

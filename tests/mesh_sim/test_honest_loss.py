@@ -61,7 +61,7 @@ def test_a_link_that_is_cut_is_no_reason_to_doubt_its_ends(seed: int) -> None:
         world.sever(1, 2)
         world.run_until(lambda: way(world, 0, 3) == (0, 5, 4, 3), 30)
         world.run(10.0)
-        assert not list(world.members[0].core.transit.silence), f"seed {seed}"
+        assert not list(world.members[0].core.data_plane.blackhole_relays), f"seed {seed}"
         world.mend(1, 2)
         world.run_until(lambda: way(world, 0, 3) == (0, 1, 2, 3), 600)
         world.run(5.0)

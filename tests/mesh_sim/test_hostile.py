@@ -237,7 +237,7 @@ def test_a_flood_of_wrong_certificates_does_not_hide_what_else_she_did(
         mallory.send(0, bytes([MEMBER]), bytes(size))
         if size % 100 == 0:
             world.run(0.5)
-    refused = world.members[0].core.refused
+    refused = world.members[0].core.rejected_frames
     assert refused[mallory.name, "a frame of no known type"] == 1
     assert len(refused) <= 16
 
@@ -327,7 +327,7 @@ def test_questions_without_end_do_not_delay_the_news_of_others(
     assert named(world) == {mallory.name}
     assert news_travels_s(world) < 0.5
     for number in HONEST:
-        assert len(world.members[number].core.refused) <= 4
+        assert len(world.members[number].core.rejected_frames) <= 4
 
 
 def _ids(world: MeshWorld) -> list[NodeId]:

@@ -141,7 +141,7 @@ def test_routes_that_do_not_lead_here_are_refused(world: MeshWorld, mallory: Pup
         "not from the previous node",
         "node twice in a route",
     }
-    assert world.members[0].core.transit.forwarder.fates["gave up: hop limit"] == 1
+    assert world.members[0].core.data_plane.forwarder.fates["gave up: hop limit"] == 1
 
 
 def test_a_made_up_error_moves_only_what_she_carries_anyway(
@@ -181,7 +181,7 @@ def test_a_flood_of_routes_takes_no_memory_and_causes_few_answers(
         if number % 500 == 0:
             world.run(0.1)
     world.run(0.5)
-    forwarder = here.core.transit.forwarder
+    forwarder = here.core.data_plane.forwarder
     assert forwarder.remembered <= STEPS_MAX
     assert forwarder.fates["gave up: no way"] == 5000
     assert forwarder.fates["error sent"] <= 32 + 16 * 2
@@ -204,7 +204,7 @@ def test_a_flood_of_echoes_is_answered_at_the_pace_of_one_neighbour(
             world.run(0.1)
     world.run(0.5)
     for node in (target, far):
-        assert 0 < node.core.transit.echoes.replied <= 64 + 32 * 2
-    assert target.core.refused[mallory.name, "too many echo requests"] > 1000
-    assert far.core.refused[target.hashname[:8], "too many echo requests"] > 1000
+        assert 0 < node.core.data_plane.echoes.replied <= 64 + 32 * 2
+    assert target.core.rejected_frames[mallory.name, "too many echo requests"] > 1000
+    assert far.core.rejected_frames[target.hashname[:8], "too many echo requests"] > 1000
     assert isinstance(ping(world, 3, 0), Echoed)  # over others, as ever

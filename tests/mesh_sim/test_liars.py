@@ -139,8 +139,10 @@ def test_a_flood_shifts_no_ways(seed: int) -> None:
     check_shift(one, world)
     near = [world.members[number].core for number in one.topology.neighbours(one.hostile)]
     for core in near:
-        assert len(core.refused) <= 16, f"seed {seed}: {core.refused}"
-        assert any(name == world.members[one.hostile].hashname[:8] for name, _ in core.refused)
+        assert len(core.rejected_frames) <= 16, f"seed {seed}: {core.rejected_frames}"
+        assert any(
+            name == world.members[one.hostile].hashname[:8] for name, _ in core.rejected_frames
+        )
 
 
 def test_names_that_are_all_hers_shift_no_ways(seed: int) -> None:

@@ -70,7 +70,7 @@ def test_an_outsider_learns_nothing_and_is_gone_after_a_while(world: MeshWorld) 
     assert host.datagrams == []
     world.run(UNPROVEN_S)
     assert node.hashname not in host.endpoint.links
-    assert len(host.core.linking.guests) == 0
+    assert len(host.core.peering.unproven_peers) == 0
 
 
 def test_outsiders_cannot_crowd_out_members_nor_their_names(world: MeshWorld) -> None:
@@ -81,7 +81,7 @@ def test_outsiders_cannot_crowd_out_members_nor_their_names(world: MeshWorld) ->
         link.send_frame(bytes([MEMBER]), bytes(number + 1))
         world.run(0.02)
     world.run(0.1)
-    assert len(host.core.linking.guests) <= UNPROVEN_MAX
+    assert len(host.core.peering.unproven_peers) <= UNPROVEN_MAX
     assert len(host.endpoint.links) <= len(host.core.neighbours) + UNPROVEN_MAX
     world.revive(1)  # whom 0 knows for a member
     world.run(5.0)
@@ -166,7 +166,7 @@ def test_a_revoked_member_is_out_everywhere_within_seconds() -> None:
     print(f"revoked: out of {len(others)} members' minds after {took_s:.2f} s")
     assert took_s <= SECONDS
     for node in others:
-        assert node.core.refused[gone.hashname[:8], "no member any more"] == 1
+        assert node.core.rejected_frames[gone.hashname[:8], "no member any more"] == 1
         with pytest.raises(UnreachableError, match="was revoked from sim"):
             node.core.explain(gone.hashname, world.now)
     world.run(30.0)
@@ -182,7 +182,7 @@ def test_what_a_revoked_member_says_later_is_refused(world: MeshWorld) -> None:
     assert not any(world.identifier(M) in world.members[n].core.neighbours for n in HONEST)
     identity = mallory.node.endpoint.identity
     world.kill(M)
-    world.members[0].core.linking.takes_joins = True  # so that she gets a link at all
+    world.members[0].core.peering.takes_joins = True  # so that she gets a link at all
     node = outsider(world, 1, identity)  # the same keys, and a will of her own
     link = dialled(world, node)
     world.run_until(lambda: link.state is LinkState.UP, 5)
@@ -202,7 +202,7 @@ def test_what_a_revoked_member_says_later_is_refused(world: MeshWorld) -> None:
     world.run(1.0)
     assert mallory.id not in world.members[0].core.membership.members
     assert mallory.id not in world.members[0].core.database.records
-    assert world.members[0].core.refused[helper.name, "a revoked certificate"] == 1
+    assert world.members[0].core.rejected_frames[helper.name, "a revoked certificate"] == 1
     assert routes(world) == before
 
 
@@ -212,7 +212,7 @@ def test_a_revoked_member_is_no_guest_but_where_it_can_be_invited_again(
 ) -> None:
     """Or it would have a link for ten seconds, again and again."""
     mallory, honest = world.members[M], world.members[0]
-    honest.core.linking.takes_joins = takes_joins
+    honest.core.peering.takes_joins = takes_joins
     world.revoke(M, told=0)
     world.run(SECONDS)
     world.kill(M)

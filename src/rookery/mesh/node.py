@@ -61,13 +61,13 @@ from rookery.wire.octets import Octets, tail
 
 def expel(node: "Node", member: Member, now: float) -> None:
     """All of it at once, so that nothing outlives the membership."""
-    node.refused.note(member.hashname, "no member any more", is_member=True)
+    node.rejected_frames.note(member.hashname, "no member any more", is_member=True)
     node.neighbourhood.expel(member)
-    node.tunnelling.expel(member.hashname, now)
-    node.transit.forget(member.node)
-    node.probing.forget(member.node)
+    node.tunnels.expel(member.hashname, now)
+    node.data_plane.forget(member.node)
+    node.route_prober.forget(member.node)
     node.database.forget(member.node)
-    node.linking.expel(member, now)
+    node.peering.expel(member, now)
 
 
 class Timed(Protocol):
@@ -124,7 +124,7 @@ class Node:
         )
         self.graph = Graph(membership.may_relay, own.node)
         self.table = RouteTable(self.graph, own.node, settings.policy)
-        self.transit = DataPlane(
+        self.data_plane = DataPlane(
             own.node,
             self.neighbourhood.neighbours,
             self.table,
@@ -133,32 +133,38 @@ class Node:
             random=random,
             queues=StandingQueues(measure_stream),
         )
-        self.linking = Peering(
+        self.peering = Peering(
             endpoint,
             membership,
             self.database.records,
             self.neighbourhood.neighbours,
             settings.links_max,
         )
-        self.post = DatagramService(endpoint.links, membership, self.neighbourhood, self.transit)
-        self.tunnelling = NodeTunnels(
+        self.datagram_service = DatagramService(
+            endpoint.links, membership, self.neighbourhood, self.data_plane
+        )
+        self.tunnels = NodeTunnels(
             endpoint.links,
             membership,
             self.neighbourhood.neighbours,
             self.table,
-            self.transit,
+            self.data_plane,
             random,
         )
-        self.probing = RouteProber(
-            endpoint.links, membership, self.database.records, self.table, self.transit, random
+        self.route_prober = RouteProber(
+            endpoint.links, membership, self.database.records, self.table, self.data_plane, random
         )
-        self.counsel = CostAdvice(membership)
-        self.accounts = RouteExplainer(
-            self.table, self.database, self.neighbours, self.transit.silence, self.counsel
+        self.cost_advice = CostAdvice(membership)
+        self.route_explainer = RouteExplainer(
+            self.table,
+            self.database,
+            self.neighbours,
+            self.data_plane.blackhole_relays,
+            self.cost_advice,
         )
-        self.refused = RejectedFrames()
+        self.rejected_frames = RejectedFrames()
         known = self.neighbourhood, self.flooding, self.database
-        self._timed: tuple[Timed, ...] = (*known, self.transit, self.linking, self.probing)
+        self._timed: tuple[Timed, ...] = (*known, self.data_plane, self.peering, self.route_prober)
         self._endpoint = endpoint
         self._members_at = self._costs_at = self._due_at = self._others_at = self._now = now
         self._asked_at = self._ask_at = -_NEVER  # when all were asked what is due, and next are
@@ -179,15 +185,15 @@ class Node:
 
     def reach(self, hashname: str, now: float) -> Link:
         """The link to a member, direct or through the mesh, made if need be and kept."""
-        return self.linking.reach(self.membership.named(hashname), now)
+        return self.peering.reach(self.membership.named(hashname), now)
 
     def send_over_route(self, hashname: str, packet: Octets, now: float) -> bool:
         """Carry a sealed packet of our link to a member; False when no route leads there."""
         link, node = self._endpoint.links.get(hashname), node_id(hashname)
         state = None if link is None else link.paths.state(RoutePath(hashname))
         if state is not None and state.is_unanswered:
-            self.transit.doubt(node, now)
-        return self.transit.start(node, packet, now)
+            self.data_plane.doubt(node, now)
+        return self.data_plane.start(node, packet, now)
 
     def send_datagram(
         self,
@@ -198,7 +204,7 @@ class Node:
         deadline_s: float | None = None,
     ) -> bool:
         """A program's datagram for a member, as its class allows; whether it was sent."""
-        return self.post.send(hashname, payload, now, datagram_class, deadline_s)
+        return self.datagram_service.send(hashname, payload, now, datagram_class, deadline_s)
 
     def ping(
         self,
@@ -209,7 +215,7 @@ class Node:
         hop_limit: int = HOP_LIMIT_MAX,
     ) -> bytes:
         """Ask a member for an echo along the route that packets take now; the echo's token."""
-        return self.transit.ask(
+        return self.data_plane.ask(
             self.membership.named(hashname).node, now, size=size, hop_limit=hop_limit
         )
 
@@ -217,7 +223,7 @@ class Node:
         """Why packets for a member take the way they do, ours or those of another member."""
         origin = self.membership.named(source or self.own.hashname).node
         node = self.membership.named(hashname).node
-        return self.accounts.explain(origin, node, now, self._endpoint.wall(now))
+        return self.route_explainer.explain(origin, node, now, self._endpoint.wall(now))
 
     def tell(self, statement: bytes, now: float) -> None:
         """Have the realm hear of a certificate or a revocation."""
@@ -244,15 +250,15 @@ class Node:
                 self._session_over(link, now)
             case LinkForgotten(link):
                 self._session_over(link, now)
-                self.linking.unlinked(link.hashname, now)
+                self.peering.unlinked(link.hashname, now)
             case Discovered(stranger):
-                self.linking.discovered(stranger, now)
+                self.peering.discovered(stranger, now)
 
     def _session_over(self, link: Link, now: float) -> None:
         gone = self.neighbourhood.session_over(link)
         if gone is not None:
-            self.transit.forget(gone)
-            self.linking.want(gone, now)
+            self.data_plane.forget(gone)
+            self.peering.want(gone, now)
 
     # --- what arrives ---
 
@@ -266,15 +272,15 @@ class Node:
     def _take_frame(self, link: Link, path: Path, head: bytes, octets: Octets, now: float) -> None:
         frame_type = head[0]
         if frame_type == TUNNEL:  # large ones are not copied again
-            self.tunnelling.received(link, path, head, octets, now)
+            self.tunnels.received(link, path, head, octets, now)
             return
         if frame_type != FORWARD:
             self._stir()
         if frame_type == DATAGRAM:
-            self.post.received(link, path, bytes(octets), now)
+            self.datagram_service.received(link, path, bytes(octets), now)
             return
         if frame_type in _PROBES:
-            self.probing.received(link, path, head, bytes(octets), now)
+            self.route_prober.received(link, path, head, bytes(octets), now)
             return
         if isinstance(path, RoutePath):
             raise ProtocolError("a neighbour's frame by way of others")
@@ -286,7 +292,7 @@ class Node:
             raise ProtocolError("a frame of no member")
         if frame_type == FORWARD:
             neighbour.carried(now, size_in=len(octets), path=path)
-            self.transit.received(neighbour.member.node, head, octets, now)
+            self.data_plane.received(neighbour.member.node, head, octets, now)
             return
         body = bytes(octets)
         if frame_type in _BEATS:
@@ -302,7 +308,7 @@ class Node:
     def _shown(self, link: Link, certificate: bytes, now: float) -> None:
         is_news = not self._knows(link.hashname)
         member = self.neighbourhood.shown(link, certificate, now, self._endpoint.wall(now))
-        self.linking.linked(member, is_news=is_news)
+        self.peering.linked(member, is_news=is_news)
         if is_news:
             self.tell(certificate, now)
 
@@ -325,7 +331,7 @@ class Node:
         if self._now >= self._ask_at:
             self._ask_others(self._now)
         soonest = min(self._others_at, self._ask_at)
-        tunnels_at = self.tunnelling.deadline
+        tunnels_at = self.tunnels.deadline
         return soonest if tunnels_at is None else min(soonest, tunnels_at)
 
     def _ask_others(self, now: float) -> None:
@@ -337,7 +343,7 @@ class Node:
     def tick(self, now: float) -> bool:
         """Do what is due by now; whether anything was."""
         self._now = now
-        is_due = self.tunnelling.tick(now)
+        is_due = self.tunnels.tick(now)
         if now >= self._asked_at + _GRAIN_S:
             self._ask_others(now)
         if now < self._others_at:
@@ -352,7 +358,7 @@ class Node:
 
     @property
     def has_more(self) -> bool:
-        return self.tunnelling.has_more
+        return self.tunnels.has_more
 
     def report(self) -> None:
         """Programs ask with `take`; there is nobody to be told."""
@@ -364,7 +370,7 @@ class Node:
             self._is_stirred = False
             self._settle(now)
             self._due_at = min(self._costs_at, self.publisher.deadline or self._costs_at)
-        self.tunnelling.flush(now)
+        self.tunnels.flush(now)
 
     def _settle(self, now: float) -> None:
         """What packets that only pass have no part in."""
@@ -375,26 +381,26 @@ class Node:
             self.neighbourhood.withdrawn(origin, peer, now)
         if self.neighbourhood.take_changed() or now >= self._due_at:
             self._costs_at = now + _COSTS_S
-            self.tunnelling.changed()
+            self.tunnels.changed()
             self.neighbourhood.notice_traffic(now)
             self._links_changed(now)
         for node in self.database.take_pretenders():
             if (member := self.membership.member(node)) is not None:
-                self.refused.note(member.hashname, PRETENDED, is_member=True)
+                self.rejected_frames.note(member.hashname, PRETENDED, is_member=True)
         for node in self.database.take_changed():
             self.table.changed(self.graph.apply(self.database.records.get(node), node))
-            self.linking.want(node, now)
+            self.peering.want(node, now)
         self.flooding.flush(now)
 
     def take(self) -> list[MeshEvent]:
         """What there is to tell, oldest first."""
-        if not self.post.arrived and not self.transit.echoes.outcomes:
+        if not self.datagram_service.arrived and not self.data_plane.echoes.outcomes:
             return []
-        return [*self.post.take(), *self.transit.echoes.take()]
+        return [*self.datagram_service.take(), *self.data_plane.echoes.take()]
 
     def _links_changed(self, now: float) -> None:
         unix_s = self._endpoint.wall(now)
-        self.neighbourhood.advise(self.counsel, unix_s)
+        self.neighbourhood.advise(self.cost_advice, unix_s)
         links = self.neighbourhood.record_links(now)
         record = self.publisher.update(links, self.settings.paths, now, unix_s)
         self.table.changed(self.graph.claim(self.own.node, self.publisher.costs))
@@ -421,4 +427,4 @@ class Node:
             known.link.send_frame(head, body)
 
     def _refuse(self, hashname: str, reason: str) -> None:
-        self.refused.note(hashname, reason, is_member=self._knows(hashname))
+        self.rejected_frames.note(hashname, reason, is_member=self._knows(hashname))

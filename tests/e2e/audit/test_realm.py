@@ -115,7 +115,7 @@ async def test_m4_a_member_that_claims_to_hold_beats_is_as_far_away_as_it_is(
 
             def has_measured() -> bool:
                 for neighbour in alice.core.neighbours.values():
-                    watches = (each for each in neighbour.watches() if each.path in outside)
+                    watches = (each for each in neighbour.monitors() if each.path in outside)
                     seen.update(each.quality.srtt_s or AWAY_S for each in watches)
                 return len(seen) > SAMPLES
 

@@ -81,7 +81,7 @@ def test_the_round_trip_is_measured_all_the_time() -> None:
     assert row.rtt_s == pytest.approx(0.2, rel=0.02)
     assert row.rtt_min_s == pytest.approx(0.04)
     assert row.jitter_s > 0
-    assert (row.path, row.condition, row.beside) == (ALICES_STREAM, PathCondition.UP, None)
+    assert (row.path, row.condition, row.companion) == (ALICES_STREAM, PathCondition.UP, None)
     cost_us = world.a.cost_us(world.now)
     assert row.cost_us == cost_us
     assert cost_us is not None

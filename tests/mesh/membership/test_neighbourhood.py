@@ -27,7 +27,9 @@ def test_nobody_is_a_neighbour_before_the_certificate_of_its_link_is_shown() -> 
     ada.due()
     world.run(1.0)
     assert len(bob.core.neighbourhood) == 0
-    assert dict(bob.core.refused) == {(ada.hashname[:8], "not the certificate of the other end"): 1}
+    assert dict(bob.core.rejected_frames) == {
+        (ada.hashname[:8], "not the certificate of the other end"): 1
+    }
     link.send_frame(bytes([MEMBER]), ada.core.own.certificate)
     ada.due()
     world.run(1.0)

@@ -23,7 +23,7 @@ def test_who_only_announces_itself_gets_no_link() -> None:
     ada.due()
     world.run(1.0)
     assert dict(ada.endpoint.links) == {}
-    assert len(ada.core.linking.guests) == 0
+    assert len(ada.core.peering.unproven_peers) == 0
 
 
 def test_a_guest_whose_certificate_comes_another_way_may_stay() -> None:
@@ -80,11 +80,11 @@ def test_who_cannot_be_dialled_any_more_is_wanted_no_more() -> None:
     world.separate("10.0.0.2", "10.0.0.3")
     world.link(ada, hub)
     world.link(bob, hub)
-    world.run_until(lambda: ada.id in bob.core.linking.dialling, 20)
+    world.run_until(lambda: ada.id in bob.core.peering.dialling, 20)
     again = world.member("ada", peers=["hub"], epoch=2)
     world.link(again, hub)
     world.run(60.0)
-    assert ada.id not in bob.core.linking.dialling
+    assert ada.id not in bob.core.peering.dialling
 
 
 def test_who_is_expelled_is_not_dialled_again() -> None:
@@ -96,7 +96,7 @@ def test_who_is_expelled_is_not_dialled_again() -> None:
     world.link(bob, hub)
     world.run_until(lambda: world.is_up(bob, ada), 14)
     world.run(20.0 - world.now)
-    assert ada.id not in bob.core.linking.dialling
+    assert ada.id not in bob.core.peering.dialling
     assert set(bob.core.neighbours) == {hub.id}
 
 
@@ -107,7 +107,7 @@ def test_members_are_taken_though_they_are_not_dialled() -> None:
     bob.core.tell(certify(identity("cy"), "cy", ["relay"]), world.now)
     world.link(cy, bob)
     world.run_until(lambda: world.is_up(bob, cy), 10)
-    assert len(bob.core.linking.guests) == 0
+    assert len(bob.core.peering.unproven_peers) == 0
     assert world.is_up(ada, bob)
 
 
@@ -125,7 +125,7 @@ def test_an_address_that_means_another_place_here_is_not_dialled(ip: str) -> Non
     world.link(bob, hub)
     world.run_until(lambda: liar.id in bob.core.database.records, 20)
     assert bob.core.database.records[liar.id].paths == lies.paths
-    assert liar.id not in bob.core.linking.dialling
+    assert liar.id not in bob.core.peering.dialling
     link = bob.core.reach(liar.hashname, world.now)
     assert [state.path for state in link.paths] == [RoutePath(liar.hashname)]
 
@@ -141,4 +141,4 @@ def test_nodes_that_live_on_loopback_dial_each_other_there() -> None:
     ada = world.member("ada", settings=settings)
     world.link(ada, hub)
     world.link(bob, hub)
-    world.run_until(lambda: ada.id in bob.core.linking.dialling, 20)
+    world.run_until(lambda: ada.id in bob.core.peering.dialling, 20)

@@ -40,14 +40,14 @@ def artifact(*links: LinkAdvice, lasts_s: int = 2 * HOUR_S) -> bytes:
     return seal(Advice(links), LAKE, issued_ms=issued_ms, expires_ms=issued_ms + lasts_s * 1000)
 
 
-def counsel(*links: LinkAdvice, lasts_s: int = 2 * HOUR_S) -> CostAdvice:
+def cost_advice(*links: LinkAdvice, lasts_s: int = 2 * HOUR_S) -> CostAdvice:
     found = CostAdvice(membership(), {LAKE.hashname})
     found.heed(artifact(*links, lasts_s=lasts_s))
     return found
 
 
 def test_a_link_is_dearer_while_its_window_is_open() -> None:
-    advised = counsel(link(ALICE.hashname, BOB.hashname, window(60, 120)))
+    advised = cost_advice(link(ALICE.hashname, BOB.hashname, window(60, 120)))
     times = (59, 60, 119, 120)
     found = [advised.factor(BOB.hashname, NOW_S + at) for at in times]
     assert found == pytest.approx([1, 1.8, 1.8, 1])
@@ -55,7 +55,7 @@ def test_a_link_is_dearer_while_its_window_is_open() -> None:
 
 
 def test_an_open_window_is_worth_nothing_once_the_advice_has_expired() -> None:
-    advised = counsel(link(ALICE.hashname, BOB.hashname, window()), lasts_s=60)
+    advised = cost_advice(link(ALICE.hashname, BOB.hashname, window()), lasts_s=60)
     assert [advised.is_current(NOW_S + at) for at in (59, 60)] == [True, False]
     found = [advised.factor(BOB.hashname, NOW_S + at) for at in (59, 60)]
     assert found == pytest.approx([1.8, 1])
@@ -70,7 +70,7 @@ def test_nobody_is_believed_unless_named_and_then_nothing_is_followed() -> None:
 
 
 def test_garbage_in_place_of_an_advice_ends_the_one_that_was_followed() -> None:
-    advised = counsel(link(ALICE.hashname, BOB.hashname, window()))
+    advised = cost_advice(link(ALICE.hashname, BOB.hashname, window()))
     with pytest.raises(DecodeError):
         advised.heed(b"garbage")
     assert advised.factor(BOB.hashname, NOW_S) == 1
@@ -78,7 +78,7 @@ def test_garbage_in_place_of_an_advice_ends_the_one_that_was_followed() -> None:
 
 
 def test_what_is_advised_for_another_realm_or_for_others_links_is_not_ours() -> None:
-    advised = counsel(
+    advised = cost_advice(
         link(ALICE.hashname, BOB.hashname, window(), realm=b"another!"),
         link(BOB.hashname, CAROL.hashname, window()),
     )
@@ -87,7 +87,7 @@ def test_what_is_advised_for_another_realm_or_for_others_links_is_not_ours() -> 
 
 
 def test_nothing_is_followed_after_the_advice_was_taken_away() -> None:
-    advised = counsel(link(ALICE.hashname, BOB.hashname, window()))
+    advised = cost_advice(link(ALICE.hashname, BOB.hashname, window()))
     advised.heed(None)
     assert advised.factor(BOB.hashname, NOW_S) == 1
 
@@ -100,7 +100,7 @@ def test_remarks_are_made_on_the_weighed_links_that_an_open_window_is_for() -> N
     graph.claim(carol, {alice: 9, bob: 5})
     choice = Routes(graph, alice, RoutePolicy()).to(carol)
     assert choice is not None
-    advised = counsel(
+    advised = cost_advice(
         link(ALICE.hashname, BOB.hashname, window()),
         link(BOB.hashname, CAROL.hashname, window()),  # nobody here knows a Carol
     )

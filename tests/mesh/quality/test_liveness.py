@@ -30,8 +30,8 @@ class Path:
     """Beats over a path that answers those that pass, in virtual time."""
 
     def __init__(self, passes: Passes = every, patience_s: float = 0.5) -> None:
-        self.beats = PathLiveness(0.0)
-        self.beats.patience_s = patience_s
+        self.liveness = PathLiveness(0.0)
+        self.liveness.patience_s = patience_s
         self.now = 0.0
         self.passes = passes
         self.sent: list[tuple[float, LivenessPing]] = []
@@ -41,26 +41,26 @@ class Path:
     def run(self, until: float) -> None:
         while True:
             answer_s = self._answers[0][0] if self._answers else float("inf")
-            self.now = min(answer_s, self.beats.deadline)
+            self.now = min(answer_s, self.liveness.deadline)
             if self.now > until:
                 self.now = until
                 return
             if answer_s <= self.now:
                 _, beat = self._answers.pop(0)
-                self.beats.answered(beat.sequence, beat.size, self.now)
-            elif beat_now := self.beats.tick(self.now):
+                self.liveness.answered(beat.sequence, beat.size, self.now)
+            elif beat_now := self.liveness.tick(self.now):
                 self.sent.append((self.now, beat_now))
                 if self.passes(self.now, beat_now):
                     self._answers.append((self.now + RTT_S, beat_now))
             self._note()
 
     def carry(self, size_out: int = 0) -> None:
-        self.beats.loaded(size_out)
-        self.beats.carried(self.now)
+        self.liveness.loaded(size_out)
+        self.liveness.carried(self.now)
 
     def _note(self) -> None:
-        if self.beats.condition is not self.changes[-1][1]:
-            self.changes.append((self.now, self.beats.condition))
+        if self.liveness.condition is not self.changes[-1][1]:
+            self.changes.append((self.now, self.liveness.condition))
 
     def when(self, condition: PathCondition) -> float:
         return next(at for at, reached in self.changes if reached is condition)
@@ -76,8 +76,8 @@ def test_the_first_answer_of_data_size_makes_a_path_usable() -> None:
     assert path.changes == [(0.0, PathCondition.JOINING)]
     assert path.sent == [(0.0, LivenessPing(1, DATA_SIZE, 1))]
     path.run(RTT_S)
-    assert path.beats.condition is PathCondition.UP
-    assert path.beats.proven_s == RTT_S
+    assert path.liveness.condition is PathCondition.UP
+    assert path.liveness.proven_s == RTT_S
 
 
 def test_a_path_that_swallows_large_packets_never_comes_up() -> None:
@@ -93,8 +93,8 @@ def test_an_answer_smaller_than_its_beat_is_no_proof() -> None:
     path = Path(none)
     path.run(0.05)
     with pytest.raises(ProtocolError, match="64 bytes answer a beat of 1200"):
-        path.beats.answered(1, SMALL_SIZE, 0.05)
-    assert path.beats.condition is PathCondition.JOINING
+        path.liveness.answered(1, SMALL_SIZE, 0.05)
+    assert path.liveness.condition is PathCondition.JOINING
 
 
 def test_idle_paths_beat_every_15_s() -> None:
@@ -166,11 +166,11 @@ def test_two_lost_beats_are_a_suspicion_that_an_answer_ends() -> None:
 def test_a_late_answer_forgives_what_was_sent_before_it() -> None:
     path = Path(none)
     path.run(3.2)
-    assert path.beats.missed == 3
-    path.beats.answered(2, DATA_SIZE, 3.2)
-    assert path.beats.missed == 1
-    path.beats.answered(1, DATA_SIZE, 3.3)
-    assert path.beats.missed == 1, "overtaken by a later answer"
+    assert path.liveness.missed == 3
+    path.liveness.answered(2, DATA_SIZE, 3.2)
+    assert path.liveness.missed == 1
+    path.liveness.answered(1, DATA_SIZE, 3.3)
+    assert path.liveness.missed == 1, "overtaken by a later answer"
 
 
 def test_a_path_that_was_down_must_answer_twice() -> None:
@@ -198,7 +198,7 @@ def test_a_path_that_stops_passing_large_packets_goes_down_when_idle() -> None:
     path = Path(lambda now, beat: now < 20.0 or beat.size == SMALL_SIZE)
     path.run(120.0)
     assert path.when(PathCondition.DOWN) <= 20.0 + 30.0 + 3.5
-    assert path.beats.condition is PathCondition.DOWN
+    assert path.liveness.condition is PathCondition.DOWN
 
 
 def test_a_path_that_stops_passing_large_packets_goes_down_at_once_under_load() -> None:
@@ -226,14 +226,14 @@ def test_our_own_sleep_is_nobody_elses_silence() -> None:
     path = Path()
     path.run(20.0)
     path.now = 500.0
-    assert path.beats.tick(500.0) is not None
-    assert path.beats.missed == 0
-    assert path.beats.condition is PathCondition.UP
+    assert path.liveness.tick(500.0) is not None
+    assert path.liveness.missed == 0
+    assert path.liveness.condition is PathCondition.UP
 
 
 def test_a_slow_path_gets_the_time_it_needs() -> None:
     path = Path(none, patience_s=3.0)
     path.run(2.9)
-    assert path.beats.missed == 0
+    assert path.liveness.missed == 0
     path.run(3.1)
-    assert path.beats.missed == 1
+    assert path.liveness.missed == 1

@@ -21,7 +21,7 @@ def test_an_answer_is_as_large_as_its_question_and_tells_what_came() -> None:
         asker.pong_received(pong, 1.25)
     assert asker.condition is PathCondition.UP
     assert asker.quality.srtt_s == 0.25
-    assert asker.beats.patience_s == asker.quality.patience_s
+    assert asker.liveness.patience_s == asker.quality.patience_s
     assert answerer.condition is PathCondition.JOINING, "it has not asked itself"
     assert answerer.quality.received_size == SMALL_SIZE + DATA_SIZE
 

@@ -72,7 +72,7 @@ class CostVector(msgspec.Struct):
 class Vectors(msgspec.Struct):
     pings: list[PingVector]
     pongs: list[PongVector]
-    beside: list[BesideVector]
+    companion: list[BesideVector]
     refused: list[RefusedVector]
     costs: list[CostVector]
 
@@ -128,7 +128,7 @@ def test_pongs(vector: PongVector) -> None:
     assert pong.serialize() == padded(vector)
 
 
-@pytest.mark.parametrize("vector", VECTORS.beside, ids=name)
+@pytest.mark.parametrize("vector", VECTORS.companion, ids=name)
 def test_words_about_datagrams(vector: BesideVector) -> None:
     head, body = bytes.fromhex(vector.head), bytes.fromhex(vector.body)
     frame = CompanionFrame(CompanionKind(vector.kind), vector.attempt, vector.sizes, vector.asks)

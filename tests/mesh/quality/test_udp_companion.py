@@ -33,7 +33,7 @@ UDP_ONLY = DatagramClass.DROP
 
 
 def states(world: World) -> tuple[UdpCompanionState, UdpCompanionState]:
-    return world.a.beside.state, world.b.beside.state
+    return world.a.companion.state, world.b.companion.state
 
 
 def send(
@@ -107,7 +107,7 @@ def test_datagrams_from_another_address_than_the_streams_are_not_answered() -> N
     frame = ping(world)
     world.b.received(PING, NetPath("udp4", "198.51.100.66", PORT), *frame.serialize(), world.now)
     assert world.bob.to_udp() == []
-    assert world.b.beside.ignored == 1
+    assert world.b.companion.ignored == 1
 
 
 def ping(world: World, sequence: int = 1) -> Ping:
@@ -130,22 +130,22 @@ def test_one_way_or_small_only_is_not_up(blocked: str, passes: object) -> None:
     # Who accepted cannot know where to send before something comes.
     one_way = "no datagram passes" if blocked == "alice" else "datagrams pass one way only"
     large = "large datagrams do not pass"
-    assert world.a.beside.reason == (one_way if passes is nothing else large)
+    assert world.a.companion.reason == (one_way if passes is nothing else large)
 
 
 def test_nothing_passes_is_said_so() -> None:
     world = World()
     world.block_udp()
     world.run(6.0)
-    assert world.a.beside.reason == "no datagram passes"
-    assert world.b.beside.reason == "no datagram came"
+    assert world.a.companion.reason == "no datagram passes"
+    assert world.b.companion.reason == "no datagram came"
 
 
 def test_who_wants_none_says_so_and_is_not_asked_again_soon() -> None:
     world = World(bob_udp=False)
     world.run(2.0)
     assert states(world) == (DOWN, OFF)
-    assert world.a.beside.reason == "the peer wants none"
+    assert world.a.companion.reason == "the peer wants none"
     asked = len(world.attempts)
     world.run(200.0)
     assert len(world.attempts) == asked
@@ -163,7 +163,7 @@ def test_an_offer_that_is_not_answered_is_made_again() -> None:
     world = World()
     world.drop = lambda _, __, head, ___: is_said(head, CompanionKind.ACCEPT)
     world.run(6.0)
-    assert world.a.beside.reason == "the offer was not answered"
+    assert world.a.companion.reason == "the offer was not answered"
     world.drop = lambda _, __, ___, ____: False
     world.run(15.0)
     assert states(world) == (UP, UP)
@@ -182,7 +182,9 @@ def test_who_is_up_still_tells_who_asks() -> None:
     """All that Alice heard is lost until she is up and has nothing more to find out."""
     world = World()
     world.drop = lambda name, _, head, __: (
-        name == "alice" and is_said(head, CompanionKind.HEARD) and world.a.beside.state is PROBING
+        name == "alice"
+        and is_said(head, CompanionKind.HEARD)
+        and world.a.companion.state is PROBING
     )
     world.run(3.0)
     assert states(world) == (UP, UP)
@@ -229,15 +231,15 @@ def test_suspect_carries_nothing_and_may_recover() -> None:
     world = up_world()
     world.chat(10.0)
     world.block_udp()
-    while world.a.beside.state is UP:
+    while world.a.companion.state is UP:
         world.chat(world.now + 0.05, every_s=0.05)
-    assert world.a.beside.state is SUSPECT
+    assert world.a.companion.state is SUSPECT
     assert not world.alice.udp_usable
     assert world.a.send(b"\x0a", (bytes(9),), world.now, UDP_ONLY) is DatagramFate.DROPPED_NO_UDP
     assert world.a.send(b"\x0a", (bytes(9),), world.now) is DatagramFate.SENT_TCP
     world.block_udp(everything)
     world.chat(world.now + 1.5)
-    assert world.a.beside.state is UP
+    assert world.a.companion.state is UP
     assert world.alice.udp_usable
 
 
@@ -366,7 +368,7 @@ def test_a_path_that_worked_for_a_minute_is_retried_soon() -> None:
 def test_a_path_that_keeps_failing_soon_after_is_not() -> None:
     world = World()
     for _ in range(8):
-        while world.a.beside.state is not UP:
+        while world.a.companion.state is not UP:
             world.run(world.now + 1.0)
         world.block_udp()
         world.chat(world.now + 10.0)
@@ -382,9 +384,9 @@ def test_two_offers_that_cross_become_one() -> None:
     world = crossing()
     world.run(3.0)
     assert states(world) == (UP, UP)
-    assert world.a.beside.watch is not None
-    assert world.b.beside.watch is not None
-    assert world.a.beside.watch.attempt == world.b.beside.watch.attempt
+    assert world.a.companion.monitor is not None
+    assert world.b.companion.monitor is not None
+    assert world.a.companion.monitor.attempt == world.b.companion.monitor.attempt
 
 
 def crossing() -> World:
@@ -413,7 +415,7 @@ def test_a_crossing_offer_that_comes_late_costs_seconds_and_not_the_path() -> No
     """The one begins anew what the other has accepted: then neither is whose offer failed."""
     world = crossing()
     world.run(3.0)
-    stands = world.a.beside.watch.attempt if world.a.beside.watch is not None else 0
+    stands = world.a.companion.monitor.attempt if world.a.companion.monitor is not None else 0
     late = next(attempt for attempt in world.attempts if attempt != stands)
     frame = CompanionFrame(CompanionKind.OFFER, late)
     winner, path = world.a, ALICES_STREAM
@@ -471,23 +473,23 @@ def test_words_about_another_attempt_change_nothing(kind: CompanionKind) -> None
     world = up_world()
     frame = CompanionFrame(kind, 12345)
     world.a.received(COMPANION, ALICES_STREAM, *frame.serialize(), world.now)
-    assert world.a.beside.state is UP
-    assert world.a.beside.ignored == 1
+    assert world.a.companion.state is UP
+    assert world.a.companion.ignored == 1
 
 
 def test_a_second_acceptance_changes_nothing() -> None:
     world = up_world()
     frame = CompanionFrame(CompanionKind.ACCEPT, world.attempts[-1])
     world.a.received(COMPANION, ALICES_STREAM, *frame.serialize(), world.now)
-    assert world.a.beside.state is UP
-    assert world.a.beside.ignored == 1
+    assert world.a.companion.state is UP
+    assert world.a.companion.ignored == 1
 
 
 def test_a_gone_ends_it() -> None:
     world = up_world()
     frame = CompanionFrame(CompanionKind.GONE, world.attempts[-1])
     world.a.received(COMPANION, ALICES_STREAM, *frame.serialize(), world.now)
-    assert world.a.beside.state is DOWN
+    assert world.a.companion.state is DOWN
     assert not world.alice.udp_usable
 
 
@@ -503,7 +505,7 @@ def test_beats_of_another_path_or_attempt_change_nothing() -> None:
     world.b.received(PONG, elsewhere, *pong.serialize(), world.now)
     world.b.received(PONG, NetPath("udp4", ALICE_IP, PORT), *pong.serialize(), world.now)
     assert len(world.bob.sent) == sent
-    assert world.b.beside.state is UP
+    assert world.b.companion.state is UP
 
 
 def test_who_was_offered_does_not_offer_over_a_stream_it_accepted() -> None:

@@ -37,23 +37,23 @@ def way(node: SimulatedMember, to: SimulatedMember, now: float) -> tuple[bytes, 
 def test_without_a_route_nothing_is_started() -> None:
     world = NodeWorld()
     (ada,) = world.line("ada")
-    transit = ada.core.transit
+    data_plane = ada.core.data_plane
     nobody = b"nobody!!"
-    assert not transit.start(nobody, b"", world.now)
+    assert not data_plane.start(nobody, b"", world.now)
     with pytest.raises(UnreachableError, match="no route leads there"):
-        transit.ask(nobody, world.now, size=REQUEST_SIZE_MIN)
-    transit.doubt(nobody, world.now)
-    assert transit.silence.deadline is None
+        data_plane.ask(nobody, world.now, size=REQUEST_SIZE_MIN)
+    data_plane.doubt(nobody, world.now)
+    assert data_plane.blackhole_relays.deadline is None
 
 
 def test_a_packet_comes_to_the_link_of_whoever_sent_it() -> None:
     world = NodeWorld()
     ada, bob, cy = world.line("ada", "bob", "cy")
     dropped = cy.endpoint.dropped.total()
-    ada.core.transit.start(cy.id, b"\x00\x00no token of anybody", world.now)
+    ada.core.data_plane.start(cy.id, b"\x00\x00no token of anybody", world.now)
     ada.due()
     world.run(1.0)
-    assert bob.core.transit.forwarder.relayed >= 1
+    assert bob.core.data_plane.forwarder.relayed >= 1
     assert cy.endpoint.dropped.total() == dropped + 1
 
 
@@ -68,12 +68,12 @@ def test_an_edge_that_failed_a_packet_is_avoided_for_a_while() -> None:
     link.send_frame(frame.head(), frame.body())
     relay.due()
     world.run(0.1)
-    transit = ada.core.transit
-    assert transit.avoids((ada.id, relay.id, dot.id))
+    data_plane = ada.core.data_plane
+    assert data_plane.avoids((ada.id, relay.id, dot.id))
     assert way(ada, dot, world.now)[1] != first
-    assert transit.deadline is not None
+    assert data_plane.deadline is not None
     world.run(AVOID_S + 0.1)
-    assert not transit.avoids((ada.id, relay.id, dot.id))
+    assert not data_plane.avoids((ada.id, relay.id, dot.id))
 
 
 def test_an_error_about_no_way_of_ours_changes_nothing() -> None:
@@ -88,7 +88,7 @@ def test_an_error_about_no_way_of_ours_changes_nothing() -> None:
     bob.endpoint.links[ada.hashname].send_frame(frame.head(), frame.body())
     bob.due()
     world.run(0.1)
-    assert ada.core.transit.errors.unrelated == 1
+    assert ada.core.data_plane.errors.unrelated == 1
     assert way(ada, dot, world.now) == before
 
 
@@ -96,21 +96,21 @@ def test_a_way_in_doubt_gives_way_to_the_next_and_is_tried_again_later() -> None
     world = NodeWorld()
     ada, bob, cy, dot = diamond(world)
     before = way(ada, dot, world.now)
-    transit = ada.core.transit
-    transit.start(dot.id, HANDSHAKE, world.now)
+    data_plane = ada.core.data_plane
+    data_plane.start(dot.id, HANDSHAKE, world.now)
     ada.due()
     world.run(0.1)
-    transit.doubt(dot.id, world.now)
-    assert transit.avoids(before)
-    relayed = {node.id: node.core.transit.forwarder.relayed for node in (bob, cy)}
-    transit.start(dot.id, b"\x00\x00a packet", world.now)
+    data_plane.doubt(dot.id, world.now)
+    assert data_plane.avoids(before)
+    relayed = {node.id: node.core.data_plane.forwarder.relayed for node in (bob, cy)}
+    data_plane.start(dot.id, b"\x00\x00a packet", world.now)
     ada.due()
     world.run(0.1)
     for node in (bob, cy):
-        grown = node.core.transit.forwarder.relayed - relayed[node.id]
+        grown = node.core.data_plane.forwarder.relayed - relayed[node.id]
         assert grown == (node.id != before[1])
     world.run(PASSED_OVER_S)
-    assert not transit.avoids(before)
+    assert not data_plane.avoids(before)
 
 
 def test_the_way_that_a_handshake_took_is_doubted_not_the_one_that_is_best_by_now() -> None:
@@ -118,27 +118,27 @@ def test_the_way_that_a_handshake_took_is_doubted_not_the_one_that_is_best_by_no
     world = NodeWorld()
     ada, _, _, dot = diamond(world)
     before = way(ada, dot, world.now)
-    transit = ada.core.transit
-    transit.start(dot.id, HANDSHAKE, world.now)
+    data_plane = ada.core.data_plane
+    data_plane.start(dot.id, HANDSHAKE, world.now)
     ada.core.table.avoid(before[1], dot.id, world.now + 60)
     after = way(ada, dot, world.now)
     assert after != before
-    transit.start(dot.id, b"\x00\x00a packet", world.now)  # which is no question
-    transit.doubt(dot.id, world.now)
-    assert transit.avoids(before)
-    assert not transit.avoids(after)
+    data_plane.start(dot.id, b"\x00\x00a packet", world.now)  # which is no question
+    data_plane.doubt(dot.id, world.now)
+    assert data_plane.avoids(before)
+    assert not data_plane.avoids(after)
 
 
 def test_a_link_is_sound_then_suspect_then_gone() -> None:
     world = NodeWorld()
     ada, bob = world.line("ada", "bob")
-    transit, seen = ada.core.transit, list[tuple[bool, bool, bool]]()
+    data_plane, seen = ada.core.data_plane, list[tuple[bool, bool, bool]]()
     world.separate("10.0.0.1", "10.0.0.2")
     for _ in range(80):
-        transit.start(bob.id, b"\x00\x00traffic", world.now)
+        data_plane.start(bob.id, b"\x00\x00traffic", world.now)
         ada.due()
         world.run(0.1)
-        state = transit.usable(bob.id), transit.sound(bob.id), transit.suspect(bob.id)
+        state = data_plane.usable(bob.id), data_plane.sound(bob.id), data_plane.suspect(bob.id)
         if not seen or seen[-1] != state:
             seen.append(state)
     assert seen == [(True, True, False), (True, False, True), (False, False, False)]
@@ -158,6 +158,6 @@ def test_who_is_no_relay_passes_nothing_on() -> None:
     ada.endpoint.links[bob.hashname].send_frame(frame.head(), frame.body())
     ada.due()
     world.run(0.5)
-    assert bob.core.transit.forwarder.fates["gave up: refused"] == 1
-    assert bob.core.transit.forwarder.relayed == 0
-    assert not bob.core.transit.may_relay(ada.id)
+    assert bob.core.data_plane.forwarder.fates["gave up: refused"] == 1
+    assert bob.core.data_plane.forwarder.relayed == 0
+    assert not bob.core.data_plane.may_relay(ada.id)

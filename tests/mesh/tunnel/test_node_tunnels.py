@@ -29,7 +29,7 @@ class Transfer:
         self.data, self.written, self.received = data, 0, bytearray()
         self.is_finished = False
         self.north.core.reach(self.south.hashname, world.now)
-        self.tunnel = self.north.core.tunnelling.tunnel(self.south.hashname, world.now)
+        self.tunnel = self.north.core.tunnels.tunnel(self.south.hashname, world.now)
         self.stream = self.tunnel.open("sink", {"name": "x"})
         self.opened: list[StreamOpened] = []
 
@@ -40,9 +40,9 @@ class Transfer:
             self.written += self.tunnel.write(self.stream, rest, self.world.now)
             if self.written == len(self.data):
                 self.tunnel.finish(self.stream)
-        self.north.core.tunnelling.touched(self.south.hashname, self.tunnel)
+        self.north.core.tunnels.touched(self.south.hashname, self.tunnel)
         self.north.due()
-        for told in self.south.core.tunnelling.take():
+        for told in self.south.core.tunnels.take():
             match told.event:
                 case StreamOpened():
                     self.opened.append(told.event)
@@ -50,7 +50,7 @@ class Transfer:
                     self.is_finished |= isinstance(told.event, StreamFinished)
                     while data := told.tunnel.read(stream, 1 << 16):
                         self.received += data
-                    self.south.core.tunnelling.touched(told.peer, told.tunnel)
+                    self.south.core.tunnels.touched(told.peer, told.tunnel)
         self.south.due()
         return self.is_finished and len(self.received) == len(self.data)
 
@@ -131,7 +131,7 @@ def test_a_tunnel_that_the_other_end_forgot_is_over() -> None:
         world.run(0.02)
         ends += [
             told.event
-            for told in transfer.north.core.tunnelling.take()
+            for told in transfer.north.core.tunnels.take()
             if isinstance(told.event, TunnelClosed)
         ]
         if ends:
@@ -145,19 +145,19 @@ def test_neighbours_have_their_stream_and_routes_beside_it_and_hear_of_the_end()
     world.converge()
     data = Random(5).randbytes(SIZE)
     transfer = Transfer(world, data)
-    tunnelling = transfer.north.core.tunnelling
-    tunnelling.set_mode(transfer.south.hashname, Mode.WEIGHTED)
+    tunnels = transfer.north.core.tunnels
+    tunnels.set_mode(transfer.south.hashname, Mode.WEIGHTED)
     run(transfer, 20)
     assert bytes(transfer.received) == data
-    (explained,) = tunnelling.explain(transfer.south.hashname)
+    (explained,) = tunnels.explain(transfer.south.hashname)
     assert explained.mode == "weighted"
     sizes = {way.label.split()[0]: way.sent_size for way in explained.ways}
     assert set(sizes) == {"direct", "over"}
     assert all(size > SIZE / 8 for size in sizes.values())
-    tunnelling.close(world.now)
+    tunnels.close(world.now)
     transfer.north.due()
     world.run(1.0)
-    ends = [told.event for told in transfer.south.core.tunnelling.take()]
+    ends = [told.event for told in transfer.south.core.tunnels.take()]
     assert TunnelClosed(CloseCode.SHUTDOWN, "the node ends", is_remote=True) in ends
 
 
@@ -167,7 +167,7 @@ def test_tunnels_end_with_the_membership_of_their_peer() -> None:
     world.converge()
     transfer = Transfer(world, bytes(1000))
     world.run_until(lambda: transfer.step() or bool(transfer.opened), 20)
-    south = transfer.south.core.tunnelling
+    south = transfer.south.core.tunnels
     world.revoke(0, told=3)
     world.run(3.0)
     assert [told.event.code for told in south.take() if isinstance(told.event, TunnelClosed)] == [

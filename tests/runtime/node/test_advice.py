@@ -189,7 +189,7 @@ async def test_an_older_advice_does_not_replace_a_newer_one(pair: Pair) -> None:
     pair.alice.serve(ADVICE, replaying)
     await pair.follows(pair.bob, members=(pair.alice.hashname,), fetch_s=0.05)
     await until(lambda: asked > 3)  # so that the answer before this one was dealt with
-    learned = pair.bob.core.counsel.learned
+    learned = pair.bob.core.cost_advice.learned
     assert learned is not None
     assert learned.content.links[0].windows[0].factor == 2
 

@@ -199,7 +199,7 @@ async def test_nobody_answers_for_a_member_that_is_gone(tmp_path: Path) -> None:
 
 async def test_a_trace_stops_where_nobody_answers(tmp_path: Path) -> None:
     async with colony(tmp_path) as (alice, bob, carol):
-        bob.node.core.transit.is_relay = False
+        bob.node.core.data_plane.is_relay = False
         hops = [hop async for hop in alice.view.trace(carol.home.hashname, 1, 0.5)]
         assert hops[-1].node.name == "bob"
         assert hops[-1].problem == "goes no further: refused"
@@ -216,7 +216,7 @@ async def test_explain_names_who_sent_what_could_not_be_believed(tmp_path: Path)
             link.send_frame(b"\xee", b"nonsense")
         bob.node.mesh.stir()
         short = bob.home.hashname[:8]
-        await until(lambda: alice.node.core.refused[short, "a frame of no known type"] == 3)
+        await until(lambda: alice.node.core.rejected_frames[short, "a frame of no known type"] == 3)
         explained = alice.view.explain(carol.home.hashname)
         assert explained.to.name == "carol"
         assert explained.lines[0] == "to carol: alice – bob – carol"

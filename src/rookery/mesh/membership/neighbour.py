@@ -50,9 +50,9 @@ class PeerLossReports:
         """Whether to ask at once; this much was spent on it then."""
         return not self._doubted and self._bucket.take(1.0, now)
 
-    def asked(self, watches: Iterable[PathMonitor]) -> None:
+    def asked(self, monitors: Iterable[PathMonitor]) -> None:
         """Beats have just left over these paths."""
-        self._doubted = {watch.path: watch.beats.sequence for watch in watches}
+        self._doubted = {monitor.path: monitor.liveness.sequence for monitor in monitors}
 
     def answered(self, path: Path, sequence: int) -> None:
         if sequence >= self._doubted.get(path, sequence + 1):
@@ -78,16 +78,16 @@ class Neighbour:
         "_datagram_path",
         "_distrusted",
         "_hastened",
-        "_hearsay",
         "_is_changed",
+        "_loss_reports",
+        "_monitors",
         "_queue_size",
         "_stream",
         "_streams",
         "_usable",
         "_was_up",
-        "_watches",
         "advice",
-        "beside",
+        "companion",
         "datagrams",
         "ignored",
         "link",
@@ -114,17 +114,17 @@ class Neighbour:
         self.advice = 1.0  # an analysis expects it to be so much dearer than measured
         self.state = PathCondition.JOINING
         self.datagrams = DatagramPolicy()
-        self.beside = UdpCompanion(link, random, now, is_allowed=is_udp_allowed)
+        self.companion = UdpCompanion(link, random, now, is_allowed=is_udp_allowed)
         self.ignored = 0  # beats over paths that the link does not have
         self._queue_size: QueueSize = queue_size or (lambda _: 0)
         self._hastened = hastened  # is told when traffic may have made the deadline earlier
         self._carried_s = now - _CARRIED_S
         self._datagram_path: Path | None = None  # where data goes, as of the last judgement
         self._stream: PathMonitor | None = None
-        self._watches: dict[Path, PathMonitor] = {}
+        self._monitors: dict[Path, PathMonitor] = {}
         self._streams: dict[Path, bool] = {}  # whether we dialled it
         self._distrusted: set[Path] = set()
-        self._hearsay = PeerLossReports(now)
+        self._loss_reports = PeerLossReports(now)
         self._was_up = False
         self._usable: set[Path] = set()
         self._is_changed = False
@@ -139,7 +139,7 @@ class Neighbour:
         elif frame_type == PONG:
             self._pong_received(Pong.parse(head, body), path, now)
         elif frame_type == COMPANION:
-            self.beside.frame_received(CompanionFrame.parse(head, body), path, now)
+            self.companion.frame_received(CompanionFrame.parse(head, body), path, now)
         else:
             raise ProtocolError(f"frame {frame_type} is not about a neighbour")
         self._judge(now)
@@ -149,51 +149,51 @@ class Neighbour:
     ) -> None:
         """Traffic other than these frames passed; without a path it may have been any."""
         if path is None:
-            for watch in self.watches():
-                watch.beats.loaded(size_out)
-        elif (here := self._watch_at(path)) is not None:
-            here.beats.loaded(size_out)
+            for monitor in self.monitors():
+                monitor.liveness.loaded(size_out)
+        elif (here := self._monitor_at(path)) is not None:
+            here.liveness.loaded(size_out)
             here.quality.received_size += size_in
         # Beats need not know of every packet, only that there are some.
         if now >= self._carried_s + _CARRIED_S:
             self._carried_s = now
-            for watch in self.watches():
-                watch.beats.carried(now)
+            for monitor in self.monitors():
+                monitor.liveness.carried(now)
             if self._hastened is not None:
                 self._hastened(self)
 
     def doubt(self, now: float) -> None:
         """Others have lost it, so ask it at once: it is suspect until a beat is answered."""
-        up = [watch.path for watch in self._in(PathCondition.UP)]
-        if not up or not self._hearsay.is_worth_asking(now):
+        up = [monitor.path for monitor in self._in(PathCondition.UP)]
+        if not up or not self._loss_reports.is_worth_asking(now):
             return
-        for watch in self.watches():
-            watch.beats.ask(now)
+        for monitor in self.monitors():
+            monitor.liveness.ask(now)
         self.tick(now)
-        self._hearsay.asked(watch for watch in self.watches() if watch.path in up)
+        self._loss_reports.asked(monitor for monitor in self.monitors() if monitor.path in up)
         self._judge(now)
 
     def stream_measured(self, path: Path, measure: StreamMeasure, now: float) -> None:
         """What the system knows of a stream."""
-        watch = self._watches.get(path)
-        if watch is not None:
-            watch.quality.stream_measured(measure, now)
-            if self.beside.watch is not None:  # it has no such measure, and goes the same way
-                self.beside.watch.quality.floor_s = watch.quality.floor_s
+        monitor = self._monitors.get(path)
+        if monitor is not None:
+            monitor.quality.stream_measured(measure, now)
+            if self.companion.monitor is not None:  # it has no such measure, and goes the same way
+                self.companion.monitor.quality.floor_s = monitor.quality.floor_s
 
     def path_lost(self, path: Path, now: float) -> None:
         """A connection ended; what stood beside it is gone at once."""
-        self._watches.pop(path, None)
+        self._monitors.pop(path, None)
         self._streams.pop(path, None)
         self._distrusted.discard(path)
-        self.beside.stream_lost(path)
+        self.companion.stream_lost(path)
         self._judge(now)
 
     def close(self) -> None:
         """It is a neighbour no more; the link may go on."""
-        self._watches.clear()
+        self._monitors.clear()
         self._streams.clear()
-        self.beside.close()
+        self.companion.close()
         self._datagram_path = self._stream = None
 
     @property
@@ -219,11 +219,11 @@ class Neighbour:
         """Send a frame as its class allows; it should be there within `deadline_s` from now."""
         size = len(head) + sum(map(len, parts))
         udp, stream = self._datagram_path, self._stream
-        way = None
+        estimate = None
         if stream is not None and (udp is None or size > DATA_SIZE):
-            way = self._way(stream, now)
+            estimate = self._stream_estimate(stream, now)
         fate = self.datagrams.decide(
-            size, datagram_class, deadline_s, has_udp=udp is not None, stream=way
+            size, datagram_class, deadline_s, has_udp=udp is not None, stream=estimate
         )
         if fate is DatagramFate.SENT_UDP or fate is DatagramFate.SENT_TCP:
             path = udp if fate is DatagramFate.SENT_UDP or stream is None else stream.path
@@ -254,12 +254,12 @@ class Neighbour:
         """All paths, for people to read."""
         return [
             PathRow.of(
-                watch,
+                monitor,
                 now,
-                self.beside.state if watch is self.beside.watch else None,
-                self._cost(watch, now),
+                self.companion.state if monitor is self.companion.monitor else None,
+                self._cost(monitor, now),
             )
-            for watch in self.watches()
+            for monitor in self.monitors()
         ]
 
     def take_changed(self) -> bool:
@@ -272,20 +272,20 @@ class Neighbour:
     @property
     def deadline(self) -> float | None:
         """When `tick` has something to do."""
-        times = [watch.beats.deadline for watch in self._watches.values()]
-        beside = self.beside.deadline
-        if beside is not None:
-            times.append(beside)
+        times = [monitor.liveness.deadline for monitor in self._monitors.values()]
+        companion = self.companion.deadline
+        if companion is not None:
+            times.append(companion)
         return min(times, default=None)
 
     def tick(self, now: float) -> None:
         """See what paths there are and send the beats that are due."""
         self._look(now)
-        for watch in self._watches.values():
-            beat = watch.tick(now)
+        for monitor in self._monitors.values():
+            beat = monitor.tick(now)
             if beat is not None:
-                self.link.send_frame(*beat, watch.path)
-        self.beside.tick(now)
+                self.link.send_frame(*beat, monitor.path)
+        self.companion.tick(now)
         self._judge(now)
 
     # --- inside ---
@@ -293,65 +293,67 @@ class Neighbour:
     def _look(self, now: float) -> None:
         """Watch what the link has, and nothing else."""
         views = {view.path: view for view in self.link.paths if _is_direct(view)}
-        for path in [path for path in self._watches if path not in views]:
+        for path in [path for path in self._monitors if path not in views]:
             self.path_lost(path, now)
         for path, view in views.items():
-            if path not in self._watches and view.is_usable:
-                self._watches[path] = PathMonitor(path, now)
+            if path not in self._monitors and view.is_usable:
+                self._monitors[path] = PathMonitor(path, now)
                 if view.is_stream:
                     self._streams[path] = view.dialled
 
-    def _watch_at(self, path: Path) -> PathMonitor | None:
-        watch = self._watches.get(path)
-        return self.beside.watch if watch is None and path == self.beside.path else watch
+    def _monitor_at(self, path: Path) -> PathMonitor | None:
+        monitor = self._monitors.get(path)
+        return (
+            self.companion.monitor if monitor is None and path == self.companion.path else monitor
+        )
 
-    def _watch(self, path: Path, now: float) -> PathMonitor | None:
-        if path not in self._watches:
+    def _monitored(self, path: Path, now: float) -> PathMonitor | None:
+        if path not in self._monitors:
             self._look(now)
-        return self._watches.get(path)
+        return self._monitors.get(path)
 
     def _ping_received(self, ping: Ping, path: Path, now: float) -> None:
         if ping.attempt:
-            self.beside.ping_received(ping, path, now)
+            self.companion.ping_received(ping, path, now)
             return
-        watch = self._watch(path, now)
-        if watch is None:
+        monitor = self._monitored(path, now)
+        if monitor is None:
             self.ignored += 1
             return
-        answer = watch.ping_received(ping, now, is_limited=self._queue_size(path) > 0)
+        answer = monitor.ping_received(ping, now, is_limited=self._queue_size(path) > 0)
         if answer is not None:
             self.link.send_frame(*answer, path)
 
     def _pong_received(self, pong: Pong, path: Path, now: float) -> None:
-        self._hearsay.answered(path, pong.sequence)
+        self._loss_reports.answered(path, pong.sequence)
         if pong.attempt:
-            self.beside.pong_received(pong, path, now)
+            self.companion.pong_received(pong, path, now)
             return
-        watch = self._watch(path, now)
-        if watch is None:
+        monitor = self._monitored(path, now)
+        if monitor is None:
             self.ignored += 1
             return
-        rtt_s = watch.pong_received(pong, now, is_limited=self._queue_size(path) > 0)
+        rtt_s = monitor.pong_received(pong, now, is_limited=self._queue_size(path) > 0)
         if rtt_s is not None:
             self.link.measured(path, rtt_s)
 
     def _judge(self, now: float) -> None:
         """Draw conclusions for the neighbour from what is known of its paths."""
-        for watch in self._watches.values():
-            self._tell_link(watch)
+        for monitor in self._monitors.values():
+            self._tell_link(monitor)
         for path, dialled in self._streams.items():
-            condition = self._watches[path].condition
+            condition = self._monitors[path].condition
             if condition is PathCondition.DOWN:
-                self.beside.stream_lost(path)
+                self.companion.stream_lost(path)
             elif condition is PathCondition.UP and dialled:
-                self.beside.stream_up(path, now)
+                self.companion.stream_up(path, now)
         up, suspect = self._in(PathCondition.UP), self._in(PathCondition.SUSPECT)
-        usable = {watch.path for watch in up}
-        if self._hearsay:
-            self._hearsay.keep_to(usable)
+        usable = {monitor.path for monitor in up}
+        if self._loss_reports:
+            self._loss_reports.keep_to(usable)
         if up:
             state, self._was_up = PathCondition.UP, True
-            if self._hearsay:
+            if self._loss_reports:
                 state = PathCondition.SUSPECT
         elif suspect:
             state = PathCondition.SUSPECT
@@ -362,61 +364,65 @@ class Neighbour:
         self._datagram_path = self._best_datagram_path()
         self._stream = self._best_stream(now)
 
-    def _tell_link(self, watch: PathMonitor) -> None:
+    def _tell_link(self, monitor: PathMonitor) -> None:
         """The link's own traffic, too, leaves a path that carries none."""
-        if watch.condition is PathCondition.DOWN and watch.path not in self._distrusted:
-            self._distrusted.add(watch.path)
-            if watch.path in self._streams:
-                self.link.hang_up(watch.path)  # TCP itself may wait minutes before it tries again
+        if monitor.condition is PathCondition.DOWN and monitor.path not in self._distrusted:
+            self._distrusted.add(monitor.path)
+            if monitor.path in self._streams:
+                self.link.hang_up(monitor.path)  # TCP itself may wait minutes before it tries again
             else:
-                self.link.distrust(watch.path)
-        elif watch.condition is PathCondition.UP and watch.path in self._distrusted:
-            self._distrusted.remove(watch.path)
-            self.link.prove(watch.path, watch.quality.srtt_s or 0.0)
+                self.link.distrust(monitor.path)
+        elif monitor.condition is PathCondition.UP and monitor.path in self._distrusted:
+            self._distrusted.remove(monitor.path)
+            self.link.prove(monitor.path, monitor.quality.srtt_s or 0.0)
 
-    def watches(self) -> Iterator[PathMonitor]:
+    def monitors(self) -> Iterator[PathMonitor]:
         """Of all its paths, the one beside a stream last."""
-        yield from self._watches.values()
-        if self.beside.watch is not None:
-            yield self.beside.watch
+        yield from self._monitors.values()
+        if self.companion.monitor is not None:
+            yield self.companion.monitor
 
     def _in(self, condition: PathCondition) -> list[PathMonitor]:
         """The paths in this condition; one beside a stream counts only when both sides say so."""
-        watches = [watch for watch in self._watches.values() if watch.condition is condition]
-        if condition is PathCondition.UP and self.beside.state is UdpCompanionState.UP:
-            assert self.beside.watch is not None
-            watches.append(self.beside.watch)
-        return watches
+        monitors = [
+            monitor for monitor in self._monitors.values() if monitor.condition is condition
+        ]
+        if condition is PathCondition.UP and self.companion.state is UdpCompanionState.UP:
+            assert self.companion.monitor is not None
+            monitors.append(self.companion.monitor)
+        return monitors
 
     def _best(self, now: float) -> PathMonitor | None:
-        watches = self._in(PathCondition.UP) or self._in(PathCondition.SUSPECT)
-        return min(watches, key=lambda watch: self._rank(watch, now), default=None)
+        monitors = self._in(PathCondition.UP) or self._in(PathCondition.SUSPECT)
+        return min(monitors, key=lambda monitor: self._rank(monitor, now), default=None)
 
-    def _cost(self, watch: PathMonitor, now: float) -> int | None:
-        return watch.quality.cost_us(now, self.offset_us, self.advice)
+    def _cost(self, monitor: PathMonitor, now: float) -> int | None:
+        return monitor.quality.cost_us(now, self.offset_us, self.advice)
 
-    def _rank(self, watch: PathMonitor, now: float) -> int:
-        cost_us = self._cost(watch, now)
+    def _rank(self, monitor: PathMonitor, now: float) -> int:
+        cost_us = self._cost(monitor, now)
         return COST_MAX if cost_us is None else cost_us
 
     def _best_datagram_path(self) -> Path | None:
-        if self.beside.state is UdpCompanionState.UP:
-            return self.beside.path
-        plain = (watch for watch in self._in(PathCondition.UP) if watch.path not in self._streams)
-        return next((watch.path for watch in plain), None)
+        if self.companion.state is UdpCompanionState.UP:
+            return self.companion.path
+        plain = (
+            monitor for monitor in self._in(PathCondition.UP) if monitor.path not in self._streams
+        )
+        return next((monitor.path for monitor in plain), None)
 
     def _best_stream(self, now: float) -> PathMonitor | None:
         for condition in (PathCondition.UP, PathCondition.SUSPECT):
-            streams = [watch for watch in self._in(condition) if watch.path in self._streams]
+            streams = [monitor for monitor in self._in(condition) if monitor.path in self._streams]
             if streams:
-                best = min(streams, key=lambda watch: self._rank(watch, now))
+                best = min(streams, key=lambda monitor: self._rank(monitor, now))
                 held = self._stream if self._stream in streams else best
                 # Two connections in turn would only bring packets out of order.
                 is_better = self._rank(best, now) < _SWITCH_FACTOR * self._rank(held, now)
                 return best if is_better else held
         return None
 
-    def _way(self, stream: PathMonitor, now: float) -> StreamEstimate:
+    def _stream_estimate(self, stream: PathMonitor, now: float) -> StreamEstimate:
         queue_size = self._queue_size(stream.path)
         return StreamEstimate(
             queue_size, (stream.quality.srtt_s or 0.0) / 2, stream.quality.rate(now)

@@ -88,10 +88,10 @@ class Neighbourhood:
             return None
         return neighbour
 
-    def advise(self, counsel: CostAdvice, unix_s: float) -> None:
+    def advise(self, cost_advice: CostAdvice, unix_s: float) -> None:
         """Have costs be as an analysis expects them, as far as that goes."""
         for neighbour in self._neighbours.values():
-            neighbour.advice = counsel.factor(neighbour.member.hashname, unix_s)
+            neighbour.advice = cost_advice.factor(neighbour.member.hashname, unix_s)
 
     def record_links(self, now: float) -> list[RecordLink]:
         """Those that carry packets, and what their links are worth."""

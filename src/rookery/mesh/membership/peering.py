@@ -74,7 +74,7 @@ class Peering:
         links_max: int,
     ) -> None:
         self.dialling = Dialling(endpoint.random)
-        self.guests = UnprovenPeers()
+        self.unproven_peers = UnprovenPeers()
         self.takes_joins = False  # whether this node redeems invitations
         self._endpoint = endpoint
         self._membership = membership
@@ -101,14 +101,14 @@ class Peering:
 
     def linked(self, member: Member, *, is_news: bool) -> None:
         """It has shown its certificate over a link of ours; before, it was told nothing."""
-        self.guests.leave(member.hashname)
+        self.unproven_peers.leave(member.hashname)
         self.dialling.done(member.node)
         if is_news:
             self._endpoint.told_paths.tell(self._endpoint.links[member.hashname])
 
     def unlinked(self, hashname: str, now: float) -> None:
         """The endpoint has forgotten the link."""
-        self.guests.leave(hashname)
+        self.unproven_peers.leave(hashname)
         member = self._membership.by_hashname(hashname)
         if member is not None:
             self.dialling.failed(member.node, now)
@@ -120,7 +120,7 @@ class Peering:
         is_known = self._trusts(stranger.hashname)
         if not is_known and not self._is_welcome(stranger.hashname):
             return
-        if is_known or self.guests.admit(stranger.hashname, now):
+        if is_known or self.unproven_peers.admit(stranger.hashname, now):
             self._endpoint.accept(stranger, now)
 
     def _is_welcome(self, hashname: str) -> bool:
@@ -134,11 +134,11 @@ class Peering:
 
     @property
     def deadline(self) -> float | None:
-        times = (self.dialling.deadline, self.guests.deadline)
+        times = (self.dialling.deadline, self.unproven_peers.deadline)
         return min((time for time in times if time is not None), default=None)
 
     def tick(self, now: float) -> None:
-        for hashname in self.guests.take_overdue(now):
+        for hashname in self.unproven_peers.take_overdue(now):
             if not self._trusts(hashname):
                 self._forget(hashname, now)
         for node in self.dialling.take_due(now):

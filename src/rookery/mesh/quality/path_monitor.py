@@ -17,28 +17,28 @@ ANSWERS_BURST: Final = 20.0
 class PathMonitor:
     """One path of a neighbour; `attempt` is 0 but on the datagram path beside a stream."""
 
-    __slots__ = ("_answers", "attempt", "beats", "ignored", "path", "quality")
+    __slots__ = ("_answers", "attempt", "ignored", "liveness", "path", "quality")
 
     def __init__(self, path: Path, now: float, attempt: int = 0) -> None:
         self.path = path
         self.attempt = attempt
-        self.beats = PathLiveness(now)
+        self.liveness = PathLiveness(now)
         self.quality = PathQuality()
         self.ignored = 0  # beats of another attempt, and more than anybody needs
         self._answers = MeshTokenBucket(ANSWERS_PER_S, ANSWERS_BURST, now)
 
     @property
     def condition(self) -> PathCondition:
-        return self.beats.condition
+        return self.liveness.condition
 
     def tick(self, now: float) -> Frame | None:
         """The beat to send, when one is due."""
-        beat = self.beats.tick(now)
+        beat = self.liveness.tick(now)
         return self._ping(beat, now) if beat is not None else None
 
     def probe(self, size: int, now: float) -> Frame:
         """A beat of this size, now."""
-        return self._ping(self.beats.probe(size, now), now)
+        return self._ping(self.liveness.probe(size, now), now)
 
     def ping_received(self, ping: Ping, now: float, *, is_limited: bool = False) -> Frame | None:
         """Note the peer's beat; the answer to it."""
@@ -64,10 +64,10 @@ class PathMonitor:
             self.ignored += 1
             return None
         self.quality.received_size += pong.size
-        self.beats.answered(pong.sequence, pong.size, now)
+        self.liveness.answered(pong.sequence, pong.size, now)
         rtt_s = self.quality.answered(pong.sequence, pong.received_us, pong.sent_us, now)
         self.quality.told(pong.report, pong.sent_us, now, is_limited=is_limited)
-        self.beats.patience_s = self.quality.patience_s
+        self.liveness.patience_s = self.quality.patience_s
         return rtt_s
 
     def _ping(self, beat: LivenessPing, now: float) -> Frame:

@@ -15,7 +15,7 @@ class PathRow(msgspec.Struct, frozen=True):
 
     path: Path
     condition: PathCondition
-    beside: UdpCompanionState | None  # of a datagram path beside a stream
+    companion: UdpCompanionState | None  # of a datagram path beside a stream
     rtt_s: float | None
     rtt_min_s: float | None
     rttvar_s: float
@@ -30,13 +30,17 @@ class PathRow(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(
-        cls, watch: PathMonitor, now: float, beside: UdpCompanionState | None, cost_us: int | None
+        cls,
+        monitor: PathMonitor,
+        now: float,
+        companion: UdpCompanionState | None,
+        cost_us: int | None,
     ) -> Self:
-        quality = watch.quality
+        quality = monitor.quality
         return cls(
-            path=watch.path,
-            condition=watch.condition,
-            beside=beside,
+            path=monitor.path,
+            condition=monitor.condition,
+            companion=companion,
             rtt_s=quality.srtt_s,
             rtt_min_s=quality.rtt_min_s(now),
             rttvar_s=quality.rttvar_s,
@@ -45,7 +49,7 @@ class PathRow(msgspec.Struct, frozen=True):
             loss_in=quality.loss_in(now),
             rate=quality.rate(now),
             cost_us=cost_us,
-            missed=watch.beats.missed,
+            missed=monitor.liveness.missed,
             discarded=quality.discarded,
-            proven_s=watch.beats.proven_s,
+            proven_s=monitor.liveness.proven_s,
         )

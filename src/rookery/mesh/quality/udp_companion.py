@@ -94,10 +94,10 @@ class UdpCompanion:
         "ignored",
         "is_allowed",
         "master",
+        "monitor",
         "path",
         "reason",
         "state",
-        "watch",
     )
 
     def __init__(
@@ -107,7 +107,7 @@ class UdpCompanion:
         self.is_allowed = is_allowed
         self.master: NetPath | None = None  # the stream it stands beside
         self.path: NetPath | None = None
-        self.watch: PathMonitor | None = None
+        self.monitor: PathMonitor | None = None
         self.reason = "no stream"  # why it is not up
         self.ignored = 0  # datagrams and words that belong to nothing here
         self._port = port
@@ -175,11 +175,11 @@ class UdpCompanion:
 
     def ping_received(self, ping: Ping, path: Path, now: float) -> None:
         """A beat came as a datagram."""
-        watch = self._watch_of(ping.attempt, path, now)
-        if watch is None:
+        monitor = self._monitor_of(ping.attempt, path, now)
+        if monitor is None:
             self.ignored += 1
             return
-        answer = watch.ping_received(ping, now)
+        answer = monitor.ping_received(ping, now)
         if answer is not None:
             self._port.send_frame(*answer, path)
             self._note_heard(ping.size)
@@ -187,10 +187,10 @@ class UdpCompanion:
 
     def pong_received(self, pong: Pong, path: Path, now: float) -> None:
         """An answer came as a datagram."""
-        if self.watch is None or path != self.path:
+        if self.monitor is None or path != self.path:
             self.ignored += 1
             return
-        rtt_s = self.watch.pong_received(pong, now)
+        rtt_s = self.monitor.pong_received(pong, now)
         if rtt_s is not None:
             self._port.measured(path, rtt_s)
         self._judge(now)
@@ -200,11 +200,11 @@ class UdpCompanion:
     @property
     def deadline(self) -> float | None:
         times = [self._probe_s, self._give_up_s, self._retry_s]
-        if self.watch is not None and self.state in (
+        if self.monitor is not None and self.state in (
             UdpCompanionState.UP,
             UdpCompanionState.SUSPECT,
         ):
-            times.append(self.watch.beats.deadline)
+            times.append(self.monitor.liveness.deadline)
         return min((time for time in times if time is not None), default=None)
 
     def tick(self, now: float) -> None:
@@ -217,11 +217,11 @@ class UdpCompanion:
             self._fail(self._complaint(), now)
         if self._probe_s is not None and now >= self._probe_s:
             self._probe(now)
-        if self.watch is not None and self.state in (
+        if self.monitor is not None and self.state in (
             UdpCompanionState.UP,
             UdpCompanionState.SUSPECT,
         ):
-            beat = self.watch.tick(now)
+            beat = self.monitor.tick(now)
             if beat is not None:
                 self._port.send_frame(*beat, self.path)
             self._judge(now)
@@ -268,30 +268,30 @@ class UdpCompanion:
             self.ignored += 1
             return
         assert self.master is not None
-        self._watch_path(net_path("udp", *self.master.address), now)
+        self._monitor_path(net_path("udp", *self.master.address), now)
 
-    def _watch_path(self, path: NetPath, now: float) -> PathMonitor:
+    def _monitor_path(self, path: NetPath, now: float) -> PathMonitor:
         self.path = path
-        self.watch = PathMonitor(path, now, self._attempt)
+        self.monitor = PathMonitor(path, now, self._attempt)
         self._port.attend(path, now)
         self._probe_s = now
-        return self.watch
+        return self.monitor
 
-    def _watch_of(self, attempt: int, path: Path, now: float) -> PathMonitor | None:
+    def _monitor_of(self, attempt: int, path: Path, now: float) -> PathMonitor | None:
         """The watch that a datagram belongs to; who accepted learns here where the peer is."""
         if attempt != self._attempt or self.master is None or not isinstance(path, NetPath):
             return None
-        if self.watch is not None:
-            return self.watch if path == self.path else None
+        if self.monitor is not None:
+            return self.monitor if path == self.path else None
         is_expected = self.state is UdpCompanionState.PROBING and not self._we_offered
         if not is_expected or path != net_path("udp", self.master.ip, path.port):
             return None
-        return self._watch_path(path, now)
+        return self._monitor_path(path, now)
 
     def _probe(self, now: float) -> None:
-        assert self.watch is not None
+        assert self.monitor is not None
         for size in (SMALL_SIZE, DATA_SIZE):
-            self._port.send_frame(*self.watch.probe(size, now), self.path)
+            self._port.send_frame(*self.monitor.probe(size, now), self.path)
         # A word may be lost where a stream's queue is full, so it is said again.
         self._tell_heard(asks=self._told != HEARD_BOTH)
         self._probe_s = now + PROBE_INTERVAL_S
@@ -304,28 +304,28 @@ class UdpCompanion:
 
     def _judge(self, now: float) -> None:
         """Go where results and beats say."""
-        if self.watch is None:
+        if self.monitor is None:
             return
         if self.state is UdpCompanionState.PROBING:
             proven = self._heard == self._told == HEARD_BOTH
-            if proven and self.watch.condition is PathCondition.UP:
+            if proven and self.monitor.condition is PathCondition.UP:
                 self._probe_s = self._give_up_s = None
                 self._up_s = now
                 self._rise()
-        elif self.watch.condition is PathCondition.DOWN:
+        elif self.monitor.condition is PathCondition.DOWN:
             self._say(CompanionKind.GONE)
             self._fail("beats go unanswered", now)
-        elif _CONDITIONS[self.watch.condition] is not self.state:
+        elif _CONDITIONS[self.monitor.condition] is not self.state:
             if self.state is UdpCompanionState.UP:
                 self._suspect()
             else:
                 self._rise()
 
     def _rise(self) -> None:
-        assert self.watch is not None
+        assert self.monitor is not None
         assert self.path is not None
         self.state, self.reason = UdpCompanionState.UP, ""
-        self._port.prove(self.path, self.watch.quality.srtt_s or 0.0)
+        self._port.prove(self.path, self.monitor.quality.srtt_s or 0.0)
 
     def _suspect(self) -> None:
         assert self.path is not None
@@ -349,11 +349,11 @@ class UdpCompanion:
     def _forget_path(self) -> None:
         if self.path is not None:
             self._port.unattend(self.path)
-        self.path = self.watch = None
+        self.path = self.monitor = None
 
     def _complaint(self) -> str:
         """What the results say about the way."""
-        if self.watch is None:
+        if self.monitor is None:
             return "no datagram came" if not self._we_offered else "the offer was not answered"
         if not self._heard | self._told:
             return "no datagram passes"

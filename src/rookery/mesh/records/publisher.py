@@ -167,7 +167,7 @@ class Publisher:
         self._pace = MeshTokenBucket(RECORDS_PER_S, RECORDS_BURST, now)
         self._cost_pace = MeshTokenBucket(COSTS_PER_S, COSTS_BURST, now)
         self._cost_pace.charge(_COSTS_FIRST, now)
-        self._watches: dict[NodeId, _PublishedLink] = {}
+        self._published: dict[NodeId, _PublishedLink] = {}
         self._chosen: set[NodeId] = set()
         self._chosen_from: frozenset[NodeId] = frozenset()
         self._chosen_until = now
@@ -223,27 +223,27 @@ class Publisher:
 
     def _observe(self, current: Mapping[NodeId, RecordLink], now: float) -> None:
         for peer, link in current.items():
-            watch = self._watches.get(peer)
-            if watch is None:
-                watch = self._watches[peer] = _PublishedLink(now)
-            watch.seen(link.cost_us, self._told_links.get(peer), now)
-        absent = [peer for peer in self._watches if peer not in current]
+            published = self._published.get(peer)
+            if published is None:
+                published = self._published[peer] = _PublishedLink(now)
+            published.seen(link.cost_us, self._told_links.get(peer), now)
+        absent = [peer for peer in self._published if peer not in current]
         for peer in absent:
-            self._watches[peer].lost(now)
-            excess = len(self._watches) > max(_WATCHED_MAX, len(current))
-            if excess or self._watches[peer].damping.is_forgotten(now):
-                del self._watches[peer]
+            self._published[peer].lost(now)
+            excess = len(self._published) > max(_WATCHED_MAX, len(current))
+            if excess or self._published[peer].damping.is_forgotten(now):
+                del self._published[peer]
 
     def _worthy(
         self, current: Mapping[NodeId, RecordLink], now: float
     ) -> Mapping[NodeId, RecordLink]:
         """The links that may be told of: those believed, and of others the only ones somewhere."""
-        held = {peer for peer in current if self._watches[peer].worthy_at > now}
+        held = {peer for peer in current if self._published[peer].worthy_at > now}
         if not held:
             return current
         believed = {peer: link for peer, link in current.items() if peer not in held}
         for peer in only_links(self._own, believed, held, self._records):
-            self._watches[peer].worthy_at = now
+            self._published[peer].worthy_at = now
             believed[peer] = current[peer]
         # Whether these are believed in the end shows when the record is made.
         for peer in held - believed.keys():
@@ -289,13 +289,13 @@ class Publisher:
             return now
         times = [self._refresh_at, gathered_at]
         for peer in current:
-            watch = self._watches[peer]
+            published = self._published[peer]
             if peer in self._told_links:
-                due_at = watch.due_at(self._told_links[peer], now)
+                due_at = published.due_at(self._told_links[peer], now)
                 if due_at is not None:
                     times.append(max(due_at, self._cost_pace.ready_at(1.0, now)))
-            elif watch.worthy_at > now:
-                times.append(watch.worthy_at)
+            elif published.worthy_at > now:
+                times.append(published.worthy_at)
         if len(current) > CHOSEN_MAX:
             times.append(max(self._chosen_until, now + _CHOICE_S))
         return min(times)
@@ -313,7 +313,7 @@ class Publisher:
             self._gains_since, self._gains_told_s = None, now
             self._gather_s = min(2 * self._gather_s, GATHER_S_MAX)
         for peer in links:
-            self._watches[peer].worthy_at = min(self._watches[peer].worthy_at, now)
+            self._published[peer].worthy_at = min(self._published[peer].worthy_at, now)
         self._told_links = {peer: self._tell(link, now) for peer, link in sorted(links.items())}
         self._told = Record(
             self._own,
@@ -334,20 +334,20 @@ class Publisher:
         return Statement(RECORD, self._realm, content, signature).serialize()
 
     def _tell(self, link: RecordLink, now: float) -> RecordLink:
-        watch, told = self._watches[link.peer], self._told_links.get(link.peer)
+        published, told = self._published[link.peer], self._told_links.get(link.peer)
         cost_us = self._steady(link, now)
         if told is not None and cost_us != told.cost_us:
-            watch.deviates_since = None
+            published.deviates_since = None
             # The way up is often the beginning of a loss, which counts itself.
-            if steps(told.cost_us) - watch.steps >= _STEPS_AT_ONCE:
-                watch.damping.add(JUMP_PENALTY, now)
+            if steps(told.cost_us) - published.steps >= _STEPS_AT_ONCE:
+                published.damping.add(JUMP_PENALTY, now)
         return RecordLink(link.peer, link.label, cost_us, link.loss, link.rate)
 
     def _steady(self, link: RecordLink, now: float) -> int:
         """As it is; but small changes, and those that have to last first, as told before."""
         told = self._told_links.get(link.peer)
         if told is not None:
-            due_at = self._watches[link.peer].due_at(told, now)
+            due_at = self._published[link.peer].due_at(told, now)
             if due_at is None or due_at > now:
                 return told.cost_us
         return quantised(link.cost_us)

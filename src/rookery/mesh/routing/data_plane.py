@@ -51,7 +51,7 @@ class DataPlane:
         self.forwarder = Forwarder(own, self)
         self.echoes = Echoes(self.forwarder.send, random)
         self.errors = PathErrors()
-        self.silence = BlackholeRelays()
+        self.blackhole_relays = BlackholeRelays()
         self._neighbours = neighbours
         self._table = table
         self._deliver = deliver
@@ -122,7 +122,7 @@ class DataPlane:
         """No handshake comes back from there: pass over the way that ours took, if it may be."""
         route = self._asked_by.get(destination)
         if route is not None:
-            self.silence.unanswered(route, now)
+            self.blackhole_relays.unanswered(route, now)
 
     def _note_handshake(self, destination: NodeId, route: RouteNodes) -> None:
         """Another way may be the best by the time that this one turns out to be silent."""
@@ -176,14 +176,14 @@ class DataPlane:
         return stream is not None and self._queues.is_long(stream, self.now)
 
     def avoids(self, nodes: RouteNodes) -> int:
-        return self.errors.avoids(nodes) + self.silence.avoids(nodes)
+        return self.errors.avoids(nodes) + self.blackhole_relays.avoids(nodes)
 
     def around(self, nodes: RouteNodes) -> RouteNodes | None:
         destination = nodes[-1]
-        state = self._table.generation, self.silence.version
+        state = self._table.generation, self.blackhole_relays.version
         known = self._around.get(destination)
         if known is None or known[0] != state:
-            doubted = frozenset(doubt.relay for doubt in self.silence.towards(destination))
+            doubted = frozenset(doubt.relay for doubt in self.blackhole_relays.towards(destination))
             detour = self._table.detour(destination, doubted) if doubted else None
             if len(self._around) == _ASKED_MAX:
                 self._around.clear()
@@ -206,14 +206,14 @@ class DataPlane:
 
     @property
     def deadline(self) -> float | None:
-        silence = self.silence.deadline
-        times = (self.echoes.deadline, self.errors.deadline, silence, self._table.deadline)
+        blackhole_relays = self.blackhole_relays.deadline
+        times = (self.echoes.deadline, self.errors.deadline, blackhole_relays, self._table.deadline)
         return min((time for time in times if time is not None), default=None)
 
     def tick(self, now: float) -> None:
         self.echoes.tick(now)
         self.errors.tick(now)
-        self.silence.tick(now)
+        self.blackhole_relays.tick(now)
         self._table.tick(now)
 
     def forget(self, neighbour: NodeId) -> None:

@@ -38,13 +38,13 @@ class DatagramService:
         links: Mapping[str, Link],
         membership: Membership,
         neighbourhood: Neighbourhood,
-        transit: DataPlane,
+        data_plane: DataPlane,
     ) -> None:
         self.routed: Counter[tuple[DatagramClass, bool]] = Counter()  # and whether they went
         self._links = links
         self._membership = membership
         self._neighbourhood = neighbourhood
-        self._transit = transit
+        self._data_plane = data_plane
         self.arrived: list[MeshDatagramArrived] = []
 
     def send(
@@ -57,7 +57,7 @@ class DatagramService:
     ) -> bool:
         """Whether it was sent; UsageError when it is larger than its class allows anywhere."""
         neighbour = self._neighbourhood.get(hashname)
-        if neighbour is not None and self._transit.usable(neighbour.member.node):
+        if neighbour is not None and self._data_plane.usable(neighbour.member.node):
             fate = neighbour.send(_HEAD, (payload,), now, datagram_class, deadline_s)
             if fate is DatagramFate.TOO_LARGE:
                 text = f"a datagram of {len(payload)} bytes is too large"
@@ -67,7 +67,7 @@ class DatagramService:
         packet = None if link is None else link.sealed_frame(_HEAD, payload)
         if packet is None:
             raise UnreachableError(f"there is no link to {hashname[:8]}")
-        sent = self._transit.start(node_id(hashname), packet, now, datagram_class)
+        sent = self._data_plane.start(node_id(hashname), packet, now, datagram_class)
         self.routed[datagram_class, sent] += 1
         return sent
 

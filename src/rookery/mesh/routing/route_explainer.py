@@ -38,14 +38,14 @@ class RouteExplainer:
         table: RouteTable,
         database: RecordDatabase,
         neighbours: Mapping[NodeId, Neighbour],
-        silence: BlackholeRelays,
-        counsel: CostAdvice,
+        blackhole_relays: BlackholeRelays,
+        cost_advice: CostAdvice,
     ) -> None:
         self._neighbours = neighbours
         self._table = table
         self._database = database
-        self._silence = silence
-        self._counsel = counsel
+        self._blackhole_relays = blackhole_relays
+        self._cost_advice = cost_advice
 
     def explain(
         self, source: NodeId, destination: NodeId, now: float, unix_s: float
@@ -61,7 +61,7 @@ class RouteExplainer:
 
     def _passed_over(self, destination: NodeId, now: float) -> Iterator[RouteRemark]:
         """Relays that nothing comes back over, and why we think so."""
-        doubts = self._silence.towards(destination)
+        doubts = self._blackhole_relays.towards(destination)
         yield from (
             RouteRemark(way, SILENT) for way in {one.route for one in doubts if not one.reason}
         )
@@ -90,7 +90,7 @@ class RouteExplainer:
         culprits = self._culprits(explanation)
         disputes = [*self._disputes(explanation), *self._holders(explanation)]
         return explanation.with_remarks(
-            (*remarks, *culprits, *disputes, *self._counsel.remarks(explanation, unix_s))
+            (*remarks, *culprits, *disputes, *self._cost_advice.remarks(explanation, unix_s))
         )
 
     def _disputes(self, explanation: RouteExplanation) -> Iterator[RouteRemark]:
@@ -108,7 +108,9 @@ class RouteExplainer:
         """Neighbours on those ways that would look nearer than they are."""
         own = self._table.routes.source
         for node, neighbour in self._neighbours.items():
-            claimed_s = max((one.quality.disbelieved_s for one in neighbour.watches()), default=0.0)
+            claimed_s = max(
+                (one.quality.disbelieved_s for one in neighbour.monitors()), default=0.0
+            )
             if claimed_s > HOLDING_S and explanation.concerns(node):
                 text = f"claims to have held beats for {1000 * claimed_s:.0f} ms"
                 yield RouteRemark((own, node), f"{text} that nothing bears out: it is not believed")

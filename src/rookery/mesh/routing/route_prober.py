@@ -131,14 +131,14 @@ class RouteProber:
         membership: Membership,
         records: Mapping[NodeId, Record],
         table: RouteTable,
-        transit: DataPlane,
+        data_plane: DataPlane,
         random: RandomBytes,
     ) -> None:
         self._links = links
         self._membership = membership
         self._records = records
         self._table = table
-        self._transit = transit
+        self._data_plane = data_plane
         self._random = random
         self._probed: dict[NodeId, _ProbedRoute] = {}
         self._asked: dict[bytes, _PendingProbe] = {}  # by token, oldest first
@@ -164,7 +164,7 @@ class RouteProber:
             raise ProtocolError("too many probes")
         sealed = link.sealed_frame(*Probed(probe.token).serialize())
         if sealed is not None:
-            self._transit.follow(self._transit.arrived_by[::-1], sealed, now)
+            self._data_plane.follow(self._data_plane.arrived_by[::-1], sealed, now)
 
     # --- time ---
 
@@ -173,8 +173,8 @@ class RouteProber:
         """When `tick` has something to do."""
         times = [probed.next_s for probed in self._probed.values()]
         times += [asked.until for asked in list(self._asked.values())[:1]]
-        if len(self._probed) < min(len(self._transit.started), PROBED_MAX):
-            times.append(self._transit.now)  # somewhere packets have just started
+        if len(self._probed) < min(len(self._data_plane.started), PROBED_MAX):
+            times.append(self._data_plane.now)  # somewhere packets have just started
         return min(times, default=None)
 
     def tick(self, now: float) -> None:
@@ -196,7 +196,7 @@ class RouteProber:
 
     def _follow_traffic(self, now: float) -> None:
         """Probe where packets started of late, and nowhere else."""
-        started = self._transit.started
+        started = self._data_plane.started
         for destination in [node for node, at in started.items() if now >= at + BUSY_S]:
             del started[destination]
         for destination in self._probed.keys() - started.keys():
@@ -206,14 +206,14 @@ class RouteProber:
                 self._probed[destination] = _ProbedRoute(now)
 
     def _ask(self, destination: NodeId, probed: _ProbedRoute, now: float) -> None:
-        route = self._transit.way(destination, now)
+        route = self._data_plane.way(destination, now)
         if route is None:
             return
         if route != probed.route:
             probed.route, probed.evidence = route, ProbeEvidence()
         probed.count += 1
         self._send(destination, route, probed.count, None, now)
-        doubted = {doubt.relay for doubt in self._transit.silence.towards(destination)}
+        doubted = {doubt.relay for doubt in self._data_plane.blackhole_relays.towards(destination)}
         probed.trials = {node: count for node, count in probed.trials.items() if node in doubted}
         for relay in doubted if len(doubted) > 1 else ():
             way = self._table.detour(destination, doubted - {relay})
@@ -224,11 +224,11 @@ class RouteProber:
         self, destination: NodeId, route: RouteNodes, count: int, relay: NodeId | None, now: float
     ) -> None:
         link = self._link_that_answers(destination)
-        if len(route) == 2 or not self._transit.sound(route[1]) or link is None:
+        if len(route) == 2 or not self._data_plane.sound(route[1]) or link is None:
             return
         probe = Probe(self._random(TOKEN_SIZE), SIZES[count % len(SIZES)])
         sealed = link.sealed_frame(*probe.serialize())
-        if sealed is not None and self._transit.try_out(route, sealed, now):
+        if sealed is not None and self._data_plane.try_out(route, sealed, now):
             until = now + self._patience_s(route)
             self._asked[probe.token] = _PendingProbe(destination, route, probe.size, until, relay)
 
@@ -256,15 +256,15 @@ class RouteProber:
             return
         if probed.route != asked.route:
             return
-        if is_lost and not self._transit.sound(asked.route[1]):
+        if is_lost and not self._data_plane.sound(asked.route[1]):
             return  # it may have been lost on our own link
         probed.evidence.add(asked.size, is_lost=is_lost)
         if not is_lost:
-            self._transit.silence.delivered(asked.route, now)
+            self._data_plane.blackhole_relays.delivered(asked.route, now)
             return
         failure = probed.evidence.failure(self._loss(asked.route))
         if failure is not None:
-            self._transit.silence.failed(asked.route, failure, now)
+            self._data_plane.blackhole_relays.failed(asked.route, failure, now)
 
     def _try(
         self, destination: NodeId, relay: NodeId, probed: _ProbedRoute, *, is_lost: bool
@@ -274,7 +274,7 @@ class RouteProber:
             return
         probed.trials[relay] = -1 if is_lost else count + 1
         if probed.trials[relay] == CLEARED_BY:
-            self._transit.silence.clear(destination, relay)
+            self._data_plane.blackhole_relays.clear(destination, relay)
 
     def _loss(self, route: RouteNodes) -> float:
         """How many probes or answers the links of a route lose, as their ends say."""
@@ -294,7 +294,9 @@ class RouteProber:
 
     def _forgive(self) -> None:
         """A link that is gone accounts for what was lost while its ends did not know."""
-        silence = self._transit.silence
-        gone = {doubt.route for doubt in silence if self._table.priced(doubt.route) is None}
+        blackhole_relays = self._data_plane.blackhole_relays
+        gone = {
+            doubt.route for doubt in blackhole_relays if self._table.priced(doubt.route) is None
+        }
         for route in gone:
-            silence.forgive(route[-1], route)
+            blackhole_relays.forgive(route[-1], route)

@@ -108,14 +108,14 @@ class NodeTunnels:
         membership: Membership,
         neighbours: Mapping[NodeId, Neighbour],
         table: RouteTable,
-        transit: DataPlane,
+        data_plane: DataPlane,
         random: RandomBytes,
     ) -> None:
         self._links = links
         self._membership = membership
         self._neighbours = neighbours
         self._table = table
-        self._transit = transit
+        self._data_plane = data_plane
         self._tunnels = Tunnels(random=random)
         self._ways: dict[str, _PeerPaths] = {}  # of every member that we have a tunnel with
         self._looked_at = float("-inf")
@@ -147,7 +147,7 @@ class NodeTunnels:
             self._find_ways(hashname, now)
         route, is_marked = _DIRECT, False
         if type(path) is RoutePath:
-            route, is_marked = self._transit.arrived_by[::-1], self._transit.arrived_marked
+            route, is_marked = self._data_plane.arrived_by[::-1], self._data_plane.arrived_marked
         try:
             number = self._ways[hashname].number(route)
             self._tunnels.received(hashname, number, head, body, now, is_marked=is_marked)
@@ -260,7 +260,7 @@ class NodeTunnels:
         if choice is None:
             return
         offered = [route for route in (choice.route, *choice.alternates) if not route.is_direct]
-        offered = [one for one in offered if not self._transit.avoids(one.nodes)] or offered
+        offered = [one for one in offered if not self._data_plane.avoids(one.nodes)] or offered
         is_busy, used = self._is_busy(hashname, now), self._used(hashname)
         for route in kept_routes(used, offered, PATHS_MAX - count, is_busy=is_busy):
             # An avoided edge counts for hours, which is no time to wait for an answer.
@@ -283,7 +283,7 @@ class NodeTunnels:
     def _used(self, hashname: str) -> list[PricedRoute]:
         """The routes of ways that are up, as far as they count today and nothing speaks against."""
         nodes = [route for route in self._ways[hashname].numbers if route]
-        used = [self._table.priced(route) for route in nodes if not self._transit.avoids(route)]
+        used = [self._table.priced(route) for route in nodes if not self._data_plane.avoids(route)]
         return [route for route in used if route is not None]
 
     def _label(self, nodes: RouteNodes) -> str:
@@ -299,7 +299,7 @@ class NodeTunnels:
         if route:
             sealed = link.sealed_parts(parcel.head, parcel.parts)
             if sealed is not None:
-                self._transit.follow(route, sealed, now)
+                self._data_plane.follow(route, sealed, now)
             return
         neighbour = self._neighbours.get(node_id(parcel.peer))
         if neighbour is not None and neighbour.stream is not None:

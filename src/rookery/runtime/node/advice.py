@@ -1,7 +1,7 @@
 """Advice for a running node: from a file, or from a member that has it.
 
 file ──every 2 s──────────────┐
-                              ├──▶ the core's counsel ──▶ costs of our links
+                              ├──▶ the core's advice ───▶ costs of our links
 member ──every three minutes──┘         └──▶ members that ask, where it is served
 
 The switch is a file, too: while it is there, no advice is followed, wherever it comes from. What
@@ -48,13 +48,13 @@ class AdviceSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AdviceFollower:
-    """Keeps a node's counsel as the file or the members have it; made by `follow_advice`."""
+    """Keeps a node's cost advice as the file or the members have it; made by `follow_advice`."""
 
     def __init__(self, node: MeshNode, settings: AdviceSettings) -> None:
         self.problem = ""
         self._node = node
-        self._counsel = node.core.counsel
-        self._counsel.advisors = settings.advisors
+        self._cost_advice = node.core.cost_advice
+        self._cost_advice.advisors = settings.advisors
         self._settings = settings
         self._file = None if settings.file is None else ArtifactFile(settings.file, self._heed)
         self._artifact: bytes | None = None
@@ -69,9 +69,9 @@ class AdviceFollower:
     def state(self) -> ArtifactState:
         if self._is_off:
             return ArtifactState.OFF
-        if self._counsel.learned is None:
+        if self._cost_advice.learned is None:
             return ArtifactState.MISSING if self._file is None else self._file.state
-        is_current = self._counsel.is_current(time.time())
+        is_current = self._cost_advice.is_current(time.time())
         return ArtifactState.FOLLOWED if is_current else ArtifactState.STALE
 
     async def watch(self) -> None:
@@ -102,7 +102,7 @@ class AdviceFollower:
 
     def _look(self) -> None:
         was_off, self._is_off = self._is_off, os.path.exists(self._settings.switch)
-        self._counsel.advisors = frozenset() if self._is_off else self._settings.advisors
+        self._cost_advice.advisors = frozenset() if self._is_off else self._settings.advisors
         if self._is_off:
             if not was_off:
                 self._heed(None)
@@ -116,11 +116,11 @@ class AdviceFollower:
 
     def _heed(self, artifact: bytes | None) -> None:
         self._artifact = None
-        self._counsel.heed(artifact)
+        self._cost_advice.heed(artifact)
         self._artifact = artifact
 
     def _tell(self) -> None:
-        learned = self._counsel.learned
+        learned = self._cost_advice.learned
         told = (self.state, self.problem, None if learned is None else learned.issued_ms)
         if told == self._told:
             return
@@ -153,7 +153,7 @@ class AdviceFollower:
         return [name for name in others if known.by_hashname(name) is not None]
 
     async def _ask(self, hashname: str) -> bytes:
-        learned = self._counsel.learned
+        learned = self._cost_advice.learned
         meta = {} if learned is None else {"issued_ms": learned.issued_ms}
         stream = await self._node.open(hashname, ADVICE, meta)
         try:
@@ -176,7 +176,7 @@ class AdviceFollower:
         if told is AdviceAnswer.NONE:
             self._heed(None)
             return
-        learned, known = open_advice(artifact, self._settings.advisors), self._counsel.learned
+        learned, known = open_advice(artifact, self._settings.advisors), self._cost_advice.learned
         if known is None or learned.issued_ms > known.issued_ms:
             self._heed(artifact)
 
@@ -185,8 +185,8 @@ class AdviceFollower:
             raise CongestionError("too many ask for advice at once")
         self._askers += 1
         try:
-            learned = self._counsel.learned
-            is_current = learned is not None and self._counsel.is_current(time.time())
+            learned = self._cost_advice.learned
+            is_current = learned is not None and self._cost_advice.is_current(time.time())
             issued_ms = 0 if learned is None else learned.issued_ms
             said = answer(stream.meta, issued_ms, self._artifact if is_current else None)
             async with asyncio.timeout(ANSWER_S):
@@ -210,4 +210,4 @@ async def follow_advice(node: MeshNode, settings: AdviceSettings) -> AsyncIterat
         for chore in chores:
             chore.cancel()
         await asyncio.gather(*chores, return_exceptions=True)
-        node.core.counsel.heed(None)
+        node.core.cost_advice.heed(None)

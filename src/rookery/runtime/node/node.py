@@ -362,7 +362,7 @@ async def mesh_node(
         if is_hidden:
             mesh.core.own_paths = ()
         node.joins = serve_joins(mesh, store, JoinLog())
-        core.linking.takes_joins = node.joins is not None
+        core.peering.takes_joins = node.joins is not None
         store.save_link(mesh.address)
         for peer in dialled.values():
             mesh.link(peer)

@@ -87,7 +87,7 @@ def noted(peer: PeerRow, error: str, error_at: float | None, since_s: float) -> 
 
 
 def _way(row: PathRow, best: Path | None, neighbour: Neighbour) -> PeerPathRow:
-    beside = row.beside
+    beside = row.companion
     state = _WAY_STATES[row.condition] if beside is None else _BESIDE_STATES[beside]
     return PeerPathRow(
         address=address(row.path),
@@ -99,7 +99,7 @@ def _way(row: PathRow, best: Path | None, neighbour: Neighbour) -> PeerPathRow:
         loss_out=round(row.loss_out, 4),
         loss_in=round(row.loss_in, 4),
         rate_bytes_s=None if row.rate is None else round(row.rate),
-        last_error=neighbour.beside.reason if beside is not None else "",
+        last_error=neighbour.companion.reason if beside is not None else "",
     )
 
 
@@ -120,8 +120,8 @@ def _other_ways(link: Link, seen: dict[Path, PathRow], best: Path | None) -> lis
 
 def _beside_without_path(neighbour: Neighbour) -> PeerPathRow | None:
     """Why there are no datagrams beside a stream."""
-    beside = neighbour.beside
-    if beside.watch is not None or beside.master is None:
+    beside = neighbour.companion
+    if beside.monitor is not None or beside.master is None:
         return None
     path = net_path("udp", *beside.master.address)
     state = _BESIDE_STATES[beside.state]

@@ -52,7 +52,7 @@ class Probes:
         core = self._node.core
         member = core.membership.by_hashname(hashname)
         if member is not None:
-            core.linking.dialling.news(member.node, self._node.mesh.now())
+            core.peering.dialling.news(member.node, self._node.mesh.now())
             self._node.mesh.stir()
 
     async def trace(self, hashname: str, probes: int, timeout_s: float) -> AsyncIterator[TraceHop]:

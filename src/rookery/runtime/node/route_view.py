@@ -97,7 +97,7 @@ class RouteView:
         if source == hashname:
             raise UsageError("a member needs no way to itself; name two")
         explanation = core.explain(hashname, now, source)
-        refused = core.refused.most_common(_REFUSED_SHOWN_MAX)
+        refused = core.rejected_frames.most_common(_REFUSED_SHOWN_MAX)
         lines = explanation.lines(lambda node: str(self.who(node)))
         lines += [
             f"refused of {self._named(source)}: {reason}, {count} ×"

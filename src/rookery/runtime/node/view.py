@@ -70,12 +70,12 @@ class NodeView:
         )
 
     def _advice(self) -> str:
-        counsel = self._core.counsel
-        if not counsel.advisors:
+        cost_advice = self._core.cost_advice
+        if not cost_advice.advisors:
             return "off"
-        if counsel.learned is None:
+        if cost_advice.learned is None:
             return "missing"
-        return "followed" if counsel.is_current(time.time()) else "stale"
+        return "followed" if cost_advice.is_current(time.time()) else "stale"
 
     def _problems(self) -> Iterator[str]:
         core = self._core
@@ -100,7 +100,7 @@ class NodeView:
         core = self._core
         known = {neighbour.member.hashname for neighbour in core.neighbours.values()}
         for node, member in core.membership.members.items():
-            is_wanted = node in core.linking.dialling or member.hashname in core.settings.peers
+            is_wanted = node in core.peering.dialling or member.hashname in core.settings.peers
             if is_wanted and member.hashname not in known:
                 yield NodeName(member.hashname, member.name)
         for hashname in core.settings.peers:
@@ -124,7 +124,7 @@ class NodeView:
         return self._routes.members()
 
     def counters(self) -> NodeCounters:
-        fates = self._core.transit.forwarder.fates
+        fates = self._core.data_plane.forwarder.fates
         by_class: dict[str, dict[str, int]] = {}
         for (kind, fate), count in self._core.neighbourhood.datagrams().items():
             by_class.setdefault(kind.name.lower(), {})[fate.value] = count
@@ -134,13 +134,13 @@ class NodeView:
             datagrams=by_class,
             endpoint=dict(self._node.mesh.dropped),
             bytes={
-                "relayed": self._core.transit.forwarder.relayed_bytes,
+                "relayed": self._core.data_plane.forwarder.relayed_bytes,
                 "flooded": self._core.flooding.bytes_sent,
             },
             joins={} if self._node.joins is None else dict(self._node.joins.refused),
             refused=tuple(
                 RefusalCount(reason, source, count)
-                for (source, reason), count in self._core.refused.items()
+                for (source, reason), count in self._core.rejected_frames.items()
             ),
         )
 

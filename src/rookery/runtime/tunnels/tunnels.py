@@ -71,7 +71,7 @@ class AsyncTunnels:
         """
         now = self._now()
         self._core.reach(hashname, now)
-        tunnel = self._core.tunnelling.tunnel(hashname, now)
+        tunnel = self._core.tunnels.tunnel(hashname, now)
         if mode is not None:
             self.set_mode(hashname, mode)
         number = tunnel.open(service, dict(meta or {}))
@@ -82,12 +82,12 @@ class AsyncTunnels:
 
         What it sends to us is its own decision.
         """
-        self._core.tunnelling.set_mode(hashname, mode)
+        self._core.tunnels.set_mode(hashname, mode)
         self._stir()
 
     def explain(self, hashname: str) -> list[TunnelExplanation]:
         """Our tunnel with a member, two where both sides opened one: ways, counts, reasons."""
-        return self._core.tunnelling.explain(hashname)
+        return self._core.tunnels.explain(hashname)
 
     async def create_connection(
         self,
@@ -113,11 +113,11 @@ class AsyncTunnels:
 
     def happened(self) -> None:
         """Pass on what the core has to tell."""
-        for told in self._core.tunnelling.take():
+        for told in self._core.tunnels.take():
             self._happened(told)
 
     async def close(self) -> None:
-        self._core.tunnelling.close(self._now())
+        self._core.tunnels.close(self._now())
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -167,7 +167,7 @@ class AsyncTunnels:
         return stream
 
     def _used(self, hashname: str, tunnel: Tunnel) -> None:
-        self._core.tunnelling.touched(hashname, tunnel)
+        self._core.tunnels.touched(hashname, tunnel)
         self._stir()
 
     def _closed(self, tunnel: Tunnel, reason: str) -> None:

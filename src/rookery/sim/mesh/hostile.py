@@ -99,14 +99,14 @@ def claim_long_holding(endpoint: Endpoint, core: Node) -> None:
             return True
         neighbour = core.neighbourhood.get(link.hashname)
         ping = Ping.parse(head, body)
-        watches = [] if neighbour is None else [*neighbour.watches()]
-        for watch in watches:
-            if watch.path == path and (answer := watch.ping_received(ping, now)) is not None:
+        monitors = [] if neighbour is None else [*neighbour.monitors()]
+        for monitor in monitors:
+            if monitor.path == path and (answer := monitor.ping_received(ping, now)) is not None:
                 pong = Pong.parse(*answer)
-                holding_us = int(1e6 * HOLDING_SHARE * (watch.quality.srtt_s or 0.0))
+                holding_us = int(1e6 * HOLDING_SHARE * (monitor.quality.srtt_s or 0.0))
                 lie = msgspec.structs.replace(pong, sent_us=pong.received_us + holding_us)
                 link.send_frame(*lie.serialize(), path)
-        return not watches
+        return not monitors
 
     _overhear(endpoint, hears)
 

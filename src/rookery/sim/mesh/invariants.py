@@ -158,8 +158,8 @@ class ResourceBounds:
                 "neighbours": (len(core.neighbours), size),
                 "links": (len(node.endpoint.links), 2 * size + UNPROVEN_MAX),
                 "connections": (len(node.connections), 4 * len(world.hosts)),
-                "reasons": (len(core.refused), REFUSED_MAX),
-                "wishes": (len(core.linking.dialling), size),
+                "reasons": (len(core.rejected_frames), REFUSED_MAX),
+                "wishes": (len(core.peering.dialling), size),
                 "outcomes": (len(node.outcomes), OUTSTANDING_MAX * 100),
                 "flooded bytes": (core.flooding.bytes_sent, self._flood_max(node)),
             }
