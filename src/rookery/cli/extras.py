@@ -50,13 +50,13 @@ CONNECT = {
 _SHOWN_MAX = 3
 
 
-def need(who: str, packages: Mapping[str, str], extra: Extra) -> None:
+def need(purpose: str, packages: Mapping[str, str], extra: Extra) -> None:
     """UsageError with the command that installs them, when some of the packages are missing."""
     missing = [name for name, module in packages.items() if not _is_there(module)]
     if missing:
         more = ", …" if len(missing) > _SHOWN_MAX else ""
         names = ", ".join(missing[:_SHOWN_MAX]) + more
-        raise UsageError(f"{who} needs {names}, too: pip install 'rookery[{extra}]'")
+        raise UsageError(f"{purpose} needs {names}, too: pip install 'rookery[{extra}]'")
 
 
 def _is_there(module: str) -> bool:

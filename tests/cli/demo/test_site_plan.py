@@ -4,9 +4,9 @@ import rustworkx
 
 from rookery.cli.demo.site_plan import (
     DEVICES,
-    GATEWAYS,
     HUB_NODE,
     LINKS,
+    NODES,
     NUMBER,
     RELAY,
     SITES,
@@ -18,7 +18,7 @@ from rookery.cli.demo.site_plan import (
 def cost_ms(without: str = "") -> dict[int, float]:
     """From the first of the watched to everybody, by delays."""
     graph: rustworkx.PyGraph[str, float] = rustworkx.PyGraph()
-    graph.add_nodes_from([place.name for place in GATEWAYS])
+    graph.add_nodes_from([place.name for place in NODES])
     for link in LINKS:
         if without not in (link.one, link.other):
             graph.add_edge(NUMBER[link.one], NUMBER[link.other], link.delay_ms)
@@ -28,7 +28,7 @@ def cost_ms(without: str = "") -> dict[int, float]:
 
 def test_there_are_twelve_routers_at_three_sites_and_eight_of_them_are_gateways() -> None:
     assert len(DEVICES) == 12
-    assert len(GATEWAYS) == 8
+    assert len(NODES) == 8
     assert {place.site for place in DEVICES} == set(SITES)
     assert len({mac(place) for place in DEVICES}) == len(DEVICES)
 
@@ -41,8 +41,8 @@ def test_one_link_loses_one_flaps_and_one_fades() -> None:
 
 def test_without_the_relay_everybody_is_still_reached_and_it_takes_longer() -> None:
     usual, without = cost_ms(), cost_ms(RELAY)
-    assert len(usual) == len(GATEWAYS) - 1
-    assert len(without) == len(GATEWAYS) - 2
+    assert len(usual) == len(NODES) - 1
+    assert len(without) == len(NODES) - 2
     target = NUMBER[WATCHED[1]]
     assert without[target] > 1.5 * usual[target]
 

@@ -8,7 +8,7 @@ import pytest
 from rookery.cli.demo import synthetic_data
 from rookery.cli.demo.folder import DemoFolder, prepared
 from rookery.cli.demo.members import DemoMembers, make_members
-from rookery.cli.demo.site_plan import DEVICES, GATEWAYS, LINKS, SERVERS, mac
+from rookery.cli.demo.site_plan import DEVICES, LINKS, NODES, SERVERS, mac
 from rookery.lake.engine.delta import Lake
 from rookery.lake.schema.landing import DEVICE_REPORTS, LINK_SAMPLES
 from rookery.wire.fleet.mac import mac_text
@@ -33,7 +33,7 @@ async def test_it_is_the_past_of_the_members(tmp_path: Path) -> None:
     began_s = (folder.path / "roster.json").stat().st_mtime
     assert began_s - 65 < ends_s <= began_s
     samples = lake.dataset(LINK_SAMPLES).to_table(columns=["node", "peer", "realm"])
-    names = {members.hashname(place.name): place.name for place in GATEWAYS}
+    names = {members.hashname(place.name): place.name for place in NODES}
     pairs = {frozenset((names[row["node"]], names[row["peer"]])) for row in samples.to_pylist()}
     assert pairs == {frozenset((link.one, link.other)) for link in LINKS}
     assert set(samples["realm"].to_pylist()) == {members.realm_id}

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from rookery.cli.demo.site_plan import DEVICES, GATEWAYS, RELAY, WATCHED, mac
+from rookery.cli.demo.site_plan import DEVICES, NODES, RELAY, WATCHED, mac
 from rookery.wire.fleet.mac import mac_text
 from tests.e2e.demo.living import Living, eventually
 from tests.e2e.web.conftest import watch
@@ -58,7 +58,7 @@ def test_the_past_is_that_of_the_living(demo: Living) -> None:
     devices = asked(demo, "SELECT DISTINCT device FROM insights.availability")
     assert {row["device"] for row in devices} == {mac_text(mac(place)) for place in DEVICES}
     nodes = asked(demo, "SELECT DISTINCT node FROM facts.link_samples WHERE realm <> ''")
-    assert len(nodes) == len(GATEWAYS)
+    assert len(nodes) == len(NODES)
 
 
 def test_what_it_teaches_is_exported(demo: Living) -> None:

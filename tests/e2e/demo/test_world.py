@@ -10,7 +10,7 @@ from urllib.error import HTTPError
 import psutil
 import pytest
 
-from rookery.cli.demo.site_plan import DEVICES, GATEWAYS, RELAY, WATCHED
+from rookery.cli.demo.site_plan import DEVICES, NODES, RELAY, WATCHED
 from tests.e2e.demo.living import STOP_S, Living, eventually, living
 
 pytestmark = [pytest.mark.xdist_group("demo"), pytest.mark.slow]
@@ -59,17 +59,17 @@ def test_a_world_comes_up_lives_with_an_incident_and_goes(tmp_path: Path) -> Non
                 raise
             return sum(bool(member["is_up"]) for member in graph["members"])
 
-        eventually(lambda: members_up() == len(GATEWAYS))
+        eventually(lambda: members_up() == len(NODES))
         eventually(lambda: reaches(demo))
         assert demo.memory() < MEMORY_MAX
 
         assert RELAY in demo.run("demo", "incident")
         eventually(lambda: RELAY not in way(demo))
         eventually(lambda: reaches(demo))
-        eventually(lambda: members_up() == len(GATEWAYS) - 1)
+        eventually(lambda: members_up() == len(NODES) - 1)
         eventually(lambda: demo.devices()[RELAY].state != "online")
         assert "back" in demo.run("demo", "incident", "--over")
-        eventually(lambda: members_up() == len(GATEWAYS))
+        eventually(lambda: members_up() == len(NODES))
         eventually(lambda: demo.devices()[RELAY].state == "online")
 
         processes = demo.processes()

@@ -86,13 +86,13 @@ def incident(
     async def work() -> int:
         from rookery.cli.demo.incidents import IncidentCommand, send_command
 
-        told = await send_command(
+        notice = await send_command(
             DemoFolder(folder).socket, IncidentCommand("end" if over else "begin")
         )
         if output.json:
-            print_json({"text": told.text, "is_over": told.is_over})
+            print_json({"text": notice.text, "is_over": notice.is_over})
         else:
-            print(told.text)
+            print(notice.text)
         return OK
 
     return run_verb(work())

@@ -9,7 +9,7 @@ from rookery.agent.agent import Agent, AgentSettings
 from rookery.agent.methods.config import AgentConfig
 from rookery.cli.demo.members import DemoMembers
 from rookery.cli.demo.ports import HOST
-from rookery.cli.demo.site_plan import GATEWAYS, PlannedDevice, mac
+from rookery.cli.demo.site_plan import NODES, PlannedDevice, mac
 from rookery.cli.demo.weather import DemoWeather
 from rookery.cli.observers import observe_node
 from rookery.client.api import HubApi
@@ -55,14 +55,14 @@ class DemoDevice:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Agent]:
-        async with await Agent.start(self._settings, self._heard) as agent:
+        async with await Agent.start(self._settings, self._on_report_event) as agent:
             yield agent
 
     async def claim(self, api: HubApi) -> None:
         """Make it the caller's, once the hub knows it."""
         await api.claim(mac(self.place), await self._code, self.place.name)
 
-    def _heard(self, event: ReporterEvent) -> None:
+    def _on_report_event(self, event: ReporterEvent) -> None:
         match event:
             case ReporterEnrolled(code) | SecretRenewed(code) if not self._code.done():
                 self._code.set_result(code)
@@ -74,7 +74,7 @@ TALK_S = 5.0  # between two words to each of the others, so that links have some
 _WORDS = b"readings of this site " * 16
 
 
-class DemoGateway:
+class DemoNode:
     """A node, its agent and what watches them; `opened` whenever it has power."""
 
     def __init__(
@@ -147,9 +147,7 @@ class DemoGateway:
 
     async def _talk(self, node: MeshNode) -> None:
         """A word to everybody, now and then; whether it arrives is not asked."""
-        others = [
-            self._members.hashname(place.name) for place in GATEWAYS if place is not self.place
-        ]
+        others = [self._members.hashname(place.name) for place in NODES if place is not self.place]
         while True:
             for hashname in others:
                 with suppress(RookeryError):  # it is not known yet, or just not there

@@ -87,13 +87,13 @@ class IncidentControl:
         self._one_at_a_time = asyncio.Lock()
         self._is_over = True
 
-    async def carry_out(self, asked: IncidentCommand) -> IncidentNotice:
+    async def carry_out(self, command: IncidentCommand) -> IncidentNotice:
         async with self._one_at_a_time:
-            is_begun = asked.do == "begin"
-            told = await (self._incident.begin() if is_begun else self._incident.end())
-            self._is_over = told.is_over
-            self._tell(told)
-            return told
+            is_begun = command.do == "begin"
+            notice = await (self._incident.begin() if is_begun else self._incident.end())
+            self._is_over = notice.is_over
+            self._tell(notice)
+            return notice
 
     async def turn(self) -> IncidentNotice:
         """Let it happen, or end it."""
@@ -101,11 +101,11 @@ class IncidentControl:
 
 
 @asynccontextmanager
-async def incident_socket(desk: IncidentControl, path: Path) -> AsyncIterator[None]:
+async def incident_socket(control: IncidentControl, path: Path) -> AsyncIterator[None]:
     """While it lasts, others can ask at the socket."""
     with _bound(path) as bound:
         server = await asyncio.start_unix_server(
-            _request_handler(desk.carry_out), sock=bound, limit=_LINE_SIZE_MAX
+            _request_handler(control.carry_out), sock=bound, limit=_LINE_SIZE_MAX
         )
         try:
             yield
@@ -128,8 +128,8 @@ def _request_handler(
 ) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            asked = msgspec.json.decode(await reader.readline(), type=IncidentCommand)
-            writer.write(msgspec.json.encode(await carry_out(asked)) + b"\n")
+            command = msgspec.json.decode(await reader.readline(), type=IncidentCommand)
+            writer.write(msgspec.json.encode(await carry_out(command)) + b"\n")
             await writer.drain()
         except (msgspec.DecodeError, ValueError, OSError):
             pass  # only this user's own programs get here; one that talks nonsense gets no answer
@@ -139,13 +139,13 @@ def _request_handler(
     return answer
 
 
-async def send_command(path: Path, asked: IncidentCommand) -> IncidentNotice:
+async def send_command(path: Path, command: IncidentCommand) -> IncidentNotice:
     """UnreachableError where no demo runs."""
     try:
         async with asyncio.timeout(ANSWER_S):
             with reachable(path) as address:
                 reader, writer = await asyncio.open_unix_connection(address)
-            writer.write(msgspec.json.encode(asked) + b"\n")
+            writer.write(msgspec.json.encode(command) + b"\n")
             line = await reader.readline()
             writer.close()
         return msgspec.json.decode(line, type=IncidentNotice)

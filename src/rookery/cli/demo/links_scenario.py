@@ -53,14 +53,14 @@ async def _carry_out(step: LinksStep, world: LinksWorld, output: Output) -> bool
     began, failure = time.perf_counter(), None
     try:
         async with asyncio.timeout(STEP_S_MAX):
-            told = await step.act(world)
+            text = await step.act(world)
     except (RookeryError, OSError, TimeoutError) as error:
         if output.debug:
             raise
-        failure = told = f"failed: {error or type(error).__name__}"
+        failure = text = f"failed: {error or type(error).__name__}"
     took = round(time.perf_counter() - began, 3)
     if output.json:
-        print_json({"step": step.name, "ok": failure is None, "text": told, "seconds": took})
+        print_json({"step": step.name, "ok": failure is None, "text": text, "seconds": took})
     else:
-        print(f"  {step.name:<10} {told}", flush=True)
+        print(f"  {step.name:<10} {text}", flush=True)
     return failure is None

@@ -64,8 +64,8 @@ class LinksWorld:
     async def to_bob(self) -> AsyncLink:
         return await self.alice.link(self.bob.address).up()
 
-    async def to_router(self, mesh: AsyncEndpoint) -> AsyncLink:
-        return await mesh.link(self.router.address).up()
+    async def to_router(self, endpoint: AsyncEndpoint) -> AsyncLink:
+        return await endpoint.link(self.router.address).up()
 
 
 @asynccontextmanager
@@ -73,8 +73,8 @@ async def open_world() -> AsyncIterator[LinksWorld]:
     """All of them but carol, listening on free loopback ports."""
     async with AsyncExitStack() as stack:
         alice, bob, router = [await stack.enter_async_context(create()) for _ in range(3)]
-        for mesh in (bob, router):
-            accept(mesh, "all", ())
+        for endpoint in (bob, router):
+            accept(endpoint, "all", ())
         router.route()
         router.keep_boxes()
         keys = Identity.generate(DEFAULT_CSIDS, os.urandom)
@@ -95,7 +95,7 @@ class LinksRelay:
 
 
 @asynccontextmanager
-async def gateways() -> AsyncIterator[tuple[MeshNode, tuple[LinksRelay, ...], MeshNode]]:
+async def relay_realm() -> AsyncIterator[tuple[MeshNode, tuple[LinksRelay, ...], MeshNode]]:
     """North, the relays, and south, on loopback, with their realm in a folder that goes away."""
     with tempfile.TemporaryDirectory(prefix="rookery-demo-") as folder:
         keys = {name: _keys() for name in (*RELAYS, "north", "south")}
@@ -161,7 +161,7 @@ class LinksStep(NamedTuple):
 
 async def link(world: LinksWorld) -> str:
     to_bob = await world.to_bob()
-    return f"alice ({world.alice.hashname[:8]}) has bob's link and links: {_described(to_bob)}"
+    return f"alice ({world.alice.hashname[:8]}) has bob's link and links: {_link_figures(to_bob)}"
 
 
 async def chat(world: LinksWorld) -> str:
@@ -174,11 +174,11 @@ async def chat(world: LinksWorld) -> str:
     async with await (await world.to_bob()).chat("alice") as alice_room:
         await alice_room.send(GREETING)
         async with await rooms as bob_room:
-            heard = await _next_line(bob_room)
+            received = await _next_line(bob_room)
             await bob_room.send(REPLY)
             answered = await _next_line(alice_room)
-    _check((heard, answered) == (GREETING, REPLY), "what was heard is not what was said")
-    return f'alice: "{heard}"  bob: "{answered}"'
+    _check((received, answered) == (GREETING, REPLY), "what was heard is not what was said")
+    return f'alice: "{received}"  bob: "{answered}"'
 
 
 async def stream(world: LinksWorld) -> str:
@@ -240,14 +240,14 @@ async def box(world: LinksWorld) -> str:
 
 async def introduction(world: LinksWorld) -> str:
     carol = await world.carol_comes_online()
-    for mesh in (world.alice, carol):
-        (await world.to_router(mesh)).router()
+    for endpoint in (world.alice, carol):
+        (await world.to_router(endpoint)).router()
     to_carol = await world.alice.link(carol.hashname).up()
-    return f"alice knows only carol's name; the router introduces them: {_described(to_carol)}"
+    return f"alice knows only carol's name; the router introduces them: {_link_figures(to_carol)}"
 
 
 async def mesh(world: LinksWorld) -> str:
-    async with gateways() as (north, relays, south):
+    async with relay_realm() as (north, relays, south):
         await _acquainted(north, south)
         to_south = await north.link(south.hashname).up()
         echoed = await _reaches(north, south)
@@ -295,7 +295,7 @@ STEPS = (
 )
 
 
-def _described(link: AsyncLink) -> str:
+def _link_figures(link: AsyncLink) -> str:
     rtt = "" if link.rtt is None else f"rtt {link.rtt * 1000:.1f} ms, "
     csid = "none" if link.csid is None else f"{link.csid:02x}"
     return f"path {link.path}, {rtt}cipher set {csid}"

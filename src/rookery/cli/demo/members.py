@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rookery.cli.demo.folder import DemoFolder
-from rookery.cli.demo.site_plan import DEVICES, GATEWAYS, SERVERS
+from rookery.cli.demo.site_plan import DEVICES, NODES, SERVERS
 from rookery.cli.fleet.keys import FLEET_CSIDS
 from rookery.identity.cipher_sets import DEFAULT_CSIDS
 from rookery.identity.identity import Identity
@@ -28,7 +28,7 @@ class DemoMembers:
 
     @property
     def realm_id(self) -> str:
-        return self.stores[GATEWAYS[0].name].realm.id.hex()
+        return self.stores[NODES[0].name].realm.id.hex()
 
     def hashname(self, name: str) -> str:
         return self.identities[name].hashname
@@ -53,7 +53,7 @@ def _keys() -> Identity:
 
 def _realm(folder: DemoFolder, identities: dict[str, Identity]) -> dict[str, RealmStore]:
     """The first gateway has founded it."""
-    founder, *others = (place.name for place in GATEWAYS)
+    founder, *others = (place.name for place in NODES)
     first = found(_realm_folder(folder, founder), REALM, identities[founder], member_name=founder)
     stores, authority = {founder: first}, RealmAuthority(first)
     for name in others:

@@ -104,10 +104,10 @@ class DemoPipeline:
         ) as running:
             async for text in running.lines():
                 with suppress(msgspec.DecodeError):  # a library's word among ours
-                    await self._heard(msgspec.json.decode(text, type=_ProgressLine))
+                    await self._on_progress(msgspec.json.decode(text, type=_ProgressLine))
             await running.failed()
 
-    async def _heard(self, line: _ProgressLine) -> None:
+    async def _on_progress(self, line: _ProgressLine) -> None:
         if line.kind == "step" and line.outcome == "done":
             self._tell("step", {"table": line.table, "took_s": line.took_s})
         if line.kind == "lost":

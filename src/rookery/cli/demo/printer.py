@@ -38,11 +38,11 @@ class DemoPrinter:
             print(line, flush=True)
         print(flush=True)
 
-    def incident(self, told: IncidentNotice) -> None:
+    def incident(self, notice: IncidentNotice) -> None:
         if self._output.json:
-            print_json({"event": "incident", "text": told.text, "is_over": told.is_over})
+            print_json({"event": "incident", "text": notice.text, "is_over": notice.is_over})
         else:
-            remark(told.text)
+            remark(notice.text)
 
     def lake(self, kind: str, values: Mapping[str, object]) -> None:
         """Every step and run for programs; people hear when there is something to see."""

@@ -50,7 +50,7 @@ class PlannedLink(NamedTuple):
 
 
 # Those with a mesh node come first.
-GATEWAYS = (
+NODES = (
     PlannedDevice("berlin-gw1"),
     PlannedDevice("berlin-gw2", 1),  # reboots
     PlannedDevice("berlin-relay"),
@@ -66,7 +66,7 @@ ACCESS_POINTS = (
     PlannedDevice("riga-ap1", 14),
     PlannedDevice("riga-ap2", 15),
 )
-DEVICES = (*GATEWAYS, *ACCESS_POINTS)
+DEVICES = (*NODES, *ACCESS_POINTS)
 NUMBER = {place.name: number for number, place in enumerate(DEVICES)}
 
 LINKS = (

@@ -10,7 +10,7 @@ import msgspec
 
 from rookery.cli.demo.folder import DemoFolder
 from rookery.cli.demo.members import DemoMembers
-from rookery.cli.demo.site_plan import DEVICES, GATEWAYS, LINKS, NUMBER, RELAY, SERVERS, SITES, mac
+from rookery.cli.demo.site_plan import DEVICES, LINKS, NODES, NUMBER, RELAY, SERVERS, SITES, mac
 from rookery.wire.fleet.mac import mac_text
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def roster(members: DemoMembers) -> "Roster":
         servers=tuple(map(members.hashname, SERVERS)),
         sites=SITES,
         realm=members.realm_id,
-        nodes=len(GATEWAYS),
+        nodes=len(NODES),
         links=tuple(
             RosterLink(
                 NUMBER[link.one],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rookery.cli.demo.fleet_hub import LOGIN, HubPlan
 from rookery.cli.demo.folder import NAME, DemoFolder
-from rookery.cli.demo.site_plan import DEVICES, GATEWAYS, LINKS, SERVERS, WATCHED, mac
+from rookery.cli.demo.site_plan import DEVICES, LINKS, NODES, SERVERS, WATCHED, mac
 from rookery.cli.terminal.screen import Json
 from rookery.wire.fleet.mac import mac_text
 
@@ -42,7 +42,7 @@ class Tour:
     def _introduction(self) -> Iterator[str]:
         near = sum(link.one.split("-")[0] == link.other.split("-")[0] for link in LINKS)
         yield (
-            f"{len(DEVICES)} routers at three sites report to a hub, {len(GATEWAYS)} of them are a "
+            f"{len(DEVICES)} routers at three sites report to a hub, {len(NODES)} of them are a "
             f"mesh of {len(LINKS)} links,"
         )
         yield (

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rookery.cli.crow.options import BROKER_PORT
 from rookery.cli.demo import fleet_hub, members, ports, synthetic_data
-from rookery.cli.demo.devices import DemoDevice, DemoGateway
+from rookery.cli.demo.devices import DemoDevice, DemoNode
 from rookery.cli.demo.fleet_hub import DemoServer, HubPlan, PreparedHub
 from rookery.cli.demo.folder import DemoFolder
 from rookery.cli.demo.incidents import (
@@ -25,7 +25,7 @@ from rookery.cli.demo.incidents import (
 from rookery.cli.demo.pipeline import DemoPipeline, Tell
 from rookery.cli.demo.power_switch import PowerSwitch
 from rookery.cli.demo.sensors import sensors
-from rookery.cli.demo.site_plan import ACCESS_POINTS, GATEWAYS, RELAY, SERVERS
+from rookery.cli.demo.site_plan import ACCESS_POINTS, NODES, RELAY, SERVERS
 from rookery.cli.demo.tour import CLI, Tour
 from rookery.cli.demo.weather import DemoWeather, demo_weather
 from rookery.cli.fleet.hub import FLEET_PORT, HTTP_PORT
@@ -63,7 +63,7 @@ class DemoWorld:
     async def live(self) -> None:
         plan = await self._prepare()
         port = ports.wanted(BROKER_PORT, ["udp"], "crow broker", self.watchers.say)
-        node_ports = {place.name: ports.free(["tcp", "udp"]) for place in GATEWAYS}
+        node_ports = {place.name: ports.free(["tcp", "udp"]) for place in NODES}
         async with AsyncExitStack() as stack:
             weather = await stack.enter_async_context(demo_weather(node_ports))
             process, hub = await stack.enter_async_context(fleet_hub.hub(self.folder, plan))
@@ -71,18 +71,18 @@ class DemoWorld:
             tasks = await stack.enter_async_context(asyncio.TaskGroup())
             stack.callback(self._end)  # before the tasks are waited for
             tasks.create_task(process.failed())
-            gateways, are_living = self._gateways(node_ports, weather), asyncio.Event()
+            nodes, are_living = self._nodes(node_ports, weather), asyncio.Event()
             if self.days:
-                tasks.create_task(self._pipeline(gateways).run(are_living))
-            devices = self._feed(tasks, hub, gateways)
+                tasks.create_task(self._pipeline(nodes).run(are_living))
+            devices = self._feed(tasks, hub, nodes)
             await asyncio.gather(*(power.running() for power in self._powers.values()))
-            desk = IncidentControl(self._incident(weather), self.watchers.incident)
-            await stack.enter_async_context(incident_socket(desk, self.folder.socket))
+            control = IncidentControl(self._incident(weather), self.watchers.incident)
+            await stack.enter_async_context(incident_socket(control, self.folder.socket))
             await self._claim(plan, devices)
             self.watchers.tour(self._tour(plan, broker))
             are_living.set()
             with pressed() as keyboard:
-                await _listen(keyboard, desk)
+                await _listen(keyboard, control)
 
     async def _prepare(self) -> HubPlan:
         say = self.watchers.say
@@ -96,25 +96,25 @@ class DemoWorld:
         forecaster = self._members.forecaster.hashname
         return HubPlan(http=http, fleet=fleet, forecaster=forecaster, has_lake=self.days > 0)
 
-    def _gateways(self, node_ports: dict[str, int], weather: DemoWeather) -> list[DemoGateway]:
+    def _nodes(self, node_ports: dict[str, int], weather: DemoWeather) -> list[DemoNode]:
         found = []
-        for place in GATEWAYS:
+        for place in NODES:
             folder = self.folder.member(place.name)
-            gateway = DemoGateway(place, folder, node_ports[place.name], self._members, weather)
+            node = DemoNode(place, folder, node_ports[place.name], self._members, weather)
             if self.days:
-                gateway.follow(self.folder.export / "advice.rka")
-            found.append(gateway)
+                node.follow(self.folder.export / "advice.rka")
+            found.append(node)
         return found
 
     def _feed(
-        self, tasks: asyncio.TaskGroup, hub: HubAddress, gateways: list[DemoGateway]
+        self, tasks: asyncio.TaskGroup, hub: HubAddress, nodes: list[DemoNode]
     ) -> list[DemoDevice]:
         """Everything that runs in this process has power from now on."""
         devices = []
-        for gateway in gateways:
-            gateway.device = self._device(gateway, hub)
-            devices.append(gateway.device)
-            tasks.create_task(self._power(gateway.place.name).feed(gateway.opened))
+        for node in nodes:
+            node.device = self._device(node, hub)
+            devices.append(node.device)
+            tasks.create_task(self._power(node.place.name).feed(node.opened))
         for place in ACCESS_POINTS:
             identity = self._members.identities[place.name]
             device = DemoDevice(place, self.folder.member(place.name), identity, hub)
@@ -126,9 +126,9 @@ class DemoWorld:
             tasks.create_task(self._power(name).feed(server.opened))
         return devices
 
-    def _device(self, gateway: DemoGateway, hub: HubAddress) -> DemoDevice:
-        identity = self._members.identities[gateway.place.name]
-        return DemoDevice(gateway.place, gateway.folder, identity, hub, node=gateway.folder)
+    def _device(self, node: DemoNode, hub: HubAddress) -> DemoDevice:
+        identity = self._members.identities[node.place.name]
+        return DemoDevice(node.place, node.folder, identity, hub, node=node.folder)
 
     def _power(self, name: str) -> PowerSwitch:
         return self._powers.setdefault(name, PowerSwitch())
@@ -158,8 +158,8 @@ class DemoWorld:
             days=self.days,
         )
 
-    def _pipeline(self, gateways: list[DemoGateway]) -> DemoPipeline:
-        spools = [self.folder.hub, self.folder.broker, *(each.folder for each in gateways)]
+    def _pipeline(self, nodes: list[DemoNode]) -> DemoPipeline:
+        spools = [self.folder.hub, self.folder.broker, *(each.folder for each in nodes)]
         return DemoPipeline(
             self.folder,
             spools,
@@ -170,12 +170,12 @@ class DemoWorld:
         )
 
 
-async def _listen(keyboard: Keyboard, desk: IncidentControl) -> None:
+async def _listen(keyboard: Keyboard, control: IncidentControl) -> None:
     """Until cancelled."""
     while True:
         async for key in keyboard.keys(_KEYS_S):
             if key == KEY:
-                await desk.turn()
+                await control.turn()
 
 
 def program() -> str:

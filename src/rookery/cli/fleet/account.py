@@ -211,8 +211,8 @@ async def _note(
 ) -> None:
     from rookery.store.accounts.audit import AuditRow, AuditTrail
 
-    told = {"outcome": "ok", **(detail or {})}
-    row = AuditRow(at=time.time(), who=_LOGIN_ARGUMENT, what=what, target=login, detail=told)
+    full_detail = {"outcome": "ok", **(detail or {})}
+    row = AuditRow(at=time.time(), who=_LOGIN_ARGUMENT, what=what, target=login, detail=full_detail)
     await AuditTrail(database).add(row)
 
 

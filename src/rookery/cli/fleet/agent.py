@@ -119,8 +119,8 @@ def agent(
 
     async def work() -> int:
         async with await Agent.start(settings, _ReportPrinter(output)) as running:
-            who = {"hashname": settings.identity.hashname, "mac": mac_text(settings.mac)}
-            print_json({**who, "hub": settings.hub.hashname})
+            own = {"hashname": settings.identity.hashname, "mac": mac_text(settings.mac)}
+            print_json({**own, "hub": settings.hub.hashname})
             await running.wait()
         return OK
 

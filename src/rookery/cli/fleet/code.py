@@ -24,7 +24,7 @@ def code(
     server: Annotated[
         bool, Parameter(name="--server", negative="", show_default=False, help="For a server.")
     ] = False,
-    router: Annotated[
+    device: Annotated[
         bool,
         Parameter(
             name="--router", negative="", show_default=False, help="For a router; the default."
@@ -38,7 +38,7 @@ def code(
     store: HubDatabaseOptions = DATABASE_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
-    if server and router:
+    if server and device:
         raise UsageError("a code is for a server or for a router, not for both")
     if not 0 < hours <= 24 * 366:
         raise UsageError(f"--hours {hours:g}: give a time between now and a year")

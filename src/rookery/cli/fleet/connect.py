@@ -54,14 +54,14 @@ def connect(
 
 async def _talk(session: DeviceRpcSession, output: Output) -> int:
     """A call a line, until there are no more or the server ends it."""
-    is_asked = sys.stdin.isatty() and not output.json
-    if is_asked:
+    is_interactive = sys.stdin.isatty() and not output.json
+    if is_interactive:
         remark(f"connected; METHOD [PARAMS], {HELP} lists the methods, Ctrl-D ends")
     loop, typed, code = asyncio.get_running_loop(), lines(), OK
     ended = loop.create_task(session.wait_closed())
     try:
         while True:
-            if is_asked:
+            if is_interactive:
                 print(PROMPT, end="", flush=True)
             reading = loop.create_task(_next(typed))
             await asyncio.wait([reading, ended], return_when=asyncio.FIRST_COMPLETED)
@@ -123,7 +123,7 @@ def _print_methods(document: object) -> None:
         (
             method.name,
             " ".join(
-                given.name if given.required else f"[{given.name}]" for given in method.params
+                param.name if param.required else f"[{param.name}]" for param in method.params
             ),
             method.summary,
         )

@@ -16,7 +16,7 @@ from rookery.cli.terminal.screen import print_json, print_table, remark
 from rookery.errors import UsageError
 from rookery.identity.hashname import is_hashname
 
-_WHO = "rookery fleet"
+_ACTOR = "rookery fleet"
 
 
 def drain(
@@ -54,11 +54,11 @@ async def _drain(
 
         now, drains = time.time(), Drains(database)
         if not is_undone:
-            await drains.begin(hashname, _WHO, now=now)
+            await drains.begin(hashname, _ACTOR, now=now)
         elif not await drains.end(hashname):
             raise UsageError(f"{hashname} is not being drained; see: rookery fleet drain --list")
         what = "server.undrain" if is_undone else "server.drain"
-        row = AuditRow(at=now, who=_WHO, what=what, target=hashname, detail={"outcome": "ok"})
+        row = AuditRow(at=now, who=_ACTOR, what=what, target=hashname, detail={"outcome": "ok"})
         await AuditTrail(database).add(row)
     if output.json:
         print_json({"hashname": hashname, "is_draining": not is_undone})

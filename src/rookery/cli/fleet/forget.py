@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rookery.fleet.entry import ReporterEntry
     from rookery.store.database.database import Database
 
-_WHO = "rookery fleet"
+_ACTOR = "rookery fleet"
 
 
 def forget(
@@ -54,7 +54,7 @@ async def _forget(which: str, store: HubDatabaseOptions, output: Output) -> int:
         if is_server:
             what, target = "server.forget", entry.hashname
         detail: dict[str, object] = {"outcome": "ok", "hashname": entry.hashname, "owner": owner}
-        row = AuditRow(at=now, who=_WHO, what=what, target=target, detail=detail)
+        row = AuditRow(at=now, who=_ACTOR, what=what, target=target, detail=detail)
         await AuditTrail(database).add(row)
     if output.json:
         shown: dict[str, object] = {"kind": entry.kind, "hashname": entry.hashname}

@@ -118,7 +118,7 @@ class EnrolmentOptions:
         float,
         Parameter(name="--silent-after", help="Seconds without a report that make one silent."),
     ] = 60.0
-    router_within_s: Annotated[
+    device_within_s: Annotated[
         float,
         Parameter(
             name="--router-within",
@@ -283,7 +283,7 @@ def _hub_settings(
     from rookery.fleet.rendezvous.rendezvous import RendezvousLimits
     from rookery.hub.settings import HubSettings
 
-    within_s = rules.router_within_s
+    within_s = rules.device_within_s
     for option, value in (
         ("--renewal", rules.renewal_s),
         ("--silent-after", rules.silent_after_s),

@@ -90,8 +90,8 @@ def login(
     url = checked_url(url, may_be_plain=insecure_http)
     authority = hub_authority(url, ca, fingerprint, signed_in.folder)
     trust = Trust(authority=authority, may_be_plain=insecure_http)
-    who = name or _asked_name()
-    entry = _LoginForm(who, _password(), "" if register else _code())
+    account = name or _prompted_name()
+    entry = _LoginForm(account, _password(), "" if register else _code())
     return run_verb(_sign_in(url, entry, trust, signed_in, output, is_new=register))
 
 
@@ -144,7 +144,7 @@ async def _sign_out(signed_in: SignInOptions, output: Output) -> int:
     return OK
 
 
-def _asked_name() -> str:
+def _prompted_name() -> str:
     if not sys.stdin.isatty():
         raise UsageError("who are you there? Give --login NAME")
     return input("login: ").strip()

@@ -36,12 +36,12 @@ def rpc(
     signed_in: SignInOptions = SIGN_IN_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
-    device, given = parse_mac_argument(mac), parse_params(params)
+    device, arguments = parse_mac_argument(mac), parse_params(params)
 
     async def work() -> int:
         async with device_session(signed_in, device, _tell) as session:
             try:
-                result = await session.call(method, given, timeout_s)
+                result = await session.call(method, arguments, timeout_s)
             except RpcError as error:
                 return say_error(error, output)
         print_result(result, output)
@@ -55,12 +55,12 @@ def parse_params(text: str | None) -> object:
     if text is None:
         return msgspec.UNSET
     try:
-        given = msgspec.json.decode(text)
+        arguments = msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
         raise UsageError(f"PARAMS is no JSON: {error}") from error
-    if not isinstance(given, dict | list):
+    if not isinstance(arguments, dict | list):
         raise UsageError("PARAMS is a JSON object, or an array")
-    return given
+    return arguments
 
 
 def print_result(result: object, output: Output) -> None:
@@ -74,10 +74,10 @@ def print_result(result: object, output: Output) -> None:
 def say_error(error: RpcError, output: Output) -> int:
     """The device's answer that it is not done; the exit code that goes with it."""
     if output.json:
-        told: dict[str, object] = {"code": error.code, "message": error.message}
+        fields: dict[str, object] = {"code": error.code, "message": error.message}
         if error.data is not msgspec.UNSET:
-            told["data"] = error.data
-        print_json({"error": told})
+            fields["data"] = error.data
+        print_json({"error": fields})
     complain(described(error))
     match error.code:
         case message.DENIED:

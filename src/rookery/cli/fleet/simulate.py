@@ -28,7 +28,7 @@ from rookery.fleet.enrolment.secrets import code_key
 from rookery.runtime.fleet.hub_address import HubAddress
 from rookery.wire.link.uri import LinkAddress
 
-ROUTERS_MAX = 1_000_000
+DEVICES_MAX = 1_000_000
 SERVERS_MAX = 1000
 SHOWN_S = 1.0
 SETTLE_S = 10.0
@@ -40,7 +40,7 @@ _LINE_SIZE_MAX = 1 << 16
 
 def simulate(
     *,
-    routers: Annotated[int, Parameter(name="--routers", help="How many report.")] = 100,
+    devices: Annotated[int, Parameter(name="--routers", help="How many report.")] = 100,
     servers: Annotated[
         int, Parameter(name="--servers", help="How many servers report as well, all of them full.")
     ] = 0,
@@ -63,28 +63,28 @@ def simulate(
     ] = None,
     output: Output = OUTPUT,
 ) -> int:
-    _check(routers, servers, interval_s, seconds)
+    _check(devices, servers, interval_s, seconds)
     known = None if hub is None else HubAddress(parse_target(hub))
-    given = [] if codes is None else _read_codes(codes)
-    if known is not None and len(given) < servers:
+    provided_codes = [] if codes is None else _read_codes(codes)
+    if known is not None and len(provided_codes) < servers:
         raise UsageError(f"{servers} servers need as many codes; give them by --code-file")
     if known is None:
         extras.need("a hub of its own", extras.HUB, "hub")
 
     async def work() -> int:
         async with _hub(known, servers) as started:
-            server_codes = given[:servers] if known is not None else started.codes
-            crowd = await SimulatedFleet.gather(started.address, routers, server_codes, interval_s)
+            server_codes = provided_codes[:servers] if known is not None else started.codes
+            fleet = await SimulatedFleet.gather(started.address, devices, server_codes, interval_s)
             try:
-                return await _watch(crowd, seconds, started.process, output)
+                return await _watch(fleet, seconds, started.process, output)
             finally:
-                await crowd.close()
+                await fleet.close()
 
     return run_service(work())
 
 
 async def _watch(
-    crowd: SimulatedFleet, seconds: float | None, process: psutil.Process | None, output: Output
+    fleet: SimulatedFleet, seconds: float | None, process: psutil.Process | None, output: Output
 ) -> int:
     """Figures every second, and once all is settled; exit code 1 when reports are missing."""
     loop = asyncio.get_running_loop()
@@ -92,10 +92,10 @@ async def _watch(
     while seconds is None or loop.time() - began < seconds:
         left_s = SHOWN_S if seconds is None else began + seconds - loop.time()
         await asyncio.sleep(max(min(SHOWN_S, left_s), 0.0))
-        _show(crowd.figures(), loop.time() - began, process, output, is_last=False)
+        _show(fleet.figures(), loop.time() - began, process, output, is_last=False)
     took_s = loop.time() - began
-    await crowd.settle(SETTLE_S)
-    figures = crowd.figures()
+    await fleet.settle(SETTLE_S)
+    figures = fleet.figures()
     _show(figures, took_s, process, output, is_last=True)
     return OK if figures.enrolled == figures.members and not figures.waiting else FAILED
 
@@ -195,9 +195,9 @@ async def _first_line(process: asyncio.subprocess.Process) -> HubAddress:
     return HubAddress(LinkAddress.parse(line.decode()))
 
 
-def _check(routers: int, servers: int, interval_s: float, seconds: float | None) -> None:
-    if not 0 <= routers <= ROUTERS_MAX or not 0 <= servers <= SERVERS_MAX or not routers + servers:
-        raise UsageError(f"give 1 to {ROUTERS_MAX} --routers, and up to {SERVERS_MAX} --servers")
+def _check(devices: int, servers: int, interval_s: float, seconds: float | None) -> None:
+    if not 0 <= devices <= DEVICES_MAX or not 0 <= servers <= SERVERS_MAX or not devices + servers:
+        raise UsageError(f"give 1 to {DEVICES_MAX} --routers, and up to {SERVERS_MAX} --servers")
     if not 0.1 <= interval_s <= 3600 or (seconds is not None and not seconds > 0):
         raise UsageError("--interval is from 0.1 to 3600 seconds, --seconds more than none")
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 FOLDER = "lake-demo"
 DAYS_MAX = 366
-ROUTERS_MAX = 100_000
+DEVICES_MAX = 100_000
 
 
 def demo(
@@ -55,8 +55,8 @@ def demo(
     engine: SparkOptions = SPARK_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
-    if not 1 <= days <= DAYS_MAX or not 1 <= routers <= ROUTERS_MAX:
-        raise UsageError(f"1 to {DAYS_MAX} days of 1 to {ROUTERS_MAX} routers")
+    if not 1 <= days <= DAYS_MAX or not 1 <= routers <= DEVICES_MAX:
+        raise UsageError(f"1 to {DAYS_MAX} days of 1 to {DEVICES_MAX} routers")
     extras.need("a made-up fleet", extras.PIPELINE, "lake")
     lake = open_lake(LakeOptions(data=data), must_exist=False)
     from rookery.lake.synthetic.dataset import SyntheticDataset as History

@@ -66,24 +66,24 @@ def _pauses() -> Iterator[Callable[[float], None]]:
     Through a pipe: a handler that set an Event could find its lock taken by the wait that it
     interrupts.
     """
-    asked, ask = os.pipe()
-    os.set_blocking(ask, False)
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
 
     def pause(seconds: float) -> None:
-        if select.select([asked], [], [], seconds)[0]:
-            os.read(asked, _PIPE_MAX)
+        if select.select([read_end], [], [], seconds)[0]:
+            os.read(read_end, _PIPE_MAX)
 
     def cut_short(number: int, frame: FrameType | None) -> None:
         with suppress(BlockingIOError):  # it is full of such wishes
-            os.write(ask, b"!")
+            os.write(write_end, b"!")
 
     before = signal.signal(signal.SIGUSR1, cut_short)
     try:
         yield pause
     finally:
         signal.signal(signal.SIGUSR1, before)
-        os.close(asked)
-        os.close(ask)
+        os.close(read_end)
+        os.close(write_end)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

@@ -42,13 +42,13 @@ def landers(lake: "Lake", folders: Sequence[Path], *, is_json: bool) -> list["La
 
 
 def _progress(name: str, *, is_json: bool) -> "Callable[[LandingTotals], None]":
-    def show(landed: "LandingTotals") -> None:
-        left = max(landed.until - landed.position, 0)
+    def show(totals: "LandingTotals") -> None:
+        left = max(totals.until - totals.position, 0)
         if is_json:
-            values = {"rows": landed.rows, "refused": landed.refused}
-            print_json({"is": "landed", "spool": name, **values, "left_bytes": left})
+            values = {"rows": totals.rows, "refused": totals.refused}
+            print_json({"is": "totals", "spool": name, **values, "left_bytes": left})
         else:
-            refused = f", {landed.refused} refused" if landed.refused else ""
-            remark(f"landed {landed.rows} rows of {name}{refused}; {units.size(left)} left")
+            refused = f", {totals.refused} refused" if totals.refused else ""
+            remark(f"landed {totals.rows} rows of {name}{refused}; {units.size(left)} left")
 
     return show

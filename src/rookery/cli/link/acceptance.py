@@ -36,24 +36,24 @@ Via = Annotated[
 ]
 
 
-def accept(mesh: AsyncEndpoint, who: Literal["all", "known"], known: Sequence[str]) -> None:
+def accept(endpoint: AsyncEndpoint, policy: Literal["all", "known"], known: Sequence[str]) -> None:
     """Known peers have a link from the start; all others are strangers."""
     for text in known:
-        mesh.link(parse_target(text))
-    if who == "known":
+        endpoint.link(parse_target(text))
+    if policy == "known":
         return
 
     def admit(stranger: Stranger) -> None:
         if _comes_to_us(stranger):
             with suppress(CongestionError):  # full: whoever has a link keeps it
-                mesh.link(stranger)
+                endpoint.link(stranger)
 
-    mesh.on_discover = admit
+    endpoint.on_discover = admit
 
 
-def trust_routers(mesh: AsyncEndpoint, via: Sequence[str]) -> None:
+def trust_routers(endpoint: AsyncEndpoint, via: Sequence[str]) -> None:
     for text in via:
-        mesh.link(parse_target(text)).router()
+        endpoint.link(parse_target(text)).router()
 
 
 def _comes_to_us(stranger: Stranger) -> bool:

@@ -56,14 +56,14 @@ def put(
     lifetime_s: Annotated[
         int | None, Parameter(name="--lifetime", help="Seconds to keep it; else as the keeper has.")
     ] = None,
-    dialling: LinkOptions = LINK_OPTIONS,
+    link_options: LinkOptions = LINK_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     async def work() -> int:
         keeper, recipient = parse_target(target), parse_target(to)
         hashname = checked_hashname(recipient)
         content = await whole_payload(data, MESSAGE_SIZE_MAX)
-        async with _client(target, dialling) as (client, identity):
+        async with _client(target, link_options) as (client, identity):
             with advice("give --to a link with keys, as `rookery id show --json` prints"):
                 sealed = seal(identity, recipient.keys, content, int(time.time()), os.urandom)
             id_ = await client.put(hashname, sealed, lifetime_s)
@@ -83,12 +83,12 @@ def put(
     help_epilogue="Example:  rookery box list keeper.link --id bob",
 )
 def list_(
-    target: Target, /, *, dialling: LinkOptions = LINK_OPTIONS, output: Output = OUTPUT
+    target: Target, /, *, link_options: LinkOptions = LINK_OPTIONS, output: Output = OUTPUT
 ) -> int:
-    _check_recipient(dialling)
+    _check_recipient(link_options)
 
     async def work() -> int:
-        async with _client(target, dialling) as (client, identity):
+        async with _client(target, link_options) as (client, identity):
             kept = [kept async for kept in _kept(client, identity, None)]
         if output.json:
             for item in kept:
@@ -122,15 +122,15 @@ def get(
             help="Have the keeper forget what was printed.",
         ),
     ] = False,
-    dialling: LinkOptions = LINK_OPTIONS,
+    link_options: LinkOptions = LINK_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
-    _check_recipient(dialling)
+    _check_recipient(link_options)
     wanted = None if box is None else parse_box_id(box)
 
     async def work() -> int:
         code = OK
-        async with _client(target, dialling) as (client, identity):
+        async with _client(target, link_options) as (client, identity):
             async for item in _kept(client, identity, wanted):
                 if item.letter is None:
                     complain(f"message {item.id.hex()} cannot be read; delete it with: box delete")
@@ -154,14 +154,14 @@ def delete(
     box: Box,
     /,
     *messages: Annotated[str, Parameter(name="MESSAGE", help="Which; without any, all of BOX.")],
-    dialling: LinkOptions = LINK_OPTIONS,
+    link_options: LinkOptions = LINK_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
-    _check_recipient(dialling)
+    _check_recipient(link_options)
     box_id, ids = parse_box_id(box), [parse_box_id(text) for text in messages]
 
     async def work() -> int:
-        async with _client(target, dialling) as (client, _):
+        async with _client(target, link_options) as (client, _):
             await client.forget(box_id, ids or None)
         if output.json:
             print_json({"box": box, "deleted": list(messages) or "all"})
@@ -206,8 +206,10 @@ class _KeptMessage:
 
 
 @asynccontextmanager
-async def _client(target: str, dialling: LinkOptions) -> AsyncIterator[tuple[BoxClient, Identity]]:
-    async with dialled_link(parse_target(target), dialling) as link:
+async def _client(
+    target: str, link_options: LinkOptions
+) -> AsyncIterator[tuple[BoxClient, Identity]]:
+    async with dialled_link(parse_target(target), link_options) as link:
         with served_by(link.hashname[:8], "--box"):
             yield link.box, link.mesh.identity
 
@@ -224,6 +226,6 @@ async def _kept(
             yield _KeptMessage(box, message_id(box, message), len(message), letter)
 
 
-def _check_recipient(dialling: LinkOptions) -> None:
-    if dialling.identity is None:
+def _check_recipient(link_options: LinkOptions) -> None:
+    if link_options.identity is None:
         raise UsageError("whose box? give --id DIR, the keys that messages were left for")

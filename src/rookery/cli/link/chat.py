@@ -41,33 +41,33 @@ def chat(
     ] = None,
     accepting: Accept = "known",
     known: Known = (),
-    dialling: LinkOptions = LINK_OPTIONS,
+    link_options: LinkOptions = LINK_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     if target == "-":
         raise UsageError("stdin cannot be both LINK and the chat; give LINK as a file or URI")
     if target is not None:
-        return run_service(_invite(target, name, dialling, output))
+        return run_service(_invite(target, name, link_options, output))
     if accepting == "known" and not known:
         raise UsageError("nobody could come to this chat; give LINK, --known LINK or --accept all")
-    return run_service(_wait(name, accepting, known, dialling, output))
+    return run_service(_wait(name, accepting, known, link_options, output))
 
 
-async def _invite(target: str, name: str | None, dialling: LinkOptions, output: Output) -> int:
+async def _invite(target: str, name: str | None, link_options: LinkOptions, output: Output) -> int:
     address = parse_target(target)
-    routers = [parse_target(text) for text in dialling.via]
-    async with client_endpoint([address, *routers], dialling) as mesh:
-        link = await link_up(mesh, address, dialling, routers)
-        async with await link.chat(name or mesh.hashname[:8]) as room:
-            await ChatSession(room, output, leaves_first=True).run(dialling.timeout_s)
+    routers = [parse_target(text) for text in link_options.via]
+    async with client_endpoint([address, *routers], link_options) as endpoint:
+        link = await link_up(endpoint, address, link_options, routers)
+        async with await link.chat(name or endpoint.hashname[:8]) as room:
+            await ChatSession(room, output, leaves_first=True).run(link_options.timeout_s)
     return OK
 
 
 async def _wait(
-    name: str | None, accepting: Accept, known: Known, dialling: LinkOptions, output: Output
+    name: str | None, accepting: Accept, known: Known, link_options: LinkOptions, output: Output
 ) -> int:
-    addresses = [parse_target(text) for text in (*known, *dialling.via)]
-    async with client_endpoint(addresses, dialling) as mesh:
+    addresses = [parse_target(text) for text in (*known, *link_options.via)]
+    async with client_endpoint(addresses, link_options) as endpoint:
         invited: asyncio.Future[ChatInvitation] = asyncio.get_running_loop().create_future()
 
         async def invite(invitation: ChatInvitation) -> None:
@@ -75,11 +75,13 @@ async def _wait(
                 raise DeniedError("already in a chat")
             invited.set_result(invitation)
 
-        mesh.on_invite(invite)
-        accept(mesh, accepting, known)
-        print_link(mesh.address, is_versioned=output.json)
-        async with mesh.chats.accept(await invited, name or mesh.hashname[:8]) as room:
-            await ChatSession(room, output, leaves_first=sys.stdin.isatty()).run(dialling.timeout_s)
+        endpoint.on_invite(invite)
+        accept(endpoint, accepting, known)
+        print_link(endpoint.address, is_versioned=output.json)
+        async with endpoint.chats.accept(await invited, name or endpoint.hashname[:8]) as room:
+            await ChatSession(room, output, leaves_first=sys.stdin.isatty()).run(
+                link_options.timeout_s
+            )
     return OK
 
 
@@ -90,50 +92,50 @@ class ChatSession:
         self._room = room
         self._output = output
         self._leaves_first = leaves_first  # at the end of stdin, else when the other has left
-        self._unheard: set[str] = set()
-        self._all_heard = asyncio.Event()
+        self._unacknowledged: set[str] = set()
+        self._all_acknowledged = asyncio.Event()
 
     async def run(self, timeout_s: float) -> None:
         """Until the other side leaves, or we have said everything and been heard."""
         loop = asyncio.get_running_loop()
-        hearing = loop.create_task(self._hear())
-        saying = loop.create_task(self._say(timeout_s))
+        receiving = loop.create_task(self._receive())
+        sending = loop.create_task(self._send_lines(timeout_s))
         try:
-            await asyncio.wait([hearing, saying], return_when=asyncio.FIRST_COMPLETED)
-            for task in (hearing, saying):
+            await asyncio.wait([receiving, sending], return_when=asyncio.FIRST_COMPLETED)
+            for task in (receiving, sending):
                 if task.done():
                     task.result()
         finally:
-            hearing.cancel()
-            saying.cancel()
+            receiving.cancel()
+            sending.cancel()
 
-    async def _say(self, timeout_s: float) -> None:
+    async def _send_lines(self, timeout_s: float) -> None:
         async for line in stdio.lines():
             if line:
-                self._unheard.add(await self._room.send(line))
-                self._all_heard.clear()
+                self._unacknowledged.add(await self._room.send(line))
+                self._all_acknowledged.clear()
         if not self._leaves_first:
             await asyncio.get_running_loop().create_future()
         try:
             async with asyncio.timeout(timeout_s):
-                while self._unheard:
-                    await self._all_heard.wait()
+                while self._unacknowledged:
+                    await self._all_acknowledged.wait()
         except TimeoutError as error:
             raise UnreachableError(
-                f"{len(self._unheard)} lines were not confirmed in time; "
+                f"{len(self._unacknowledged)} lines were not confirmed in time; "
                 "is anybody there? A longer --timeout waits longer"
             ) from error
 
-    async def _hear(self) -> None:
+    async def _receive(self) -> None:
         async for notice in self._room:
             match notice:
                 case TextReceived(sender, message) | TextCorrected(sender, message):
                     self._print(sender, notice)
                     await self._room.acknowledge(message.id)
                 case TextAcknowledged(_, id_, _):
-                    self._unheard.discard(id_)
-                    if not self._unheard:
-                        self._all_heard.set()
+                    self._unacknowledged.discard(id_)
+                    if not self._unacknowledged:
+                        self._all_acknowledged.set()
                 case ParticipantOnline(hashname):
                     self._remark("joined", hashname)
                 case ParticipantOffline(hashname):
@@ -149,8 +151,8 @@ class ChatSession:
         text = notice.message.text
         event = "said" if isinstance(notice, TextReceived) else "corrected"
         if self._output.json:
-            who = {"hashname": sender, "name": self._name(sender)}
-            print_json({"event": event, **who, "id": notice.message.id, "text": text})
+            fields = {"hashname": sender, "name": self._name(sender)}
+            print_json({"event": event, **fields, "id": notice.message.id, "text": text})
         else:
             print(f"{printable(self._name(sender))}: {printable(text)}", flush=True)
 

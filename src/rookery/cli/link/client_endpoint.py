@@ -33,66 +33,66 @@ LOOPBACK_IPV6 = "::1"
 
 
 @asynccontextmanager
-async def dialled_link(target: LinkAddress, dialling: LinkOptions) -> AsyncIterator[AsyncLink]:
+async def dialled_link(target: LinkAddress, link_options: LinkOptions) -> AsyncIterator[AsyncLink]:
     """A link to `target` that is up, from an endpoint that ends with it."""
-    routers = [parse_target(text) for text in dialling.via]
-    async with client_endpoint([target, *routers], dialling) as mesh:
-        yield await link_up(mesh, target, dialling, routers)
+    routers = [parse_target(text) for text in link_options.via]
+    async with client_endpoint([target, *routers], link_options) as endpoint:
+        yield await link_up(endpoint, target, link_options, routers)
 
 
 @asynccontextmanager
 async def client_endpoint(
-    targets: Sequence[LinkAddress], dialling: LinkOptions
+    targets: Sequence[LinkAddress], link_options: LinkOptions
 ) -> AsyncIterator[AsyncEndpoint]:
     """An endpoint that can reach all of `targets`, the first of which the verb is about."""
-    identity = await asyncio.to_thread(_identity, dialling.identity, targets)
-    first, *more = [dialling.udp] if dialling.udp is not None else udp_addresses(targets)
+    identity = await asyncio.to_thread(_identity, link_options.identity, targets)
+    first, *more = [link_options.udp] if link_options.udp is not None else udp_addresses(targets)
     with advice(BIND_ADVICE):
-        mesh = await create(identity, udp=first, tcp=dialling.tcp)
-    async with mesh:
+        endpoint = await create(identity, udp=first, tcp=link_options.tcp)
+    async with endpoint:
         for address in more:
             with suppress(UsageError):  # a machine without IPv6 still has the other paths
-                mesh.add_gate(await UdpGate.bind(mesh, *parse_address(address)))
-        yield mesh
+                endpoint.add_gate(await UdpGate.bind(endpoint, *parse_address(address)))
+        yield endpoint
 
 
 async def link_up(
-    mesh: AsyncEndpoint,
+    endpoint: AsyncEndpoint,
     target: LinkAddress,
-    dialling: LinkOptions,
+    link_options: LinkOptions,
     routers: Iterable[LinkAddress] = (),
 ) -> AsyncLink:
     """The link to `target` once it is up; whom only a name is known of, routers introduce."""
     known = list(routers)
     for router in known:
-        mesh.link(router).router()
+        endpoint.link(router).router()
     if not (target.keys or target.paths or target.host or known):
         with advice("give a LINK with keys and paths, or a router with --via LINK"):
-            return await _link_when_announced(mesh, target, dialling.timeout_s)
+            return await _link_when_announced(endpoint, target, link_options.timeout_s)
     with advice("ask its owner for the link once more"):
-        link = mesh.link(target)
-    with advice(f"is it running, and does it accept us, {mesh.hashname}?"):
-        return await link.up(dialling.timeout_s)
+        link = endpoint.link(target)
+    with advice(f"is it running, and does it accept us, {endpoint.hashname}?"):
+        return await link.up(link_options.timeout_s)
 
 
 async def _link_when_announced(
-    mesh: AsyncEndpoint, target: LinkAddress, timeout_s: float
+    endpoint: AsyncEndpoint, target: LinkAddress, timeout_s: float
 ) -> AsyncLink:
     """A bare hashname may still belong to somebody who announces itself nearby."""
-    heard: asyncio.Future[Stranger] = asyncio.get_running_loop().create_future()
+    announced: asyncio.Future[Stranger] = asyncio.get_running_loop().create_future()
 
     def discovered(stranger: Stranger) -> None:
-        if stranger.hashname == target.hashname and not heard.done():
-            heard.set_result(stranger)
+        if stranger.hashname == target.hashname and not announced.done():
+            announced.set_result(stranger)
 
-    mesh.on_discover = discovered
+    endpoint.on_discover = discovered
     try:
         async with asyncio.timeout(timeout_s):
-            stranger = await heard
+            stranger = await announced
     except TimeoutError as error:
         name = (target.hashname or "")[:8]
         raise UnreachableError(f"{name} did not announce itself here") from error
-    return await mesh.link(stranger).up(timeout_s)
+    return await endpoint.link(stranger).up(timeout_s)
 
 
 def _identity(folder: Path | None, targets: Sequence[LinkAddress]) -> Identity:

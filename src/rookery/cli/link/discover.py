@@ -23,7 +23,7 @@ from rookery.runtime.net.address import LOOPBACK
 from rookery.wire.link.uri import LinkAddress
 
 LISTEN_S = INTERVAL_S + 1  # everybody announcing is heard once in that time
-HEARD_MAX = 4096
+ANNOUNCEMENTS_MAX = 4096
 
 
 def discover(
@@ -55,24 +55,24 @@ async def _discover(
         else await asyncio.to_thread(load_identity, folder)
     )
     with advice(BIND_ADVICE):
-        mesh = await create(keys, udp=udp, tcp=None)
-    async with mesh:
-        heard = HeardAnnouncements()
-        mesh.on_discover = heard.discovered
+        endpoint = await create(keys, udp=udp, tcp=None)
+    async with endpoint:
+        announcements = Announcements()
+        endpoint.on_discover = announcements.discovered
         if announce_s > 0:
-            mesh.discover(seconds=announce_s)
-            remark(f"announcing {mesh.hashname} for {announce_s:g} s")
+            endpoint.discover(seconds=announce_s)
+            remark(f"announcing {endpoint.hashname} for {announce_s:g} s")
         remark(f"listening for {seconds:g} s")
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                async for stranger in heard:
+                async for stranger in announcements:
                     _print(stranger, output)
-        if not heard.count:
+        if not announcements.count:
             remark("nobody announced itself; try --udp 0.0.0.0:0 to hear the network around")
     return OK
 
 
-class HeardAnnouncements:
+class Announcements:
     """Everybody once, in the order they were first heard."""
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class HeardAnnouncements:
         return len(self._seen)
 
     def discovered(self, stranger: Stranger) -> None:
-        if stranger.hashname not in self._seen and len(self._seen) < HEARD_MAX:
+        if stranger.hashname not in self._seen and len(self._seen) < ANNOUNCEMENTS_MAX:
             self._seen.add(stranger.hashname)
             self._new.put_nowait(stranger)
 

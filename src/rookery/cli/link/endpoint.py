@@ -109,7 +109,7 @@ def endpoint(
     accepting: Accept = "known",
     known: Known = (),
     via: Via = (),
-    serving: EndpointServiceOptions = SERVICE_OPTIONS,
+    services: EndpointServiceOptions = SERVICE_OPTIONS,
     discover_s: Annotated[
         float, Parameter(name="--discover", help="Announce ourselves nearby for SECONDS.")
     ] = 0.0,
@@ -117,13 +117,13 @@ def endpoint(
 ) -> int:
     async def work() -> int:
         async with AsyncExitStack() as stack:
-            mesh = await stack.enter_async_context(await _listen(identity, listening))
-            serve(mesh, serving)
-            accept(mesh, accepting, known)
-            trust_routers(mesh, via)
+            endpoint = await stack.enter_async_context(await _listen(identity, listening))
+            serve(endpoint, services)
+            accept(endpoint, accepting, known)
+            trust_routers(endpoint, via)
             if discover_s > 0:
-                mesh.discover(seconds=discover_s)
-            print_link(mesh.address, is_versioned=output.json)
+                endpoint.discover(seconds=discover_s)
+            print_link(endpoint.address, is_versioned=output.json)
             await until_stopped()
         return OK
 
@@ -139,23 +139,23 @@ async def _listen(folder: Path, listening: EndpointListenOptions) -> AsyncEndpoi
         return await create(keys, udp=udp, tcp=tcp, tls=tls, tls_context=context)
 
 
-def serve(mesh: AsyncEndpoint, serving: EndpointServiceOptions) -> None:
+def serve(endpoint: AsyncEndpoint, services: EndpointServiceOptions) -> None:
     """Offer what the options name, and nothing else."""
-    if serving.router:
-        mesh.route()
-    if serving.thtp is not None and "://" in serving.thtp:
+    if services.router:
+        endpoint.route()
+    if services.thtp is not None and "://" in services.thtp:
         with advice("give --thtp http://HOST:PORT or a folder"):
-            mesh.proxy_http(serving.thtp)
-    elif serving.thtp is not None:
+            endpoint.proxy_http(services.thtp)
+    elif services.thtp is not None:
         with advice("give --thtp a folder or http://HOST:PORT"):
-            mesh.serve_files(Path(serving.thtp))
-    if serving.sock:
+            endpoint.serve_files(Path(services.thtp))
+    if services.sock:
         with advice('write a rule as in --sock "tcp 127.0.0.1:8080"'):
-            mesh.on_sock(Rules.parse(serving.sock))
-    if serving.box:
-        mesh.keep_boxes()
-    if serving.echo:
-        mesh.on_stream(_echo)
+            endpoint.on_sock(Rules.parse(services.sock))
+    if services.box:
+        endpoint.keep_boxes()
+    if services.echo:
+        endpoint.on_stream(_echo)
 
 
 async def _echo(stream: LinkStream) -> None:

@@ -10,13 +10,13 @@ from rookery.runtime.endpoint.link import AsyncLink
 
 
 def link(
-    target: Target, /, *, dialling: LinkOptions = LINK_OPTIONS, output: Output = OUTPUT
+    target: Target, /, *, link_options: LinkOptions = LINK_OPTIONS, output: Output = OUTPUT
 ) -> int:
-    return run_verb(_link(target, dialling, output))
+    return run_verb(_link(target, link_options, output))
 
 
-async def _link(target: str, dialling: LinkOptions, output: Output) -> int:
-    async with dialled_link(parse_target(target), dialling) as link:
+async def _link(target: str, link_options: LinkOptions, output: Output) -> int:
+    async with dialled_link(parse_target(target), link_options) as link:
         if output.json:
             print_json(_as_json(link))
         else:

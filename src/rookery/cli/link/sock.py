@@ -29,10 +29,10 @@ def sock(
     ],
     /,
     *,
-    dialling: LinkOptions = LINK_OPTIONS,
+    link_options: LinkOptions = LINK_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
-    return run_service(_sock(target, *parse_forwarding(forwarding), dialling, output))
+    return run_service(_sock(target, *parse_forwarding(forwarding), link_options, output))
 
 
 def parse_forwarding(text: str) -> tuple[int, str, int]:
@@ -47,9 +47,9 @@ def parse_forwarding(text: str) -> tuple[int, str, int]:
 
 
 async def _sock(
-    target: str, local_port: int, host: str, port: int, dialling: LinkOptions, output: Output
+    target: str, local_port: int, host: str, port: int, link_options: LinkOptions, output: Output
 ) -> int:
-    async with dialled_link(parse_target(target), dialling) as link:
+    async with dialled_link(parse_target(target), link_options) as link:
         with advice(BIND_ADVICE):
             forward = await link.forward(LOCAL_HOST, local_port, host, port)
         async with forward:
@@ -65,10 +65,12 @@ async def _sock(
 
 async def _watch(forward: SockForward) -> NoReturn:
     """Whoever connects sees only a reset; say here why."""
-    told = None
+    shown = None
     while True:
         await asyncio.sleep(_WATCH_S)
-        if forward.last_error is not None and forward.last_error is not told:
-            told = forward.last_error
-            hint = "; start that endpoint with --sock RULE" if isinstance(told, DeniedError) else ""
-            complain(f"{told}{hint}")
+        if forward.last_error is not None and forward.last_error is not shown:
+            shown = forward.last_error
+            hint = (
+                "; start that endpoint with --sock RULE" if isinstance(shown, DeniedError) else ""
+            )
+            complain(f"{shown}{hint}")

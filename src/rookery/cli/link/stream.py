@@ -16,15 +16,15 @@ _READ_SIZE = 1 << 16
 
 
 def stream(
-    target: Target, /, *, dialling: LinkOptions = LINK_OPTIONS, output: Output = OUTPUT
+    target: Target, /, *, link_options: LinkOptions = LINK_OPTIONS, output: Output = OUTPUT
 ) -> int:
     if target == "-":
         raise UsageError("stdin cannot be both LINK and the data; give LINK as a file or URI")
-    return run_verb(_stream(target, dialling, output))
+    return run_verb(_stream(target, link_options, output))
 
 
-async def _stream(target: str, dialling: LinkOptions, output: Output) -> int:
-    async with dialled_link(parse_target(target), dialling) as link:
+async def _stream(target: str, link_options: LinkOptions, output: Output) -> int:
+    async with dialled_link(parse_target(target), link_options) as link:
         with served_by(link.hashname[:8], "--echo"):
             stream = link.stream()
             sent, received = await _both_ways(stream, is_quiet=output.json)

@@ -39,11 +39,11 @@ def thtp(
             name="--data", allow_leading_hyphen=True, help="The body: TEXT, @FILE, or - for stdin."
         ),
     ] = None,
-    dialling: LinkOptions = LINK_OPTIONS,
+    link_options: LinkOptions = LINK_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     fields = dict(_header(text) for text in header)
-    return run_verb(_thtp(method.upper(), target, path, fields, data, dialling, output))
+    return run_verb(_thtp(method.upper(), target, path, fields, data, link_options, output))
 
 
 async def _thtp(
@@ -52,11 +52,11 @@ async def _thtp(
     path: str,
     headers: dict[str, str],
     data: str | None,
-    dialling: LinkOptions,
+    link_options: LinkOptions,
     output: Output,
 ) -> int:
     address, body = parse_target(target), payload(data)
-    async with dialled_link(address, dialling) as link:
+    async with dialled_link(address, link_options) as link:
         with served_by(link.hashname[:8], "--thtp DIR|URL"):
             async with await link.thtp(method, path, headers, body) as response:
                 await (_print_json(response) if output.json else _print(method, response))

@@ -38,7 +38,7 @@ def bench(
     size: Annotated[
         int | None, Parameter(name="--bytes", help="How much goes each direction at most.")
     ] = None,
-    asking: ControlOptions = CONTROL_OPTIONS,
+    control_options: ControlOptions = CONTROL_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     if not 0 < seconds <= SECONDS_MAX:
@@ -50,7 +50,7 @@ def bench(
     )
 
     async def work() -> int:
-        async with asking.connected() as control:
+        async with control_options.connected() as control:
             report = await _report(control, request, output)
         if not output.json:
             for line in described(report):
@@ -101,10 +101,10 @@ def _latency(latency: BenchLatency) -> str:
 
 
 def _paths(flow: BenchFlow) -> Iterator[str]:
-    total = sum(way.sent_bytes for way in flow.ways) or 1
-    for way in flow.ways:
+    total = sum(path.sent_bytes for path in flow.ways) or 1
+    for path in flow.ways:
         yield (
-            f"      {way.way}: {units.size(way.sent_bytes)} "
-            f"({units.percent(round(way.sent_bytes / total, 3))}), "
-            f"rtt {units.milliseconds(way.rtt_ms)}, {way.lost_packets} packets lost"
+            f"      {path.way}: {units.size(path.sent_bytes)} "
+            f"({units.percent(round(path.sent_bytes / total, 3))}), "
+            f"rtt {units.milliseconds(path.rtt_ms)}, {path.lost_packets} packets lost"
         )

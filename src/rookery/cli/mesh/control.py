@@ -83,15 +83,15 @@ class ControlOptions:
 CONTROL_OPTIONS = ControlOptions()
 
 
-def run_display(asking: ControlOptions, show: Show, *, is_watching: bool) -> int:
+def run_display(control_options: ControlOptions, show: Show, *, is_watching: bool) -> int:
     """Show what there is, once or again and again; the exit code of the last look."""
 
     async def look() -> int:
-        async with asking.connected() as control:
+        async with control_options.connected() as control:
             return await show(control)
 
     async def watch() -> int:
-        async with asking.connected() as control:
+        async with control_options.connected() as control:
             while True:
                 if sys.stdout.isatty():
                     print(_CLEAR, end="")

@@ -49,7 +49,7 @@ def cp(
     ],
     /,
     *,
-    asking: ControlOptions = CONTROL_OPTIONS,
+    control_options: ControlOptions = CONTROL_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     node, copy = _planned(parse_place(source), parse_place(target))
@@ -58,7 +58,7 @@ def cp(
         progress = Progress(is_json=output.json)
         async with AsyncExitStack() as stack:
             try:
-                copied = await copy(_NodeStreamOpener(stack, asking, node), progress)
+                copied = await copy(_NodeStreamOpener(stack, control_options, node), progress)
             finally:
                 progress.end()
         _print(source, target, copied, progress.took_s, output)
@@ -83,20 +83,20 @@ def _planned(source: RemoteCopyPath | Path, target: RemoteCopyPath | Path) -> tu
     """Whose node is asked, and what for."""
     if isinstance(source, Path) and isinstance(target, RemoteCopyPath):
         local, remote = source, target.file(source.name)
-        return target.node, lambda opener, told: put(opener, local, remote, told)
+        return target.node, lambda opener, progress: put(opener, local, remote, progress)
     if isinstance(source, RemoteCopyPath) and isinstance(target, Path):
         remote = source.file("")
         local = target / remote.path.name if target.is_dir() else target
-        return source.node, lambda opener, told: get(opener, remote, local, told)
+        return source.node, lambda opener, progress: get(opener, remote, local, progress)
     raise UsageError(f"one of the two is at another node: {_PLACES}")
 
 
 class _NodeStreamOpener:
     """Streams of the local node, whose connections last as long as the verb."""
 
-    def __init__(self, stack: AsyncExitStack, asking: ControlOptions, node: str) -> None:
+    def __init__(self, stack: AsyncExitStack, control_options: ControlOptions, node: str) -> None:
         self._stack = stack
-        self._asking = asking
+        self._asking = control_options
         self._node = node
 
     async def __call__(self, meta: Mapping[str, object]) -> ByteStream:

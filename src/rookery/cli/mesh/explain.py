@@ -32,12 +32,12 @@ def explain(
     /,
     *,
     source: Source = "",
-    asking: ControlOptions = CONTROL_OPTIONS,
+    control_options: ControlOptions = CONTROL_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     async def work() -> int:
         request = ControlRequest(do=ControlCommand.EXPLAIN, node=node, source=source)
-        async with asking.connected() as control:
+        async with control_options.connected() as control:
             explained = await control.one(request, ExplanationRow)
         if output.json:
             print_row(explained)

@@ -49,7 +49,7 @@ def forward(
             help="LOCAL:NAME@NODE: a serial line of NODE as a TCP port here.",
         ),
     ] = False,
-    asking: ControlOptions = CONTROL_OPTIONS,
+    control_options: ControlOptions = CONTROL_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     if udp + reverse + serial > 1:
@@ -61,7 +61,7 @@ def forward(
     else:
         kind = ListenerKind.UDP if udp else ListenerKind.REVERSE if reverse else ListenerKind.TCP
         wanted = [parse_forwarding(text, kind) for text in forwardings]
-    return run_listeners(wanted, asking, output)
+    return run_listeners(wanted, control_options, output)
 
 
 def parse_forwarding(text: str, kind: ListenerKind) -> ListenerRequest:

@@ -24,7 +24,7 @@ def graph(
     *,
     site: Site = "",
     watch: Watch = False,
-    asking: ControlOptions = CONTROL_OPTIONS,
+    control_options: ControlOptions = CONTROL_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     async def show(control: ControlClient) -> int:
@@ -50,7 +50,7 @@ def graph(
             print_table(LINKS, sorted(_link_cells(link, names, at) for link in links))
         return OK
 
-    return run_display(asking, show, is_watching=watch)
+    return run_display(control_options, show, is_watching=watch)
 
 
 def _member_cells(member: GraphMember, links: int, at: float) -> tuple[str, ...]:

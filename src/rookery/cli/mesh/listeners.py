@@ -26,11 +26,13 @@ ExitName = Annotated[
 ]
 
 
-def run_listeners(wanted: Sequence[ListenerRequest], asking: ControlOptions, output: Output) -> int:
+def run_listeners(
+    wanted: Sequence[ListenerRequest], control_options: ControlOptions, output: Output
+) -> int:
     """Have the doors opened, say where, and hold them until stopped."""
 
     async def work() -> int:
-        async with asking.connected() as control:
+        async with control_options.connected() as control:
             return await _hold_listeners(
                 control, ControlRequest(do=ControlCommand.DOORS, doors=tuple(wanted)), output
             )
@@ -49,15 +51,15 @@ async def _hold_listeners(control: ControlClient, request: ControlRequest, outpu
     return OK
 
 
-def described(door: ListenerOpened) -> str:
+def described(opened: ListenerOpened) -> str:
     """A door on one line."""
-    through = "any exit" if door.exit is None else str(door.exit)
-    match door.kind:
+    through = "any exit" if opened.exit is None else str(opened.exit)
+    match opened.kind:
         case ListenerKind.SOCKS:
-            return f"SOCKS5 on {door.listening}, through {through}"
+            return f"SOCKS5 on {opened.listening}, through {through}"
         case ListenerKind.HTTP:
-            return f"HTTP CONNECT on {door.listening}, through {through}"
+            return f"HTTP CONNECT on {opened.listening}, through {through}"
         case ListenerKind.REVERSE:
-            return f"{door.listening} at {through} -> {door.to} from here"
+            return f"{opened.listening} at {through} -> {opened.to} from here"
         case _:
-            return f"{door.kind.value} {door.listening} -> {door.to} through {through}"
+            return f"{opened.kind.value} {opened.listening} -> {opened.to} through {through}"

@@ -11,9 +11,9 @@ from rookery.runtime.node.snapshot import NetCheckItem, NetCheckResult
 COLUMNS = ("check", "finding", "found", "what to try")
 
 
-def netcheck(*, asking: ControlOptions = CONTROL_OPTIONS, output: Output = OUTPUT) -> int:
+def netcheck(*, control_options: ControlOptions = CONTROL_OPTIONS, output: Output = OUTPUT) -> int:
     async def work() -> int:
-        async with asking.connected() as control:
+        async with control_options.connected() as control:
             items = await control.all(ControlRequest(do=ControlCommand.NETCHECK), NetCheckItem)
         if output.json:
             print_rows(items)

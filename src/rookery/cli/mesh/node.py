@@ -170,50 +170,55 @@ def node(
     realm: Annotated[
         Path, Parameter(name="--realm", help="Folder of the realm it is a member of.")
     ],
-    meeting: NodeLinkOptions = LINK_OPTIONS,
-    leaving: NodeExitOptions = EXIT_OPTIONS,
-    serving: NodeServiceOptions = SERVICE_OPTIONS,
-    advising: AdviceOptions = ADVICE_OPTIONS,
-    watching: NodeMonitoringOptions = MONITORING_OPTIONS,
+    link_options: NodeLinkOptions = LINK_OPTIONS,
+    exit_options: NodeExitOptions = EXIT_OPTIONS,
+    service_options: NodeServiceOptions = SERVICE_OPTIONS,
+    advice_options: AdviceOptions = ADVICE_OPTIONS,
+    monitoring_options: NodeMonitoringOptions = MONITORING_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
-    keys, store, offsets_us = _load(identity, realm, meeting.costs)
-    offers, advised = _offers(leaving, serving), advising.settings(realm)
+    keys, store, offsets_us = _load(identity, realm, link_options.costs)
+    offers, advised = _offers(exit_options, service_options), advice_options.settings(realm)
 
     async def work() -> int:
-        running = mesh_node(
+        opening = mesh_node(
             keys,
             store,
-            listen=meeting.listen,
-            peers=[parse_target(text) for text in meeting.peers],
-            advertise=_advertised(meeting.advertise),
+            listen=link_options.listen,
+            peers=[parse_target(text) for text in link_options.peers],
+            advertise=_advertised(link_options.advertise),
             offsets_us=offsets_us,
             rules=None if offers is None else offers.rules,
             devices=None if offers is None else offers.devices,
             folders=None if offers is None else offers.folders,
-            is_benched=serving.bench,
-            outbox_path=serving.outbox,
+            is_benched=service_options.bench,
+            outbox_path=service_options.outbox,
         )
         async with AsyncExitStack() as stack:
             with advice(BIND_ADVICE):
-                mesh = await stack.enter_async_context(running)
-            view = NodeView(mesh)
-            socket, doors = watching.control or identity / FILE_NAME, NodeListeners(mesh)
-            streams = StreamOpener(mesh.open, mesh.way_figures)
-            queues = QueueView(lambda: mesh.outbox, view.who)
-            control = await ControlServer.bind(view, socket, doors, streams, queues)
+                running = await stack.enter_async_context(opening)
+            view = NodeView(running)
+            socket, listeners = (
+                monitoring_options.control or identity / FILE_NAME,
+                NodeListeners(running),
+            )
+            streams = StreamOpener(running.open, running.way_figures)
+            queues = QueueView(lambda: running.outbox, view.who)
+            control = await ControlServer.bind(view, socket, listeners, streams, queues)
             stack.push_async_callback(control.close)
-            if watching.metrics is not None:
-                await _serve_metrics(stack, view, queues, watching.metrics)
-            if watching.observe is not None:
+            if monitoring_options.metrics is not None:
+                await _serve_metrics(stack, view, queues, monitoring_options.metrics)
+            if monitoring_options.observe is not None:
                 from rookery.cli.observers import observe_node  # few nodes do
 
-                await stack.enter_async_context(observe_node(mesh, view, watching.observe))
+                await stack.enter_async_context(
+                    observe_node(running, view, monitoring_options.observe)
+                )
             if advised is not None:
                 from rookery.runtime.node.advice import follow_advice
 
-                await stack.enter_async_context(follow_advice(mesh, advised))
-            print_link(mesh.mesh.address, is_versioned=output.json)
+                await stack.enter_async_context(follow_advice(running, advised))
+            print_link(running.mesh.address, is_versioned=output.json)
             await until_stopped()
         return OK
 
@@ -234,14 +239,16 @@ def _load(
     return identity, store, parse_costs(costs, group.members.values())
 
 
-def _offers(leaving: NodeExitOptions, serving: NodeServiceOptions) -> "NodeOffers | None":
-    if not (leaving.rules or leaving.devices or serving.folders):
+def _offers(
+    exit_options: NodeExitOptions, service_options: NodeServiceOptions
+) -> "NodeOffers | None":
+    if not (exit_options.rules or exit_options.devices or service_options.folders):
         return None
     from rookery.cli.mesh.node_offers import (
         parse_offers,  # takes memory, which relays can do without
     )
 
-    return parse_offers(leaving.rules, leaving.devices, serving.folders)
+    return parse_offers(exit_options.rules, exit_options.devices, service_options.folders)
 
 
 def parse_costs(texts: Iterable[str], members: Iterable[Member]) -> dict[str, int]:

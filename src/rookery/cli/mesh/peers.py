@@ -25,7 +25,7 @@ def peers(
         ),
     ] = False,
     watch: Watch = False,
-    asking: ControlOptions = CONTROL_OPTIONS,
+    control_options: ControlOptions = CONTROL_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     async def show(control: ControlClient) -> int:
@@ -38,11 +38,11 @@ def peers(
             remark("no peers yet; give the node one with --peer LINK, or wait to be dialled")
         return OK
 
-    return run_display(asking, show, is_watching=watch)
+    return run_display(control_options, show, is_watching=watch)
 
 
 def _rows(peer: PeerRow, *, paths: bool) -> list[tuple[str, ...]]:
-    return [peer_cells(peer), *(_path_cells(way) for way in peer.ways if paths)]
+    return [peer_cells(peer), *(_path_cells(path) for path in peer.ways if paths)]
 
 
 def peer_cells(peer: PeerRow) -> tuple[str, ...]:
@@ -61,15 +61,15 @@ def peer_cells(peer: PeerRow) -> tuple[str, ...]:
     )
 
 
-def _path_cells(way: PeerPathRow) -> tuple[str, ...]:
+def _path_cells(path: PeerPathRow) -> tuple[str, ...]:
     return (
-        f"  {way.address}",
-        way.state.value,
-        f"{way.transport}{' (used)' if way.is_used else ''}",
-        units.milliseconds(way.rtt_ms),
-        units.milliseconds(way.jitter_ms),
-        units.loss(way.loss_out, way.loss_in),
-        units.rate(way.rate_bytes_s),
+        f"  {path.address}",
+        path.state.value,
+        f"{path.transport}{' (used)' if path.is_used else ''}",
+        units.milliseconds(path.rtt_ms),
+        units.milliseconds(path.jitter_ms),
+        units.loss(path.loss_out, path.loss_in),
+        units.rate(path.rate_bytes_s),
         "",
-        way.last_error,
+        path.last_error,
     )

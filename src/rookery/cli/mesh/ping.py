@@ -40,18 +40,18 @@ def ping(
     interval_s: Annotated[
         float, Parameter(name="--interval", help="Seconds from one ping to the next.")
     ] = INTERVAL_S,
-    asking: ControlOptions = CONTROL_OPTIONS,
+    control_options: ControlOptions = CONTROL_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     if count < 1 or interval_s < 0:
         raise UsageError("give --count 1 or more, and --interval 0 or more seconds")
     request = ControlRequest(
-        do=ControlCommand.PING, node=node, timeout_s=min(asking.timeout_s, TIMEOUT_S_MAX)
+        do=ControlCommand.PING, node=node, timeout_s=min(control_options.timeout_s, TIMEOUT_S_MAX)
     )
 
     async def work() -> int:
         replies = []
-        async with asking.connected() as control:
+        async with control_options.connected() as control:
             async for reply in _replies(control, request, count, interval_s):
                 replies.append(reply)
                 _print(reply, output)

@@ -29,7 +29,10 @@ app = App(name="queue", help="What waits in the local node's outbox.", help_on_e
 
 @app.command(name="list", help_epilogue="Example:  rookery queue list --id alice")
 def list_(
-    *, watch: Watch = False, asking: ControlOptions = CONTROL_OPTIONS, output: Output = OUTPUT
+    *,
+    watch: Watch = False,
+    control_options: ControlOptions = CONTROL_OPTIONS,
+    output: Output = OUTPUT,
 ) -> int:
     """List the peers that requests wait for, or that there was a session with."""
 
@@ -43,7 +46,7 @@ def list_(
             remark("nothing waits, and nobody was met")
         return OK
 
-    return run_display(asking, show, is_watching=watch)
+    return run_display(control_options, show, is_watching=watch)
 
 
 @app.command(help_epilogue="Example:  rookery queue show bob --id alice")
@@ -52,7 +55,7 @@ def show(
     /,
     *,
     watch: Watch = False,
-    asking: ControlOptions = CONTROL_OPTIONS,
+    control_options: ControlOptions = CONTROL_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     """List the requests that wait for a member or are under way to it, oldest first."""
@@ -64,7 +67,7 @@ def show(
         )
         return OK
 
-    return run_display(asking, look, is_watching=watch)
+    return run_display(control_options, look, is_watching=watch)
 
 
 @app.command(help_epilogue="Example:  rookery queue add bob 'open the gate' --qos 2 --id alice")
@@ -80,14 +83,14 @@ def add(
         float | None,
         Parameter(name="--expires", help="Seconds after which it shall not be sent any more."),
     ] = None,
-    asking: ControlOptions = CONTROL_OPTIONS,
+    control_options: ControlOptions = CONTROL_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     """Queue a request for a member, and leave it to the node."""
     request = ControlRequest(
         do=ControlCommand.QUEUE_ADD, node=node, text=text, qos=qos, expires_s=expires_s
     )
-    return _ask(request, asking, output)
+    return _ask(request, control_options, output)
 
 
 @app.command(help_epilogue="Example:  rookery queue cancel bob 17 --id alice")
@@ -98,18 +101,20 @@ def cancel(
     ] = None,
     /,
     *,
-    asking: ControlOptions = CONTROL_OPTIONS,
+    control_options: ControlOptions = CONTROL_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     """Cancel requests whose writing has not begun; what was written can not be taken back."""
     return _ask(
-        ControlRequest(do=ControlCommand.QUEUE_CANCEL, node=node, id=number), asking, output
+        ControlRequest(do=ControlCommand.QUEUE_CANCEL, node=node, id=number),
+        control_options,
+        output,
     )
 
 
-def _ask(request: ControlRequest, asking: ControlOptions, output: Output) -> int:
+def _ask(request: ControlRequest, control_options: ControlOptions, output: Output) -> int:
     async def work() -> int:
-        async with asking.connected() as control:
+        async with control_options.connected() as control:
             _print(await control.all(request, RequestRow), output)
         return OK
 

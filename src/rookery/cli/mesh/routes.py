@@ -13,7 +13,10 @@ COLUMNS = ("to", "reach", "way", "cost", "alternates")
 
 
 def routes(
-    *, watch: Watch = False, asking: ControlOptions = CONTROL_OPTIONS, output: Output = OUTPUT
+    *,
+    watch: Watch = False,
+    control_options: ControlOptions = CONTROL_OPTIONS,
+    output: Output = OUTPUT,
 ) -> int:
     async def show(control: ControlClient) -> int:
         rows = await control.all(ControlRequest(do=ControlCommand.ROUTES), MemberRouteRow)
@@ -25,17 +28,17 @@ def routes(
             remark("no other members yet; see: rookery realm --help")
         return OK
 
-    return run_display(asking, show, is_watching=watch)
+    return run_display(control_options, show, is_watching=watch)
 
 
 def route_cells(route: MemberRouteRow) -> tuple[str, ...]:
     """One route, in the order of COLUMNS."""
-    way = route.way
+    path = route.way
     alternates = [f"{other} ({units.cost(other.cost_us)})" for other in route.alternates]
     return (
         str(route.to),
         route.reach.value,
-        str(way) if way is not None else route.problem or units.UNKNOWN,
-        units.cost(way.cost_us if way is not None else None),
+        str(path) if path is not None else route.problem or units.UNKNOWN,
+        units.cost(path.cost_us if path is not None else None),
         "; ".join(alternates),
     )

@@ -37,7 +37,7 @@ def socks(
             help="File with USER:PASSWORD that programs have to give; needed beyond loopback.",
         ),
     ] = None,
-    asking: ControlOptions = CONTROL_OPTIONS,
+    control_options: ControlOptions = CONTROL_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     credentials = None if login is None else read_login(login)
@@ -50,7 +50,7 @@ def socks(
         )
         for kind, text in places
     ]
-    return run_listeners(wanted, asking, output)
+    return run_listeners(wanted, control_options, output)
 
 
 def read_login(path: Path) -> ProxyCredentials:

@@ -35,7 +35,7 @@ def status(
         ),
     ] = None,
     watch: Watch = False,
-    asking: ControlOptions = CONTROL_OPTIONS,
+    control_options: ControlOptions = CONTROL_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     async def show(control: ControlClient) -> int:
@@ -48,7 +48,7 @@ def status(
             print_fields(described(found))
         return code(found, check)
 
-    return run_display(asking, show, is_watching=watch)
+    return run_display(control_options, show, is_watching=watch)
 
 
 def code(found: NodeStatus, check: Check | None) -> int:

@@ -42,14 +42,14 @@ def top(
         int | None,
         Parameter(name="--count", help="End after so many; without a terminal, 1 is the default."),
     ] = None,
-    asking: ControlOptions = CONTROL_OPTIONS,
+    control_options: ControlOptions = CONTROL_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     if interval_s <= 0 or (count is not None and count < 1):
         raise UsageError("give --interval more than 0 seconds, and --count 1 or more")
 
     async def work() -> int:
-        async with asking.connected() as control:
+        async with control_options.connected() as control:
             if output.json:
                 await _stream(control, interval_s, count)
             elif sys.stdout.isatty():

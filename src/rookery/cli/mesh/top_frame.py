@@ -145,12 +145,12 @@ def _peer_row(peer: PeerRow, flows: dict[str, PeerTraffic], is_rate: bool) -> li
 
 
 def _route_row(route: MemberRouteRow) -> list[Text]:
-    way = route.way
+    path = route.way
     cells = (
         str(route.to),
         route.reach.value,
-        str(way) if way is not None else route.problem,
-        units.cost(way.cost_us if way is not None else None),
+        str(path) if path is not None else route.problem,
+        units.cost(path.cost_us if path is not None else None),
         str(len(route.alternates)),
     )
     return [Text(printable(cell)) for cell in cells]

@@ -30,15 +30,15 @@ def trace(
     /,
     *,
     probes: Annotated[int, Parameter(name="--probes", help="Probes to each hop.")] = PROBES_DEFAULT,
-    asking: ControlOptions = CONTROL_OPTIONS,
+    control_options: ControlOptions = CONTROL_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
-    timeout_s = min(asking.timeout_s, TIMEOUT_S_MAX)
+    timeout_s = min(control_options.timeout_s, TIMEOUT_S_MAX)
     request = ControlRequest(do=ControlCommand.TRACE, node=node, timeout_s=timeout_s, probes=probes)
 
     async def work() -> int:
         is_there = False
-        async with asking.connected() as control:
+        async with control_options.connected() as control:
             async for hop in control.ask(request, TraceHop, patience_s=timeout_s * probes):
                 is_there = hop.is_last and hop.is_answered
                 _print(hop, output)

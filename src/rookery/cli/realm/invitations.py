@@ -126,7 +126,7 @@ def invite(
         return run_verb(_wait(authority, keys, terms, waiting, qr=qr, output=output))
     with advice("give --link the JSON link that our node printed, or --wait without a node"):
         invited, invitation = terms.invite(authority, _inviter(store, link))
-    _hand_out(invited, invitation, qr=qr, output=output)
+    _print_invitation(invited, invitation, qr=qr, output=output)
     return OK
 
 
@@ -144,12 +144,12 @@ async def _wait(
     if udp is None and tcp is None:
         udp = tcp = LOOPBACK
     with advice(BIND_ADVICE):
-        mesh = await create(keys, udp=udp, tcp=tcp)
-    async with mesh:
-        serve_joins(mesh, authority.store, events.put_nowait)
-        accept(mesh, "all", ())
-        invited, invitation = terms.invite(authority, mesh.address)
-        _hand_out(invited, invitation, qr=qr, output=output)
+        endpoint = await create(keys, udp=udp, tcp=tcp)
+    async with endpoint:
+        serve_joins(endpoint, authority.store, events.put_nowait)
+        accept(endpoint, "all", ())
+        invited, invitation = terms.invite(authority, endpoint.address)
+        _print_invitation(invited, invitation, qr=qr, output=output)
         try:
             async with asyncio.timeout(invited.expires_s - time.time()):
                 joined = await _joined(events, invited.id)
@@ -176,7 +176,7 @@ async def _joined(
             return event
 
 
-def _hand_out(
+def _print_invitation(
     invited: IssuedInvitation, invitation: Invitation, *, qr: bool, output: Output
 ) -> None:
     url = invitation.url()
@@ -205,10 +205,10 @@ def join(
     name: Annotated[
         str | None, Parameter(name="--name", help="What we want to be called; else as our folder.")
     ] = None,
-    dialling: LinkOptions = LINK_OPTIONS,
+    link_options: LinkOptions = LINK_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
-    folder = dialling.identity
+    folder = link_options.identity
     if folder is None:
         raise UsageError("who joins? give --id DIR, the keys of the new member")
     identity = member_identity(folder)
@@ -218,10 +218,10 @@ def join(
 
     async def work() -> int:
         target = LinkAddress(None, {CSID_40: invitation.key}, invitation.paths)
-        async with client_endpoint([target], dialling) as mesh:
+        async with client_endpoint([target], link_options) as endpoint:
             with advice("ask whoever invited you"):
                 wanted = name or default_name(folder)
-                answer = await join_realm(mesh, invitation, wanted, dialling.timeout_s)
+                answer = await join_realm(endpoint, invitation, wanted, link_options.timeout_s)
         certificate = answer.check(invitation.realm, identity.hashname, time.time())
         await asyncio.to_thread(
             RealmStore.create, realm, invitation.realm, answer.certificate, peers=[answer.link]
@@ -270,9 +270,9 @@ def withdraw(
 ) -> int:
     with (
         advice("see: rookery realm invitations"),
-        RealmStore(realm).changing_invitations() as given_out,
+        RealmStore(realm).changing_invitations() as invited,
     ):
-        withdrawn = given_out.withdraw(id_, time.time())
+        withdrawn = invited.withdraw(id_, time.time())
     if output.json:
         print_json(_as_json(withdrawn))
     return OK

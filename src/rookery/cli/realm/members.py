@@ -81,7 +81,7 @@ def members(*, realm: RealmFolder, output: Output = OUTPUT) -> int:
 
 
 def renew(
-    who: MemberName,
+    name_or_hashname: MemberName,
     /,
     *,
     realm: RealmFolder,
@@ -94,7 +94,7 @@ def renew(
 ) -> int:
     store = RealmStore(realm)
     authority = RealmAuthority(store, load_member(identity))
-    hashname = _resolved(store, who)
+    hashname = _resolved(store, name_or_hashname)
     member = store.membership(time.time()).by_hashname(hashname)
     if member is None:
         raise UsageError(f"{hashname[:8]} is no member; invite it again with: rookery realm invite")
@@ -106,11 +106,16 @@ def renew(
 
 
 def revoke(
-    who: MemberName, /, *, realm: RealmFolder, identity: Issuer = None, output: Output = OUTPUT
+    name_or_hashname: MemberName,
+    /,
+    *,
+    realm: RealmFolder,
+    identity: Issuer = None,
+    output: Output = OUTPUT,
 ) -> int:
     store = RealmStore(realm)
     authority = RealmAuthority(store, load_member(identity))
-    hashname = _resolved(store, who)
+    hashname = _resolved(store, name_or_hashname)
     group = store.membership(time.time())
     if hashname == group.own.hashname:
         raise UsageError("that is ourselves; revoke us from another place that signs for the realm")
@@ -191,19 +196,19 @@ def _state(group: Membership, certificate: Certificate, data: bytes) -> _MemberR
     return _MemberRow(hashname, certificate, "ended")
 
 
-def _resolved(store: RealmStore, who: str) -> str:
+def _resolved(store: RealmStore, name_or_hashname: str) -> str:
     """The hashname that is meant; UsageError unless it is one and only one."""
-    if is_hashname(who):
-        return who
+    if is_hashname(name_or_hashname):
+        return name_or_hashname
     listed = named_by(
-        who,
+        name_or_hashname,
         _listed(store),
         lambda one: (one.certificate.name if one.certificate else "", one.hashname),
     )
     found = {one.hashname for one in listed}
     if len(found) != 1:
         many = "several members are" if found else "no member is"
-        raise UsageError(f"{many} called {who!r}; see: rookery realm members")
+        raise UsageError(f"{many} called {name_or_hashname!r}; see: rookery realm members")
     return found.pop()
 
 

@@ -52,12 +52,12 @@ def advice(text: str) -> Iterator[None]:
 
 
 @contextmanager
-def served_by(who: str, option: str) -> Iterator[None]:
+def served_by(peer: str, option: str) -> Iterator[None]:
     """A peer that does not serve what we ask for denies it; say how it would."""
     try:
         yield
     except ChannelError as error:
         if str(error) != "unknown type":
-            raise ChannelError(f"{who}: {error}; try again, or link first") from error
-        message = f"{who} does not offer this; start that endpoint with {option}"
+            raise ChannelError(f"{peer}: {error}; try again, or link first") from error
+        message = f"{peer} does not offer this; start that endpoint with {option}"
         raise DeniedError(message) from error
