@@ -116,12 +116,12 @@ def test_a_handshake_by_datagram_is_refused_where_streams_come_first() -> None:
     assert bob.endpoint.dropped["ProtocolError"] > 0
 
 
-def test_an_attended_path_sees_no_handshake_and_carries_only_once_proven() -> None:
+def test_a_monitored_path_sees_no_handshake_and_carries_only_once_proven() -> None:
     world, alice, bob, link = pair(("udp4", "tcp4"), streams_first=True)
     udp = NetPath("udp4", "10.0.0.2", 42424)
     seen: list[Frame] = []
     bob.endpoint.frame_reader = reader(seen)
-    link.attend(udp, world.now)
+    link.monitor(udp, world.now)
     link.send_frame(b"\x01", b"small")
     link.prove(udp, 0.0001)
     link.send_frame(b"\x01", b"small")
@@ -136,16 +136,16 @@ def test_an_attended_path_sees_no_handshake_and_carries_only_once_proven() -> No
     assert over_udp
     assert all(target.kind == "tcp4" for target in over_udp)
     assert any(state.path == udp for state in link.paths)
-    link.unattend(udp)
+    link.unmonitor(udp)
     assert all(state.path != udp for state in link.paths)
 
 
-def test_an_attended_path_does_not_outlive_the_last_stream() -> None:
+def test_a_monitored_path_does_not_outlive_the_last_stream() -> None:
     """M10: when TCP is gone, so is the link, at once and not a round later."""
     world, _, _, link = pair(("udp4", "tcp4"), streams_first=True)
     udp, tcp = NetPath("udp4", "10.0.0.2", 42424), link.paths.best
     assert tcp is not None
-    link.attend(udp, world.now)
+    link.monitor(udp, world.now)
     link.prove(udp, 0.0001)
     link.path_lost(NetPath("tcp4", "10.0.0.2", 9), world.now)  # one that never was there
     assert is_up(link)

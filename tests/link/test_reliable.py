@@ -243,7 +243,7 @@ def test_silence_repeats_everything_then_gives_up() -> None:
         repeated += seqs(sender, now)
     assert repeated[:3] == [1, 2, 3]
     assert UNACKNOWLEDGED_S_MAX <= now < UNACKNOWLEDGED_S_MAX + 6
-    assert sender.is_unheard(now)
+    assert sender.is_peer_silent(now)
 
 
 def test_what_took_a_path_that_failed_is_due_at_once() -> None:

@@ -45,7 +45,7 @@ class View:
     def __init__(self, path: Path, *, dialled: bool) -> None:
         self.path = path
         self.dialled = dialled
-        self.attended = False
+        self.monitored = False
         self.is_usable = True
         self.is_direct = isinstance(path, NetPath)
         self.is_stream = not path.kind.startswith("udp")
@@ -96,10 +96,10 @@ class Site:
     def measured(self, path: Path, rtt_s: float) -> None:
         self.measures.append((path, rtt_s))
 
-    def attend(self, path: Path, now: float) -> None:
-        self.log.append((now, "attend", path))
+    def monitor(self, path: Path, now: float) -> None:
+        self.log.append((now, "monitor", path))
         view = self.views[path] = View(path, dialled=False)
-        view.attended, view.is_usable = True, False
+        view.monitored, view.is_usable = True, False
 
     def prove(self, path: Path, rtt_s: float) -> None:
         assert rtt_s > 0
@@ -114,15 +114,15 @@ class Site:
         self.log.append((self._world.now, "distrust", path))
         self.views[path].is_usable = False
 
-    def unattend(self, path: Path) -> None:
-        self.log.append((self._world.now, "unattend", path))
+    def unmonitor(self, path: Path) -> None:
+        self.log.append((self._world.now, "unmonitor", path))
         del self.views[path]
 
     # --- for the tests ---
 
     @property
     def udp_usable(self) -> bool:
-        return any(view.attended and view.is_usable for view in self.views.values())
+        return any(view.monitored and view.is_usable for view in self.views.values())
 
     def to_udp(self) -> list[Path]:
         return [path for _, path, _, _ in self.sent if path.kind.startswith("udp")]

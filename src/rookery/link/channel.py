@@ -62,10 +62,10 @@ class Channel:
     """What both kinds of channel share: identity, opening, and how they end."""
 
     __slots__ = (
-        "_host",
         "_is_answered",
+        "_notified",
         "_opening_until",
-        "_told",
+        "_owner",
         "end_sent",
         "failure",
         "id",
@@ -79,7 +79,7 @@ class Channel:
 
     def __init__(
         self,
-        host: ChannelOwner,
+        owner: ChannelOwner,
         channel_id: int,
         opening: ChannelMessage,
         *,
@@ -94,8 +94,8 @@ class Channel:
         self.is_closed = False
         self.failure: str | None = None
         self.weighed = 0  # of what is held, as far as the multiplexer knows
-        self._host = host
-        self._told = False  # that there is something to read
+        self._owner = owner
+        self._notified = False  # that there is something to read
         self._is_answered = not outbound
         self._opening_until = now + OPENING_S_MAX
         self._begin()
@@ -131,7 +131,7 @@ class Channel:
 
     def receive(self) -> ChannelMessage | None:
         """The next packet, None when there is none for now; a bare `end` is not one."""
-        self._told = False
+        self._notified = False
         while (message := self._take()) is not None:
             if message.body or message.head.keys() - _ENVELOPE:
                 return message
@@ -140,7 +140,7 @@ class Channel:
     def fail(self, reason: str) -> None:
         """End with an error: both sides drop the channel and all it holds."""
         if not self.is_closed:
-            self._host.transmit({"c": self.id, "err": reason[:ERROR_TEXT_MAX]}, b"")
+            self._owner.transmit({"c": self.id, "err": reason[:ERROR_TEXT_MAX]}, b"")
             self._close(reason)
 
     def abandon(self, reason: str) -> None:
@@ -187,13 +187,13 @@ class Channel:
         if not self.is_closed:
             self.is_closed = True
             self.failure = failure
-            self._host.channel_changed(self)
+            self._owner.channel_changed(self)
 
     def _tell_readable(self) -> None:
         """Once, until the user has looked."""
-        if not self._told:
-            self._told = True
-            self._host.channel_changed(self)
+        if not self._notified:
+            self._notified = True
+            self._owner.channel_changed(self)
 
 
 class UnreliableChannel(Channel):
@@ -219,7 +219,7 @@ class UnreliableChannel(Channel):
             return
         assert not self.end_sent, "nothing follows the end"
         self.end_sent = end
-        self._host.transmit({**head, "c": self.id, **({"end": True} if end else {})}, body)
+        self._owner.transmit({**head, "c": self.id, **({"end": True} if end else {})}, body)
         self._close_when_done()
 
     def _take(self) -> ChannelMessage | None:
@@ -254,7 +254,7 @@ class ReliableChannel(Channel):
     reliable = True
 
     def _begin(self) -> None:
-        is_lax = self._host.is_lax
+        is_lax = self._owner.is_lax
         self._sender = ReliableSender(is_lax=is_lax, rtt=self._rtt)
         self._incoming = ReliableReceiver(is_lax=is_lax)
         self._ack_due = False
@@ -305,14 +305,14 @@ class ReliableChannel(Channel):
             if ack:
                 head["ack"] = ack
                 # Our path may be dead while the peer's, on which it waits for this, is not.
-                self._ack_due &= has_news or self._host.answers_apart
-            numbered.path = self._host.transmit(head, numbered.message.body)
+                self._ack_due &= has_news or self._owner.answers_apart
+            numbered.path = self._owner.transmit(head, numbered.message.body)
         if self._ack_due:
             self._acknowledge()
 
     @property
     def _rtt(self) -> float | None:
-        return None if self._host.is_lax else self._host.rtt
+        return None if self._owner.is_lax else self._owner.rtt
 
     def path_failed(self, path: Path) -> None:
         self._sender.path_failed(path, self._rtt)
@@ -326,15 +326,15 @@ class ReliableChannel(Channel):
         return self._sender.deadline
 
     def expire(self, now: float) -> None:
-        sender, is_unheard = self._sender, self._sender.is_unheard(now)
+        sender, is_peer_silent = self._sender, self._sender.is_peer_silent(now)
         if not sender.expire(now):
             self._give_up()
             return
         timeouts = sender.round_trip.backed_off
-        if self._host.is_lax and timeouts > END_REPEATED_MAX and self._end_is_all:
+        if self._owner.is_lax and timeouts > END_REPEATED_MAX and self._end_is_all:
             self._close(None)
-        elif is_unheard and timeouts >= STALLED_TIMEOUTS:
-            self._host.channel_stalled(now)
+        elif is_peer_silent and timeouts >= STALLED_TIMEOUTS:
+            self._owner.channel_stalled(now)
 
     @property
     def _end_is_all(self) -> bool:
@@ -369,7 +369,7 @@ class ReliableChannel(Channel):
         had_room = self._sender.has_room
         self._sender.acknowledged(ack, _parse_miss(head.get("miss")), now)
         if self._sender.is_idle or (self._sender.has_room and not had_room):
-            self._host.channel_changed(self)
+            self._owner.channel_changed(self)
 
     def _numbered(self, head: JsonObject, body: bytes) -> None:
         seq = integer(head, "seq")
@@ -386,7 +386,7 @@ class ReliableChannel(Channel):
         head: JsonObject = {"c": self.id, "ack": self._incoming.ack}
         if self._incoming.has_news:
             head["miss"] = self._incoming.miss()
-        self._host.answer(head)
+        self._owner.answer(head)
 
 
 def _is_end(message: ChannelMessage) -> bool:

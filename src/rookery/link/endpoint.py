@@ -62,7 +62,7 @@ class Endpoint:
         self.streams_first = False  # datagrams only beside a stream, which makes the link
         self._unix_offset = unix_s - now
         self._admission = Admission(limits or AdmissionLimits(), now)
-        self.told_paths = AdvertisedPaths(self)
+        self.advertised_paths = AdvertisedPaths(self)
         self._introductions = Introductions(self)
         self._links: dict[str, Link] = {}
         self._tokens: dict[bytes, Link] = {}
@@ -341,7 +341,7 @@ class Endpoint:
     def control(self, link: Link, channel_id: int, message: ChannelMessage, now: float) -> None:
         match message.head["type"]:
             case "path":
-                self.told_paths.opened(link, channel_id, message, now)
+                self.advertised_paths.opened(link, channel_id, message, now)
             case _ if not self.trusts(link.hashname):
                 raise ProtocolError("an introduction by a stranger")
             case "peer":
@@ -350,7 +350,7 @@ class Endpoint:
                 self._introductions.connect_received(link, message, now)
 
     def answered(self, link: Link, message: ChannelMessage) -> None:
-        self.told_paths.answered(link, message)
+        self.advertised_paths.answered(link, message)
 
     def token_changed(self, link: Link, before: bytes | None) -> None:
         if before is not None:
@@ -366,7 +366,7 @@ class Endpoint:
             del self._neighbours[path]
 
     def link_rose(self, link: Link, now: float) -> None:
-        self.told_paths.tell(link)
+        self.advertised_paths.send(link)
         if link.is_router:
             for other in list(self._links.values()):
                 if other is not link:

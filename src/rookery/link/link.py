@@ -47,7 +47,7 @@ class Link:
     __slots__ = (
         "_agreement",
         "_is_up",
-        "_site",
+        "_owner",
         "_traffic",
         "channel_packets",
         "hashname",
@@ -62,9 +62,9 @@ class Link:
     )
 
     def __init__(
-        self, site: LinkOwner, hashname: str, keys: Mapping[int, bytes], *, persistent: bool
+        self, owner: LinkOwner, hashname: str, keys: Mapping[int, bytes], *, persistent: bool
     ) -> None:
-        self._site = site
+        self._owner = owner
         self.hashname = hashname
         self.keys = dict(keys)
         self.paths = Paths(self._path_forgotten, self._path_failed)
@@ -75,7 +75,7 @@ class Link:
         self.channel_packets = 0  # both ways
         self.in_bytes = self.out_bytes = 0  # sealed, since the link is known
         self._traffic: Traffic | None = None
-        self._agreement = KeyAgreement(self, site)
+        self._agreement = KeyAgreement(self, owner)
         self._is_up = False
 
     # --- what it is ---
@@ -95,7 +95,7 @@ class Link:
     @property
     def csid(self) -> int | None:
         """The cipher set of the exchange: the highest that both sides have."""
-        return max(self.keys.keys() & self._site.identity.keys.keys(), default=None)
+        return max(self.keys.keys() & self._owner.identity.keys.keys(), default=None)
 
     @property
     def fragment_size(self) -> int:
@@ -123,12 +123,12 @@ class Link:
         csid = self.exchange.csid if self.exchange is not None else None
         if self._is_up or (self._agreement.rounds.is_running and csid == self.csid):
             return
-        self._site.touch(self)
+        self._owner.touch(self)
         self._agreement.ensure_exchange(now)
         if self.exchange is not None and len(self.paths):
             self._agreement.begin_round(now)
         else:
-            self._site.unresolved(self)
+            self._owner.unresolved(self)
             self._fall("nobody knows where it is", now)
 
     def add_path(self, path: Path, now: float, *, configured: bool) -> None:
@@ -143,8 +143,8 @@ class Link:
             self.keys.setdefault(csid, key)
         self.add_path(path, now, configured=False)
         if self._is_up:
-            self._agreement.rounds.hasten(now)  # who asks by name has lost what we share
-            self._site.touch(self)
+            self._agreement.rounds.hasten(now)  # a peer that asks by name has lost its session
+            self._owner.touch(self)
         self.dial(now)
 
     def open(
@@ -156,7 +156,7 @@ class Link:
         return self._traffic.open(channel_type, head, body, reliable=reliable, now=now)
 
     def say(self, channel_type: str, head: JsonObject, body: bytes = b"") -> None:
-        """One packet that opens a channel nobody will go on with (`path`, `peer`, `connect`)."""
+        """One packet that opens a channel without a second packet (`path`, `peer`, `connect`)."""
         if self._is_up and self._traffic is not None:
             self._traffic.say(channel_type, head, body)
 
@@ -175,7 +175,7 @@ class Link:
             self._traffic.send_frame(head, parts, path)
 
     def sealed_frame(self, head: bytes, body: bytes) -> Octets | None:
-        """A frame for the peer as a packet that somebody else will carry; None while down."""
+        """A frame for the peer as a packet that another node will carry; None while down."""
         return self.sealed_parts(head, (body,))
 
     def sealed_parts(self, head: bytes, parts: Parts) -> Octets | None:
@@ -183,27 +183,27 @@ class Link:
             return None
         return self._traffic.sealed(head, parts)
 
-    def attend(self, path: Path, now: float) -> None:
-        """Know a path that no handshake goes over: the caller proves it, and distrusts it."""
+    def monitor(self, path: Path, now: float) -> None:
+        """Add a path that no handshake goes over: the caller proves and distrusts it."""
         state = self.paths.add(path, configured=False)
         if state is not None:
-            state.attended, state.heard_s = True, now
+            state.monitored, state.received_s = True, now
 
-    def unattend(self, path: Path) -> None:
+    def unmonitor(self, path: Path) -> None:
         self.paths.discard(path)
 
     def prove(self, path: Path, rtt_s: float) -> None:
-        """Whoever watches this path has seen it work."""
+        """The monitor of this path has seen it work."""
         self.paths.prove(path, rtt_s)
 
     def distrust(self, path: Path) -> None:
-        """No traffic here until whoever watches the path proves it again."""
+        """Send no traffic here until the monitor proves the path again."""
         self.paths.distrust(path)
 
     def hang_up(self, path: Path) -> None:
         """A connection that passes nothing any more: a new one may."""
         self.paths.distrust(path)
-        self._site.emit(HangUp(path))
+        self._owner.emit(HangUp(path))
 
     def measured(self, path: Path, rtt_s: float) -> None:
         """Somebody measures more often than the rounds do."""
@@ -217,7 +217,7 @@ class Link:
     def doubt_paths(self, now: float) -> None:
         """Repetitions go unanswered: find out which paths still work."""
         self._agreement.rounds.hasten(now)
-        self._site.touch(self)
+        self._owner.touch(self)
 
     def leap(self, now: float) -> None:
         """This process may be a copy of one that goes on: seal nothing under the same nonce."""
@@ -227,7 +227,7 @@ class Link:
             self._traffic.leap(now + COPIED_SPREAD_S * self._agreement.jitter())
         except CongestionError as error:
             self._fall(str(error), now)
-        self._site.touch(self)
+        self._owner.touch(self)
 
     def close(self, now: float) -> None:
         """End the session; the peer hears of it through its channels."""
@@ -250,7 +250,7 @@ class Link:
         before, token = exchange.peer_token, exchange.token
         verdict = exchange.receive(opened, handshake)
         if exchange.token != token:
-            self._site.token_changed(self, token)
+            self._owner.token_changed(self, token)
         if verdict is HandshakeVerdict.STALE:
             self._agreement.answer_stale(exchange, opened, path, now)
             return
@@ -259,7 +259,7 @@ class Link:
                 self.paths.silence()  # they led to the peer as it was before it restarted
             self._begin_session(exchange, now)
         assert handshake.at is not None
-        self._agreement.heard(exchange, handshake.at, verdict, path, now)
+        self._agreement.received(exchange, handshake.at, verdict, path, now)
         if not self._is_up:
             self._rise(now)
 
@@ -274,8 +274,8 @@ class Link:
         if state is None:
             self._moved(exchange, path, now)
             return
-        state.heard_s = now
-        if best is not None and now - best.heard_s > QUIET_S:
+        state.received_s = now
+        if best is not None and now - best.received_s > QUIET_S:
             self._agreement.rounds.hasten(
                 now
             )  # the peer prefers another path: does ours still work?
@@ -285,7 +285,7 @@ class Link:
         state = self.paths.state(path)
         was_proven = state is not None and state.proven
         self.paths.lose(path)
-        self._site.emit(PathLost(self, path))
+        self._owner.emit(PathLost(self, path))
         # What stands beside a connection is gone with it.
         if self._is_up and (self.paths.is_orphaned if was_proven else self.paths.best is None):
             self._fall("the last path is gone", now)
@@ -325,13 +325,13 @@ class Link:
 
     def _try(self, path: Path, now: float, *, configured: bool) -> PathState | None:
         """The state of a path that is new and therefore tried; else None."""
-        if not self._site.takes_handshakes(path):
+        if not self._owner.takes_handshakes(path):
             return None
         is_new = path not in self.paths
         state = self.paths.add(path, configured=configured)
         if state is None or not is_new:
             return None
-        self._site.touch(self)
+        self._owner.touch(self)
         if self._agreement.rounds.is_running and self.exchange is not None:
             state.sent_s = now
             self._agreement.send([path])
@@ -347,20 +347,20 @@ class Link:
             self._try(path, now, configured=False)
 
     def _path_forgotten(self, path: Path) -> None:
-        self._site.path_forgotten(self, path)
+        self._owner.path_forgotten(self, path)
 
     def _path_failed(self, path: Path) -> None:
         if self._traffic is not None:
             self._traffic.path_failed(path)
-            self._site.touch(self)
+            self._owner.touch(self)
 
     def _begin_session(self, exchange: Exchange, now: float) -> None:
         if self._traffic is not None:
             self._traffic.abandon("the peer restarted")
         if self._is_up:
             self._is_up = False
-            self._site.emit(LinkDown(self, "the peer restarted"))
-        self._traffic = Traffic(self, self._site, exchange, now)
+            self._owner.emit(LinkDown(self, "the peer restarted"))
+        self._traffic = Traffic(self, self._owner, exchange, now)
 
     def _rise(self, now: float) -> None:
         self._is_up = True
@@ -369,8 +369,8 @@ class Link:
         if not self._agreement.rounds.is_running:
             self._agreement.rounds.begin(now, self._agreement.jitter())
             self._agreement.rounds.end()
-        self._site.emit(LinkUp(self))
-        self._site.link_rose(self, now)
+        self._owner.emit(LinkUp(self))
+        self._owner.link_rose(self, now)
 
     def _fall(self, reason: str, now: float) -> None:
         was_up, self._is_up = self._is_up, False
@@ -385,5 +385,5 @@ class Link:
             # Its ephemeral is spent: with a new one the peer, too, begins anew.
             self._agreement.renew_exchange(exchange.csid, now)
         if was_up:
-            self._site.emit(LinkDown(self, reason))
-        self._site.link_fell(self, now)
+            self._owner.emit(LinkDown(self, reason))
+        self._owner.link_fell(self, now)

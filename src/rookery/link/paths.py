@@ -1,12 +1,12 @@
 """The paths of one link: all kept alive, the best one chosen.
 
 A handshake round goes out over every path; what comes back over a path proves it and measures
-it. A path that was only *told* to us carries nothing but handshakes until it has proved itself:
-a replayed packet from a forged address must not draw traffic there.
+it. A path that the peer only advertised carries nothing but handshakes until it is proven: a
+replayed packet from a forged address must not draw traffic there.
 
     candidate ──answer or fresh handshake──▶ proven ──missed rounds──▶ silent ──answer──▶ proven
 
-An *attended* path has somebody else to prove and to distrust it; no handshake goes over it.
+A *monitored* path is proven and distrusted by its monitor (`mesh.quality`), not by handshakes.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from rookery.wire.link.path import NetPath, Path, PeerPath, RoutePath, UrlPath
 
 PATHS_MAX: Final = 16
 ROUNDS_MISSED_MAX: Final = 2  # from here on a path carries no traffic
-ROUNDS_FORGOTTEN: Final = 8  # from here on a path that the peer told us is dropped
+ROUNDS_FORGOTTEN: Final = 8  # from here on an advertised path is dropped
 _RTT_WEIGHT: Final = 0.125
 _SWITCH_FACTOR: Final = 0.7  # another path must be this much quicker,
 _SWITCH_GAIN_S: Final = 0.001  # and by this much, before traffic moves
@@ -30,17 +30,17 @@ class PathState:
     __slots__ = (
         "answered_at",
         "answered_s",
-        "attended",
         "configured",
         "dialled",
         "distrusted",
-        "heard_s",
         "is_repeated",
         "is_stream",
         "missed",
+        "monitored",
         "overdue",
         "path",
         "proven",
+        "received_s",
         "rtt",
         "sent_s",
     )
@@ -50,12 +50,12 @@ class PathState:
         self.is_stream = _is_stream(path)  # packets of any size pass unharmed
         self.configured = configured  # by the user, so never forgotten
         self.dialled = False  # it leads where the peer listens, not back to where it spoke from
-        self.attended = False
-        self.distrusted = False  # by somebody who watches it more closely than the rounds do
+        self.monitored = False
+        self.distrusted = False  # by its monitor, which measures more often than the rounds do
         self.proven = False
         self.missed = 0  # rounds without an answer
         self.rtt: float | None = None
-        self.heard_s = 0.0  # when it last brought anything
+        self.received_s = 0.0  # when it last brought anything
         self.sent_s: float | None = None  # when the current round went out here, unanswered
         self.overdue = False  # the round had to be repeated
         self.answered_at = 0  # the `at` we last answered here,
@@ -99,8 +99,8 @@ class Paths:
     def __init__(self, forgotten: Callable[[Path], None], failed: Callable[[Path], None]) -> None:
         self._states: dict[Path, PathState] = {}
         self._usable: tuple[Path, ...] = ()
-        self._forgotten = forgotten  # is told of every path that goes
-        self._failed = failed  # is told of every path that carried traffic and does no more
+        self._forgotten = forgotten  # called with every path that is removed
+        self._failed = failed  # called with every path that is no longer usable
         self._best: PathState | None = None
 
     def __iter__(self) -> Iterator[PathState]:
@@ -122,14 +122,14 @@ class Paths:
 
     @property
     def is_orphaned(self) -> bool:
-        """Whether nothing can be used but, at most, what stands beside something else."""
-        return not any(state.is_usable and not state.attended for state in self._states.values())
+        """True if no path is usable but monitored ones, which only accompany another path."""
+        return not any(state.is_usable and not state.monitored for state in self._states.values())
 
     def state(self, path: Path) -> PathState | None:
         return self._states.get(path)
 
     def add(self, path: Path, *, configured: bool) -> PathState | None:
-        """Remember a path; None when there is no room for one more stranger."""
+        """Add a path; None if the set is full and no path may be evicted for it."""
         state = self._states.get(path)
         if state is None:
             if len(self._states) >= PATHS_MAX and not self._evict(configured=configured):
@@ -139,9 +139,9 @@ class Paths:
         return state
 
     def begin_round(self, now: float) -> None:
-        """A round begins: whoever left the last one unanswered has missed it."""
+        """Begin a round; paths that left the last one unanswered have missed it."""
         for state in list(self._states.values()):
-            if state.attended:
+            if state.monitored:
                 continue
             state.missed += state.sent_s is not None
             state.sent_s, state.overdue = now, False
@@ -150,13 +150,13 @@ class Paths:
         self._choose()
 
     def repeat_round(self) -> None:
-        """The round goes out once more where it is unanswered; who answered looks better now."""
+        """The round is sent again over unanswered paths; being overdue raises their cost."""
         for state in self._states.values():
             state.overdue = state.sent_s is not None
         self._choose()
 
     def end_round(self) -> None:
-        """Whoever is still silent has missed the round."""
+        """Count the round as missed on paths that have not answered it."""
         for state in self._states.values():
             if state.sent_s is not None:
                 state.missed += 1
@@ -165,12 +165,12 @@ class Paths:
 
     def answered(self, state: PathState, now: float, *, is_echo: bool) -> None:
         """A fresh handshake or an echo of our round came over this path."""
-        # Before the first echo a newer `at` in reply is the best estimate there is, and after a
-        # repetition nobody knows which copy was answered.
+        # Before the first echo a newer `at` in reply is the best estimate there is; after a
+        # repetition it is unknown which copy was answered.
         if state.sent_s is not None and not state.overdue and (is_echo or state.rtt is None):
             state.measured(now - state.sent_s)
         state.proven = True
-        state.heard_s = now
+        state.received_s = now
         state.missed = 0
         state.sent_s, state.overdue = None, False
         self._choose()
@@ -187,7 +187,7 @@ class Paths:
         self._choose()
 
     def prove(self, path: Path, rtt_s: float) -> None:
-        """Whoever watches this path has seen it work."""
+        """The monitor of this path has seen it work."""
         state = self._states.get(path)
         if state is not None:
             state.proven, state.missed, state.distrusted = True, 0, False
@@ -195,14 +195,14 @@ class Paths:
             self._choose()
 
     def distrust(self, path: Path) -> None:
-        """No traffic here until whoever watches the path proves it again."""
+        """Send no traffic here until the monitor proves the path again."""
         state = self._states.get(path)
         if state is not None:
             state.distrusted = True
             self._choose()
 
     def measure(self, path: Path, rtt_s: float) -> None:
-        """Somebody measures more often than the rounds do."""
+        """Add a measurement of the path's monitor."""
         state = self._states.get(path)
         if state is not None:
             state.measured(rtt_s)
@@ -279,9 +279,11 @@ class Paths:
         return current
 
     def _evict(self, *, configured: bool) -> bool:
-        """Make room: an unproven told path goes first, a usable one only for the user's own."""
-        told = [state for state in self._states.values() if not state.configured]
-        spare = [state for state in told if not state.is_usable] or (told if configured else [])
+        """Make room: unproven advertised paths first; a usable one only for a configured path."""
+        advertised = [state for state in self._states.values() if not state.configured]
+        spare = [state for state in advertised if not state.is_usable] or (
+            advertised if configured else []
+        )
         if not spare:
             return False
         self.discard(max(spare, key=lambda state: state.missed).path)

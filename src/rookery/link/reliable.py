@@ -64,14 +64,14 @@ class ReliableSender:
         "_acked",
         "_flight",
         "_flight_bytes",
-        "_heard_s",
         "_is_lax",
         "_lost",
         "_next",
+        "_outstanding",
         "_pace",
         "_queue",
-        "_under_way",
-        "_was_heard",
+        "_silent_since_s",
+        "_was_acknowledged",
         "_window",
         "buffered",
         "round_trip",
@@ -86,12 +86,12 @@ class ReliableSender:
             int, NumberedMessage
         ] = {}  # every number from the acknowledged to the queue
         self._flight_bytes = 0
-        self._under_way = 0  # of these, neither arrived nor lost
+        self._outstanding = 0  # of these, neither arrived nor lost
         self._lost: deque[NumberedMessage] = deque()
         self._window = WINDOW_DEFAULT
         self._pace = ChannelCongestion(WINDOW_PACKETS)
-        self._heard_s = 0.0
-        self._was_heard = False
+        self._silent_since_s = 0.0
+        self._was_acknowledged = False
         self.round_trip = RoundTrip(rtt)
         self.buffered = 0
 
@@ -126,7 +126,7 @@ class ReliableSender:
         while self._queue and self._may_send(self._queue[0]):
             numbered = self._queue.popleft()
             if not self._flight:
-                self._heard_s = now
+                self._silent_since_s = now
             self._flight[numbered.seq] = numbered
             self._flight_bytes += len(numbered.message.body)
             yield self._stamped(numbered, now)
@@ -137,9 +137,9 @@ class ReliableSender:
             raise ProtocolError("acknowledgement of a packet that was never sent")
         if ack < self._acked:
             return  # overtaken by a newer one
-        self._heard_s = now
-        self._was_heard = True
-        is_limited = 2 * self._under_way >= self._pace.packets
+        self._silent_since_s = now
+        self._was_acknowledged = True
+        is_limited = 2 * self._outstanding >= self._pace.packets
         arrived = self._release(ack)
         if miss is not None:
             arrived += self._missed(miss, now)
@@ -154,9 +154,9 @@ class ReliableSender:
         oldest = self._flight.get(self._acked + 1)
         return None if oldest is None else oldest.sent_s + self.round_trip.timeout
 
-    def is_unheard(self, now: float) -> bool:
+    def is_peer_silent(self, now: float) -> bool:
         """Whether the peer has been silent for a timeout, though it should have answered."""
-        return now - self._heard_s >= self.round_trip.timeout
+        return now - self._silent_since_s >= self.round_trip.timeout
 
     def expire(self, now: float) -> bool:
         """Repeat what has waited too long; False once the peer has been silent for good."""
@@ -164,10 +164,12 @@ class ReliableSender:
         if deadline is None or now < deadline:
             return True
         # A lax peer whose reader is slow says nothing at all; its link tells whether it lives.
-        if now - self._heard_s >= UNACKNOWLEDGED_S_MAX and not (self._is_lax and self._was_heard):
+        if now - self._silent_since_s >= UNACKNOWLEDGED_S_MAX and not (
+            self._is_lax and self._was_acknowledged
+        ):
             return False
         timeout = self.round_trip.timeout
-        is_silent = self.is_unheard(now)
+        is_silent = self.is_peer_silent(now)
         self._repeat(
             [n for n in self._flight.values() if n.sent_s + timeout <= now], is_noise=is_silent
         )
@@ -196,19 +198,19 @@ class ReliableSender:
         if not self._flight:
             return True  # one packet also probes a closed window
         return (
-            self._under_way < self._pace.packets
+            self._outstanding < self._pace.packets
             and numbered.seq <= self._acked + self._window
             and self._flight_bytes < WINDOW_BYTES
         )
 
     def _may_repeat(self, numbered: NumberedMessage) -> bool:
         """Within the pace; but the first gap holds up everything, so it never waits."""
-        return self._under_way < self._pace.packets or numbered.seq <= self._acked + 1
+        return self._outstanding < self._pace.packets or numbered.seq <= self._acked + 1
 
     def _stamped(self, numbered: NumberedMessage, now: float) -> NumberedMessage:
         numbered.sent_s = now
         numbered.times += 1
-        self._under_way += 1
+        self._outstanding += 1
         return numbered
 
     def _release(self, ack: int) -> list[NumberedMessage]:
@@ -220,7 +222,7 @@ class ReliableSender:
             self._flight_bytes -= size
             self.buffered -= size + _OVERHEAD
             if not numbered.arrived:
-                self._under_way -= not numbered.lost
+                self._outstanding -= not numbered.lost
                 numbered.lost = False
                 arrived.append(numbered)
         if ack > self._acked:
@@ -250,7 +252,7 @@ class ReliableSender:
         for seq in range(self._acked + 1, min(listed[-1] if listed else 0, sent + 1)):
             numbered = self._flight[seq]
             if not numbered.arrived and seq not in gaps:
-                self._under_way -= not numbered.lost
+                self._outstanding -= not numbered.lost
                 numbered.arrived, numbered.lost = True, False
                 arrived.append(numbered)
         return arrived
@@ -273,7 +275,7 @@ class ReliableSender:
             return
         for numbered in lost:
             numbered.lost = True
-        self._under_way -= len(lost)
+        self._outstanding -= len(lost)
         self._lost = deque(sorted((*self._lost, *lost), key=lambda numbered: numbered.seq))
         if not is_noise:
             sent = self._next - 1 - len(self._queue)
@@ -285,6 +287,7 @@ class ReliableReceiver:
     """The peer's packets, from the wire to the application's hand, in order and once."""
 
     __slots__ = (
+        "_advertised",
         "_ahead",
         "_capacity",
         "_edge",
@@ -292,7 +295,6 @@ class ReliableReceiver:
         "_is_lax",
         "_next",
         "_ready",
-        "_told",
         "ended",
         "held",
     )
@@ -306,7 +308,7 @@ class ReliableReceiver:
         self.held = 0  # bytes, with what each packet costs beside its body
         self._capacity = WINDOW_PACKETS  # packets of the size seen so far that fit
         self._edge = WINDOW_PACKETS
-        self._told: int | None = WINDOW_DEFAULT  # the window as the sender believes it to be
+        self._advertised: int | None = WINDOW_DEFAULT  # the window as the sender believes it to be
         self.ended = False  # the peer's last packet is in order
 
     @property
@@ -316,12 +318,12 @@ class ReliableReceiver:
     @property
     def has_news(self) -> bool:
         """Whether an acknowledgement should carry `miss`."""
-        return bool(self._ahead) or self._told is None or self._window_moved
+        return bool(self._ahead) or self._advertised is None or self._window_moved
 
     @property
     def _window_moved(self) -> bool:
-        assert self._told is not None
-        return abs(self._edge - self.ack - self._told) * _WINDOW_NEWS >= self._capacity
+        assert self._advertised is not None
+        return abs(self._edge - self.ack - self._advertised) * _WINDOW_NEWS >= self._capacity
 
     def __len__(self) -> int:
         return len(self._ready)
@@ -334,7 +336,7 @@ class ReliableReceiver:
         is_next = seq == self._next
         # What closes a gap may use a reserve, or a full buffer would wait for ever.
         if seq > self._edge or self.held + size > WINDOW_BYTES * (1 + is_next):
-            self._told = None
+            self._advertised = None
             return False
         self.held += size
         if size * self._capacity > WINDOW_BYTES:
@@ -370,7 +372,7 @@ class ReliableReceiver:
                     if len(deltas) == GAPS_LISTED_MAX:
                         break
         deltas.append(self._edge - last)
-        self._told = self._edge - self.ack
+        self._advertised = self._edge - self.ack
         return deltas
 
     def _append(self, message: ChannelMessage) -> None:

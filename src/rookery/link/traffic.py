@@ -52,21 +52,21 @@ class Traffic:
         "_exchange",
         "_left",
         "_link",
+        "_owner",
         "_renew_at",
         "_renewal",
-        "_site",
     )
 
-    def __init__(self, link: "Link", site: LinkOwner, exchange: Exchange, now: float) -> None:
+    def __init__(self, link: "Link", owner: LinkOwner, exchange: Exchange, now: float) -> None:
         self._link = link
-        self._site = site
+        self._owner = owner
         self._exchange = exchange
         self._came_by: Path | None = None  # the path of the last channel packet
         self._channels = Multiplexer(self, is_odd=exchange.parity == 1)
         keys = exchange.session.renewal if exchange.session is not None else None
         self._renewal: Renewal | None = None
         if keys is not None:
-            self._renewal = Renewal(keys, site.random, now, yields=exchange.parity == 0)
+            self._renewal = Renewal(keys, owner.random, now, yields=exchange.parity == 0)
         self._left = _ENDLESS if self._renewal is None else self._renewal.left
         self._renew_at = inf if self._renewal is None else self._renewal.deadline
 
@@ -87,7 +87,7 @@ class Traffic:
         if path is None:
             path = self._link.paths.direct_for_size(len(data), DATAGRAM_SIZE_MAX)
         if path is not None:
-            self._site.send(self._link, path, data)
+            self._owner.send(self._link, path, data)
 
     def received(self, body: Octets, path: Path, now: float) -> None:
         """Open a packet and give it to its channel, or to whoever reads frames."""
@@ -99,7 +99,7 @@ class Traffic:
             if head[0] == RENEWAL:
                 self._renewal_received(RenewalFrame.parse(head, bytes(rest)), path, now)
                 return
-            self._site.frame_received(self._link, path, head, rest, now)
+            self._owner.frame_received(self._link, path, head, rest, now)
             return
         if not JSON_SIZE_MIN <= size <= HEAD_SIZE_MAX or body_at > len(inner):
             raise ProtocolError("a channel packet needs a JSON head of moderate size")
@@ -147,7 +147,7 @@ class Traffic:
     def leap(self, renew_at: float) -> None:
         """A copy of this session may be in use: let no packet of ours have its number."""
         if self._exchange.session is not None:
-            self._exchange.session.leap(self._site.random)
+            self._exchange.session.leap(self._owner.random)
         if self._renewal is not None:
             self._renewal.hasten(renew_at)
             self._renew_at = self._renewal.deadline
@@ -176,15 +176,15 @@ class Traffic:
         data = self.sealed(_encode(head), [body])
         path = self._link.paths.for_size(len(data), DATAGRAM_SIZE_MAX)
         if path is not None:
-            self._site.send(self._link, path, data)
+            self._owner.send(self._link, path, data)
         return path
 
     @property
     def answers_apart(self) -> bool:
-        return self._came_by != self._link.paths.best and self._way_back is not None
+        return self._came_by != self._link.paths.best and self._return_path is not None
 
     def answer(self, head: JsonObject) -> None:
-        path = self._way_back
+        path = self._return_path
         if path is None:
             self.transmit(head, b"")
         else:
@@ -192,7 +192,7 @@ class Traffic:
             self.transmit_over(path, head)
 
     @property
-    def _way_back(self) -> Path | None:
+    def _return_path(self) -> Path | None:
         """Where the peer's last packet came from, if we trust that path as well."""
         path = self._came_by
         state = self._link.paths.state(path) if path is not None else None
@@ -200,25 +200,25 @@ class Traffic:
 
     def transmit_over(self, path: Path, head: JsonObject) -> None:
         """A packet that must take this very path."""
-        self._site.send(self._link, path, self.sealed(_encode(head), []))
+        self._owner.send(self._link, path, self.sealed(_encode(head), []))
 
     def serves(self, channel_type: str) -> bool:
-        return self._site.serves(self._link, channel_type)
+        return self._owner.serves(self._link, channel_type)
 
     def channel_opened(self, channel: Channel) -> None:
-        self._site.emit(ChannelOpened(self._link, channel))
+        self._owner.emit(ChannelOpened(self._link, channel))
 
     def channel_changed(self, channel: Channel) -> None:
-        self._site.emit(ChannelChanged(channel))
+        self._owner.emit(ChannelChanged(channel))
 
     def channel_stalled(self, now: float) -> None:
         self._link.doubt_paths(now)
 
     def control(self, channel_id: int, message: ChannelMessage, now: float) -> None:
-        self._site.control(self._link, channel_id, message, now)
+        self._owner.control(self._link, channel_id, message, now)
 
     def answered(self, message: ChannelMessage) -> None:
-        self._site.answered(self._link, message)
+        self._owner.answered(self._link, message)
 
     def sealed(self, head: bytes, parts: Parts) -> bytes | bytearray:
         pieces: list[Octets] = [_LENGTH.pack(len(head)), head]
@@ -245,7 +245,7 @@ class Traffic:
         self._renewal.worn()
         self._renew_at = self._renewal.deadline
         self._left += self._renewal.left
-        self._site.touch(self._link)
+        self._owner.touch(self._link)
 
     def _renewal_received(self, frame: RenewalFrame, path: Path, now: float) -> None:
         renewal = self._renewal
@@ -264,4 +264,4 @@ class Traffic:
     def _say_renewal(self, frame: RenewalFrame, path: Path | None) -> None:
         if path is not None:
             head, body = frame.serialize()
-            self._site.send(self._link, path, self.sealed(head, [body]))
+            self._owner.send(self._link, path, self.sealed(head, [body]))

@@ -72,7 +72,7 @@ class CostVector(msgspec.Struct):
 class Vectors(msgspec.Struct):
     pings: list[PingVector]
     pongs: list[PongVector]
-    companion: list[BesideVector]
+    companion: list[BesideVector] = msgspec.field(name="beside")
     refused: list[RefusedVector]
     costs: list[CostVector]
 

@@ -82,7 +82,7 @@ class SockRule(msgspec.Struct, frozen=True):
     networks: tuple[IpNetwork, ...]
     pattern: str | None  # "*" = any host
     ports: range
-    who: str | None
+    peer: str | None
 
     @classmethod
     def parse(cls, line: str) -> "SockRule":
@@ -101,18 +101,18 @@ class SockRule(msgspec.Struct, frozen=True):
         networks, pattern = _parse_target(line, target)
         if verb is SockVerb.BIND and not _is_single(networks, pattern):
             raise UsageError(f"rule {line!r}: bind needs one address or *")
-        who = words[3] if len(words) == 4 else None
+        peer = words[3] if len(words) == 4 else None
         return cls(
-            verb, SockProtocol(words[0]), target, networks, pattern, _parse_ports(line, ports), who
+            verb, SockProtocol(words[0]), target, networks, pattern, _parse_ports(line, ports), peer
         )
 
-    def concerns(self, verb: SockVerb, protocol: SockProtocol, port: int, who: str) -> bool:
+    def concerns(self, verb: SockVerb, protocol: SockProtocol, port: int, peer: str) -> bool:
         """Everything but the address fits."""
         return (
             self.verb is verb
             and self.protocol is protocol
             and (port in self.ports or (verb is SockVerb.BIND and port == 0))
-            and self.who in (None, who)
+            and self.peer in (None, peer)
         )
 
     def names(self, host: str) -> bool:
@@ -135,8 +135,8 @@ class SockRule(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         verb = "bind " if self.verb is SockVerb.BIND else ""
-        who = f" from {self.who}" if self.who else ""
-        return f"{verb}{self.protocol} {self.target}:{_format_ports(self.ports)}{who}"
+        peer = f" from {self.peer}" if self.peer else ""
+        return f"{verb}{self.protocol} {self.target}:{_format_ports(self.ports)}{peer}"
 
 
 class SockListener(msgspec.Struct, frozen=True):
@@ -159,14 +159,14 @@ class Rules:
     def __str__(self) -> str:
         return "\n".join(map(str, self._rules))
 
-    def admits_question(self, protocol: SockProtocol, port: int, who: str) -> bool:
+    def admits_question(self, protocol: SockProtocol, port: int, peer: str) -> bool:
         """Whether any address at all could pass; if not, its name is not even resolved."""
-        return any(rule.concerns(SockVerb.CONNECT, protocol, port, who) for rule in self._rules)
+        return any(rule.concerns(SockVerb.CONNECT, protocol, port, peer) for rule in self._rules)
 
-    def admits_name(self, protocol: SockProtocol, host: str, port: int, who: str) -> bool:
+    def admits_name(self, protocol: SockProtocol, host: str, port: int, peer: str) -> bool:
         """Whether the asker may learn that this name does not resolve or answer."""
         return any(
-            rule.concerns(SockVerb.CONNECT, protocol, port, who) and rule.names(host)
+            rule.concerns(SockVerb.CONNECT, protocol, port, peer) and rule.names(host)
             for rule in self._rules
         )
 
@@ -176,7 +176,7 @@ class Rules:
         host: str,
         addresses: Sequence[str],
         port: int,
-        who: str,
+        peer: str,
         own: Sequence[IpNetwork] = (),
     ) -> str:
         """The first resolved address that may be dialled, or DeniedError.
@@ -184,23 +184,23 @@ class Rules:
         `own` are the networks of this machine, which is another one tomorrow.
         """
         rules = [
-            rule for rule in self._rules if rule.concerns(SockVerb.CONNECT, protocol, port, who)
+            rule for rule in self._rules if rule.concerns(SockVerb.CONNECT, protocol, port, peer)
         ]
         for text in addresses:
             address = plain_address(text)
             if address is not None and any(rule.covers(host, address, own) for rule in rules):
                 return text
-        raise DeniedError(f"no rule lets {who[:8]} reach {protocol} {host}:{port}")
+        raise DeniedError(f"no rule lets {peer[:8]} reach {protocol} {host}:{port}")
 
-    def listener(self, protocol: SockProtocol, port: int, who: str) -> SockListener:
+    def listener(self, protocol: SockProtocol, port: int, peer: str) -> SockListener:
         """Where to listen for a bind of `port` (0 = any), or DeniedError."""
         for rule in self._rules:
-            if rule.concerns(SockVerb.BIND, protocol, port, who):
+            if rule.concerns(SockVerb.BIND, protocol, port, peer):
                 ip = str(rule.networks[0].network_address) if rule.networks else "0.0.0.0"  # noqa: S104
                 if port:
                     return SockListener(ip, range(port, port + 1))
                 return SockListener(ip, range(1) if rule.ports == ANY_PORT else rule.ports)
-        raise DeniedError(f"no rule lets {who[:8]} bind {protocol} port {port}")
+        raise DeniedError(f"no rule lets {peer[:8]} bind {protocol} port {port}")
 
 
 def plain_address(text: str) -> IpAddress | None:

@@ -1,9 +1,9 @@
-"""Told paths: where peers say that they are, and whom we tell where we are ourselves.
+"""Advertised paths: addresses that peers announce to each other by the `path` channel.
 
-Trying an address sends packets of ours wherever the peer likes. So nobody but a trusted peer is
-listened to, or told anything, and even such a peer cannot make us ask for a URL or knock at an
-address that means something else here than it does there: loopback and link-local ones count only
-where the peer itself is on this machine or this cable.
+Trying an address sends packets of ours wherever the peer likes. So addresses are exchanged with
+trusted peers only, and even those cannot make us request a URL or try an address that means
+something else here than it does there: loopback and link-local addresses count only if the peer
+itself is on this machine or this network segment.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,11 +28,11 @@ class AddressScope(Enum):
     NETWORK = "network"
     MACHINE = "machine"
     CABLE = "cable"
-    NOWHERE = "nowhere"  # for many at once, or for nobody
+    NOWHERE = "nowhere"  # multicast, unspecified, reserved
 
 
 class AdvertisedPathsOwner(Protocol):
-    """What told paths need of the endpoint."""
+    """What advertised paths need of the endpoint."""
 
     own_paths: tuple[Path, ...]
     trusts: TrustPolicy
@@ -44,50 +44,50 @@ class AdvertisedPathsOwner(Protocol):
 class AdvertisedPaths:
     """Both sides of `path`."""
 
-    __slots__ = ("_home", "_tries")
+    __slots__ = ("_owner", "_tries")
 
-    def __init__(self, home: AdvertisedPathsOwner) -> None:
-        self._home = home
+    def __init__(self, owner: AdvertisedPathsOwner) -> None:
+        self._owner = owner
         self._tries = TokenBuckets(TRIES_PER_S, TRIES_BURST)  # by hashname
 
-    def tell(self, link: Link) -> None:
-        """Where else we can be reached, to a peer that we trust; it answers how it sees us."""
-        if self._home.trusts(link.hashname):
-            link.say("path", path_channel.opening(self._home.own_paths))
+    def send(self, link: Link) -> None:
+        """Advertise our addresses to a trusted peer; its answer is our address as it sees it."""
+        if self._owner.trusts(link.hashname):
+            link.say("path", path_channel.opening(self._owner.own_paths))
 
     def opened(self, link: Link, channel_id: int, message: ChannelMessage, now: float) -> None:
         """Try what a trusted peer lists, and answer over every path that works."""
-        told = path_channel.parse_opening(message.head)
-        if self._home.trusts(link.hashname):
-            for path in self._chosen(link, told, now):
+        advertised = path_channel.parse_opening(message.head)
+        if self._owner.trusts(link.hashname):
+            for path in self._chosen(link, advertised, now):
                 link.add_path(path, now, configured=False)
         for state in list(link.paths):
             if state.is_usable:
                 link.transmit_over(state.path, path_channel.answer(channel_id, state.path))
 
     def answered(self, link: Link, message: ChannelMessage) -> None:
-        """An answer tells how the peer sees us; anything else is for nobody."""
+        """An answer tells our address as the peer sees it; anything else is ignored."""
         observed = path_channel.parse_answer(message.head)
         if observed is not None:
             link.observed = observed
 
-    def _chosen(self, link: Link, told: Iterable[Path], now: float) -> Iterator[Path]:
+    def _chosen(self, link: Link, advertised: Iterable[Path], now: float) -> Iterator[Path]:
         used = [state.path for state in link.paths if state.is_usable]
-        for path in told:
-            if path in link.paths or path == PeerPath(self._home.hashname):
+        for path in advertised:
+            if path in link.paths or path == PeerPath(self._owner.hashname):
                 continue
             if may_be_tried(path, used) and self._tries.take(link.hashname, now):
                 yield path
 
 
 def may_be_tried(path: Path, used: Iterable[Path]) -> bool:
-    """Whether a peer's word is enough; `used` are paths over which it has proved itself."""
+    """Whether an advertised path may be tried; `used` are the proven paths of that peer."""
     match path:
         case PeerPath():
             return True
         case NetPath(kind=kind, ip=ip) if not kind.startswith("ws"):
             scope = scope_of(ip)
-        case _:  # a URL, or an end of a connection at which nobody listens
+        case _:  # a URL, or an end of a connection, where there is no listener
             return False
     if scope in (AddressScope.MACHINE, AddressScope.CABLE):
         return any(isinstance(each, NetPath) and scope_of(each.ip) is scope for each in used)

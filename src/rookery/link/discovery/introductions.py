@@ -26,11 +26,11 @@ ROUTES_MAX = 32_768
 ROUTES_PER_LINK_MAX = 256  # so that one link cannot push out the routes of all others
 ROUTE_S = 120.0  # unused for so long, a route is forgotten
 
-RoutingPolicy = Callable[[str, str], bool]  # (requester, target) -> may they meet
+RoutingPolicy = Callable[[str, str], bool]  # (requester, target) -> may be introduced
 
 
 def route_for_links(requester: str, target: str) -> bool:
-    """The usual policy of a router: whoever has a link may meet whoever has one."""
+    """The default policy of a router: introduces any two endpoints that it has links to."""
     return True
 
 
@@ -54,10 +54,10 @@ class IntroductionsOwner(Protocol):
 class Introductions:
     """Both sides of `peer` and `connect`."""
 
-    __slots__ = ("_crowd", "_owned", "_policy", "_routes")
+    __slots__ = ("_owned", "_owner", "_policy", "_routes")
 
-    def __init__(self, crowd: IntroductionsOwner) -> None:
-        self._crowd = crowd
+    def __init__(self, owner: IntroductionsOwner) -> None:
+        self._owner = owner
         self._policy: RoutingPolicy | None = None
         self._routes: OrderedDict[bytes, tuple[str, float]] = OrderedDict()
         self._owned: dict[str, OrderedDict[bytes, None]] = {}  # hashname -> its tokens, by use
@@ -69,47 +69,47 @@ class Introductions:
             self._routes.clear()
             self._owned.clear()
 
-    # --- as the one who asks, or is asked for ---
+    # --- as requester or target ---
 
     def ask(self, link: Link, routers: Iterable[Link]) -> None:
-        """Have routers show our keys to somebody of whom we know only the name."""
-        identity = self._crowd.identity
+        """Have routers pass our keys to an endpoint of which we know only the hashname."""
+        identity = self._owner.identity
         for router in routers:
             for csid, key in identity.keys.items():
                 handshake = Handshake(csid, key, identity.intermediates(csid))
                 router.say("peer", peer.opening(link.hashname), handshake.unencrypted())
 
     def send(self, link: Link, router: Link, data: Octets) -> None:
-        """A packet for `link` by way of `router`: a handshake wrapped, all else as it is."""
+        """A packet for `link` through `router`: a handshake wrapped, all else as it is."""
         if data[:2] != b"\x00\x00":
             router.say("peer", peer.opening(link.hashname), bytes(data))
         elif (path := router.paths.best) is not None and not isinstance(path, PeerPath):
-            self._crowd.transmit(path, data)
+            self._owner.transmit(path, data)
 
     def connect_received(self, router: Link, message: ChannelMessage, now: float) -> None:
-        """Somebody asks for us through a router."""
+        """A requester wants a link to us and asks through a router."""
         requester, packet = connect.parse_opening(message.head, message.body)
         path = PeerPath(router.hashname)
         if not packet.is_json:
-            self._crowd.admit_handshake(packet, path, now, expected=requester)
+            self._owner.admit_handshake(packet, path, now, expected=requester)
             return
         handshake = Handshake.parse_unencrypted(packet)
         if handshake.hashname != requester:
             raise ProtocolError("the introduced keys are somebody else's")
-        link = self._crowd.links.get(requester)
+        link = self._owner.links.get(requester)
         keys = {handshake.csid: handshake.key}
         if link is None:
-            self._crowd.stranger_appeared(Stranger(requester, keys, (path,)))
+            self._owner.stranger_appeared(Stranger(requester, keys, (path,)))
             return
-        if handshake.csid in self._crowd.identity.keys:
+        if handshake.csid in self._owner.identity.keys:
             link.learn(keys, path, now)
 
     # --- as the router ---
 
     def peer_received(self, requester: Link, message: ChannelMessage, now: float) -> None:
-        """Pass an introduction on, silently or not at all."""
+        """Pass an introduction on; the requester is not answered either way."""
         target_name, packet = peer.parse_opening(message.head, message.body)
-        target = self._crowd.links.get(target_name)
+        target = self._owner.links.get(target_name)
         if self._policy is None or target is None or target is requester:
             return
         if target.state is not LinkState.UP or not self._policy(requester.hashname, target_name):
@@ -123,16 +123,16 @@ class Introductions:
         target.say("connect", connect.opening(requester.hashname), message.body)
 
     def forward(self, token: bytes, data: bytes, arrival: Path, now: float) -> bool:
-        """Pass a channel packet on to whoever listens to its token; False if nobody does."""
+        """Pass a channel packet on to the owner of its token; False if the token is unknown."""
         route = self._routes.get(token)
         if route is None or now >= route[1]:
             return False
-        link = self._crowd.links.get(route[0])
+        link = self._owner.links.get(route[0])
         path = link.paths.best if link is not None else None
         if path is None or path == arrival or isinstance(path, PeerPath):
             return False
         self._remember(token, route[0], now)
-        self._crowd.transmit(path, data)
+        self._owner.transmit(path, data)
         return True
 
     def _remember(self, token: bytes, hashname: str, now: float) -> None:

@@ -24,13 +24,13 @@ _STALE_BURST = 3
 class KeyAgreement:
     """The handshakes of one link."""
 
-    __slots__ = ("_challenge", "_link", "_site", "_stale_answer_from", "exchange", "rounds")
+    __slots__ = ("_challenge", "_link", "_owner", "_stale_answer_from", "exchange", "rounds")
 
-    def __init__(self, link: "Link", site: LinkOwner) -> None:
+    def __init__(self, link: "Link", owner: LinkOwner) -> None:
         self.exchange: Exchange | None = None
         self.rounds = HandshakeSchedule()
         self._link = link
-        self._site = site
+        self._owner = owner
         self._stale_answer_from = 0.0
         self._challenge: tuple[Path, int] | None = None  # a fresh `at` sent to one place only
 
@@ -47,21 +47,21 @@ class KeyAgreement:
                 del self._link.keys[csid]
 
     def renew_exchange(self, csid: int, now: float) -> None:
-        identity, previous = self._site.identity, self.exchange
+        identity, previous = self._owner.identity, self.exchange
         self.exchange = Exchange(
             identity.local[csid],
             identity.intermediates(csid),
             self._link.keys[csid],
-            at=max(self._site.wall(now), previous.at + 1 if previous is not None else 0),
-            random=self._site.random,
+            at=max(self._owner.wall(now), previous.at + 1 if previous is not None else 0),
+            random=self._owner.random,
             confirmed=previous.confirmed if previous is not None else 0,
         )
-        self._site.token_changed(self._link, previous.token if previous is not None else None)
+        self._owner.token_changed(self._link, previous.token if previous is not None else None)
 
     def begin_round(self, now: float) -> None:
         """A new `at` over every path."""
         assert self.exchange is not None
-        self.exchange.originate(self._site.wall(now))
+        self.exchange.originate(self._owner.wall(now))
         if self.exchange.session is not None:
             self.exchange.session.rest()  # most links are idle most of the time
         self._link.paths.begin_round(now)
@@ -75,8 +75,8 @@ class KeyAgreement:
             case HandshakeStep.REPEAT:
                 self._link.paths.repeat_round()
                 if self._link.is_lax and not is_answered and self.exchange is not None:
-                    # A peer that has this `at` already says nothing, though its answer was lost.
-                    self.exchange.originate(self._site.wall(now))
+                    # A peer that has this `at` already stays silent, even if its answer was lost.
+                    self.exchange.originate(self._owner.wall(now))
                 self.send(self._link.paths.unanswered())
             case HandshakeStep.SETTLE:
                 self._link.paths.end_round()
@@ -90,9 +90,9 @@ class KeyAgreement:
         for path in paths:
             if isinstance(path, PeerPath):  # a JavaScript router passes the same bytes on just once
                 exchange.seal_anew()
-            self._site.send(self._link, path, exchange.handshake())
+            self._owner.send(self._link, path, exchange.handshake())
 
-    def heard(
+    def received(
         self, exchange: Exchange, at: int, verdict: HandshakeVerdict, path: Path, now: float
     ) -> None:
         """Learn what a handshake proves about the path it came by, and answer it there once."""
@@ -104,7 +104,7 @@ class KeyAgreement:
         is_answer |= self._challenge == (path, at)
         if verdict is HandshakeVerdict.NEWER or is_answer:
             if not state.proven:
-                self._site.emit(PathFound(self._link, path))
+                self._owner.emit(PathFound(self._link, path))
             self._link.paths.answered(state, now, is_echo=is_echo)
             if exchange.is_synchronised and not self._link.paths.unanswered():
                 self.rounds.end()
@@ -125,14 +125,14 @@ class KeyAgreement:
             return
         self._stale_answer_from = max(now, self._stale_answer_from) + SPACING_S
         state, token = self._link.paths.state(path), exchange.peer_token
-        is_asked = state is not None and state.sent_s is not None
+        is_requested = state is not None and state.sent_s is not None
         # The JavaScript peer's first answer through a router goes astray, and a second it has not.
-        is_asked &= not (self._link.is_lax and isinstance(path, PeerPath))
-        if not is_asked if token is None else token != routing_token(opened.body):
-            exchange.originate(self._site.wall(now))
+        is_requested &= not (self._link.is_lax and isinstance(path, PeerPath))
+        if not is_requested if token is None else token != routing_token(opened.body):
+            exchange.originate(self._owner.wall(now))
             self._challenge = (path, exchange.at)
         self.send([path])
 
     def jitter(self) -> float:
         """Between 0 and 1."""
-        return self._site.random(1)[0] / 255
+        return self._owner.random(1)[0] / 255

@@ -1,4 +1,4 @@
-"""Port: what a neighbour needs of its link, and no more."""
+"""What a neighbour needs of its link, and no more."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -25,8 +25,8 @@ class PathView(Protocol):
         ...
 
     @property
-    def attended(self) -> bool:
-        """Whether somebody other than the link proves and fails it."""
+    def monitored(self) -> bool:
+        """Whether a monitor, and not the link, proves and distrusts it."""
         ...
 
     @property
@@ -53,8 +53,8 @@ class LinkInterface(Protocol):
 
     def measured(self, path: Path, rtt_s: float) -> None: ...
 
-    def attend(self, path: Path, now: float) -> None:
-        """Know the path, unproven; from now on its attendant judges it."""
+    def monitor(self, path: Path, now: float) -> None:
+        """Add the path, unproven; from now on the caller proves and distrusts it."""
         ...
 
     def prove(self, path: Path, rtt_s: float) -> None: ...
@@ -65,6 +65,6 @@ class LinkInterface(Protocol):
         """End the connection that this path is; its loss is told as any other."""
         ...
 
-    def unattend(self, path: Path) -> None:
+    def unmonitor(self, path: Path) -> None:
         """Forget the path."""
         ...

@@ -430,4 +430,4 @@ class Neighbour:
 
 
 def _is_direct(view: PathView) -> bool:
-    return view.is_direct and not view.attended
+    return view.is_direct and not view.monitored

@@ -104,7 +104,7 @@ class Peering:
         self.unproven_peers.leave(member.hashname)
         self.dialling.done(member.node)
         if is_news:
-            self._endpoint.told_paths.tell(self._endpoint.links[member.hashname])
+            self._endpoint.advertised_paths.send(self._endpoint.links[member.hashname])
 
     def unlinked(self, hashname: str, now: float) -> None:
         """The endpoint has forgotten the link."""

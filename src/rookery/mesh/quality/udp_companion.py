@@ -273,7 +273,7 @@ class UdpCompanion:
     def _monitor_path(self, path: NetPath, now: float) -> PathMonitor:
         self.path = path
         self.monitor = PathMonitor(path, now, self._attempt)
-        self._port.attend(path, now)
+        self._port.monitor(path, now)
         self._probe_s = now
         return self.monitor
 
@@ -348,7 +348,7 @@ class UdpCompanion:
 
     def _forget_path(self) -> None:
         if self.path is not None:
-            self._port.unattend(self.path)
+            self._port.unmonitor(self.path)
         self.path = self.monitor = None
 
     def _complaint(self) -> str:
