@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bench.figure import Effort, Figure, Goal
 from bench.hub_reports import udp_port
-from bench.hub_routers import Reporters, Sockets, entries
+from bench.hub_routers import Senders, Sockets, entries
 from bench.process import answer, child, ordered, resident_bytes
 from rookery.hub.hub import Hub
 from rookery.hub.settings import REPORT_INTERVAL_S, HubSettings
@@ -62,11 +62,11 @@ def measure(effort: Effort) -> list[Figure]:
     fleet = Fleet(1000, 0.5) if effort.is_quick else Fleet(100_000, REPORT_INTERVAL_S)
     with child(serve, fleet) as hub:
         opened = answer(hub, Opened)
-        reporters = Reporters(fleet.routers, opened.master)
+        senders = Senders(fleet.routers, opened.master)
         with closing(Sockets(opened.port)) as sockets:
             before = _condition(hub)
             began = time.perf_counter()
-            answers = sum(_round(reporters, sockets, fleet, number + 1) for number in range(ROUNDS))
+            answers = sum(_round(senders, sockets, fleet, number + 1) for number in range(ROUNDS))
             seconds = time.perf_counter() - began
             answers += _rest(sockets, ROUNDS * fleet.routers - answers)
             after = _condition(hub)
@@ -96,16 +96,16 @@ def _condition(hub: Connection) -> Condition:
     return answer(hub, Condition)
 
 
-def _round(reporters: Reporters, sockets: Sockets, fleet: Fleet, sequence: int) -> int:
+def _round(senders: Senders, sockets: Sockets, fleet: Fleet, sequence: int) -> int:
     """One report of each, spread evenly; how many answers came."""
     began, sent, answers = time.perf_counter(), 0, 0
     while (gone_s := time.perf_counter() - began) < fleet.interval_s:
         due = min(fleet.routers, int(gone_s / fleet.interval_s * fleet.routers) + 1)
-        sockets.send([reporters.datagram(number, sequence) for number in range(sent, due)])
+        sockets.send([senders.datagram(number, sequence) for number in range(sent, due)])
         sent = due
         answers += sockets.answers()
         time.sleep(_TICK_S)
-    sockets.send([reporters.datagram(number, sequence) for number in range(sent, fleet.routers)])
+    sockets.send([senders.datagram(number, sequence) for number in range(sent, fleet.routers)])
     return answers
 
 

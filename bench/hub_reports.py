@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from bench.figure import Effort, Figure, Goal, middle
-from bench.hub_routers import Reporters, Sockets, entries
+from bench.hub_routers import Senders, Sockets, entries
 from bench.process import answer, child, ordered
 from rookery.hub.hub import Hub
 from rookery.hub.settings import HubSettings
@@ -91,7 +91,7 @@ def measure(effort: Effort) -> list[Figure]:
             walls.append(sent.answers / max(sent.seconds, 1e-9))
             _, drained = _turn(bare_sender, bare)
             limits.append(drained.rate)
-    size = len(Reporters(1, opened.master).datagram(0, 1))
+    size = len(Senders(1, opened.master).datagram(0, 1))
     return [
         Figure(
             what=f"reports of {size} B from {ROUTERS} routers, proved, kept, durable",
@@ -172,7 +172,7 @@ def _drained(sock: socket.socket) -> int:
 
 def send(pipe: Connection, job: Job) -> None:
     """The sending process: has a turn's datagrams ready before it begins."""
-    sender, reporters = _Sender(job), Reporters(ROUTERS, job.master)
+    sender, senders = _Sender(job), Senders(ROUTERS, job.master)
     rounds, sequence = max(1, int(job.seconds * RATE_MAX / ROUTERS)), 1
     while True:
         try:
@@ -181,7 +181,7 @@ def send(pipe: Connection, job: Job) -> None:
             return
         datagrams = []
         for _ in range(rounds):
-            datagrams += reporters.round(sequence)
+            datagrams += senders.round(sequence)
             sequence += 1
         pipe.send(sender.turn(datagrams))
 

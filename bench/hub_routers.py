@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from rookery.fleet.enrolment import secrets
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.hub.settings import RENEWAL_S
 from rookery.wire import base32
 from rookery.wire.fleet import tags, telemetry
@@ -44,16 +44,16 @@ def _raw_hashname(number: int) -> bytes:
     return number.to_bytes(32, "big")
 
 
-def _generation(reporter: bytes) -> int:
-    return secrets.generation(reporter, time.time(), RENEWAL_S)
+def _generation(sender: bytes) -> int:
+    return secrets.generation(sender, time.time(), RENEWAL_S)
 
 
-def entries(numbers: Iterable[int]) -> list[ReporterEntry]:
+def entries(numbers: Iterable[int]) -> list[FleetEntry]:
     """As if they had reported once, just now."""
     now = time.time()
     return [
-        ReporterEntry(
-            reporter=mac(number),
+        FleetEntry(
+            sender=mac(number),
             kind="router",
             hashname=base32.encode(_raw_hashname(number)),
             key=os.urandom(64),
@@ -69,20 +69,20 @@ def entries(numbers: Iterable[int]) -> list[ReporterEntry]:
     ]
 
 
-class Reporters:
+class Senders:
     """Makes the datagrams of so many routers."""
 
     def __init__(self, count: int, master: bytes) -> None:
         self._routers = []
         for number in range(count):
-            reporter = mac(number)
-            generation = _generation(reporter)
-            secret = secrets.derive(master, reporter, _raw_hashname(number), generation)
-            self._routers.append((reporter, generation, secret))
+            sender = mac(number)
+            generation = _generation(sender)
+            secret = secrets.derive(master, sender, _raw_hashname(number), generation)
+            self._routers.append((sender, generation, secret))
 
     def datagram(self, number: int, sequence: int) -> bytes:
-        reporter, generation, secret = self._routers[number]
-        proved = report_proved(tags.TELEMETRY, reporter, generation, BOOT, sequence, _CONTENT)
+        sender, generation, secret = self._routers[number]
+        proved = report_proved(tags.TELEMETRY, sender, generation, BOOT, sequence, _CONTENT)
         return serialize_report(proved, secrets.prove(secret, proved))
 
     def round(self, sequence: int) -> list[bytes]:

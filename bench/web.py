@@ -17,7 +17,7 @@ from pathlib import Path
 
 from bench.figure import Effort, Figure, Goal
 from bench.hub_reports import udp_port
-from bench.hub_routers import Reporters, Sockets, entries, mac
+from bench.hub_routers import Senders, Sockets, entries, mac
 from bench.process import answer, child, ordered
 from rookery.hub.hub import Hub
 from rookery.hub.settings import HubSettings
@@ -89,11 +89,11 @@ def _ask(http: HTTPConnection, path: str) -> tuple[float, int]:
 
 def report(pipe: Connection, opened: Opened) -> None:
     """The routers' process: each reports in its turn, until the pipe closes."""
-    reporters, sequence, number = Reporters(DEVICES, opened.master), 1, 0
+    senders, sequence, number = Senders(DEVICES, opened.master), 1, 0
     with closing(Sockets(opened.udp)) as sockets:
         while not pipe.poll(_TICK_S):
             count = round(DEVICES / INTERVAL_S * _TICK_S)
-            sockets.send([reporters.datagram(number + each, sequence) for each in range(count)])
+            sockets.send([senders.datagram(number + each, sequence) for each in range(count)])
             sockets.answers()
             number += count
             if number + count > DEVICES:

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from rookery.fleet.enrolment.code import EnrolmentCode
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.reports.report_validator import ReportValidator
 from rookery.fleet.reports.validator_settings import ReportValidatorSettings
 from rookery.runtime.fleet.hub_address import HubAddress
@@ -30,7 +30,7 @@ class SmallHub(asyncio.DatagramProtocol):
         self.identity = identity("hub")
         self.master = os.urandom(32)
         self.settings = settings
-        self.entries: dict[bytes, ReporterEntry] = {}
+        self.entries: dict[bytes, FleetEntry] = {}
         self.codes: dict[bytes, EnrolmentCode] = {}
         self.wishes: dict[bytes, int] = {}  # by MAC
         self.reports: list[telemetry.Report] = []
@@ -110,11 +110,11 @@ class SmallHub(asyncio.DatagramProtocol):
         if incoming is None:
             return
         code = self.codes.get(incoming.code_id or b"")
-        wish = self.wishes.get(incoming.reporter)
-        entry = self.entries.get(incoming.reporter)
+        wish = self.wishes.get(incoming.sender)
+        entry = self.entries.get(incoming.sender)
         outcome = self._desk.receive(incoming, entry, code, wish, now)
         if outcome.changed is not None:
-            self.entries[incoming.reporter] = outcome.changed
+            self.entries[incoming.sender] = outcome.changed
         if outcome.spool is not None:
             self.reports.append(telemetry.decode(Observation.parse(outcome.spool).content))
         for answer in (outcome.answer_now, outcome.answer_durable):

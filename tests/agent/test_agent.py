@@ -16,14 +16,14 @@ from rookery.agent.methods.config import AgentConfig, ConfigFile
 from rookery.agent.session import AgentSessionLimits
 from rookery.fleet.enrolment.code import EnrolmentCode
 from rookery.fleet.enrolment.secrets import code_id, code_key, new_code
-from rookery.fleet.reports.reporter import (
+from rookery.fleet.reports.report_sender import (
     HelloRefused,
-    ReporterCalled,
-    ReporterEnrolled,
-    ReporterEvent,
     SecretRenewed,
+    SenderCalled,
+    SenderEnrolled,
+    SenderEvent,
 )
-from rookery.fleet.reports.reporter_limits import ReporterLimits
+from rookery.fleet.reports.sender_limits import SenderLimits
 from rookery.fleet.reports.validator_settings import ReportValidatorSettings
 from rookery.runtime.fleet.state_file import FILE_NAME
 from rookery.wire.fleet.datagrams import UNKNOWN, FaultDatagram
@@ -34,7 +34,7 @@ from tests.agent.small_hub import SmallHub
 from tests.agent.small_server import SmallServer
 
 MAC = bytes.fromhex("02fc00000001")
-QUICK = ReporterLimits(resend_s=0.05, resend_max_s=0.2, pace_s=0.0, hello_s=0.05, hello_max_s=0.2)
+QUICK = SenderLimits(resend_s=0.05, resend_max_s=0.2, pace_s=0.0, hello_s=0.05, hello_max_s=0.2)
 
 
 @pytest.fixture
@@ -66,9 +66,9 @@ def device_reports(hub: SmallHub) -> list[DeviceReport]:
 
 async def test_it_enrols_and_reports_real_values(hub: SmallHub) -> None:
     """F3, F4: at first contact a secret, then reports of what the device really is."""
-    told: list[ReporterEvent] = []
+    told: list[SenderEvent] = []
     async with await Agent.start(settings(hub), told.append):
-        await eventually(lambda: any(isinstance(event, ReporterEnrolled) for event in told))
+        await eventually(lambda: any(isinstance(event, SenderEnrolled) for event in told))
     (report, *_) = device_reports(hub)
     assert report.up > 0
     assert 0 < report.mem < 1
@@ -76,7 +76,7 @@ async def test_it_enrols_and_reports_real_values(hub: SmallHub) -> None:
     assert abs(report.t - time.time() * 1000) < 60_000
     entry = hub.entries[MAC]
     assert entry.hashname == identity("router").hashname
-    enrolled = next(event for event in told if isinstance(event, ReporterEnrolled))
+    enrolled = next(event for event in told if isinstance(event, SenderEnrolled))
     assert hub.desk.is_claimed(entry, enrolled.claim_code, time.time())
 
 
@@ -105,7 +105,7 @@ async def test_reports_outlive_the_agent_on_disk(hub: SmallHub, tmp_path: Path) 
         await eventually(lambda: agent.waiting == 1)
     assert (tmp_path / FILE_NAME).stat().st_mode & 0o777 == 0o600
     await hub.come()
-    told: list[ReporterEvent] = []
+    told: list[SenderEvent] = []
     async with await Agent.start(settings(hub, tmp_path), told.append):
         await eventually(lambda: len(hub.reports) >= 3)
     first, kept, new = hub.reports[:3]
@@ -145,7 +145,7 @@ async def test_a_hub_that_forgot_everything_learns_anew(hub: SmallHub) -> None:
 async def test_secrets_are_renewed_on_the_way(tmp_path: Path) -> None:
     """F4: the answer to a report carries the new one, and the next report proves it."""
     async with SmallHub(ReportValidatorSettings(policy="open", renewal_s=60)) as hub:
-        told: list[ReporterEvent] = []
+        told: list[SenderEvent] = []
         async with await Agent.start(settings(hub, tmp_path), told.append) as agent:
             await eventually(lambda: len(hub.reports) == 1)
             before = hub.entries[MAC].generation
@@ -160,7 +160,7 @@ async def test_secrets_are_renewed_on_the_way(tmp_path: Path) -> None:
 async def test_a_called_agent_comes(hub: SmallHub) -> None:
     """F7: the next report is answered by a call; F10, F11: and the agent serves at the server."""
     wish = 77
-    told: list[ReporterEvent] = []
+    told: list[SenderEvent] = []
     async with SmallServer() as server, await Agent.start(settings(hub), told.append) as agent:
         await eventually(lambda: len(hub.reports) == 1)
         hub.answers = [server.direct(wish)]
@@ -172,12 +172,12 @@ async def test_a_called_agent_comes(hub: SmallHub) -> None:
         await server.end()
         await eventually(lambda: agent.visits.running == 0)
         assert agent.visits.tally["fulfilled"] == 1
-    assert ReporterCalled(wish) in told
+    assert SenderCalled(wish) in told
 
 
 async def test_without_a_code_a_closed_hub_refuses(tmp_path: Path) -> None:
     async with SmallHub(ReportValidatorSettings(policy="claim")) as hub:
-        told: list[ReporterEvent] = []
+        told: list[SenderEvent] = []
         async with await Agent.start(settings(hub), told.append):
             await eventually(lambda: HelloRefused("denied") in told)
         assert hub.entries == {}

@@ -4,11 +4,11 @@ import pytest
 
 from rookery.errors import DecodeError
 from rookery.fleet import entry as entries
-from rookery.fleet.entry import ReporterEntry, is_router_id, server_id
+from rookery.fleet.entry import FleetEntry, is_device_id, server_id
 from rookery.wire import base32
 
-ENTRY = ReporterEntry(
-    reporter=b"\x02\xfc\x00\x00\x00\x01",
+ENTRY = FleetEntry(
+    sender=b"\x02\xfc\x00\x00\x00\x01",
     kind="router",
     hashname=base32.encode(bytes(range(32))),
     key=bytes(64),
@@ -29,7 +29,7 @@ def test_an_entry_survives_a_store_f2() -> None:
 
 
 def test_an_entry_of_before_there_were_more_fields_is_read_f2() -> None:
-    old = ReporterEntry(b"router", "server", "name", b"", b"", 1, 2, 3, 4, 5.0, 6.0)
+    old = FleetEntry(b"router", "server", "name", b"", b"", 1, 2, 3, 4, 5.0, 6.0)
     data = entries.encode(old)
     assert data[:3] == b"\xdc\x00\x11"
     shorter = b"\x9b" + data[3:].removesuffix(b"\xa0\xc4\x00\x00\x00\x00\xcb" + bytes(8))
@@ -47,6 +47,6 @@ def test_no_router_has_the_id_of_a_server_f5() -> None:
         raw = bytes((first,)) + bytes(range(1, 32))
         made = server_id(base32.encode(raw))
         assert made == bytes((first | 1,)) + raw[1:6]
-        assert not is_router_id(made)
-    assert is_router_id(ENTRY.reporter)
-    assert not is_router_id(bytes(6))
+        assert not is_device_id(made)
+    assert is_device_id(ENTRY.sender)
+    assert not is_device_id(bytes(6))

@@ -9,7 +9,7 @@ from rookery.fleet import entry as entries
 from rookery.fleet.rendezvous import seat_authority
 from rookery.fleet.reports import observation_contents
 from rookery.fleet.reports.report_reader import ReportReader
-from rookery.fleet.reports.reporter_state import ReporterState
+from rookery.fleet.reports.sender_state import SenderState
 from rookery.fleet.reports.validator_settings import (
     ReportValidatorCounters,
     ReportValidatorSettings,
@@ -104,8 +104,8 @@ OTHERS = {
     "fleet.reports.observation_contents:decode": Target(_contents),
     "fleet.reports.report_reader:ReportReader.read": Target(_desk),
     "fleet.entry:decode": Target(entries.decode),
-    "fleet.reports.reporter_state:ReporterState.parse": Target(
-        again(ReporterState.parse, ReporterState.serialize)
+    "fleet.reports.sender_state:SenderState.parse": Target(
+        again(SenderState.parse, SenderState.serialize)
     ),
     "fleet.rpc.message:RpcErrorObject.parse": Target(RpcErrorObject.parse, (RpcError,)),
     "fleet.rpc.message:parse": Target(message.parse, (RpcError,)),

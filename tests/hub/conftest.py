@@ -10,7 +10,7 @@ import pytest
 
 from rookery.fleet.enrolment import secrets
 from rookery.fleet.enrolment.code import EnrolmentCode
-from rookery.fleet.entry import ReporterKind
+from rookery.fleet.entry import FleetKind
 from rookery.hub.hub import Hub
 from rookery.hub.settings import HubSettings
 from rookery.runtime.endpoint import keystore
@@ -47,7 +47,7 @@ async def hub(settings: HubSettings, start: Start) -> Hub:
 
 async def new_code(
     hub: Hub,
-    kind: ReporterKind,
+    kind: FleetKind,
     *,
     expires_at: float = 4e9,
     owner: int | None = None,

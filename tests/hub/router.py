@@ -5,10 +5,10 @@ import os
 import time
 from collections.abc import Callable
 
-from rookery.fleet.entry import ReporterKind, server_id
-from rookery.fleet.reports.reporter import Reporter, ReporterCalled, ReporterEvent
-from rookery.fleet.reports.reporter_limits import ReporterLimits
-from rookery.fleet.reports.reporter_state import ReporterState
+from rookery.fleet.entry import FleetKind, server_id
+from rookery.fleet.reports.report_sender import ReportSender, SenderCalled, SenderEvent
+from rookery.fleet.reports.sender_limits import SenderLimits
+from rookery.fleet.reports.sender_state import SenderState
 from rookery.identity.identity import Identity
 from rookery.runtime.fleet.sealed_connection import SealedConnection
 from rookery.wire.fleet import messages
@@ -17,7 +17,7 @@ from rookery.wire.link.path import NetPath
 from rookery.wire.link.uri import LinkAddress
 from tests.patience import PATIENCE_S
 
-_LIMITS = ReporterLimits(resend_s=0.2, resend_max_s=0.5, hello_s=0.2, hello_max_s=0.5, pace_s=0.0)
+_LIMITS = SenderLimits(resend_s=0.2, resend_max_s=0.5, hello_s=0.2, hello_max_s=0.5, pace_s=0.0)
 
 
 def path(link: LinkAddress, carrier: str) -> NetPath:
@@ -35,33 +35,33 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 class Speaker(asyncio.DatagramProtocol):
-    """A reporter with its socket and its timer; `async with` one of its subclasses."""
+    """A sender with its socket and its timer; `async with` one of its subclasses."""
 
     def __init__(
         self,
         link: LinkAddress,
         identity: Identity,
-        reporter: bytes,
-        kind: ReporterKind,
+        sender: bytes,
+        kind: FleetKind,
         code: str | None = None,
-        state: ReporterState | None = None,
-        limits: ReporterLimits = _LIMITS,
+        state: SenderState | None = None,
+        limits: SenderLimits = _LIMITS,
     ) -> None:
         self.link = link
         self.identity = identity
-        self.id = reporter
-        self.core = Reporter(
+        self.id = sender
+        self.core = ReportSender(
             identity,
             link.keys,
-            reporter,
+            sender,
             kind,
-            state or ReporterState(),
+            state or SenderState(),
             time.time_ns() // 1_000_000,
             os.urandom,
             limits,
             code,
         )
-        self.events: list[ReporterEvent] = []
+        self.events: list[SenderEvent] = []
         self.sent: list[bytes] = []
         self._transport: asyncio.DatagramTransport | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -93,7 +93,7 @@ class Speaker(asyncio.DatagramProtocol):
     def error_received(self, exc: Exception) -> None:
         pass  # a hub that is down
 
-    def happened(self, event: ReporterEvent) -> None:
+    def happened(self, event: SenderEvent) -> None:
         self.events.append(event)
 
     def _flush(self) -> None:
@@ -122,7 +122,7 @@ class Router(Speaker):
         identity: Identity,
         mac: bytes,
         code: str | None = None,
-        state: ReporterState | None = None,
+        state: SenderState | None = None,
     ) -> None:
         super().__init__(link, identity, mac, "router", code, state)
         self.calls: asyncio.Queue[int] = asyncio.Queue()
@@ -134,9 +134,9 @@ class Router(Speaker):
     async def __aexit__(self, *_: object) -> None:
         self.close()
 
-    def happened(self, event: ReporterEvent) -> None:
+    def happened(self, event: SenderEvent) -> None:
         super().happened(event)
-        if isinstance(event, ReporterCalled):
+        if isinstance(event, SenderCalled):
             self.calls.put_nowait(event.wish)
 
     async def report(self, uptime_s: float = 1.0) -> None:
@@ -180,5 +180,5 @@ class Router(Speaker):
         return None if answer is None else messages.decode(answer)
 
 
-def server_reporter(identity: Identity) -> bytes:
+def server_sender(identity: Identity) -> bytes:
     return server_id(identity.hashname)

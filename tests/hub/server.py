@@ -12,7 +12,7 @@ from rookery.runtime.fleet.sealed_connection import SealedConnection
 from rookery.wire.fleet import messages
 from rookery.wire.fleet.telemetry import LoadReport
 from rookery.wire.link.uri import LinkAddress
-from tests.hub.router import Speaker, server_reporter
+from tests.hub.router import Speaker, server_sender
 
 Manner = Literal["kind", "refuses", "silent", "hangs up", "hangs up later"]
 
@@ -23,7 +23,7 @@ class Server(Speaker):
     def __init__(
         self, link: LinkAddress, identity: Identity, code: str, manner: Manner = "kind"
     ) -> None:
-        super().__init__(link, identity, server_reporter(identity), "server", code)
+        super().__init__(link, identity, server_sender(identity), "server", code)
         self.manner = manner
         self.reserved: dict[str, messages.ReserveMessage] = {}
         self.released: set[str] = set()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.reports.security_events import SecurityEvent
 from rookery.hub.audit_log import BURST, CALLS_MAX, ENROLLED_BURST, AuditLog
 from rookery.hub.clock import HubClock
@@ -62,10 +62,8 @@ async def test_a_flood_of_enrolments_leaves_room_for_what_is_amiss(audit: AuditT
     assert log.suppressed == 10_000 - kinds["router.enrolled"]
 
 
-def entry(number: int) -> ReporterEntry:
-    return ReporterEntry(
-        mac(number), "router", "name", b"", b"", 0, 0, 0, 0, 0.0, 0.0, "192.0.2.1:7"
-    )
+def entry(number: int) -> FleetEntry:
+    return FleetEntry(mac(number), "router", "name", b"", b"", 0, 0, 0, 0, 0.0, 0.0, "192.0.2.1:7")
 
 
 def relayed(content: bytes) -> Observation:

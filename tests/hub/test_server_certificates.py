@@ -143,7 +143,7 @@ async def test_a_server_whose_short_id_is_that_of_another_gets_nothing(
     (entry,) = await hub.hot.entries([server_id(server.identity.hashname)])
     assert entry is not None
     alike = copied(entry)
-    alike.reporter, alike.version = server_id(mallory.hashname), 0
+    alike.sender, alike.version = server_id(mallory.hashname), 0
     await hub.hot.put([alike])
     answer = await asked(hub, mallory, request("127.0.0.1"))
     assert isinstance(answer, FaultMessage)

@@ -17,7 +17,7 @@ RECEIVED_MS = 1_793_800_000_123
 REPORTER = bytes.fromhex("02fc00000001")
 SENT_MS = RECEIVED_MS - 5000
 
-ENTRY = entries.ReporterEntry(
+ENTRY = entries.FleetEntry(
     REPORTER,
     "router",
     "h" * 52,

@@ -7,7 +7,7 @@ from typing import Self
 
 from rookery.fleet.enrolment import secrets
 from rookery.fleet.enrolment.code import EnrolmentCode
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.reports.report_validator import ReportValidator
 from rookery.runtime.fleet.hub_address import HubAddress
 from rookery.wire.fleet import telemetry
@@ -26,7 +26,7 @@ class HubDesk(asyncio.DatagramProtocol):
         self._desk = ReportValidator(HUB, bytes(32), os.urandom, time.time())
         self._codes: dict[bytes, EnrolmentCode] = {}
         self._transport: asyncio.DatagramTransport | None = None
-        self.entries: dict[bytes, ReporterEntry] = {}
+        self.entries: dict[bytes, FleetEntry] = {}
         self.loads: list[LoadReport] = []
         self.calls: list[CallReport] = []
         self.sessions: list[SessionReport] = []
@@ -76,10 +76,10 @@ class HubDesk(asyncio.DatagramProtocol):
         if incoming is None or self.is_silent:
             return
         code = self._codes.get(incoming.code_id or NO_CODE_ID)
-        entry = self.entries.get(incoming.reporter)
+        entry = self.entries.get(incoming.sender)
         outcome = self._desk.receive(incoming, entry, code, None, now)
         if outcome.changed is not None:
-            self.entries[incoming.reporter] = outcome.changed
+            self.entries[incoming.sender] = outcome.changed
         if outcome.spool is not None:
             self._remember(telemetry.decode(Observation.parse(outcome.spool).content))
         for answer in (outcome.answer_now, outcome.answer_durable):

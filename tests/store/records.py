@@ -3,20 +3,18 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from rookery.fleet.entry import ReporterEntry, ReporterKind
+from rookery.fleet.entry import FleetEntry, FleetKind
 from rookery.fleet.rendezvous.wish import Grant, Wish, WishStep, WishStepName
 
 
-def reporter(number: int) -> bytes:
+def sender(number: int) -> bytes:
     return b"\x02" + number.to_bytes(5, "big")
 
 
-def entry(
-    number: int, *, kind: ReporterKind = "router", last_seen: float = 1000.0
-) -> ReporterEntry:
+def entry(number: int, *, kind: FleetKind = "router", last_seen: float = 1000.0) -> FleetEntry:
     """Every field has a value of its own, and all 64 bits are used."""
-    return ReporterEntry(
-        reporter=reporter(number),
+    return FleetEntry(
+        sender=sender(number),
         kind=kind,
         hashname=f"{number:052d}",
         key=bytes([number % 256]) * 64,

@@ -16,10 +16,10 @@ from rookery.store.database.database import Database
 from rookery.store.fleet.codes import EnrolmentCodes
 from rookery.store.fleet.devices import Device, Devices
 from rookery.store.hubs.settings import Settings
-from tests.store.records import reporter
+from tests.store.records import sender
 
 NOW = 1_700_000_000.125
-MAC = reporter(1)
+MAC = sender(1)
 
 
 async def account(database: Database, login: str = "alice") -> Account:
@@ -94,7 +94,7 @@ class TestAccounts:
         for one in (alice, bob):
             await BrowserSessions(database).add(session(one.id))
             await ApiTokens(database).add(bytes([one.id]) * 32, one.id, "", (), now=NOW)
-            await Devices(database).claim(reporter(one.id), one.id, "", now=NOW)
+            await Devices(database).claim(sender(one.id), one.id, "", now=NOW)
             await EnrolmentCodes(database).add(code(one.id), now=NOW)
         await Accounts(database).remove(alice.id)
         for one, expected in ((alice, 0), (bob, 1)):
@@ -205,7 +205,7 @@ class TestDevices:
             await devices.claim(MAC, bob.id, "mine", now=NOW)
         assert await devices.claim(MAC, alice.id, "again", now=NOW) == ours
         assert await devices.find(MAC) == ours
-        assert await devices.find(reporter(2)) is None
+        assert await devices.find(sender(2)) is None
 
     async def test_only_its_owner_changes_it(self, database: Database) -> None:
         devices, alice, bob = (
@@ -225,11 +225,11 @@ class TestDevices:
     async def test_they_are_listed_by_name_and_in_pages(self, database: Database) -> None:
         devices, alice = Devices(database), await account(database)
         for number, name in enumerate(("c", "a", "b")):
-            await devices.claim(reporter(number), alice.id, name, now=NOW)
+            await devices.claim(sender(number), alice.id, name, now=NOW)
         assert [one.name for one in await devices.of(alice.id)] == ["a", "b", "c"]
         first = await devices.all(limit=2)
-        assert [one.mac for one in first] == [reporter(0), reporter(1)]
-        assert [one.mac for one in await devices.all(after=reporter(1))] == [reporter(2)]
+        assert [one.mac for one in first] == [sender(0), sender(1)]
+        assert [one.mac for one in await devices.all(after=sender(1))] == [sender(2)]
         assert await devices.count(alice.id) == 3
 
     async def test_names_have_a_bound(self, database: Database) -> None:

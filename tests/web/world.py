@@ -15,7 +15,7 @@ from litestar import Litestar
 from litestar.types import Receive, Scope, Send
 
 from rookery.fleet.enrolment.secrets import claim_code, derive
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.rendezvous.placement import ServerLoad
 from rookery.fleet.rendezvous.seat_authority import SeatAuthority, encode
 from rookery.fleet.rendezvous.wish import Grant, Wish, WishStep, WishStepName
@@ -107,10 +107,10 @@ class StagedHub(Hub):
         await self.hot.end_wish(wish.id)
         self.cancelled.append(wish.id)
 
-    async def entry(self, mac: bytes) -> ReporterEntry | None:
+    async def entry(self, mac: bytes) -> FleetEntry | None:
         return (await self.hot.entries([mac]))[0]
 
-    def is_silent(self, entry: ReporterEntry) -> bool:
+    def is_silent(self, entry: FleetEntry) -> bool:
         return time.time() - entry.last_seen > self.settings.silent_after_s
 
     async def servers(self) -> list[ServerLoad]:
@@ -127,7 +127,7 @@ class StagedHub(Hub):
     ) -> None:
         """As if a router of that MAC had reported."""
         seen = time.time() - ago_s
-        entry = ReporterEntry(mac, "router", HASHNAME, bytes(64), bytes(32), 7, 1, 1, 1, seen, seen)
+        entry = FleetEntry(mac, "router", HASHNAME, bytes(64), bytes(32), 7, 1, 1, 1, seen, seen)
         entry.content, entry.address = content, address
         known = await self.entry(mac)
         entry.version = 0 if known is None else known.version

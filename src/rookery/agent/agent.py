@@ -23,17 +23,17 @@ from rookery.agent.methods.exec import ExecAllowList
 from rookery.agent.sampler import DeviceSampler, NodeLinkSampler
 from rookery.agent.session import LIMITS, AgentSession, AgentSessionLimits, AgentSessions
 from rookery.errors import UsageError
-from rookery.fleet.reports.reporter import Reporter, ReporterCalled, ReporterEvent
-from rookery.fleet.reports.reporter_limits import ReporterLimits
-from rookery.fleet.reports.reporter_state import ReporterState
+from rookery.fleet.reports.report_sender import ReportSender, SenderCalled, SenderEvent
+from rookery.fleet.reports.sender_limits import SenderLimits
+from rookery.fleet.reports.sender_state import SenderState
 from rookery.identity.identity import Identity
 from rookery.runtime.fleet.hub_address import HubAddress
-from rookery.runtime.fleet.state_file import ReporterStateFile
+from rookery.runtime.fleet.state_file import SenderStateFile
 from rookery.runtime.fleet.uplink import Uplink
 
 JITTER = 0.05  # of the interval, so that agents that started together do not stay together
 
-OnReporterEvent = Callable[[ReporterEvent], None]
+OnSenderEvent = Callable[[SenderEvent], None]
 
 _log = logging.getLogger(__name__)
 
@@ -51,14 +51,14 @@ class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
     allowed: ExecAllowList | None = None
     node: Path | None = None  # folder of a mesh node that runs beside us
     disk: str = "/"
-    reports: ReporterLimits = ReporterLimits()
+    reports: SenderLimits = SenderLimits()
     visits: AgentSessionLimits = LIMITS
 
 
 class Agent:
     """`async with await Agent.start(settings, told) as agent:`, or call `close` yourself."""
 
-    def __init__(self, settings: AgentSettings, told: OnReporterEvent) -> None:
+    def __init__(self, settings: AgentSettings, told: OnSenderEvent) -> None:
         self._settings = settings
         self._told = told
         folder = settings.config_folder
@@ -73,22 +73,22 @@ class Agent:
         self._is_due = asyncio.Event()
 
     @classmethod
-    async def start(cls, settings: AgentSettings, told: OnReporterEvent) -> Self:
+    async def start(cls, settings: AgentSettings, told: OnSenderEvent) -> Self:
         """Begin to report; `told` hears of what becomes of that."""
         agent = cls(settings, told)
-        file = None if settings.keep is None else ReporterStateFile(settings.keep)
-        reporter = Reporter(
+        file = None if settings.keep is None else SenderStateFile(settings.keep)
+        sender = ReportSender(
             settings.identity,
             settings.hub.keys,
             settings.mac,
             "router",
-            ReporterState() if file is None else file.load(),
+            SenderState() if file is None else file.load(),
             time.time_ns() // 1_000_000,
             os.urandom,
             settings.reports,
             settings.code,
         )
-        agent._uplink = await Uplink.open(reporter, settings.hub, agent._heard, file)
+        agent._uplink = await Uplink.open(sender, settings.hub, agent._heard, file)
         agent._sampling = asyncio.get_running_loop().create_task(agent._sample(agent._uplink))
         return agent
 
@@ -135,8 +135,8 @@ class Agent:
             settings.identity, settings.hub, self._dispatcher, wish, settings.visits
         )
 
-    def _heard(self, event: ReporterEvent) -> None:
-        if isinstance(event, ReporterCalled):
+    def _heard(self, event: SenderEvent) -> None:
+        if isinstance(event, SenderCalled):
             self._visits.called(event.wish)
         self._told(event)
 

@@ -1,4 +1,4 @@
-"""A crowd: many reporters in one process, each with keys of its own, over a few UDP sockets.
+"""A crowd: many senders in one process, each with keys of its own, over a few UDP sockets.
 
 To a hub they are routers and servers like any others. Their reports are spread evenly over the
 interval. Towards a hub on this machine the sockets have addresses of their own (127.x.y.z), as
@@ -16,10 +16,10 @@ from contextlib import suppress
 from ipaddress import ip_address
 from typing import NamedTuple, Self
 
-from rookery.fleet.entry import ReporterKind, server_id
-from rookery.fleet.reports.reporter import HelloRefused, Reporter, ReporterEnrolled
-from rookery.fleet.reports.reporter_limits import ReporterLimits
-from rookery.fleet.reports.reporter_state import ReporterState
+from rookery.fleet.entry import FleetKind, server_id
+from rookery.fleet.reports.report_sender import HelloRefused, ReportSender, SenderEnrolled
+from rookery.fleet.reports.sender_limits import SenderLimits
+from rookery.fleet.reports.sender_state import SenderState
 from rookery.identity.cipher_set import CipherSet, KeyPair, LocalKey, RandomBytes
 from rookery.identity.cipher_sets import RSA_CSID, cipher_set
 from rookery.identity.cs40 import CSID as CSID40
@@ -52,7 +52,7 @@ class SharedRsaKey:
         self._real.check_key(key)
 
 
-def synthetic_report(kind: ReporterKind, turn: int, key2a: bytes) -> Report:
+def synthetic_report(kind: FleetKind, turn: int, key2a: bytes) -> Report:
     """The report of one turn."""
     wall_ms = time.time_ns() // 1_000_000
     if kind == "server":
@@ -85,15 +85,15 @@ SILENT_INTERVALS_MAX = (
     3  # intervals without an acknowledgement, after which one does not count as reporting
 )
 
-_LIMITS = ReporterLimits(kept_max=64)
+_LIMITS = SenderLimits(kept_max=64)
 _BUFFER_SIZE = 4 << 20
 _POLL_S = 0.1
 _BURST = 256  # datagrams read at a time
 _DATAGRAM_SIZE_MAX = 2048
 _LOCAL = b"\x02"  # a MAC that is made up, as its second bit says
 _NUMBER_SIZE = 3
-_REPORTER_AT = 4  # behind tag and length
-_FAULT_REPORTER_AT = 6  # and there behind a code
+_SENDER_AT = 4  # behind tag and length
+_FAULT_SENDER_AT = 6  # and there behind a code
 
 
 class SimulatedFleetStatus(NamedTuple):
@@ -110,11 +110,11 @@ class SimulatedFleetStatus(NamedTuple):
     refused: int  # hellos that were turned down
 
 
-class _SimulatedReporter:
-    __slots__ = ("acknowledged", "heard_at", "kind", "reporter", "socket", "wake_at")
+class _SimulatedSender:
+    __slots__ = ("acknowledged", "heard_at", "kind", "sender", "socket", "wake_at")
 
-    def __init__(self, reporter: Reporter, kind: ReporterKind, sock: socket.socket) -> None:
-        self.reporter = reporter
+    def __init__(self, sender: ReportSender, kind: FleetKind, sock: socket.socket) -> None:
+        self.sender = sender
         self.kind = kind
         self.socket = sock
         self.acknowledged = 0
@@ -131,7 +131,7 @@ class SimulatedFleet:
         self._interval_s = interval_s
         self._run = os.urandom(MAC_SIZE - len(_LOCAL) - _NUMBER_SIZE)  # the hub remembers others
         self._loop = asyncio.get_running_loop()
-        self._members: dict[bytes, _SimulatedReporter] = {}
+        self._members: dict[bytes, _SimulatedSender] = {}
         self._sockets: list[socket.socket] = []
         self._wakes: list[tuple[float, bytes]] = []
         self._timer: asyncio.TimerHandle | None = None
@@ -169,8 +169,8 @@ class SimulatedFleet:
         since = now - SILENT_INTERVALS_MAX * self._interval_s
         enrolled = reporting = made = acknowledged = sent = lost = 0
         for member in self._members.values():
-            counters = member.reporter.counters
-            enrolled += member.reporter.is_enrolled
+            counters = member.sender.counters
+            enrolled += member.sender.is_enrolled
             reporting += member.heard_at > since
             made += counters.made
             acknowledged += counters.acknowledged
@@ -212,23 +212,23 @@ class SimulatedFleet:
     def _add(self, number: int, shared: SharedRsaKey, code: str | None) -> None:
         pairs = {CSID40: cipher_set(CSID40).generate(os.urandom), RSA_CSID: shared.pair}
         identity = Identity(pairs, lambda csid: shared if csid == RSA_CSID else cipher_set(csid))
-        kind: ReporterKind = "router" if code is None else "server"
+        kind: FleetKind = "router" if code is None else "server"
         name = _LOCAL + self._run + number.to_bytes(_NUMBER_SIZE, "big")
         if kind == "server":
             name = server_id(identity.hashname)
-        reporter = Reporter(
+        sender = ReportSender(
             identity,
             self._hub.keys,
             name,
             kind,
-            ReporterState(),
+            SenderState(),
             time.time_ns() // 1_000_000,
             os.urandom,
             _LIMITS,
             code,
         )
         sock = self._sockets[number % len(self._sockets)]
-        self._members[name] = _SimulatedReporter(reporter, kind, sock)
+        self._members[name] = _SimulatedSender(sender, kind, sock)
 
     async def _report(self) -> None:
         """One after the other, evenly over the interval."""
@@ -242,7 +242,7 @@ class SimulatedFleet:
                 await asyncio.sleep(due - now)
                 now = self._loop.time()
             name, member = order[turn % len(order)]
-            member.reporter.report(synthetic_report(member.kind, turn, self._hub.key2a), now)
+            member.sender.report(synthetic_report(member.kind, turn, self._hub.key2a), now)
             self._pump(name, member)
             turn += 1
             if turn % _BURST == 0:
@@ -255,30 +255,28 @@ class SimulatedFleet:
                 data = sock.recv(_DATAGRAM_SIZE_MAX)
             except (BlockingIOError, ConnectionError):
                 return
-            at = (
-                _FAULT_REPORTER_AT if data[1:2] == bytes([ERROR]) and data[0] == 0 else _REPORTER_AT
-            )
+            at = _FAULT_SENDER_AT if data[1:2] == bytes([ERROR]) and data[0] == 0 else _SENDER_AT
             name = data[at : at + MAC_SIZE]
             member = self._members.get(name)
             if member is None:
                 self.tally["stranger"] += 1
                 continue
-            member.reporter.received(data, now)
-            acknowledged = member.reporter.counters.acknowledged
+            member.sender.received(data, now)
+            acknowledged = member.sender.counters.acknowledged
             if acknowledged != member.acknowledged:
                 member.acknowledged, member.heard_at = acknowledged, now
             self._pump(name, member)
 
-    def _pump(self, name: bytes, member: _SimulatedReporter) -> None:
-        for datagram in member.reporter.take():
+    def _pump(self, name: bytes, member: _SimulatedSender) -> None:
+        for datagram in member.sender.take():
             try:
                 member.socket.send(datagram)
             except OSError:  # no room, or nobody listens: as good as lost on the way
                 self.tally["unsent"] += 1
-        for event in member.reporter.events():
+        for event in member.sender.events():
             self.tally["refused"] += isinstance(event, HelloRefused)
-            self.tally["enrolments"] += isinstance(event, ReporterEnrolled)
-        deadline = member.reporter.deadline
+            self.tally["enrolments"] += isinstance(event, SenderEnrolled)
+        deadline = member.sender.deadline
         if deadline is not None and deadline != member.wake_at:
             member.wake_at = deadline
             heapq.heappush(self._wakes, (deadline, name))
@@ -292,7 +290,7 @@ class SimulatedFleet:
             member = self._members[name]
             if wake_at == member.wake_at:  # else a later one counts
                 member.wake_at = 0.0
-                member.reporter.tick(now)
+                member.sender.tick(now)
                 self._pump(name, member)
         self._rearm()
 

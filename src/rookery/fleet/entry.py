@@ -1,4 +1,4 @@
-"""Entry: what the hub knows of one reporter, a router or a server."""
+"""Entry: what the hub knows of one sender, a router or a server."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -9,17 +9,17 @@ from rookery.errors import DecodeError
 from rookery.wire import base32
 from rookery.wire.fleet.mac import MAC_SIZE
 
-ReporterKind = Literal["router", "server"]
+FleetKind = Literal["router", "server"]
 
 _GROUP_BIT = 0x01
 _NOBODY = bytes(MAC_SIZE)
 
 
-class ReporterEntry(msgspec.Struct, array_like=True, gc=False):
+class FleetEntry(msgspec.Struct, array_like=True, gc=False):
     """Changed in place, by the report desk alone. New fields are added behind the others."""
 
-    reporter: bytes  # 6 bytes: a router's MAC; see `server_id`
-    kind: ReporterKind
+    sender: bytes  # 6 bytes: a router's MAC; see `server_id`
+    kind: FleetKind
     hashname: str
     key: bytes  # public, of cipher set 40
     digest: bytes  # intermediate of the key of 2a
@@ -38,17 +38,17 @@ class ReporterEntry(msgspec.Struct, array_like=True, gc=False):
 
 
 # Another one with the same in it; a quarter of what copy.copy takes. It is in no stub.
-copied: Callable[[ReporterEntry], ReporterEntry] = ReporterEntry.__copy__  # type: ignore[attr-defined]
+copied: Callable[[FleetEntry], FleetEntry] = FleetEntry.__copy__  # type: ignore[attr-defined]
 
 _ENCODER = msgspec.msgpack.Encoder()
-_DECODER = msgspec.msgpack.Decoder(ReporterEntry)
+_DECODER = msgspec.msgpack.Decoder(FleetEntry)
 
 
-def encode(entry: ReporterEntry) -> bytes:
+def encode(entry: FleetEntry) -> bytes:
     return _ENCODER.encode(entry)
 
 
-def decode(data: bytes) -> ReporterEntry:
+def decode(data: bytes) -> FleetEntry:
     """Read an entry that `encode` wrote, or raise DecodeError."""
     try:
         return _DECODER.decode(data)
@@ -57,11 +57,11 @@ def decode(data: bytes) -> ReporterEntry:
 
 
 def server_id(hashname: str) -> bytes:
-    """The reporter id of a server: like a group's MAC, so that no router has the same."""
+    """The sender id of a server: like a group's MAC, so that no router has the same."""
     raw = base32.decode(hashname)
     return bytes((raw[0] | _GROUP_BIT,)) + raw[1:MAC_SIZE]
 
 
-def is_router_id(reporter: bytes) -> bool:
+def is_device_id(sender: bytes) -> bool:
     """Whether it can be one device's own MAC."""
-    return not reporter[0] & _GROUP_BIT and reporter != _NOBODY
+    return not sender[0] & _GROUP_BIT and sender != _NOBODY

@@ -1,4 +1,4 @@
-"""What the hub itself has to put on record: enrolments, calls, what honest reporters do not do.
+"""What the hub itself has to put on record: enrolments, calls, what honest senders do not do.
 
 Whoever can send datagrams can cause such rows, so there is a bound on how many a second are kept
 and on how many wait for the database. What is beyond is counted, and the count is a row as well.
@@ -10,7 +10,7 @@ import contextlib
 from collections import deque
 
 from rookery.errors import DecodeError, UnreachableError
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.reports.security_events import SecurityEvent
 from rookery.hub.clock import HubClock
 from rookery.link.admission import TokenBucket
@@ -45,23 +45,23 @@ class AuditLog:
 
     def security(self, event: SecurityEvent) -> None:
         what = f"security.{event.kind.replace(' ', '_')}"
-        self._note(event.reporter.hex(":"), what, event.detail, event.address)
+        self._note(event.sender.hex(":"), what, event.detail, event.address)
 
-    def enrolled(self, entry: ReporterEntry) -> None:
+    def enrolled(self, entry: FleetEntry) -> None:
         """Servers need a code, so that of them no flood can come."""
         if entry.kind == "router" and not self._may_enrol():
             self._suppress()
             return
-        self._note(entry.hashname, f"{entry.kind}.enrolled", "", entry.address, entry.reporter)
+        self._note(entry.hashname, f"{entry.kind}.enrolled", "", entry.address, entry.sender)
 
-    def certified(self, entry: ReporterEntry, names: frozenset[str]) -> None:
+    def certified(self, entry: FleetEntry, names: frozenset[str]) -> None:
         """A server got a certificate."""
         told = " ".join(sorted(names))
-        self._note(entry.hashname, "server.certified", told, entry.address, entry.reporter)
+        self._note(entry.hashname, "server.certified", told, entry.address, entry.sender)
 
-    def uncertified(self, entry: ReporterEntry, address: str, why: str) -> None:
+    def uncertified(self, entry: FleetEntry, address: str, why: str) -> None:
         """A server asked for a certificate of a name that does not lead to it."""
-        self._note(entry.hashname, "security.foreign_name", why, address, entry.reporter)
+        self._note(entry.hashname, "security.foreign_name", why, address, entry.sender)
 
     def called(self, observation: Observation) -> None:
         """A call that a server relayed. Only enrolled servers tell of these, so no rate applies."""
@@ -79,7 +79,7 @@ class AuditLog:
             "ms": call.ms,
             "code": call.code,
             "seat": call.seat,
-            "server": observation.reporter.hex(":"),
+            "server": observation.sender.hex(":"),
             "server_ms": call.t,
         }
         row = AuditRow(

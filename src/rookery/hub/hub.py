@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from rookery.errors import CongestionError, UnreachableError
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.rendezvous import seat_authority as authorities
 from rookery.fleet.rendezvous.placement import ServerLoad
 from rookery.fleet.rendezvous.seat_authority import SeatAuthority
@@ -35,7 +35,7 @@ from rookery.hub.metrics import HubMetrics
 from rookery.hub.registry.code_redemption import CodeRedemption
 from rookery.hub.registry.entry_removal import EntryRemoval
 from rookery.hub.registry.entry_writer import EntryWriter, HubBacklog
-from rookery.hub.registry.reporter_counts import ReporterCounts
+from rookery.hub.registry.fleet_counts import FleetCounts
 from rookery.hub.rendezvous.failed_sessions import FailedSessionLog
 from rookery.hub.rendezvous.forecasts import Forecasts
 from rookery.hub.rendezvous.lease_answers import EXPECTED_S, LeaseService
@@ -103,7 +103,7 @@ class Hub:
         self._audit_log = AuditLog(AuditTrail(database), clock)
         self._session_log = FailedSessionLog(identity.hashname, spool, clock)
         self._forecasts = Forecasts(settings, clock)
-        self._census = ReporterCounts(hot, clock)
+        self._census = FleetCounts(hot, clock)
         self._servers = ServerList(hot, clock, Drains(database))
         self.recent = RecentTelemetry()
         self._matchmaker = Matchmaker(
@@ -274,17 +274,17 @@ class Hub:
         with _store_away():
             await self._matchmaker.cancel(wish)
 
-    async def entry(self, mac: bytes) -> ReporterEntry | None:
+    async def entry(self, mac: bytes) -> FleetEntry | None:
         """What is known of a router; StoreUnavailableError."""
         with _store_away():
             (entry,) = await self.hot.entries([mac])
         return entry if entry is not None and entry.kind == "router" else None
 
-    def is_silent(self, entry: ReporterEntry) -> bool:
+    def is_silent(self, entry: FleetEntry) -> bool:
         """Whether it has not reported for too long."""
         return self._clock.is_silent(entry.last_seen)
 
-    def is_claimed(self, entry: ReporterEntry, typed: str) -> bool:
+    def is_claimed(self, entry: FleetEntry, typed: str) -> bool:
         """Whether `typed` is the claim code that this router's agent shows."""
         return self._desk.is_claimed(entry, typed, self._clock.now())
 

@@ -15,7 +15,7 @@ from rookery.hub.audit_log import AuditLog
 from rookery.hub.clock import HubClock
 from rookery.hub.registry.entry_removal import EntryRemoval
 from rookery.hub.registry.entry_writer import EntryWriter
-from rookery.hub.registry.reporter_counts import ReporterCounts
+from rookery.hub.registry.fleet_counts import FleetCounts
 from rookery.hub.rendezvous.forecasts import Forecasts
 from rookery.hub.rendezvous.lease_answers import LeaseService
 from rookery.hub.rendezvous.matchmaker import Matchmaker
@@ -38,7 +38,7 @@ class HubMetrics(Collector):
         matchmaker: Matchmaker,
         bookkeeper: EntryWriter,
         spool: Spool,
-        census: ReporterCounts,
+        census: FleetCounts,
         audit_log: AuditLog,
         clock: HubClock,
         forecasts: Forecasts,
@@ -70,12 +70,12 @@ class HubMetrics(Collector):
             yield CounterMetricFamily(f"rookery_{name}", text, value=count)
         for name, text, value in self._gauges():
             yield GaugeMetricFamily(f"rookery_{name}", text, value=value)
-        reporters = GaugeMetricFamily(
+        senders = GaugeMetricFamily(
             "rookery_reporters", "As of the last census.", labels=("kind", "state")
         )
         for labels, present in self._census.counts.items():
-            reporters.add_metric(labels, present)
-        yield reporters
+            senders.add_metric(labels, present)
+        yield senders
         forecast = GaugeMetricFamily(
             "rookery_forecast_state", "1 for what became of the forecast.", labels=("state",)
         )

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from rookery.errors import CongestionError, DeniedError, RookeryError
-from rookery.fleet.entry import ReporterEntry, server_id
+from rookery.fleet.entry import FleetEntry, server_id
 from rookery.hub.clock import HubClock
 from rookery.hub.rendezvous.server_list import load_report
 from rookery.identity.identity import Identity
@@ -36,8 +36,8 @@ DIAL_S = 5.0
 _REMEMBERED_MAX = 1024
 _LIMITS = SealedConnectionLimits(received_bytes_max=1 << 16, unsent_bytes_max=1 << 16)
 
-CertificateRefused = Callable[[ReporterEntry, str, str], None]  # from which address, and why
-CertificateIssued = Callable[[ReporterEntry, frozenset[str]], None]
+CertificateRefused = Callable[[FleetEntry, str, str], None]  # from which address, and why
+CertificateIssued = Callable[[FleetEntry, frozenset[str]], None]
 
 
 class ServerCertificates:
@@ -88,7 +88,7 @@ class ServerCertificates:
         chain = (own, self._authority.certificate)
         return CertifiedMessage(tuple(each.public_bytes(Encoding.DER) for each in chain))
 
-    async def _server(self, line: SealedConnection) -> tuple[ReporterEntry, LoadReport]:
+    async def _server(self, line: SealedConnection) -> tuple[FleetEntry, LoadReport]:
         """Who asks, with its last report; CongestionError while there is no such server."""
         assert line.peer is not None
         (entry,) = await self._hot.entries([server_id(line.peer)])
@@ -100,7 +100,7 @@ class ServerCertificates:
         return entry, report
 
     async def _check(
-        self, line: SealedConnection, entry: ReporterEntry, report: LoadReport, name: str
+        self, line: SealedConnection, entry: FleetEntry, report: LoadReport, name: str
     ) -> None:
         """DeniedError unless that server answers under this name."""
         _, port = parse_address(report.tcp)
@@ -130,7 +130,7 @@ class ServerCertificates:
         if len(self._asked) > _REMEMBERED_MAX:
             self._asked.popitem(last=False)
 
-    def _refusal(self, line: SealedConnection, entry: ReporterEntry, why: str) -> DeniedError:
+    def _refusal(self, line: SealedConnection, entry: FleetEntry, why: str) -> DeniedError:
         address = f"{line.address[0]}:{line.address[1]}"
         self._refused(entry, address, why)
         return DeniedError(f"no certificate: {why}")

@@ -1,6 +1,6 @@
 """Reports of a server: its load every so often, each call that it relayed, each seat that ended.
 
-Those may be many, and the hub takes reports at its own pace. So they wait here, and the reporter
+Those may be many, and the hub takes reports at its own pace. So they wait here, and the sender
 gets a few at a time: the load, on which the hub relies, is never far back in the queue.
 """
 
@@ -17,12 +17,17 @@ from typing import Self
 import msgspec
 
 from rookery.fleet.entry import server_id
-from rookery.fleet.reports.reporter import HelloRefused, Reporter, ReporterEnrolled, ReporterEvent
-from rookery.fleet.reports.reporter_limits import ReporterLimits
+from rookery.fleet.reports.report_sender import (
+    HelloRefused,
+    ReportSender,
+    SenderEnrolled,
+    SenderEvent,
+)
+from rookery.fleet.reports.sender_limits import SenderLimits
 from rookery.fleet.rpc.relay import RelayedCall
 from rookery.identity.identity import Identity
 from rookery.runtime.fleet.hub_address import HubAddress
-from rookery.runtime.fleet.state_file import ReporterStateFile
+from rookery.runtime.fleet.state_file import SenderStateFile
 from rookery.runtime.fleet.uplink import Uplink
 from rookery.server.seat_sessions import EndedSession
 from rookery.wire.fleet.telemetry import CallReport, LoadReport, SessionReport
@@ -31,7 +36,7 @@ AUDITS_MAX = 10_000  # calls and seats that wait; the oldest are dropped and cou
 AHEAD_MAX = 32  # reports that the hub does not have, before more audits join them
 
 # A server has more to tell than a router, and there are few of them.
-_LIMITS = ReporterLimits(kept_max=2 * AUDITS_MAX, in_flight_max=16, pace_s=0.002)
+_LIMITS = SenderLimits(kept_max=2 * AUDITS_MAX, in_flight_max=16, pace_s=0.002)
 _JITTER = 0.05  # of the interval
 _AUDIT_S = 0.05  # between looks at whether the hub has taken some
 _LAST_LOOKS = 10  # at whether the hub has the last of them
@@ -45,9 +50,11 @@ _log = logging.getLogger(__name__)
 class ServerReports:
     """Keeps reporting until it is closed; make it with `open`."""
 
-    def __init__(self, server: str, reporter: Reporter, sample: Sample, interval_s: float) -> None:
+    def __init__(
+        self, server: str, sender: ReportSender, sample: Sample, interval_s: float
+    ) -> None:
         self._server = server  # hashname
-        self._reporter = reporter
+        self._sender = sender
         self._sample = sample
         self._interval_s = interval_s
         self._uplink: Uplink | None = None
@@ -67,8 +74,8 @@ class ServerReports:
         interval_s: float,
     ) -> Self:
         """Begin to report; what the hub has not acknowledged is kept in the folder."""
-        file = ReporterStateFile(folder)
-        reporter = Reporter(
+        file = SenderStateFile(folder)
+        sender = ReportSender(
             identity,
             hub.keys,
             server_id(identity.hashname),
@@ -79,8 +86,8 @@ class ServerReports:
             _LIMITS,
             code,
         )
-        reports = cls(identity.hashname, reporter, sample, interval_s)
-        reports._uplink = await Uplink.open(reporter, hub, reports._heard, file)
+        reports = cls(identity.hashname, sender, sample, interval_s)
+        reports._uplink = await Uplink.open(sender, hub, reports._heard, file)
         loop = asyncio.get_running_loop()
         reports._tasks = [
             loop.create_task(reports._report_load(reports._uplink)),
@@ -91,7 +98,7 @@ class ServerReports:
     @property
     def is_enrolled(self) -> bool:
         """Whether the hub knows this server."""
-        return self._reporter.is_enrolled
+        return self._sender.is_enrolled
 
     @property
     def waiting(self) -> int:
@@ -150,14 +157,14 @@ class ServerReports:
             self._uplink.report(self._audits.popleft())
         self._uplink.report(msgspec.structs.replace(self._sample(), seats_max=0))
         for _ in range(_LAST_LOOKS):
-            if not self.is_enrolled or not self._reporter.state.kept:
+            if not self.is_enrolled or not self._sender.state.kept:
                 break
             await asyncio.sleep(_AUDIT_S)
         await self._uplink.close()
 
-    def _heard(self, event: ReporterEvent) -> None:
+    def _heard(self, event: SenderEvent) -> None:
         match event:
-            case ReporterEnrolled():
+            case SenderEnrolled():
                 _log.info("the hub knows this server")
             case HelloRefused(reason):
                 self.tally[f"refused {reason}"] += 1
@@ -175,7 +182,7 @@ class ServerReports:
     async def _report_audits(self, uplink: Uplink) -> None:
         while True:
             await self._is_waiting.wait()
-            while self._audits and self._reporter.waiting < AHEAD_MAX:
+            while self._audits and self._sender.waiting < AHEAD_MAX:
                 uplink.report(self._audits.popleft())
             if self._audits:
                 await asyncio.sleep(_AUDIT_S)

@@ -1,6 +1,6 @@
 """Observation: one thing that was learned, as a hub's or a node's spool keeps it for the lake.
 
-    | received_at | kind | reporter | boot | sequence | content |
+    | received_at | kind | sender | boot | sequence | content |
     |      8      |  1   |    6     |  8   |    8     |   ...   |
 
 Integers big-endian; received_at in wall milliseconds. Content is a msgpack map, kept as it came.
@@ -14,7 +14,7 @@ from rookery.errors import DecodeError
 DEVICE: Final = 1  # content: wire.fleet.telemetry.DeviceReport
 SERVER: Final = 2  # wire.fleet.telemetry.LoadReport
 CALLED: Final = 3  # wire.fleet.telemetry.CallReport
-ENROLLED: Final = 4  # fleet.entry.Entry, an array; comes before the first report of its reporter
+ENROLLED: Final = 4  # fleet.entry.Entry, an array; comes before the first report of its sender
 SECURITY: Final = 5  # fleet.security_event.SecurityEvent
 LINK: Final = 6  # wire.observation_content.LinkSample
 RECORD: Final = 7  # wire.observation_content.RecordChange
@@ -33,7 +33,7 @@ class Observation(NamedTuple):
 
     received_ms: int
     kind: int
-    reporter: bytes
+    sender: bytes
     boot: int
     sequence: int
     content: bytes
@@ -47,5 +47,5 @@ class Observation(NamedTuple):
         """Read exactly one record, or raise DecodeError."""
         if not HEAD.size <= len(data) <= HEAD.size + CONTENT_SIZE_MAX:
             raise DecodeError(f"{len(data)} bytes cannot be an observation")
-        received_ms, kind, reporter, boot, sequence = HEAD.unpack_from(data)
-        return cls(received_ms, kind, reporter, boot, sequence, data[HEAD.size :])
+        received_ms, kind, sender, boot, sequence = HEAD.unpack_from(data)
+        return cls(received_ms, kind, sender, boot, sequence, data[HEAD.size :])

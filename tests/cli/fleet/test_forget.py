@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from rookery.cli.main import main
-from rookery.fleet.entry import ReporterEntry, server_id
+from rookery.fleet.entry import FleetEntry, server_id
 from rookery.identity.hashname import hashname
 from rookery.store.accounts.accounts import Accounts
 from rookery.store.accounts.audit import AuditRow, AuditTrail
@@ -31,8 +31,8 @@ def folder(tmp_path: Path) -> Path:
         database = await Database.open(url(tmp_path))
         await database.migrate()
         rest = (bytes(64), bytes(32), 7, 1, 1, 1, 1.0, 1.0)
-        north = ReporterEntry(server_id(NORTH), "server", NORTH, *rest)
-        await Entries(database).save_many([north, ReporterEntry(MAC, "router", ATTIC, *rest)])
+        north = FleetEntry(server_id(NORTH), "server", NORTH, *rest)
+        await Entries(database).save_many([north, FleetEntry(MAC, "router", ATTIC, *rest)])
         ann = await Accounts(database).add("ann", "no password", now=0.0)
         await Devices(database).claim(MAC, ann.id, "attic", now=0.0)
         await database.close()
@@ -45,10 +45,10 @@ def call(folder: Path, *words: str) -> int:
     return main(["fleet", "forget", *words, "--data", str(folder)])
 
 
-def left(folder: Path) -> tuple[list[ReporterEntry | None], bool, list[AuditRow]]:
+def left(folder: Path) -> tuple[list[FleetEntry | None], bool, list[AuditRow]]:
     """Entries of server and device, whether the device is somebody's, and the audit."""
 
-    async def read() -> tuple[list[ReporterEntry | None], bool, list[AuditRow]]:
+    async def read() -> tuple[list[FleetEntry | None], bool, list[AuditRow]]:
         database = await Database.open(url(folder))
         try:
             entries = await Entries(database).find([server_id(NORTH), MAC])
@@ -110,7 +110,7 @@ def test_a_key_of_several_devices_names_none_of_them(
 ) -> None:
     async def add() -> None:
         database = await Database.open(url(folder))
-        other = ReporterEntry(OTHER, "router", ATTIC, bytes(64), bytes(32), 7, 1, 1, 1, 1.0, 1.0)
+        other = FleetEntry(OTHER, "router", ATTIC, bytes(64), bytes(32), 7, 1, 1, 1, 1.0, 1.0)
         await Entries(database).save_many([other])
         await database.close()
 

@@ -64,7 +64,7 @@ class _Relay:
 
 
 class DatagramRelay(_Relay):
-    """For one reporter; `is_cut`: what it says is heard here and nowhere else."""
+    """For one sender; `is_cut`: what it says is heard here and nowhere else."""
 
     def __init__(self, hub: Place) -> None:
         super().__init__()
@@ -72,28 +72,28 @@ class DatagramRelay(_Relay):
         self._front.bind((_HOST, 0))
         self._back = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._back.connect(hub)
-        self._reporter: Place | None = None
+        self._sender: Place | None = None
         self.place: Place = self._front.getsockname()
-        self.heard: deque[bytes] = deque(maxlen=1000)  # of the reporter
+        self.heard: deque[bytes] = deque(maxlen=1000)  # of the sender
         self.told: deque[bytes] = deque(maxlen=1000)  # by the hub
         self.heard_count = 0
         self.acknowledgements = 0
         self.is_cut = False
 
     def answer(self, datagram: bytes) -> None:
-        """Say this to the reporter, in the hub's place."""
-        assert self._reporter is not None
-        self._front.sendto(datagram, self._reporter)
+        """Say this to the sender, in the hub's place."""
+        assert self._sender is not None
+        self._front.sendto(datagram, self._sender)
 
     def repeat(self, datagram: bytes) -> None:
-        """Say this to the hub, from where the reporter's come from."""
+        """Say this to the hub, from where the sender's come from."""
         self._back.send(datagram)
 
     def _turn(self) -> None:
         ready = _readable(self._front, self._back)
         with contextlib.suppress(ConnectionError):  # a hub that is away
             if self._front in ready:
-                datagram, self._reporter = self._front.recvfrom(_SIZE)
+                datagram, self._sender = self._front.recvfrom(_SIZE)
                 self.heard.append(datagram)
                 self.heard_count += 1
                 if not self.is_cut:
@@ -101,9 +101,9 @@ class DatagramRelay(_Relay):
             if self._back in ready:
                 datagram = self._back.recv(_SIZE)
                 self.told.append(datagram)
-                if self._reporter is not None and not self.is_cut:
+                if self._sender is not None and not self.is_cut:
                     self.acknowledgements += _is_acknowledged(datagram)
-                    self._front.sendto(datagram, self._reporter)
+                    self._front.sendto(datagram, self._sender)
 
     def _close(self) -> None:
         self._front.close()

@@ -19,7 +19,7 @@ import httpx
 import psutil
 
 from rookery.cli.fleet.keys import fleet_identity
-from rookery.fleet.reports.reporter_state import ReporterState
+from rookery.fleet.reports.sender_state import SenderState
 from rookery.runtime.fleet.state_file import FILE_NAME
 from rookery.wire.fleet.mac import parse_mac
 from rookery.wire.link.lob import JsonObject
@@ -74,7 +74,7 @@ class Siege(NamedTuple):
     alice: Person
     mallory: Person
     warden: Person  # reads the audit
-    stolen: ReporterState  # of alice's agent, early on
+    stolen: SenderState  # of alice's agent, early on
     folder: Path  # of the agent
 
     @property
@@ -82,9 +82,9 @@ class Siege(NamedTuple):
         return parse_mac(MAC)
 
     @property
-    def state(self) -> ReporterState:
+    def state(self) -> SenderState:
         """What the agent keeps on its disk at the moment."""
-        return ReporterState.parse((self.folder / FILE_NAME).read_bytes())
+        return SenderState.parse((self.folder / FILE_NAME).read_bytes())
 
     def is_noted(self, what: str, **fields: str) -> bool:
         """Whether the audit has such a row, with a detail that has these texts in it."""
@@ -122,7 +122,7 @@ def besieged(folder: Path) -> Iterator[Siege]:
         agent = stack.enter_context(_agent(folder, hub, wire, alice.code()))
         alice.await_device(MAC)
         keep = folder / "agent"
-        stolen = ReporterState.parse((keep / FILE_NAME).read_bytes())
+        stolen = SenderState.parse((keep / FILE_NAME).read_bytes())
         yield Siege(
             *(world, service, server, udp, agent, wire, detour),
             *(alice, mallory, warden, stolen, keep),

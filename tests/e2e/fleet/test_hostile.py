@@ -668,30 +668,30 @@ def test_an_agent_does_not_talk_to_a_server_that_is_another(siege: Siege) -> Non
 
 def _lies(report: wire.ReportDatagram) -> list[bytes]:
     """Answers to a report by who has seen it, and has no secret."""
-    lineage, proof = (report.reporter, report.boot, report.sequence), os.urandom(16)
+    lineage, proof = (report.sender, report.boot, report.sequence), os.urandom(16)
     far = wire.BOOT_SEQUENCE_MAX - 1
     return [
         os.urandom(1200),
         os.urandom(60_000),
         struct.pack(">HH", SECRET, 0xFFFF) + bytes(100),
-        tlv.serialize(SECRET, report.reporter + os.urandom(129)),
+        tlv.serialize(SECRET, report.sender + os.urandom(129)),
         tlv.serialize(ACK, struct.pack(">6sQQ16s", *lineage, proof)),
         wire.CallDatagram(*lineage, random.getrandbits(64), proof).serialize(),
         wire.CallDatagram(*lineage, random.getrandbits(64)).serialize(),
-        FaultDatagram(wire.STALE, report.reporter, far, report.sequence, proof).serialize(),
-        FaultDatagram(wire.STALE, report.reporter, far, report.sequence).serialize(),
+        FaultDatagram(wire.STALE, report.sender, far, report.sequence, proof).serialize(),
+        FaultDatagram(wire.STALE, report.sender, far, report.sequence).serialize(),
         FaultDatagram(wire.UNKNOWN, *lineage).serialize(),
     ]
 
 
-def _hello(reporter: bytes, who: Identity) -> bytes:
+def _hello(sender: bytes, who: Identity) -> bytes:
     digest = intermediate(who.keys[0x2A])
-    hello = HelloDatagram(reporter, os.urandom(8), who.keys[0x40], digest)
+    hello = HelloDatagram(sender, os.urandom(8), who.keys[0x40], digest)
     return hello.serialize(HELLO, wire.HELLO_DATAGRAM_SIZE_MIN)
 
 
-def _report(reporter: bytes, secret: bytes, generation: int, boot: int, sequence: int) -> bytes:
-    proved = wire.report_proved(TELEMETRY, reporter, generation, boot, sequence, CONTENT)
+def _report(sender: bytes, secret: bytes, generation: int, boot: int, sequence: int) -> bytes:
+    proved = wire.report_proved(TELEMETRY, sender, generation, boot, sequence, CONTENT)
     return wire.serialize_report(proved, secrets.prove(secret, proved))
 
 
@@ -734,10 +734,8 @@ def _observations(siege: Siege) -> Iterator[Observation]:
 def _spooled(siege: Siege, report: bytes) -> int:
     """How often the spool has it."""
     wanted = wire.ReportDatagram.parse(report)
-    lineage = (wanted.reporter, wanted.boot, wanted.sequence)
-    return [(each.reporter, each.boot, each.sequence) for each in _observations(siege)].count(
-        lineage
-    )
+    lineage = (wanted.sender, wanted.boot, wanted.sequence)
+    return [(each.sender, each.boot, each.sequence) for each in _observations(siege)].count(lineage)
 
 
 def _observed(siege: Siege) -> str:

@@ -76,7 +76,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 
 def _reports(hub: Path, *macs: str) -> int:
     """Of whom there are fewest."""
-    reporters = [each.reporter for each in observed(hub) if each.kind == observation.DEVICE]
+    reporters = [each.sender for each in observed(hub) if each.kind == observation.DEVICE]
     found = Counter(reporter.hex(":") for reporter in reporters)
     return min(found[mac] for mac in macs)
 

@@ -111,7 +111,7 @@ def test_a_link_to_somebody_unknown_is_told_by_what_is_known() -> None:
 
 def test_grave_events_count_from_the_first_and_others_when_they_are_many() -> None:
     def events(name: str, count: int) -> SeenEvents:
-        return SeenEvents(event=name, count=count, addresses=2, reporters=("02:fc:00:00:00:01",))
+        return SeenEvents(event=name, count=count, addresses=2, senders=("02:fc:00:00:00:01",))
 
     assert rules.security([events("denied", 4)]) == []
     (many,) = rules.security([events("denied", 5)])

@@ -3,7 +3,7 @@
 import pytest
 
 from rookery.fleet.enrolment.code import EnrolmentCode
-from rookery.fleet.entry import ReporterKind
+from rookery.fleet.entry import FleetKind
 
 CODE = EnrolmentCode(id=bytes(8), key=bytes(32), kind="router", owner=1, expires_at=100.0)
 USED = EnrolmentCode(
@@ -22,6 +22,6 @@ USED = EnrolmentCode(
     ],
 )
 def test_a_code_admits_one_of_its_kind_in_time_f4(
-    code: EnrolmentCode, kind: ReporterKind, name: str, now: float, admits: bool
+    code: EnrolmentCode, kind: FleetKind, name: str, now: float, admits: bool
 ) -> None:
     assert code.admits(kind, name, now) is admits

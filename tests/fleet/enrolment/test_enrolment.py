@@ -1,4 +1,4 @@
-"""F4: who gets a secret, and how an unknown reporter becomes a known one."""
+"""F4: who gets a secret, and how an unknown sender becomes a known one."""
 
 import pytest
 
@@ -35,7 +35,7 @@ def test_the_first_proved_report_makes_the_entry_f4() -> None:
     outcome = office.answer(router.introduction(1))
     entry = outcome.changed
     assert entry is not None
-    assert (entry.reporter, entry.kind) == (MAC, "router")
+    assert (entry.sender, entry.kind) == (MAC, "router")
     assert entry.hashname == router.identity.hashname
     assert (entry.boot, entry.sequence, entry.content) == (100, 1, CONTENT)
     assert (entry.first_seen, entry.last_seen, entry.address) == (NOW, NOW, HOME)
@@ -93,7 +93,7 @@ def test_another_key_with_a_known_mac_is_refused_f4() -> None:
     office.enrol(router)
     outcome = office.answer(other.hello_datagram())
     told = fault(outcome)
-    assert (told.code, told.reporter, told.boot, told.sequence) == (DENIED, MAC, 0, NONCE)
+    assert (told.code, told.sender, told.boot, told.sequence) == (DENIED, MAC, 0, NONCE)
     assert [event.kind for event in outcome.events] == ["foreign key"]
     assert office.counters["foreign_key"] == 1
     other.secret = router.secret

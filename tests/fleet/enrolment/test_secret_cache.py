@@ -2,22 +2,22 @@
 
 from rookery.fleet.enrolment import secrets
 from rookery.fleet.enrolment.secret_cache import SecretCache
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.wire import base32
 
 NAME = base32.encode(bytes(32))
 MASTER = bytes(32)
 
 
-def entry(number: int, hashname: str = NAME) -> ReporterEntry:
+def entry(number: int, hashname: str = NAME) -> FleetEntry:
     mac = number.to_bytes(6, "big")
-    return ReporterEntry(mac, "router", hashname, b"", b"", 0, 0, 0, 0, 0.0, 0.0)
+    return FleetEntry(mac, "router", hashname, b"", b"", 0, 0, 0, 0, 0.0, 0.0)
 
 
 def test_a_secret_is_kept_for_one_generation_and_one_name_f4() -> None:
     cache, known = SecretCache(MASTER, 10), entry(1)
-    secret = cache.derive(known.reporter, NAME, 5)
-    assert secret == secrets.derive(MASTER, known.reporter, bytes(32), 5)
+    secret = cache.derive(known.sender, NAME, 5)
+    assert secret == secrets.derive(MASTER, known.sender, bytes(32), 5)
     assert cache.kept(known, 5) is None
     prover = cache.prover(known, 5)
     assert secrets.prove_by(prover, b"report") == secrets.prove(secret, b"report")

@@ -18,12 +18,12 @@ DAY = 86_400
     st.integers(0, 2**32 - 1),
     st.integers(1, 10_000_000),
 )
-def test_the_generation_is_the_last_renewal_f4(reporter: bytes, now: int, renewal_s: int) -> None:
-    newest = secrets.generation(reporter, now, renewal_s)
+def test_the_generation_is_the_last_renewal_f4(sender: bytes, now: int, renewal_s: int) -> None:
+    newest = secrets.generation(sender, now, renewal_s)
     assert newest == 0 or now - renewal_s < newest <= now
     later = min(newest + renewal_s, 2**32 - 1)
-    assert secrets.generation(reporter, later, renewal_s) >= newest
-    assert secrets.generation(reporter, newest, renewal_s) == newest
+    assert secrets.generation(sender, later, renewal_s) >= newest
+    assert secrets.generation(sender, newest, renewal_s) == newest
 
 
 def test_a_longer_renewal_never_takes_a_generation_back_by_more_than_itself_f4() -> None:

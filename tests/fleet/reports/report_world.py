@@ -1,4 +1,4 @@
-"""A hub's desk and reporters on a seeded network that loses and reorders, in virtual time."""
+"""A hub's desk and senders on a seeded network that loses and reorders, in virtual time."""
 
 import random
 from collections import Counter
@@ -9,25 +9,25 @@ from itertools import count, pairwise
 import msgspec
 
 from rookery.fleet import entry as entries
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.reports.report_outcome import ReportOutcome
+from rookery.fleet.reports.report_sender import ReportSender, SenderEvent
 from rookery.fleet.reports.report_validator import ReportValidator
-from rookery.fleet.reports.reporter import Reporter, ReporterEvent
-from rookery.fleet.reports.reporter_limits import ReporterLimits
-from rookery.fleet.reports.reporter_state import ReporterState
 from rookery.fleet.reports.security_events import SecurityEvent
+from rookery.fleet.reports.sender_limits import SenderLimits
+from rookery.fleet.reports.sender_state import SenderState
 from rookery.fleet.reports.validator_settings import ReportValidatorSettings
 from rookery.identity.identity import Identity
 from rookery.wire.fleet.telemetry import DeviceReport, decode
 from rookery.wire.observation import ENROLLED, Observation
-from tests.fleet.reporters import identity_of
+from tests.fleet.senders import identity_of
 
 START = 1_800_000_000.0  # wall seconds
 REPORT_S = 20.0
 FLUSH_S = 10.0
 DURABLE_S = 0.02
 
-Origin = tuple[bytes, int, int]  # reporter, boot and number of a report as it was made
+Origin = tuple[bytes, int, int]  # sender, boot and number of a report as it was made
 
 
 class Network(msgspec.Struct):
@@ -47,7 +47,7 @@ class Hub:
         self.identity = identity_of(world.random.randbytes)
         self.master = world.random.randbytes(32)
         self.clock_step_s = 0.0
-        self.entries: dict[bytes, ReporterEntry] = {}
+        self.entries: dict[bytes, FleetEntry] = {}
         self.flushed: dict[bytes, bytes] = {}
         self.flushed_position = 0
         self.spool: list[Observation] = []
@@ -72,27 +72,27 @@ class Hub:
         incoming = self.desk.read(datagram, address, self.wall)
         if incoming is None:
             return
-        entry = self.entries.get(incoming.reporter)
-        wish = self.wishes.get(incoming.reporter)
+        entry = self.entries.get(incoming.sender)
+        wish = self.wishes.get(incoming.sender)
         outcome = self.desk.receive(incoming, entry, None, wish, self.wall)
         self._heard(outcome.events)
         if outcome.changed is not None:
-            self.entries[incoming.reporter] = outcome.changed
+            self.entries[incoming.sender] = outcome.changed
         if outcome.spool is not None and self.is_spool_full:
-            self.desk.undo(incoming, self.entries[incoming.reporter])
+            self.desk.undo(incoming, self.entries[incoming.sender])
         else:
-            self._keep(outcome, address, incoming.reporter)
+            self._keep(outcome, address, incoming.sender)
         self.world.send(outcome.answer_now, address)
 
     def _heard(self, events: tuple[SecurityEvent, ...]) -> None:
         self.events.update(event.kind for event in events)
 
-    def _keep(self, outcome: ReportOutcome, address: str, reporter: bytes) -> None:
+    def _keep(self, outcome: ReportOutcome, address: str, sender: bytes) -> None:
         for record in (outcome.enrolled, outcome.spool):
             if record is not None:
                 self.spool.append(Observation.parse(record))
         if outcome.spool is not None:
-            self.accepted.append((self.world.now, reporter))
+            self.accepted.append((self.world.now, sender))
         position, life = len(self.spool), self.life
 
         def is_durable() -> None:
@@ -114,10 +114,10 @@ class Hub:
         self.desk = self._new_desk()
         if reads_spool:
             for observation in self.spool[self.flushed_position :]:
-                known = self.entries.get(observation.reporter)
+                known = self.entries.get(observation.sender)
                 entry = self.desk.restore(observation, known)
                 if entry is not None:
-                    self.entries[observation.reporter] = entry
+                    self.entries[observation.sender] = entry
 
     def origins(self) -> Counter[Origin]:
         """What the spool holds, by who made it."""
@@ -125,12 +125,12 @@ class Hub:
         for observation in self.spool:
             if observation.kind != ENROLLED:
                 report = decode(observation.content)
-                found[observation.reporter, report.b, report.n] += 1
+                found[observation.sender, report.b, report.n] += 1
         return found
 
 
 class Router:
-    """A reporter with a timer; its state may be kept, or lost."""
+    """A sender with a timer; its state may be kept, or lost."""
 
     def __init__(self, world: "World", number: int, identity: Identity, mac: bytes) -> None:
         self.world = world
@@ -138,14 +138,14 @@ class Router:
         self.mac = mac
         self.address = f"10.0.{number // 250}.{number % 250 + 1}:4000"
         self.clock_step_s = 0.0
-        self.events: list[ReporterEvent] = []
+        self.events: list[SenderEvent] = []
         self.made: set[Origin] = set()
         self.is_on = True
-        self.reporter = self._start(ReporterState())
+        self.sender = self._start(SenderState())
 
-    def _start(self, state: ReporterState) -> Reporter:
+    def _start(self, state: SenderState) -> ReportSender:
         wall_ms = max(0, int((START + self.world.now + self.clock_step_s) * 1000))
-        return Reporter(
+        return ReportSender(
             self.identity,
             self.world.hub.identity.keys,
             self.mac,
@@ -156,42 +156,42 @@ class Router:
             self.world.limits,
         )
 
-    def restart(self, state: ReporterState) -> None:
-        self.reporter = self._start(state)
+    def restart(self, state: SenderState) -> None:
+        self.sender = self._start(state)
 
     def report(self) -> None:
         if not self.is_on:
             return
         told = DeviceReport(t=int(self.world.now * 1000), up=self.world.now, mem=0.5, agent="0.1.0")
-        self.reporter.report(told, self.world.now)
-        last = decode(self.reporter.state.kept[-1].content)
+        self.sender.report(told, self.world.now)
+        last = decode(self.sender.state.kept[-1].content)
         self.made.add((self.mac, last.b, last.n))
         self.after()
 
     def after(self) -> None:
-        for datagram in self.reporter.take():
+        for datagram in self.sender.take():
             self.world.sent_by_routers.append(datagram)
             self.world.to_hub(datagram, self.address)
-        self.events += self.reporter.events()
-        deadline = self.reporter.deadline
+        self.events += self.sender.events()
+        deadline = self.sender.deadline
         if deadline is not None:
             # A little late, as timers are.
             self.world.at(max(deadline, self.world.now) + 0.001, self._tick)
 
     def _tick(self) -> None:
-        deadline = self.reporter.deadline
+        deadline = self.sender.deadline
         if self.is_on and deadline is not None and deadline <= self.world.now:
-            self.reporter.tick(self.world.now)
+            self.sender.tick(self.world.now)
             self.after()
 
     def receive(self, datagram: bytes) -> None:
         if self.is_on:
-            self.reporter.received(datagram, self.world.now)
+            self.sender.received(datagram, self.world.now)
             self.after()
 
     def waiting(self) -> set[Origin]:
         """Reports that are not acknowledged."""
-        kept = (decode(each.content) for each in self.reporter.state.kept)
+        kept = (decode(each.content) for each in self.sender.state.kept)
         return {(self.mac, report.b, report.n) for report in kept}
 
 
@@ -205,11 +205,11 @@ class World:
         routers: int,
         network: Network | None = None,
         settings: ReportValidatorSettings | None = None,
-        limits: ReporterLimits | None = None,
+        limits: SenderLimits | None = None,
     ) -> None:
         self.random = random.Random(seed)
         self.network = network or Network()
-        self.limits = limits or ReporterLimits()
+        self.limits = limits or SenderLimits()
         self.now = 0.0
         self.sent_by_routers: list[bytes] = []
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
@@ -263,7 +263,7 @@ class World:
 
 def longest_silence(world: World, router: Router, since: float, until: float) -> float:
     """Between reports of that router that the hub took."""
-    times = [when for when, reporter in world.hub.accepted if reporter == router.mac]
+    times = [when for when, sender in world.hub.accepted if sender == router.mac]
     times = [since, *(when for when in times if since <= when <= until), until]
     return max(later - earlier for earlier, later in pairwise(times))
 

@@ -4,10 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.fleet.reports.backlog import Backlog
-from rookery.fleet.reports.reporter_limits import ReporterLimits
-from rookery.fleet.reports.reporter_state import KeptReport
+from rookery.fleet.reports.sender_limits import SenderLimits
+from rookery.fleet.reports.sender_state import KeptReport
 
-LIMITS = ReporterLimits(kept_max=50, pace_s=0.25, resend_s=1.0, resend_max_s=30.0)
+LIMITS = SenderLimits(kept_max=50, pace_s=0.25, resend_s=1.0, resend_max_s=30.0)
 
 
 def middle(size: int) -> bytes:
@@ -83,7 +83,7 @@ def test_the_newest_is_sent_thrice_however_long_the_oldest_waits_f3() -> None:
 
 def test_nothing_is_sent_that_the_hub_could_not_place_f3() -> None:
     """The hub remembers 63 numbers; the oldest that waits must stay among them."""
-    waiting, highest = Backlog(ReporterLimits(), middle), 0
+    waiting, highest = Backlog(SenderLimits(), middle), 0
     for number in range(100):
         now = number * 20.0
         waiting.add(3073, b"new")

@@ -1,6 +1,6 @@
 """Backoff."""
 
-from rookery.fleet.reports.reporter_limits import backoff
+from rookery.fleet.reports.sender_limits import backoff
 
 
 def low(size: int) -> bytes:

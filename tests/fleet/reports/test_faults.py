@@ -3,10 +3,10 @@
 import pytest
 
 from rookery.fleet.enrolment.secrets import prove
-from rookery.fleet.entry import ReporterEntry
-from rookery.fleet.reports.reporter import ReporterCalled, ReporterEnrolled, ReporterRestarted
-from rookery.fleet.reports.reporter_limits import ReporterLimits
-from rookery.fleet.reports.reporter_state import ReporterState
+from rookery.fleet.entry import FleetEntry
+from rookery.fleet.reports.report_sender import SenderCalled, SenderEnrolled, SenderRestarted
+from rookery.fleet.reports.sender_limits import SenderLimits
+from rookery.fleet.reports.sender_state import SenderState
 from rookery.fleet.reports.validator_settings import ReportValidatorSettings
 from rookery.wire.fleet.datagrams import BOOT_SEQUENCE_MAX, report_proved, serialize_report
 from rookery.wire.fleet.tags import TELEMETRY
@@ -29,11 +29,11 @@ def only(world: World) -> Router:
     return router
 
 
-def entry_of(world: World, router: Router) -> ReporterEntry:
+def entry_of(world: World, router: Router) -> FleetEntry:
     return world.hub.entries[router.mac]
 
 
-def forged_by(router: Router, state: ReporterState, boot: int, sequence: int) -> bytes:
+def forged_by(router: Router, state: SenderState, boot: int, sequence: int) -> bytes:
     """A report by who has stolen a state."""
     content = encode(DeviceReport(t=0, b=boot, n=sequence, load=99.0))
     proved = report_proved(TELEMETRY, router.mac, state.generation, boot, sequence, content)
@@ -47,7 +47,7 @@ def test_a_third_lost_each_way_and_a_renewal_every_minute_locks_nobody_out_f4() 
         assert longest_silence(world, router, 0.0, 3600.0) < 300.0
         assert longest_silence(world, router, 300.0, 3600.0) < 100.0
         assert len(router.waiting()) <= 8
-        assert router.reporter.counters.dropped == 0
+        assert router.sender.counters.dropped == 0
     check_nothing_lost_or_doubled(world)
     counters = world.hub.desk.counters
     assert counters.reports > 20 * 170
@@ -78,15 +78,15 @@ def test_an_outage_costs_nothing_within_what_is_kept_f3() -> None:
 
 
 def test_beyond_what_is_kept_the_oldest_go_and_are_counted() -> None:
-    world = World(seed=5, routers=1, limits=ReporterLimits(kept_max=10))
+    world = World(seed=5, routers=1, limits=SenderLimits(kept_max=10))
     world.run(100.0)
     world.network.loss = 1.0
     world.run(2000.0)
     world.network.loss = 0.0
     world.run(100.0)
     router = only(world)
-    assert router.reporter.counters.dropped == pytest.approx(90, abs=2)
-    assert len(router.made - world.hub.origins().keys()) == router.reporter.counters.dropped
+    assert router.sender.counters.dropped == pytest.approx(90, abs=2)
+    assert len(router.made - world.hub.origins().keys()) == router.sender.counters.dropped
 
 
 def test_a_full_spool_acknowledges_nothing_and_loses_nothing() -> None:
@@ -141,11 +141,11 @@ def test_a_router_that_lost_its_state_comes_back_by_its_key_f4() -> None:
     world = World(seed=10, routers=3, network=Network(loss=0.3), settings=MINUTE)
     world.run(200.0)
     for router in world.routers.values():
-        router.restart(ReporterState())
+        router.restart(SenderState())
     world.run(300.0)
     for router in world.routers.values():
         assert longest_silence(world, router, 200.0, 500.0) < 100.0
-        assert router.reporter.is_enrolled
+        assert router.sender.is_enrolled
     assert world.hub.events["clone"] == 0
 
 
@@ -153,7 +153,7 @@ def test_a_router_that_kept_an_old_state_comes_back_f4() -> None:
     world = World(seed=11, routers=1, settings=MINUTE)
     world.run(100.0)
     router = only(world)
-    old = router.reporter.state
+    old = router.sender.state
     world.run(600.0)
     waiting = router.waiting()
     router.restart(old)
@@ -169,7 +169,7 @@ def test_a_restart_with_kept_state_resends_what_was_kept_f3() -> None:
     world.network.loss = 1.0
     world.run(100.0)
     router = only(world)
-    router.restart(router.reporter.state)
+    router.restart(router.sender.state)
     world.network.loss = 0.0
     world.run(60.0)
     check_nothing_lost_or_doubled(world)
@@ -196,10 +196,10 @@ def test_a_router_in_1970_is_told_which_boot_is_new_f4() -> None:
     world.run(100.0)
     router = only(world)
     router.clock_step_s = -2e9
-    router.restart(ReporterState())
+    router.restart(SenderState())
     world.run(100.0)
     assert longest_silence(world, router, 100.0, 200.0) < 45.0
-    assert any(isinstance(event, ReporterRestarted) for event in router.events)
+    assert any(isinstance(event, SenderRestarted) for event in router.events)
     check_nothing_lost_or_doubled(world)
     assert world.hub.events["clone"] == 0
 
@@ -210,7 +210,7 @@ def test_a_router_that_starts_over_and_over_in_1970_loses_nothing_f4() -> None:
     router = only(world)
     for _ in range(20):
         router.clock_step_s = -2e9
-        router.restart(ReporterState())
+        router.restart(SenderState())
         world.run(50.0)
         assert not router.waiting()
     assert not router.made - world.hub.origins().keys()
@@ -236,7 +236,7 @@ def test_restarts_now_and_then_are_no_clones() -> None:
     world = World(seed=17, routers=1, network=Network(repeat=0.5, delay_max_s=5.0))
     for _ in range(5):
         world.run(240.0)
-        only(world).restart(only(world).reporter.state)
+        only(world).restart(only(world).sender.state)
     assert world.hub.desk.counters.clones == 0
 
 
@@ -277,7 +277,7 @@ def test_a_stolen_old_secret_is_of_no_use_f4() -> None:
     world = World(seed=20, routers=1, settings=MINUTE)
     world.run(100.0)
     router = only(world)
-    stolen = router.reporter.state
+    stolen = router.sender.state
     world.run(120.0)
     content, spooled = entry_of(world, router).content, len(world.hub.spool)
     world.hub.receive(forged_by(router, stolen, BOOT_SEQUENCE_MAX, 1), STRANGER)
@@ -292,7 +292,7 @@ def test_what_a_thief_of_the_newest_secret_does_ends_with_the_next_renewal_f4() 
     world.run(100.0)
     router = only(world)
     world.hub.receive(
-        forged_by(router, router.reporter.state, BOOT_SEQUENCE_MAX, BOOT_SEQUENCE_MAX), STRANGER
+        forged_by(router, router.sender.state, BOOT_SEQUENCE_MAX, BOOT_SEQUENCE_MAX), STRANGER
     )
     assert entry_of(world, router).boot == BOOT_SEQUENCE_MAX
     world.run(300.0)
@@ -307,8 +307,8 @@ def test_a_wish_reaches_the_router_through_losses_f7() -> None:
     world.hub.wishes = {router.mac: 77 for router in world.routers.values()}
     world.run(60.0)
     for router in world.routers.values():
-        assert ReporterCalled(77) in router.events
-        assert sum(isinstance(event, ReporterEnrolled) for event in router.events) == 1
+        assert SenderCalled(77) in router.events
+        assert sum(isinstance(event, SenderEnrolled) for event in router.events) == 1
 
 
 def test_eighty_routers_behind_one_address_enrol() -> None:
@@ -320,4 +320,4 @@ def test_eighty_routers_behind_one_address_enrol() -> None:
     world.routers = moved
     world.run(120.0)
     assert len(world.hub.entries) == 80
-    assert all(router.reporter.is_enrolled for router in world.routers.values())
+    assert all(router.sender.is_enrolled for router in world.routers.values())

@@ -117,7 +117,7 @@ def test_no_answer_is_larger_than_what_proves_nothing_f4(
     if incoming is None:
         return
     now = office.now + 5000 * is_later
-    entry = office.entries.get(incoming.reporter)
+    entry = office.entries.get(incoming.sender)
     outcome = office.desk.receive(incoming, entry, code, wish, now)
     assert outcome.spool is None
     assert not outcome.answer_durable

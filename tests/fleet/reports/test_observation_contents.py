@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from rookery.errors import DecodeError
 from rookery.fleet import entry as entries
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.reports import observation_contents
 from rookery.fleet.reports.security_events import SecurityEvent
 from rookery.wire import observation as observations
 from rookery.wire import observation_content
 from rookery.wire.observation_content import LinkSample
 
-ENTRY = ReporterEntry(bytes(6), "router", "h", b"key", b"digest", 1, 2, 3, 4, 5.0, 6.0)
+ENTRY = FleetEntry(bytes(6), "router", "h", b"key", b"digest", 1, 2, 3, 4, 5.0, 6.0)
 EVENT = SecurityEvent("clone", bytes(6), "192.0.2.1:4000", "two of them")
 SAMPLE = LinkSample(t=1, realm="r", node="a", peer="b", is_up=False)
 

@@ -3,13 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.reports import replay_window
 from rookery.fleet.reports.replay_window import LATE, NEW, REPEAT, STALE
 
 
-def entry(boot: int = 100) -> ReporterEntry:
-    return ReporterEntry(b"router", "router", "", b"", b"", 0, boot, 0, 0, 0.0, 0.0)
+def entry(boot: int = 100) -> FleetEntry:
+    return FleetEntry(b"router", "router", "", b"", b"", 0, boot, 0, 0, 0.0, 0.0)
 
 
 @given(st.lists(st.integers(1, 200), max_size=200))
@@ -65,7 +65,7 @@ def test_what_is_not_in_the_window_cannot_be_undone() -> None:
     assert known.window == before
 
 
-def turns(known: ReporterEntry, number: int, seconds: float) -> list[bool]:
+def turns(known: FleetEntry, number: int, seconds: float) -> list[bool]:
     """Two devices with one key: each takes a newer boot, and the other finds itself stale."""
     found = []
     for turn in range(number):

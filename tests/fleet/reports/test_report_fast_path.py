@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rookery.fleet.enrolment import secrets
-from rookery.fleet.entry import ReporterEntry
-from rookery.fleet.reports.report_fast_path import ReportFastPath, reporter_of
+from rookery.fleet.entry import FleetEntry
+from rookery.fleet.reports.report_fast_path import ReportFastPath, sender_of
 from rookery.wire.fleet.datagrams import BOOT_SEQUENCE_MAX, CONTENT_AT
 from rookery.wire.fleet.tags import AUDIT, LOAD
 from rookery.wire.fleet.telemetry import CONTENT_SIZE_MAX
@@ -30,14 +30,14 @@ def device(office: Office) -> Device:
     return device
 
 
-def entry_of(office: Office) -> ReporterEntry:
+def entry_of(office: Office) -> FleetEntry:
     return copy.copy(office.entries[MAC])
 
 
-def passed(office: Office, datagram: bytes, entry: ReporterEntry) -> ReportFastPath | None:
+def passed(office: Office, datagram: bytes, entry: FleetEntry) -> ReportFastPath | None:
     """The lane, if the datagram passed; otherwise nothing may have happened."""
     before, lane = copy.copy(entry), office.desk.lane(bytes.decode, office.now)
-    if reporter_of(datagram) is not None:
+    if sender_of(datagram) is not None:
         taken = lane.take(datagram, entry, ELSEWHERE.encode())
         if taken is not None:
             assert entry == before
@@ -52,13 +52,13 @@ def passed(office: Office, datagram: bytes, entry: ReporterEntry) -> ReportFastP
 def _is_as_the_desk_has_it(
     office: Office,
     datagram: bytes,
-    entry: ReporterEntry,
-    taken: ReporterEntry,
+    entry: FleetEntry,
+    taken: FleetEntry,
     lane: ReportFastPath,
 ) -> None:
     incoming = office.desk.read(datagram, ELSEWHERE, office.now)
     assert incoming is not None
-    assert incoming.reporter == reporter_of(datagram)
+    assert incoming.sender == sender_of(datagram)
     counted = office.desk.counters.reports
     outcome = office.desk.receive(incoming, copy.copy(entry), None, None, office.now)
     assert office.desk.counters.reports == counted + 1
@@ -148,18 +148,18 @@ def test_it_was_heard_from_where_it_was_heard_last(office: Office, device: Devic
 
 @pytest.mark.parametrize("tag", [LOAD, AUDIT])
 def test_what_servers_say_is_for_the_desk(device: Device, tag: int) -> None:
-    assert reporter_of(device.report(3, tag=tag)) is None
+    assert sender_of(device.report(3, tag=tag)) is None
 
 
 def test_the_name_of_a_server_is_for_the_desk(device: Device) -> None:
     datagram = bytearray(device.report(3))
     datagram[5] |= 0x01
-    assert reporter_of(bytes(datagram)) is None
+    assert sender_of(bytes(datagram)) is None
 
 
 @given(st.binary(max_size=2 * CONTENT_AT))
 def test_arbitrary_bytes_have_a_reporter_or_none(datagram: bytes) -> None:
-    assert reporter_of(datagram) in (None, datagram[5:11])
+    assert sender_of(datagram) in (None, datagram[5:11])
 
 
 @given(at=st.integers(0, 10**6), flipped=st.integers(1, 255))

@@ -11,7 +11,7 @@ from tests.fleet.reports.validator import HOME, MAC, NOW, Device, Office
 def test_a_report_names_its_reporter_f3() -> None:
     incoming = Office().desk.read(Device().report(5), HOME, NOW)
     assert incoming is not None
-    assert (incoming.reporter, incoming.kind, incoming.address) == (MAC, "router", HOME)
+    assert (incoming.sender, incoming.kind, incoming.address) == (MAC, "router", HOME)
     assert incoming.code_id is None
     assert incoming.report is not None
     assert incoming.size == len(Device().report(5))
@@ -38,8 +38,8 @@ OTHER = Device(mac=b"\x02\xfc\x00\x00\x00\x09")
         ROUTER.hello().serialize(HELLO, 191),
         ROUTER.hello().serialize(SERVER_HELLO, 192),
         SERVER.hello().serialize(HELLO, 192),
-        SERVER.hello()._replace(reporter=b"\x03router"[:6]).serialize(SERVER_HELLO, 192),
-        ROUTER.hello()._replace(reporter=bytes(6)).serialize(HELLO, 192),
+        SERVER.hello()._replace(sender=b"\x03router"[:6]).serialize(SERVER_HELLO, 192),
+        ROUTER.hello()._replace(sender=bytes(6)).serialize(HELLO, 192),
         ROUTER.report(1, tag=LOAD),
         SERVER.report(1, tag=TELEMETRY),
         ROUTER.hello().serialize(HELLO) + OTHER.report(1),

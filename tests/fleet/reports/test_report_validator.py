@@ -61,7 +61,7 @@ def test_a_new_report_is_spooled_and_acknowledged_once_durable_f3(
     (ack,) = tlv.parse_all(outcome.answer_durable)
     assert ack.tag == ACK
     told = AckDatagram.parse(ack.value)
-    assert (told.reporter, told.boot, told.sequence) == (MAC, 100, 2)
+    assert (told.sender, told.boot, told.sequence) == (MAC, 100, 2)
     assert secrets.is_proved(router.secret, told.proved, told.proof)
     assert outcome.spool is not None
     expected = Observation(int(office.now * 1000), observations.DEVICE, MAC, 100, 2, CONTENT)
@@ -110,7 +110,7 @@ def test_a_wrong_proof_is_refused_and_told_to_say_hello_f4(office: Office, route
     router.secret = bytes(32)
     outcome = office.answer(router.report(2))
     told = fault(outcome)
-    assert (told.code, told.reporter, told.boot, told.sequence) == (UNKNOWN, MAC, 100, 2)
+    assert (told.code, told.sender, told.boot, told.sequence) == (UNKNOWN, MAC, 100, 2)
     assert told.proof == b""
     assert (outcome.changed, outcome.spool) == (None, None)
     assert [event.kind for event in outcome.events] == ["forged"]

@@ -6,7 +6,7 @@ import msgspec
 
 from rookery.fleet.enrolment import secrets
 from rookery.fleet.enrolment.code import EnrolmentCode
-from rookery.fleet.entry import ReporterEntry, ReporterKind, server_id
+from rookery.fleet.entry import FleetEntry, FleetKind, server_id
 from rookery.fleet.reports.report_outcome import ReportOutcome
 from rookery.fleet.reports.report_validator import ReportValidator
 from rookery.fleet.reports.validator_settings import ReportValidatorSettings
@@ -22,7 +22,7 @@ from rookery.wire.fleet.datagrams import (
     serialize_report,
 )
 from rookery.wire.fleet.tags import ERROR, HELLO, LOAD, SECRET, SERVER_HELLO, TELEMETRY
-from tests.fleet.reporters import CS40, identity_of
+from tests.fleet.senders import CS40, identity_of
 
 NOW = 1_800_000_000.0
 HOME = "192.0.2.1:4000"
@@ -36,7 +36,7 @@ RANDOM = random.Random(7)
 HUB = identity_of(RANDOM.randbytes)
 
 
-def code_of(kind: ReporterKind, **changes: object) -> EnrolmentCode:
+def code_of(kind: FleetKind, **changes: object) -> EnrolmentCode:
     code = EnrolmentCode(
         id=secrets.code_id(CODE_KEY), key=CODE_KEY, kind=kind, owner=1, expires_at=NOW + 1000
     )
@@ -46,7 +46,7 @@ def code_of(kind: ReporterKind, **changes: object) -> EnrolmentCode:
 class Device:
     """Makes datagrams of a router or server, good ones unless told otherwise."""
 
-    def __init__(self, kind: ReporterKind = "router", mac: bytes = MAC) -> None:
+    def __init__(self, kind: FleetKind = "router", mac: bytes = MAC) -> None:
         self.identity: Identity = identity_of(RANDOM.randbytes)
         self.kind = kind
         self.mac = mac if kind == "router" else server_id(self.identity.hashname)
@@ -101,7 +101,7 @@ class Office:
             NOW,
             settings or ReportValidatorSettings(renewal_s=1000, policy="open"),
         )
-        self.entries: dict[bytes, ReporterEntry] = {}
+        self.entries: dict[bytes, FleetEntry] = {}
         self.spool: list[bytes] = []
 
     @property
@@ -121,10 +121,10 @@ class Office:
         incoming = self.desk.read(datagram, address, self.now)
         if incoming is None:
             return None
-        entry = self.entries.get(incoming.reporter)
+        entry = self.entries.get(incoming.sender)
         outcome = self.desk.receive(incoming, entry, code, wish, self.now)
         if outcome.changed is not None:
-            self.entries[incoming.reporter] = outcome.changed
+            self.entries[incoming.sender] = outcome.changed
         self.spool += [record for record in (outcome.enrolled, outcome.spool) if record]
         return outcome
 
@@ -133,7 +133,7 @@ class Office:
         assert outcome is not None
         return outcome
 
-    def enrol(self, device: Device, code: EnrolmentCode | None = None) -> ReporterEntry:
+    def enrol(self, device: Device, code: EnrolmentCode | None = None) -> FleetEntry:
         has_code = code is not None
         device.opened(self.answer(device.hello_datagram(code=has_code), code=code).answer_now)
         outcome = self.answer(device.introduction(1, code=has_code), code=code)

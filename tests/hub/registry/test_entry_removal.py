@@ -1,12 +1,12 @@
-"""Reporters that a fleet has no more to do with, and routers that nobody ever claimed."""
+"""Senders that a fleet has no more to do with, and routers that nobody ever claimed."""
 
 import asyncio
 import time
 
 import pytest
 
-from rookery.fleet.entry import ReporterEntry
-from rookery.fleet.reports.reporter import HelloRefused
+from rookery.fleet.entry import FleetEntry
+from rookery.fleet.reports.report_sender import HelloRefused
 from rookery.hub.clock import HubClock
 from rookery.hub.hub import Hub
 from rookery.hub.registry import entry_removal
@@ -31,20 +31,20 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entry_removal, "LOOK_S", 0.01)
 
 
-async def known(hub: Hub, reporter: bytes) -> ReporterEntry:
-    (entry,) = await hub.hot.entries([reporter])
+async def known(hub: Hub, sender: bytes) -> FleetEntry:
+    (entry,) = await hub.hot.entries([sender])
     assert entry is not None
     return entry
 
 
-async def until_gone(hub: Hub, reporter: bytes) -> None:
+async def until_gone(hub: Hub, sender: bytes) -> None:
     async with asyncio.timeout(PATIENCE_S):
-        while (await hub.hot.entries([reporter]))[0] is not None:  # noqa: ASYNC110
+        while (await hub.hot.entries([sender]))[0] is not None:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
-async def forget(hub: Hub, reporter: bytes) -> None:
-    entry = await known(hub, reporter)
+async def forget(hub: Hub, sender: bytes) -> None:
+    entry = await known(hub, sender)
     await ForgottenEntries(hub.database).add(entry, now=time.time())
 
 

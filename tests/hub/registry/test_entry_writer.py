@@ -165,7 +165,7 @@ async def test_no_acknowledged_report_is_lost_whatever_ends_the_hub(
     kept: dict[bytes, set[int]] = {}
     for each in await spooled(settings):
         if each.kind == DEVICE:
-            kept.setdefault(each.reporter, set()).add(telemetry.decode(each.content).n)
+            kept.setdefault(each.sender, set()).add(telemetry.decode(each.content).n)
     for router in routers:
         assert _acknowledged(router) <= kept[router.id]
 

@@ -273,7 +273,7 @@ async def test_p2_a_rendezvous_that_failed_is_observed(world: World, settings: H
     assert report.reason == steps[-1].reason != ""
     assert report.opened_at <= report.closed_at == kept.received_ms
     assert (report.b, report.n) == (kept.boot, kept.sequence)
-    assert kept.reporter == server_id(world.hub.hashname)
+    assert kept.sender == server_id(world.hub.hashname)
 
 
 async def test_a_router_that_was_called_gets_in_while_strangers_flood(

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from rookery.fleet.entry import ReporterEntry, ReporterKind
+from rookery.fleet.entry import FleetEntry, FleetKind
 from rookery.hub.reports.recent_telemetry import POINTS_MAX, RecentTelemetry
 from rookery.wire.fleet import telemetry
 from rookery.wire.fleet.telemetry import DeviceReport, InterfaceCounters
@@ -12,10 +12,8 @@ from rookery.wire.fleet.telemetry import DeviceReport, InterfaceCounters
 MAC = bytes.fromhex("02fc00000001")
 
 
-def entry(
-    at: float, content: bytes, mac: bytes = MAC, kind: ReporterKind = "router"
-) -> ReporterEntry:
-    return ReporterEntry(mac, kind, "", b"", b"", 1, 1, 1, 1, at, at, "", content)
+def entry(at: float, content: bytes, mac: bytes = MAC, kind: FleetKind = "router") -> FleetEntry:
+    return FleetEntry(mac, kind, "", b"", b"", 1, 1, 1, 1, at, at, "", content)
 
 
 def content(at: float, received: int = 0, sent: int = 0, temp: float | None = None) -> bytes:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from rookery.errors import UnreachableError
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.hub.hub import Hub
 from rookery.hub.settings import HubSettings, ReportLimits
 from rookery.store.spool.segment import SegmentFile
@@ -64,7 +64,7 @@ async def test_of_reports_that_are_settled_together_one_may_be_what_the_disk_ref
             raise OSError(errno.EIO, "broken")
         append(file, data)
 
-    async def wait(entries: Sequence[ReporterEntry]) -> list[bool]:
+    async def wait(entries: Sequence[FleetEntry]) -> list[bool]:
         await go_on.wait()
         return await put(entries)
 
@@ -100,7 +100,7 @@ async def test_another_hub_that_was_faster_is_heard_as_well(
     """Its report is in the entry in the end, and so is ours."""
     put, others = hub.hot.put, [1]
 
-    async def race(entries: Sequence[ReporterEntry]) -> list[bool]:
+    async def race(entries: Sequence[FleetEntry]) -> list[bool]:
         if others:
             others.pop()
             (stored,) = await hub.hot.entries([MAC])
@@ -122,7 +122,7 @@ async def test_another_hub_that_was_faster_is_heard_as_well(
 async def test_a_hot_store_that_is_away_acknowledges_nothing_until_it_is_back(
     hub: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def away(_: Sequence[ReporterEntry]) -> list[bool]:
+    async def away(_: Sequence[FleetEntry]) -> list[bool]:
         raise UnreachableError("away")
 
     async with Router(hub.link, identity("alice"), MAC) as router:

@@ -1,4 +1,4 @@
-"""Reports through a whole hub: real sockets, real reporters, a real disk."""
+"""Reports through a whole hub: real sockets, real senders, a real disk."""
 
 import asyncio
 import os
@@ -8,7 +8,7 @@ import time
 import msgspec
 import pytest
 
-from rookery.fleet.reports.reporter import HelloRefused
+from rookery.fleet.reports.report_sender import HelloRefused
 from rookery.hub.hub import Hub
 from rookery.hub.settings import HubSettings, SpoolLimits
 from rookery.store.accounts.audit import AuditTrail
@@ -243,7 +243,7 @@ async def test_a_full_registry_is_busy_and_writes_nothing(hub: Hub, settings: Hu
         assert hub.report_counters.enrolled == 1
     assert "conflict" not in hub.metrics_text().decode()
     await hub.close()
-    assert {each.reporter for each in await spooled(settings)} == {mac(1)}
+    assert {each.sender for each in await spooled(settings)} == {mac(1)}
 
 
 async def test_the_last_place_of_a_registry_goes_to_one(hub: Hub, settings: HubSettings) -> None:
@@ -258,7 +258,7 @@ async def test_the_last_place_of_a_registry_goes_to_one(hub: Hub, settings: HubS
             router.send(DeviceReport(t=1))
         await until(lambda: hub.report_counters.busy > 0 and hub.report_counters.reports > 0)
     await hub.close()
-    assert len({each.reporter for each in await spooled(settings)}) == 1
+    assert len({each.sender for each in await spooled(settings)}) == 1
 
 
 async def test_the_claim_code_that_the_agent_shows_is_known(hub: Hub) -> None:

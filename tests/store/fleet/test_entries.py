@@ -7,15 +7,15 @@ import pytest
 
 from rookery.store.database.database import Database
 from rookery.store.fleet.entries import CHUNK, Entries
-from tests.store.records import entry, reporter
+from tests.store.records import entry, sender
 
 
 async def test_they_come_back_as_they_were(database: Database) -> None:
-    """All 64 bits of what a reporter chooses, too."""
+    """All 64 bits of what a sender chooses, too."""
     entries = Entries(database)
     ours = [entry(number) for number in range(3)]
     await entries.save_many(ours)
-    assert await entries.find([reporter(2), reporter(99), reporter(0)]) == [ours[2], None, ours[0]]
+    assert await entries.find([sender(2), sender(99), sender(0)]) == [ours[2], None, ours[0]]
     assert await entries.find([]) == []
     await entries.save_many([])
 
@@ -30,7 +30,7 @@ async def test_all_are_loaded_in_chunks(database: Database) -> None:
     servers = [one async for chunk in entries.load_all("server") for one in chunk]
     assert servers == ours[::4]
     assert await entries.count("router") == CHUNK * 2 - len(servers)
-    assert await entries.find([one.reporter for one in ours]) == ours
+    assert await entries.find([one.sender for one in ours]) == ours
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ async def test_what_another_hub_changed_later_stays(
     coming.sequence, coming.address, coming.struck_at = 77, "192.0.2.9:1", 99.5
     await entries.save_many([there])
     await entries.save_many([coming])
-    assert await entries.find([reporter(1)]) == [coming if is_taken else there]
+    assert await entries.find([sender(1)]) == [coming if is_taken else there]
 
 
 async def test_two_hubs_may_save_the_same_at_once(database: Database) -> None:
@@ -60,9 +60,9 @@ async def test_two_hubs_may_save_the_same_at_once(database: Database) -> None:
 async def test_one_may_be_forgotten(database: Database) -> None:
     entries = Entries(database)
     await entries.save_many([entry(1)])
-    assert await entries.remove(reporter(1))
-    assert not await entries.remove(reporter(1))
-    assert await entries.find([reporter(1)]) == [None]
+    assert await entries.remove(sender(1))
+    assert not await entries.remove(sender(1))
+    assert await entries.find([sender(1)]) == [None]
 
 
 async def test_ten_thousand_are_saved_in_little_time(database: Database) -> None:

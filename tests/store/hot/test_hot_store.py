@@ -17,9 +17,9 @@ from rookery.store.hot.hot_store import (
 from rookery.store.hot.ram_store import RamHotStore
 from rookery.store.hot.redis_store import RedisHotStore
 from tests.patience import PATIENCE_S
-from tests.store.records import entry, reporter, step, until, wish
+from tests.store.records import entry, sender, step, until, wish
 
-MAC, OTHER_MAC = reporter(1), reporter(2)
+MAC, OTHER_MAC = sender(1), sender(2)
 
 
 @pytest.mark.parametrize("store", [RamHotStore, RedisHotStore])
@@ -32,7 +32,7 @@ def test_both_offer_the_same(store: type[HotStore]) -> None:
 async def test_entries_come_back_as_they_were_put(hot: HotStore) -> None:
     ours = [entry(number) for number in range(3)]
     assert await hot.put(ours) == [True, True, True]
-    held = await hot.entries([reporter(2), reporter(99), reporter(0)])
+    held = await hot.entries([sender(2), sender(99), sender(0)])
     assert held == [ours[2], None, ours[0]]
     assert await hot.entries([]) == []
     assert await hot.put([]) == []
@@ -43,7 +43,7 @@ async def test_putting_raises_the_version(hot: HotStore) -> None:
     await hot.put([ours])
     assert ours.version == 1
     await hot.put([ours])
-    (held,) = await hot.entries([ours.reporter])
+    (held,) = await hot.entries([ours.sender])
     assert held is not None
     assert held.version == ours.version == 2
 
@@ -54,7 +54,7 @@ async def test_the_slower_of_two_hubs_is_told_to_read_again(hot: HotStore) -> No
     assert await hot.put([fast]) == [True]
     assert await hot.put([slow, entry(2)]) == [False, True]
     assert slow.version == 0
-    (held,) = await hot.entries([reporter(1)])
+    (held,) = await hot.entries([sender(1)])
     assert held is not None
     assert held.sequence == 10
 
@@ -62,7 +62,7 @@ async def test_the_slower_of_two_hubs_is_told_to_read_again(hot: HotStore) -> No
 async def test_no_update_of_two_hubs_is_lost(hot: HotStore) -> None:
     """Each reads, adds one and puts; whoever is too late reads again."""
     await hot.put([entry(1)])
-    (first,) = await hot.entries([reporter(1)])
+    (first,) = await hot.entries([sender(1)])
     assert first is not None
     before = first.sequence
 
@@ -70,13 +70,13 @@ async def test_no_update_of_two_hubs_is_lost(hot: HotStore) -> None:
         for _ in range(20):
             is_done = False
             while not is_done:
-                (held,) = await hot.entries([reporter(1)])
+                (held,) = await hot.entries([sender(1)])
                 assert held is not None
                 held.sequence += 1
                 (is_done,) = await hot.put([held])
 
     await asyncio.gather(hub(), hub(), hub())
-    (held,) = await hot.entries([reporter(1)])
+    (held,) = await hot.entries([sender(1)])
     assert held is not None
     assert held.sequence == before + 60
 
@@ -90,7 +90,7 @@ async def test_restoring_takes_what_is_missing_or_newer(hot: HotStore) -> None:
     )
     unknown.version = 7
     assert await hot.restore([older, newer, unknown]) == 2
-    held = await hot.entries([reporter(number) for number in (1, 2, 3)])
+    held = await hot.entries([sender(number) for number in (1, 2, 3)])
     assert [one and one.last_seen for one in held] == [100.0, 100.5, 1.0]
     assert await hot.put([unknown]) == [True]
 
@@ -99,11 +99,11 @@ async def test_entries_are_listed_by_kind_and_in_chunks(hot: HotStore) -> None:
     await hot.put([entry(number, kind="server") for number in range(3)])
     routers = [entry(number) for number in range(100, 100 + SCAN_CHUNK * 2)]
     await hot.restore(routers)
-    assert sorted(one.reporter for one in await hot.all("server")) == [*map(reporter, range(3))]
+    assert sorted(one.sender for one in await hot.all("server")) == [*map(sender, range(3))]
     chunks = [chunk async for chunk in hot.scan("router")]
     assert len(chunks) > 1
-    found = {one.reporter: one for chunk in chunks for one in chunk}
-    assert found == {one.reporter: one for one in routers}
+    found = {one.sender: one for chunk in chunks for one in chunk}
+    assert found == {one.sender: one for one in routers}
 
 
 async def test_a_wish_is_open_until_it_ends(hot: HotStore) -> None:

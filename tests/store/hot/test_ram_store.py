@@ -9,7 +9,7 @@ import pytest
 from rookery.store.hot import snapshot
 from rookery.store.hot.hot_store import STEPS_KEPT_S
 from rookery.store.hot.ram_store import RamHotStore
-from tests.store.records import entry, reporter, step, until, wish
+from tests.store.records import entry, sender, step, until, wish
 
 
 class Clock:
@@ -25,14 +25,14 @@ async def test_entries_are_the_ones_that_were_put() -> None:
     """No copies: a batch of reports changes them in place."""
     hot, ours = RamHotStore(), entry(1)
     await hot.put([ours])
-    (held,) = await hot.entries([ours.reporter])
+    (held,) = await hot.entries([ours.sender])
     assert held is ours
 
 
 async def test_a_crowd_of_strangers_fills_only_so_much() -> None:
     hot = RamHotStore(entries_max=2)
     assert await hot.put([entry(1), entry(2), entry(3)]) == [True, True, False]
-    (held,) = await hot.entries([reporter(1)])
+    (held,) = await hot.entries([sender(1)])
     assert held is not None
     assert await hot.put([held]) == [True]
 
@@ -43,15 +43,15 @@ async def test_nothing_waits_on_the_way_of_a_report() -> None:
     others: list[str] = []
     asyncio.get_running_loop().call_soon(others.append, "somebody else")
     await hot.put([entry(1)])
-    await hot.entries([reporter(1)])
-    await hot.wishes([reporter(1)])
+    await hot.entries([sender(1)])
+    await hot.wishes([sender(1)])
     assert others == []
 
 
 async def test_steps_are_kept_for_a_while_after_the_last() -> None:
     clock = Clock()
     hot = RamHotStore(clock=clock)
-    ours = await hot.add_wish(wish(1, reporter(1)), 10)
+    ours = await hot.add_wish(wish(1, sender(1)), 10)
     await hot.say(step(ours, "wished"))
     await hot.say(step(ours, "failed"))
     clock.now += STEPS_KEPT_S - 1
@@ -68,7 +68,7 @@ async def test_the_snapshot_is_written_at_the_end_and_read_at_the_start(tmp_path
     await hot.put(ours)
     await hot.close()
     again = await RamHotStore.open(file)
-    assert await again.entries([one.reporter for one in ours]) == ours
+    assert await again.entries([one.sender for one in ours]) == ours
     assert len(await again.all("server")) == 1250
     await again.close()
 
@@ -108,7 +108,7 @@ async def test_a_damaged_snapshot_is_reported_and_ignored(
     else:
         file.write_bytes(data)
     hot = await RamHotStore.open(file)
-    assert await hot.entries([reporter(1)]) == [None]
+    assert await hot.entries([sender(1)]) == [None]
     assert "is ignored" in caplog.text
     await hot.put([entry(1)])
     await hot.close()

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from rookery.errors import UnreachableError, UsageError
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.store.hot import redis_client, redis_wishes
 from rookery.store.hot.backends import open_hot_store
 from rookery.store.hot.ram_store import RamHotStore
 from rookery.store.hot.redis_store import RedisHotStore
 from tests.patience import PATIENCE_S
-from tests.store.records import entry, reporter, step, wish
+from tests.store.records import entry, sender, step, wish
 from tests.store.servers import RedisServer
 
 pytestmark = pytest.mark.xdist_group("databases")
@@ -22,15 +22,15 @@ pytestmark = pytest.mark.xdist_group("databases")
 class Archive:
     """What stands for the database: entries, and how often it was asked."""
 
-    def __init__(self, *entries: ReporterEntry) -> None:
-        self.held = {one.reporter: one for one in entries}
+    def __init__(self, *entries: FleetEntry) -> None:
+        self.held = {one.sender: one for one in entries}
         self.asked: list[bytes] = []
 
-    async def find(self, reporters: Sequence[bytes]) -> list[ReporterEntry | None]:
-        self.asked += reporters
-        return [self.held.get(one) for one in reporters]
+    async def find(self, senders: Sequence[bytes]) -> list[FleetEntry | None]:
+        self.asked += senders
+        return [self.held.get(one) for one in senders]
 
-    async def load_all(self) -> AsyncIterator[list[ReporterEntry]]:
+    async def load_all(self) -> AsyncIterator[list[FleetEntry]]:
         yield list(self.held.values())
 
 
@@ -50,12 +50,12 @@ def fresh(redis_server: RedisServer) -> RedisServer:
 async def test_what_redis_does_not_hold_comes_from_the_database(fresh: RedisServer) -> None:
     archive = Archive(entry(1), entry(2))
     hot = await RedisHotStore.open(fresh.url, fallback=archive.find)
-    assert await hot.entries([reporter(1), reporter(3)]) == [entry(1), None]
-    assert archive.asked == [reporter(1), reporter(3)]
-    assert await hot.entries([reporter(1), reporter(3)]) == [entry(1), None]
-    assert archive.asked == [reporter(1), reporter(3)]  # the stranger is remembered, too
+    assert await hot.entries([sender(1), sender(3)]) == [entry(1), None]
+    assert archive.asked == [sender(1), sender(3)]
+    assert await hot.entries([sender(1), sender(3)]) == [entry(1), None]
+    assert archive.asked == [sender(1), sender(3)]  # the stranger is remembered, too
     await hot.put([entry(3)])
-    assert [one and one.sequence for one in await hot.entries([reporter(3)])] == [3]
+    assert [one and one.sequence for one in await hot.entries([sender(3)])] == [3]
     await hot.close()
 
 
@@ -65,10 +65,10 @@ async def test_the_memory_of_strangers_has_a_bound(
     monkeypatch.setattr("rookery.store.hot.redis_entries.STRANGERS_MAX", 10)
     archive = Archive()
     hot = await RedisHotStore.open(fresh.url, fallback=archive.find)
-    await hot.entries([reporter(number) for number in range(100)])
-    await hot.entries([reporter(99)])
+    await hot.entries([sender(number) for number in range(100)])
+    await hot.entries([sender(99)])
     assert len(archive.asked) == 100
-    await hot.entries([reporter(0)])
+    await hot.entries([sender(0)])
     assert len(archive.asked) == 101
     await hot.close()
 
@@ -81,18 +81,18 @@ async def test_a_redis_that_lost_everything_is_filled_again(fresh: RedisServer) 
     assert len(await hot.all("server")) == 4
     fresh.clear()
     assert len(await hot.all("server")) == 3
-    assert [one.reporter for one in await hot.all("router")] == [reporter(9)]
+    assert [one.sender for one in await hot.all("router")] == [sender(9)]
     await hot.close()
 
 
 async def test_two_hubs_see_the_same(fresh: RedisServer) -> None:
     one, other = await RedisHotStore.open(fresh.url), await RedisHotStore.open(fresh.url)
     await one.put([entry(1)])
-    (held,) = await other.entries([reporter(1)])
+    (held,) = await other.entries([sender(1)])
     assert held is not None
     assert await other.put([held]) == [True]
-    ours = await one.add_wish(wish(1, reporter(1)), 60)
-    assert await other.wishes([reporter(1)]) == [ours.id]
+    ours = await one.add_wish(wish(1, sender(1)), 60)
+    assert await other.wishes([sender(1)]) == [ours.id]
     watcher = other.steps(ours.id)
     await one.say(step(ours, "wished"))
     assert (await anext(watcher)).name == "wished"
@@ -109,7 +109,7 @@ async def test_two_hubs_see_the_same(fresh: RedisServer) -> None:
 async def test_a_watcher_misses_nothing_when_redis_restarts(lasting: RedisServer) -> None:
     """Said by another hub before, while nobody listens, and after: each seen once, in order."""
     teller, watcher = await RedisHotStore.open(lasting.url), await RedisHotStore.open(lasting.url)
-    ours = await teller.add_wish(wish(1, reporter(1)), 300)
+    ours = await teller.add_wish(wish(1, sender(1)), 300)
     await teller.say(step(ours, "called", "0"))
     steps = watcher.steps(ours.id)
     seen = [await anext(steps)]
@@ -128,7 +128,7 @@ async def test_a_watcher_misses_nothing_when_redis_restarts(lasting: RedisServer
 
 async def test_a_watcher_goes_on_when_redis_lost_the_story(fresh: RedisServer) -> None:
     hot = await RedisHotStore.open(fresh.url)
-    ours = await hot.add_wish(wish(1, reporter(1)), 300)
+    ours = await hot.add_wish(wish(1, sender(1)), 300)
     steps = hot.steps(ours.id)
     await hot.say(step(ours, "wished"))
     await hot.say(step(ours, "called"))
@@ -149,11 +149,11 @@ async def test_a_redis_that_is_away_is_unreachable_and_then_back(lasting: RedisS
     assert not await hot.ready()
     ours = entry(2)
     for attempt in (
-        hot.entries([reporter(1)]),
+        hot.entries([sender(1)]),
         hot.put([ours]),
-        hot.wishes([reporter(1)]),
-        hot.add_wish(wish(1, reporter(1)), 60),
-        hot.say(step(wish(1, reporter(1)), "wished")),
+        hot.wishes([sender(1)]),
+        hot.add_wish(wish(1, sender(1)), 60),
+        hot.say(step(wish(1, sender(1)), "wished")),
         hot.take("lease", 60),
         hot.reserved("server"),
         hot.all("server"),
@@ -164,7 +164,7 @@ async def test_a_redis_that_is_away_is_unreachable_and_then_back(lasting: RedisS
     await asyncio.to_thread(lasting.start)
     assert await hot.ready()
     assert await hot.put([ours]) == [True]
-    assert [one and one.reporter for one in await hot.entries([reporter(1)])] == [reporter(1)]
+    assert [one and one.sender for one in await hot.entries([sender(1)])] == [sender(1)]
     await hot.close()
 
 
@@ -176,9 +176,9 @@ async def test_a_redis_that_says_nothing_does_not_hold_us_for_long(
     lasting.freeze()
     async with asyncio.timeout(PATIENCE_S):
         with pytest.raises(UnreachableError):
-            await hot.entries([reporter(1)])
+            await hot.entries([sender(1)])
     lasting.thaw()
-    assert await hot.entries([reporter(1)]) == [None]
+    assert await hot.entries([sender(1)]) == [None]
     await hot.close()
 
 
@@ -187,7 +187,7 @@ async def test_a_watcher_gives_up_on_a_redis_that_stays_away(
 ) -> None:
     monkeypatch.setattr(redis_wishes, "AWAY_S_MAX", 0.1)
     hot = await RedisHotStore.open(lasting.url)
-    ours = await hot.add_wish(wish(1, reporter(1)), 300)
+    ours = await hot.add_wish(wish(1, sender(1)), 300)
     await asyncio.to_thread(lasting.kill)
     with pytest.raises(UnreachableError):
         await anext(hot.steps(ours.id))

@@ -58,12 +58,12 @@ async def test_whoever_has_no_keys_is_known_by_its_folder(tmp_path: Path) -> Non
         async with await Observer.open(tmp_path / folder, "") as observer:
             message_observer(["#"], observer)(None, b"theme", b"", 0)
 
-    def reporters(folder: str) -> list[bytes]:
+    def senders(folder: str) -> list[bytes]:
         spool = SpoolReader(tmp_path / folder / "spool")
-        return [Observation.parse(each.data).reporter for each in spool]
+        return [Observation.parse(each.data).sender for each in spool]
 
-    first, second = reporters("one")
-    assert first == second != reporters("other")[0]
+    first, second = senders("one")
+    assert first == second != senders("other")[0]
     assert first[0] & 1  # as no router's
 
 

@@ -38,7 +38,7 @@ async def test_what_is_noted_has_its_place_in_a_lineage(tmp_path: Path) -> None:
                 observer.note(sample(number))
             await until(lambda: observer.kept == 3)
     found = kept(tmp_path)
-    assert {each.reporter for each in found} == {server_id(HASHNAME)}
+    assert {each.sender for each in found} == {server_id(HASHNAME)}
     assert [each.sequence for each in found] == [1, 2, 3, 1, 2, 3]
     assert len({each.boot for each in found}) == 2
     for each in found:

@@ -10,7 +10,7 @@ import pytest
 
 from rookery.errors import UnreachableError
 from rookery.fleet.alerts.tracker import AlertTrackerLimits
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.rendezvous.placement import ServerLoad
 from rookery.store.accounts.audit import AuditRow
 from rookery.store.alerts.alert import Alert
@@ -65,7 +65,7 @@ class Watched:
         links = (LinkTelemetry(peer, "udp", 1.0, 0.0),) if peer else ()
         content = telemetry.encode(DeviceReport(t=1, links=links))
         now = time.time() + 10_000  # of the future, so that no slow machine makes it silent
-        entry = ReporterEntry(
+        entry = FleetEntry(
             mac, "router", HASHNAME, bytes(64), bytes(32), 7, 1, 1, 1, now, now, address, content
         )
         await self.made.hub.ram.restore([entry])
@@ -203,7 +203,7 @@ async def test_what_does_not_answer_ends_no_alert(
     await watched.look(1)
     assert len(await watched.look(15)) == 1
 
-    async def away(_: object) -> list[ReporterEntry | None]:
+    async def away(_: object) -> list[FleetEntry | None]:
         raise UnreachableError("the hot store is away")
 
     monkeypatch.setattr(watched.made.hub.hot, "entries", away)

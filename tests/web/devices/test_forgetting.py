@@ -2,7 +2,7 @@
 
 import pytest
 
-from rookery.fleet.entry import ReporterEntry, server_id
+from rookery.fleet.entry import FleetEntry, server_id
 from rookery.store.accounts.accounts import Role
 from rookery.store.fleet.forgotten import ForgottenEntries
 from rookery.wire.fleet.mac import mac_text
@@ -18,7 +18,7 @@ async def forgotten(world: World) -> list[str]:
 
 async def serving(world: World) -> None:
     name = server_id(HASHNAME)
-    entry = ReporterEntry(name, "server", HASHNAME, bytes(64), bytes(32), 7, 1, 1, 1, 1.0, 1.0)
+    entry = FleetEntry(name, "server", HASHNAME, bytes(64), bytes(32), 7, 1, 1, 1, 1.0, 1.0)
     await world.hub.ram.put([entry])
 
 

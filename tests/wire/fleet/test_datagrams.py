@@ -41,18 +41,18 @@ def sized(size: int) -> st.SearchStrategy[bytes]:
 @given(TAGS, ID, U32, LINEAGES, LINEAGES, st.binary(max_size=1200), PROOFS)
 def test_a_report_survives_the_wire_f3(
     tag: int,
-    reporter: bytes,
+    sender: bytes,
     generation: int,
     boot: int,
     sequence: int,
     content: bytes,
     proof: bytes,
 ) -> None:
-    proved = report_proved(tag, reporter, generation, boot, sequence, content)
+    proved = report_proved(tag, sender, generation, boot, sequence, content)
     data = serialize_report(proved, proof)
     report = ReportDatagram.parse(data)
-    told = (report.tag, report.reporter, report.generation, report.boot, report.sequence)
-    assert told == (tag, reporter, generation, boot, sequence)
+    told = (report.tag, report.sender, report.generation, report.boot, report.sequence)
+    assert told == (tag, sender, generation, boot, sequence)
     assert (report.content, report.proof, report.proved) == (content, proof, proved)
     assert tlv.parse_all(data) == [tlv.Tlv(tag, data[4:])]
 
@@ -68,10 +68,10 @@ def test_arbitrary_bytes_are_a_report_or_raise_decode_error(data: bytes) -> None
 
 @given(ID, LINEAGES, LINEAGES, sized(32))
 def test_a_plain_report_tells_its_lineage_in_its_content_f4(
-    reporter: bytes, boot: int, sequence: int, secret: bytes
+    sender: bytes, boot: int, sequence: int, secret: bytes
 ) -> None:
     content = msgspec.msgpack.encode({"b": boot, "n": sequence})
-    report = ReportDatagram.parse(serialize_plain(TELEMETRY, reporter, secret, content))
+    report = ReportDatagram.parse(serialize_plain(TELEMETRY, sender, secret, content))
     assert (report.boot, report.sequence, report.proof) == (boot, sequence, secret)
 
 
@@ -85,9 +85,9 @@ def test_a_plain_report_without_a_lineage_is_none_f4(content: object) -> None:
 
 @given(ID, sized(8), sized(64), sized(32), sized(8), PROOFS)
 def test_a_hello_survives_the_wire_f4(
-    reporter: bytes, nonce: bytes, key: bytes, digest: bytes, code_id: bytes, proof: bytes
+    sender: bytes, nonce: bytes, key: bytes, digest: bytes, code_id: bytes, proof: bytes
 ) -> None:
-    hello = HelloDatagram(reporter, nonce, key, digest, code_id, proof)
+    hello = HelloDatagram(sender, nonce, key, digest, code_id, proof)
     for size_min in (0, HELLO_DATAGRAM_SIZE_MIN):
         data = hello.serialize(3075, size_min)
         assert len(data) >= size_min
@@ -105,17 +105,17 @@ def test_the_padding_of_a_hello_says_nothing() -> None:
 
 @given(ID, U64, U64, U64, PROOFS)
 def test_answers_survive_the_wire_f3_f7(
-    reporter: bytes, boot: int, sequence: int, wish: int, proof: bytes
+    sender: bytes, boot: int, sequence: int, wish: int, proof: bytes
 ) -> None:
-    ack = AckDatagram(reporter, boot, sequence, proof)
+    ack = AckDatagram(sender, boot, sequence, proof)
     (only,) = tlv.parse_all(serialize_ack(ack.proved, proof))
     assert AckDatagram.parse(only.value) == ack
-    call = CallDatagram(reporter, boot, sequence, wish, proof)
+    call = CallDatagram(sender, boot, sequence, wish, proof)
     (only,) = tlv.parse_all(call.serialize())
     assert CallDatagram.parse(only.value) == call
     for fault in (
-        FaultDatagram(2, reporter, boot, sequence, proof),
-        FaultDatagram(1, reporter, boot, sequence),
+        FaultDatagram(2, sender, boot, sequence, proof),
+        FaultDatagram(1, sender, boot, sequence),
     ):
         (only,) = tlv.parse_all(fault.serialize())
         assert FaultDatagram.parse(only.value) == fault

@@ -1,4 +1,4 @@
-"""F3, F5: what reporters say of themselves."""
+"""F3, F5: what senders say of themselves."""
 
 from contextlib import suppress
 

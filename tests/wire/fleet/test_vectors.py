@@ -148,7 +148,7 @@ def test_reports_f3_f5(row: DatagramVector) -> None:
     data, reporter = bytes.fromhex(row.bytes), bytes.fromhex(row.reporter)
     content = bytes.fromhex(row.content)
     report = ReportDatagram.parse(data)
-    assert (report.tag, report.reporter, report.content) == (row.tag, reporter, content)
+    assert (report.tag, report.sender, report.content) == (row.tag, reporter, content)
     lineage = report.generation, report.boot, report.sequence
     assert lineage == (row.generation, row.boot, row.sequence)
     assert secrets.is_proved(SECRET, report.proved, report.proof)
@@ -166,7 +166,7 @@ def test_plain_reports_f4() -> None:
         row.sequence,
         row.content,
     )
-    made = serialize_plain(row.tag, report.reporter, SECRET, report.content)
+    made = serialize_plain(row.tag, report.sender, SECRET, report.content)
     assert made.hex() == row.bytes
 
 
@@ -191,7 +191,7 @@ def test_hellos_f4(row: DatagramVector) -> None:
 def test_acknowledgements_f3() -> None:
     (row,) = of_kind("ack")
     ack = AckDatagram.parse(value_of(row))
-    assert (ack.reporter.hex(), ack.boot, ack.sequence) == (row.reporter, row.boot, row.sequence)
+    assert (ack.sender.hex(), ack.boot, ack.sequence) == (row.reporter, row.boot, row.sequence)
     made = serialize_ack(ack.proved, secrets.prove(SECRET, ack.proved))
     assert made.hex() == row.bytes
 

@@ -14,7 +14,7 @@ from rookery.cli.demo.weather import DemoWeather
 from rookery.cli.observers import observe_node
 from rookery.client.api import HubApi
 from rookery.errors import RookeryError
-from rookery.fleet.reports.reporter import ReporterEnrolled, ReporterEvent, SecretRenewed
+from rookery.fleet.reports.report_sender import SecretRenewed, SenderEnrolled, SenderEvent
 from rookery.identity.identity import Identity
 from rookery.runtime.control.server import FILE_NAME, ControlServer
 from rookery.runtime.control.streams import StreamOpener
@@ -62,9 +62,9 @@ class DemoDevice:
         """Make it the caller's, once the hub knows it."""
         await api.claim(mac(self.place), await self._code, self.place.name)
 
-    def _on_report_event(self, event: ReporterEvent) -> None:
+    def _on_report_event(self, event: SenderEvent) -> None:
         match event:
-            case ReporterEnrolled(code) | SecretRenewed(code) if not self._code.done():
+            case SenderEnrolled(code) | SecretRenewed(code) if not self._code.done():
                 self._code.set_result(code)
             case _:
                 pass

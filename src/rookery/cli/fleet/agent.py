@@ -19,13 +19,13 @@ from rookery.cli.terminal.options import OUTPUT, Output, data_folder
 from rookery.cli.terminal.screen import print_json, remark
 from rookery.errors import UsageError
 from rookery.fleet.enrolment.secrets import code_key
-from rookery.fleet.reports.reporter import (
+from rookery.fleet.reports.report_sender import (
     HelloRefused,
-    ReporterCalled,
-    ReporterEnrolled,
-    ReporterEvent,
-    ReporterRestarted,
     SecretRenewed,
+    SenderCalled,
+    SenderEnrolled,
+    SenderEvent,
+    SenderRestarted,
 )
 from rookery.runtime.fleet.hub_address import HubAddress
 from rookery.wire.fleet.mac import mac_text
@@ -135,9 +135,9 @@ class _ReportPrinter:
         self._said = ""
         self._called: int | None = None
 
-    def __call__(self, event: ReporterEvent) -> None:
+    def __call__(self, event: SenderEvent) -> None:
         match event:
-            case ReporterEnrolled(claim_code) | SecretRenewed(claim_code):
+            case SenderEnrolled(claim_code) | SecretRenewed(claim_code):
                 if claim_code != self._said:
                     self._said = claim_code
                     self._say("enrolled", f"claim code {claim_code}", claim_code=claim_code)
@@ -147,9 +147,9 @@ class _ReportPrinter:
                 )
             case HelloRefused():
                 self._say("refused", "the hub is busy; it is asked again")
-            case ReporterRestarted():
+            case SenderRestarted():
                 self._say("restarted", "the hub knew a later start of this device; went past it")
-            case ReporterCalled(wish) if wish != self._called:  # the hub repeats it until we come
+            case SenderCalled(wish) if wish != self._called:  # the hub repeats it until we come
                 self._called = wish
                 self._say("called", "somebody wishes for this device", wish=f"{wish:016x}")
 

@@ -13,7 +13,7 @@ from rookery.cli.terminal.screen import print_json
 from rookery.errors import UsageError
 
 if TYPE_CHECKING:
-    from rookery.fleet.entry import ReporterKind
+    from rookery.fleet.entry import FleetKind
     from rookery.store.database.database import Database
 
 _HOURS = 24.0
@@ -55,7 +55,7 @@ async def _make(
 
         account = None if owner is None else await _account(database, owner)
         now = time.time()
-        kind: ReporterKind = "server" if is_server else "router"
+        kind: FleetKind = "server" if is_server else "router"
         made, kept = await add_code(
             EnrolmentCodes(database), kind, account, now=now, seconds=seconds
         )

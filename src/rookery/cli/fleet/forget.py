@@ -19,7 +19,7 @@ from rookery.identity.hashname import is_hashname
 from rookery.wire.fleet.mac import mac_text, parse_mac
 
 if TYPE_CHECKING:
-    from rookery.fleet.entry import ReporterEntry
+    from rookery.fleet.entry import FleetEntry
     from rookery.store.database.database import Database
 
 _ACTOR = "rookery fleet"
@@ -48,9 +48,9 @@ async def _forget(which: str, store: HubDatabaseOptions, output: Output) -> int:
         now = time.time()
         entry = await _found(database, which)
         is_server = entry.kind == "server"
-        owner = None if is_server else await _owner(database, entry.reporter)
+        owner = None if is_server else await _owner(database, entry.sender)
         await ForgottenEntries(database).add(entry, now=now)
-        what, target = "device.forget", mac_text(entry.reporter)
+        what, target = "device.forget", mac_text(entry.sender)
         if is_server:
             what, target = "server.forget", entry.hashname
         detail: dict[str, object] = {"outcome": "ok", "hashname": entry.hashname, "owner": owner}
@@ -64,7 +64,7 @@ async def _forget(which: str, store: HubDatabaseOptions, output: Output) -> int:
     return OK
 
 
-async def _found(database: "Database", which: str) -> "ReporterEntry":
+async def _found(database: "Database", which: str) -> "FleetEntry":
     """UsageError where nothing, or more than one thing, is meant."""
     from rookery.store.fleet.entries import Entries
 
@@ -83,7 +83,7 @@ async def _found(database: "Database", which: str) -> "ReporterEntry":
             "be in the database yet"
         )
     if len(found) > 1:
-        macs = ", ".join(mac_text(entry.reporter) for entry in found)
+        macs = ", ".join(mac_text(entry.sender) for entry in found)
         raise UsageError(f"several devices have this hashname, give a MAC: {macs}")
     return found[0]
 

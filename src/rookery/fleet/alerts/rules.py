@@ -62,7 +62,7 @@ class SeenEvents(msgspec.Struct, frozen=True, kw_only=True):
     event: str
     count: int
     addresses: int
-    reporters: tuple[str, ...]
+    senders: tuple[str, ...]
 
 
 def servers(seen: Sequence[SeenServer], open_keys: Collection[str]) -> list[AlertCondition]:
@@ -142,7 +142,7 @@ def mesh(
 
 
 def security(seen: Sequence[SeenEvents]) -> list[AlertCondition]:
-    """What honest reporters do not do; of what happens by mistake, only many."""
+    """What honest senders do not do; of what happens by mistake, only many."""
     conditions = []
     for events in seen:
         is_grave = events.event in _GRAVE
@@ -157,7 +157,7 @@ def security(seen: Sequence[SeenEvents]) -> list[AlertCondition]:
                 severity=severity,
                 title=f"Reports that no honest device sends: {what}",
                 cause=what,
-                entities=tuple(f"reporter {each}" for each in events.reporters),
+                entities=tuple(f"reporter {each}" for each in events.senders),
                 note=f"{events.count} events from {events.addresses} addresses",
                 is_immediate=True,
             )

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from rookery.fleet.entry import ReporterKind
+from rookery.fleet.entry import FleetKind
 
 
 class EnrolmentCode(msgspec.Struct, frozen=True, kw_only=True):
@@ -10,11 +10,11 @@ class EnrolmentCode(msgspec.Struct, frozen=True, kw_only=True):
 
     id: bytes  # the first 8 bytes of the key
     key: bytes
-    kind: ReporterKind
+    kind: FleetKind
     owner: int | None  # account whose device the router becomes; None: nobody's yet
     expires_at: float  # wall seconds
     used_by: str = ""  # hashname; who used a code may use it again, should the hub forget it
 
-    def admits(self, kind: ReporterKind, hashname: str, now: float) -> bool:
-        """Whether that reporter may enrol with it now."""
+    def admits(self, kind: FleetKind, hashname: str, now: float) -> bool:
+        """Whether that sender may enrol with it now."""
         return self.kind == kind and now < self.expires_at and self.used_by in ("", hashname)

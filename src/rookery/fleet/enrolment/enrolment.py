@@ -1,4 +1,4 @@
-"""Enrolment: who gets a secret, and how an unknown reporter becomes a known one.
+"""Enrolment: who gets a secret, and how an unknown sender becomes a known one.
 
     hello ──▶ SECRET, sealed to its key ──▶ hello with a report, proved with the secret ──▶ entry
 
@@ -12,7 +12,7 @@ from rookery.errors import RemoteError
 from rookery.fleet.enrolment import secrets
 from rookery.fleet.enrolment.code import EnrolmentCode
 from rookery.fleet.enrolment.secret_cache import SecretCache
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.reports.rate_limits import RateAllowance
 from rookery.fleet.reports.report_outcome import IncomingReport, ReportOutcome
 from rookery.fleet.reports.security_events import SecurityEventLimiter
@@ -79,13 +79,13 @@ class Enrolment:
         self,
         incoming: IncomingReport,
         hello: HelloDatagram,
-        entry: ReporterEntry | None,
+        entry: FleetEntry | None,
         code: EnrolmentCode | None,
         now: float,
     ) -> ReportOutcome:
         """To a hello alone: a secret, if the policy has nothing against it."""
         name = name_of(hello)
-        generation = secrets.generation(hello.reporter, now, self._settings.renewal_s)
+        generation = secrets.generation(hello.sender, now, self._settings.renewal_s)
         if entry is None:
             if not self._admits(incoming, hello, name, code, now):
                 return self._deny(incoming, hello, now)
@@ -97,10 +97,10 @@ class Enrolment:
             allowance = self._known
         if not allowance.take(now):
             return self.put_off(hello)
-        secret = self._secrets.derive(hello.reporter, name, generation)
+        secret = self._secrets.derive(hello.sender, name, generation)
         try:
             sealed = self._seal(
-                hello.reporter,
+                hello.sender,
                 hello.key,
                 IssuedSecret(generation, secret, hello.nonce, int(now * 1000)),
             )
@@ -117,15 +117,15 @@ class Enrolment:
 
     def introduce(
         self, incoming: IncomingReport, hello: HelloDatagram, code: EnrolmentCode | None, now: float
-    ) -> ReporterEntry | ReportOutcome:
-        """An entry for an unknown reporter, if its report is proved; or why there is none."""
+    ) -> FleetEntry | ReportOutcome:
+        """An entry for an unknown sender, if its report is proved; or why there is none."""
         name = name_of(hello)
         if not self._admits(incoming, hello, name, code, now):
             return self._deny(incoming, hello, now)
         # A hello came just before, so an old secret is somebody else's.
-        newest = secrets.generation(hello.reporter, now, self._settings.renewal_s)
-        return ReporterEntry(
-            reporter=hello.reporter,
+        newest = secrets.generation(hello.sender, now, self._settings.renewal_s)
+        return FleetEntry(
+            sender=hello.sender,
             kind=incoming.kind,
             hashname=name,
             key=hello.key,
@@ -138,17 +138,17 @@ class Enrolment:
             last_seen=now,
         )
 
-    def renew(self, entry: ReporterEntry, report: ReportDatagram, now: float) -> bytes:
+    def renew(self, entry: FleetEntry, report: ReportDatagram, now: float) -> bytes:
         """The newest secret in answer to a report that was proved with an older one, or nothing."""
         if not self._renewals.take(now):
             self._counters.renewals_put_off += 1  # the old one is good until the next time
             return b""
         self._counters.renewals += 1
-        newest = secrets.generation(entry.reporter, now, self._settings.renewal_s)
-        secret = self._secrets.derive(entry.reporter, entry.hashname, newest)
+        newest = secrets.generation(entry.sender, now, self._settings.renewal_s)
+        secret = self._secrets.derive(entry.sender, entry.hashname, newest)
         nonce = _NONCE.pack(report.sequence)
         return self._seal(
-            entry.reporter, entry.key, IssuedSecret(newest, secret, nonce, int(now * 1000))
+            entry.sender, entry.key, IssuedSecret(newest, secret, nonce, int(now * 1000))
         )
 
     def _admits(
@@ -165,19 +165,19 @@ class Enrolment:
 
     def _deny(self, incoming: IncomingReport, hello: HelloDatagram, now: float) -> ReportOutcome:
         self._counters.denied += 1
-        events = self._alarms.sound("denied", hello.reporter, incoming.address, now, incoming.kind)
+        events = self._alarms.sound("denied", hello.sender, incoming.address, now, incoming.kind)
         return ReportOutcome(_fault(DENIED, hello), events=events)
 
     def _refuse_foreign(
         self, incoming: IncomingReport, hello: HelloDatagram, name: str, now: float
     ) -> ReportOutcome:
         self._counters.foreign_key += 1
-        events = self._alarms.sound("foreign key", hello.reporter, incoming.address, now, name)
+        events = self._alarms.sound("foreign key", hello.sender, incoming.address, now, name)
         return ReportOutcome(_fault(DENIED, hello), events=events)
 
-    def _seal(self, reporter: bytes, key: bytes, issue: IssuedSecret) -> bytes:
+    def _seal(self, sender: bytes, key: bytes, issue: IssuedSecret) -> bytes:
         sealed = self._local.exchange(key, self._random).seal(issue.serialize())
-        return tlv.serialize(SECRET, SealedSecret(reporter, sealed).serialize())
+        return tlv.serialize(SECRET, SealedSecret(sender, sealed).serialize())
 
 
 def name_of(hello: HelloDatagram) -> str:
@@ -188,7 +188,7 @@ def name_of(hello: HelloDatagram) -> str:
 def is_admitting(
     code: EnrolmentCode, incoming: IncomingReport, hello: HelloDatagram, name: str, now: float
 ) -> bool:
-    """Whether the code is for that reporter, and the hello was made by who knows it."""
+    """Whether the code is for that sender, and the hello was made by who knows it."""
     return code.admits(incoming.kind, name, now) and secrets.is_code_proved(
         code.key, hello.proved, hello.code_proof
     )
@@ -200,4 +200,4 @@ def _allowance(rate: float, now: float) -> RateAllowance:
 
 def _fault(code: int, hello: HelloDatagram) -> bytes:
     (nonce,) = _NONCE.unpack(hello.nonce)
-    return FaultDatagram(code, hello.reporter, 0, nonce).serialize()
+    return FaultDatagram(code, hello.sender, 0, nonce).serialize()

@@ -1,4 +1,4 @@
-"""Secret cache: derived secrets of the reporters heard last, so that most proofs cost one hash.
+"""Secret cache: derived secrets of the senders heard last, so that most proofs cost one hash.
 
 They are kept ready to prove with: see `secrets.prover`.
 """
@@ -6,12 +6,12 @@ They are kept ready to prove with: see `secrets.prover`.
 from hashlib import blake2s
 
 from rookery.fleet.enrolment import secrets
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.wire import base32
 
 
 class KeptSecret:
-    """Of one reporter, who has proved that it knows it; and from where it did so last."""
+    """Of one sender, who has proved that it knows it; and from where it did so last."""
 
     __slots__ = ("address", "address_text", "generation", "hashname", "prover")
 
@@ -24,7 +24,7 @@ class KeptSecret:
 
 
 class SecretCache:
-    """At most `kept_max` of them, one for each reporter; forgets by halves."""
+    """At most `kept_max` of them, one for each sender; forgets by halves."""
 
     __slots__ = ("_half", "_master", "_old", "_young")
 
@@ -38,27 +38,27 @@ class SecretCache:
     def __len__(self) -> int:
         return len(self._young) + len(self._old)
 
-    def kept(self, entry: ReporterEntry, generation: int) -> KeptSecret | None:
+    def kept(self, entry: FleetEntry, generation: int) -> KeptSecret | None:
         """The secret, if it is at hand."""
-        reporter = entry.reporter
-        kept = self._young.get(reporter)
+        sender = entry.sender
+        kept = self._young.get(sender)
         if kept is None:
-            kept = self._old.get(reporter)
+            kept = self._old.get(sender)
         if kept is None or kept.generation != generation or kept.hashname != entry.hashname:
             return None
         return kept
 
-    def derive(self, reporter: bytes, hashname: str, generation: int) -> bytes:
+    def derive(self, sender: bytes, hashname: str, generation: int) -> bytes:
         """Without a look at what is kept."""
-        return secrets.derive(self._master, reporter, base32.decode(hashname), generation)
+        return secrets.derive(self._master, sender, base32.decode(hashname), generation)
 
-    def prover(self, entry: ReporterEntry, generation: int) -> blake2s:
+    def prover(self, entry: FleetEntry, generation: int) -> blake2s:
         """What proves by the secret, made anew."""
-        return secrets.prover(self.derive(entry.reporter, entry.hashname, generation))
+        return secrets.prover(self.derive(entry.sender, entry.hashname, generation))
 
-    def keep(self, entry: ReporterEntry, generation: int, prover: blake2s) -> None:
-        """Only what was proved is worth it: anybody can name reporters and generations."""
+    def keep(self, entry: FleetEntry, generation: int, prover: blake2s) -> None:
+        """Only what was proved is worth it: anybody can name senders and generations."""
         if len(self._young) >= self._half:
             self._old, self._young = self._young, {}
-        self._old.pop(entry.reporter, None)
-        self._young[entry.reporter] = KeptSecret(generation, entry.hashname, prover)
+        self._old.pop(entry.sender, None)
+        self._young[entry.sender] = KeptSecret(generation, entry.hashname, prover)

@@ -1,6 +1,6 @@
-"""Secrets of reporters, and what is proved with them; BLAKE2s throughout.
+"""Secrets of senders, and what is proved with them; BLAKE2s throughout.
 
-    master ── reporter, hashname, generation ──▶ secret ── tag, value ──▶ proof
+    master ── sender, hashname, generation ──▶ secret ── tag, value ──▶ proof
                                                         └────────────▶ claim code
     code ──▶ code key ── hello ──▶ code proof
          (first 8 bytes: code id)
@@ -34,19 +34,19 @@ _SPREAD: Final = 0x9E3779B97F4A7C15
 _SPREAD_BITS: Final = 64
 
 
-def derive(master: bytes, reporter: bytes, raw_hashname: bytes, generation: int) -> bytes:
-    """The secret of one reporter's generation."""
-    message = reporter + raw_hashname + _GENERATION.pack(generation)
+def derive(master: bytes, sender: bytes, raw_hashname: bytes, generation: int) -> bytes:
+    """The secret of one sender's generation."""
+    message = sender + raw_hashname + _GENERATION.pack(generation)
     return blake2s(message, key=master, person=_SECRET_PERSON).digest()
 
 
-def generation(reporter: bytes, now: float, renewal_s: int) -> int:
+def generation(sender: bytes, now: float, renewal_s: int) -> int:
     """The newest generation at that wall time: the second from which it is given out.
 
-    Being a time, it only grows when the renewal is set to something else. Each reporter has its
+    Being a time, it only grows when the renewal is set to something else. Each sender has its
     own phase, so that a fleet is not renewed all at once.
     """
-    product = int.from_bytes(reporter, "big") * _SPREAD & ((1 << _SPREAD_BITS) - 1)
+    product = int.from_bytes(sender, "big") * _SPREAD & ((1 << _SPREAD_BITS) - 1)
     phase = product * renewal_s >> _SPREAD_BITS
     second = min(max(0, int(now)), 0xFFFF_FFFF)
     return max(0, second - (second - phase) % renewal_s)

@@ -1,1 +1,1 @@
-"""Reports of devices and servers: sent by a reporter, proved, validated by the hub. Without I/O."""
+"""Reports of devices and servers: sent by a sender, proved, validated by the hub. Without I/O."""

@@ -7,8 +7,8 @@ cover what is under way. A report beyond it could not be told from one that came
 from collections import OrderedDict
 from itertools import islice
 
-from rookery.fleet.reports.reporter_limits import ReporterLimits, backoff
-from rookery.fleet.reports.reporter_state import KeptReport
+from rookery.fleet.reports.sender_limits import SenderLimits, backoff
+from rookery.fleet.reports.sender_state import KeptReport
 from rookery.identity.cipher_set import RandomBytes
 
 _SPAN_MAX = 32  # half of what the hub remembers
@@ -33,7 +33,7 @@ class Backlog:
 
     __slots__ = ("_free_at", "_limits", "_next", "_random", "_waiting", "_window", "sent_highest")
 
-    def __init__(self, limits: ReporterLimits, random: RandomBytes) -> None:
+    def __init__(self, limits: SenderLimits, random: RandomBytes) -> None:
         self._limits = limits
         self._random = random
         self._waiting: OrderedDict[int, PendingReport] = OrderedDict()

@@ -7,13 +7,13 @@ import msgspec
 
 from rookery.errors import DecodeError
 from rookery.fleet import entry as entries
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.reports.security_events import SecurityEvent
 from rookery.wire import observation_content
 from rookery.wire.observation import ENROLLED, SECURITY
 
 STRUCTS: Mapping[int, type[msgspec.Struct]] = MappingProxyType(
-    {**observation_content.STRUCTS, ENROLLED: ReporterEntry, SECURITY: SecurityEvent}
+    {**observation_content.STRUCTS, ENROLLED: FleetEntry, SECURITY: SecurityEvent}
 )
 """By kind."""
 

@@ -1,4 +1,4 @@
-"""Lineage: which boot of a reporter is the newest, and which of its reports have come.
+"""Lineage: which boot of a sender is the newest, and which of its reports have come.
 
              older: late           window, bit i: `sequence - i` has come      sequence
     ─────────────────────────────┬────────────────────────────────────────────┬──────▶
@@ -9,7 +9,7 @@ Works on the entry in place: this is asked for every report.
 
 from typing import Final
 
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 
 NEW: Final = 0
 REPEAT: Final = 1  # has come before
@@ -23,7 +23,7 @@ CLONE_S: Final = 600.0
 _MASK: Final = (1 << WINDOW_SIZE) - 1
 
 
-def take(entry: ReporterEntry, boot: int, sequence: int) -> int:
+def take(entry: FleetEntry, boot: int, sequence: int) -> int:
     """NEW, and remembered from now on; or why not."""
     if boot != entry.boot:
         if boot < entry.boot:
@@ -51,7 +51,7 @@ def moved(window: int, ahead: int) -> int:
     return (window << ahead | 1) & _MASK if ahead < WINDOW_SIZE else 1
 
 
-def begin(entry: ReporterEntry, boot: int, sequence: int) -> None:
+def begin(entry: FleetEntry, boot: int, sequence: int) -> None:
     """The boot becomes the newest, whatever was before."""
     entry.previous = entry.boot
     entry.boot = boot
@@ -59,14 +59,14 @@ def begin(entry: ReporterEntry, boot: int, sequence: int) -> None:
     entry.window = 1
 
 
-def undo(entry: ReporterEntry, boot: int, sequence: int) -> None:
+def undo(entry: FleetEntry, boot: int, sequence: int) -> None:
     """Forget that a report has come: it could not be kept, and is to come again."""
     behind = entry.sequence - sequence
     if boot == entry.boot and 0 <= behind < WINDOW_SIZE:
         entry.window &= ~(1 << behind)
 
 
-def is_clone(entry: ReporterEntry, boot: int, now: float) -> bool:
+def is_clone(entry: FleetEntry, boot: int, now: float) -> bool:
     """Whether a stale boot is one too many of those that spoke up after their successor.
 
     A device that starts anew leaves its old boot behind. Two devices with one key take turns:

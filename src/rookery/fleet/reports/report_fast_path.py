@@ -1,6 +1,6 @@
 """Report lane: the short way of a good report, past all that the desk is for.
 
-    datagram ─reporter_of─▶ reporter ─(entry)─take─▶ entry with it, or None: the desk decides
+    datagram ─reporter_of─▶ sender ─(entry)─take─▶ entry with it, or None: the desk decides
 
 Nearly everything that a hub hears is the next report of a router that it knows, proved with the
 secret that it has used before. For these nothing is made but what is kept. Whatever differs in
@@ -14,7 +14,7 @@ from typing import Final
 
 from rookery.fleet.enrolment.secret_cache import SecretCache
 from rookery.fleet.enrolment.secrets import prove_by
-from rookery.fleet.entry import ReporterEntry, copied
+from rookery.fleet.entry import FleetEntry, copied
 from rookery.fleet.reports import replay_window
 from rookery.wire import observation as observations
 from rookery.wire.fleet.datagrams import (
@@ -25,7 +25,7 @@ from rookery.wire.fleet.datagrams import (
     FORM_AT,
     PROOF_AT,
     PROVED_FORM,
-    REPORTER_AT,
+    SENDER_AT,
 )
 from rookery.wire.fleet.tags import ACK, TELEMETRY
 from rookery.wire.fleet.telemetry import CONTENT_SIZE_MAX
@@ -34,7 +34,7 @@ _HEAD: Final = Struct(">2xH7xIQQ16s")
 _STAMP: Final = Struct(">QB")
 _TAG_SIZE: Final = 2
 _TAG_AND_LENGTH_SIZE: Final = 4
-_REPORTER_END: Final = REPORTER_AT + 6
+_SENDER_END: Final = SENDER_AT + 6
 _SIZE_MAX: Final = CONTENT_AT + CONTENT_SIZE_MAX
 _ACK_TAG: Final = ACK.to_bytes(_TAG_SIZE, "big")
 _ACK_START: Final = ACK_START
@@ -42,15 +42,15 @@ _GROUP_BIT: Final = 0x01
 _copied: Final = copied
 
 
-def reporter_of(datagram: bytes) -> bytes | None:
+def sender_of(datagram: bytes) -> bytes | None:
     """Whose telemetry this is by its form; None for everything else."""
     if not CONTENT_AT <= len(datagram) <= _SIZE_MAX:
         return None
     if datagram[0] << 8 | datagram[1] != TELEMETRY or datagram[FORM_AT] != PROVED_FORM:
         return None
-    if datagram[REPORTER_AT] & _GROUP_BIT:
+    if datagram[SENDER_AT] & _GROUP_BIT:
         return None
-    return datagram[REPORTER_AT:_REPORTER_END]
+    return datagram[SENDER_AT:_SENDER_END]
 
 
 class ReportFastPath:
@@ -81,8 +81,8 @@ class ReportFastPath:
         self.records: list[bytes] = []  # for the spool
         self.answers: list[bytes] = []  # once those are durable
 
-    def take(self, datagram: bytes, entry: ReporterEntry, address: bytes) -> ReporterEntry | None:
-        """For a datagram that has a reporter, and the reporter's entry; neither is changed."""
+    def take(self, datagram: bytes, entry: FleetEntry, address: bytes) -> FleetEntry | None:
+        """For a datagram that has a sender, and the sender's entry; neither is changed."""
         length: int
         generation: int
         boot: int
@@ -115,7 +115,7 @@ class ReportFastPath:
         taken.last_seen = self._now
         taken.address = kept.address_text
         taken.content = content
-        origin = datagram[REPORTER_AT:_REPORTER_END] + datagram[BOOT_AT:PROOF_AT]
+        origin = datagram[SENDER_AT:_SENDER_END] + datagram[BOOT_AT:PROOF_AT]
         self.records.append(self._stamp + origin + content)
         self.answers.append(_ACK_START + origin + prove_by(prover, _ACK_TAG + origin))
         return taken

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from rookery.fleet.entry import ReporterEntry, ReporterKind
+from rookery.fleet.entry import FleetEntry, FleetKind
 from rookery.fleet.reports.security_events import SecurityEvent
 from rookery.wire.fleet.datagrams import NO_CODE_ID, HelloDatagram, ReportDatagram
 
@@ -10,8 +10,8 @@ from rookery.wire.fleet.datagrams import NO_CODE_ID, HelloDatagram, ReportDatagr
 class IncomingReport(msgspec.Struct, frozen=True, gc=False):
     """A datagram that has the form of one: a report, a hello, or a hello with a report."""
 
-    reporter: bytes  # whose entry the desk needs to go on
-    kind: ReporterKind
+    sender: bytes  # whose entry the desk needs to go on
+    kind: FleetKind
     address: str
     size: int
     report: ReportDatagram | None
@@ -35,7 +35,7 @@ class ReportOutcome(msgspec.Struct, frozen=True, gc=False):
 
     answer_now: bytes = b""
     answer_durable: bytes = b""
-    changed: ReporterEntry | None = None
+    changed: FleetEntry | None = None
     spool: bytes | None = None  # serialized Observation
     events: tuple[SecurityEvent, ...] = ()
     enrolled: bytes | None = None  # another one, to be spooled before; the entry is new

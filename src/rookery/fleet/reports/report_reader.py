@@ -2,7 +2,7 @@
 
 from rookery.errors import DecodeError
 from rookery.fleet.enrolment.enrolment import name_of
-from rookery.fleet.entry import ReporterKind, is_router_id, server_id
+from rookery.fleet.entry import FleetKind, is_device_id, server_id
 from rookery.fleet.reports.rate_limits import HelloLimiter, RateAllowance
 from rookery.fleet.reports.report_outcome import IncomingReport
 from rookery.fleet.reports.validator_settings import (
@@ -18,13 +18,13 @@ from rookery.wire.fleet.datagrams import (
 )
 from rookery.wire.fleet.tags import AUDIT, HELLO, LOAD, SERVER_HELLO, SESSION, TELEMETRY
 
-_KINDS: dict[int, ReporterKind] = {
+_KINDS: dict[int, FleetKind] = {
     TELEMETRY: "router",
     LOAD: "server",
     AUDIT: "server",
     SESSION: "server",
 }
-_HELLO_KINDS: dict[int, ReporterKind] = {HELLO: "router", SERVER_HELLO: "server"}
+_HELLO_KINDS: dict[int, FleetKind] = {HELLO: "router", SERVER_HELLO: "server"}
 
 
 class ReportReader:
@@ -52,7 +52,7 @@ class ReportReader:
             return self._read_hello(datagram, address, now)
         if not self._is_allowed(report, kind):
             return None
-        return IncomingReport(report.reporter, kind, address, len(datagram), report)
+        return IncomingReport(report.sender, kind, address, len(datagram), report)
 
     def _read_hello(self, datagram: bytes, address: str, now: float) -> IncomingReport | None:
         try:
@@ -69,10 +69,10 @@ class ReportReader:
         if not is_id_of(kind, hello):
             self._counters.malformed += 1
             return None
-        return IncomingReport(hello.reporter, kind, address, len(datagram), report, hello)
+        return IncomingReport(hello.sender, kind, address, len(datagram), report, hello)
 
-    def _is_allowed(self, report: ReportDatagram, kind: ReporterKind) -> bool:
-        if is_router_id(report.reporter) is not (kind == "router"):
+    def _is_allowed(self, report: ReportDatagram, kind: FleetKind) -> bool:
+        if is_device_id(report.sender) is not (kind == "router"):
             self._counters.malformed += 1
             return False
         if report.form != PROVED_FORM and not self._is_plain_allowed:
@@ -81,7 +81,7 @@ class ReportReader:
         return True
 
 
-def _parse(datagram: bytes) -> tuple[ReporterKind, HelloDatagram, ReportDatagram | None]:
+def _parse(datagram: bytes) -> tuple[FleetKind, HelloDatagram, ReportDatagram | None]:
     """A hello, with a report behind it or without, or DecodeError."""
     first, *others = tlv.parse_all(datagram)
     kind = _HELLO_KINDS.get(first.tag)
@@ -93,13 +93,13 @@ def _parse(datagram: bytes) -> tuple[ReporterKind, HelloDatagram, ReportDatagram
             raise DecodeError(f"a hello of {len(datagram)} bytes, smaller than its answer")
         return kind, hello, None
     report = ReportDatagram.parse(datagram[tlv.HEAD_SIZE + len(first.value) :])
-    if report.reporter != hello.reporter or _KINDS.get(report.tag) != kind:
+    if report.sender != hello.sender or _KINDS.get(report.tag) != kind:
         raise DecodeError("a hello and a report of different reporters")
     return kind, hello, report
 
 
-def is_id_of(kind: ReporterKind, hello: HelloDatagram) -> bool:
+def is_id_of(kind: FleetKind, hello: HelloDatagram) -> bool:
     """A server's id is the one that its keys make; a router's MAC is its own word."""
     if kind == "router":
-        return is_router_id(hello.reporter)
-    return hello.reporter == server_id(name_of(hello))
+        return is_device_id(hello.sender)
+    return hello.sender == server_id(name_of(hello))

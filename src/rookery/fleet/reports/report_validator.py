@@ -20,7 +20,7 @@ from rookery.fleet.enrolment.code import EnrolmentCode
 from rookery.fleet.enrolment.enrolment import Enrolment, is_admitting
 from rookery.fleet.enrolment.secret_cache import SecretCache
 from rookery.fleet.enrolment.secrets import prove_by
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.reports import replay_window
 from rookery.fleet.reports.rate_limits import network
 from rookery.fleet.reports.replay_window import LATE, NEW
@@ -56,25 +56,25 @@ from rookery.wire.observation import Observation
 
 def ack_answer(report: ReportDatagram, prover: blake2s) -> bytes:
     """It is durable."""
-    proved = ack_proved(report.reporter, report.boot, report.sequence)
+    proved = ack_proved(report.sender, report.boot, report.sequence)
     return serialize_ack(proved, prove_by(prover, proved))
 
 
 def call_answer(report: ReportDatagram, prover: blake2s, wish: int) -> bytes:
     """Somebody wishes to talk to the router."""
-    bare = CallDatagram(report.reporter, report.boot, report.sequence, wish)
+    bare = CallDatagram(report.sender, report.boot, report.sequence, wish)
     return bare._replace(proof=prove_by(prover, bare.proved)).serialize()
 
 
 def stale_answer(report: ReportDatagram, prover: blake2s, boot: int) -> bytes:
     """There has been a newer boot: that one."""
-    bare = FaultDatagram(STALE, report.reporter, boot, report.sequence)
+    bare = FaultDatagram(STALE, report.sender, boot, report.sequence)
     return bare._replace(proof=prove_by(prover, bare.proved)).serialize()
 
 
 def unknown_answer(report: ReportDatagram) -> bytes:
     """Say hello. There is no secret to prove it with."""
-    return FaultDatagram(UNKNOWN, report.reporter, report.boot, report.sequence).serialize()
+    return FaultDatagram(UNKNOWN, report.sender, report.boot, report.sequence).serialize()
 
 
 _OBSERVATION_KINDS = {
@@ -83,14 +83,14 @@ _OBSERVATION_KINDS = {
     AUDIT: observations.CALLED,
     SESSION: observations.SESSION,
 }
-# What they say is of the reporter itself; of the others something happened there.
+# What they say is of the sender itself; of the others something happened there.
 _STATES = frozenset({TELEMETRY, LOAD})
 _STATE_KINDS = frozenset(_OBSERVATION_KINDS[tag] for tag in _STATES)
 _REPORTED = frozenset(_OBSERVATION_KINDS.values())
 
 
 class ReportValidator:
-    """One for a hub process; hubs with the same master and identity are the same to reporters."""
+    """One for a hub process; hubs with the same master and identity are the same to senders."""
 
     __slots__ = ("_alarms", "_enrolment", "_renewal_s", "_secrets", "counters", "read")
 
@@ -117,7 +117,7 @@ class ReportValidator:
     def receive(
         self,
         incoming: IncomingReport,
-        entry: ReporterEntry | None,
+        entry: FleetEntry | None,
         code: EnrolmentCode | None,
         wish: int | None,
         now: float,
@@ -142,7 +142,7 @@ class ReportValidator:
                 self.counters.old_secret += 1
                 return self._refuse("old secret", incoming, report, now)
             # One renewal ahead is another hub's clock, or ours set back; more is a mistake that
-            # would keep this reporter from being renewed for as long.
+            # would keep this sender from being renewed for as long.
             if generation > max(now, entry.generation) + self._renewal_s:
                 self.counters.ahead += 1
                 return ReportOutcome(unknown_answer(report))
@@ -159,14 +159,12 @@ class ReportValidator:
         """For the reports of a batch; what passes there does not come here."""
         return ReportFastPath(self._secrets, self._renewal_s, address_text, now)
 
-    def undo(self, incoming: IncomingReport, entry: ReporterEntry) -> None:
+    def undo(self, incoming: IncomingReport, entry: FleetEntry) -> None:
         """The spool did not take a new report: it must be able to come again."""
         assert incoming.report is not None
         replay_window.undo(entry, incoming.report.boot, incoming.report.sequence)
 
-    def restore(
-        self, observation: Observation, entry: ReporterEntry | None
-    ) -> ReporterEntry | None:
+    def restore(self, observation: Observation, entry: FleetEntry | None) -> FleetEntry | None:
         """The entry with what an observation says of it, to read the spool again after a crash."""
         if observation.kind == observations.ENROLLED and entry is None:
             with suppress(DecodeError):  # of another version; it will say hello
@@ -179,12 +177,12 @@ class ReportValidator:
                 entry.content = observation.content
         return entry
 
-    def is_claimed(self, entry: ReporterEntry, typed: str, now: float) -> bool:
+    def is_claimed(self, entry: FleetEntry, typed: str, now: float) -> bool:
         """Whether `typed` is the claim code that the router's agent shows."""
-        newest = secrets.generation(entry.reporter, now, self._renewal_s)
+        newest = secrets.generation(entry.sender, now, self._renewal_s)
         return any(
             secrets.is_claim_code(
-                self._secrets.derive(entry.reporter, entry.hashname, generation), typed
+                self._secrets.derive(entry.sender, entry.hashname, generation), typed
             )
             for generation in (entry.generation, max(newest, entry.generation))
         )
@@ -193,7 +191,7 @@ class ReportValidator:
         self,
         incoming: IncomingReport,
         report: ReportDatagram,
-        entry: ReporterEntry,
+        entry: FleetEntry,
         generation: int,
         prover: blake2s,
         wish: int | None,
@@ -221,7 +219,7 @@ class ReportValidator:
         if tag in _STATES:
             entry.content = content
         record = observations.HEAD.pack(
-            int(now * 1000), _OBSERVATION_KINDS[tag], report.reporter, report.boot, report.sequence
+            int(now * 1000), _OBSERVATION_KINDS[tag], report.sender, report.boot, report.sequence
         )
         answer, durable = b"", ack_answer(report, prover)
         if wish is not None:
@@ -237,7 +235,7 @@ class ReportValidator:
         verdict: int,
         incoming: IncomingReport,
         report: ReportDatagram,
-        entry: ReporterEntry,
+        entry: FleetEntry,
         prover: blake2s,
         wish: int | None,
         now: float,
@@ -246,7 +244,7 @@ class ReportValidator:
         events: tuple[SecurityEvent, ...] = ()
         if verdict == LATE or network(incoming.address) != network(entry.address):
             self.counters.replays += 1
-            events = self._alarms.sound("replay", report.reporter, incoming.address, now)
+            events = self._alarms.sound("replay", report.sender, incoming.address, now)
         if verdict == LATE:
             self.counters.late += 1
             return ReportOutcome(events=events)
@@ -261,7 +259,7 @@ class ReportValidator:
         self,
         incoming: IncomingReport,
         report: ReportDatagram,
-        entry: ReporterEntry,
+        entry: FleetEntry,
         prover: blake2s,
         now: float,
     ) -> ReportOutcome:
@@ -270,7 +268,7 @@ class ReportValidator:
         events: tuple[SecurityEvent, ...] = ()
         if replay_window.is_clone(entry, report.boot, now):
             self.counters.clones += 1
-            events = self._alarms.sound("clone", report.reporter, incoming.address, now)
+            events = self._alarms.sound("clone", report.sender, incoming.address, now)
         changed = entry if is_struck else None
         return ReportOutcome(stale_answer(report, prover, entry.boot), b"", changed, events=events)
 
@@ -278,16 +276,16 @@ class ReportValidator:
         self,
         incoming: IncomingReport,
         report: ReportDatagram,
-        entry: ReporterEntry,
+        entry: FleetEntry,
         wish: int | None,
         now: float,
     ) -> ReportOutcome:
         """The secret itself: it does not say which one, so those are tried that may be in use."""
-        newest = secrets.generation(entry.reporter, now, self._renewal_s)
+        newest = secrets.generation(entry.sender, now, self._renewal_s)
         for generation in (entry.generation, newest, newest - self._renewal_s):
             if generation < entry.generation:
                 continue
-            secret = self._secrets.derive(entry.reporter, entry.hashname, generation)
+            secret = self._secrets.derive(entry.sender, entry.hashname, generation)
             if compare_digest(secret, report.proof):
                 prover = secrets.prover(secret)
                 return self._accept(incoming, report, entry, generation, prover, wish, now)
@@ -302,7 +300,7 @@ class ReportValidator:
         wish: int | None,
         now: float,
     ) -> ReportOutcome:
-        """An unknown reporter: with a hello beside its proved report it becomes known."""
+        """An unknown sender: with a hello beside its proved report it becomes known."""
         hello = incoming.hello
         if hello is None:
             self.counters.unknown += 1
@@ -315,7 +313,7 @@ class ReportValidator:
             return outcome
         self.counters.enrolled += 1
         record = Observation(
-            int(now * 1000), observations.ENROLLED, entry.reporter, 0, 0, entries.encode(entry)
+            int(now * 1000), observations.ENROLLED, entry.sender, 0, 0, entries.encode(entry)
         )
         is_used = code is not None and is_admitting(code, incoming, hello, entry.hashname, now)
         return msgspec.structs.replace(
@@ -327,6 +325,6 @@ class ReportValidator:
     def _refuse(
         self, kind: SecurityEventKind, incoming: IncomingReport, report: ReportDatagram, now: float
     ) -> ReportOutcome:
-        """Not taken; an honest reporter says hello and is known again."""
-        events = self._alarms.sound(kind, report.reporter, incoming.address, now)
+        """Not taken; an honest sender says hello and is known again."""
+        events = self._alarms.sound(kind, report.sender, incoming.address, now)
         return ReportOutcome(unknown_answer(report), events=events)

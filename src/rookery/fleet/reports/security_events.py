@@ -1,4 +1,4 @@
-"""Security event: something that an honest, healthy reporter does not do."""
+"""Security event: something that an honest, healthy sender does not do."""
 
 from typing import Literal, get_args
 
@@ -14,7 +14,7 @@ SecurityEventKind = Literal[
     "forged",  # a proof that does not hold
     "old secret",  # proved with a secret older than one it had proved before
     "replay",  # a report that came before, now from another address, or much too late
-    "clone",  # two lineages of one reporter, taking turns
+    "clone",  # two lineages of one sender, taking turns
     "foreign key",  # a known id with another key
     "rebound",  # an id that nobody owned went to another key, by an owner's code
     "denied",  # enrolment without a code that admits it
@@ -25,7 +25,7 @@ class SecurityEvent(msgspec.Struct, frozen=True):
     """For the log, the metrics and the lake."""
 
     kind: SecurityEventKind
-    reporter: bytes
+    sender: bytes
     address: str
     detail: str = ""
 
@@ -45,10 +45,10 @@ class SecurityEventLimiter:
         }
 
     def sound(
-        self, kind: SecurityEventKind, reporter: bytes, address: str, now: float, detail: str = ""
+        self, kind: SecurityEventKind, sender: bytes, address: str, now: float, detail: str = ""
     ) -> tuple[SecurityEvent, ...]:
         """The event, or nothing if there were too many of its kind."""
         if self._allowances[kind].take(now):
-            return (SecurityEvent(kind, reporter, address, detail),)
+            return (SecurityEvent(kind, sender, address, detail),)
         self._counters.events_shed += 1
         return ()

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from rookery.errors import DeniedError
 from rookery.fleet.enrolment.code import EnrolmentCode
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.hub.clock import HubClock
 from rookery.store.database.database import Database
 from rookery.store.fleet.codes import EnrolmentCodes
@@ -28,15 +28,15 @@ class CodeRedemption:
         """Accounts, of those that have one."""
         return {mac: device.owner for mac, device in (await self._devices.some(routers)).items()}
 
-    async def redeem(self, entry: ReporterEntry, code: EnrolmentCode) -> bool:
-        """Whether this reporter is the one that the code is for; UnreachableError."""
+    async def redeem(self, entry: FleetEntry, code: EnrolmentCode) -> bool:
+        """Whether this sender is the one that the code is for; UnreachableError."""
         now = self._clock.now()
         if not await self._codes.redeem(code.id, entry.hashname, now):
             return False
         if entry.kind == "router" and code.owner is not None:
             try:
-                name = mac_text(entry.reporter)
-                await self._devices.claim(entry.reporter, code.owner, name, now=now)
+                name = mac_text(entry.sender)
+                await self._devices.claim(entry.sender, code.owner, name, now=now)
             except DeniedError:
                 return False
         return True

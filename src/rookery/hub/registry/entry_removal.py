@@ -1,4 +1,4 @@
-"""Forgetting: reporters that leave the registry, as somebody wanted it or as they were nobody's.
+"""Forgetting: senders that leave the registry, as somebody wanted it or as they were nobody's.
 
     database: forgotten ─ every second, and at the start ─▶ hot store, database
     database: routers without an owner, silent for long ─ every hour ─▶ the same
@@ -60,17 +60,17 @@ class EntryRemoval:
     async def expire(self) -> None:
         """Routers without an owner that have been silent for too long."""
         before = self._clock.now() - self._unclaimed_s
-        while reporters := await self._entries.unclaimed(before, limit=CHUNK):
-            held = await self._hot.entries(reporters)
-            for reporter, entry in zip(reporters, held, strict=True):
+        while senders := await self._entries.unclaimed(before, limit=CHUNK):
+            held = await self._hot.entries(senders)
+            for sender, entry in zip(senders, held, strict=True):
                 if entry is None or entry.last_seen < before:
-                    await self._entries.remove(reporter)
+                    await self._entries.remove(sender)
                     self.expired += 1
                 if entry is not None and entry.last_seen < before:
                     await self._hot.remove(entry)
             if any(entry is not None and entry.last_seen >= before for entry in held):
                 return  # they report again, and the database does not know it yet
-            _log.info("forgot %d routers without an owner that were silent", len(reporters))
+            _log.info("forgot %d routers without an owner that were silent", len(senders))
             await asyncio.sleep(_PAUSE_S)
 
     async def _forget(self) -> None:
@@ -97,7 +97,7 @@ class EntryRemoval:
             await self._forgotten.erase(each)
 
     async def _drop(self, gone: list[ForgottenEntry]) -> None:
-        held = await self._hot.entries([each.reporter for each in gone])
+        held = await self._hot.entries([each.sender for each in gone])
         for each, entry in zip(gone, held, strict=True):
             if entry is not None and each.covers(entry):
                 self.forgotten += await self._hot.remove(entry)

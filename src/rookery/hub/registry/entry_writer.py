@@ -20,7 +20,7 @@ from collections.abc import Iterator
 import msgspec
 
 from rookery.errors import DecodeError, UnreachableError, UsageError
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.reports.report_validator import ReportValidator
 from rookery.hub.clock import HubClock
 from rookery.hub.reports.report_flow import ReportFlow
@@ -72,7 +72,7 @@ class EntryWriter:
         self.failures = 0
 
     async def load(self, desk: ReportValidator) -> set[bytes]:
-        """Bring the hot store up to date; the reporters that the database does not know so."""
+        """Bring the hot store up to date; the senders that the database does not know so."""
         if self._settings.is_hot_in_memory:
             async for chunk in self._entries.load_all():
                 await self._hot.restore(chunk)
@@ -114,10 +114,10 @@ class EntryWriter:
         kept = self._spool.position - self._settings.spool.keep_bytes
         self._spool.trim(min(position, kept if self.landed is None else min(kept, self.landed)))
 
-    async def _write(self, flow: ReportFlow, reporters: set[bytes], *, pause_s: float) -> None:
+    async def _write(self, flow: ReportFlow, senders: set[bytes], *, pause_s: float) -> None:
         """These leave the set; back they go if the database is away."""
-        todo = list(reporters)
-        reporters.clear()
+        todo = list(senders)
+        senders.clear()
         try:
             for start in range(0, len(todo), CHUNK):
                 found = await self._hot.entries(todo[start : start + CHUNK])
@@ -132,13 +132,13 @@ class EntryWriter:
     async def _replay(self, desk: ReportValidator, records: list[bytes]) -> set[bytes]:
         observations = list(_parsed(records))
         self.replayed += len(observations)
-        reporters = list(dict.fromkeys(each.reporter for each in observations))
-        known = dict(zip(reporters, await self._hot.entries(reporters), strict=True))
+        senders = list(dict.fromkeys(each.sender for each in observations))
+        known = dict(zip(senders, await self._hot.entries(senders), strict=True))
         for observation in observations:
-            known[observation.reporter] = desk.restore(observation, known[observation.reporter])
-        restored: list[ReporterEntry] = [entry for entry in known.values() if entry is not None]
+            known[observation.sender] = desk.restore(observation, known[observation.sender])
+        restored: list[FleetEntry] = [entry for entry in known.values() if entry is not None]
         await self._hot.restore(restored)
-        return {entry.reporter for entry in restored}
+        return {entry.sender for entry in restored}
 
 
 def _parsed(records: list[bytes]) -> Iterator[Observation]:

@@ -20,7 +20,7 @@ class FailedSessionLog:
 
     def __init__(self, hub: str, spool: Spool, clock: HubClock) -> None:
         """`hub` is its hashname: like a server's, its id is no router's."""
-        self._reporter = server_id(hub)
+        self._sender = server_id(hub)
         self._spool = spool
         self._clock = clock
         self._boot = self._now_ms()
@@ -42,7 +42,7 @@ class FailedSessionLog:
         )
         try:
             content = telemetry.encode(report)
-            head = (now, SESSION, self._reporter, self._boot, number)
+            head = (now, SESSION, self._sender, self._boot, number)
             self._spool.append([Observation(*head, content).serialize()])
         except LocalError:
             self.lost += 1

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Coroutine
 
 from rookery.errors import DecodeError, UnreachableError
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.rendezvous import wish as texts
 from rookery.fleet.rendezvous.events import ClientGone, RouterAsked, RouterLost, RouterReported
 from rookery.fleet.rendezvous.rendezvous import RendezvousLimits
@@ -71,7 +71,7 @@ class Matchmaker:
     def meetings(self) -> int:
         return len(self._meetings)
 
-    def begin(self, wish: Wish, entry: ReporterEntry) -> bool:
+    def begin(self, wish: Wish, entry: FleetEntry) -> bool:
         """A wish that was made here; False when there are too many."""
         if len(self._meetings) >= RENDEZVOUS_MAX:
             return False
@@ -138,7 +138,7 @@ class Matchmaker:
         finally:
             meeting.tell(RouterLost(connection))
 
-    def _take_over(self, wish: Wish, entry: ReporterEntry) -> RendezvousDriver | None:
+    def _take_over(self, wish: Wish, entry: FleetEntry) -> RendezvousDriver | None:
         if len(self._meetings) >= RENDEZVOUS_MAX:
             return None
         return self._open(wish, entry.hashname, is_ours=False)

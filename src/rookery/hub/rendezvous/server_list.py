@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 
 from rookery.errors import DecodeError, UnreachableError
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.rendezvous.placement import ServerLoad
 from rookery.hub.clock import HubClock
 from rookery.identity.hashname import intermediate
@@ -63,7 +63,7 @@ class ServerList:
         return self._draining
 
 
-def load_report(entry: ReporterEntry) -> LoadReport | None:
+def load_report(entry: FleetEntry) -> LoadReport | None:
     """Its last report, if that names the key which its hashname is made of."""
     try:
         report = telemetry.decode(entry.content)

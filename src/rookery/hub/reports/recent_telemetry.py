@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import astuple
 
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.hub.reports.recent_sample import UNREADABLE, Row, decode
 
 ROUTERS_MAX: Final = 10_000
@@ -63,28 +63,28 @@ class RecentTelemetry:
     def __len__(self) -> int:
         return len(self._rings)
 
-    def take(self, entries: Iterable[ReporterEntry]) -> None:
+    def take(self, entries: Iterable[FleetEntry]) -> None:
         """The newest report of each, where it is another than before."""
         rings = self._rings
         for entry in entries:
-            ring = rings.get(entry.reporter)
+            ring = rings.get(entry.sender)
             if ring is None:
                 if len(rings) >= self._routers_max or entry.kind != "router":
                     continue
-                ring = rings[entry.reporter] = _TelemetryRing()
+                ring = rings[entry.sender] = _TelemetryRing()
             if entry.last_seen > ring.at:
                 _add(ring, entry)
 
-    def points(self, reporter: bytes) -> list[TelemetryPoint]:
+    def points(self, sender: bytes) -> list[TelemetryPoint]:
         """As many as are kept; whom somebody looks at has a place from then on."""
         return [
             TelemetryPoint(at, _known(received), _known(sent), load, mem, disk, _known(temp))
-            for at, received, sent, load, mem, disk, temp in _in_order(self._looked_at(reporter))
+            for at, received, sent, load, mem, disk, temp in _in_order(self._looked_at(sender))
         ]
 
-    def traffic(self, reporter: bytes, since: float = 0.0) -> tuple[int, ...]:
+    def traffic(self, sender: bytes, since: float = 0.0) -> tuple[int, ...]:
         """Bytes a second of both directions, where they are known: for a small picture."""
-        ring = self._looked_at(reporter)
+        ring = self._looked_at(sender)
         rows = _in_order(ring)
         if rows and rows[0][0] < since:
             return _traffic([row for row in rows if row[0] >= since])
@@ -92,17 +92,17 @@ class RecentTelemetry:
             ring.traffic = _traffic(rows)
         return ring.traffic
 
-    def _looked_at(self, reporter: bytes) -> _TelemetryRing:
-        ring = self._rings.pop(reporter, None)
+    def _looked_at(self, sender: bytes) -> _TelemetryRing:
+        ring = self._rings.pop(sender, None)
         if ring is None:
             if len(self._rings) >= self._routers_max:
                 del self._rings[next(iter(self._rings))]
             ring = _TelemetryRing()
-        self._rings[reporter] = ring
+        self._rings[sender] = ring
         return ring
 
 
-def _add(ring: _TelemetryRing, entry: ReporterEntry) -> None:
+def _add(ring: _TelemetryRing, entry: FleetEntry) -> None:
     try:
         row: Row = _as_tuple(_decode(entry.content))
     except UNREADABLE:

@@ -10,8 +10,8 @@ import msgspec
 
 from rookery.fleet.enrolment.code import EnrolmentCode
 from rookery.fleet.enrolment.enrolment import is_admitting, name_of
-from rookery.fleet.entry import ReporterEntry, copied
-from rookery.fleet.reports.report_fast_path import reporter_of
+from rookery.fleet.entry import FleetEntry, copied
+from rookery.fleet.reports.report_fast_path import sender_of
 from rookery.fleet.reports.report_outcome import IncomingReport, ReportOutcome
 from rookery.fleet.reports.report_validator import ReportValidator
 from rookery.fleet.reports.security_events import SecurityEvent
@@ -19,7 +19,7 @@ from rookery.hub.reports.datagram_socket import Address, Received, address_text
 from rookery.wire import observation as observations
 from rookery.wire.observation import CALLED, KIND_AT, Observation
 
-# The reporter, where from, the datagram, and what the desk has read in it, if it was asked already.
+# The sender, where from, the datagram, and what the desk has read in it, if it was asked already.
 # Without names, as there is one for every report.
 ReportArrival = tuple[bytes, Address, bytes, IncomingReport | None]
 
@@ -30,13 +30,13 @@ def read_arrivals(desk: ReportValidator, received: Received, now: float) -> list
     datagrams, addresses = received
     for index, datagram in enumerate(datagrams):
         address = addresses[index]
-        reporter = reporter_of(datagram)
-        if reporter is not None:
-            arrivals.append((reporter, address, datagram, None))
+        sender = sender_of(datagram)
+        if sender is not None:
+            arrivals.append((sender, address, datagram, None))
             continue
         incoming = desk.read(datagram, address_text(address), now)
         if incoming is not None:
-            arrivals.append((incoming.reporter, address, datagram, incoming))
+            arrivals.append((incoming.sender, address, datagram, incoming))
     return arrivals
 
 
@@ -48,18 +48,18 @@ class ReportGroup:
     def __init__(self, position: int, failed_writes: int) -> None:
         self.position = position  # of the spool, up to which all of this is
         self.failed_writes = failed_writes  # of the spool, before the first of it
-        self.changed: dict[bytes, ReporterEntry] = {}  # by reporter
+        self.changed: dict[bytes, FleetEntry] = {}  # by sender
         self.decided: list[ReportArrival] = []
         self.answers: list[bytes] = []  # to each of those, once all of this is durable
-        self.enrolled: dict[bytes, ReporterEntry] = {}
+        self.enrolled: dict[bytes, FleetEntry] = {}
         self.calls: list[bytes] = []  # records of calls, for the audit
 
-    def forget(self, reporters: Iterable[bytes]) -> list[ReportArrival]:
-        """Undecide these reporters; what they had sent."""
-        gone = set(reporters)
-        for reporter in gone:
-            self.changed.pop(reporter, None)
-            self.enrolled.pop(reporter, None)
+    def forget(self, senders: Iterable[bytes]) -> list[ReportArrival]:
+        """Undecide these senders; what they had sent."""
+        gone = set(senders)
+        for sender in gone:
+            self.changed.pop(sender, None)
+            self.enrolled.pop(sender, None)
         arrivals = [arrival for arrival in self.decided if arrival[0] in gone]
         if arrivals:
             pairs = zip(self.decided, self.answers, strict=True)
@@ -74,7 +74,7 @@ class ReportGroup:
 
 
 ChangedEntries = tuple[
-    dict[bytes, ReporterEntry], dict[bytes, ReporterEntry]
+    dict[bytes, FleetEntry], dict[bytes, FleetEntry]
 ]  # what changed: in the open one, before it
 CodesById = dict[bytes, EnrolmentCode | None]  # by id; None: there is none
 OwnersByRouter = dict[bytes, int]  # accounts, of routers that have one
@@ -99,10 +99,10 @@ class ReportBatch:
         self._room = room
         self._now = now
         self.records = self._lane.records
-        self.changed: dict[bytes, ReporterEntry] = {}
+        self.changed: dict[bytes, FleetEntry] = {}
         self.decided: list[ReportArrival] = []
         self.answers = self._lane.answers  # to each of those, once the records are durable
-        self.enrolled: dict[bytes, ReporterEntry] = {}
+        self.enrolled: dict[bytes, FleetEntry] = {}
         self.redeemed: dict[bytes, EnrolmentCode] = {}  # of those enrolled, who needs a code for it
         self.rebound: set[bytes] = set()  # of those enrolled, in place of another key
         self.answers_now: list[bytes] = []  # that need no disk
@@ -113,7 +113,7 @@ class ReportBatch:
     def decide(
         self,
         arrivals: list[ReportArrival],
-        entries: list[ReporterEntry | None],
+        entries: list[FleetEntry | None],
         codes: CodesById,
         owners: OwnersByRouter | None = None,
     ) -> list[ReportArrival]:
@@ -127,19 +127,19 @@ class ReportBatch:
         passed = 0
         undecided: list[ReportArrival] = []
         for index, arrival in enumerate(arrivals):
-            reporter, address, datagram, incoming = arrival
-            entry = changed.get(reporter)
+            sender, address, datagram, incoming = arrival
+            entry = changed.get(sender)
             if entry is None:
-                entry = young.get(reporter)
+                entry = young.get(sender)
             if entry is None:
-                entry = old.get(reporter)
+                entry = old.get(sender)
             if entry is None:
                 entry = entries[index]
-            if incoming is None and entry is not None and reporter not in wishes:
+            if incoming is None and entry is not None and sender not in wishes:
                 taken = lane.take(datagram, entry, address)
                 if taken is not None:
                     passed += 1
-                    changed[reporter] = taken
+                    changed[sender] = taken
                     decided.append(arrival)
                     continue
             if not self._is_decided(arrival, entry, codes, owners):
@@ -150,12 +150,12 @@ class ReportBatch:
     def _is_decided(
         self,
         arrival: ReportArrival,
-        entry: ReporterEntry | None,
+        entry: FleetEntry | None,
         codes: CodesById,
         owners: OwnersByRouter,
     ) -> bool:
         """By the desk."""
-        reporter, address, datagram, incoming = arrival
+        sender, address, datagram, incoming = arrival
         desk, now, code = self._desk, self._now, None
         if incoming is None:
             incoming = desk.read(datagram, address_text(address), now)
@@ -174,7 +174,7 @@ class ReportBatch:
                 return True
         # The desk changes it in place, and the one in the hot store must not change yet.
         own = None if entry is None else copied(entry)
-        wish = self._wishes.get(reporter)
+        wish = self._wishes.get(sender)
         self._take(arrival, desk.receive(incoming, own, code, wish, now), code, wish)
         return True
 
@@ -188,24 +188,24 @@ class ReportBatch:
         hello = incoming.hello
         if hello is None or code is None or code.owner is None or incoming.kind != "router":
             return False
-        is_free = owners.get(incoming.reporter, code.owner) == code.owner
+        is_free = owners.get(incoming.sender, code.owner) == code.owner
         return is_free and is_admitting(code, incoming, hello, name_of(hello), self._now)
 
     def _rebind(
         self,
         arrival: ReportArrival,
         incoming: IncomingReport,
-        before: ReporterEntry,
+        before: FleetEntry,
         code: EnrolmentCode | None,
     ) -> None:
         """As somebody unknown, in place of the one who is known by that id."""
-        wish = self._wishes.get(incoming.reporter)
+        wish = self._wishes.get(incoming.sender)
         outcome = self._desk.receive(incoming, None, code, wish, self._now)
         if outcome.enrolled is not None and outcome.changed is not None:
             outcome.changed.version = before.version
-            self.rebound.add(incoming.reporter)
+            self.rebound.add(incoming.sender)
             detail = f"{before.hashname} is replaced by {outcome.changed.hashname}"
-            event = SecurityEvent("rebound", incoming.reporter, incoming.address, detail)
+            event = SecurityEvent("rebound", incoming.sender, incoming.address, detail)
             outcome = msgspec.structs.replace(outcome, events=(*outcome.events, event))
         self._take(arrival, outcome, code, wish)
 
@@ -216,11 +216,11 @@ class ReportBatch:
         code: EnrolmentCode | None,
         wish: int | None,
     ) -> None:
-        reporter = arrival[0]
+        sender = arrival[0]
         if outcome.enrolled is not None:
-            self._enrol(reporter, outcome, code)
+            self._enrol(sender, outcome, code)
         if outcome.changed is not None:
-            self.changed[reporter] = outcome.changed
+            self.changed[sender] = outcome.changed
         if outcome.spool is not None:
             self.records.append(outcome.spool)
         if outcome.answer_durable:
@@ -239,39 +239,39 @@ class ReportBatch:
         """Records of calls, for the audit."""
         return [record for record in self.records if record[KIND_AT] == CALLED]
 
-    def forget(self, reporter: bytes) -> None:
-        """A reporter that may not enrol after all."""
-        del self.enrolled[reporter]
-        self.rebound.discard(reporter)
-        self.events = [event for event in self.events if not _is_rebinding(event, reporter)]
-        self.changed.pop(reporter, None)
+    def forget(self, sender: bytes) -> None:
+        """A sender that may not enrol after all."""
+        del self.enrolled[sender]
+        self.rebound.discard(sender)
+        self.events = [event for event in self.events if not _is_rebinding(event, sender)]
+        self.changed.pop(sender, None)
         self.records = [
-            record for record in self.records if Observation.parse(record).reporter != reporter
+            record for record in self.records if Observation.parse(record).sender != sender
         ]
         pairs = zip(self.decided, self.answers, strict=True)
-        kept = [each for each in pairs if each[0][0] != reporter]
+        kept = [each for each in pairs if each[0][0] != sender]
         self.decided = [arrival for arrival, _ in kept]
         self.answers = [answer for _, answer in kept]
 
-    def _enrol(self, reporter: bytes, outcome: ReportOutcome, code: EnrolmentCode | None) -> None:
+    def _enrol(self, sender: bytes, outcome: ReportOutcome, code: EnrolmentCode | None) -> None:
         assert outcome.enrolled is not None
         assert outcome.changed is not None
         self.records.append(outcome.enrolled)
-        self.enrolled[reporter] = outcome.changed
+        self.enrolled[sender] = outcome.changed
         if outcome.code is not None:
             assert code is not None
-            self.redeemed[reporter] = code
+            self.redeemed[sender] = code
 
 
 def _observation(event: SecurityEvent, now: float) -> bytes:
     """For the lake: who watches a fleet looks there, and not into every hub's audit."""
     content = msgspec.msgpack.encode(event)
     kind = observations.SECURITY
-    return Observation(int(now * 1000), kind, event.reporter, 0, 0, content).serialize()
+    return Observation(int(now * 1000), kind, event.sender, 0, 0, content).serialize()
 
 
-def _is_rebinding(event: SecurityEvent, reporter: bytes) -> bool:
-    return event.kind == "rebound" and event.reporter == reporter
+def _is_rebinding(event: SecurityEvent, sender: bytes) -> bool:
+    return event.kind == "rebound" and event.sender == sender
 
 
 def _lacks_code(incoming: IncomingReport, codes: CodesById) -> bool:

@@ -16,7 +16,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 
 from rookery.errors import LocalError, UnreachableError
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.reports.report_validator import ReportValidator
 from rookery.fleet.reports.security_events import SecurityEvent
 from rookery.hub.clock import HubClock
@@ -30,9 +30,7 @@ from rookery.store.spool.spool import Spool, SpoolFailedError, SpoolFullError
 from rookery.wire.observation import Observation
 
 Send = Callable[[list[bytes], list[Address]], int]
-_Known = tuple[
-    ReportBatch, list[ReporterEntry | None]
-]  # and what the hot store has of each arrival
+_Known = tuple[ReportBatch, list[FleetEntry | None]]  # and what the hot store has of each arrival
 
 
 class ReportFlow:
@@ -49,7 +47,7 @@ class ReportFlow:
         send: Send,
         note: Callable[[SecurityEvent], None],
         called: Callable[[int], None],
-        welcome: Callable[[ReporterEntry], None],
+        welcome: Callable[[FleetEntry], None],
         relayed: Callable[[Observation], None],
         recent: RecentTelemetry,
         limits: ReportLimits,
@@ -74,7 +72,7 @@ class ReportFlow:
         self._open = self._settling = self._new_group(spool.position)
         self._to_decide, self._to_greet, self._to_settle = (asyncio.Event() for _ in range(3))
         self._undecided = 0  # how often decisions were taken back
-        self.dirty: set[bytes] = set()  # reporters that the database does not know as they are
+        self.dirty: set[bytes] = set()  # senders that the database does not know as they are
         self.enrolled: set[bytes] = set()  # those of them that it does not know at all
         self.tally: Counter[str] = Counter()
 
@@ -144,10 +142,10 @@ class ReportFlow:
     async def _known(self, arrivals: list[ReportArrival]) -> _Known | None:
         """A batch with all that it takes to decide; None when that cannot be had now."""
         undecided, groups = self._undecided, (self._open.changed, self._settling.changed)
-        reporters = [arrival[0] for arrival in arrivals]
+        senders = [arrival[0] for arrival in arrivals]
         try:
-            entries = await self._hot.entries(reporters)
-            found = await self._hot.wishes(reporters)
+            entries = await self._hot.entries(senders)
+            found = await self._hot.wishes(senders)
             room = 0 if all(entries) else await self._room()
         except UnreachableError:
             self.tally["store_away"] += len(arrivals)
@@ -155,8 +153,8 @@ class ReportFlow:
         if undecided != self._undecided:  # what was found meanwhile may be on top of that
             self.tally["shed"] += len(arrivals)
             return None
-        pairs = zip(reporters, found, strict=True) if any(found) else ()  # they are rare
-        wishes = {reporter: wish for reporter, wish in pairs if wish is not None}
+        pairs = zip(senders, found, strict=True) if any(found) else ()  # they are rare
+        wishes = {sender: wish for sender, wish in pairs if wish is not None}
         return ReportBatch(self._desk, groups, wishes, room, self._clock.now()), entries
 
     async def _room(self) -> int:
@@ -210,12 +208,12 @@ class ReportFlow:
             return
         batch, entries = known
         batch.decide(arrivals, entries, codes, owners)
-        for reporter, redeemed in list(batch.redeemed.items()):
-            if not await self._enrolment.redeem(batch.enrolled[reporter], redeemed):
-                batch.forget(reporter)
-        for reporter in batch.enrolled.keys() & (self._open.changed | self._settling.changed):
-            if reporter not in batch.rebound:
-                batch.forget(reporter)  # without a code it was quicker
+        for sender, redeemed in list(batch.redeemed.items()):
+            if not await self._enrolment.redeem(batch.enrolled[sender], redeemed):
+                batch.forget(sender)
+        for sender in batch.enrolled.keys() & (self._open.changed | self._settling.changed):
+            if sender not in batch.rebound:
+                batch.forget(sender)  # without a code it was quicker
         await self._catch_up(batch)
         self._keep(batch)
 
@@ -223,10 +221,10 @@ class ReportFlow:
         """Those replaced may have reported since: it must not keep them in their place."""
         rebound = list(batch.rebound)
         held = await self._hot.entries(rebound) if rebound else []
-        for reporter, entry in zip(rebound, held, strict=True):
-            newest = self._open.changed.get(reporter) or self._settling.changed.get(reporter)
+        for sender, entry in zip(rebound, held, strict=True):
+            newest = self._open.changed.get(sender) or self._settling.changed.get(sender)
             newest = newest or entry
-            batch.changed[reporter].version = 0 if newest is None else newest.version
+            batch.changed[sender].version = 0 if newest is None else newest.version
 
     # Settling
 
@@ -257,13 +255,13 @@ class ReportFlow:
             return
         if not all(results):
             pairs = zip(entries, results, strict=True)
-            losers = [entry.reporter for entry, is_put in pairs if not is_put]
+            losers = [entry.sender for entry, is_put in pairs if not is_put]
             self.tally["conflict"] += len(losers)
             self._again += self._undecide(losers)
             self._to_decide.set()
         self.dirty.update(group.changed)
-        for reporter in group.changed.keys() & self._open.changed.keys():
-            self._open.changed[reporter].version = group.changed[reporter].version
+        for sender in group.changed.keys() & self._open.changed.keys():
+            self._open.changed[sender].version = group.changed[sender].version
         self.tally["unsent"] += len(group.answers) - self._send(group.answers, group.addresses())
         self._recent.take(group.changed.values())
         self.enrolled.update(group.enrolled)
@@ -272,8 +270,8 @@ class ReportFlow:
         for record in group.calls:
             self._relayed(Observation.parse(record))
 
-    def _undecide(self, reporters: Sequence[bytes]) -> list[ReportArrival]:
+    def _undecide(self, senders: Sequence[bytes]) -> list[ReportArrival]:
         """What they sent was not kept: neither is what was decided on top of it."""
         self._undecided += 1
-        arrivals = self._settling.forget(reporters)
-        return arrivals + self._open.forget(reporters)
+        arrivals = self._settling.forget(senders)
+        return arrivals + self._open.forget(senders)

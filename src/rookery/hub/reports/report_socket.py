@@ -1,7 +1,7 @@
 """The UDP socket that reports come in at.
 
 It reads as long as the flow can follow. Beyond that datagrams stay in the socket, and the system
-drops what does not fit: nothing is cheaper, and reporters send again what is not acknowledged.
+drops what does not fit: nothing is cheaper, and senders send again what is not acknowledged.
 """
 
 import asyncio

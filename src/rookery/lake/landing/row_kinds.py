@@ -17,7 +17,7 @@ from operator import attrgetter
 import msgspec
 import pyarrow as pa
 
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.reports.observation_contents import STRUCTS
 from rookery.lake.landing import arrow_columns
 from rookery.lake.schema import landing
@@ -65,7 +65,7 @@ class RowKind:
         self._fields = attrgetter(*fields, *(_LINEAGE if self._has_lineage else ()))
         self._builds = [
             arrow_columns.instants  # the only times that are floats are an entry's
-            if struct is ReporterEntry and column.name == "first_seen"
+            if struct is FleetEntry and column.name == "first_seen"
             else arrow_columns.build(column.type)
             for column in own
         ]

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pyarrow as pa
 
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.reports.observation_contents import STRUCTS
 from rookery.fleet.reports.security_events import SecurityEvent
 from rookery.lake.landing.row_kinds import RENAMED_FIELDS, TABLES
@@ -86,11 +86,11 @@ def _value(kind: int, column: str, value: object) -> object:
     return value
 
 
-def _entry(values: Mapping[str, object], reporter: bytes) -> ReporterEntry:
+def _entry(values: Mapping[str, object], reporter: bytes) -> FleetEntry:
     first_seen = values["first_seen"]
     assert isinstance(first_seen, int)
-    return ReporterEntry(
-        reporter=reporter,
+    return FleetEntry(
+        sender=reporter,
         kind="router" if values["kind"] == "router" else "server",
         hashname=str(values["hashname"]),
         key=b"",

@@ -1,7 +1,7 @@
-"""The UDP shell of a reporter: sends what it wants sent, feeds it what comes, wakes it in time.
+"""The UDP shell of a sender: sends what it wants sent, feeds it what comes, wakes it in time.
 
-    reports ─▶ Reporter ─ datagrams ─▶ socket ─▶ hub
-    events  ◀─ Reporter ◀─ datagrams ─ socket ◀─ hub
+    reports ─▶ Sender ─ datagrams ─▶ socket ─▶ hub
+    events  ◀─ Sender ◀─ datagrams ─ socket ◀─ hub
 
 The network may come and go. While the hub is silent its name is looked up again and again, its
 addresses are tried in turn, and each time by a new socket.
@@ -15,9 +15,9 @@ from collections.abc import Callable
 from typing import Self
 
 from rookery.errors import UnreachableError
-from rookery.fleet.reports.reporter import Reporter, ReporterCalled, ReporterEvent
+from rookery.fleet.reports.report_sender import ReportSender, SenderCalled, SenderEvent
 from rookery.runtime.fleet.hub_address import HubAddress, HubSocketAddress
-from rookery.runtime.fleet.state_file import ReporterStateFile
+from rookery.runtime.fleet.state_file import SenderStateFile
 from rookery.wire.fleet.telemetry import Report
 
 SILENT_S = 15.0  # without a word, although something was said
@@ -25,22 +25,22 @@ KEEP_S = 60.0  # between two writes of reports that the hub does not have
 
 _ANY = {socket.AF_INET: "0.0.0.0", socket.AF_INET6: "::"}  # noqa: S104 (answers come back here)
 
-OnReporterEvent = Callable[[ReporterEvent], None]
+OnSenderEvent = Callable[[SenderEvent], None]
 
 _log = logging.getLogger(__name__)
 
 
 class Uplink(asyncio.DatagramProtocol):
-    """Feeds the reporter bytes and time; make it with `open`."""
+    """Feeds the sender bytes and time; make it with `open`."""
 
     def __init__(
         self,
-        reporter: Reporter,
+        sender: ReportSender,
         hub: HubAddress,
-        heard: OnReporterEvent,
-        file: ReporterStateFile | None,
+        heard: OnSenderEvent,
+        file: SenderStateFile | None,
     ) -> None:
-        self._reporter = reporter
+        self._sender = sender
         self._hub = hub
         self._heard = heard
         self._file = file
@@ -58,14 +58,14 @@ class Uplink(asyncio.DatagramProtocol):
     @classmethod
     async def open(
         cls,
-        reporter: Reporter,
+        sender: ReportSender,
         hub: HubAddress,
-        heard: OnReporterEvent,
-        file: ReporterStateFile | None = None,
+        heard: OnSenderEvent,
+        file: SenderStateFile | None = None,
         keep_s: float = KEEP_S,
     ) -> Self:
         """Begin; a hub that cannot be found yet is looked for as long as it takes."""
-        uplink = cls(reporter, hub, heard, file)
+        uplink = cls(sender, hub, heard, file)
         await uplink._find()
         if file is not None:
             uplink._keeping = uplink._loop.create_task(uplink._keep_on(file, keep_s))
@@ -80,11 +80,11 @@ class Uplink(asyncio.DatagramProtocol):
     @property
     def waiting(self) -> int:
         """Reports that the hub does not have yet."""
-        return self._reporter.waiting
+        return self._sender.waiting
 
     def report(self, report: Report) -> None:
         """Have this reach the hub; UsageError when it is too large."""
-        self._reporter.report(report, self._loop.time())
+        self._sender.report(report, self._loop.time())
         self._pump()
 
     async def close(self) -> None:
@@ -99,7 +99,7 @@ class Uplink(asyncio.DatagramProtocol):
         if self._transport is not None:
             self._transport.close()
         if self._file is not None:
-            self._file.save(self._reporter.state)
+            self._file.save(self._sender.state)
 
     # What the event loop calls.
 
@@ -109,26 +109,26 @@ class Uplink(asyncio.DatagramProtocol):
             return
         self.tally["received"] += 1
         self._asked_at = None
-        self._reporter.received(data, self._loop.time())
+        self._sender.received(data, self._loop.time())
         self._pump()
 
     def error_received(self, exc: Exception) -> None:
-        self.tally["error"] += 1  # the network is away; the reporter sends again by itself
+        self.tally["error"] += 1  # the network is away; the sender sends again by itself
 
     def _tick(self) -> None:
         self._timer = None
-        self._reporter.tick(self._loop.time())
+        self._sender.tick(self._loop.time())
         self._pump()
 
     def _pump(self) -> None:
         if self._is_closed:
             return
-        for datagram in self._reporter.take():
+        for datagram in self._sender.take():
             self._send(datagram)
         self._look_after_silence()
-        for event in self._reporter.events():
-            if self._file is not None and not isinstance(event, ReporterCalled):
-                self._file.save(self._reporter.state)
+        for event in self._sender.events():
+            if self._file is not None and not isinstance(event, SenderCalled):
+                self._file.save(self._sender.state)
             self._heard(event)
         self._rearm()
 
@@ -155,7 +155,7 @@ class Uplink(asyncio.DatagramProtocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        deadline = self._reporter.deadline
+        deadline = self._sender.deadline
         if deadline is not None:
             self._timer = self._loop.call_at(deadline, self._tick)
 
@@ -181,8 +181,8 @@ class Uplink(asyncio.DatagramProtocol):
         )
         return transport
 
-    async def _keep_on(self, file: ReporterStateFile, keep_s: float) -> None:
+    async def _keep_on(self, file: SenderStateFile, keep_s: float) -> None:
         """Write now and then what would be lost with the power."""
         while True:
             await asyncio.sleep(keep_s)
-            file.save(self._reporter.state)
+            file.save(self._sender.state)

@@ -39,7 +39,7 @@ metadata = MetaData(
 class Unsigned64(TypeDecorator[int]):
     """An integer of 64 bits without a sign, in a column of 64 bits with one.
 
-    Reporters choose their boot number, so every one of them has to fit.
+    Senders choose their boot number, so every one of them has to fit.
     """
 
     impl = BigInteger
@@ -170,9 +170,9 @@ used_challenge = _table(
     Column("expires_at", Double, nullable=False, index=True),
 )
 
-reporter = _table(
+fleet_entry = _table(
     "reporter",
-    Column("reporter", binary(6), primary_key=True),
+    Column("reporter", binary(6), key="sender", primary_key=True),
     Column("kind", String(8), nullable=False, index=True),
     Column("hashname", String(64), nullable=False, index=True),
     Column("key", binary(255), nullable=False),
@@ -195,7 +195,7 @@ reporter = _table(
 forgotten = _table(
     "forgotten",
     Column("id", _NUMBER, primary_key=True, autoincrement=True),
-    Column("reporter", binary(6), nullable=False),
+    Column("reporter", binary(6), key="sender", nullable=False),
     Column("hashname", String(64), nullable=False),
     Column("until", Double, nullable=False),
     Column("at", Double, nullable=False, index=True),

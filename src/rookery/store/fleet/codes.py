@@ -7,7 +7,7 @@ from sqlalchemy import and_, delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from rookery.fleet.enrolment.code import EnrolmentCode
-from rookery.fleet.entry import ReporterKind
+from rookery.fleet.entry import FleetKind
 from rookery.store.database.database import Database
 from rookery.store.database.rows import AnyRow, columns, parse_row
 from rookery.store.database.tables import code
@@ -17,7 +17,7 @@ class IssuedCode(msgspec.Struct, frozen=True):
     """What its owner may see of a code: not its key."""
 
     id: bytes
-    kind: ReporterKind
+    kind: FleetKind
     owner: int | None  # an account
     created_at: float  # wall seconds, as all of them
     expires_at: float

@@ -1,4 +1,4 @@
-"""Forgotten: reporters that a fleet has no more to do with, until they enrol anew.
+"""Forgotten: senders that a fleet has no more to do with, until they enrol anew.
 
 A hub has entries in memory, in its snapshot and in its spool, so a row that is deleted here would
 come back from there. What is kept instead says which entries count no more: those of that key which
@@ -9,23 +9,23 @@ import msgspec
 from sqlalchemy import Delete, and_, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.store.database.database import Database
 from rookery.store.database.rows import columns, parse_row
-from rookery.store.database.tables import code, device, forgotten, reporter
+from rookery.store.database.tables import code, device, fleet_entry, forgotten
 
 
 class ForgottenEntry(msgspec.Struct, frozen=True):
     """One that was forgotten."""
 
-    reporter: bytes
+    sender: bytes
     hashname: str
     until: float  # wall seconds, as `at`: entries first seen later are of a new enrolment
     at: float
 
-    def covers(self, entry: ReporterEntry) -> bool:
+    def covers(self, entry: FleetEntry) -> bool:
         """Whether this entry counts no more."""
-        is_it = entry.reporter == self.reporter and entry.hashname == self.hashname
+        is_it = entry.sender == self.sender and entry.hashname == self.hashname
         return is_it and entry.first_seen <= self.until
 
 
@@ -38,15 +38,15 @@ class ForgottenEntries:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def add(self, entry: ReporterEntry, *, now: float) -> ForgottenEntry:
+    async def add(self, entry: FleetEntry, *, now: float) -> ForgottenEntry:
         """In one: it is nobody's, unknown, and no code that it has used is good any more."""
         # Clocks of hubs differ: what is known by now is covered in any case.
-        gone = ForgottenEntry(entry.reporter, entry.hashname, max(now, entry.first_seen), now)
+        gone = ForgottenEntry(entry.sender, entry.hashname, max(now, entry.first_seen), now)
 
         async def work(connection: AsyncConnection) -> None:
             await connection.execute(insert(forgotten).values(msgspec.structs.asdict(gone)))
             await connection.execute(delete(code).where(code.c.used_by == entry.hashname))
-            await connection.execute(delete(device).where(device.c.mac == entry.reporter))
+            await connection.execute(delete(device).where(device.c.mac == entry.sender))
             await connection.execute(_rows_of(gone))
 
         await self._database.write(work)
@@ -64,11 +64,11 @@ class ForgottenEntries:
     async def written_again(self, at: float) -> list[ForgottenEntry]:
         """Those of them whose entry a hub has written since."""
         is_covered = and_(
-            reporter.c.reporter == forgotten.c.reporter,
-            reporter.c.hashname == forgotten.c.hashname,
-            reporter.c.first_seen <= forgotten.c.until,
+            fleet_entry.c.sender == forgotten.c.sender,
+            fleet_entry.c.hashname == forgotten.c.hashname,
+            fleet_entry.c.first_seen <= forgotten.c.until,
         )
-        query = select(*_COLUMNS).join(reporter, is_covered).where(forgotten.c.at >= at)
+        query = select(*_COLUMNS).join(fleet_entry, is_covered).where(forgotten.c.at >= at)
 
         async def work(connection: AsyncConnection) -> list[ForgottenEntry]:
             return [parse_row(row, ForgottenEntry) for row in await connection.execute(query)]
@@ -94,8 +94,8 @@ class ForgottenEntries:
 
 
 def _rows_of(gone: ForgottenEntry) -> Delete:
-    return delete(reporter).where(
-        reporter.c.reporter == gone.reporter,
-        reporter.c.hashname == gone.hashname,
-        reporter.c.first_seen <= gone.until,
+    return delete(fleet_entry).where(
+        fleet_entry.c.sender == gone.sender,
+        fleet_entry.c.hashname == gone.hashname,
+        fleet_entry.c.first_seen <= gone.until,
     )

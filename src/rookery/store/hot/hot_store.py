@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Protocol
 
 from rookery.errors import CongestionError
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.rendezvous.wish import Wish, WishStep
 
 WISHES_PER_DEVICE_MAX = 8
@@ -17,10 +17,10 @@ STEPS_KEPT_S = 120.0  # after the last one; a client that was away for a minute 
 SCAN_CHUNK = 1000
 ENTRIES_MAX = 2_000_000
 
-# Where a hot store looks for reporters that it does not hold: `Entries.find` of the database.
-EntryLookup = Callable[[Sequence[bytes]], Awaitable[list[ReporterEntry | None]]]
+# Where a hot store looks for senders that it does not hold: `Entries.find` of the database.
+EntryLookup = Callable[[Sequence[bytes]], Awaitable[list[FleetEntry | None]]]
 # And for all of them, once it has lost everything: `Entries.load_all`.
-EntryScan = Callable[[], AsyncIterator[list[ReporterEntry]]]
+EntryScan = Callable[[], AsyncIterator[list[FleetEntry]]]
 
 
 class TooManyWishesError(CongestionError):
@@ -30,15 +30,15 @@ class TooManyWishesError(CongestionError):
 class HotStore(Protocol):
     """Every method but `steps` may raise UnreachableError when the store is elsewhere and away."""
 
-    async def entries(self, reporters: Sequence[bytes]) -> list[ReporterEntry | None]:
+    async def entries(self, senders: Sequence[bytes]) -> list[FleetEntry | None]:
         """What is known of each; in memory these are the entries themselves, not copies."""
         ...
 
-    async def put(self, entries: Sequence[ReporterEntry]) -> list[bool]:
+    async def put(self, entries: Sequence[FleetEntry]) -> list[bool]:
         """Keep each and raise its version by one; False: another was faster, so read it again."""
         ...
 
-    async def remove(self, entry: ReporterEntry) -> bool:
+    async def remove(self, entry: FleetEntry) -> bool:
         """Know it no more; False when it is not known, or was changed since."""
         ...
 
@@ -46,15 +46,15 @@ class HotStore(Protocol):
         """How many more entries may come; those that are known are kept in any case."""
         ...
 
-    async def restore(self, entries: Sequence[ReporterEntry]) -> int:
+    async def restore(self, entries: Sequence[FleetEntry]) -> int:
         """Take those that are not known, or heard later than what is; says how many."""
         ...
 
-    async def all(self, kind: str) -> list[ReporterEntry]:
+    async def all(self, kind: str) -> list[FleetEntry]:
         """Every entry of a kind of which there are few."""
         ...
 
-    def scan(self, kind: str) -> AsyncIterator[list[ReporterEntry]]:
+    def scan(self, kind: str) -> AsyncIterator[list[FleetEntry]]:
         """Every entry of a kind, in chunks; one that comes meanwhile may be missed."""
         ...
 

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Self
 
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.rendezvous.wish import Wish, WishStep
 from rookery.runtime import atomic_file
 from rookery.store.hot import snapshot
@@ -32,8 +32,8 @@ class RamHotStore:
     ) -> None:
         self._clock = clock
         self._entries_max = entries_max
-        self._entries: dict[bytes, ReporterEntry] = {}
-        self._servers: dict[bytes, ReporterEntry] = {}  # those among them, of which there are few
+        self._entries: dict[bytes, FleetEntry] = {}
+        self._servers: dict[bytes, FleetEntry] = {}  # those among them, of which there are few
         self._wishes = RamWishes(clock)
         self._taken = _ExpiringSet(clock)
         self._reserved: dict[str, _ExpiringSet] = {}
@@ -62,15 +62,15 @@ class RamHotStore:
 
     # Entries
 
-    async def entries(self, reporters: Sequence[bytes]) -> list[ReporterEntry | None]:
-        return list(map(self._entries.get, reporters))
+    async def entries(self, senders: Sequence[bytes]) -> list[FleetEntry | None]:
+        return list(map(self._entries.get, senders))
 
-    async def put(self, entries: Sequence[ReporterEntry]) -> list[bool]:
+    async def put(self, entries: Sequence[FleetEntry]) -> list[bool]:
         held = self._entries
         results = []
         for entry in entries:
-            reporter = entry.reporter
-            known = held.get(reporter)
+            sender = entry.sender
+            known = held.get(sender)
             if known is not entry:
                 may_keep = (
                     len(held) < self._entries_max
@@ -80,43 +80,43 @@ class RamHotStore:
                 if not may_keep:
                     results.append(False)
                     continue
-                held[reporter] = entry
+                held[sender] = entry
                 if entry.kind == "server":
-                    self._servers[reporter] = entry
+                    self._servers[sender] = entry
             entry.version += 1
             results.append(True)
         return results
 
-    async def remove(self, entry: ReporterEntry) -> bool:
-        known = self._entries.get(entry.reporter)
+    async def remove(self, entry: FleetEntry) -> bool:
+        known = self._entries.get(entry.sender)
         if known is None or known.version != entry.version:
             return False
-        del self._entries[entry.reporter]
-        self._servers.pop(entry.reporter, None)
+        del self._entries[entry.sender]
+        self._servers.pop(entry.sender, None)
         return True
 
     async def room(self) -> int:
         return self._entries_max - len(self._entries)
 
-    async def restore(self, entries: Sequence[ReporterEntry]) -> int:
+    async def restore(self, entries: Sequence[FleetEntry]) -> int:
         count = 0
         for entry in entries:
-            known = self._entries.get(entry.reporter)
+            known = self._entries.get(entry.sender)
             if known is None or known.last_seen < entry.last_seen:
                 self._keep(entry)
                 count += 1
         return count
 
-    def _keep(self, entry: ReporterEntry) -> None:
-        self._entries[entry.reporter] = entry
+    def _keep(self, entry: FleetEntry) -> None:
+        self._entries[entry.sender] = entry
         if entry.kind == "server":
-            self._servers[entry.reporter] = entry
+            self._servers[entry.sender] = entry
 
-    async def all(self, kind: str) -> list[ReporterEntry]:
+    async def all(self, kind: str) -> list[FleetEntry]:
         held = self._servers if kind == "server" else self._entries
         return [entry for entry in held.values() if entry.kind == kind]
 
-    async def scan(self, kind: str) -> AsyncIterator[list[ReporterEntry]]:
+    async def scan(self, kind: str) -> AsyncIterator[list[FleetEntry]]:
         for chunk in _chunks(await self.all(kind)):
             yield chunk
 
@@ -216,5 +216,5 @@ class _ExpiringSet:
             del self._until[key]
 
 
-def _chunks(entries: list[ReporterEntry]) -> Iterable[list[ReporterEntry]]:
+def _chunks(entries: list[FleetEntry]) -> Iterable[list[FleetEntry]]:
     return (entries[start : start + SCAN_CHUNK] for start in range(0, len(entries), SCAN_CHUNK))

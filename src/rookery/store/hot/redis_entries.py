@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from redis.asyncio import Redis
 
 from rookery.fleet import entry as codec
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.store.hot import redis_scripts
 from rookery.store.hot.hot_store import ENTRIES_MAX, SCAN_CHUNK, EntryLookup, EntryScan
 from rookery.store.hot.redis_client import Argument, Script, reachable
@@ -43,15 +43,15 @@ class RedisEntries:
         self._restore: Script = client.register_script(redis_scripts.RESTORE)
         self._strangers: dict[bytes, float] = {}  # until when; the oldest first
 
-    async def entries(self, reporters: Sequence[bytes]) -> list[ReporterEntry | None]:
-        found = await self._held(reporters)
-        missing = [one for one, entry in zip(reporters, found, strict=True) if entry is None]
+    async def entries(self, senders: Sequence[bytes]) -> list[FleetEntry | None]:
+        found = await self._held(senders)
+        missing = [one for one, entry in zip(senders, found, strict=True) if entry is None]
         if not missing:
             return found
         known = await self._look_up(missing)
-        return [entry or known.get(one) for one, entry in zip(reporters, found, strict=True)]
+        return [entry or known.get(one) for one, entry in zip(senders, found, strict=True)]
 
-    async def put(self, entries: Sequence[ReporterEntry]) -> list[bool]:
+    async def put(self, entries: Sequence[FleetEntry]) -> list[bool]:
         if not entries:
             return []
         items: list[Argument] = [_KEY, _INDEX]
@@ -66,21 +66,21 @@ class RedisEntries:
         results = [letter == _DONE for letter in done]
         for entry, is_done in zip(entries, results, strict=True):
             entry.version += is_done
-            self._strangers.pop(entry.reporter, None)
+            self._strangers.pop(entry.sender, None)
         return results
 
-    async def remove(self, entry: ReporterEntry) -> bool:
-        keys = [_KEY + entry.reporter, _INDEX + _kind(entry.kind)]
+    async def remove(self, entry: FleetEntry) -> bool:
+        keys = [_KEY + entry.sender, _INDEX + _kind(entry.kind)]
         version = entry.version.to_bytes(8, "big")
         with reachable():
-            return await self._remove(keys, [version, entry.reporter]) == 1
+            return await self._remove(keys, [version, entry.sender]) == 1
 
     async def room(self) -> int:
         with reachable():
             counts = [await self._client.scard(_INDEX + kind) for kind in (b"r", b"s")]
         return ENTRIES_MAX - sum(counts)
 
-    async def restore(self, entries: Sequence[ReporterEntry]) -> int:
+    async def restore(self, entries: Sequence[FleetEntry]) -> int:
         count = 0
         for chunk in _chunks(entries):
             items: list[Argument] = [_KEY, _INDEX, *(_item(entry, 0) for entry in chunk)]
@@ -90,34 +90,34 @@ class RedisEntries:
             count += done
         return count
 
-    async def scan(self, kind: str) -> AsyncIterator[list[ReporterEntry]]:
+    async def scan(self, kind: str) -> AsyncIterator[list[FleetEntry]]:
         await self._fill()
         cursor = 0
         while True:
             with reachable():
                 index = _INDEX + _kind(kind)
-                cursor, reporters = await self._client.sscan(index, cursor, count=SCAN_CHUNK)
-            found = await self._held([one for one in reporters if isinstance(one, bytes)])
+                cursor, senders = await self._client.sscan(index, cursor, count=SCAN_CHUNK)
+            found = await self._held([one for one in senders if isinstance(one, bytes)])
             if chunk := [entry for entry in found if entry is not None]:
                 yield chunk
             if not cursor:
                 return
 
-    async def _held(self, reporters: Sequence[bytes]) -> list[ReporterEntry | None]:
-        if not reporters:
+    async def _held(self, senders: Sequence[bytes]) -> list[FleetEntry | None]:
+        if not senders:
             return []
         with reachable():
-            values = await self._client.mget([_KEY + one for one in reporters])
+            values = await self._client.mget([_KEY + one for one in senders])
         return [_entry(value) if isinstance(value, bytes) else None for value in values]
 
-    async def _look_up(self, missing: list[bytes]) -> dict[bytes, ReporterEntry]:
+    async def _look_up(self, missing: list[bytes]) -> dict[bytes, FleetEntry]:
         """From the database back into Redis."""
         now = time.monotonic()
         asked = [one for one in missing if self._strangers.get(one, now) <= now]
         if self._fallback is None or not asked:
             return {}
         answers = await self._fallback(asked)
-        known = {entry.reporter: entry for entry in answers if entry is not None}
+        known = {entry.sender: entry for entry in answers if entry is not None}
         if known:
             await self.restore(list(known.values()))
         for one in asked:
@@ -140,9 +140,9 @@ class RedisEntries:
             await self._client.set(_FILLED, b"1")
 
 
-def _item(entry: ReporterEntry, expected: int) -> bytes:
+def _item(entry: FleetEntry, expected: int) -> bytes:
     """As the scripts read it."""
-    prefix = _ITEM.pack(entry.reporter, _kind(entry.kind), expected, entry.version, entry.last_seen)
+    prefix = _ITEM.pack(entry.sender, _kind(entry.kind), expected, entry.version, entry.last_seen)
     return prefix + codec.encode(entry)
 
 
@@ -150,9 +150,9 @@ def _kind(kind: str) -> bytes:
     return kind[:1].encode()
 
 
-def _entry(value: bytes) -> ReporterEntry:
+def _entry(value: bytes) -> FleetEntry:
     return codec.decode(value[_PREFIX.size :])
 
 
-def _chunks(entries: Sequence[ReporterEntry]) -> Iterator[Sequence[ReporterEntry]]:
+def _chunks(entries: Sequence[FleetEntry]) -> Iterator[Sequence[FleetEntry]]:
     return (entries[start : start + SCAN_CHUNK] for start in range(0, len(entries), SCAN_CHUNK))

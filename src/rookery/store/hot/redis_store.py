@@ -7,7 +7,7 @@ from typing import Self
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.rendezvous.wish import Wish, WishStep
 from rookery.store.hot import redis_scripts
 from rookery.store.hot.hot_store import EntryLookup, EntryScan
@@ -65,25 +65,25 @@ class RedisHotStore:
 
     # Entries
 
-    async def entries(self, reporters: Sequence[bytes]) -> list[ReporterEntry | None]:
-        return await self._entries.entries(reporters)
+    async def entries(self, senders: Sequence[bytes]) -> list[FleetEntry | None]:
+        return await self._entries.entries(senders)
 
-    async def put(self, entries: Sequence[ReporterEntry]) -> list[bool]:
+    async def put(self, entries: Sequence[FleetEntry]) -> list[bool]:
         return await self._entries.put(entries)
 
-    async def remove(self, entry: ReporterEntry) -> bool:
+    async def remove(self, entry: FleetEntry) -> bool:
         return await self._entries.remove(entry)
 
     async def room(self) -> int:
         return await self._entries.room()
 
-    async def restore(self, entries: Sequence[ReporterEntry]) -> int:
+    async def restore(self, entries: Sequence[FleetEntry]) -> int:
         return await self._entries.restore(entries)
 
-    async def all(self, kind: str) -> list[ReporterEntry]:
+    async def all(self, kind: str) -> list[FleetEntry]:
         return [entry async for chunk in self._entries.scan(kind) for entry in chunk]
 
-    def scan(self, kind: str) -> AsyncIterator[list[ReporterEntry]]:
+    def scan(self, kind: str) -> AsyncIterator[list[FleetEntry]]:
         return self._entries.scan(kind)
 
     # Wishes

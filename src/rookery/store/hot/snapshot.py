@@ -5,7 +5,7 @@
 
 Sizes in bytes, integers big-endian; `entries` is a msgpack array, and the end is a frame of zeros.
 The file replaces the earlier one as a whole, so that a crash leaves that. What is damaged is
-reported and not believed at all: the database knows the same reporters.
+reported and not believed at all: the database knows the same senders.
 """
 
 import logging
@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from rookery.errors import DecodeError
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 
 VERSION = 1
 
@@ -27,10 +27,10 @@ _FRAME = struct.Struct(">II")
 _END = _FRAME.pack(0, 0)
 _log = logging.getLogger(__name__)
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(list[ReporterEntry])
+_decoder = msgspec.msgpack.Decoder(list[FleetEntry])
 
 
-def frame(entries: Sequence[ReporterEntry]) -> bytes:
+def frame(entries: Sequence[FleetEntry]) -> bytes:
     """Some entries, as a part of a snapshot."""
     content = _encoder.encode(entries)
     return _FRAME.pack(len(content), zlib.crc32(content)) + content
@@ -41,13 +41,13 @@ def serialize(frames: Sequence[bytes]) -> bytes:
     return b"".join((_HEADER, *frames, _END))
 
 
-def parse(data: bytes) -> list[ReporterEntry]:
+def parse(data: bytes) -> list[FleetEntry]:
     """All entries of a file, or DecodeError."""
     if data[: len(_MAGIC)] != _MAGIC:
         raise DecodeError("no snapshot of a hot store")
     if data[: len(_HEADER)] != _HEADER:
         raise DecodeError(f"a snapshot of another version than {VERSION}")
-    entries: list[ReporterEntry] = []
+    entries: list[FleetEntry] = []
     offset = len(_HEADER)
     while len(data) >= offset + _FRAME.size:
         size, checksum = _FRAME.unpack_from(data, offset)
@@ -65,7 +65,7 @@ def parse(data: bytes) -> list[ReporterEntry]:
     raise DecodeError(f"damaged after {offset} of {len(data)} bytes")
 
 
-def load(path: Path) -> list[ReporterEntry]:
+def load(path: Path) -> list[FleetEntry]:
     """What an earlier process left; nothing when there is no file, or none that can be believed."""
     try:
         return parse(path.read_bytes())

@@ -21,7 +21,7 @@ import msgspec
 
 from rookery.errors import LocalError, UsageError
 from rookery.fleet.entry import server_id
-from rookery.fleet.reports.reporter import next_boot
+from rookery.fleet.reports.report_sender import next_boot
 from rookery.link.admission import TokenBucket
 from rookery.store.spool import watermark
 from rookery.store.spool.name import SPOOL, spool_name
@@ -50,10 +50,10 @@ class ObserverLimits(msgspec.Struct, frozen=True, kw_only=True):
 class Observer:
     """`async with await Observer.open(folder, hashname) as observer:`, or call `close`."""
 
-    def __init__(self, spool: Spool, data: Path, reporter: bytes, limits: ObserverLimits) -> None:
+    def __init__(self, spool: Spool, data: Path, sender: bytes, limits: ObserverLimits) -> None:
         self._spool = spool
         self._folder = data / SPOOL
-        self._reporter = reporter
+        self._sender = sender
         self._loop = asyncio.get_running_loop()
         now = self._loop.time()
         self._allowances = {kind: TokenBucket(limits.per_s, limits.burst, now) for kind in KINDS}
@@ -82,8 +82,8 @@ class Observer:
         try:
             name = await asyncio.to_thread(spool_name, data)
             # Whoever has no keys is known by its spool: the name is made by chance, once.
-            reporter = server_id(hashname or base32.encode(sha256(name.encode()).digest()))
-            observer = cls(spool, data, reporter, limits)
+            sender = server_id(hashname or base32.encode(sha256(name.encode()).digest()))
+            observer = cls(spool, data, sender, limits)
             await observer._trim()
         except BaseException:
             await spool.close()
@@ -111,7 +111,7 @@ class Observer:
         except UsageError:
             self._lose("too large", 1)
             return
-        head = (wall_ms(), KINDS[type(seen)], self._reporter, self._boot, self._number)
+        head = (wall_ms(), KINDS[type(seen)], self._sender, self._boot, self._number)
         self._buffer.append(Observation(*head, content).serialize())
 
     def own(self, work: Coroutine[object, object, None]) -> None:

@@ -5,7 +5,7 @@ append ─▶ buffer ─(256 KB, or 20 ms after the first)─▶ write, fdatasyn
 
 A position counts the bytes of all records before it, since the folder's first; it only grows, also
 over restarts. When there is no room, policy `refuse` takes nothing more, so that nothing more is
-acknowledged and the reporters keep it; `drop_oldest` removes whole segments, read or not.
+acknowledged and the senders keep it; `drop_oldest` removes whole segments, read or not.
 """
 
 import asyncio

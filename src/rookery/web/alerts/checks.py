@@ -21,7 +21,7 @@ from rookery.fleet.alerts import rules
 from rookery.fleet.alerts.alert import AlertCondition, AlertKind
 from rookery.fleet.alerts.rules import SeenEvents, SeenLink, SeenMember, SeenServer, SeenSpool
 from rookery.fleet.alerts.silence import GROUP_MIN, SeenDevice, silences
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.rendezvous.placement import DEAD_AFTER_S
 from rookery.runtime.net.address import parse_address
 from rookery.store.fleet.devices import PAGE, Device
@@ -34,7 +34,7 @@ from rookery.wire.fleet.telemetry import DeviceReport
 
 SECURITY_S = 600.0  # events of so long are one condition
 _EVENTS_MAX = 1000
-_REPORTERS_MAX = 20
+_SENDERS_MAX = 20
 _ROSTER_S = 30.0  # between two readings of whose devices there are
 _PEERS_OF_MAX = 10_000  # devices whose reports are read for what they share
 _FORGOTTEN_S = 7 * 86_400.0  # a server that has been silent for so long was taken away
@@ -111,7 +111,7 @@ class AlertChecks:
     async def _devices(self, open_keys: Collection[str], now: float) -> list[AlertCondition]:
         if now - self._roster_at >= _ROSTER_S or len(self._roster) < PAGE:
             self._roster, self._roster_at = await self._read_roster(), now
-        pairs: list[tuple[Device, ReporterEntry]] = []
+        pairs: list[tuple[Device, FleetEntry]] = []
         for start in range(0, len(self._roster), PAGE):
             chunk = self._roster[start : start + PAGE]
             entries = await self._site.hub.hot.entries([device.mac for device in chunk])
@@ -129,7 +129,7 @@ class AlertChecks:
             roster += chunk
         return roster
 
-    def _seen_device(self, device: Device, entry: ReporterEntry, *, has_peers: bool) -> SeenDevice:
+    def _seen_device(self, device: Device, entry: FleetEntry, *, has_peers: bool) -> SeenDevice:
         shares = (_site_of(entry.address),) if entry.address else ()
         return SeenDevice(
             mac=mac_text(device.mac),
@@ -177,16 +177,16 @@ class AlertChecks:
         rows = await self._site.audit.since(since, "security", limit=_EVENTS_MAX)
         counts = Counter(row.what for row in rows)
         addresses: dict[str, set[str]] = defaultdict(set)
-        reporters: dict[str, dict[str, None]] = defaultdict(dict)
+        senders: dict[str, dict[str, None]] = defaultdict(dict)
         for row in rows:
             addresses[row.what].add(row.address.rpartition(":")[0])
-            reporters[row.what][row.who] = None
+            senders[row.what][row.who] = None
         seen = [
             SeenEvents(
                 event=what.partition(".")[2],
                 count=count,
                 addresses=len(addresses[what]),
-                reporters=tuple(reporters[what])[:_REPORTERS_MAX],
+                senders=tuple(senders[what])[:_SENDERS_MAX],
             )
             for what, count in sorted(counts.items())
         ]
@@ -224,7 +224,7 @@ def _site_of(address: str) -> str:
     return f"site {ipaddress.ip_network((ip, _SITE_BITS[ip.version]), strict=False)}"
 
 
-def _peers(entry: ReporterEntry) -> tuple[str, ...]:
+def _peers(entry: FleetEntry) -> tuple[str, ...]:
     """Mesh nodes that it had links with when it last reported."""
     try:
         report = telemetry.decode(entry.content)

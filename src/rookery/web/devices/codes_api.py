@@ -3,7 +3,7 @@
 import msgspec
 from litestar.params import FromPath, JSONBody
 
-from rookery.fleet.entry import ReporterKind
+from rookery.fleet.entry import FleetKind
 from rookery.web.accounts.access import may
 from rookery.web.devices.enrolment_codes import NewEnrolmentCode, make_code
 from rookery.web.http.api_routes import delete, get, post
@@ -16,14 +16,14 @@ from rookery.web.http.request_origin import record_audit, request_origin
 class EnrolmentCodeRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the code is to add."""
 
-    kind: ReporterKind = "router"
+    kind: FleetKind = "router"
 
 
 class EnrolmentCodeShown(msgspec.Struct, frozen=True, kw_only=True):
     """A code that was made, without the code."""
 
     id: str
-    kind: ReporterKind
+    kind: FleetKind
     created_at: float
     expires_at: float
     used_at: float | None

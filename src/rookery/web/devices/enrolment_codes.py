@@ -7,7 +7,7 @@ import msgspec
 from rookery.errors import DeniedError
 from rookery.fleet.enrolment.code import EnrolmentCode
 from rookery.fleet.enrolment.secrets import code_id, code_key, new_code
-from rookery.fleet.entry import ReporterKind
+from rookery.fleet.entry import FleetKind
 from rookery.store.fleet.codes import EnrolmentCodes, IssuedCode
 from rookery.web.accounts.caller import Caller
 from rookery.web.http.problems import RequestRefusedError
@@ -19,7 +19,7 @@ class NewEnrolmentCode(msgspec.Struct, frozen=True, kw_only=True):
     """The only time that a code is shown, with the command to use it."""
 
     id: str
-    kind: ReporterKind
+    kind: FleetKind
     code: str
     expires_at: float
     command: str
@@ -29,7 +29,7 @@ class NewEnrolmentCode(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def add_code(
-    codes: EnrolmentCodes, kind: ReporterKind, owner: int | None, *, now: float, seconds: float
+    codes: EnrolmentCodes, kind: FleetKind, owner: int | None, *, now: float, seconds: float
 ) -> tuple[str, EnrolmentCode]:
     """A new code as people see it, and what is kept of it."""
     code = new_code(secrets.token_bytes)
@@ -40,7 +40,7 @@ async def add_code(
 
 
 async def make_code(
-    site: WebSite, caller: Caller, kind: ReporterKind, came: RequestOrigin
+    site: WebSite, caller: Caller, kind: FleetKind, came: RequestOrigin
 ) -> NewEnrolmentCode:
     """Routers for anybody, and they are the caller's then; servers for operators."""
     if kind == "server" and not caller.is_at_least("operator"):
@@ -66,7 +66,7 @@ async def make_code(
     )
 
 
-def command(kind: ReporterKind, code: str, hub: str) -> str:
+def command(kind: FleetKind, code: str, hub: str) -> str:
     """One line that brings a new router or server here."""
     if kind == "router":
         return f"ROOKERY_CODE={code} rookery agent --hub '{hub}'"

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.web.devices.ownership import State, state_of
 from rookery.web.site import WebSite
 from rookery.wire.fleet.mac import mac_text
@@ -49,7 +49,7 @@ async def fleet_device_page(
     """The first so many behind `start`."""
     entries = await _page(site, wanted, start, count + 1)
     shown = await fleet_devices_shown(site, entries[:count])
-    site.shown_routers.note(entry.reporter for entry in entries[:count])
+    site.shown_routers.note(entry.sender for entry in entries[:count])
     return FleetDevicePage(routers=shown, next=shown[-1].mac if len(entries) > count else None)
 
 
@@ -59,18 +59,16 @@ async def fleet_devices_now(site: WebSite) -> list[FleetDeviceShown]:
     return await fleet_devices_shown(site, [entry for entry in entries if entry is not None])
 
 
-async def fleet_devices_shown(
-    site: WebSite, entries: list[ReporterEntry]
-) -> list[FleetDeviceShown]:
+async def fleet_devices_shown(site: WebSite, entries: list[FleetEntry]) -> list[FleetDeviceShown]:
     """With names and owners, by two questions to the database however many there are."""
-    devices = await site.devices.some([entry.reporter for entry in entries])
+    devices = await site.devices.some([entry.sender for entry in entries])
     logins = await site.accounts.logins({device.owner for device in devices.values()})
     shown = []
     for entry in entries:
-        device = devices.get(entry.reporter)
+        device = devices.get(entry.sender)
         shown.append(
             FleetDeviceShown(
-                mac=mac_text(entry.reporter),
+                mac=mac_text(entry.sender),
                 state=state_of(site, entry),
                 owner=None if device is None else logins.get(device.owner),
                 name="" if device is None else device.name,
@@ -78,7 +76,7 @@ async def fleet_devices_shown(
                 address=entry.address,
                 first_seen=entry.first_seen,
                 last_seen=entry.last_seen,
-                traffic=site.hub.recent.traffic(entry.reporter),
+                traffic=site.hub.recent.traffic(entry.sender),
             )
         )
     return shown
@@ -86,18 +84,18 @@ async def fleet_devices_shown(
 
 async def _page(
     site: WebSite, wanted: FleetDeviceFilter, start: bytes, count: int
-) -> list[ReporterEntry]:
+) -> list[FleetEntry]:
     """Holds no more than that and a chunk at a time."""
     fits = await _fitting(site, wanted)
-    best: list[ReporterEntry] = []
+    best: list[FleetEntry] = []
     async for chunk in site.hub.hot.scan("router"):
-        best += [entry for entry in chunk if entry.reporter > start and fits(entry)]
-        best.sort(key=lambda entry: entry.reporter)
+        best += [entry for entry in chunk if entry.sender > start and fits(entry)]
+        best.sort(key=lambda entry: entry.sender)
         del best[count:]
     return best
 
 
-async def _fitting(site: WebSite, wanted: FleetDeviceFilter) -> Callable[[ReporterEntry], bool]:
+async def _fitting(site: WebSite, wanted: FleetDeviceFilter) -> Callable[[FleetEntry], bool]:
     """What decides on one entry without asking anybody any more."""
     text = wanted.text.strip().lower()
     named = await site.devices.matching(text=text) if text else set()
@@ -109,16 +107,16 @@ async def _fitting(site: WebSite, wanted: FleetDeviceFilter) -> Callable[[Report
         account = await site.accounts.find(wanted.owner)
         owned = set() if account is None else await site.devices.matching(owner=account.id)
 
-    def fits(entry: ReporterEntry) -> bool:
+    def fits(entry: FleetEntry) -> bool:
         if wanted.state and state_of(site, entry) != wanted.state:
             return False
-        if owned is not None and (entry.reporter in owned) is not is_wanted:
+        if owned is not None and (entry.sender in owned) is not is_wanted:
             return False
-        return not text or entry.reporter in named or _has(entry, text)
+        return not text or entry.sender in named or _has(entry, text)
 
     return fits
 
 
-def _has(entry: ReporterEntry, text: str) -> bool:
-    is_called_so = text in mac_text(entry.reporter) or text in entry.address
+def _has(entry: FleetEntry, text: str) -> bool:
+    is_called_so = text in mac_text(entry.sender) or text in entry.address
     return is_called_so or entry.hashname.startswith(text)

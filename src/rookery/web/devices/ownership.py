@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from rookery.fleet.enrolment.secrets import derive, generation, is_claim_code
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.fleet.rendezvous.seat_authority import SeatAuthority
 from rookery.hub.errors import UnknownDeviceError
 from rookery.store.fleet.devices import Device
@@ -127,19 +127,19 @@ async def owned_by(site: WebSite, caller: Caller, mac: bytes) -> Device:
     raise RequestRefusedError(403, "foreign", told)
 
 
-async def _is_its_code(site: WebSite, entry: ReporterEntry, typed: str) -> bool:
+async def _is_its_code(site: WebSite, entry: FleetEntry, typed: str) -> bool:
     """Of the secret it has proved, or of the newer one it may have just been given."""
     master = await site.shared.master_secret(secrets.token_bytes)
-    newest = generation(entry.reporter, site.wall(), site.hub.settings.renewal_s)
+    newest = generation(entry.sender, site.wall(), site.hub.settings.renewal_s)
     raw = base32.decode(entry.hashname)
     found = [
-        is_claim_code(derive(master, entry.reporter, raw, number), typed)
+        is_claim_code(derive(master, entry.sender, raw, number), typed)
         for number in {entry.generation, max(newest, entry.generation)}
     ]
     return any(found)
 
 
-def state_of(site: WebSite, entry: ReporterEntry | None) -> State:
+def state_of(site: WebSite, entry: FleetEntry | None) -> State:
     """How a router is."""
     if entry is None:
         return "never"
@@ -152,7 +152,7 @@ def owned_since(claimed_at: float | None) -> float:
 
 
 async def _looked_at(
-    site: WebSite, mac: bytes, device: Device | None, entry: ReporterEntry | None
+    site: WebSite, mac: bytes, device: Device | None, entry: FleetEntry | None
 ) -> DeviceShown:
     mesh = {} if entry is None else await mesh_reach_of(site, {entry.hashname})
     return _shown(site, mac, device, entry, mesh)
@@ -163,7 +163,7 @@ def _since(device: Device | None) -> float:
 
 
 def _shown(
-    site: WebSite, mac: bytes, device: Device | None, entry: ReporterEntry | None, mesh: MeshReaches
+    site: WebSite, mac: bytes, device: Device | None, entry: FleetEntry | None, mesh: MeshReaches
 ) -> DeviceShown:
     where = NOT_IN_MESH if entry is None else mesh.get(entry.hashname, NOT_IN_MESH)
     return DeviceShown(

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from rookery.errors import DecodeError
-from rookery.fleet.entry import ReporterEntry
+from rookery.fleet.entry import FleetEntry
 from rookery.hub.reports.recent_telemetry import TelemetryPoint
 from rookery.web.http.problems import RequestRefusedError
 from rookery.web.insights.lake_reader import Row
@@ -183,7 +183,7 @@ class DeviceReportShown(msgspec.Struct, frozen=True, kw_only=True):
     links: list[ReportedLinkShown]
 
 
-def last_report(entry: ReporterEntry | None) -> DeviceReportShown | None:
+def last_report(entry: FleetEntry | None) -> DeviceReportShown | None:
     """None for a device that has not told of itself in words we know."""
     if entry is None:
         return None

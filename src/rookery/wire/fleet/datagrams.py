@@ -1,18 +1,18 @@
-"""The fleet's datagrams: values of the TLVs that reporters and the hub exchange over UDP.
+"""The fleet's datagrams: values of the TLVs that senders and the hub exchange over UDP.
 
-    report  | form=1 | reporter | generation | boot | sequence | proof | content |
+    report  | form=1 | sender | generation | boot | sequence | proof | content |
             |   1    |    6     |     4      |  8   |    8     |  16   |   ...   |
-    plain   | form=2 | reporter | secret | content |
+    plain   | form=2 | sender | secret | content |
             |   1    |    6     |   32   |   ...   |
-    hello   | reporter | nonce | key 40 | digest 2a | code id | code proof | zeros |
+    hello   | sender | nonce | key 40 | digest 2a | code id | code proof | zeros |
             |    6     |   8   |   64   |    32     |    8    |     16     |  ...  |
-    secret  | reporter | E3X message of 40: | generation | secret | nonce | hub ms | |
+    secret  | sender | E3X message of 40: | generation | secret | nonce | hub ms | |
             |    6     |                    |     4      |   32   |   8   |   8    | |
-    ack     | reporter | boot | sequence | proof |
+    ack     | sender | boot | sequence | proof |
             |    6     |  8   |    8     |  16   |
-    call    | reporter | boot | sequence | wish | proof |
+    call    | sender | boot | sequence | wish | proof |
             |    6     |  8   |    8     |  8   |  16   |
-    fault   | code | reporter | boot | sequence | proof, or nothing |
+    fault   | code | sender | boot | sequence | proof, or nothing |
             |  2   |    6     |  8   |    8     |        16         |
 
 Sizes in bytes, integers big-endian. A proof is over the tag and the value without the proof itself;
@@ -55,12 +55,12 @@ _ACK_PROVED = Struct(">H6sQQ")
 _CALL = Struct(">6sQQQ")
 _FAULT = Struct(">H6sQQ")
 _TAG = Struct(">H")
-_REPORTER_SIZE = 6
+_SENDER_SIZE = 6
 _ACK_LENGTH = _BOOT_SEQUENCE.size + PROOF_SIZE
 
 # Where the parts of a proved report are in its TLV, for who takes tens of thousands a second.
 FORM_AT: Final = 4
-REPORTER_AT: Final = 5
+SENDER_AT: Final = 5
 BOOT_AT: Final = 15
 PROOF_AT: Final = 31
 CONTENT_AT: Final = 47
@@ -71,7 +71,7 @@ class ReportDatagram(msgspec.Struct, frozen=True, gc=False):
 
     tag: int
     form: int
-    reporter: bytes
+    sender: bytes
     generation: int
     boot: int
     sequence: int
@@ -93,7 +93,7 @@ class ReportDatagram(msgspec.Struct, frozen=True, gc=False):
         size = len(data)
         if not _REPORT.size <= size <= _REPORT.size + CONTENT_SIZE_MAX:
             return None
-        tag, length, form, reporter, generation, boot, sequence, proof = _REPORT.unpack_from(data)
+        tag, length, form, sender, generation, boot, sequence, proof = _REPORT.unpack_from(data)
         if length != size - tlv.HEAD_SIZE:
             return None
         if form != PROVED_FORM:
@@ -102,11 +102,11 @@ class ReportDatagram(msgspec.Struct, frozen=True, gc=False):
             return None
         content = data[_REPORT.size :]
         proved = data[:2] + data[tlv.HEAD_SIZE : PROOF_AT] + content
-        return cls(tag, form, reporter, generation, boot, sequence, proof, proved, content)
+        return cls(tag, form, sender, generation, boot, sequence, proof, proved, content)
 
     @classmethod
     def _read_plain(cls, data: bytes) -> Self | None:
-        tag, _, form, reporter, secret = _PLAIN.unpack_from(data)
+        tag, _, form, sender, secret = _PLAIN.unpack_from(data)
         content = data[_PLAIN.size :]
         try:
             origin = plain_lineage(content)
@@ -114,14 +114,14 @@ class ReportDatagram(msgspec.Struct, frozen=True, gc=False):
             return None
         if origin.n == 0:
             return None
-        return cls(tag, form, reporter, 0, origin.b, origin.n, secret, b"", content)
+        return cls(tag, form, sender, 0, origin.b, origin.n, secret, b"", content)
 
 
 def report_proved(
-    tag: int, reporter: bytes, generation: int, boot: int, sequence: int, content: bytes
+    tag: int, sender: bytes, generation: int, boot: int, sequence: int, content: bytes
 ) -> bytes:
     """What the proof of a report is made over."""
-    head = _REPORT.pack(tag, 0, PROVED_FORM, reporter, generation, boot, sequence, _NO_PROOF)
+    head = _REPORT.pack(tag, 0, PROVED_FORM, sender, generation, boot, sequence, _NO_PROOF)
     return head[:2] + head[tlv.HEAD_SIZE : PROOF_AT] + content
 
 
@@ -133,16 +133,16 @@ def serialize_report(proved: bytes, proof: bytes) -> bytes:
     return proved[:2] + _TAG.pack(length) + proved[2:cut] + proof + proved[cut:]
 
 
-def serialize_plain(tag: int, reporter: bytes, secret: bytes, content: bytes) -> bytes:
+def serialize_plain(tag: int, sender: bytes, secret: bytes, content: bytes) -> bytes:
     """The TLV of a report in the plain form; boot and sequence are in the content."""
-    value = bytes((PLAIN_FORM,)) + reporter + secret + content
+    value = bytes((PLAIN_FORM,)) + sender + secret + content
     return tlv.serialize(tag, value)
 
 
 class HelloDatagram(NamedTuple):
     """First contact, or contact after a loss of memory."""
 
-    reporter: bytes
+    sender: bytes
     nonce: bytes
     key: bytes
     digest: bytes
@@ -168,19 +168,19 @@ class HelloDatagram(NamedTuple):
 
 
 class SealedSecret(NamedTuple):
-    """A secret on its way: only the reporter's key opens it, only the hub's has made it."""
+    """A secret on its way: only the sender's key opens it, only the hub's has made it."""
 
-    reporter: bytes
+    sender: bytes
     sealed: bytes
 
     def serialize(self) -> bytes:
-        return self.reporter + self.sealed
+        return self.sender + self.sealed
 
     @classmethod
     def parse(cls, value: bytes) -> Self:
-        if len(value) <= _REPORTER_SIZE:
+        if len(value) <= _SENDER_SIZE:
             raise DecodeError(f"{len(value)} bytes are no secret")
-        return cls(value[:_REPORTER_SIZE], value[_REPORTER_SIZE:])
+        return cls(value[:_SENDER_SIZE], value[_SENDER_SIZE:])
 
 
 class IssuedSecret(NamedTuple):
@@ -207,26 +207,26 @@ class IssuedSecret(NamedTuple):
 class AckDatagram(NamedTuple):
     """The report is durable."""
 
-    reporter: bytes
+    sender: bytes
     boot: int
     sequence: int
     proof: bytes = _NO_PROOF
 
     @property
     def proved(self) -> bytes:
-        return ack_proved(self.reporter, self.boot, self.sequence)
+        return ack_proved(self.sender, self.boot, self.sequence)
 
     @classmethod
     def parse(cls, value: bytes) -> Self:
         if len(value) != _ACK_LENGTH:
             raise DecodeError(f"{len(value)} bytes are no acknowledgement")
-        reporter, boot, sequence = _BOOT_SEQUENCE.unpack_from(value)
-        return cls(reporter, boot, sequence, value[-PROOF_SIZE:])
+        sender, boot, sequence = _BOOT_SEQUENCE.unpack_from(value)
+        return cls(sender, boot, sequence, value[-PROOF_SIZE:])
 
 
-def ack_proved(reporter: bytes, boot: int, sequence: int) -> bytes:
+def ack_proved(sender: bytes, boot: int, sequence: int) -> bytes:
     """What the proof of an acknowledgement is made over."""
-    return _ACK_PROVED.pack(ACK, reporter, boot, sequence)
+    return _ACK_PROVED.pack(ACK, sender, boot, sequence)
 
 
 def serialize_ack(proved: bytes, proof: bytes) -> bytes:
@@ -237,7 +237,7 @@ def serialize_ack(proved: bytes, proof: bytes) -> bytes:
 class CallDatagram(NamedTuple):
     """Connect to the hub over TCP: somebody wishes to talk to you."""
 
-    reporter: bytes
+    sender: bytes
     boot: int
     sequence: int
     wish: int
@@ -255,15 +255,15 @@ class CallDatagram(NamedTuple):
     def parse(cls, value: bytes) -> Self:
         if len(value) != _CALL.size + PROOF_SIZE:
             raise DecodeError(f"{len(value)} bytes are no call")
-        reporter, boot, sequence, wish = _CALL.unpack_from(value)
-        return cls(reporter, boot, sequence, wish, value[-PROOF_SIZE:])
+        sender, boot, sequence, wish = _CALL.unpack_from(value)
+        return cls(sender, boot, sequence, wish, value[-PROOF_SIZE:])
 
 
 class FaultDatagram(NamedTuple):
     """Why the hub does not take a datagram. To a hello: boot 0, and its nonce as the sequence."""
 
     code: int
-    reporter: bytes
+    sender: bytes
     boot: int
     sequence: int
     proof: bytes = b""
@@ -280,8 +280,8 @@ class FaultDatagram(NamedTuple):
     def parse(cls, value: bytes) -> Self:
         if len(value) not in (_FAULT.size, _FAULT.size + PROOF_SIZE):
             raise DecodeError(f"{len(value)} bytes are no fault")
-        code, reporter, boot, sequence = _FAULT.unpack_from(value)
-        return cls(code, reporter, boot, sequence, value[_FAULT.size :])
+        code, sender, boot, sequence = _FAULT.unpack_from(value)
+        return cls(code, sender, boot, sequence, value[_FAULT.size :])
 
 
 ACK_START = tlv.serialize(ACK, bytes(_ACK_LENGTH))[: tlv.HEAD_SIZE]

@@ -1,8 +1,8 @@
-"""Telemetry: what reporters say of themselves, as msgpack maps with the kind in front.
+"""Telemetry: what senders say of themselves, as msgpack maps with the kind in front.
 
 Times are wall milliseconds of who reports, whose clock may be wrong. `b` and `n` say where a report
 comes from: they stay what they are when it is sent again after a restart, so that whoever reads the
-lake recognises a repeat. The reporter fills them in.
+lake recognises a repeat. The sender fills them in.
 """
 
 from typing import Annotated

@@ -1,26 +1,26 @@
-"""F4: when a reporter says hello."""
+"""F4: when a sender says hello."""
 
 import random
 from itertools import pairwise
 
-from rookery.fleet.reports.reporter_hello import ReporterHello
-from rookery.fleet.reports.reporter_limits import ReporterLimits
+from rookery.fleet.reports.sender_hello import SenderHello
+from rookery.fleet.reports.sender_limits import SenderLimits
 from rookery.wire.fleet import tlv
 from rookery.wire.fleet.datagrams import HELLO_DATAGRAM_SIZE_MIN, HelloDatagram
 from rookery.wire.fleet.tags import HELLO, SERVER_HELLO
-from tests.fleet.reporters import identity_of
 from tests.fleet.reports.validator import CODE, CODE_KEY, MAC
+from tests.fleet.senders import identity_of
 
 RANDOM = random.Random(3)
 IDENTITY = identity_of(RANDOM.randbytes)
 
 
-def greeting(code: str | None = None) -> ReporterHello:
-    limits = ReporterLimits(hello_s=1.0, hello_max_s=60.0)
-    return ReporterHello(IDENTITY, MAC, "router", code, limits, RANDOM.randbytes)
+def greeting(code: str | None = None) -> SenderHello:
+    limits = SenderLimits(hello_s=1.0, hello_max_s=60.0)
+    return SenderHello(IDENTITY, MAC, "router", code, limits, RANDOM.randbytes)
 
 
-def times(hello: ReporterHello, end: float) -> list[float]:
+def times(hello: SenderHello, end: float) -> list[float]:
     """When it is said, if nobody answers."""
     found = []
     while (deadline := hello.deadline) is not None and deadline < end:
@@ -98,7 +98,7 @@ def test_the_words_of_a_hello_f4() -> None:
     (only,) = tlv.parse_all(datagram)
     assert only.tag == HELLO
     said = HelloDatagram.parse(only.value)
-    assert said.reporter == MAC
+    assert said.sender == MAC
     assert said.nonce == hello.nonce
     assert said.key == IDENTITY.keys[0x40]
     assert said.code_id == CODE_KEY[:8]
@@ -106,7 +106,7 @@ def test_the_words_of_a_hello_f4() -> None:
 
 
 def test_a_server_has_its_own_hello_f5() -> None:
-    hello = ReporterHello(IDENTITY, MAC, "server", None, ReporterLimits(), RANDOM.randbytes)
+    hello = SenderHello(IDENTITY, MAC, "server", None, SenderLimits(), RANDOM.randbytes)
     (only,) = tlv.parse_all(hello.introduction())
     assert only.tag == SERVER_HELLO
 

@@ -1,11 +1,11 @@
-"""Reporter limits: how much a reporter keeps, and how often it tries. Counters beside them."""
+"""Sender limits: how much a sender keeps, and how often it tries. Counters beside them."""
 
 import msgspec
 
 from rookery.identity.cipher_set import RandomBytes
 
 
-class ReporterLimits(msgspec.Struct, frozen=True, kw_only=True):
+class SenderLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Times in seconds."""
 
     kept_max: int = 4320  # reports, a day of them; the oldest is dropped for the newest
@@ -17,8 +17,8 @@ class ReporterLimits(msgspec.Struct, frozen=True, kw_only=True):
     hello_max_s: float = 60.0
 
 
-class ReporterCounters(msgspec.Struct, kw_only=True):
-    """Since the reporter was made."""
+class SenderCounters(msgspec.Struct, kw_only=True):
+    """Since the sender was made."""
 
     made: int = 0  # reports
     sent: int = 0  # reports, repeats included

@@ -12,7 +12,7 @@ INTERVAL_S = 60.0
 KINDS = ("router", "server")
 
 
-class ReporterCounts:
+class FleetCounts:
     """Counts now and then: to count a hundred thousand whenever somebody asks is too dear."""
 
     def __init__(self, hot: HotStore, clock: HubClock) -> None:

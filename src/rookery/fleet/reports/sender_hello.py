@@ -1,8 +1,8 @@
-"""Greeting: when a reporter says hello, and with which words."""
+"""Greeting: when a sender says hello, and with which words."""
 
 from rookery.fleet.enrolment import secrets
-from rookery.fleet.entry import ReporterKind
-from rookery.fleet.reports.reporter_limits import ReporterLimits, backoff
+from rookery.fleet.entry import FleetKind
+from rookery.fleet.reports.sender_limits import SenderLimits, backoff
 from rookery.identity import cs40
 from rookery.identity.cipher_set import RandomBytes
 from rookery.identity.cipher_sets import RSA_CSID
@@ -15,7 +15,7 @@ _NONCE_SIZE = 8
 _ATTEMPTS_AFTER_REFUSAL = 16
 
 
-class ReporterHello:
+class SenderHello:
     """Tries go on until a secret comes, and rarer until a report is acknowledged.
 
     Anybody may tell us that the hub does not know us; believing it costs one small datagram.
@@ -28,10 +28,10 @@ class ReporterHello:
     def __init__(
         self,
         identity: Identity,
-        reporter: bytes,
-        kind: ReporterKind,
+        sender: bytes,
+        kind: FleetKind,
         code: str | None,
-        limits: ReporterLimits,
+        limits: SenderLimits,
         random: RandomBytes,
     ) -> None:
         digest = intermediate(identity.keys[RSA_CSID])
@@ -39,7 +39,7 @@ class ReporterHello:
         self._code_key = None if code is None else secrets.code_key(code)
         self._limits = limits
         self._random = random
-        self._hello = HelloDatagram(reporter, bytes(_NONCE_SIZE), identity.keys[cs40.CSID], digest)
+        self._hello = HelloDatagram(sender, bytes(_NONCE_SIZE), identity.keys[cs40.CSID], digest)
         self._due_at: float | None = None  # None: there is no need to
         self._attempts = 0  # since a report was acknowledged
         self._is_refused = False  # the last hello

@@ -1,4 +1,4 @@
-"""Reporter state: what a router's agent or a server may keep over a restart."""
+"""Sender state: what a router's agent or a server may keep over a restart."""
 
 import msgspec
 
@@ -14,7 +14,7 @@ class KeptReport(msgspec.Struct, frozen=True, array_like=True):
     content: bytes
 
 
-class ReporterState(msgspec.Struct, frozen=True, kw_only=True):
+class SenderState(msgspec.Struct, frozen=True, kw_only=True):
     """Losing all of it costs a hello and the reports in it, nothing else."""
 
     version: int = STATE_VERSION
@@ -25,13 +25,13 @@ class ReporterState(msgspec.Struct, frozen=True, kw_only=True):
     kept: tuple[KeptReport, ...] = ()
 
     def __repr__(self) -> str:
-        return f"ReporterState(generation={self.generation}, {len(self.kept)} reports)"
+        return f"SenderState(generation={self.generation}, {len(self.kept)} reports)"
 
     def serialize(self) -> bytes:
         return msgspec.msgpack.encode(self)
 
     @classmethod
-    def parse(cls, data: bytes) -> "ReporterState":
+    def parse(cls, data: bytes) -> "SenderState":
         """Read a state, or raise DecodeError."""
         try:
             state = msgspec.msgpack.decode(data, type=cls)

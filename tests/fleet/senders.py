@@ -1,4 +1,4 @@
-"""Identities for reporters and hubs: keys of their own in 40, and one RSA key for all.
+"""Identities for senders and hubs: keys of their own in 40, and one RSA key for all.
 
 RSA keys take long to make and to load, and of reporters' only the digest is ever used.
 """

@@ -1,4 +1,4 @@
-"""What a reporter's shell hears of it."""
+"""What a sender's shell hears of it."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -7,11 +7,11 @@ import msgspec
 
 from rookery.errors import AuthenticationError, RemoteError
 from rookery.fleet.enrolment import secrets
-from rookery.fleet.entry import ReporterKind
+from rookery.fleet.entry import FleetKind
 from rookery.fleet.reports.backlog import Backlog, PendingReport
-from rookery.fleet.reports.reporter_hello import ReporterHello
-from rookery.fleet.reports.reporter_limits import ReporterCounters, ReporterLimits
-from rookery.fleet.reports.reporter_state import ReporterState
+from rookery.fleet.reports.sender_hello import SenderHello
+from rookery.fleet.reports.sender_limits import SenderCounters, SenderLimits
+from rookery.fleet.reports.sender_state import SenderState
 from rookery.identity import cs40
 from rookery.identity.cipher_set import RandomBytes
 from rookery.identity.identity import Identity
@@ -28,13 +28,13 @@ from rookery.wire.fleet.datagrams import (
 )
 
 
-class ReporterCalled(msgspec.Struct, frozen=True):
+class SenderCalled(msgspec.Struct, frozen=True):
     """Connect to the hub over TCP and ask for that wish. May come again for the same wish."""
 
     wish: int
 
 
-class ReporterEnrolled(msgspec.Struct, frozen=True):
+class SenderEnrolled(msgspec.Struct, frozen=True):
     """The hub has acknowledged a report after a hello: it knows us."""
 
     claim_code: str
@@ -53,13 +53,13 @@ class HelloRefused(msgspec.Struct, frozen=True):
     reason: Literal["denied", "busy"]
 
 
-class ReporterRestarted(msgspec.Struct, frozen=True):
+class SenderRestarted(msgspec.Struct, frozen=True):
     """The hub knew a newer boot of us: this clock was behind, or there is a clone."""
 
     boot: int
 
 
-ReporterEvent = ReporterCalled | ReporterEnrolled | SecretRenewed | HelloRefused | ReporterRestarted
+SenderEvent = SenderCalled | SenderEnrolled | SecretRenewed | HelloRefused | SenderRestarted
 
 
 _TAGS: dict[type, int] = {
@@ -72,25 +72,25 @@ _ANSWERED_MAX = 64  # reports ago; what answers an older one is a replay
 _BOOT_CHANCE_SIZE = 2
 
 
-class Reporter:
+class ReportSender:
     """`now` is monotonic seconds throughout; `wall_ms` is looked at once, to choose the boot."""
 
     def __init__(
         self,
         identity: Identity,
         hub_keys: Mapping[int, bytes],
-        reporter: bytes,
-        kind: ReporterKind,
-        state: ReporterState,
+        sender: bytes,
+        kind: FleetKind,
+        state: SenderState,
         wall_ms: int,
         random: RandomBytes,
-        limits: ReporterLimits = ReporterLimits(),  # noqa: B008 - frozen
+        limits: SenderLimits = SenderLimits(),  # noqa: B008 - frozen
         code: str | None = None,
     ) -> None:
-        self.counters = ReporterCounters()
+        self.counters = SenderCounters()
         self._local = identity.local[cs40.CSID]
         self._hub_key = hub_keys[cs40.CSID]
-        self._reporter = reporter
+        self._sender = sender
         self._random = random
         self._secret = state.secret
         self._previous = b""  # proves answers to reports that were sent before a renewal
@@ -99,10 +99,10 @@ class Reporter:
         self._boot = next_boot(state.boot, wall_ms, random)
         self._made = 0  # with this boot and the ones it had to take since
         self._call: tuple[int, int] = (0, 0)  # the last one: sequence and wish
-        self._greeting = ReporterHello(identity, reporter, kind, code, limits, random)
+        self._greeting = SenderHello(identity, sender, kind, code, limits, random)
         self._backlog = Backlog(limits, random)
         self._datagrams: list[bytes] = []
-        self._events: list[ReporterEvent] = []
+        self._events: list[SenderEvent] = []
         for each in state.kept:
             self._keep(each.tag, each.content)
         if not self._secret:
@@ -123,9 +123,9 @@ class Reporter:
         return len(self._backlog)
 
     @property
-    def state(self) -> ReporterState:
+    def state(self) -> SenderState:
         """As it is now, reports included: to be kept by the shell, on disk or not at all."""
-        return ReporterState(
+        return SenderState(
             secret=self._secret,
             generation=self._generation,
             boot=self._boot,
@@ -176,7 +176,7 @@ class Reporter:
         taken, self._datagrams = self._datagrams, []
         return taken
 
-    def events(self) -> list[ReporterEvent]:
+    def events(self) -> list[SenderEvent]:
         """What has happened since the last look."""
         taken, self._events = self._events, []
         return taken
@@ -188,7 +188,7 @@ class Reporter:
     def _send(self, waiting: PendingReport) -> None:
         proved = report_proved(
             waiting.tag,
-            self._reporter,
+            self._sender,
             self._generation,
             self._boot,
             waiting.sequence,
@@ -215,22 +215,22 @@ class Reporter:
 
     def _acknowledged(self, ack: AckDatagram, now: float) -> None:
         self._check_proof(ack)
-        self._check_answer(ack.reporter, ack.boot, ack.sequence)
+        self._check_answer(ack.sender, ack.boot, ack.sequence)
         if not self._backlog.acknowledge(ack.sequence, now):
             return
         self.counters.acknowledged += 1
         self._greeting.enrolled()
         if not self._is_enrolled:
             self._is_enrolled = True
-            self._events.append(ReporterEnrolled(secrets.claim_code(self._secret)))
+            self._events.append(SenderEnrolled(secrets.claim_code(self._secret)))
 
     def _called(self, call: CallDatagram) -> None:
         self._check_proof(call)
-        self._check_answer(call.reporter, call.boot, call.sequence)
+        self._check_answer(call.sender, call.boot, call.sequence)
         sequence, wish = self._call
         if call.wish != wish or call.sequence > sequence:
             self._call = call.sequence, call.wish
-            self._events.append(ReporterCalled(call.wish))
+            self._events.append(SenderCalled(call.wish))
 
     def _issued(self, sealed: SealedSecret, now: float) -> None:
         opened = self._local.open(sealed.sealed)
@@ -242,7 +242,7 @@ class Reporter:
             self._is_enrolled = False
             self._backlog.retry()
         else:
-            self._check_answer(sealed.reporter, self._boot, int.from_bytes(issue.nonce, "big"))
+            self._check_answer(sealed.sender, self._boot, int.from_bytes(issue.nonce, "big"))
             if issue.generation <= self._generation:
                 raise AuthenticationError("a secret from before")
         self._previous, self._secret = self._secret, issue.secret
@@ -252,11 +252,11 @@ class Reporter:
     def _failed(self, fault: FaultDatagram, now: float) -> None:
         match fault.code:
             case datagrams.UNKNOWN:
-                self._check_answer(fault.reporter, fault.boot, fault.sequence)
+                self._check_answer(fault.sender, fault.boot, fault.sequence)
                 self._greeting.want(now)
             case datagrams.STALE:
                 self._check_proof(fault)
-                self._check_answer(fault.reporter, self._boot, fault.sequence)
+                self._check_answer(fault.sender, self._boot, fault.sequence)
                 self._restart(fault.boot, now)
             case datagrams.DENIED:
                 self._check_hello(fault)
@@ -279,12 +279,12 @@ class Reporter:
         self._call = (0, 0)
         self._backlog.renumber()
         self.counters.restarts += 1
-        self._events.append(ReporterRestarted(self._boot))
+        self._events.append(SenderRestarted(self._boot))
 
-    def _check_answer(self, reporter: bytes, boot: int, sequence: int) -> None:
+    def _check_answer(self, sender: bytes, boot: int, sequence: int) -> None:
         """AuthenticationError unless it answers a report that was sent not long ago."""
         age = self._backlog.sent_highest - sequence
-        if reporter != self._reporter or boot != self._boot or not 0 <= age < _ANSWERED_MAX:
+        if sender != self._sender or boot != self._boot or not 0 <= age < _ANSWERED_MAX:
             raise AuthenticationError("an answer to none of our reports")
 
     def _check_hello(self, fault: FaultDatagram) -> None:
