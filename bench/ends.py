@@ -1,4 +1,4 @@
-"""The two ends of a measured link: meshes with one gate each, so traffic has one way to go.
+"""The two ends of a measured link: endpoints with one gate each, so traffic has one path.
 
 server:  `stream`   takes everything, answers with how much it was
          `echo`     gives every packet back
@@ -50,9 +50,9 @@ WAYS = [Way(csid, carrier) for carrier in ("udp", "tcp") for csid in (0x40, 0x3A
 
 
 class End(msgspec.Struct):
-    """A mesh and the counters of its only gate."""
+    """An endpoint and the counters of its only gate."""
 
-    mesh: AsyncEndpoint
+    endpoint: AsyncEndpoint
     counters: GateCounters
 
     @property
@@ -63,22 +63,24 @@ class End(msgspec.Struct):
 
 @asynccontextmanager
 async def end(way: Way, identity: Identity | None = None) -> AsyncIterator[End]:
-    """A mesh on loopback that links with everybody."""
-    mesh = AsyncEndpoint(identity or Identity.generate([way.csid], os.urandom), limits=UNLIMITED)
-    mesh.on_discover = partial(_accept, mesh)
+    """An endpoint on loopback that links with everybody."""
+    endpoint = AsyncEndpoint(
+        identity or Identity.generate([way.csid], os.urandom), limits=UNLIMITED
+    )
+    endpoint.on_discover = partial(_accept, endpoint)
     gate: UdpGate | TcpGate
     if way.carrier == "udp":
-        gate = await UdpGate.bind(mesh)
+        gate = await UdpGate.bind(endpoint)
     else:
-        gate = TcpGate(mesh)
+        gate = TcpGate(endpoint)
         await gate.listen()
-    mesh.add_gate(gate)
-    async with mesh:
-        yield End(mesh, gate.counters)
+    endpoint.add_gate(gate)
+    async with endpoint:
+        yield End(endpoint, gate.counters)
 
 
-def _accept(mesh: AsyncEndpoint, stranger: Stranger) -> None:
-    mesh.link(stranger)
+def _accept(endpoint: AsyncEndpoint, stranger: Stranger) -> None:
+    endpoint.link(stranger)
 
 
 class Tally:
@@ -100,13 +102,13 @@ class Tally:
         await channel.send({"packets": self.packets, "seconds": self.ended_s - self.began_s})
 
 
-def serve_all(mesh: AsyncEndpoint) -> None:
-    """Have a mesh answer every channel that is measured."""
+def serve_all(endpoint: AsyncEndpoint) -> None:
+    """Have an endpoint answer every channel that is measured."""
     tally = Tally()
-    mesh.serve("stream", stream_handler(_swallow))
-    mesh.serve("echo", _echo)
-    mesh.serve("packets", tally.take)
-    mesh.serve("count", tally.tell)
+    endpoint.serve("stream", stream_handler(_swallow))
+    endpoint.serve("echo", _echo)
+    endpoint.serve("packets", tally.take)
+    endpoint.serve("count", tally.tell)
 
 
 async def _swallow(stream: LinkStream) -> None:

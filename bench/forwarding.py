@@ -135,7 +135,7 @@ def figure(way: Way, effort: Effort) -> Figure:
 def relay(pipe: Connection, post: Post) -> None:
     async def serve() -> None:
         async with member(post) as here:
-            pipe.send(here.mesh.address.json())
+            pipe.send(here.endpoint.address.json())
             forwarder = here.node.data_plane.forwarder
             while await ordered(pipe):
                 packets, began_s = forwarder.relayed, time.process_time()
@@ -208,9 +208,9 @@ async def _knock(here: Member, job: Job) -> None:
     payload = bytes(job.way.size)
     while True:
         here.node.data_plane.start(
-            job.destination, payload, here.mesh.now(), job.way.datagram_class
+            job.destination, payload, here.endpoint.now(), job.way.datagram_class
         )
-        here.mesh.stir()
+        here.endpoint.stir()
         await asyncio.sleep(_POLL_S)
 
 
@@ -219,10 +219,10 @@ async def _pour(here: Member, job: Job) -> int:
     start, now, payload = here.node.data_plane.start, time.perf_counter, bytes(job.way.size)
     sent, until = 0, now() + job.seconds
     while now() < until:
-        moment = here.mesh.now()
+        moment = here.endpoint.now()
         for _ in range(_BURST):
             sent += start(job.destination, payload, moment, job.way.datagram_class)
-        here.mesh.stir()
+        here.endpoint.stir()
         await breathe()
     return sent
 

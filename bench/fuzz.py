@@ -1,4 +1,4 @@
-"""Hostile input against a live mesh on loopback: damaged, replayed and random packets.
+"""Hostile input against a live endpoint on loopback: damaged, replayed and random packets.
 
     attacker ──packets by seed──▶ victim ◀──link──▶ friend
              ◀── must be nothing ─

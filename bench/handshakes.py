@@ -37,7 +37,7 @@ async def _client(pipe: Connection, job: Job) -> None:
     async with AsyncExitStack() as stack:
         ends = [await stack.enter_async_context(end(job.way, identity)) for identity in identities]
         began = time.perf_counter()
-        links = [here.mesh.link(job.address) for here in ends]
+        links = [here.endpoint.link(job.address) for here in ends]
         await asyncio.gather(*(link.up() for link in links))
         pipe.send(count / (time.perf_counter() - began))
 

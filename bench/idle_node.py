@@ -71,7 +71,7 @@ def _node(pipe: Connection, job: tuple[Post, int, float]) -> None:
         post, count, watched_s = job
         async with member(post) as here:
             alone = resident_bytes()
-            pipe.send(here.mesh.address.json())
+            pipe.send(here.endpoint.address.json())
             await _neighbours_up(here.node, count)
             await asyncio.sleep(_SETTLE_S if watched_s > 1.0 else 0.0)
             began_s, sent = time.process_time(), _sent(here)
@@ -109,4 +109,4 @@ async def _neighbours_up(node: Node, count: int) -> None:
 
 
 def _sent(here: Member) -> int:
-    return sum(link.out_bytes for link in here.mesh.core.links.values())
+    return sum(link.out_bytes for link in here.endpoint.core.links.values())

@@ -41,7 +41,7 @@ class Post:
 class Member:
     """A member at work."""
 
-    mesh: AsyncEndpoint
+    endpoint: AsyncEndpoint
     node: Node
 
 
@@ -70,21 +70,21 @@ def posts(roles: Mapping[str, tuple[str, ...]], carriers: tuple[str, ...]) -> di
 async def member(post: Post, *peers: JsonObject) -> AsyncIterator[Member]:
     """Be a member on loopback that dials these peers and nobody else."""
     identity = Identity({ROOKERY_CSID: post.pair})
-    async with AsyncEndpoint(identity, limits=UNLIMITED) as mesh:
-        streams = TcpGate(mesh)
+    async with AsyncEndpoint(identity, limits=UNLIMITED) as endpoint:
+        streams = TcpGate(endpoint)
         bound = await streams.listen()
-        mesh.add_gate(streams)
+        endpoint.add_gate(streams)
         if "udp" in post.carriers:
-            mesh.add_gate(await UdpGate.bind(mesh, bound.ip, bound.port))
+            endpoint.add_gate(await UdpGate.bind(endpoint, bound.ip, bound.port))
         node = Node(
-            mesh.core,
+            endpoint.core,
             Membership(post.realm, post.certificate),
             NodeSettings(peers=frozenset(str(peer["hashname"]) for peer in peers)),
             epoch=1,
-            now=mesh.now(),
+            now=endpoint.now(),
             queue_size=streams.backlog,
         )
-        mesh.house(node)
+        endpoint.house(node)
         for peer in peers:
-            mesh.link(peer)
-        yield Member(mesh, node)
+            endpoint.link(peer)
+        yield Member(endpoint, node)

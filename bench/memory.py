@@ -63,11 +63,11 @@ def _accept(pipe: Connection, _: None) -> None:
 async def _accept_all(pipe: Connection) -> None:
     """Link with whoever comes; whenever asked, tell how many links are up and what they cost."""
     async with end(_WAY) as here:
-        address: JsonObject = here.mesh.address.json()
+        address: JsonObject = here.endpoint.address.json()
         before = resident_bytes()
         pipe.send(address)
         while await ordered(pipe):
-            links = sum(link.is_up for link in here.mesh.links.values())
+            links = sum(link.is_up for link in here.endpoint.links.values())
             pipe.send((links, resident_bytes() - before))
 
 

@@ -57,8 +57,8 @@ def _profile_way(way: Way, seconds: float) -> tuple[float, Samples, Samples]:
 def _server(pipe: Connection, way: Way) -> None:
     async def serve() -> None:
         async with end(way) as here:
-            serve_all(here.mesh)
-            pipe.send(here.mesh.address.json())
+            serve_all(here.endpoint)
+            pipe.send(here.endpoint.address.json())
             with Sampler() as samples:
                 await ordered(pipe)
             pipe.send(samples)
@@ -69,7 +69,7 @@ def _server(pipe: Connection, way: Way) -> None:
 def _client(pipe: Connection, job: Job) -> None:
     async def send() -> None:
         async with end(job.way) as here:
-            link = await here.mesh.link(job.address).up()
+            link = await here.endpoint.link(job.address).up()
             with Sampler() as samples:
                 turn = await transfer(here, link, job.seconds)
             pipe.send((turn.rate, samples))

@@ -30,7 +30,7 @@ def client(pipe: Connection, job: Job) -> None:
 
 async def _client(pipe: Connection, job: Job) -> None:
     async with end(job.way) as here:
-        link = await here.mesh.link(job.address).up()
+        link = await here.endpoint.link(job.address).up()
         pipe.send(await _round_trips(here, link, int(job.seconds)))
 
 

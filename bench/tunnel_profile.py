@@ -64,7 +64,7 @@ def _exit(pipe: Connection, job: Job) -> None:
     async def serve() -> None:
         rules = ProxyRules.parse([f"tcp {LOOPBACK}:{job.port}"])
         async with mesh_node(*_own(job), rules=rules) as node:
-            pipe.send(node.mesh.address.json())
+            pipe.send(node.endpoint.address.json())
             await _sampled(pipe)
 
     run(serve())

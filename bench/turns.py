@@ -66,13 +66,13 @@ def take_turns(pipe: Connection, job: Job, measure: Measure) -> None:
 
 async def _serve(pipe: Connection, way: Way) -> None:
     async with end(way) as here:
-        serve_all(here.mesh)
-        pipe.send(here.mesh.address.json())
+        serve_all(here.endpoint)
+        pipe.send(here.endpoint.address.json())
         await ordered(pipe)
 
 
 async def _take_turns(pipe: Connection, job: Job, measure: Measure) -> None:
     async with end(job.way) as here:
-        link = await here.mesh.link(job.address).up()
+        link = await here.endpoint.link(job.address).up()
         while await ordered(pipe):
             pipe.send(await measure(here, link, job.seconds))

@@ -107,24 +107,24 @@ async def _live(pipe: Connection, life: Life) -> None:
     complaints = Complaints()
     logging.getLogger().addHandler(complaints)
     asyncio.get_running_loop().set_exception_handler(complaints.failed)
-    async with AsyncEndpoint(Identity.generate(CSIDS, os.urandom), limits=life.limits) as mesh:
-        datagrams = await UdpGate.bind(mesh)
-        streams = TcpGate(mesh)
+    async with AsyncEndpoint(Identity.generate(CSIDS, os.urandom), limits=life.limits) as endpoint:
+        datagrams = await UdpGate.bind(endpoint)
+        streams = TcpGate(endpoint)
         await streams.listen()
-        mesh.add_gate(datagrams)
-        mesh.add_gate(streams)
-        serve_all(mesh)
+        endpoint.add_gate(datagrams)
+        endpoint.add_gate(streams)
+        serve_all(endpoint)
         for keys in life.friends:
-            mesh.link(LinkAddress(None, keys, ()))
-        pipe.send(mesh.address.json())
+            endpoint.link(LinkAddress(None, keys, ()))
+        pipe.send(endpoint.address.json())
         while await ordered(pipe):
-            links = sum(link.is_up for link in mesh.links.values())
+            links = sum(link.is_up for link in endpoint.links.values())
             pipe.send(
                 Condition(
                     failures=tuple(complaints.texts[:10]),
                     datagrams=datagrams.counters,
                     streams=streams.counters,
-                    dropped=dict(mesh.dropped),
+                    dropped=dict(endpoint.dropped),
                     links=links,
                     memory=resident_bytes(),
                     processor_s=time.process_time(),
@@ -153,10 +153,10 @@ class TappedGate(UdpGate):
 async def _befriend(pipe: Connection, friendship: Friendship) -> None:
     address = LinkAddress.of_json(friendship.victim)
     paths = tuple(p for p in address.paths if isinstance(p, NetPath) and p.kind == "udp4")
-    async with AsyncEndpoint(Identity(friendship.pairs)) as mesh:
-        gate = await TappedGate.bind(mesh)
-        mesh.add_gate(gate)
-        link = mesh.link(LinkAddress(address.hashname, address.keys, paths))
+    async with AsyncEndpoint(Identity(friendship.pairs)) as endpoint:
+        gate = await TappedGate.bind(endpoint)
+        endpoint.add_gate(gate)
+        link = endpoint.link(LinkAddress(address.hashname, address.keys, paths))
         await link.up()
         pipe.send(None)
         while await ordered(pipe):

@@ -81,22 +81,22 @@ async def js_peer(node_modules: Path) -> AsyncIterator[StartJsPeer]:
 @pytest.fixture
 async def rook() -> AsyncIterator[StartRook]:
     """Makes endpoints of ours that link with whoever asks, and closes them after the test."""
-    async with AsyncExitStack() as meshes:
+    async with AsyncExitStack() as endpoints:
 
         async def start(
             *csids: str,
             transports: Sequence[str] = ("udp4",),
             identity: Identity | None = None,
         ) -> AsyncEndpoint:
-            mesh = await meshes.enter_async_context(
+            endpoint = await endpoints.enter_async_context(
                 create(
                     identity or new_identity(*(csids or ("3a",))),
                     udp=LOOPBACK if "udp4" in transports else None,
                     tcp=LOOPBACK if "tcp4" in transports else None,
                 )
             )
-            mesh.on_discover = mesh.link
-            return mesh
+            endpoint.on_discover = endpoint.link
+            return endpoint
 
         yield start
 
@@ -104,11 +104,11 @@ async def rook() -> AsyncIterator[StartRook]:
 @pytest.fixture
 async def neighbours(wire: Wire, js_peer: StartJsPeer, rook: StartRook) -> Neighbours:
     """One of ours and one of theirs, linked over `wire`."""
-    mesh, peer = await asyncio.gather(
+    endpoint, peer = await asyncio.gather(
         rook(wire.csid, transports=[wire.transport]),
         js_peer(wire.csid, transports=[wire.transport]),
     )
-    return await meet(mesh, peer, wire.dialler)
+    return await meet(endpoint, peer, wire.dialler)
 
 
 @pytest.fixture(params=WIRES, ids=str)

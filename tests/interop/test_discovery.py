@@ -14,22 +14,22 @@ pytestmark = [pytest.mark.interop, pytest.mark.xdist_group("discovery")]
 
 @pytest.mark.parametrize("csid", ["3a", "2a", "1a"])
 async def test_we_hear_them(js_peer: StartJsPeer, rook: StartRook, csid: str) -> None:
-    mesh, js = await asyncio.gather(rook(csid), js_peer(csid))
+    endpoint, js = await asyncio.gather(rook(csid), js_peer(csid))
     heard: asyncio.Queue[Stranger] = asyncio.Queue()
-    mesh.on_discover = heard.put_nowait
+    endpoint.on_discover = heard.put_nowait
     await js.call("discover", on=True)
     while (stranger := await heard.get()).hashname != js.hashname:
         pass  # another test's
     assert not stranger.is_proven
-    assert not mesh.links
-    await mesh.link(stranger).up()
+    assert not endpoint.links
+    await endpoint.link(stranger).up()
 
 
 @pytest.mark.parametrize("csid", ["3a", "2a", "1a"])
 async def test_they_hear_us(js_peer: StartJsPeer, rook: StartRook, csid: str) -> None:
-    mesh, js = await asyncio.gather(rook(csid), js_peer(csid))
+    endpoint, js = await asyncio.gather(rook(csid), js_peer(csid))
     await js.call("discover", on=True)
-    mesh.discover()
-    await js.event("offered", hashname=mesh.hashname)
-    await js.up(mesh.hashname)
-    assert (await mesh.links[js.hashname].up()).is_up
+    endpoint.discover()
+    await js.event("offered", hashname=endpoint.hashname)
+    await js.up(endpoint.hashname)
+    assert (await endpoint.links[js.hashname].up()).is_up

@@ -32,25 +32,25 @@ async def test_a_link_comes_up_and_its_path_is_measured(neighbours: Neighbours, 
 
 
 async def test_the_highest_common_cipher_set_is_used(js_peer: StartJsPeer, rook: StartRook) -> None:
-    mesh, js = await rook("40", "3a", "2a"), await js_peer("1a", "2a", "3a")
-    assert (await meet(mesh, js)).link.csid == 0x3A
+    endpoint, js = await rook("40", "3a", "2a"), await js_peer("1a", "2a", "3a")
+    assert (await meet(endpoint, js)).link.csid == 0x3A
 
 
 @pytest.mark.parametrize("transport", ["udp4", "tcp4"])
 async def test_their_keepalives_are_answered(
     js_peer: StartJsPeer, rook: StartRook, transport: str
 ) -> None:
-    mesh, js = await asyncio.gather(
+    endpoint, js = await asyncio.gather(
         rook(transports=[transport]), js_peer(transports=[transport], keepalive_ms=KEEPALIVE_MS)
     )
-    link = (await meet(mesh, js)).link
+    link = (await meet(endpoint, js)).link
     events = link.events()
     began = agreed_at(link)
     await until(lambda: agreed_at(link) >= began + 2 * ROUNDS)
     events.close()
     assert [state async for state in events] == []
     assert link.is_up
-    assert "latencyMs" in await js.call("path", hashname=mesh.hashname)
+    assert "latencyMs" in await js.call("path", hashname=endpoint.hashname)
 
 
 async def falls_and_rises(events: LinkEvents) -> None:
@@ -66,8 +66,10 @@ async def falls_and_rises(events: LinkEvents) -> None:
 async def test_a_peer_that_restarts_is_linked_again(
     js_peer: StartJsPeer, rook: StartRook, transport: str
 ) -> None:
-    mesh, js = await asyncio.gather(rook(transports=[transport]), js_peer(transports=[transport]))
-    link = (await meet(mesh, js)).link
+    endpoint, js = await asyncio.gather(
+        rook(transports=[transport]), js_peer(transports=[transport])
+    )
+    link = (await meet(endpoint, js)).link
     events = link.events()
     await js.call("streamServe", mode="echo")
     stream = link.stream()
@@ -76,24 +78,24 @@ async def test_a_peer_that_restarts_is_linked_again(
     identity = await js.call("identity")
     await js.stop()
     again = await js_peer(transports=[transport], identity=identity)
-    await again.call("link", to=mesh.address.json())
+    await again.call("link", to=endpoint.address.json())
     async with asyncio.timeout(PATIENCE_S):
         await falls_and_rises(events)
     with pytest.raises((ChannelError, UnreachableError)):
         await stream.read()
     await again.call("streamServe", mode="echo")
-    stream = mesh.links[js.hashname].stream()
+    stream = endpoint.links[js.hashname].stream()
     stream.write(b"caw caw")
     assert await stream.readexactly(7) == b"caw caw"
 
 
 async def test_we_restart_and_are_linked_again(js_peer: StartJsPeer, rook: StartRook) -> None:
     """It speaks to our former address until its next keepalive finds that nobody answers there."""
-    mesh, js = await asyncio.gather(rook(), js_peer(keepalive_ms=KEEPALIVE_MS))
-    await meet(mesh, js)
-    await mesh.close()
-    mesh = await rook(identity=mesh.identity)
-    link = await mesh.link(js.link).up()
+    endpoint, js = await asyncio.gather(rook(), js_peer(keepalive_ms=KEEPALIVE_MS))
+    await meet(endpoint, js)
+    await endpoint.close()
+    endpoint = await rook(identity=endpoint.identity)
+    link = await endpoint.link(js.link).up()
     await js.call("streamServe", mode="echo")
     async with link.stream() as stream:
         stream.write(b"caw")
@@ -103,20 +105,22 @@ async def test_we_restart_and_are_linked_again(js_peer: StartJsPeer, rook: Start
 async def test_a_stranger_is_not_answered_unless_accepted(
     js_peer: StartJsPeer, rook: StartRook
 ) -> None:
-    mesh, js = await asyncio.gather(rook(), js_peer())
+    endpoint, js = await asyncio.gather(rook(), js_peer())
     seen = asyncio.Queue[str]()
-    mesh.on_discover = lambda stranger: seen.put_nowait(stranger.hashname)
-    await js.call("link", to=mesh.address.json(), wait=False)
+    endpoint.on_discover = lambda stranger: seen.put_nowait(stranger.hashname)
+    await js.call("link", to=endpoint.address.json(), wait=False)
     assert await seen.get() == js.hashname
-    assert not mesh.links
+    assert not endpoint.links
 
 
 async def test_an_unknown_channel_type_is_refused_on_both_sides(
     js_peer: StartJsPeer, rook: StartRook
 ) -> None:
-    mesh, js = await asyncio.gather(rook(), js_peer())
-    link = (await meet(mesh, js)).link
-    assert await js.call("open", hashname=mesh.hashname, type="caw") == {"error": "unknown type"}
+    endpoint, js = await asyncio.gather(rook(), js_peer())
+    link = (await meet(endpoint, js)).link
+    assert await js.call("open", hashname=endpoint.hashname, type="caw") == {
+        "error": "unknown type"
+    }
     channel = link.open("caw")
     with pytest.raises(ChannelError, match="unknown type"):
         await channel.receive()

@@ -1,4 +1,4 @@
-"""Two ends of reliable channels without a network: a test double of the mesh.
+"""Two ends of reliable channels without a network: a test double of the endpoint.
 
 Packets wait in a queue of a few until the other side receives them, so back-pressure is real, and
 `err` drops what is queued on both sides, as on the wire.

@@ -1,4 +1,4 @@
-"""A TCP gate on its own: no mesh is there to flush it."""
+"""A TCP gate on its own: no endpoint is there to flush it."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from rookery.wire.octets import Octets
 
 
 class FlushingGate(TcpGate):
-    """Sends what it was given before the turn of the loop ends, as a mesh would have it."""
+    """Sends what it was given before the turn of the loop ends, as an endpoint would have it."""
 
     def send(self, path: Path, data: Octets) -> None:
         super().send(path, data)

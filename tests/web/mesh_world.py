@@ -57,7 +57,7 @@ async def mesh_world(folder: Path, template: Path) -> AsyncIterator[MeshWorld]:
             running = mesh_node(
                 home.identity,
                 home.store,
-                peers=[peer.mesh.address for peer in peers],
+                peers=[peer.endpoint.address for peer in peers],
                 advertise=[NOWHERE] if peers else [],
             )
             return await stack.enter_async_context(running)

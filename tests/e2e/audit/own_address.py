@@ -28,7 +28,7 @@ async def got(homes: list[Home], rule: str, host: str, port: int) -> str:
             mesh_node(bobs.identity, bobs.store, rules=ProxyRules.parse([rule]))
         )
         alice = await stack.enter_async_context(
-            mesh_node(alices.identity, alices.store, peers=[bob.mesh.address])
+            mesh_node(alices.identity, alices.store, peers=[bob.endpoint.address])
         )
         async with asyncio.timeout(PATIENCE_S):
             while not (has_met(alice, bob) and has_met(bob, alice)):  # noqa: ASYNC110

@@ -62,12 +62,14 @@ async def test_h1_a_stranger_is_told_no_address_of_two_linked_nodes(tmp_path: Pa
     alices, bobs = realm(tmp_path, "alice", "bob")
     async with (
         mesh_node(alices.identity, alices.store) as alice,
-        mesh_node(bobs.identity, bobs.store, peers=[alice.mesh.address]) as bob,
+        mesh_node(bobs.identity, bobs.store, peers=[alice.endpoint.address]) as bob,
         create() as stranger,
     ):
         await until(lambda: "alice" in names(bob) and "bob" in names(alice))
-        (tcp,) = (path for path in alice.mesh.address.paths if path.kind == "tcp4")
-        address = type(alice.mesh.address)(alice.hashname, dict(alice.mesh.address.keys), (tcp,))
+        (tcp,) = (path for path in alice.endpoint.address.paths if path.kind == "tcp4")
+        address = type(alice.endpoint.address)(
+            alice.hashname, dict(alice.endpoint.address.keys), (tcp,)
+        )
         link = await stranger.link(address).up()
         for kind in ("path", "chat"):
             channel = link.open(kind)
@@ -82,12 +84,12 @@ async def test_h1_no_url_is_asked_for_even_when_a_member_lists_it(tmp_path: Path
     async with (
         service() as (port, called),
         mesh_node(alices.identity, alices.store) as alice,
-        mesh_node(bobs.identity, bobs.store, peers=[alice.mesh.address]) as bob,
+        mesh_node(bobs.identity, bobs.store, peers=[alice.endpoint.address]) as bob,
     ):
         await until(lambda: "alice" in names(bob) and "bob" in names(alice))
         url = f"http://127.0.0.1:{port}/cgi-bin/reboot?confirm=yes"
         listed: list[JsonObject] = [{"type": "http", "url": url}]
-        bob.mesh.link(alice.mesh.address).core.say("path", {"paths": listed})
+        bob.endpoint.link(alice.endpoint.address).core.say("path", {"paths": listed})
         await stays_unset(called)
 
 
@@ -106,11 +108,11 @@ async def test_m4_a_member_that_claims_to_hold_beats_is_as_far_away_as_it_is(
             mesh_node(
                 alices.identity,
                 alices.store,
-                peers=[msgspec.structs.replace(bob.mesh.address, paths=outside)],
+                peers=[msgspec.structs.replace(bob.endpoint.address, paths=outside)],
                 advertise=None,
             ) as alice,
         ):
-            claim_long_holding(bob.mesh._core, bob.core)
+            claim_long_holding(bob.endpoint._core, bob.core)
             seen: set[float] = set()
 
             def has_measured() -> bool:
@@ -130,7 +132,7 @@ async def test_m5_an_old_certificate_of_an_issuer_takes_in_nobody(tmp_path: Path
     store = found(tmp_path / "alice", "home", ALICE, member_name="alice")
     authority = RealmAuthority(RealmStore(store.folder))
     async with mesh_node(ALICE, store) as alice:
-        _, invitation = authority.invite(alice.mesh.address, roles=["relay", "issuer"])
+        _, invitation = authority.invite(alice.endpoint.address, roles=["relay", "issuer"])
         await joined(tmp_path / "bob", BOB, invitation)
         shutil.copytree(tmp_path / "bob", tmp_path / "kept")
         member = store.membership(time.time()).by_hashname(BOB.hashname)
@@ -147,11 +149,11 @@ async def test_m5_an_old_certificate_of_an_issuer_takes_in_nobody(tmp_path: Path
             roles=["relay"],
         )
         smuggled = RealmStore.create(
-            tmp_path / "carol", store.realm, carols, peers=[alice.mesh.address]
+            tmp_path / "carol", store.realm, carols, peers=[alice.endpoint.address]
         )
         smuggled.add_statements([kept.certificate()])
-        async with mesh_node(CAROL, smuggled, peers=[alice.mesh.address]):
-            _, invitation = authority.invite(alice.mesh.address, roles=["relay"])
+        async with mesh_node(CAROL, smuggled, peers=[alice.endpoint.address]):
+            _, invitation = authority.invite(alice.endpoint.address, roles=["relay"])
             daves = await joined(tmp_path / "dave", DAVE, invitation)
             async with mesh_node(DAVE, daves):
                 await until(lambda: "dave" in names(alice))

@@ -42,7 +42,7 @@ async def serve(keys: Path, realm: Path, listen: str, other: str, peers: list[Li
     async with opened as node:
         control = await ControlServer.bind(NodeView(node), keys / "control.sock")
         node.on_datagram = arrived
-        say(node.mesh.address.json())
+        say(node.endpoint.address.json())
         while line := await asyncio.to_thread(sys.stdin.readline):
             send(node, other, msgspec.json.decode(line, type=Job))
         await control.close()

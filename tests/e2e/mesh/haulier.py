@@ -164,7 +164,7 @@ def say(what: JsonObject) -> None:
 async def serve(keys: Path, realm: Path, listen: str, other: str, peers: list[LinkAddress]) -> None:
     opened = mesh_node(keystore.load(keys), RealmStore(realm), listen=listen, peers=peers)
     async with opened as node:
-        say(node.mesh.address.json())
+        say(node.endpoint.address.json())
         await Haulier(node, other).work()
 
 

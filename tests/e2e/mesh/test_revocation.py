@@ -40,7 +40,7 @@ pytestmark = pytest.mark.xdist_group("revocation")
 
 
 class User:
-    """A process of `tests.e2e.mesh.usage`."""
+    """A process of `tests.e2e.endpoint.usage`."""
 
     def __init__(self, nodes: Colony, role: str, name: str, peer: str, port: int) -> None:
         home = nodes.homes[name]
@@ -127,8 +127,8 @@ def withdrawn(nodes: Colony, name: str) -> float:
 
 
 async def redeemed(name: str, invitation: Invitation) -> None:
-    async with create(identity(name)) as mesh:
-        await join(mesh, invitation, name, WITHIN_S)
+    async with create(identity(name)) as endpoint:
+        await join(endpoint, invitation, name, WITHIN_S)
 
 
 def percentile(times_s: list[float], share: float) -> float:

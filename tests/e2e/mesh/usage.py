@@ -63,7 +63,7 @@ class Witness:
         node.serve("port", self._told_port)
         node.on_datagram = lambda peer, _: self._used(peer, "datagrams")
         node.outbox.handler = self._handle
-        self._crow = CrowMeshGate(self, node.mesh)
+        self._crow = CrowMeshGate(self, node.endpoint)
 
     async def work(self, port: int) -> None:
         server = await asyncio.start_server(self._connected, "127.0.0.1", port)
@@ -125,7 +125,7 @@ class Witness:
         """What nobody tells of: links that are there, and ports that listen."""
         while True:
             now = time.monotonic()
-            links = self._node.mesh.core.links
+            links = self._node.endpoint.core.links
             for peer, seen in self._seen.items():
                 seen.begun.add("link")
                 if peer not in links:
@@ -152,7 +152,7 @@ class Subject:
 
     def __init__(self, node: MeshNode, witness: str, port: int) -> None:
         self._node, self._witness, self._port = node, witness, port
-        self._crow = CrowMeshGate(_Deaf(), node.mesh)
+        self._crow = CrowMeshGate(_Deaf(), node.endpoint)
         node.serve("opened", _swallow)
 
     async def work(self) -> None:
@@ -238,7 +238,7 @@ async def serve(role: str, home: Path, folder: Path, link: LinkAddress, port: in
         advertise=[NOWHERE],
         rules=ProxyRules.parse(rules) if role == "witness" else None,
     ) as node:
-        print(msgspec.json.encode(node.mesh.address.json()).decode(), flush=True)
+        print(msgspec.json.encode(node.endpoint.address.json()).decode(), flush=True)
         if role == "witness":
             await Witness(node).work(port)
         else:

@@ -80,7 +80,7 @@ class MeshBeside:
 
     async def _node(self, name: str, is_up: asyncio.Event) -> None:
         home, near = self.homes[name], self._links[name]
-        peers = [self._nodes[peer].mesh.address for peer in near]
+        peers = [self._nodes[peer].endpoint.address for peer in near]
         async with mesh_node(
             home.identity, home.store, peers=peers, advertise=[NOWHERE]
         ) as self._nodes[name]:

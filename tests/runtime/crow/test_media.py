@@ -18,7 +18,7 @@ from rookery.runtime.crow.tower import CrowTower
 from tests.patience import PATIENCE_S
 from tests.runtime.crow.pty_line import NullModem
 from tests.runtime.crow.recorder import eventually
-from tests.runtime.mesh_pair import MeshPair
+from tests.runtime.endpoint_pair import EndpointPair
 
 SERIAL = b"\x2a"
 COUNT = 10_000
@@ -123,7 +123,7 @@ async def test_a_device_on_a_line_publishes_to_a_subscriber_across_the_mesh(
     """C7 over C2 and T2: a serial device behind a gateway behind a link, to whoever subscribed."""
     modem = NullModem(tmp_path)
     async with (
-        MeshPair() as pair,
+        EndpointPair() as pair,
         CrowTower() as device,
         CrowTower(forwards=True) as gateway,
         CrowTower() as home,
@@ -131,7 +131,7 @@ async def test_a_device_on_a_line_publishes_to_a_subscriber_across_the_mesh(
     ):
         device.add_gate(CrowSerialGate(device, str(modem.left.path)))
         gateway.add_gate(CrowSerialGate(gateway, str(modem.right.path)))
-        gateway.add_gate(CrowMeshGate(gateway, pair.alice.mesh))
+        gateway.add_gate(CrowMeshGate(gateway, pair.alice.endpoint))
         home.add_gate(CrowMeshGate(home, pair.bob))
         udp = await CrowUdpGate.bind(home)
         home.add_gate(udp)

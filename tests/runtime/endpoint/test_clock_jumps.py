@@ -9,7 +9,7 @@ from rookery.runtime.endpoint.gates.memory_gate import MemoryNetwork
 from rookery.runtime.endpoint.pump import JUMP_S, ClockJumpDetector
 from rookery.sim.loop import run_virtual
 from rookery.wire.link.path import NetPath
-from tests.runtime.meshes import linked, meshes, wall
+from tests.runtime.endpoints import endpoints, linked, wall
 
 COUNTER_AT, COUNTER_END = 18, 26  # in a sealed packet
 LEAP_MIN = 1 << 32
@@ -41,7 +41,7 @@ def test_only_a_jump_is_a_break_and_only_once() -> None:
 
 
 class Stepped:
-    """A wall clock that is set while its mesh runs."""
+    """A wall clock that is set while its endpoint runs."""
 
     def __init__(self) -> None:
         self.step_s = 0.0
@@ -69,7 +69,7 @@ def overheard(network: MemoryNetwork) -> list[int]:
 async def test_nothing_is_sealed_after_a_jump_before_the_leap() -> None:
     """T1: and no stream notices."""
     clock = Stepped()
-    async with meshes(2, clock_on_the_wall=clock) as ((alice, bob), network):
+    async with endpoints(2, clock_on_the_wall=clock) as ((alice, bob), network):
         link = await linked(alice, bob)
         counters = overheard(network)
         bob.on_stream(echo)
@@ -89,7 +89,7 @@ async def test_nothing_is_sealed_after_a_jump_before_the_leap() -> None:
 async def test_what_a_packet_has_answered_at_once_leaps_too() -> None:
     """T1: relays and probes seal while the packet is read."""
     clock = Stepped()
-    async with meshes(2, clock_on_the_wall=clock) as ((alice, bob), network):
+    async with endpoints(2, clock_on_the_wall=clock) as ((alice, bob), network):
         link = await linked(alice, bob)
         await asyncio.sleep(1)
         answered = asyncio.Event()

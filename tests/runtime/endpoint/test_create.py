@@ -70,8 +70,8 @@ async def test_a_websocket_finds_only_who_knows_the_name() -> None:
 
 
 async def test_a_public_url_is_told_to_others() -> None:
-    async with rookery.create(http="http://192.0.2.1/rook") as mesh:
-        assert UrlPath("http://192.0.2.1/rook") in mesh.address.paths
+    async with rookery.create(http="http://192.0.2.1/rook") as endpoint:
+        assert UrlPath("http://192.0.2.1/rook") in endpoint.address.paths
     with pytest.raises(UsageError, match="not a URL"):
         await rookery.create(http="gopher://192.0.2.1")
 
@@ -79,10 +79,10 @@ async def test_a_public_url_is_told_to_others() -> None:
 async def test_stored_keys_are_used(tmp_path: Path) -> None:
     """T1, T5."""
     stored = keystore.create(tmp_path, [0x40])
-    async with rookery.create(tmp_path) as mesh:
-        assert mesh.hashname == stored.hashname
-    async with rookery.create(stored.pairs) as mesh:
-        assert mesh.hashname == stored.hashname
+    async with rookery.create(tmp_path) as endpoint:
+        assert endpoint.hashname == stored.hashname
+    async with rookery.create(stored.pairs) as endpoint:
+        assert endpoint.hashname == stored.hashname
 
 
 async def test_new_keys_are_made_when_none_are_given() -> None:
@@ -106,9 +106,9 @@ async def test_tls_needs_a_certificate() -> None:
 
 
 async def test_closing_twice_does_no_harm() -> None:
-    mesh = await rookery.create()
-    await mesh.close()
-    await mesh.close()
+    endpoint = await rookery.create()
+    await endpoint.close()
+    await endpoint.close()
 
 
 @pytest.mark.parametrize("text", ["", "127.0.0.1", "127.0.0.1:", "127.0.0.1:http", ":-1"])

@@ -43,11 +43,11 @@ async def test_an_announcement_is_heard_with_discovery_off_and_leads_to_a_link()
 
 async def test_announcing_can_be_stopped() -> None:
     """T6."""
-    async with rookery.create() as mesh:
-        mesh.discover()
-        mesh.discover(False)
+    async with rookery.create() as endpoint:
+        endpoint.discover()
+        endpoint.discover(False)
         await asyncio.sleep(0)
-        assert not mesh.is_discoverable
+        assert not endpoint.is_discoverable
 
 
 def test_loopback_announcements_stay_on_the_machine() -> None:

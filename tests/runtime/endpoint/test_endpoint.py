@@ -1,4 +1,4 @@
-"""The mesh over a memory network in virtual time: links, events, routers, strangers."""
+"""The endpoint over a memory network in virtual time: links, events, routers, strangers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ from rookery.runtime.endpoint.endpoint import AsyncEndpoint
 from rookery.sim.loop import run_virtual
 from rookery.sim.network.network import Conditions
 from rookery.wire.link.path import PeerPath
-from tests.runtime.meshes import linked, meshes, wall
+from tests.runtime.endpoints import endpoints, linked, wall
 
 
 async def echo(stream: LinkStream) -> None:
@@ -39,7 +39,7 @@ def virtually(test: Callable[[], Awaitable[None]]) -> Callable[[], None]:
 @virtually
 async def test_two_strangers_link_by_a_uri_and_talk() -> None:
     """T2, T5: a URI is all it takes, once the other side accepts."""
-    async with meshes(2) as ((alice, bob), _):
+    async with endpoints(2) as ((alice, bob), _):
         bob.on_discover = bob.link
         bob.on_stream(echo)
         link = await alice.link(bob.address.uri()).up()
@@ -55,7 +55,7 @@ async def test_two_strangers_link_by_a_uri_and_talk() -> None:
 @virtually
 async def test_a_link_takes_json_as_text_or_object_and_gives_the_same_link() -> None:
     """T5."""
-    async with meshes(2) as ((alice, bob), _):
+    async with endpoints(2) as ((alice, bob), _):
         link = await linked(alice, bob)
         assert alice.link(bob.address.json()) is link
         assert alice.link(bob.hashname) is link
@@ -64,7 +64,7 @@ async def test_a_link_takes_json_as_text_or_object_and_gives_the_same_link() -> 
 @virtually
 async def test_an_endpoint_that_accepts_nobody_stays_silent() -> None:
     """T6: the stranger is reported, and not a byte goes back."""
-    async with meshes(2) as ((alice, bob), _):
+    async with endpoints(2) as ((alice, bob), _):
         seen: list[Stranger] = []
         bob.on_discover = seen.append
         with pytest.raises(UnreachableError, match="not reachable"):
@@ -77,7 +77,7 @@ async def test_an_endpoint_that_accepts_nobody_stays_silent() -> None:
 @virtually
 async def test_up_and_down_are_told_as_events() -> None:
     """T5: the peer vanishes, the link goes down, and comes back with it."""
-    async with meshes(2) as ((alice, bob), network):
+    async with endpoints(2) as ((alice, bob), network):
         link = await linked(alice, bob)
         events = link.events()
         network.network.change(Conditions(blocked=True))
@@ -91,7 +91,7 @@ async def test_up_and_down_are_told_as_events() -> None:
 @virtually
 async def test_a_lost_link_fails_its_channels() -> None:
     """T2."""
-    async with meshes(2) as ((alice, bob), network):
+    async with endpoints(2) as ((alice, bob), network):
         bob.on_stream(echo)
         link = await linked(alice, bob)
         stream = link.stream()
@@ -108,7 +108,7 @@ async def test_a_lost_link_fails_its_channels() -> None:
 @virtually
 async def test_idle_links_stay_up_for_an_hour() -> None:
     """T2: keepalives do it, at a tenth of loss."""
-    async with meshes(2, conditions=Conditions(delay_s=0.05, loss=0.1)) as ((alice, bob), _):
+    async with endpoints(2, conditions=Conditions(delay_s=0.05, loss=0.1)) as ((alice, bob), _):
         link = await linked(alice, bob)
         changes: list[LinkState] = []
 
@@ -126,10 +126,10 @@ async def test_idle_links_stay_up_for_an_hour() -> None:
 @virtually
 async def test_all_paths_of_a_link_are_found_and_kept() -> None:
     """T2: a link made over UDP learns of the TCP listener and holds both."""
-    async with meshes(2) as ((alice, bob), network):
+    async with endpoints(2) as ((alice, bob), network):
         udp = bob.address
-        for number, mesh in enumerate((alice, bob), 1):
-            mesh.add_gate(network.gate(mesh, f"10.0.0.{number}", kind="tcp4"))
+        for number, endpoint in enumerate((alice, bob), 1):
+            endpoint.add_gate(network.gate(endpoint, f"10.0.0.{number}", kind="tcp4"))
         bob.on_discover = bob.link
         link = await alice.link(udp).up()
         await asyncio.sleep(60)
@@ -139,18 +139,18 @@ async def test_all_paths_of_a_link_are_found_and_kept() -> None:
 @virtually
 async def test_announcing_ends_by_itself() -> None:
     """T6: to be used sparingly."""
-    async with meshes(1) as ((mesh,), _):
-        mesh.discover(seconds=30)
+    async with endpoints(1) as ((endpoint,), _):
+        endpoint.discover(seconds=30)
         await asyncio.sleep(29)
-        assert mesh.is_discoverable
+        assert endpoint.is_discoverable
         await asyncio.sleep(2)
-        assert not mesh.is_discoverable
+        assert not endpoint.is_discoverable
 
 
 @virtually
 async def test_a_router_introduces_those_who_know_only_a_name() -> None:
     """T4: Alice and Bob have links to a router and nothing else."""
-    async with meshes(3) as ((alice, bob, router), network):
+    async with endpoints(3) as ((alice, bob, router), network):
         router.route()
         to_router = await linked(alice, router)
         to_router.router()
@@ -172,7 +172,7 @@ async def test_a_router_introduces_those_who_know_only_a_name() -> None:
 @virtually
 async def test_a_peer_that_restarts_elsewhere_is_answered_there() -> None:
     """T2: the same keys again at once, from another port, while the old one still looks alive."""
-    async with meshes(2) as ((alice, bob), network):
+    async with endpoints(2) as ((alice, bob), network):
         bob.on_stream(echo)
         await linked(alice, bob)
         for number in range(3, 6):
@@ -192,7 +192,7 @@ async def test_a_peer_that_restarts_elsewhere_is_answered_there() -> None:
 @virtually
 async def test_an_introduction_ends_under_the_best_cipher_set() -> None:
     """T4: keys arrive one by one, and the first to arrive may be of a lesser set."""
-    async with meshes(3, csids=(0x3A, 0x40)) as ((alice, bob, router), _):
+    async with endpoints(3, csids=(0x3A, 0x40)) as ((alice, bob, router), _):
         router.route()
         (await linked(alice, router)).router()
         (await linked(bob, router)).router()
@@ -204,7 +204,7 @@ async def test_an_introduction_ends_under_the_best_cipher_set() -> None:
 @virtually
 async def test_a_bridged_link_moves_to_the_direct_path() -> None:
     """T4: a relay is a beginning, not a fate."""
-    async with meshes(3) as ((alice, bob, router), _):
+    async with endpoints(3) as ((alice, bob, router), _):
         router.route()
         (await linked(alice, router)).router()
         (await linked(bob, router)).router()
@@ -218,7 +218,7 @@ async def test_a_bridged_link_moves_to_the_direct_path() -> None:
 @virtually
 async def test_who_is_not_a_router_passes_nothing_on() -> None:
     """T4: routing is off until it is asked for."""
-    async with meshes(3) as ((alice, bob, router), _):
+    async with endpoints(3) as ((alice, bob, router), _):
         (await linked(alice, router)).router()
         (await linked(bob, router)).router()
         bob.on_discover = bob.link
@@ -229,7 +229,7 @@ async def test_who_is_not_a_router_passes_nothing_on() -> None:
 @virtually
 async def test_a_router_asks_its_policy() -> None:
     """T4: a router validates whom it helps."""
-    async with meshes(3) as ((alice, bob, router), _):
+    async with endpoints(3) as ((alice, bob, router), _):
         asked: list[tuple[str, str]] = []
 
         def policy(requester: str, target: str) -> bool:
@@ -247,7 +247,7 @@ async def test_a_router_asks_its_policy() -> None:
 
 @virtually
 async def test_a_handler_that_fails_tells_the_peer_and_nobody_else() -> None:
-    async with meshes(2) as ((alice, bob), _):
+    async with endpoints(2) as ((alice, bob), _):
 
         async def refuse(channel: AsyncChannel) -> None:
             raise UsageError("not today")
@@ -261,7 +261,7 @@ async def test_a_handler_that_fails_tells_the_peer_and_nobody_else() -> None:
 
 @virtually
 async def test_a_channel_nobody_serves_is_refused() -> None:
-    async with meshes(2) as ((alice, bob), _):
+    async with endpoints(2) as ((alice, bob), _):
         link = await linked(alice, bob)
         with pytest.raises(ChannelError, match="unknown type"):
             await link.open("nosuch").receive()
@@ -269,7 +269,7 @@ async def test_a_channel_nobody_serves_is_refused() -> None:
 
 @virtually
 async def test_unreliable_channels_carry_single_packets() -> None:
-    async with meshes(2) as ((alice, bob), _):
+    async with endpoints(2) as ((alice, bob), _):
 
         async def answer(channel: AsyncChannel) -> None:
             while (message := await channel.receive()) is not None:
@@ -289,7 +289,7 @@ async def test_unreliable_channels_carry_single_packets() -> None:
 
 @virtually
 async def test_nothing_is_sent_after_the_end() -> None:
-    async with meshes(2) as ((alice, bob), _):
+    async with endpoints(2) as ((alice, bob), _):
         bob.on_stream(echo)
         channel = (await linked(alice, bob)).open("stream")
         await channel.end()
@@ -299,7 +299,7 @@ async def test_nothing_is_sent_after_the_end() -> None:
 
 @virtually
 async def test_a_forgotten_link_is_gone_on_both_sides() -> None:
-    async with meshes(2) as ((alice, bob), _):
+    async with endpoints(2) as ((alice, bob), _):
         bob.on_stream(echo)
         link = await linked(alice, bob)
         stream = link.stream()
@@ -330,7 +330,7 @@ def test_a_wrong_address_is_one_clear_error(to: str | dict[str, object], complai
     """T5."""
 
     async def main() -> None:
-        async with meshes(1) as ((alice,), _):
+        async with endpoints(1) as ((alice,), _):
             with pytest.raises(UsageError, match=complaint):
                 alice.link(to)
 
@@ -339,13 +339,13 @@ def test_a_wrong_address_is_one_clear_error(to: str | dict[str, object], complai
 
 @virtually
 async def test_a_link_to_oneself_makes_no_sense() -> None:
-    async with meshes(1) as ((alice,), _):
+    async with endpoints(1) as ((alice,), _):
         with pytest.raises(UsageError, match="this endpoint"):
             alice.link(alice.address)
 
 
 @virtually
 async def test_keys_that_are_no_keys_are_refused() -> None:
-    async with meshes(1) as ((alice,), _):
+    async with endpoints(1) as ((alice,), _):
         with pytest.raises(UsageError):
             alice.link({"keys": {"40": "aa"}, "paths": []})

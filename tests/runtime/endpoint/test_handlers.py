@@ -7,7 +7,7 @@ import pytest
 from rookery.errors import ChannelError
 from rookery.runtime.endpoint.channel import AsyncChannel
 from rookery.sim.loop import run_virtual
-from tests.runtime.meshes import linked, meshes
+from tests.runtime.endpoints import endpoints, linked
 
 
 def test_a_handler_that_crashes_is_reported_here_and_hidden_from_the_peer() -> None:
@@ -19,7 +19,7 @@ def test_a_handler_that_crashes_is_reported_here_and_hidden_from_the_peer() -> N
         async def crash(channel: AsyncChannel) -> None:
             raise ZeroDivisionError("secret detail")
 
-        async with meshes(2) as ((alice, bob), _):
+        async with endpoints(2) as ((alice, bob), _):
             bob.serve("crash", crash)
             link = await linked(alice, bob)
             with pytest.raises(ChannelError, match="internal error"):
@@ -34,7 +34,7 @@ def test_what_a_finished_handler_did_not_read_is_dropped() -> None:
         async def answer(channel: AsyncChannel) -> None:
             await channel.send({}, b"enough")
 
-        async with meshes(2) as ((alice, bob), _):
+        async with endpoints(2) as ((alice, bob), _):
             bob.serve("short", answer)
             channel = (await linked(alice, bob)).open("short")
             for _ in range(100):
@@ -53,7 +53,7 @@ def test_a_peer_that_never_ends_is_cut_off() -> None:
         async def nothing(channel: AsyncChannel) -> None:
             return
 
-        async with meshes(2) as ((alice, bob), _):
+        async with endpoints(2) as ((alice, bob), _):
             bob.serve("short", nothing)
             channel = (await linked(alice, bob)).open("short")
             assert await channel.receive() is None
@@ -74,7 +74,7 @@ def test_closing_the_mesh_ends_its_handlers() -> None:
             finally:
                 cancelled.set()
 
-        async with meshes(2) as ((alice, bob), _):
+        async with endpoints(2) as ((alice, bob), _):
             bob.serve("wait", wait)
             (await linked(alice, bob)).open("wait")
             await asyncio.sleep(1)

@@ -1,4 +1,4 @@
-"""Every channel directly off mesh and link objects, over real loopback sockets (T3, T5)."""
+"""Every channel of endpoint and link objects, over real loopback sockets (T3, T5)."""
 
 import asyncio
 from collections.abc import AsyncIterator, MutableMapping

@@ -73,7 +73,7 @@ async def pair(tmp_path: Path) -> AsyncIterator[Pair]:
     async with AsyncExitStack() as stack:
         first = await stack.enter_async_context(mesh_node(alice.identity, alice.store))
         second = await stack.enter_async_context(
-            mesh_node(bob.identity, bob.store, peers=[first.mesh.address])
+            mesh_node(bob.identity, bob.store, peers=[first.endpoint.address])
         )
         await until(lambda: len(first.core.neighbours) == len(second.core.neighbours) == 1)
         yield Pair(first, second, tmp_path, stack)

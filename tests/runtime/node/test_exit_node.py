@@ -37,7 +37,7 @@ async def nodes(tmp_path: Path, port: int) -> AsyncIterator[tuple[MeshNode, Mesh
     rules = ProxyRules.parse([f"tcp 127.0.0.1:{port}"])
     async with AsyncExitStack() as stack:
         bob = await stack.enter_async_context(mesh_node(bobs.identity, bobs.store, rules=rules))
-        running = mesh_node(alices.identity, alices.store, peers=[bob.mesh.address])
+        running = mesh_node(alices.identity, alices.store, peers=[bob.endpoint.address])
         alice = await stack.enter_async_context(running)
         async with asyncio.timeout(PATIENCE_S):
             while not (has_met(alice, bob) and has_met(bob, alice)):  # noqa: ASYNC110
@@ -88,7 +88,7 @@ async def test_a_telehash_member_gets_sockets_by_the_same_rules(
 async def test_strangers_get_none(nodes: tuple[MeshNode, MeshNode], port: int) -> None:
     """They may link, to join, and open nothing else: for them there is no `sock` here."""
     _, bob = nodes
-    async with create(STRANGER) as mesh, asyncio.timeout(PATIENCE_S):
-        link = await mesh.link(bob.mesh.address).up()
+    async with create(STRANGER) as endpoint, asyncio.timeout(PATIENCE_S):
+        link = await endpoint.link(bob.endpoint.address).up()
         with pytest.raises(ChannelError, match="unknown type"):
             await link.connect("127.0.0.1", port)

@@ -40,8 +40,8 @@ async def until(is_so: Callable[[], bool]) -> float:
 
 
 async def joined(folder: Path, who: Identity, invitation: Invitation) -> RealmStore:
-    async with create(who) as mesh:
-        answer = await join(mesh, invitation, folder.name, 10)
+    async with create(who) as endpoint:
+        answer = await join(endpoint, invitation, folder.name, 10)
     return RealmStore.create(folder, invitation.realm, answer.certificate, peers=[answer.link])
 
 
@@ -76,7 +76,7 @@ async def test_news_of_members_reach_everybody_within_seconds(tmp_path: Path) ->
         await until(lambda: not (neighbours(alice) | neighbours(carol)) & {"bob"})
         assert BOB.hashname in carol.core.membership.revoked
 
-        _, again = authority.invite(alice.mesh.address)
+        _, again = authority.invite(alice.endpoint.address)
         with pytest.raises(DeniedError, match="has been used"):
             await joined(tmp_path / "thief", identity("thief"), invitation)
         assert again.hashname == ALICE.hashname
@@ -90,7 +90,7 @@ async def test_a_guest_may_join_and_open_nothing_else(tmp_path: Path) -> None:
     """Strangers are heard so that they can become members; no service is theirs before."""
     (alice,) = realm(tmp_path, "alice")
     async with mesh_node(alice.identity, alice.store) as node, create() as stranger:
-        link = await stranger.link(node.mesh.address).up()
+        link = await stranger.link(node.endpoint.address).up()
         for kind in ("chat", "profile", "sock"):
             channel = link.open(kind)
             async with asyncio.timeout(PATIENCE_S):
@@ -114,7 +114,7 @@ async def test_nothing_is_dialled_for_a_guest(tmp_path: Path) -> None:
     ]
     (alice,) = realm(tmp_path, "alice")
     async with server, mesh_node(alice.identity, alice.store) as node, create() as stranger:
-        link = await stranger.link(node.mesh.address).up()
+        link = await stranger.link(node.endpoint.address).up()
         link.core.say("path", {"paths": listed})
         channel = link.open("nothing that is served")
         async with asyncio.timeout(PATIENCE_S):
@@ -132,7 +132,7 @@ async def test_a_refused_join_is_counted_and_a_line_in_the_log(
     async with mesh_node(ALICE, store) as node:
         view = NodeView(node)
         assert view.counters().joins == {}
-        invitation = RealmAuthority(store).invite(node.mesh.address)[1]
+        invitation = RealmAuthority(store).invite(node.endpoint.address)[1]
         wrong = msgspec.structs.replace(invitation, secret=bytes(16))
         with pytest.raises(DeniedError) as caught:
             await joined(tmp_path / "carol", CAROL, wrong)

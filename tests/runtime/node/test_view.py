@@ -53,7 +53,7 @@ async def colony(folder: Path) -> AsyncIterator[tuple[Looked, Looked, Looked]]:
             running = mesh_node(
                 home.identity,
                 home.store,
-                peers=[peer.mesh.address for peer in peers],
+                peers=[peer.endpoint.address for peer in peers],
                 advertise=advertise,
             )
             node = await stack.enter_async_context(running)
@@ -172,16 +172,16 @@ async def test_one_node_tells_of_the_whole_mesh(tmp_path: Path) -> None:
         assert explained.lines[0] == "to alice: carol – bob – alice"
         assert explained.source is not None
         assert explained.source.name == "carol"
-        await carol.node.mesh.close()
+        await carol.node.endpoint.close()
         await until(lambda: states() == {"alice bob": "up", "bob carol": "down"})
         assert graph()[0]["carol"].reach is Reachability.NONE
-        await bob.node.mesh.close()
+        await bob.node.endpoint.close()
         await until(lambda: states()["alice bob"] == "down")
 
 
 async def test_nobody_answers_for_a_member_that_is_gone(tmp_path: Path) -> None:
     async with colony(tmp_path) as (alice, bob, carol):
-        await bob.node.mesh.close()
+        await bob.node.endpoint.close()
         await until(lambda: alice.view.status().peers_up == 0)
         status = alice.view.status()
         assert status.problems == ("no peer is up",)
@@ -211,10 +211,10 @@ async def test_a_trace_stops_where_nobody_answers(tmp_path: Path) -> None:
 async def test_explain_names_who_sent_what_could_not_be_believed(tmp_path: Path) -> None:
     """R13."""
     async with colony(tmp_path) as (alice, bob, carol):
-        link = bob.node.mesh.core.links[alice.home.hashname]
+        link = bob.node.endpoint.core.links[alice.home.hashname]
         for _ in range(3):
             link.send_frame(b"\xee", b"nonsense")
-        bob.node.mesh.stir()
+        bob.node.endpoint.stir()
         short = bob.home.hashname[:8]
         await until(lambda: alice.node.core.rejected_frames[short, "a frame of no known type"] == 3)
         explained = alice.view.explain(carol.home.hashname)
@@ -256,8 +256,8 @@ async def test_a_peer_that_never_answered_is_known_by_its_hashname(tmp_path: Pat
     alice, bob = realm(tmp_path, "alice", "bob")
     async with AsyncExitStack() as stack:
         gone = await stack.enter_async_context(mesh_node(bob.identity, bob.store))
-        address = gone.mesh.address
-        await gone.mesh.close()
+        address = gone.endpoint.address
+        await gone.endpoint.close()
         stack.enter_context(_kept_from_others(address))
         node = await stack.enter_async_context(
             mesh_node(alice.identity, alice.store, peers=[address])
@@ -285,8 +285,8 @@ async def test_a_node_that_does_nothing_tells_so(tmp_path: Path) -> None:
     async with mesh_node(alice.identity, alice.store) as node:
         view = NodeView(node)
         await until(lambda: view.status().worked_ago_s < 1.5)
-        now = node.mesh.now()
-        node.mesh.now = lambda: now + 60  # type: ignore[method-assign]
+        now = node.endpoint.now()
+        node.endpoint.now = lambda: now + 60  # type: ignore[method-assign]
         assert view.status().is_stale
 
 

@@ -31,7 +31,7 @@ async def neighbours(folder: Path) -> AsyncIterator[tuple[MeshNode, MeshNode]]:
         one, other = realm(folder, "one", "other")
         first = await stack.enter_async_context(mesh_node(one.identity, one.store))
         second = await stack.enter_async_context(
-            mesh_node(other.identity, other.store, peers=[first.mesh.address])
+            mesh_node(other.identity, other.store, peers=[first.endpoint.address])
         )
         await until(
             lambda: (
@@ -66,7 +66,7 @@ async def test_an_outbox_that_nobody_used_answers(tmp_path: Path) -> None:
     for sender, answerer in ((one, other), (other, one)):
         async with (
             mesh_node(answerer.identity, answerer.store) as far,
-            mesh_node(sender.identity, sender.store, peers=[far.mesh.address]) as near,
+            mesh_node(sender.identity, sender.store, peers=[far.endpoint.address]) as near,
             asyncio.timeout(PATIENCE_S),
         ):
             await until(lambda: far.hashname in near.outbox.core.peers)

@@ -75,7 +75,7 @@ async def passed(folder: Path, texts: list[bytes]) -> list[bytes]:
         port = stack.enter_context(echo())
         rules = ProxyRules.parse([f"tcp {LOOPBACK}:{port}"])
         bob = await stack.enter_async_context(mesh_node(bobs.identity, bobs.store, rules=rules))
-        dialling = mesh_node(alices.identity, alices.store, peers=[bob.mesh.address])
+        dialling = mesh_node(alices.identity, alices.store, peers=[bob.endpoint.address])
         alice = await stack.enter_async_context(dialling)
         await have_met(alice, bob)
         to = SockAddress(LOOPBACK, port)

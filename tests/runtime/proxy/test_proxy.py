@@ -76,14 +76,14 @@ async def test_a_realm_tells_of_its_exits(tmp_path: Path) -> None:
     store = found(tmp_path / "alice", "home", who["alice"], member_name="alice")
     authority = RealmAuthority(RealmStore(store.folder))
     async with mesh_node(who["alice"], store) as alice:
-        exits = exits_of(alice.core, alice.mesh.now)
+        exits = exits_of(alice.core, alice.endpoint.now)
         assert list(exits()) == []
         for name, roles in (("bob", ["relay", "exit"]), ("carol", ["relay"])):
             link = RealmStore(store.folder).link()
             assert link is not None
             _, invitation = authority.invite(link, roles=roles)
-            async with create(who[name]) as mesh:
-                answer = await join(mesh, invitation, name, 10)
+            async with create(who[name]) as endpoint:
+                answer = await join(endpoint, invitation, name, 10)
             RealmStore.create(
                 tmp_path / name, invitation.realm, answer.certificate, peers=[answer.link]
             )

@@ -36,33 +36,33 @@ OWNER = identity("owner", (0x3A, 0x40))
 class Realm:
     """A founder's endpoint that serves joins, and what it was told of them."""
 
-    def __init__(self, mesh: AsyncEndpoint, store: RealmStore) -> None:
-        self.mesh = mesh
+    def __init__(self, endpoint: AsyncEndpoint, store: RealmStore) -> None:
+        self.endpoint = endpoint
         self.store = store
         self.told: list[JoinAccepted | JoinRefused] = []
-        desk = serve_joins(mesh, store, self.told.append)
+        desk = serve_joins(endpoint, store, self.told.append)
         assert isinstance(desk, JoinServer)
         self.desk = desk
         self.authority = RealmAuthority(store)
-        mesh.on_discover = self._accept
+        endpoint.on_discover = self._accept
 
     def _accept(self, stranger: Stranger) -> None:
-        self.mesh.link(stranger)
+        self.endpoint.link(stranger)
 
     def invite(self, name: str = "") -> Invitation:
-        return self.authority.invite(self.mesh.address, roles=["relay"], name=name)[1]
+        return self.authority.invite(self.endpoint.address, roles=["relay"], name=name)[1]
 
 
 @pytest.fixture
 async def realm(tmp_path: Path) -> AsyncIterator[Realm]:
     store = found(tmp_path / "realm", "home", OWNER, member_name="owner")
-    async with create(OWNER) as mesh:
-        yield Realm(mesh, store)
+    async with create(OWNER) as endpoint:
+        yield Realm(endpoint, store)
 
 
 async def joined(who: Identity, invitation: Invitation, name: str = "guest") -> Certificate:
-    async with create(who) as mesh:
-        answer = await join(mesh, Invitation.parse(invitation.url()), name, 10)
+    async with create(who) as endpoint:
+        answer = await join(endpoint, Invitation.parse(invitation.url()), name, 10)
         assert answer.link.hashname == invitation.hashname
         return answer.check(invitation.realm, who.hashname, time.time())
 
@@ -135,12 +135,12 @@ async def test_guessing_is_refused_counted_named_and_soon_not_even_listened_to(
 
 
 async def test_what_is_no_request_is_refused(realm: Realm) -> None:
-    async with create(identity("mallory")) as mesh:
-        link = await mesh.link(realm.mesh.address).up(10)
+    async with create(identity("mallory")) as endpoint:
+        link = await endpoint.link(realm.endpoint.address).up(10)
         channel = link.open(TYPE, {"v": 1, "secret": "a", "name": "x"}, b"no keys")
         with pytest.raises(ChannelError):
             await channel.receive()
-    assert realm.told == [JoinRefused(mesh.hashname, "not a request to join")]
+    assert realm.told == [JoinRefused(endpoint.hashname, "not a request to join")]
 
 
 async def test_one_invitation_and_many_at_once_let_one_in(realm: Realm) -> None:
@@ -166,40 +166,40 @@ async def test_our_own_trouble_is_not_for_strangers(realm: Realm) -> None:
 
 async def test_an_issuer_invites_too(realm: Realm, tmp_path: Path) -> None:
     helper = identity("helper")
-    invited = RealmAuthority(realm.store).invite(realm.mesh.address, roles=["issuer"])[1]
-    async with create(helper) as mesh:
-        answer = await join(mesh, invited, "helper", 10)
+    invited = RealmAuthority(realm.store).invite(realm.endpoint.address, roles=["issuer"])[1]
+    async with create(helper) as endpoint:
+        answer = await join(endpoint, invited, "helper", 10)
     store = RealmStore.create(
         tmp_path / "helper", invited.realm, answer.certificate, peers=[answer.link]
     )
-    async with create(helper) as mesh:
-        mesh.on_discover = lambda stranger: mesh.link(stranger)
-        assert serve_joins(mesh, store) is not None
-        _, invitation = RealmAuthority(store, helper).invite(mesh.address)
+    async with create(helper) as endpoint:
+        endpoint.on_discover = lambda stranger: endpoint.link(stranger)
+        assert serve_joins(endpoint, store) is not None
+        _, invitation = RealmAuthority(store, helper).invite(endpoint.address)
         certificate = await joined(identity("guest"), invitation)
     assert Certificate.parse(Statement.parse(certificate.issuer).content).name == "helper"
-    assert store.peers()[0].hashname == realm.mesh.hashname
+    assert store.peers()[0].hashname == realm.endpoint.hashname
 
 
 async def test_a_plain_member_invites_nobody(realm: Realm, tmp_path: Path) -> None:
     guest = identity("guest")
-    async with create(guest) as mesh:
+    async with create(guest) as endpoint:
         invitation = realm.invite()
-        answer = await join(mesh, invitation, "guest", 10)
+        answer = await join(endpoint, invitation, "guest", 10)
         store = RealmStore.create(tmp_path / "guest", invitation.realm, answer.certificate)
-        assert serve_joins(mesh, store) is None
-        mesh.on_discover = lambda stranger: mesh.link(stranger)
-        astray = Invitation.of(invitation.realm, bytes(16), 2**40, mesh.address)
+        assert serve_joins(endpoint, store) is None
+        endpoint.on_discover = lambda stranger: endpoint.link(stranger)
+        astray = Invitation.of(invitation.realm, bytes(16), 2**40, endpoint.address)
         with pytest.raises(DeniedError, match="takes nobody"):
             await joined(identity("other"), astray)
 
 
 async def test_an_inviter_that_is_away_is_unreachable(realm: Realm) -> None:
     invitation = realm.invite()
-    await realm.mesh.close()
-    async with create(identity("guest")) as mesh:
+    await realm.endpoint.close()
+    async with create(identity("guest")) as endpoint:
         with pytest.raises(UnreachableError):
-            await join(mesh, invitation, "guest", 0.3)
+            await join(endpoint, invitation, "guest", 0.3)
 
 
 def test_a_storm_of_refusals_writes_a_few_lines(caplog: pytest.LogCaptureFixture) -> None:

@@ -30,7 +30,7 @@ class Diamond:
 
     def way(self) -> str:
         """The relay that packets from north to south pass now."""
-        choice = self.north.core.table.to(self.south.core.own.node, self.north.mesh.now())
+        choice = self.north.core.table.to(self.south.core.own.node, self.north.endpoint.now())
         assert choice is not None
         names = {node.core.own.node: name for name, node in self._relays.items()}
         return names[choice.route.nodes[1]]
@@ -45,7 +45,7 @@ async def diamond(folder: Path) -> AsyncIterator[Diamond]:
             stacks[name] = await stack.enter_async_context(AsyncExitStack())
             running = mesh_node(homes[name].identity, homes[name].store)
             relays[name] = await stacks[name].enter_async_context(running)
-        peers = [relay.mesh.address for relay in relays.values()]
+        peers = [relay.endpoint.address for relay in relays.values()]
         north, south = [
             await stack.enter_async_context(
                 mesh_node(homes[name].identity, homes[name].store, peers=peers, advertise=None)
@@ -60,7 +60,7 @@ async def diamond(folder: Path) -> AsyncIterator[Diamond]:
                 member = north.core.membership.by_hashname(south.hashname)
                 if member is None:
                     continue
-                choice = north.core.table.to(member.node, north.mesh.now())
+                choice = north.core.table.to(member.node, north.endpoint.now())
                 if choice is not None and choice.alternates:
                     break
         yield made

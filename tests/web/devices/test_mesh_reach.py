@@ -65,7 +65,7 @@ async def test_owners_see_other_owners_relays_without_names(meshworld: MeshWorld
 
 async def test_requests_that_wait_are_listed_to_be_taken_back(meshworld: MeshWorld) -> None:
     alice = await owner(meshworld, 2)
-    await meshworld.nodes[2].mesh.close()
+    await meshworld.nodes[2].endpoint.close()
     outbox = meshworld.nodes[0].outbox
     request = outbox.request(b"hello", qos=1, expires_s=None)
     outbox.peer(meshworld.homes[2].hashname).add_packet(request)

@@ -18,7 +18,7 @@ OTHER = bytes.fromhex("02fc00000002")
 async def meshworld(tmp_path: Path, template: Path) -> AsyncIterator[MeshWorld]:
     """Rome is gone, so that what is for it waits."""
     async with mesh_world(tmp_path, template) as made:
-        await made.nodes[2].mesh.close()
+        await made.nodes[2].endpoint.close()
         yield made
 
 

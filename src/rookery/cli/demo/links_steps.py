@@ -106,7 +106,7 @@ async def relay_realm() -> AsyncIterator[tuple[MeshNode, tuple[LinksRelay, ...],
                 own = await stack.enter_async_context(AsyncExitStack())
                 node = await own.enter_async_context(realm.node(name, [], ()))
                 relays.append(LinksRelay(name, node, own))
-            peers = [relay.node.mesh.address for relay in relays]
+            peers = [relay.node.endpoint.address for relay in relays]
             north = await stack.enter_async_context(realm.node("north", peers, None))
             south = await stack.enter_async_context(realm.node("south", peers, None))
             yield north, tuple(relays), south

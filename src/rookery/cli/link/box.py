@@ -211,7 +211,7 @@ async def _client(
 ) -> AsyncIterator[tuple[BoxClient, Identity]]:
     async with dialled_link(parse_target(target), link_options) as link:
         with served_by(link.hashname[:8], "--box"):
-            yield link.box, link.mesh.identity
+            yield link.box, link.endpoint.identity
 
 
 async def _kept(

@@ -218,7 +218,7 @@ def node(
                 from rookery.runtime.node.advice import follow_advice
 
                 await stack.enter_async_context(follow_advice(running, advised))
-            print_link(running.mesh.address, is_versioned=output.json)
+            print_link(running.endpoint.address, is_versioned=output.json)
             await until_stopped()
         return OK
 

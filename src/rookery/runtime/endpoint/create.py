@@ -1,4 +1,4 @@
-"""`rookery.create`: from key pairs and addresses to a mesh on real sockets."""
+"""`rookery.create`: from key pairs and addresses to an endpoint on real sockets."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ KeyPairs = Identity | Mapping[int, KeyPair] | Path | str | None
 
 
 class EndpointCreation:
-    """`mesh = await create(…)`, or `async with create(…) as mesh:` which also closes it."""
+    """`endpoint = await create(…)`, or `async with create(…) as endpoint:` which also closes it."""
 
     def __init__(
         self,
@@ -45,14 +45,14 @@ class EndpointCreation:
         self._tls_context = tls_context
         self._http = http
         self._limits = limits
-        self._mesh: AsyncEndpoint | None = None
+        self._endpoint: AsyncEndpoint | None = None
 
     def __await__(self) -> Generator[object, None, AsyncEndpoint]:
         return self._create().__await__()
 
     async def __aenter__(self) -> AsyncEndpoint:
-        self._mesh = await self._create()
-        return self._mesh
+        self._endpoint = await self._create()
+        return self._endpoint
 
     async def __aexit__(
         self,
@@ -60,34 +60,34 @@ class EndpointCreation:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        assert self._mesh is not None
-        await self._mesh.close()
+        assert self._endpoint is not None
+        await self._endpoint.close()
 
     async def _create(self) -> AsyncEndpoint:
         identity = await asyncio.to_thread(_identity, self._keypairs)
-        mesh = AsyncEndpoint(identity, limits=self._limits)
+        endpoint = AsyncEndpoint(identity, limits=self._limits)
         try:
-            await self._open_gates(mesh)
+            await self._open_gates(endpoint)
         except BaseException:
-            await mesh.close()
+            await endpoint.close()
             raise
-        return mesh
+        return endpoint
 
-    async def _open_gates(self, mesh: AsyncEndpoint) -> None:
+    async def _open_gates(self, endpoint: AsyncEndpoint) -> None:
         if self._udp is not None:
-            mesh.add_gate(await UdpGate.bind(mesh, *parse_address(self._udp)))
+            endpoint.add_gate(await UdpGate.bind(endpoint, *parse_address(self._udp)))
         url = None if self._http is None else _public_url(self._http)
         # Only who knows our name or our URL finds that there is a WebSocket at all.
-        resource = f"/{mesh.hashname}" if url is None else urlsplit(url.url).path or "/"
-        streams = TcpGate(mesh, link_json=lambda: _visible(mesh), resource=resource)
-        mesh.add_gate(streams)
+        resource = f"/{endpoint.hashname}" if url is None else urlsplit(url.url).path or "/"
+        streams = TcpGate(endpoint, link_json=lambda: _visible(endpoint), resource=resource)
+        endpoint.add_gate(streams)
         if self._tcp is not None:
             await streams.listen(*parse_address(self._tcp))
         if self._tls is not None:
             if self._tls_context is None:
                 raise UsageError("a TLS address needs a certificate: pass tls_context")
             await streams.listen(*parse_address(self._tls), tls=self._tls_context)
-        mesh.gates_changed(() if url is None else (url,))
+        endpoint.gates_changed(() if url is None else (url,))
 
 
 def create(
@@ -100,7 +100,7 @@ def create(
     http: str | None = None,
     limits: AdmissionLimits | None = None,
 ) -> EndpointCreation:
-    """A mesh with these key pairs, a stored identity's folder, or new keys.
+    """An endpoint with these key pairs, a stored identity's folder, or new keys.
 
     `udp`, `tcp` and `tls` are addresses to listen on, `IP:PORT` or `[IP]:PORT`, None for none;
     the default is loopback on free ports. The TCP listener also takes WebSockets, at
@@ -130,6 +130,6 @@ def _identity(keypairs: KeyPairs) -> Identity:
     return Identity(keypairs)
 
 
-def _visible(mesh: AsyncEndpoint) -> JsonObject | None:
+def _visible(endpoint: AsyncEndpoint) -> JsonObject | None:
     """What strangers may read over HTTP: our address while we announce it, otherwise nothing."""
-    return mesh.address.json() if mesh.is_discoverable else None
+    return endpoint.address.json() if endpoint.is_discoverable else None

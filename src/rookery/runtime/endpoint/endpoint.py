@@ -264,7 +264,7 @@ class AsyncEndpoint:
         return self._chats
 
     def on_invite(self, handler: "OnInvite") -> None:
-        """Be told when a peer asks us into a chat; answer with `mesh.chats.accept`."""
+        """Be told when a peer asks us into a chat; answer with `endpoint.chats.accept`."""
         self.chats.on_invite = handler
 
     async def _handle_profile(self, channel: AsyncChannel) -> None:

@@ -72,8 +72,8 @@ class LinkEvents:
 class AsyncLink:
     """The encrypted session with one other endpoint; made by `AsyncEndpoint.link`."""
 
-    def __init__(self, mesh: "AsyncEndpoint", core: LinkCore) -> None:
-        self.mesh = mesh
+    def __init__(self, endpoint: "AsyncEndpoint", core: LinkCore) -> None:
+        self.endpoint = endpoint
         self.core = core
         self._listeners: list[LinkEvents] = []
 
@@ -143,11 +143,11 @@ class AsyncLink:
 
     def router(self, is_router: bool = True) -> None:
         """Trust this link to help us reach all others, and others to reach us."""
-        self.mesh.set_router(self, is_router)
+        self.endpoint.set_router(self, is_router)
 
     def close(self) -> None:
         """End the link and forget it."""
-        self.mesh.forget(self)
+        self.endpoint.forget(self)
 
     def open(
         self,
@@ -160,7 +160,7 @@ class AsyncLink:
         end: bool = False,
     ) -> AsyncChannel:
         """Open a channel of any type; UnreachableError unless the link is up."""
-        return self.mesh.open(self, kind, head or {}, body, reliable=reliable, end=end)
+        return self.endpoint.open(self, kind, head or {}, body, reliable=reliable, end=end)
 
     # --- channels of each type ---
 
@@ -190,25 +190,25 @@ class AsyncLink:
 
     async def connect(self, host: str, port: int) -> "LinkStream":
         """A TCP connection made by the peer; its rules must allow it."""
-        return await self.mesh.sock.connect(self, host, port)
+        return await self.endpoint.sock.connect(self, host, port)
 
     async def forward(
         self, local_host: str, local_port: int, host: str, port: int
     ) -> "SockForward":
         """Listen here, and have the peer connect to there."""
-        return await self.mesh.sock.forward(self, local_host, local_port, host, port)
+        return await self.endpoint.sock.forward(self, local_host, local_port, host, port)
 
     async def bind(self, port: int, on_accept: "OnAccept") -> "SockBinding":
         """Have the peer listen, and every connection brought here."""
-        return await self.mesh.sock.bind(self, port, on_accept)
+        return await self.endpoint.sock.bind(self, port, on_accept)
 
     async def udp(self, host: str, port: int) -> "SockDatagrams":
         """Datagrams to one address, sent by the peer."""
-        return await self.mesh.sock.udp(self, host, port)
+        return await self.endpoint.sock.udp(self, host, port)
 
     async def chat(self, name: str) -> "ChatRoom":
         """A new chat with the peer invited; `name` is how it sees us."""
-        room = self.mesh.chats.create(name)
+        room = self.endpoint.chats.create(name)
         await room.invite(self.hashname)
         return room
 
@@ -217,7 +217,7 @@ class AsyncLink:
         """The peer as a keeper of sealed messages; `leave` and `letters` seal and open them."""
         from rookery.runtime.endpoint.channels.box import BoxClient
 
-        return BoxClient(self, self.mesh.hashname)
+        return BoxClient(self, self.endpoint.hashname)
 
     async def leave(
         self, recipient: LinkAddress, content: bytes, lifetime_s: int | None = None
@@ -225,7 +225,7 @@ class AsyncLink:
         """Have the peer keep a message for somebody who is away; its id."""
         from rookery.link.channels.box_seal import seal
 
-        sealed = seal(self.mesh.identity, recipient.keys, content, int(time.time()), os.urandom)
+        sealed = seal(self.endpoint.identity, recipient.keys, content, int(time.time()), os.urandom)
         return await self.box.put(checked_hashname(recipient), sealed, lifetime_s)
 
     async def letters(self) -> AsyncIterator["BoxMessage"]:
@@ -236,17 +236,17 @@ class AsyncLink:
             async with self.box.inbox(box) as inbox:
                 async for message in inbox:
                     with contextlib.suppress(RemoteError):  # not from whom it says: nobody's
-                        yield unseal(self.mesh.identity, message)
+                        yield unseal(self.endpoint.identity, message)
                     await inbox.forget(message)
 
     async def udp_bind(self, port: int = 0) -> "SockDatagrams":
         """A UDP socket at the peer."""
-        return await self.mesh.sock.udp_bind(self, port)
+        return await self.endpoint.sock.udp_bind(self, port)
 
     # --- for the endpoint ---
 
     def used(self, channel: ChannelCore) -> None:
-        self.mesh.use(self, channel)
+        self.endpoint.use(self, channel)
 
     def changed(self, state: LinkState) -> None:
         for listener in self._listeners:

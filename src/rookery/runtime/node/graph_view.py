@@ -59,7 +59,7 @@ class GraphView:
         )
 
     def _links(self, reaches: dict[NodeId, Reachability], at: float) -> Iterator[GraphLink]:
-        core, now = self._core, self._node.mesh.now()
+        core, now = self._core, self._node.endpoint.now()
         rtts_ms = dict(self._rtts_ms(now))
         measured = core.neighbourhood.record_links(now)
         told: set[NodeId] = set()
@@ -75,7 +75,7 @@ class GraphView:
                 yield GraphLink(a=min(named), b=max(named), state=GraphLinkState.DOWN)
 
     def _rtts_ms(self, now: float) -> Iterator[tuple[NodeId, float]]:
-        links = self._node.mesh.core.links
+        links = self._node.endpoint.core.links
         for node, neighbour in self._core.neighbours.items():
             link = links.get(neighbour.member.hashname)
             best = None if link is None else link.paths.best

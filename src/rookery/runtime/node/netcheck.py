@@ -222,7 +222,7 @@ _LATE_S = 5.0  # a record may be so much later than planned
 
 
 def net_facts(node: MeshNode, peers: tuple[PeerRow, ...]) -> NetFacts:
-    core, endpoint = node.core, node.mesh.core
+    core, endpoint = node.core, node.endpoint.core
     observed = [link.observed for link in endpoint.links.values()]
     seen = tuple(path for path in observed if isinstance(path, NetPath))
     certificate = Certificate.parse(Statement.parse(core.own.certificate).content)

@@ -95,7 +95,7 @@ class MeshNode:
 
     def __init__(
         self,
-        mesh: AsyncEndpoint,
+        endpoint: AsyncEndpoint,
         core: Node,
         store: RealmStore,
         rules: "ProxyRules | None" = None,
@@ -105,16 +105,16 @@ class MeshNode:
         is_benched: bool = True,
         outbox_path: FilePath | None = None,
     ) -> None:
-        self.mesh = mesh
+        self.endpoint = endpoint
         self.core = core
-        self.tunnels = AsyncTunnels(core, mesh.stir, mesh.now)
+        self.tunnels = AsyncTunnels(core, endpoint.stir, endpoint.now)
         self.store = store
         self.started_s = time.time()
-        self.residence = NodeDriver(core, self.tunnels, mesh.now())
+        self.residence = NodeDriver(core, self.tunnels, endpoint.now())
         self.joins: JoinServer | None = None  # where somebody signs for the realm
-        self._outbox = MeshOutbox(mesh.hashname, self.tunnels, self._members, outbox_path)
-        mesh.make_sock = lambda: self.proxy.sock
-        self._remembered_at = mesh.now()
+        self._outbox = MeshOutbox(endpoint.hashname, self.tunnels, self._members, outbox_path)
+        endpoint.make_sock = lambda: self.proxy.sock
+        self._remembered_at = endpoint.now()
         self._rules = rules
         self._devices = devices
         self._folders = folders
@@ -127,7 +127,7 @@ class MeshNode:
 
     @property
     def hashname(self) -> str:
-        return self.mesh.hashname
+        return self.endpoint.hashname
 
     @property
     def on_datagram(self) -> OnDatagram | None:
@@ -154,8 +154,8 @@ class MeshNode:
 
     def link(self, hashname: str) -> AsyncLink:
         """The link to a member, over whatever way there is."""
-        self.core.reach(hashname, self.mesh.now())
-        return self.mesh.link(hashname)
+        self.core.reach(hashname, self.endpoint.now())
+        return self.endpoint.link(hashname)
 
     async def open(
         self, hashname: str, service: str, meta: Mapping[str, object] | None = None
@@ -175,9 +175,9 @@ class MeshNode:
         deadline_s: float | None = None,
     ) -> bool:
         """Send a datagram as its class allows; whether it was sent."""
-        now = self.mesh.now()
+        now = self.endpoint.now()
         sent = self.core.send_datagram(hashname, payload, now, datagram_class, deadline_s)
-        self.mesh.stir()
+        self.endpoint.stir()
         return sent
 
     async def ping(
@@ -189,9 +189,9 @@ class MeshNode:
         timeout_s: float = TIMEOUT_S,
     ) -> Echoed | EchoFailed:
         """One echo along the route that packets take now; UnreachableError when none comes."""
-        token = self.core.ping(hashname, self.mesh.now(), size=size, hop_limit=hop_limit)
+        token = self.core.ping(hashname, self.endpoint.now(), size=size, hop_limit=hop_limit)
         answered = self.residence.expect(token)
-        self.mesh.stir()
+        self.endpoint.stir()
         try:
             async with asyncio.timeout(timeout_s):
                 outcome = await answered
@@ -206,7 +206,7 @@ class MeshNode:
     async def measure_streams(self, streams: TcpGate) -> None:
         """Tell the neighbours what the system knows of their connections."""
         while True:
-            now = self.mesh.now()
+            now = self.endpoint.now()
             for neighbour in self.core.neighbours.values():
                 for path in neighbour.streams:
                     if (measure := streams.measure(path)) is not None:
@@ -224,8 +224,8 @@ class MeshNode:
             paths = streams.paths
             if is_told and paths != known and not _is_offline(paths):
                 known = paths
-                self.mesh.gates_changed()
-                self.store.save_link(self.mesh.address)
+                self.endpoint.gates_changed()
+                self.store.save_link(self.endpoint.address)
                 settings, dialable = self.core.settings, _dialable(paths)
                 self.core.settings = msgspec.structs.replace(settings, paths=dialable)
             await asyncio.sleep(ADDRESSES_S)
@@ -237,7 +237,7 @@ class MeshNode:
         """Needed also without rules: listeners at exits answer through it."""
         from rookery.runtime.proxy.proxy import Proxy, exits_of
 
-        exits = exits_of(self.core, self.mesh.now)
+        exits = exits_of(self.core, self.endpoint.now)
         return Proxy(self.tunnels.open, exits, rules=self._rules, devices=self._devices)
 
     def offered(self) -> tuple[str, ...]:
@@ -278,20 +278,20 @@ class MeshNode:
     async def keep_folder(self) -> None:
         """Look at the clock and the folder; keep there what the realm tells us."""
         while True:
-            self.mesh.core.set_clock(time.time(), self.mesh.now())
+            self.endpoint.core.set_clock(time.time(), self.endpoint.now())
             self._read_folder()
             self.core.publisher.services = (*self.offered(), PROBES)
             self._outbox.follow_members()
-            if self.mesh.now() >= self._remembered_at + REMEMBER_S:
-                self._remembered_at = self.mesh.now()
+            if self.endpoint.now() >= self._remembered_at + REMEMBER_S:
+                self._remembered_at = self.endpoint.now()
                 self.remember()
             await asyncio.sleep(POLL_S)
 
     def _read_folder(self) -> None:
         for statement in self.store.take_new_statements():
             with suppress(RemoteError):  # whoever can write here could also stop the node
-                self.core.tell(statement, self.mesh.now())
-        self.mesh.stir()
+                self.core.tell(statement, self.endpoint.now())
+        self.endpoint.stir()
 
     def remember(self) -> None:
         self.store.remember(self.core.membership.statements())
@@ -329,26 +329,26 @@ async def mesh_node(
     dialled.pop(identity.hashname, None)
     is_hidden = advertise is None
     advertised = tuple(advertise or ())
-    async with AsyncEndpoint(identity) as mesh:
-        streams, datagrams = await _gates(mesh, *parse_address(listen))
-        mesh.add_gate(streams)
-        mesh.add_gate(datagrams)
+    async with AsyncEndpoint(identity) as endpoint:
+        streams, datagrams = await _gates(endpoint, *parse_address(listen))
+        endpoint.add_gate(streams)
+        endpoint.add_gate(datagrams)
         settings = NodeSettings(
             paths=advertised or (() if is_hidden else _dialable(streams.paths)),
             peers=frozenset(dialled),
             offsets_us=offsets_us or {},
         )
         core = Node(
-            mesh.core,
+            endpoint.core,
             await asyncio.to_thread(store.membership, time.time()),
             settings,
             epoch=await asyncio.to_thread(store.next_epoch),
-            now=mesh.now(),
+            now=endpoint.now(),
             queue_size=streams.backlog,
             measure_stream=streams.measure,
         )
         node = MeshNode(
-            mesh,
+            endpoint,
             core,
             store,
             rules,
@@ -357,15 +357,15 @@ async def mesh_node(
             is_benched=is_benched,
             outbox_path=outbox_path,
         )
-        mesh.add_gate(RouteGate(core, mesh.now))
-        mesh.house(node.residence)
+        endpoint.add_gate(RouteGate(core, endpoint.now))
+        endpoint.house(node.residence)
         if is_hidden:
-            mesh.core.own_paths = ()
-        node.joins = serve_joins(mesh, store, JoinLog())
+            endpoint.core.own_paths = ()
+        node.joins = serve_joins(endpoint, store, JoinLog())
         core.peering.takes_joins = node.joins is not None
-        store.save_link(mesh.address)
+        store.save_link(endpoint.address)
         for peer in dialled.values():
-            mesh.link(peer)
+            endpoint.link(peer)
         try:
             async with asyncio.TaskGroup() as tasks:
                 chores = [
@@ -388,13 +388,13 @@ async def mesh_node(
             raise
 
 
-async def _gates(mesh: GateReceiver, host: str, port: int) -> tuple[TcpGate, UdpGate]:
+async def _gates(endpoint: GateReceiver, host: str, port: int) -> tuple[TcpGate, UdpGate]:
     """TCP and UDP at one address and port, which another program may have one of."""
     for _ in range(PORT_TRIES):
-        streams = TcpGate(mesh)
+        streams = TcpGate(endpoint)
         bound = await streams.listen(host, port)
         try:
-            return streams, await UdpGate.bind(mesh, host, bound.port)
+            return streams, await UdpGate.bind(endpoint, host, bound.port)
         except UsageError:
             await streams.close()
             if port:

@@ -41,7 +41,7 @@ class Probes:
         )
 
     def _unanswered(self, to: NodeName, problem: str) -> PingReply:
-        link = self._node.mesh.core.links.get(to.hashname)
+        link = self._node.endpoint.core.links.get(to.hashname)
         if link is not None and is_relayed(link) and link.rtt is not None:
             path = str(link.paths.best)
             return PingReply(to=to, reach=Reachability.RELAY, rtt_ms=_ms(link.rtt), over=path)
@@ -52,15 +52,15 @@ class Probes:
         core = self._node.core
         member = core.membership.by_hashname(hashname)
         if member is not None:
-            core.peering.dialling.news(member.node, self._node.mesh.now())
-            self._node.mesh.stir()
+            core.peering.dialling.news(member.node, self._node.endpoint.now())
+            self._node.endpoint.stir()
 
     async def trace(self, hashname: str, probes: int, timeout_s: float) -> AsyncIterator[TraceHop]:
         """Hop by hop along the route of now; UnreachableError when there is none."""
         member = self._node.core.membership.by_hashname(hashname)
         choice = None
         if member is not None:
-            choice = self._node.core.table.to(member.node, self._node.mesh.now())
+            choice = self._node.core.table.to(member.node, self._node.endpoint.now())
         if choice is None:
             raise UnreachableError(f"no route leads to {self._to(hashname)}")
         for number in range(1, HOP_LIMIT_MAX + 1):
@@ -103,7 +103,7 @@ class Probes:
         return NodeName(hashname, member.name if member is not None else "")
 
     def _address(self, hashname: str) -> str:
-        link = self._node.mesh.core.links.get(hashname)
+        link = self._node.endpoint.core.links.get(hashname)
         return "" if link is None else str(link.paths.best)
 
 

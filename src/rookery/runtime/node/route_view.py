@@ -39,7 +39,7 @@ class RouteView:
         core, own = self._core, self._core.own
         others = [member for member in core.membership.members.values() if member.node != own.node]
         if others:  # asking for any route brings the table up to date for all
-            core.table.to(others[0].node, self._node.mesh.now())
+            core.table.to(others[0].node, self._node.endpoint.now())
         others.sort(key=lambda member: (member.name or member.hashname, member.hashname))
         return [(own, Reachability.SELF), *((member, self._reach(member)) for member in others)]
 
@@ -49,13 +49,13 @@ class RouteView:
             return Reachability.DIRECT
         if self._core.table.routes.paths.distance(member.node) is not None:
             return Reachability.ROUTE
-        link = self._node.mesh.core.links.get(member.hashname)
+        link = self._node.endpoint.core.links.get(member.hashname)
         return Reachability.RELAY if link is not None and is_relayed(link) else Reachability.NONE
 
     def routes(self) -> Iterator[MemberRouteRow]:
         """Where packets to each other member go."""
         for member, reach in self.reaches()[1:]:
-            choice = self._core.table.to(member.node, self._node.mesh.now())
+            choice = self._core.table.to(member.node, self._node.endpoint.now())
             to = NodeName(member.hashname, member.name)
             if choice is None:
                 yield MemberRouteRow(
@@ -93,7 +93,7 @@ class RouteView:
 
     def explain(self, hashname: str, source: str = "") -> ExplanationRow:
         """Why packets to a member take their way, and who sent what could not be believed."""
-        core, now = self._core, self._node.mesh.now()
+        core, now = self._core, self._node.endpoint.now()
         if source == hashname:
             raise UsageError("a member needs no way to itself; name two")
         explanation = core.explain(hashname, now, source)

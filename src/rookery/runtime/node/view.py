@@ -40,8 +40,8 @@ class NodeView:
         node.residence.on_event = self._log.hear
 
     def status(self) -> NodeStatus:
-        core, mesh = self._core, self._node.mesh
-        own, now = core.own, mesh.now()
+        core, endpoint = self._core, self._node.endpoint
+        own, now = core.own, endpoint.now()
         states = [neighbour.state for neighbour in core.neighbours.values()]
         problems = tuple(self._problems())
         return NodeStatus(
@@ -55,7 +55,7 @@ class NodeView:
             made_at=time.time(),
             uptime_s=round(time.time() - self._node.started_s, 3),
             worked_ago_s=round(now - self._node.residence.worked_s, 3),
-            listening=tuple(map(str, mesh.core.own_paths)),
+            listening=tuple(map(str, endpoint.core.own_paths)),
             members=len(core.membership.members),
             peers=len(states) + sum(1 for _ in self._absent()),
             peers_up=states.count(PathCondition.UP),
@@ -87,11 +87,11 @@ class NodeView:
             yield "no peer is up"
 
     def peers(self) -> Iterator[PeerRow]:
-        core, links = self._core, self._node.mesh.core.links
+        core, links = self._core, self._node.endpoint.core.links
         for neighbour in sorted(core.neighbours.values(), key=lambda one: one.member.name):
             link = links.get(neighbour.member.hashname)
             if link is not None:  # else it went while the rows before were taken
-                yield self._noted(linked_peer(neighbour, link, self._node.mesh.now()))
+                yield self._noted(linked_peer(neighbour, link, self._node.endpoint.now()))
         for node in list(self._absent()):
             yield self._noted(absent_peer(node, links.get(node.hashname)))
 
@@ -108,7 +108,7 @@ class NodeView:
                 yield NodeName(hashname)
 
     def _noted(self, peer: PeerRow) -> PeerRow:
-        entry, now = self._log.entry(peer.node.hashname), self._node.mesh.now()
+        entry, now = self._log.entry(peer.node.hashname), self._node.endpoint.now()
         since_s = round(now - entry.changed_s, 3) if entry.changed_s else 0.0
         return noted(peer, entry.error, entry.error_at, since_s)
 
@@ -132,7 +132,7 @@ class NodeView:
             packets={fate: n for fate, n in fates.items() if not fate.startswith(_DROPPED)},
             dropped={fate: n for fate, n in fates.items() if fate.startswith(_DROPPED)},
             datagrams=by_class,
-            endpoint=dict(self._node.mesh.dropped),
+            endpoint=dict(self._node.endpoint.dropped),
             bytes={
                 "relayed": self._core.data_plane.forwarder.relayed_bytes,
                 "flooded": self._core.flooding.bytes_sent,

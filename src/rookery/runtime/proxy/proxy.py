@@ -2,7 +2,7 @@
 
 proxy = Proxy(node.open, exits, rules=ProxyRules.parse(["tcp *:443"]))
 node.serve(PROXY, proxy.handle)
-mesh.serve("sock", proxy.sock.handle)                    Telehash peers, by the same rules
+endpoint.serve("sock", proxy.sock.handle)                Telehash peers, by the same rules
 connection = await proxy.connector.tcp_connect("192.0.2.1", 80, proxy="auto")
 async with await socks_door(proxy.connector): …
 """

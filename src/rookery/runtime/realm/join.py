@@ -162,28 +162,28 @@ class JoinServer:
 
 
 def serve_joins(
-    mesh: AsyncEndpoint, store: RealmStore, on_join: OnJoin | None = None
+    endpoint: AsyncEndpoint, store: RealmStore, on_join: OnJoin | None = None
 ) -> JoinServer | None:
-    """Redeem the folder's invitations over this mesh; None where nothing signs for the realm."""
-    if store.authority(mesh.identity) is None:
+    """Redeem the folder's invitations over this endpoint; None if nothing signs for the realm."""
+    if store.authority(endpoint.identity) is None:
         return None
-    desk = JoinServer(RealmAuthority(store, mesh.identity), lambda: mesh.address, on_join)
-    mesh.serve(TYPE, desk.handle)
+    desk = JoinServer(RealmAuthority(store, endpoint.identity), lambda: endpoint.address, on_join)
+    endpoint.serve(TYPE, desk.handle)
     return desk
 
 
 async def join(
-    mesh: AsyncEndpoint, invitation: Invitation, name: str, timeout_s: float
+    endpoint: AsyncEndpoint, invitation: Invitation, name: str, timeout_s: float
 ) -> JoinAnswer:
     """Redeem an invitation; DeniedError: refused, UnreachableError: nobody answers."""
     if time.time() >= invitation.expires_s:
         raise DeniedError("the invitation has expired; ask for another, or set the clock right")
     hashname = invitation.hashname
     # The URL has digests of the other keys only, which a plain link address cannot say.
-    mesh.core.link(hashname, {CSID_40: invitation.key}, invitation.paths, mesh.now())
-    link = await mesh.link(hashname).up(timeout_s)
-    answer = await redeem(link, invitation, mesh.identity, name)
-    answer.check(invitation.realm, mesh.hashname, time.time())
+    endpoint.core.link(hashname, {CSID_40: invitation.key}, invitation.paths, endpoint.now())
+    link = await endpoint.link(hashname).up(timeout_s)
+    answer = await redeem(link, invitation, endpoint.identity, name)
+    answer.check(invitation.realm, endpoint.hashname, time.time())
     return answer
 
 

@@ -1,4 +1,4 @@
-"""Crow over links between meshes (C1, C2, T2)."""
+"""Crow over links between endpoints (C1, C2, T2)."""
 
 import asyncio
 import os
@@ -15,8 +15,8 @@ from rookery.sim.loop import run_virtual
 from rookery.sim.network.network import Conditions
 from tests.patience import PATIENCE_S
 from tests.runtime.crow.recorder import CrowRecorder, eventually, packet
-from tests.runtime.mesh_pair import MeshPair
-from tests.runtime.meshes import linked, meshes
+from tests.runtime.endpoint_pair import EndpointPair
+from tests.runtime.endpoints import endpoints, linked
 
 
 async def test_a_hop_is_the_gate_and_the_hashname() -> None:
@@ -29,14 +29,14 @@ async def test_a_hop_is_the_gate_and_the_hashname() -> None:
 
 
 async def test_a_packet_crosses_a_link_and_knows_its_way_back() -> None:
-    async with MeshPair() as pair:
+    async with EndpointPair() as pair:
         at_alice, at_bob = CrowRecorder(), CrowRecorder()
-        alice: CrowGate = CrowMeshGate(at_alice, pair.alice.mesh)
+        alice: CrowGate = CrowMeshGate(at_alice, pair.alice.endpoint)
         bob = CrowMeshGate(at_bob, pair.bob)
         alice.send(packet(bob.address))
         arrived, way_back = await at_bob.arrival()
         assert arrived == packet(bob.address)
-        assert way_back[::-1] == hop(pair.alice.mesh.hashname)
+        assert way_back[::-1] == hop(pair.alice.endpoint.hashname)
         bob.send(packet(way_back[::-1], b"answer"))
         assert (await at_alice.arrival())[0].data == b"answer"
         await alice.close()
@@ -44,9 +44,12 @@ async def test_a_packet_crosses_a_link_and_knows_its_way_back() -> None:
 
 
 async def test_a_burst_takes_one_channel_and_arrives() -> None:
-    async with MeshPair() as pair:
+    async with EndpointPair() as pair:
         at_bob = CrowRecorder()
-        alice, bob = CrowMeshGate(CrowRecorder(), pair.alice.mesh), CrowMeshGate(at_bob, pair.bob)
+        alice, bob = (
+            CrowMeshGate(CrowRecorder(), pair.alice.endpoint),
+            CrowMeshGate(at_bob, pair.bob),
+        )
         for number in range(100):
             alice.send(packet(bob.address, b"%d" % number))
         await at_bob.arrival(100)
@@ -58,9 +61,9 @@ async def test_a_burst_takes_one_channel_and_arrives() -> None:
 
 async def test_only_linked_peers_on_the_list_are_talked_with() -> None:
     """Authenticated: the list is of hashnames, which nobody can forge."""
-    async with MeshPair() as pair:
+    async with EndpointPair() as pair:
         at_bob = CrowRecorder()
-        alice = CrowMeshGate(CrowRecorder(), pair.alice.mesh)
+        alice = CrowMeshGate(CrowRecorder(), pair.alice.endpoint)
         bob = CrowMeshGate(at_bob, pair.bob, allow={"somebody else"})
         alice.send(packet(bob.address))
         await eventually(lambda: bob.counters.dropped["denied"] == 1)
@@ -72,8 +75,8 @@ async def test_only_linked_peers_on_the_list_are_talked_with() -> None:
 
 
 async def test_what_has_no_link_or_does_not_fit_is_dropped_and_counted() -> None:
-    async with MeshPair() as pair:
-        gate = CrowMeshGate(CrowRecorder(), pair.alice.mesh)
+    async with EndpointPair() as pair:
+        gate = CrowMeshGate(CrowRecorder(), pair.alice.endpoint)
         stranger = Identity.generate([0x3A], os.urandom).hashname
         gate.send(packet(hop(stranger)))
         gate.send(packet(hop(stranger)[:20]))
@@ -85,7 +88,7 @@ async def test_what_has_no_link_or_does_not_fit_is_dropped_and_counted() -> None
 
 
 async def test_bytes_that_are_no_packet_are_counted() -> None:
-    async with MeshPair() as pair:
+    async with EndpointPair() as pair:
         recorder = CrowRecorder()
         bob = CrowMeshGate(recorder, pair.bob)
         channel = pair.alice.open("crow", body=b"nonsense", reliable=False)
@@ -96,9 +99,12 @@ async def test_bytes_that_are_no_packet_are_counted() -> None:
 
 
 async def test_a_closed_gate_turns_channels_away_and_the_peer_notices() -> None:
-    async with MeshPair() as pair:
+    async with EndpointPair() as pair:
         at_bob = CrowRecorder()
-        alice, bob = CrowMeshGate(CrowRecorder(), pair.alice.mesh), CrowMeshGate(at_bob, pair.bob)
+        alice, bob = (
+            CrowMeshGate(CrowRecorder(), pair.alice.endpoint),
+            CrowMeshGate(at_bob, pair.bob),
+        )
         alice.send(packet(bob.address))
         await at_bob.arrival()
         await bob.close()
@@ -115,8 +121,8 @@ async def test_a_closed_gate_turns_channels_away_and_the_peer_notices() -> None:
 
 async def test_a_message_is_delivered_exactly_once_across_a_link() -> None:
     """C3 over T2."""
-    async with MeshPair() as pair, CrowTower() as alice, CrowTower() as bob:
-        alice.add_gate(CrowMeshGate(alice, pair.alice.mesh))
+    async with EndpointPair() as pair, CrowTower() as alice, CrowTower() as bob:
+        alice.add_gate(CrowMeshGate(alice, pair.alice.endpoint))
         bob.add_gate(CrowMeshGate(bob, pair.bob))
         async with asyncio.timeout(PATIENCE_S), asyncio.TaskGroup() as group:
             sends = [
@@ -133,7 +139,7 @@ def test_lost_openings_cost_no_more_than_lost_packets() -> None:
 
     async def program() -> None:
         conditions = Conditions(loss=0.33)
-        async with meshes(2, seed=3, conditions=conditions) as ((one, two), _):
+        async with endpoints(2, seed=3, conditions=conditions) as ((one, two), _):
             await linked(one, two)
             clock = asyncio.get_running_loop().time
             async with CrowTower(clock=clock) as alice, CrowTower(clock=clock) as bob:

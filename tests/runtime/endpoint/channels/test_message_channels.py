@@ -1,4 +1,4 @@
-"""T3: sock, chat and box over two real meshes, linked by loopback UDP."""
+"""T3: sock, chat and box over two real endpoints, linked by loopback UDP."""
 
 import asyncio
 import os
@@ -22,22 +22,22 @@ from rookery.runtime.endpoint.channels.stream import LinkStream
 from rookery.runtime.endpoint.endpoint import AsyncEndpoint
 from rookery.runtime.net.datagram_socket import QueuedDatagramSocket
 from tests.patience import PATIENCE_S
-from tests.runtime.mesh_pair import MeshPair
+from tests.runtime.endpoint_pair import EndpointPair
 
 
 @pytest.fixture
-async def pair() -> AsyncIterator[MeshPair]:
-    async with MeshPair() as pair:
+async def pair() -> AsyncIterator[EndpointPair]:
+    async with EndpointPair() as pair:
         yield pair
 
 
-def chats_of(mesh: AsyncEndpoint) -> Chats:
+def chats_of(endpoint: AsyncEndpoint) -> Chats:
     async def link_to(hashname: str) -> ChannelOpener:
-        return await mesh.link(hashname).up()
+        return await endpoint.link(hashname).up()
 
-    chats = Chats(mesh.hashname, link_to)
-    mesh.serve("profile", chats.handle_profile)
-    mesh.serve("chat", chats.handle_chat)
+    chats = Chats(endpoint.hashname, link_to)
+    endpoint.serve("profile", chats.handle_profile)
+    endpoint.serve("chat", chats.handle_chat)
     return chats
 
 
@@ -50,7 +50,7 @@ async def hear(room: ChatRoom) -> TextReceived:
     raise AssertionError("the room was closed")
 
 
-async def test_a_megabyte_passes_a_tunnel_and_comes_back(pair: MeshPair) -> None:
+async def test_a_megabyte_passes_a_tunnel_and_comes_back(pair: EndpointPair) -> None:
     async def upper(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while data := await reader.read(1 << 16):
@@ -80,10 +80,10 @@ async def test_a_megabyte_passes_a_tunnel_and_comes_back(pair: MeshPair) -> None
             await sock.connect(pair.alice, "127.0.0.1", port + 1)
 
 
-async def test_a_port_bound_over_there_leads_here(pair: MeshPair) -> None:
+async def test_a_port_bound_over_there_leads_here(pair: EndpointPair) -> None:
     pair.bob.serve("sock", Sock(Rules.parse(["bind tcp 127.0.0.1:*"])).handle)
     sock = Sock()
-    pair.alice.mesh.serve("sock", sock.handle)
+    pair.alice.endpoint.serve("sock", sock.handle)
 
     async def on_accept(stream: LinkStream, source: SockAddress | None) -> None:
         stream.write(await stream.readline())
@@ -95,7 +95,7 @@ async def test_a_port_bound_over_there_leads_here(pair: MeshPair) -> None:
         writer.close()
 
 
-async def test_datagrams_pass_a_tunnel(pair: MeshPair) -> None:
+async def test_datagrams_pass_a_tunnel(pair: EndpointPair) -> None:
     server = await QueuedDatagramSocket.bind("127.0.0.1", 0)
     pair.bob.serve("sock", Sock(Rules.parse(["udp 127.0.0.1:*"])).handle)
     socket = await Sock().udp(pair.alice, *server.address)
@@ -107,8 +107,8 @@ async def test_datagrams_pass_a_tunnel(pair: MeshPair) -> None:
     server.close()
 
 
-async def test_two_meshes_chat(pair: MeshPair) -> None:
-    alices, bobs = chats_of(pair.alice.mesh), chats_of(pair.bob)
+async def test_two_meshes_chat(pair: EndpointPair) -> None:
+    alices, bobs = chats_of(pair.alice.endpoint), chats_of(pair.bob)
     invited: asyncio.Queue[ChatRoom] = asyncio.Queue()
 
     async def accept(invitation: ChatInvitation) -> None:
@@ -124,9 +124,9 @@ async def test_two_meshes_chat(pair: MeshPair) -> None:
             assert (await hear(room)).message.text == "hi"
 
 
-async def test_a_letter_waits_at_the_keeper(pair: MeshPair) -> None:
+async def test_a_letter_waits_at_the_keeper(pair: EndpointPair) -> None:
     """Bob keeps; Alice writes to herself, being her own recipient."""
-    keeper, me = BoxKeeper(), pair.alice.mesh
+    keeper, me = BoxKeeper(), pair.alice.endpoint
     pair.bob.serve("outbox", keeper.handle_outbox)
     pair.bob.serve("inbox", keeper.handle_inbox)
     pair.bob.serve("boxes", keeper.handle_boxes)

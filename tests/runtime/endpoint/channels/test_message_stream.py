@@ -11,8 +11,8 @@ from rookery.runtime.endpoint.channels.interface import ChannelInterface
 from rookery.runtime.endpoint.channels.message_stream import MessageStream
 from rookery.wire.link.lob import Packet
 from tests.runtime.channel_pair import WINDOW, Pair
+from tests.runtime.endpoint_pair import EndpointPair
 from tests.runtime.ends import Ends
-from tests.runtime.mesh_pair import MeshPair
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ async def pair() -> AsyncIterator[Pair]:
         yield pair
 
 
-@pytest.fixture(params=[Pair, MeshPair])
+@pytest.fixture(params=[Pair, EndpointPair])
 async def ends(request: pytest.FixtureRequest) -> AsyncIterator[Ends]:
     async with request.param() as ends:
         yield ends

@@ -15,8 +15,8 @@ from rookery.runtime.endpoint.channels.stream import (
     stream_handler,
 )
 from tests.runtime.channel_pair import FRAGMENT_SIZE, WINDOW, Pair
+from tests.runtime.endpoint_pair import EndpointPair
 from tests.runtime.ends import Ends
-from tests.runtime.mesh_pair import MeshPair
 
 MEGABYTE = bytes(range(256)) * 4096
 
@@ -27,7 +27,7 @@ async def pair() -> AsyncIterator[Pair]:
         yield pair
 
 
-@pytest.fixture(params=[Pair, MeshPair])
+@pytest.fixture(params=[Pair, EndpointPair])
 async def ends(request: pytest.FixtureRequest) -> AsyncIterator[Ends]:
     async with request.param() as ends:
         yield ends

@@ -11,8 +11,8 @@ from rookery.runtime.endpoint.channels.thtp import request
 from rookery.runtime.endpoint.channels.thtp_server import ThtpRequest, thtp_handler
 from rookery.wire.link.lob import JsonObject, Packet
 from tests.runtime.channel_pair import ALICE, Pair
+from tests.runtime.endpoint_pair import EndpointPair
 from tests.runtime.ends import Ends
-from tests.runtime.mesh_pair import MeshPair
 
 MEGABYTE = bytes(range(256)) * 4096
 
@@ -23,7 +23,7 @@ async def pair() -> AsyncIterator[Pair]:
         yield pair
 
 
-@pytest.fixture(params=[Pair, MeshPair])
+@pytest.fixture(params=[Pair, EndpointPair])
 async def ends(request: pytest.FixtureRequest) -> AsyncIterator[Ends]:
     async with request.param() as ends:
         yield ends

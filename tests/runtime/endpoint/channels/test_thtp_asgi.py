@@ -9,14 +9,14 @@ from rookery.errors import ChannelError
 from rookery.runtime.endpoint.channels.thtp import request
 from rookery.runtime.endpoint.channels.thtp_asgi import Event, Scope, serve_asgi
 from tests.runtime.channel_pair import Pair
+from tests.runtime.endpoint_pair import EndpointPair
 from tests.runtime.ends import Ends
-from tests.runtime.mesh_pair import MeshPair
 
 Receive = Callable[[], Awaitable[Event]]
 Send = Callable[[Event], Awaitable[None]]
 
 
-@pytest.fixture(params=[Pair, MeshPair])
+@pytest.fixture(params=[Pair, EndpointPair])
 async def ends(request: pytest.FixtureRequest) -> AsyncIterator[Ends]:
     async with request.param() as ends:
         yield ends

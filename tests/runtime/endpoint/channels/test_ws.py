@@ -9,8 +9,8 @@ from rookery.errors import ChannelError, ProtocolError, UsageError
 from rookery.runtime.endpoint.channels.interface import ChannelInterface
 from rookery.runtime.endpoint.channels.ws import WebSocket, connect, serve_ws
 from tests.runtime.channel_pair import Pair
+from tests.runtime.endpoint_pair import EndpointPair
 from tests.runtime.ends import Ends
-from tests.runtime.mesh_pair import MeshPair
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ async def pair() -> AsyncIterator[Pair]:
         yield pair
 
 
-@pytest.fixture(params=[Pair, MeshPair])
+@pytest.fixture(params=[Pair, EndpointPair])
 async def ends(request: pytest.FixtureRequest) -> AsyncIterator[Ends]:
     async with request.param() as ends:
         yield ends

@@ -7,7 +7,7 @@ from rookery.runtime.endpoint.channels.stream import LinkStream
 from rookery.runtime.endpoint.gates.memory_gate import MemoryNetwork
 from rookery.sim.loop import run_virtual
 from rookery.sim.network.network import Conditions
-from tests.runtime.meshes import linked, meshes
+from tests.runtime.endpoints import endpoints, linked
 from tests.runtime.recorder import Recorder
 
 
@@ -28,7 +28,7 @@ def test_a_stream_survives_loss_reordering_and_duplication() -> None:
 
     async def main() -> bytes:
         weather = Conditions(delay_s=0.02, jitter_s=0.03, loss=0.05, duplication=0.05)
-        async with meshes(2, conditions=weather) as ((alice, bob), _):
+        async with endpoints(2, conditions=weather) as ((alice, bob), _):
             bob.on_stream(echo)
             link = await linked(alice, bob)
             async with link.stream() as stream:

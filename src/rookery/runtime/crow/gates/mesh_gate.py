@@ -6,7 +6,7 @@
 A packet is the body of a packet of an unreliable channel of type `crow`; each side opens one for
 what it sends. Unlike all other gates this one knows who is at the other end, and nobody between can
 read or change what passes. A link is never made for a packet's sake: whom to link with is for the
-mesh's owner to say, not for whoever writes an address.
+endpoint's owner to say, not for whoever writes an address.
 """
 
 import asyncio
@@ -42,21 +42,21 @@ def hop(hashname: str, gate_id: int = ID) -> bytes:
 
 
 class CrowMeshGate:
-    """One mesh as a medium; it stays the property of whoever made it."""
+    """One endpoint as a medium; it stays the property of whoever made it."""
 
     def __init__(
         self,
         receiver: CrowReceiver,
-        mesh: AsyncEndpoint,
+        endpoint: AsyncEndpoint,
         *,
         gate_id: int = ID,
         allow: Collection[str] | None = None,
     ) -> None:
         """`allow` are the hashnames the gate talks with, None for all that are linked."""
         self.id = checked_id(gate_id)
-        self.address = hop(mesh.hashname, gate_id)
+        self.address = hop(endpoint.hashname, gate_id)
         self._receiver = receiver
-        self._mesh = mesh
+        self._endpoint = endpoint
         self._allow = allow
         self._threshold = CrowGateCodec(receiver)
         self._loop = asyncio.get_running_loop()
@@ -64,7 +64,7 @@ class CrowMeshGate:
         self._incoming: set[AsyncChannel] = set()
         self._is_drain_due = False
         self._is_closed = False
-        mesh.serve(TYPE, self._serve)
+        endpoint.serve(TYPE, self._serve)
 
     @property
     def counters(self) -> CrowGateCounters:
@@ -77,7 +77,7 @@ class CrowMeshGate:
             self._threshold.drop(CrowDropReason.UNFIT)
             return
         hashname = base32.encode(name)
-        link = self._mesh.links.get(hashname)
+        link = self._endpoint.links.get(hashname)
         if not self._allows(hashname):
             self._threshold.drop(CrowDropReason.DENIED)
         elif self._is_closed or link is None or not link.is_up or not self._trusts(hashname):
@@ -138,11 +138,11 @@ class CrowMeshGate:
 
     def _trusts(self, hashname: str) -> bool:
         """Whether it is more than a guest, who may show a certificate and nothing else."""
-        return self._mesh.core.trusts(hashname)
+        return self._endpoint.core.trusts(hashname)
 
     def _allows(self, hashname: str) -> bool:
         return self._allow is None or hashname in self._allow
 
     def _forget_strangers(self) -> None:
-        links = self._mesh.links
+        links = self._endpoint.links
         self._channels = {name: kept for name, kept in self._channels.items() if name in links}

@@ -1,6 +1,6 @@
 """`box`: leave messages with a keeper, look what is waiting, fetch and forget it.
 
-    client = BoxClient(link, mesh.hashname)          link: to the keeper
+    client = BoxClient(link, endpoint.hashname)      link: to the keeper
     await client.put(recipient, sealed)              sealed: `box_seal.seal`
     for box in await client.waiting(): …                boxes that hold something for us
     async with client.inbox(box) as inbox:

@@ -1,8 +1,8 @@
 """Chats of one endpoint: starts them, joins them, answers invitations.
 
-chats = Chats(mesh.hashname, link_to)
-mesh.serve("profile", chats.handle_profile)
-mesh.serve("chat", chats.handle_chat)
+chats = Chats(endpoint.hashname, link_to)
+endpoint.serve("profile", chats.handle_profile)
+endpoint.serve("chat", chats.handle_chat)
 room = chats.create("Alice"); await room.invite(bob)
 async for notice in room: …
 """

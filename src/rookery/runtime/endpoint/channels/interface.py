@@ -1,7 +1,7 @@
 """What a service asks of the channel it runs over, and the habits all services share.
 
-The shells of `stream`, `thtp` and `ws` know a channel only by this face, so they run over the
-mesh and over a pair of queues alike.
+The shells of `stream`, `thtp` and `ws` know a channel only by this face, so they run over an
+endpoint and over a pair of queues alike.
 """
 
 import asyncio

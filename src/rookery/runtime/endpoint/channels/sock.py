@@ -1,7 +1,7 @@
 """`sock` for one endpoint: tunnels through the other end of a link, and for it.
 
 sock = Sock(Rules.parse(["tcp 127.0.0.1:8080"]))
-mesh.serve("sock", sock.handle)                               for others, as far as rules go
+endpoint.serve("sock", sock.handle)                           for others, as far as rules go
 stream = await sock.connect(link, "192.0.2.1", 80)            a connection made over there
 async with await sock.forward(link, "127.0.0.1", 8000, "192.0.2.1", 80): …
 async with await sock.bind(link, 8000, on_accept): …          a listener over there

@@ -49,7 +49,7 @@ class ConnectionOwner(Protocol):
         """Its first packet is about to be reported."""
 
     def addressed(self, connection: "GateConnection") -> None:
-        """The mesh sends to it for the first time."""
+        """The endpoint sends to it for the first time."""
 
     def received(self, path: Path, packet: Packet) -> None: ...
 
@@ -359,7 +359,7 @@ class InboundConnection(GateConnection):
 
 
 class OutboundConnection(GateConnection):
-    """A connection that the mesh asked for."""
+    """A connection that the endpoint asked for."""
 
     def __init__(
         self, owner: ConnectionOwner, path: Path, framing: Framing, tls: TlsLayer | None

@@ -1,6 +1,6 @@
 """Gates: where packets enter and leave the process, one class per transport.
 
-    socket ─ bytes ─▶ gate ─ path, packet ─▶ receiver (the mesh)
+    socket ─ bytes ─▶ gate ─ path, packet ─▶ receiver (the endpoint)
     socket ◀─ bytes ─ gate ◀─ path, data ─── receiver
 
 A gate frames, cloaks and counts; it never decides whom to talk to, and sends nothing on its own.

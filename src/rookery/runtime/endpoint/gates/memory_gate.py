@@ -1,7 +1,7 @@
-"""A gate without sockets: meshes of one process talk over a simulated network.
+"""A gate without sockets: endpoints of one process talk over a simulated network.
 
     network = MemoryNetwork(seed=1, conditions=Conditions(loss=0.1))
-    mesh.add_gate(network.gate(mesh, "10.0.0.1"))
+    endpoint.add_gate(network.gate(endpoint, "10.0.0.1"))
 
 On a virtual loop this is a deterministic world for whole programs, not just for the cores.
 """

@@ -1,4 +1,4 @@
-"""The same two ends as `channel_pair`, but real: two meshes linked over loopback UDP."""
+"""The same two ends as `channel_pair`, but real: two endpoints linked over loopback UDP."""
 
 import asyncio
 import os
@@ -13,8 +13,8 @@ from rookery.runtime.endpoint.link import AsyncLink
 from tests.runtime.ends import watchdog
 
 
-class MeshPair:
-    """Alice's link to Bob, and Bob's mesh."""
+class EndpointPair:
+    """Alice's link to Bob, and Bob's endpoint."""
 
     alice: AsyncLink
     bob: AsyncEndpoint
@@ -24,14 +24,14 @@ class MeshPair:
 
     @property
     def hashnames(self) -> tuple[str, str]:
-        return self.alice.mesh.hashname, self.bob.hashname
+        return self.alice.endpoint.hashname, self.bob.hashname
 
     async def __aenter__(self) -> Self:
         self._watchdog = watchdog()
         asyncio.get_running_loop().set_exception_handler(
             lambda _, context: self._failures.append(repr(context))
         )
-        alice, self.bob = await _mesh(), await _mesh()
+        alice, self.bob = await _endpoint(), await _endpoint()
         self.bob.on_discover = self._accept
         self.alice = await alice.link(self.bob.address).up()
         return self
@@ -45,13 +45,13 @@ class MeshPair:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self.alice.mesh.close()
+        await self.alice.endpoint.close()
         await self.bob.close()
         self._watchdog.cancel()
         assert not self._failures, "a handler failed"
 
 
-async def _mesh() -> AsyncEndpoint:
-    mesh = AsyncEndpoint(Identity.generate([0x3A], os.urandom))
-    mesh.add_gate(await UdpGate.bind(mesh))
-    return mesh
+async def _endpoint() -> AsyncEndpoint:
+    endpoint = AsyncEndpoint(Identity.generate([0x3A], os.urandom))
+    endpoint.add_gate(await UdpGate.bind(endpoint))
+    return endpoint

@@ -19,7 +19,7 @@ def wall() -> float:
 
 
 @asynccontextmanager
-async def meshes(
+async def endpoints(
     count: int,
     *,
     seed: int = 1,
@@ -27,18 +27,18 @@ async def meshes(
     csids: Iterable[int] = (0x40,),
     clock_on_the_wall: Callable[[], float] = wall,
 ) -> AsyncIterator[tuple[list[AsyncEndpoint], MemoryNetwork]]:
-    """Some meshes at 10.0.0.1, 10.0.0.2, …; none of them accepts strangers yet."""
+    """Some endpoints at 10.0.0.1, 10.0.0.2, …; none of them accepts strangers yet."""
     network = MemoryNetwork(seed, conditions)
     source = random.Random(seed)
     async with AsyncExitStack() as stack:
         made = []
         for number in range(1, count + 1):
             identity = Identity.generate(csids, source.randbytes)
-            mesh = AsyncEndpoint(
+            endpoint = AsyncEndpoint(
                 identity, clock=asyncio.get_running_loop().time, wall=clock_on_the_wall
             )
-            mesh.add_gate(network.gate(mesh, f"10.0.0.{number}"))
-            made.append(await stack.enter_async_context(mesh))
+            endpoint.add_gate(network.gate(endpoint, f"10.0.0.{number}"))
+            made.append(await stack.enter_async_context(endpoint))
         yield made, network
 
 
