@@ -25,7 +25,7 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
 }
 JAVA = (
-    "import json; from rookery.lake import java; print(json.dumps(java.environment(java.find())))"
+    "import json; from rookery.lake.engine import java; print(json.dumps(java.environment(java.find())))"
 )
 # Realms alone: what becomes of them ends with Python on Spark's workers, and is soon done.
 LANDING = """

@@ -58,8 +58,8 @@ def test_without_any_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.Monk
 
 _COUNTING = """
 from pathlib import Path
-from rookery.lake import session
-spark = session.start(log=Path("spark.log"))
+from rookery.lake.engine import spark_session
+spark = spark_session.start(log=Path("spark.log"))
 print(spark.range(1000).groupBy().sum().first()[0])
 spark.stop()
 """

@@ -65,7 +65,7 @@ def test_a_log_that_leads_elsewhere_is_refused(tmp_path: Path) -> None:
     elsewhere, log = tmp_path / "precious", tmp_path / "spark.log"
     elsewhere.write_text("as it was")
     log.symlink_to(elsewhere)
-    code = "import pathlib, sys; from rookery.lake import session as s; "
+    code = "import pathlib, sys; from rookery.lake.engine import spark_session as s; "
     code += "s.start(log=pathlib.Path(sys.argv[1]))"
     done = subprocess.run(
         [sys.executable, "-c", code, log],
