@@ -40,7 +40,7 @@ class Landed(NamedTuple):
 def history(rows: int) -> SyntheticDataset:
     """One of about so many device reports."""
     days = max(2, min(DAYS, rows // _REPORTS_A_DAY))
-    return SyntheticDataset(days=days, routers=max(1, rows // (days * _REPORTS_A_DAY)))
+    return SyntheticDataset(days=days, devices=max(1, rows // (days * _REPORTS_A_DAY)))
 
 
 def landed(folder: Path, told: SyntheticDataset) -> Landed:

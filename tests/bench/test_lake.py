@@ -14,7 +14,7 @@ from rookery.lake.engine.delta import Lake
 from rookery.lake.schema.landing import DEVICE_REPORTS
 from rookery.lake.synthetic.dataset import SyntheticDataset
 
-LITTLE = SyntheticDataset(days=2, routers=4)
+LITTLE = SyntheticDataset(days=2, devices=4)
 ALL = Done({}, {each.path: 1 for each in lake_work.TABLES}, 2.0)
 
 
@@ -55,7 +55,7 @@ def test_a_history_is_landed_once_and_worked_on_elsewhere(tmp_path: Path) -> Non
     for hour in hours:
         lake_history.come(hour, working)
     assert lake_history.rows(working) == every
-    other = SyntheticDataset(days=2, routers=1)
+    other = SyntheticDataset(days=2, devices=1)
     again = lake_history.landed(tmp_path / "history", other)
     assert lake_history.rows(again.before) == first
     assert first + sum(lake_history.rows(hour) for hour in again.hours) == every

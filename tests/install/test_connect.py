@@ -25,14 +25,15 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
 }
 JAVA = (
-    "import json; from rookery.lake.engine import java; print(json.dumps(java.environment(java.find())))"
+    "import json; from rookery.lake.engine import java;"
+    " print(json.dumps(java.environment(java.find())))"
 )
 # Realms alone: what becomes of them ends with Python on Spark's workers, and is soon done.
 LANDING = """
 from rookery.lake.engine.delta import Lake
 from rookery.lake.synthetic.dataset import SyntheticDataset
 from rookery.lake.schema import landing
-for table, rows in SyntheticDataset(days=1, routers=3, nodes=10, realms=1).chunks():
+for table, rows in SyntheticDataset(days=1, devices=3, nodes=10, realms=1).chunks():
     if table == landing.RECORD_CHANGES:
         Lake("lake").append(table, rows, [], {})
 """

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from rookery.lake.engine import spark_session
 from rookery.lake.engine.delta import Lake
-from tests.lake.history_world import World, landed_world
 from tests.lake.spark_processes import Cluster, cluster
+from tests.lake.synthetic_world import SyntheticWorld, landed_world
 
 MASTER = os.environ.get("ROOKERY_TEST_SPARK", "local[2]")
 
@@ -45,9 +45,9 @@ def lake(tmp_path: Path) -> Lake:
 
 
 @pytest.fixture(scope="session")
-def history(tmp_path_factory: pytest.TempPathFactory) -> World:
-    """Three days of 24 routers, landed: to be read by all tests, to be written by none."""
-    return landed_world(tmp_path_factory.mktemp("history"))
+def synthetic(tmp_path_factory: pytest.TempPathFactory) -> SyntheticWorld:
+    """Three days of 24 devices in landing tables: all tests read them, none may write."""
+    return landed_world(tmp_path_factory.mktemp("synthetic"))
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ from tests.lake.spark_processes import HERE, Cluster
 pytestmark = [pytest.mark.xdist_group("cluster"), pytest.mark.slow]
 
 ROOT = Path(__file__).parents[2]
-SMALLEST = SyntheticDataset(days=1, routers=3, nodes=10, realms=1)
+SMALLEST = SyntheticDataset(days=1, devices=3, nodes=10, realms=1)
 SUITE = (
     "engine/test_pipeline.py",
     "engine/test_spark_tables.py",

@@ -11,11 +11,11 @@ from rookery.errors import UsageError
 from rookery.lake.notebook import open_lake
 from rookery.lake.synthetic.dataset import SyntheticDataset
 from rookery.lake.synthetic.landing import land
-from tests.lake.history_world import World
+from tests.lake.synthetic_world import SyntheticWorld
 
 
-def test_tables_come_as_sql_and_arrow(history: World) -> None:
-    lake = open_lake(history.lake.url)
+def test_tables_come_as_sql_and_arrow(synthetic: SyntheticWorld) -> None:
+    lake = open_lake(synthetic.lake.url)
     assert {each.table.stage for each in lake.tables()} == {"landing"}
     [(routers,)] = lake.sql(
         "SELECT count(DISTINCT reporter) FROM landing.device_reports"
@@ -28,9 +28,9 @@ def test_tables_come_as_sql_and_arrow(history: World) -> None:
 def test_the_past_is_the_same_for_all(tmp_path: Path) -> None:
     url = str(tmp_path / "lake")
     lake = open_lake(url).lake
-    land(SyntheticDataset(seed=1, days=1, routers=2, nodes=0, interval_s=300), lake)
+    land(SyntheticDataset(seed=1, days=1, devices=2, nodes=0, interval_s=300), lake)
     then = datetime.now(UTC).isoformat()
-    land(SyntheticDataset(seed=2, days=1, routers=3, nodes=0, interval_s=300), lake)
+    land(SyntheticDataset(seed=2, days=1, devices=3, nodes=0, interval_s=300), lake)
     past = open_lake(url, as_of=then)
     assert past.arrow("landing/enrolments").count_rows() == 6
     assert past.sql("SELECT count(*) FROM landing.enrolments").fetchall() == [(6,)]
@@ -43,6 +43,6 @@ def test_a_table_that_does_not_exist_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.xdist_group("spark")
-def test_tables_come_as_frames(spark: SparkSession, history: World) -> None:
-    frame = open_lake(history.lake.url).spark("landing/enrolments", spark)
+def test_tables_come_as_frames(spark: SparkSession, synthetic: SyntheticWorld) -> None:
+    frame = open_lake(synthetic.lake.url).spark("landing/enrolments", spark)
     assert frame.where("kind = 'router'").count() == 24

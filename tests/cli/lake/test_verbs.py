@@ -26,7 +26,7 @@ from rookery.lake.synthetic.spool_files import write_spools
 from tests.cli.program import PROGRAM, rookery, running
 from tests.patience import PATIENCE_S
 
-HISTORY = SyntheticDataset(days=1, routers=8, nodes=10, realms=1, interval_s=300)
+HISTORY = SyntheticDataset(days=1, devices=8, nodes=10, realms=1, interval_s=300)
 
 
 @pytest.fixture(scope="module")
@@ -182,7 +182,7 @@ async def test_spools_land_and_only_what_is_new(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 async def test_following_ends_in_good_order(tmp_path: Path, number: signal.Signals) -> None:
-    history = SyntheticDataset(days=1, routers=2, nodes=0, interval_s=900, hubs=1)
+    history = SyntheticDataset(days=1, devices=2, nodes=0, interval_s=900, hubs=1)
     await write_spools(history, tmp_path / "spools")
     arguments = [f"--spool={tmp_path / 'spools' / 'hub-1'}", f"--data={tmp_path / 'lake'}"]
     with running("lake", "land", *arguments, "--follow", "--every", "1h", "--json") as lander:
@@ -236,7 +236,7 @@ def test_spark_that_does_not_start_is_told_with_its_reason_and_tried_again_soon(
 ) -> None:
     """A pause of minutes is for runs; whoever lost Spark does not wait for that long."""
     lake = tmp_path / "lake"
-    land(SyntheticDataset(days=1, routers=4, nodes=0, interval_s=900), Lake(str(lake)))
+    land(SyntheticDataset(days=1, devices=4, nodes=0, interval_s=900), Lake(str(lake)))
     arguments = ["--data", str(lake), "--memory", "much", "--log", str(tmp_path / "spark.log")]
     with running("lake", "run", *arguments, "--every", "10m", "--json") as service:
         for _ in range(2):
@@ -273,7 +273,7 @@ def test_a_check_of_what_only_landed_adds_up(data: str) -> None:
 def test_a_check_finds_rows_that_are_missing_or_doubled(tmp_path: Path) -> None:
     """Clean rows written by hand: a repeat too many, and one that is gone."""
     lake = Lake(str(tmp_path / "lake"))
-    land(SyntheticDataset(days=1, routers=4, nodes=0, interval_s=300), lake)
+    land(SyntheticDataset(days=1, devices=4, nodes=0, interval_s=300), lake)
     version = lake.version(landing.MESSAGES)
     assert version is not None
     rows = lake.dataset(landing.MESSAGES).to_table()

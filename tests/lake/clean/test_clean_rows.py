@@ -16,9 +16,9 @@ from rookery.lake.schema import clean as cleaned
 from rookery.lake.schema import landing
 from rookery.lake.schema.catalog import BY_PATH
 from tests.lake.frames import NOON, frame, noon
-from tests.lake.history_world import World
 from tests.lake.oracle import clean as oracle
 from tests.lake.oracle import database
+from tests.lake.synthetic_world import SyntheticWorld
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -185,13 +185,13 @@ def test_of_repeats_the_first_to_come_stays(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize("name", SOUND)
 def test_clean_rows_of_a_history_are_those_that_duckdb_finds(
-    spark: SparkSession, history: World, name: str
+    spark: SparkSession, synthetic: SyntheticWorld, name: str
 ) -> None:
     """Row by row: repeats, wrong clocks and poison included."""
-    landed, target = history.rows(name), BY_PATH[f"clean/{name}"]
+    landed, target = synthetic.rows(name), BY_PATH[f"clean/{name}"]
     connection = database.opened({f"landing/{name}": landed})
     expected = database.rows(connection, target, oracle.sql(name))
-    tables = SparkTables(spark, history.lake)
+    tables = SparkTables(spark, synthetic.lake)
     found = clean_rows.fresh(target, tables.read(BY_PATH[f"landing/{name}"]), tables.read(target))
     assert found.columns == target.arrow.names
     assert database.differences(expected, found.toArrow()) == []

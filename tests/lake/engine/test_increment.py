@@ -17,8 +17,8 @@ from rookery.lake.schema.catalog import BY_PATH
 from rookery.lake.schema.insights import LINEAGE
 from rookery.lake.schema.table import TIMESTAMP
 from rookery.lake.steps import STEPS
-from tests.lake.history_world import World
 from tests.lake.oracle.database import differences
+from tests.lake.synthetic_world import SyntheticWorld
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -37,17 +37,19 @@ ROUTERS = 6
 KINDS = ("device_reports", "record_changes")
 
 
-def test_two_runs_find_what_one_finds(spark: SparkSession, history: World, lake: Lake) -> None:
+def test_two_runs_find_what_one_finds(
+    spark: SparkSession, synthetic: SyntheticWorld, lake: Lake
+) -> None:
     """Reports that come late, twice or from days before, in the middle of a day."""
     steps = [each for each in STEPS if each.target.path in TABLES]
     assert len(steps) == len(TABLES)
-    start = datetime.combine(history.history.start, datetime.min.time(), UTC)
+    start = datetime.combine(synthetic.dataset.start, datetime.min.time(), UTC)
     bounds = [start + timedelta(hours=hours) for hours in (0, 49, 24 * 400)]
     bit_by_bit, at_once = Lake(f"{lake.url}/bit-by-bit"), Lake(f"{lake.url}/at-once")
     for first, last in pairwise(bounds):
-        land(history, bit_by_bit, first, last)
+        land(synthetic, bit_by_bit, first, last)
         run(spark, bit_by_bit, steps)
-    land(history, at_once, bounds[0], bounds[-1])
+    land(synthetic, at_once, bounds[0], bounds[-1])
     run(spark, at_once, steps)
     for path in TABLES:
         expected, found = (rows(each, path) for each in (at_once, bit_by_bit))
@@ -55,10 +57,10 @@ def test_two_runs_find_what_one_finds(spark: SparkSession, history: World, lake:
         assert differences(expected, found) == [], path
 
 
-def land(history: World, lake: Lake, first: datetime, last: datetime) -> None:
+def land(synthetic: SyntheticWorld, lake: Lake, first: datetime, last: datetime) -> None:
     """What was received between two moments, of a few routers."""
     for kind in KINDS:
-        every = history.rows(kind)
+        every = synthetic.rows(kind)
         received_at = every["received_at"]
         is_due = pc.and_(
             pc.greater_equal(received_at, pa.scalar(first, TIMESTAMP)),

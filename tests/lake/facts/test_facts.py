@@ -1,4 +1,4 @@
-"""Facts of a whole history, row by row as DuckDB finds them, and day by day (P3)."""
+"""Facts of a whole dataset, row by row as DuckDB finds them, and day by day (P3)."""
 
 from collections.abc import Callable
 from datetime import date, timedelta
@@ -17,7 +17,6 @@ from rookery.lake.facts import edges, hours, link_hours, link_samples, rates, up
 from rookery.lake.schema import clean, facts, landing
 from rookery.lake.schema.catalog import BY_PATH
 from rookery.lake.schema.table import Table
-from tests.lake.history_world import World
 from tests.lake.oracle import clean as clean_oracle
 from tests.lake.oracle import database
 from tests.lake.oracle import edges as edges_oracle
@@ -25,6 +24,7 @@ from tests.lake.oracle import hours as hours_oracle
 from tests.lake.oracle import links as links_oracle
 from tests.lake.oracle import rates as rates_oracle
 from tests.lake.oracle import uptime as uptime_oracle
+from tests.lake.synthetic_world import SyntheticWorld
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -51,9 +51,9 @@ LOOKBACK_DAYS = {
 
 
 class Facts:
-    """Clean rows and facts of a history, all by DuckDB, as a lake of their own."""
+    """Clean rows and facts of a dataset, all by DuckDB, as a lake of their own."""
 
-    def __init__(self, spark: SparkSession, world: World, folder: Path) -> None:
+    def __init__(self, spark: SparkSession, world: SyntheticWorld, folder: Path) -> None:
         self.lake = Lake(str(folder / "lake"))
         self._tables = SparkTables(spark, self.lake)
         self.expected: dict[str, pa.Table] = {}
@@ -78,8 +78,10 @@ class Facts:
 
 
 @pytest.fixture(scope="module")
-def known(spark: SparkSession, history: World, tmp_path_factory: pytest.TempPathFactory) -> Facts:
-    return Facts(spark, history, tmp_path_factory.mktemp("facts"))
+def known(
+    spark: SparkSession, synthetic: SyntheticWorld, tmp_path_factory: pytest.TempPathFactory
+) -> Facts:
+    return Facts(spark, synthetic, tmp_path_factory.mktemp("facts"))
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)

@@ -229,7 +229,7 @@ def test_what_a_history_planted_is_found_and_nothing_else(spark: SparkSession) -
     database.add(connection, clean.DEVICE_REPORTS.path, reports)
     felt_hours = database.rows(connection, DEVICE_HOURS, hours_oracle.sql("device_hours"))
     unusual = found(spark, [], [], [], [], felt_hours.to_pylist())
-    strains = GroundTruth(planted).strains()
+    strains = GroundTruth(planted).overloads()
     assert {each.kind for each in strains} == {"temperature", "device load"}
     rows = unusual.select("device", "kind", "from_at", "to_at").toArrow().to_pylist()
     assert sorted(map(tuple, map(dict.values, rows))) == sorted(strains)

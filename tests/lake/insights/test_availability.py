@@ -19,9 +19,9 @@ from rookery.lake.schema.insights import (
     UPTIME_SESSIONS,
 )
 from tests.lake.fact_tables import computed, expected, facts_of, given, made
-from tests.lake.history_world import World
 from tests.lake.oracle import availability as oracle
 from tests.lake.oracle import database
+from tests.lake.synthetic_world import SyntheticWorld
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -199,9 +199,11 @@ def test_a_session_goes_on_over_midnight(spark: SparkSession, rows: pa.Table) ->
     assertDataFrameEqual(found, frame(spark, known, found))
 
 
-def test_a_history_is_what_duckdb_makes_of_it(spark: SparkSession, history: World) -> None:
+def test_a_history_is_what_duckdb_makes_of_it(
+    spark: SparkSession, synthetic: SyntheticWorld
+) -> None:
     """P4: row for row; and outages that were planted are found."""
-    facts = facts_of(history.lake.url)
+    facts = facts_of(synthetic.lake.url)
     intervals = given(spark, UPTIME_INTERVALS, facts[UPTIME_INTERVALS.path]).cache()
     days = computed(AVAILABILITY, availability.availability(intervals))
     outages = computed(OUTAGES, availability.outages(intervals))
@@ -223,8 +225,8 @@ def test_a_history_is_what_duckdb_makes_of_it(spark: SparkSession, history: Worl
         known = expected(table, facts, sql)
         assert known.num_rows > 0
         assert database.differences(known, found) == []
-    for planted in history.truths.outages():
-        of_device = outages.filter(pc.equal(outages["device"], planted.reporter)).to_pylist()
+    for planted in synthetic.truth.outages():
+        of_device = outages.filter(pc.equal(outages["device"], planted.sender)).to_pylist()
         assert any(
             each["from_at"] <= planted.from_at
             and each["to_at"] >= min(planted.to_at, each["to_at"])

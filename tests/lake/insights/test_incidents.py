@@ -20,10 +20,10 @@ from rookery.lake.schema.insights import (
     PLACES,
 )
 from tests.lake.fact_tables import computed, expected, facts_of, given, made
-from tests.lake.history_world import World
 from tests.lake.oracle import availability as availability_oracle
 from tests.lake.oracle import incident_groups as oracle
 from tests.lake.oracle import places as places_oracle
+from tests.lake.synthetic_world import SyntheticWorld
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -142,9 +142,11 @@ def test_a_link_is_at_no_site_and_a_server_is_no_mesh_node(spark: SparkSession) 
     ]
 
 
-def test_sites_that_lost_power_are_found_in_a_history(spark: SparkSession, history: World) -> None:
+def test_sites_that_lost_power_are_found_in_a_history(
+    spark: SparkSession, synthetic: SyntheticWorld
+) -> None:
     """P4: groups are those that pairs make, and each cut that was planted is one of them."""
-    facts = facts_of(history.lake.url)
+    facts = facts_of(synthetic.lake.url)
     outages = availability.outages(given(spark, UPTIME_INTERVALS, facts[UPTIME_INTERVALS.path]))
     known_places = places(given(spark, ENROLMENTS, facts[ENROLMENTS.path]))
     anomalies = spark.createDataFrame([], ANOMALIES.struct)
@@ -155,8 +157,8 @@ def test_sites_that_lost_power_are_found_in_a_history(spark: SparkSession, histo
     where = {row["reporter"]: row for row in facts[ENROLMENTS.path].to_pylist()}
     groups = oracle_groups(known, where)
     assert sorted((row["from_at"], row["to_at"], row["members"]) for row in found) == sorted(groups)
-    for planted in history.truths.incidents():
-        names = {f"outage {reporter}" for reporter in planted.reporters}
+    for planted in synthetic.truth.incidents():
+        names = {f"outage {device}" for device in planted.devices}
         [cut] = [
             row
             for row in found
@@ -165,7 +167,7 @@ def test_sites_that_lost_power_are_found_in_a_history(spark: SparkSession, histo
             and names <= set(row["entities"])
         ]
         assert cut["cause"] == "site"
-        [only] = {places_oracle.site(where[each]["address"]) for each in planted.reporters}
+        [only] = {places_oracle.site(where[each]["address"]) for each in planted.devices}
         assert cut["cause_entity"] == only
 
 

@@ -11,10 +11,10 @@ from rookery.lake.insights.link_quality import link_quality
 from rookery.lake.schema.facts import LINK_HOURS
 from rookery.lake.schema.insights import LINK_QUALITY
 from tests.lake.fact_tables import computed, expected, facts_of, given, made
-from tests.lake.history_world import World
 from tests.lake.oracle import database
 from tests.lake.oracle import link_quality as oracle
 from tests.lake.oracle.links import bucket
+from tests.lake.synthetic_world import SyntheticWorld
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -62,9 +62,11 @@ def test_weeks_add_up_and_a_quantile_is_the_top_of_its_step(spark: SparkSession)
         assert true <= told < 1.05 * true
 
 
-def test_a_history_is_what_duckdb_makes_of_it(spark: SparkSession, history: World) -> None:
+def test_a_history_is_what_duckdb_makes_of_it(
+    spark: SparkSession, synthetic: SyntheticWorld
+) -> None:
     """P4: row for row."""
-    facts = facts_of(history.lake.url)
+    facts = facts_of(synthetic.lake.url)
     found = computed(LINK_QUALITY, link_quality(given(spark, LINK_HOURS, facts[LINK_HOURS.path])))
     known = expected(LINK_QUALITY, facts, oracle.sql())
     assert known.num_rows > 0

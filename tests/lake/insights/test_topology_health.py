@@ -10,8 +10,8 @@ from rookery.lake.insights.topology_health import critical_elements, topology_he
 from rookery.lake.schema.facts import TOPOLOGY_EDGES
 from rookery.lake.schema.insights import CRITICAL_ELEMENTS, TOPOLOGY_HEALTH
 from tests.lake.fact_tables import computed, facts_of, given, made
-from tests.lake.history_world import World
 from tests.lake.oracle import topology_health as oracle
+from tests.lake.synthetic_world import SyntheticWorld
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -57,9 +57,11 @@ def test_an_edge_counts_where_it_held_half_the_hour(spark: SparkSession) -> None
     edges.unpersist()
 
 
-def test_a_history_is_what_networkx_makes_of_it(spark: SparkSession, history: World) -> None:
+def test_a_history_is_what_networkx_makes_of_it(
+    spark: SparkSession, synthetic: SyntheticWorld
+) -> None:
     """P4: row for row; and what was planted is what the realm hangs on."""
-    rows = facts_of(history.lake.url)[TOPOLOGY_EDGES.path]
+    rows = facts_of(synthetic.lake.url)[TOPOLOGY_EDGES.path]
     edges = given(spark, TOPOLOGY_EDGES, rows)
     graphs = oracle.graphs(rows.to_pylist())
     found = computed(TOPOLOGY_HEALTH, topology_health(edges)).to_pylist()
@@ -77,7 +79,7 @@ def test_a_history_is_what_networkx_makes_of_it(spark: SparkSession, history: Wo
         kind: {(row["realm"], row["a"], row["b"]) for row in cut if row["kind"] == kind}
         for kind in ("node", "link")
     }
-    for realm, names in history.truths.articulation_points().items():
+    for realm, names in synthetic.truth.articulation_points().items():
         assert {(realm, name, "") for name in names} <= by_kind["node"]
-    for realm, links in history.truths.bridges().items():
+    for realm, links in synthetic.truth.bridges().items():
         assert {(realm, *ends) for ends in links} <= by_kind["link"]

@@ -13,9 +13,9 @@ from rookery.lake.insights import traffic
 from rookery.lake.schema.facts import DEVICE_RATES
 from rookery.lake.schema.insights import TRAFFIC_DAYS, TRAFFIC_HOURS, TRAFFIC_MINUTES
 from tests.lake.fact_tables import computed, expected, facts_of, given, made
-from tests.lake.history_world import World
 from tests.lake.oracle import database
 from tests.lake.oracle import traffic as oracle
+from tests.lake.synthetic_world import SyntheticWorld
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -61,12 +61,14 @@ def test_a_delta_belongs_to_the_minutes_it_lies_in(spark: SparkSession) -> None:
     assert tuple(hour) == ("r", "wan0", NOON.replace(tzinfo=None), *in_hour, day)
 
 
-def test_a_history_is_what_duckdb_makes_of_it(spark: SparkSession, history: World) -> None:
+def test_a_history_is_what_duckdb_makes_of_it(
+    spark: SparkSession, synthetic: SyntheticWorld
+) -> None:
     """P4: row for row, and nothing is lost or made up on the way to days."""
-    facts = facts_of(history.lake.url)
+    facts = facts_of(synthetic.lake.url)
     rates = facts[DEVICE_RATES.path]
-    routers = [history.history.population.mac(each) for each in (0, 3, 8, 10)]  # see faults
-    some = rates.filter(pc.field("reporter").isin(routers))
+    devices = [synthetic.dataset.population.device_id(each) for each in (0, 3, 8, 10)]  # see faults
+    some = rates.filter(pc.field("reporter").isin(devices))
     minutes = traffic.traffic_minutes(given(spark, DEVICE_RATES, some)).cache()
     tables = {TRAFFIC_MINUTES.path: computed(TRAFFIC_MINUTES, minutes)}
     hours = traffic.traffic_hours(minutes)

@@ -13,27 +13,27 @@ from rookery.lake.query.lake_query import LakeQuery, named_tables, parse_as_of
 from rookery.lake.schema.catalog import BY_PATH, TABLES
 from rookery.lake.synthetic.dataset import SyntheticDataset
 from rookery.lake.synthetic.landing import land
-from tests.lake.history_world import World
+from tests.lake.synthetic_world import SyntheticWorld
 
 ENROLMENTS = BY_PATH["landing/enrolments"]
 
 
-def test_sql_sees_the_tables_by_their_names(history: World) -> None:
+def test_sql_sees_the_tables_by_their_names(synthetic: SyntheticWorld) -> None:
     sql = """
         SELECT kind, count(*) AS number FROM landing.enrolments
         GROUP BY kind ORDER BY kind
     """
-    rows = LakeQuery(history.lake).answer(sql).rows.to_pylist()
+    rows = LakeQuery(synthetic.lake).answer(sql).rows.to_pylist()
     assert rows == [{"kind": "router", "number": 24}, {"kind": "server", "number": 4}]
 
 
-def test_nested_columns_and_times_are_what_they_are(history: World) -> None:
+def test_nested_columns_and_times_are_what_they_are(synthetic: SyntheticWorld) -> None:
     sql = """
         SELECT max(interface.received_bytes) AS most, min("at") AS first
         FROM (SELECT "at", unnest(interfaces) AS interface FROM landing.device_reports
               WHERE not isnan(load) AND year("at") = 2026)
     """
-    (row,) = LakeQuery(history.lake).answer(sql).rows.to_pylist()
+    (row,) = LakeQuery(synthetic.lake).answer(sql).rows.to_pylist()
     assert row["most"] > 1_000_000
     assert row["first"] >= datetime(2026, 3, 2, tzinfo=UTC)
 
@@ -53,8 +53,8 @@ def test_a_table_that_nobody_wrote_yet_is_empty(lake: Lake) -> None:
         assert answer.rows.column_names == table.arrow.names
 
 
-def test_an_answer_is_bounded_and_says_so(history: World) -> None:
-    query = LakeQuery(history.lake)
+def test_an_answer_is_bounded_and_says_so(synthetic: SyntheticWorld) -> None:
+    query = LakeQuery(synthetic.lake)
     cut = query.answer("SELECT * FROM landing.device_reports", rows_max=12)
     assert cut.rows.num_rows == 12
     assert cut.is_cut
@@ -64,11 +64,11 @@ def test_an_answer_is_bounded_and_says_so(history: World) -> None:
 
 
 def test_the_past_is_there_by_version_and_by_time(lake: Lake) -> None:
-    land(SyntheticDataset(seed=1, days=1, routers=4, nodes=0, interval_s=300), lake)
+    land(SyntheticDataset(seed=1, days=1, devices=4, nodes=0, interval_s=300), lake)
     first = lake.version(ENROLMENTS)
     assert first is not None
     then = datetime.now(UTC)
-    land(SyntheticDataset(seed=2, days=1, routers=6, nodes=0, interval_s=300), lake)
+    land(SyntheticDataset(seed=2, days=1, devices=6, nodes=0, interval_s=300), lake)
 
     def routers(as_of: int | datetime | None) -> int:
         sql = "SELECT count(*) AS number FROM landing.enrolments WHERE kind = 'router'"
@@ -112,10 +112,10 @@ def test_the_past_is_there_by_version_and_by_time(lake: Lake) -> None:
         ("SELECT 'x'::int", "Could not convert"),
     ],
 )
-def test_there_is_no_way_out(sql: str, reason: str, history: World) -> None:
+def test_there_is_no_way_out(sql: str, reason: str, synthetic: SyntheticWorld) -> None:
     """What is refused is refused in one line."""
     with pytest.raises(UsageError, match=reason) as refusal:
-        LakeQuery(history.lake).answer(sql)
+        LakeQuery(synthetic.lake).answer(sql)
     assert "\n" not in str(refusal.value)
 
 
@@ -125,14 +125,14 @@ def test_it_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_relation_is_lazy_and_goes_on(history: World) -> None:
-    relation = LakeQuery(history.lake).relation("SELECT * FROM landing.calls")
+def test_a_relation_is_lazy_and_goes_on(synthetic: SyntheticWorld) -> None:
+    relation = LakeQuery(synthetic.lake).relation("SELECT * FROM landing.calls")
     counted = relation.filter("code = 0").aggregate("count(*)").fetchall()
     assert counted[0][0] > 100
 
 
-def test_a_plan_can_be_looked_at(history: World) -> None:
-    answer = LakeQuery(history.lake).answer("EXPLAIN SELECT count(*) FROM landing.calls")
+def test_a_plan_can_be_looked_at(synthetic: SyntheticWorld) -> None:
+    answer = LakeQuery(synthetic.lake).answer("EXPLAIN SELECT count(*) FROM landing.calls")
     assert "AGGREGATE" in str(answer.rows.to_pylist()).upper()
 
 

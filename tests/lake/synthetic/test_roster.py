@@ -18,7 +18,7 @@ def living() -> Roster:
     """Three gateways that are there, and a router behind one of them."""
     hashnames = [synthetic_hashname(9, "gateway", number) for number in range(4)]
     return Roster(
-        routers=tuple(
+        devices=tuple(
             RosterDevice(f"02:fe:00:00:00:0{number}", name, site=number // 2)
             for number, name in enumerate(hashnames)
         ),
@@ -36,9 +36,9 @@ def living() -> Roster:
 
 
 def living_rows(until: datetime | None = None) -> dict[str, pa.Table]:
-    history = SyntheticDataset(days=2, roster=living(), until=until, repeats=0.0, poison=0.0)
+    dataset = SyntheticDataset(days=2, roster=living(), until=until, repeats=0.0, poison=0.0)
     found: dict[str, list[pa.Table]] = {}
-    for table, rows in history.chunks():
+    for table, rows in dataset.chunks():
         found.setdefault(table.name, []).append(rows)
     return {name: pa.concat_tables(parts) for name, parts in found.items()}
 
@@ -46,11 +46,11 @@ def living_rows(until: datetime | None = None) -> dict[str, pa.Table]:
 def test_a_history_may_be_that_of_a_world_that_lives() -> None:
     roster, rows = living(), living_rows()
     assert set(rows["device_reports"]["reporter"].to_pylist()) == {
-        each.mac for each in roster.routers
+        each.device_id for each in roster.devices
     }
     samples = rows["link_samples"]
     assert set(samples["realm"].to_pylist()) == {roster.realm}
-    assert set(samples["node"].to_pylist()) == {each.hashname for each in roster.routers[:3]}
+    assert set(samples["node"].to_pylist()) == {each.hashname for each in roster.devices[:3]}
     assert set(rows["server_reports"]["reporter"].to_pylist()) == {
         mac_text(server_id(each)) for each in roster.servers
     }
@@ -62,7 +62,7 @@ def test_a_history_may_be_that_of_a_world_that_lives() -> None:
 
 def test_a_given_link_is_as_it_is_said_to_be() -> None:
     roster = living()
-    ends = {roster.routers[1].hashname, roster.routers[2].hashname}
+    ends = {roster.devices[1].hashname, roster.devices[2].hashname}
     by_day = [
         (row["at"].hour, row["rtt_ms"], row["loss_in"])
         for row in living_rows()["link_samples"].to_pylist()
@@ -76,14 +76,14 @@ def test_a_given_link_is_as_it_is_said_to_be() -> None:
 
 def test_a_given_relay_was_away_and_a_given_link_comes_and_goes() -> None:
     roster = living()
-    relay = roster.routers[2].hashname
+    relay = roster.devices[2].hashname
     downs = {
         (frozenset((row["node"], row["peer"])), row["at"].day, row["at"].hour)
         for row in living_rows()["link_samples"].to_pylist()
         if not row["is_up"]
     }
     assert {hour for ends, day, hour in downs if day == 3 and relay in ends} >= {14, 15}
-    flapping = frozenset((roster.routers[0].hashname, relay))
+    flapping = frozenset((roster.devices[0].hashname, relay))
     assert {hour for ends, day, hour in downs if ends == flapping and day == 2} == {5, 11, 17, 23}
 
 
@@ -100,4 +100,4 @@ def test_what_comes_after_its_end_is_left_out() -> None:
 
 def test_a_roster_links_its_own_nodes_only() -> None:
     with pytest.raises(UsageError, match="two of its nodes"):
-        Roster(routers=living().routers, nodes=1, links=living().links)
+        Roster(devices=living().devices, nodes=1, links=living().links)

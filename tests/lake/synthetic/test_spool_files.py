@@ -18,27 +18,27 @@ PLACE = ["position", "date"]  # others, and the second follows from received_at
 
 
 async def test_spools_hold_what_landing_rows_say(tmp_path: Path) -> None:
-    history = SyntheticDataset(days=1, routers=24, nodes=10, realms=1, interval_s=300, poison=0.01)
-    counts = await write_spools(history, tmp_path / "spools")
+    dataset = SyntheticDataset(days=1, devices=24, nodes=10, realms=1, interval_s=300, poison=0.01)
+    counts = await write_spools(dataset, tmp_path / "spools")
     lake = Lake(str(tmp_path / "lake"))
     for name, count in counts.items():
         data = tmp_path / "spools" / name
         landed = Lander(lake, data / SPOOL, spool_name(data)).run()
         assert landed.rows + landed.refused == count
-    expected = whole(history)
+    expected = whole(dataset)
     refused = lake.dataset(quarantine.OBSERVATIONS).to_table()
     # The wire's own bounds refuse all poison.
-    assert refused.num_rows >= len(GroundTruth(history).poisoned()) > 0
+    assert refused.num_rows >= len(GroundTruth(dataset).poisoned()) > 0
     for table in landing.TABLES:
         found = lake.dataset(table).to_table()
         wanted = expected[table.name]
         if table is landing.DEVICE_REPORTS:
-            wanted = without(wanted, GroundTruth(history))
+            wanted = without(wanted, GroundTruth(dataset))
         assert in_order(found).equals(in_order(wanted)), table.name
 
 
-def without(reports: pa.Table, truths: GroundTruth) -> pa.Table:
-    poisoned = truths.poisoned()
+def without(reports: pa.Table, truth: GroundTruth) -> pa.Table:
+    poisoned = truth.poisoned()
     lineages = zip(
         *(reports[name].to_pylist() for name in ("reporter", "boot", "sequence")), strict=True
     )

@@ -23,7 +23,7 @@ OWN_ALONE = 0o600
 PROGRAM = """
 import os, sys
 from pathlib import Path
-from rookery.store import landed
+from rookery.store.spool import watermark
 from rookery.store.spool.segment import Segment, SegmentFile, frame, segments
 from rookery.store.spool.name import spool_name
 user, *groups = map(int, sys.argv[2].split(","))
@@ -60,7 +60,7 @@ def data() -> Iterator[Path]:
 
 WRITE = "SegmentFile.create(Segment.at(spool, 0)).append(frame([b'seen'])); print(spool_name(data))"
 READ = "print([each.data for found in segments(spool) for each in found.records(found.start)])"
-MARK = "(spool / 'landing.lock').open('w').close(); landed.save(spool, 12)"
+MARK = "(spool / 'landing.lock').open('w').close(); watermark.save(spool, 12)"
 LAND = f"{READ}\n{MARK}\nprint(spool_name(data))"
 
 
@@ -68,7 +68,7 @@ def test_hub_and_lake_of_different_users_share_a_spool_and_nothing_else(data: Pa
     name = run(HUB, [], data, WRITE)
     assert run(LAKE, [HUB], data, READ) == "[b'seen']"
     assert run(LAKE, [HUB], data, LAND) == name
-    assert run(HUB, [], data, "print(landed.read(spool))") == "12"
+    assert run(HUB, [], data, "print(watermark.read(spool))") == "12"
     assert "denied" in run(STRANGER, [], data, "spool_name(data)")
     assert "PermissionError" in run(LAKE, [HUB], data, "(data / 'identity.json').touch()")
 

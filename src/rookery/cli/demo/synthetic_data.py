@@ -31,7 +31,7 @@ def roster(members: DemoMembers) -> "Roster":
     from rookery.lake.synthetic.roster import Roster, RosterDevice, RosterLink
 
     return Roster(
-        routers=tuple(
+        devices=tuple(
             RosterDevice(
                 mac_text(mac(place)),
                 members.hashname(place.name),

@@ -67,7 +67,7 @@ def demo(
         if start is None
         else parse_day(start),
         days=days,
-        routers=routers,
+        devices=routers,
         interval_s=int(parse_duration(interval)),
     )
     _check_alone(history, lake, data)

@@ -75,11 +75,11 @@ class ArrivalOrder:
         return self._strays.take(np.nonzero((come >= begin) & (come < end))[0])
 
     def _regular(self, first: int, last: int) -> ReportArrivals:
-        is_heard = np.ones((last - first, self._population.devices), dtype=bool)
+        is_received = np.ones((last - first, self._population.devices), dtype=bool)
         is_near = (self._spans[:, 1] < last) & (self._spans[:, 2] > first)
         for device, begin, end in self._spans[is_near]:
-            is_heard[max(begin - first, 0) : end - first, device] = False
-        step, device = np.nonzero(is_heard)
+            is_received[max(begin - first, 0) : end - first, device] = False
+        step, device = np.nonzero(is_received)
         step += first
         received_ms = self._reports.sampled_ms(device, step) + self._latency_ms(device, step)
         return ReportArrivals(device, step, received_ms, self._hub(device))

@@ -22,7 +22,7 @@ class SyntheticBatch:
     names: Sequence[str]  # of spools
     spool: Ints
     received_ms: Ints
-    reporter: pa.Array
+    sender: pa.Array
     boot: Ints | None = None  # None: a kind without lineage, which the hub itself observed
     sequence: Ints | None = None
     at_ms: Ints | None = None
@@ -57,7 +57,7 @@ class SyntheticBatch:
             self.names,
             spool=spool[order],
             received_ms=received_ms[order],
-            reporter=self.reporter.take(positions),
+            sender=self.sender.take(positions),
             boot=None if self.boot is None else self.boot[taken],
             sequence=None if self.sequence is None else self.sequence[taken],
             at_ms=None if self.at_ms is None else self.at_ms[taken],

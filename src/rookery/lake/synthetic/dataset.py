@@ -38,7 +38,7 @@ class SyntheticDataset:
     seed: int = 1
     start: date = _FIRST_MONDAY
     days: int = 3
-    routers: int = 24
+    devices: int = 24
     servers: int = 4
     nodes: int = 20
     realms: int = 2
@@ -52,8 +52,8 @@ class SyntheticDataset:
     until: datetime | None = None  # what would have come later is left out
 
     def __post_init__(self) -> None:
-        if self.days < 1 or self.routers < 1 or self.hubs < 1:
-            raise UsageError("a history has at least one day, one router and one hub")
+        if self.days < 1 or self.devices < 1 or self.hubs < 1:
+            raise UsageError("a history has at least one day, one device and one hub")
         for interval_s in (self.interval_s, self.sample_s):
             if not 0 < interval_s <= _INTERVAL_S_MAX or DAY_S % interval_s:
                 raise UsageError("an interval is at most 900 s, and a day a multiple of it")
@@ -64,7 +64,7 @@ class SyntheticDataset:
 
     @cached_property
     def population(self) -> Population:
-        numbers = {"routers": self.routers, "servers": self.servers, "hubs": self.hubs}
+        numbers = {"devices": self.devices, "servers": self.servers, "hubs": self.hubs}
         return Population(self.seed, self.roster or random_roster(self.seed, **numbers))
 
     @cached_property
@@ -122,16 +122,16 @@ class SyntheticDataset:
     def _device_rows(self, spools: SpoolPositions, window: ReportArrivals) -> pa.Table:
         reports, device, step = self.device_reports, window.device, window.step
         start = reports.starts(device, step)
-        boot, sequence = reports.lineage(start, step)
+        boot, sequence = reports.boot_and_sequence(start, step)
         return landing_rows(
             DEVICE_REPORTS,
             spools,
             self.population.hubs,
             spool=window.spool,
             received_ms=window.received_ms,
-            reporter=self.population.macs.take(self.population.owner[device]),
+            sender=self.population.device_ids.take(self.population.owner[device]),
             boot=boot,
             sequence=sequence,
-            at_ms=reports.told_ms(device, step),
+            at_ms=reports.reported_ms(device, step),
             columns=reports.columns(device, step, start),
         )

@@ -64,10 +64,10 @@ class DeviceReports:
         self._timeline = timeline
         self._faults = faults
         self._links = links
-        self._router_links = links.of_routers(population.devices)
+        self._device_links = links.of_devices(population.devices)
         self._clocks = SpanIndex((each.device, each.first, each.last) for each in faults.clocks)
-        self._strains = {
-            kind: SpanIndex(each[:3] for each in faults.strains if each.kind == kind)
+        self._overloads = {
+            kind: SpanIndex(each[:3] for each in faults.overloads if each.kind == kind)
             for kind in get_args(OverloadKind)
         }
         self._boots = DeviceStarts(faults.boots)
@@ -95,20 +95,22 @@ class DeviceReports:
         """The number of each report's start."""
         return self._boots.before(device, step)
 
-    def lineage(self, start: Ints, step: Ints) -> tuple[Ints, Ints]:
+    def boot_and_sequence(self, start: Ints, step: Ints) -> tuple[Ints, Ints]:
         """Boot and sequence."""
         return self._boot_numbers[start], step - self._boots.step[start] + 1
 
-    def told_ms(self, device: Ints, step: Ints) -> Ints:
+    def reported_ms(self, device: Ints, step: Ints) -> Ints:
         """When it was made by the device's own clock."""
-        told = self.sampled_ms(device, step)
+        reported = self.sampled_ms(device, step)
         (suspects,) = np.nonzero(self._has_wrong_clock[device])
         found = self._clocks.find(device[suspects], step[suspects])
         for index, number in zip(suspects[found >= 0], found[found >= 0], strict=True):  # few
             clock = self._faults.clocks[number]
             since_ms = (step[index] - clock.first) * self._timeline.interval_s * 1000
-            told[index] = CLOCK_MS.get(clock.kind, told[index] + _AHEAD_MS - since_ms) + since_ms
-        return told
+            reported[index] = (
+                CLOCK_MS.get(clock.kind, reported[index] + _AHEAD_MS - since_ms) + since_ms
+            )
+        return reported
 
     def columns(self, device: Ints, step: Ints, start: Ints) -> dict[str, pa.Array]:
         """Behind the head, as landing has them."""
@@ -121,15 +123,15 @@ class DeviceReports:
         mem = stepped(0.25 + 0.25 * share(bits, 1) + 0.125 * (1.0 + swing), 1024)
         disk = stepped(0.25 + 0.0625 * population.offset[device] + seconds / (400 * DAY_S), 4096)
         temp = stepped(population.warmth[device] + 4.0 * swing + 2.0 * share(bits, 2), 4)
-        temp += _HEAT * (self._strains["temperature"].find(device, step) >= 0)
-        load += _BUSY * (self._strains["device load"].find(device, step) >= 0)
+        temp += _HEAT * (self._overloads["temperature"].find(device, step) >= 0)
+        load += _BUSY * (self._overloads["device load"].find(device, step) >= 0)
         counted = self.counted(device, step, start, seconds)
-        told = np.where(population.is_narrow[device][:, None, None], counted & _NARROW, counted)
+        reported = np.where(population.is_narrow[device][:, None, None], counted & _NARROW, counted)
         poisoned, kind = self.poisoned(device, step)
         for value, column, poison in ((0, load, np.nan), (1, mem, 1.5), (2, disk, -0.25)):
             column[poisoned[kind == value]] = poison
         up_s[poisoned[kind == 3]] = -1.0
-        told[poisoned[kind == 4], 0, 0] = -1
+        reported[poisoned[kind == 4], 0, 0] = -1
         return {
             "up_s": pa.array(up_s),
             "load": pa.array(load),
@@ -139,7 +141,7 @@ class DeviceReports:
             "agent": _AGENTS.take(population.agent[device]),
             "system": _SYSTEMS.take(population.system[device]),
             "dropped": pa.array(np.zeros(len(device), dtype=np.int64)),
-            "interfaces": _interface_lists(told, counted // _PACKET_BYTES),
+            "interfaces": _interface_lists(reported, counted // _PACKET_BYTES),
             "links": self._link_lists(device, step, seconds),
         }
 
@@ -193,7 +195,7 @@ class DeviceReports:
         return index, below(bits[index], 1, len(POISONS))
 
     def _link_lists(self, device: Ints, step: Ints, seconds: Floats) -> pa.Array:
-        starts, links = self._router_links
+        starts, links = self._device_links
         counts = np.diff(starts)[device]
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
         row = np.repeat(np.arange(len(device)), counts)

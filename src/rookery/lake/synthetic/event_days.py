@@ -19,7 +19,7 @@ FORGED_A_DAY = 5
 
 _CHANNEL = 90
 _REQUESTS_A_NODE = 24
-_MESSAGES_A_ROUTER = 12
+_MESSAGES_A_DEVICE = 12
 _FATE_OF = np.array([0] * 11 + [1] * 5 + [2, 2, 3, 4], dtype=np.int64)
 
 
@@ -50,10 +50,10 @@ class EventDays:
     def _enrolments(self) -> SyntheticBatch:
         """All of them in the first minute."""
         people = self._population
-        macs = [*people.macs.texts, *people.server_ids]
-        number = np.arange(len(macs), dtype=np.int64)
-        seen_ms = self._timeline.start_ms + number * 60_000 // len(macs)
-        kinds = ["router"] * people.routers + ["server"] * len(people.servers)
+        device_ids = [*people.device_ids.texts, *people.server_ids]
+        number = np.arange(len(device_ids), dtype=np.int64)
+        seen_ms = self._timeline.start_ms + number * 60_000 // len(device_ids)
+        kinds = ["router"] * people.originals + ["server"] * len(people.servers)
         sites = [*people.site_of.tolist(), *[len(people.sites)] * len(people.servers)]
         addresses = [_address(site, n) for n, site in enumerate(sites)]
         return SyntheticBatch(
@@ -61,7 +61,7 @@ class EventDays:
             names=people.hubs,
             spool=number % len(people.hubs),
             received_ms=seen_ms,
-            reporter=pa.array(macs, pa.string()),
+            sender=pa.array(device_ids, pa.string()),
             columns={
                 "kind": pa.array(kinds, pa.string()),
                 "hashname": pa.array([*people.hashnames, *people.servers], pa.string()),
@@ -77,7 +77,7 @@ class EventDays:
         bits = noise(self._seed, _CHANNEL, pair(np.full_like(number, day), number))
         forged = zip(
             (begin + below(bits, 0, 1440) * 60_000).tolist(),
-            below(bits, 1, self._population.routers).tolist(),
+            below(bits, 1, self._population.originals).tolist(),
             ["forged"] * FORGED_A_DAY,
             strict=True,
         )
@@ -92,14 +92,14 @@ class EventDays:
 
     def _security(self, day: int) -> SyntheticBatch:
         events = self.security_of(day)
-        router = np.array([each[1] for each in events], dtype=np.int64)
+        device = np.array([each[1] for each in events], dtype=np.int64)
         address = [f"203.0.113.{number % 250 + 1}:4711" for number in range(len(events))]
         return SyntheticBatch(
             table=SECURITY_EVENTS,
             names=self._population.hubs,
-            spool=router % len(self._population.hubs),
+            spool=device % len(self._population.hubs),
             received_ms=np.array([each[0] for each in events], dtype=np.int64),
-            reporter=self._population.macs.take(router),
+            sender=self._population.device_ids.take(device),
             columns={
                 "event": pa.array([each[2] for each in events], pa.string()),
                 "address": pa.array(address, pa.string()),
@@ -113,7 +113,7 @@ class EventDays:
         return number % who, day * who * each + number
 
     def _messages(self, day: int) -> SyntheticBatch:
-        router, number = self._numbers(day, self._population.routers, _MESSAGES_A_ROUTER)
+        device, number = self._numbers(day, self._population.originals, _MESSAGES_A_DEVICE)
         bits = noise(self._seed, _CHANNEL + 1, number)
         at_ms = self._timeline.ms(day * DAY_S) + below(bits, 0, 1440) * 60_000 + below(bits, 1, 999)
         payload = [b'{"celsius":%d}' % (15 + degrees) for degrees in below(bits, 2, 15).tolist()]
@@ -122,15 +122,15 @@ class EventDays:
         return SyntheticBatch(
             table=MESSAGES,
             names=["broker-1"],
-            spool=np.zeros_like(router),
+            spool=np.zeros_like(device),
             received_ms=at_ms + latency_ms(self._seed, _CHANNEL + 2, number),
-            reporter=FixedWidthTexts([broker]).take(np.zeros_like(router)),
-            boot=np.full_like(router, self._timeline.start_ms),
+            sender=FixedWidthTexts([broker]).take(np.zeros_like(device)),
+            boot=np.full_like(device, self._timeline.start_ms),
             sequence=number + 1,
             at_ms=at_ms,
             columns={
-                "theme": texts_at(themes, self._population.site_of[router]),
-                "publisher": self._population.macs.take(router),
+                "theme": texts_at(themes, self._population.site_of[device]),
+                "publisher": self._population.device_ids.take(device),
                 "qos": pa.array(below(bits, 3, 3)),
                 "size": pa.array([len(each) for each in payload], pa.int64()),
                 "payload": pa.array(payload, pa.binary()),
@@ -150,7 +150,7 @@ class EventDays:
             names=[f"node-{each[:8]}" for each in names],
             spool=node,
             received_ms=end_ms + latency_ms(self._seed, _CHANNEL + 4, number),
-            reporter=FixedWidthTexts(self._mesh.ids).take(node),
+            sender=FixedWidthTexts(self._mesh.ids).take(node),
             boot=self._timeline.start_ms - 60_000 + node,
             sequence=number + 1,
             at_ms=end_ms,

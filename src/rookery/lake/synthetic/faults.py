@@ -108,44 +108,44 @@ class DeviceFaults:
     clocks: list[WrongClock] = field(default_factory=list)
     boots: list[FaultStep] = field(default_factory=list)
     resets: list[FaultStep] = field(default_factory=list)
-    strains: list[OverloadSpan] = field(default_factory=list)
+    overloads: list[OverloadSpan] = field(default_factory=list)
     _taken: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._random = np.random.Generator(np.random.PCG64([self.population.seed, 7]))
         for device in range(self.population.devices):
             self.boots.append(FaultStep(device, -int(self.population.up_steps[device])))
-        for router in range(self.population.routers):
-            self._befall(router, int(self.population.role[router]))
-        for clone in range(self.population.routers, self.population.devices):
+        for device in range(self.population.originals):
+            self._plan(device, int(self.population.role[device]))
+        for clone in range(self.population.originals, self.population.devices):
             self._clone(clone)
         self.boots.sort()
         self._draw_repeats()
 
-    def _befall(self, router: int, role: int) -> None:
+    def _plan(self, device: int, role: int) -> None:
         for day in range(self.timeline.days):
             match role:
                 case 1:
-                    self._reboot(router, day)
-                    self._reboot(router, day)
+                    self._reboot(device, day)
+                    self._reboot(device, day)
                 case 2:
-                    self._outage(router, day)
+                    self._outage(device, day)
                 case 3:
-                    self._delay(router, day)
+                    self._delay(device, day)
                 case 4 | 5 | 6 if day % 2 == 0:
-                    self._wrong_clock(router, day, role)
+                    self._wrong_clock(device, day, role)
                 case 10:
-                    step = self._step(router, day)
-                    self.resets.append(FaultStep(router, step))
+                    step = self._step(device, day)
+                    self.resets.append(FaultStep(device, step))
                 case _ if role >= SITE_ROLES.stop:
-                    self._mixed(router, day)
+                    self._mixed(device, day)
             if day % _WEEK_DAYS == _WEEK_DAYS - 1:
-                self._strain(router, day, role)
+                self._overload(device, day, role)
         if role == 9:
-            self._silence(router, int(self.timeline.steps * 0.6), self.timeline.steps, "dead")
+            self._silence(device, int(self.timeline.steps * 0.6), self.timeline.steps, "dead")
         elif role in SITE_ROLES:
             first, last = self.cut
-            self._silence(router, first, last, "site")
+            self._silence(device, first, last, "site")
 
     @property
     def cut(self) -> tuple[int, int]:
@@ -153,15 +153,15 @@ class DeviceFaults:
         begin = (self.timeline.days // 2) * DAY_S + _CUT_AT_S
         return self.timeline.step(begin), self.timeline.step(begin + _CUT_S)
 
-    def _mixed(self, router: int, day: int) -> None:
-        for befall in (self._reboot, self._outage, self._delay):
+    def _mixed(self, device: int, day: int) -> None:
+        for plan in (self._reboot, self._outage, self._delay):
             if self._random.random() < _MIXED_A_DAY:
-                befall(router, day)
+                plan(device, day)
 
-    def _step(self, router: int, day: int, steps: int = 1) -> int:
+    def _step(self, device: int, day: int, steps: int = 1) -> int:
         """A step of the day that is followed by so many without another fault."""
         a_day = self.timeline.steps_a_day
-        taken = self._taken.setdefault(router, [])
+        taken = self._taken.setdefault(device, [])
         for _ in range(_TRIES):
             first = day * a_day + 1 + int(self._random.integers(0, max(a_day - steps - 1, 1)))
             last = min(first + steps, self.timeline.steps)
@@ -173,40 +173,40 @@ class DeviceFaults:
     def _steps(self, low_s: int, high_s: int) -> int:
         return max(self.timeline.step(float(self._random.integers(low_s, high_s))), 1)
 
-    def _reboot(self, router: int, day: int) -> None:
-        self.boots.append(FaultStep(router, self._step(router, day)))
+    def _reboot(self, device: int, day: int) -> None:
+        self.boots.append(FaultStep(device, self._step(device, day)))
 
-    def _outage(self, router: int, day: int) -> None:
+    def _outage(self, device: int, day: int) -> None:
         steps = self._steps(5 * 60, 3 * HOUR_S)
-        first = self._step(router, day, steps)
-        self._silence(router, first, first + steps, "power")
+        first = self._step(device, day, steps)
+        self._silence(device, first, first + steps, "power")
 
-    def _silence(self, router: int, first: int, last: int, cause: Cause) -> None:
-        self.silences.append(DeviceSilence(router, first, last, cause))
+    def _silence(self, device: int, first: int, last: int, cause: Cause) -> None:
+        self.silences.append(DeviceSilence(device, first, last, cause))
         if last < self.timeline.steps:
-            self.boots.append(FaultStep(router, last))
+            self.boots.append(FaultStep(device, last))
 
-    def _delay(self, router: int, day: int) -> None:
+    def _delay(self, device: int, day: int) -> None:
         steps = self._steps(10 * 60, 90 * 60)
-        first = self._step(router, day, steps)
+        first = self._step(device, day, steps)
         hours = 60.0 if day == 0 else float(self._random.uniform(1.0, 20.0))
         seconds = (first + steps) * self.timeline.interval_s + hours * HOUR_S
         arrives_ms = min(self.timeline.ms(seconds), self.timeline.end_ms - 1000)
-        self.delays.append(ReportDelay(router, first, first + steps, arrives_ms))
+        self.delays.append(ReportDelay(device, first, first + steps, arrives_ms))
 
-    def _wrong_clock(self, router: int, day: int, role: int) -> None:
+    def _wrong_clock(self, device: int, day: int, role: int) -> None:
         kind: ClockKind = "1970" if role == 4 else "2040" if role == 5 else "ahead"
         steps = max(self.timeline.step({"1970": 1800, "2040": 3600, "ahead": 7200}[kind]), 1)
-        first = self._step(router, day, steps)
-        self.clocks.append(WrongClock(router, first, first + steps, kind))
+        first = self._step(device, day, steps)
+        self.clocks.append(WrongClock(device, first, first + steps, kind))
         if kind == "1970":
-            self.boots.append(FaultStep(router, first))
+            self.boots.append(FaultStep(device, first))
 
-    def _strain(self, router: int, day: int, role: int) -> None:
+    def _overload(self, device: int, day: int, role: int) -> None:
         kinds: dict[int, OverloadKind] = {HOT_ROLE: "temperature", BUSY_ROLE: "device load"}
         if role in kinds:
             since, until = (self.timeline.step(day * DAY_S + at) for at in _OVERLOAD_S[kinds[role]])
-            self.strains.append(OverloadSpan(router, since, until, kinds[role]))
+            self.overloads.append(OverloadSpan(device, since, until, kinds[role]))
 
     def _clone(self, device: int) -> None:
         steps = max(self.timeline.step(_CLONE_S), 1)
@@ -222,7 +222,7 @@ class DeviceFaults:
 
     def _reports(self, share: float) -> tuple[Ints, Ints]:
         """Devices and steps of that share of the reports that come in time, each once."""
-        devices, steps = self.population.routers, self.timeline.steps
+        devices, steps = self.population.originals, self.timeline.steps
         number = round(share * devices * steps)
         keys = np.unique(self._random.integers(0, devices * steps, number, dtype=np.int64))
         device, step = keys % devices, keys // devices
@@ -242,7 +242,7 @@ class DeviceFaults:
 
 def cloned(population: Population) -> dict[int, int]:
     """The clone of each router that has one."""
-    pairs = range(population.routers, population.devices)
+    pairs = range(population.originals, population.devices)
     owners = {int(population.owner[clone]): clone for clone in pairs}
     assert all(population.role[owner] == CLONED_ROLE for owner in owners)
     return owners

@@ -21,63 +21,63 @@ class PlantedFinding(NamedTuple):
         return self.planted == self.found
 
 
-def findings(truths: GroundTruth, lake: Lake) -> list[PlantedFinding]:
+def findings(truth: GroundTruth, lake: Lake) -> list[PlantedFinding]:
     """For a lake that holds this history and nothing else, after a run."""
     query = LakeQuery(lake)
     found = []
-    for what, planted, sql in _questions(truths):
+    for what, planted, sql in _questions(truth):
         [row] = query.answer(sql).rows.to_pylist()
         found.append(PlantedFinding(what, planted, int(next(iter(row.values())) or 0), sql))
     return found
 
 
-def _questions(truths: GroundTruth) -> Iterator[tuple[str, int, str]]:
-    poisoned = truths.poisoned()
+def _questions(truth: GroundTruth) -> Iterator[tuple[str, int, str]]:
+    poisoned = truth.poisoned()
     yield (
         "reports, each once",
-        truths.made() - len(poisoned),
+        truth.made() - len(poisoned),
         "SELECT count(*) FROM clean.device_reports",
     )
     yield (
         "reports that cannot be true, set aside",
-        len(poisoned) + sum(each in poisoned for each in truths.repeats()),
+        len(poisoned) + sum(each in poisoned for each in truth.repeats()),
         "SELECT count(*) FROM quarantine.observations WHERE kind = 'device_reports'",
     )
     yield (
         "routers whose clock was wrong",
-        len({each.reporter for each in truths.wrong_clocks()}),
+        len({each.sender for each in truth.wrong_clocks()}),
         "SELECT count(DISTINCT reporter) FROM clean.device_reports WHERE clock_wrong",
     )
     yield (
         "routers with counters of 32 bits",
-        len(truths.narrow()),
+        len(truth.narrow()),
         "SELECT count(DISTINCT reporter) FROM facts.device_rates WHERE is_wrapped",
     )
     yield (
         "routers that were out for five minutes or more",
-        len({each.reporter for each in truths.outages()}),
+        len({each.sender for each in truth.outages()}),
         "SELECT count(DISTINCT device) FROM insights.outages WHERE lasted_us >= 300 * 1000000",
     )
     yield (
         "sites that failed as one",
-        len(truths.incidents()),
+        len(truth.incidents()),
         "SELECT count(*) FROM insights.incidents WHERE cause = 'site' AND members >= 6",
     )
-    if truths.strains():
+    if truth.overloads():
         yield (
             "hours in a row in which a router was too hot or too busy",
-            len(truths.strains()),
+            len(truth.overloads()),
             "SELECT count(*) FROM insights.anomalies WHERE kind IN ('temperature', 'device load')",
         )
     yield (
         "mesh nodes that others hang on",
-        sum(map(len, truths.articulation_points().values())),
+        sum(map(len, truth.articulation_points().values())),
         "SELECT count(DISTINCT a) FROM insights.critical_elements"
         " WHERE kind = 'node' AND hour(hour) = 12",
     )
     yield (
         "mesh links that fade at night",
-        len({(each.node, each.peer) for each in truths.fades()}),
+        len({(each.node, each.peer) for each in truth.fades()}),
         "SELECT count(DISTINCT least(node, peer) || greatest(node, peer))"
         " FROM insights.link_quality WHERE loss > 0.2 AND realm <> ''",
     )

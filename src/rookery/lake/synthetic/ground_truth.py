@@ -18,13 +18,13 @@ from rookery.lake.synthetic.timeline import DAY_S, datetime_of
 class PlantedReport(NamedTuple):
     """One device report."""
 
-    reporter: str
+    device: str
     boot: int
     sequence: int
 
 
 class PlantedReboot(NamedTuple):
-    reporter: str
+    device: str
     boot: int
     at: datetime  # of its first report
 
@@ -32,7 +32,7 @@ class PlantedReboot(NamedTuple):
 class CounterReset(NamedTuple):
     """An interface starts to count anew, the device goes on; or a counter of 32 bits is full."""
 
-    reporter: str
+    device: str
     interface: str
     at: datetime  # of the first report after
 
@@ -40,14 +40,14 @@ class CounterReset(NamedTuple):
 class FaultSpan(NamedTuple):
     """Of a device, from its first report that was missing, late or wrong to the first good one."""
 
-    reporter: str
+    sender: str  # a device or server
     kind: Cause | ClockKind | str
     from_at: datetime
     to_at: datetime
 
 
 class PlantedClone(NamedTuple):
-    reporter: str
+    device: str
     boots: tuple[int, ...]  # of the clone, not of the original
     from_at: datetime
     to_at: datetime
@@ -56,7 +56,7 @@ class PlantedClone(NamedTuple):
 class PlantedIncident(NamedTuple):
     """Devices that fell silent together."""
 
-    reporters: tuple[str, ...]
+    devices: tuple[str, ...]
     from_at: datetime
     to_at: datetime
 
@@ -71,64 +71,68 @@ class LinkFaultSpan(NamedTuple):
 class GroundTruth:
     """Looked up in the plan of a history where that is possible, else worked out from it."""
 
-    def __init__(self, history: SyntheticDataset) -> None:
-        self._history = history
-        self._people, self._faults = history.population, history.faults
-        self._mesh, self._timeline = history.mesh, history.timeline
+    def __init__(self, dataset: SyntheticDataset) -> None:
+        self._dataset = dataset
+        self._people, self._faults = dataset.population, dataset.faults
+        self._mesh, self._timeline = dataset.mesh, dataset.timeline
 
     def reboots(self) -> list[PlantedReboot]:
         """Those that a report followed; what started before the history is none."""
         found = []
         for device, step in self._faults.boots:
-            if 0 < step < self._timeline.steps and device < self._people.routers:
-                (boot,), _ = self._lineage(np.array([device]), np.array([step]))
+            if 0 < step < self._timeline.steps and device < self._people.originals:
+                (boot,), _ = self._boot_and_sequence(np.array([device]), np.array([step]))
                 found.append(
-                    PlantedReboot(self._people.mac(device), int(boot), self._at(device, step))
+                    PlantedReboot(self._people.device_id(device), int(boot), self._at(device, step))
                 )
         return found
 
     def resets(self) -> list[CounterReset]:
         return [
-            CounterReset(self._people.mac(device), INTERFACES[0], self._at(device, step))
+            CounterReset(self._people.device_id(device), INTERFACES[0], self._at(device, step))
             for device, step in self._faults.resets
         ]
 
     def narrow(self) -> list[str]:
         """Whose counters have 32 bits."""
-        return [self._people.mac(int(each)) for each in np.nonzero(self._people.is_narrow)[0]]
+        return [self._people.device_id(int(each)) for each in np.nonzero(self._people.is_narrow)[0]]
 
     def wraps(self) -> list[CounterReset]:
         """Counters of 32 bits that were full, interface by interface."""
         return [
-            CounterReset(self._people.mac(device), INTERFACES[interface], self._at(device, step))
-            for device in range(self._people.routers)
-            for step, interface in self._history.device_reports.wraps(device).tolist()
+            CounterReset(
+                self._people.device_id(device), INTERFACES[interface], self._at(device, step)
+            )
+            for device in range(self._people.originals)
+            for step, interface in self._dataset.device_reports.wraps(device).tolist()
         ]
 
     def outages(self) -> list[FaultSpan]:
         return [
-            FaultSpan(self._people.mac(each.device), each.cause, *self._between(each[:3]))
+            FaultSpan(self._people.device_id(each.device), each.cause, *self._between(each[:3]))
             for each in self._faults.silences
             if each.cause != "not there"
         ]
 
     def delays(self) -> list[FaultSpan]:
         return [
-            FaultSpan(self._people.mac(each.device), "late", *self._between(each[:3]))
+            FaultSpan(self._people.device_id(each.device), "late", *self._between(each[:3]))
             for each in self._faults.delays
         ]
 
     def wrong_clocks(self) -> list[FaultSpan]:
         return [
-            FaultSpan(self._people.mac(each.device), each.kind, *self._between(each[:3]))
+            FaultSpan(self._people.device_id(each.device), each.kind, *self._between(each[:3]))
             for each in self._faults.clocks
         ]
 
-    def strains(self) -> list[FaultSpan]:
+    def overloads(self) -> list[FaultSpan]:
         """Hours in which a router was too hot, and has a sensor to tell of it, or too busy."""
         return [
-            FaultSpan(self._people.mac(each.device), each.kind, *self._hours(each.first, each.last))
-            for each in self._faults.strains
+            FaultSpan(
+                self._people.device_id(each.device), each.kind, *self._hours(each.first, each.last)
+            )
+            for each in self._faults.overloads
             if each.kind == "device load" or self._people.has_sensor[each.device]
         ]
 
@@ -136,21 +140,21 @@ class GroundTruth:
         found = []
         for owner, clone in cloned(self._people).items():
             first, last = (each for each in sorted(self._faults.silences) if each.device == clone)
-            (boot,), _ = self._lineage(np.array([clone]), np.array([first.last]))
+            (boot,), _ = self._boot_and_sequence(np.array([clone]), np.array([first.last]))
             span = self._between((clone, first.last, last.first))
-            found.append(PlantedClone(self._people.mac(owner), (int(boot),), *span))
+            found.append(PlantedClone(self._people.device_id(owner), (int(boot),), *span))
         return found
 
     def incidents(self) -> list[PlantedIncident]:
         """Sites that lost power."""
         first, last = self._faults.cut
         sites: dict[int, list[int]] = {}
-        for device in range(self._people.routers):
+        for device in range(self._people.originals):
             if self._people.role[device] in SITE_ROLES:
                 sites.setdefault(int(self._people.site_of[device]), []).append(device)
         return [
             PlantedIncident(
-                tuple(self._people.mac(device) for device in devices),
+                tuple(self._people.device_id(device) for device in devices),
                 min(self._at(device, first) for device in devices),
                 max(self._at(device, last) for device in devices),
             )
@@ -166,11 +170,11 @@ class GroundTruth:
         step, device = np.divmod(
             np.arange(self._people.devices * self._timeline.steps), self._people.devices
         )
-        index, kind = self._history.device_reports.poisoned(device, step)
+        index, kind = self._dataset.device_reports.poisoned(device, step)
         device, step = device[index], step[index]
         silences = {(each.device, each.first, each.last) for each in self._faults.silences}
         is_made = [
-            not any(who == one and first <= at < last for who, first, last in silences)
+            not any(silent == one and first <= at < last for silent, first, last in silences)
             for one, at in zip(device.tolist(), step.tolist(), strict=True)
         ]
         reports = self._reports(device[is_made], step[is_made])
@@ -188,8 +192,8 @@ class GroundTruth:
         """How many rows of each landing table come again, by the table's name."""
         found = Counter({"device_reports": len(self._faults.repeated[0])})
         for day in range(self._timeline.days):
-            for batch in self._history.batches(day):
-                again = batch.repeated(self._history.seed, self._history.repeats)
+            for batch in self._dataset.batches(day):
+                again = batch.repeated(self._dataset.seed, self._dataset.repeats)
                 found[batch.table.name] += len(again)
         return found
 
@@ -243,17 +247,17 @@ class GroundTruth:
             for day in range(self._timeline.days if servers else 0)
         ]
 
-    def _lineage(self, device: Ints, step: Ints) -> tuple[Ints, Ints]:
-        reports = self._history.device_reports
-        return reports.lineage(reports.starts(device, step), step)
+    def _boot_and_sequence(self, device: Ints, step: Ints) -> tuple[Ints, Ints]:
+        reports = self._dataset.device_reports
+        return reports.boot_and_sequence(reports.starts(device, step), step)
 
     def _reports(self, device: Ints, step: Ints) -> list[PlantedReport]:
-        boots, sequences = self._lineage(device, step)
-        macs = [self._people.mac(each) for each in device.tolist()]
-        return list(map(PlantedReport, macs, boots.tolist(), sequences.tolist()))
+        boots, sequences = self._boot_and_sequence(device, step)
+        device_ids = [self._people.device_id(each) for each in device.tolist()]
+        return list(map(PlantedReport, device_ids, boots.tolist(), sequences.tolist()))
 
     def _at(self, device: int, step: int) -> datetime:
-        reports = self._history.device_reports
+        reports = self._dataset.device_reports
         return datetime_of(int(reports.sampled_ms(np.array([device]), np.array([step]))[0]))
 
     def _between(self, span: tuple[int, int, int]) -> tuple[datetime, datetime]:

@@ -57,14 +57,14 @@ class LinkQuality:
     def peers(self, links: Ints) -> pa.Array:
         return self.names(self.peer[links])
 
-    def of_routers(self, devices: int) -> tuple[Ints, Ints]:
+    def of_devices(self, devices: int) -> tuple[Ints, Ints]:
         """The links of each device's node, those that ever die left out: where each one's begin."""
         dying = {2 * link + end for link in self._mesh.dead for end in (0, 1)}
         found: list[list[int]] = [[] for _ in range(devices)]
         for link, node in enumerate(self.node):
-            router = self._mesh.router_of[int(node)]
-            if router is not None and link not in dying:
-                found[router].append(link)
+            device = self._mesh.device_of[int(node)]
+            if device is not None and link not in dying:
+                found[device].append(link)
         starts = np.cumsum([0, *map(len, found)])
         return starts, np.array([link for each in found for link in each], dtype=np.int64)
 

@@ -65,7 +65,7 @@ class SyntheticMesh:
         self.timeline = timeline
         self.realms: list[str] = []
         self.realm_of: list[int] = []
-        self.router_of: list[int | None] = []
+        self.device_of: list[int | None] = []
         self.hashnames: list[str] = []
         self.ids: list[str] = []
         self.links: list[SyntheticLink] = []
@@ -135,12 +135,12 @@ class RandomMesh(SyntheticMesh):
             raise UsageError(f"a realm of a history has at least {REALM_SIZE_MIN} nodes")
         self.realms = [_realm_id(population.seed, number) for number in range(realms)]
         self.realm_of = [number * realms // nodes for number in range(nodes)]
-        self.router_of = [_router(number, population.routers) for number in range(nodes)]
+        self.device_of = [_device(number, population.originals) for number in range(nodes)]
         self.hashnames = [
             synthetic_hashname(population.seed, "node", number)
-            if router is None
-            else population.hashnames[router]
-            for number, router in enumerate(self.router_of)
+            if device is None
+            else population.hashnames[device]
+            for number, device in enumerate(self.device_of)
         ]
         self.ids = [mac_text(server_id(each)) for each in self.hashnames]
         for realm in range(realms if nodes else 0):
@@ -177,8 +177,8 @@ class RandomMesh(SyntheticMesh):
                 self.downs.append(LinkOutage(link, end_s - HOUR_S, end_s))
 
 
-def _router(node: int, routers: int) -> int | None:
-    return node // 2 if node % 2 and node // 2 < routers else None
+def _device(node: int, devices: int) -> int | None:
+    return node // 2 if node % 2 and node // 2 < devices else None
 
 
 def _realm_id(seed: int, number: int) -> str:
@@ -194,7 +194,7 @@ class RosterMesh(SyntheticMesh):
             return
         self.realms = [roster.realm]
         self.realm_of = [0] * roster.nodes
-        self.router_of = list(range(roster.nodes))
+        self.device_of = list(range(roster.nodes))
         self.hashnames = population.hashnames[: roster.nodes]
         self.ids = [mac_text(server_id(each)) for each in self.hashnames]
         self.relays = [roster.relay]

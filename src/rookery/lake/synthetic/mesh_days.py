@@ -64,7 +64,7 @@ class MeshDays:
     def boot(self, node: Ints) -> Ints:
         return self._timeline.start_ms - 60_000 + node
 
-    def _reporters(self, node: Ints) -> pa.Array:
+    def _senders(self, node: Ints) -> pa.Array:
         assert self._ids is not None
         return self._ids.take(node)
 
@@ -82,7 +82,7 @@ class MeshDays:
             names=self._spools,
             spool=node,
             received_ms=at_ms + latency_ms(self._seed, _CHANNEL, pair(link, step)),
-            reporter=self._reporters(node),
+            sender=self._senders(node),
             boot=self.boot(node),
             sequence=step * links + link + 1,
             at_ms=at_ms,
@@ -164,7 +164,7 @@ class MeshDays:
             names=self._spools,
             spool=observer,
             received_ms=at_ms + latency_ms(self._seed, _CHANNEL + 1, np.arange(len(rows))),
-            reporter=self._reporters(observer),
+            sender=self._senders(observer),
             boot=self.boot(observer),
             sequence=day * 10_000_000 + np.arange(1, len(rows) + 1),
             at_ms=at_ms,
@@ -214,7 +214,7 @@ class MeshDays:
             names=self._spools,
             spool=source,
             received_ms=at_ms + 5,
-            reporter=self._reporters(source),
+            sender=self._senders(source),
             boot=self.boot(source),
             sequence=day * 1000 + np.arange(1, len(found) + 1),
             at_ms=at_ms,

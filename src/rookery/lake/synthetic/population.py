@@ -1,4 +1,4 @@
-"""Population: the routers, servers and hubs of a history, by number."""
+"""Population: the devices, servers and hubs of a history, by number."""
 
 import hashlib
 
@@ -11,8 +11,8 @@ from rookery.lake.synthetic.roster import Roster, RosterDevice
 from rookery.wire import base32
 from rookery.wire.fleet.mac import mac_text
 
-SITE_SIZE = 6  # routers at one place
-ROLES = 24  # kinds of routers by what befalls them; see faults
+SITE_SIZE = 6  # devices at one place
+ROLES = 24  # kinds of devices by what befalls them; see faults
 NARROW_ROLE = 8  # interfaces that count in 32 bits
 CLONED_ROLE = 7
 
@@ -26,43 +26,43 @@ def synthetic_hashname(seed: int, kind: str, number: int) -> str:
     return base32.encode(hashlib.sha256(f"{seed} {kind} {number}".encode()).digest())
 
 
-def random_roster(seed: int, *, routers: int, servers: int, hubs: int) -> Roster:
+def random_roster(seed: int, *, devices: int, servers: int, hubs: int) -> Roster:
     """As many as are wanted, with a role of each kind in turn."""
     return Roster(
-        routers=tuple(
+        devices=tuple(
             RosterDevice(
                 _mac(seed, number),
                 synthetic_hashname(seed, "router", number),
                 number // SITE_SIZE,
                 number % ROLES,
             )
-            for number in range(routers)
+            for number in range(devices)
         ),
         servers=tuple(synthetic_hashname(seed, "server", number) for number in range(servers)),
         hubs=tuple(f"hub-{number + 1}" for number in range(hubs)),
-        accounts=tuple(f"user-{number:03d}" for number in range(max(routers // 4, 1))),
-        sites=tuple(f"site-{number}" for number in range(routers // SITE_SIZE + 1)),
+        accounts=tuple(f"user-{number:03d}" for number in range(max(devices // 4, 1))),
+        sites=tuple(f"site-{number}" for number in range(devices // SITE_SIZE + 1)),
     )
 
 
 class Population:
-    """Devices are the routers and, behind them, the clones: the same MAC, another machine."""
+    """Devices are the devices and, behind them, the clones: the same MAC, another machine."""
 
     def __init__(self, seed: int, roster: Roster) -> None:
         self.seed = seed
-        self.routers = len(roster.routers)
-        roles = np.array([each.role for each in roster.routers], dtype=np.int64)
+        self.originals = len(roster.devices)
+        roles = np.array([each.role for each in roster.devices], dtype=np.int64)
         (cloned,) = np.nonzero(roles == CLONED_ROLE)
-        self.owner: Ints = np.concatenate([np.arange(self.routers, dtype=np.int64), cloned])
+        self.owner: Ints = np.concatenate([np.arange(self.originals, dtype=np.int64), cloned])
         self.role: Ints = roles[self.owner]  # of each device, what befalls it
-        self.hashnames = [each.hashname for each in roster.routers]
-        self.macs = FixedWidthTexts([each.mac for each in roster.routers])
+        self.hashnames = [each.hashname for each in roster.devices]
+        self.device_ids = FixedWidthTexts([each.device_id for each in roster.devices])
         self.servers = list(roster.servers)
         self.server_ids = [mac_text(server_id(each)) for each in self.servers]
         self.hubs = list(roster.hubs)
         self.accounts = list(roster.accounts)
         self.sites = list(roster.sites)
-        self.site_of: Ints = np.array([each.site for each in roster.routers], dtype=np.int64)
+        self.site_of: Ints = np.array([each.site for each in roster.devices], dtype=np.int64)
         self._draw_devices()
 
     def _draw_devices(self) -> None:
@@ -85,8 +85,8 @@ class Population:
     def devices(self) -> int:
         return len(self.owner)
 
-    def mac(self, device: int) -> str:
-        return self.macs.texts[int(self.owner[device])]
+    def device_id(self, device: int) -> str:
+        return self.device_ids.texts[int(self.owner[device])]
 
 
 def _mac(seed: int, number: int) -> str:

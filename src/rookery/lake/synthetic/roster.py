@@ -11,7 +11,7 @@ from rookery.errors import UsageError
 
 
 class RosterDevice(NamedTuple):
-    mac: str
+    device_id: str
     hashname: str
     site: int = 0
     role: int = 0  # nothing befalls it
@@ -32,7 +32,7 @@ class RosterLink(NamedTuple):
 class Roster:
     """The first nodes are those beside the first routers, and have their hashnames."""
 
-    routers: tuple[RosterDevice, ...]
+    devices: tuple[RosterDevice, ...]
     servers: tuple[str, ...] = ()  # hashnames
     hubs: tuple[str, ...] = ("hub-1",)  # names of spools
     accounts: tuple[str, ...] = ("admin",)
@@ -43,7 +43,7 @@ class Roster:
     relay: int = 0  # number of the node that was away for some hours
 
     def __post_init__(self) -> None:
-        if not self.routers or self.nodes > len(self.routers):
+        if not self.devices or self.nodes > len(self.devices):
             raise UsageError("a roster has routers, and nodes beside some of them")
         if any(max(link.one, link.other) >= self.nodes for link in self.links):
             raise UsageError("a link of a roster is between two of its nodes")

@@ -17,7 +17,7 @@ RECONNECT_STORM_S = (9 * HOUR_S, 9 * HOUR_S + 1200)  # of every day, at one serv
 RECONNECT_STORM_SEATS = 96
 
 _CHANNEL = 50
-_SESSIONS_A_ROUTER = 2
+_SESSIONS_A_DEVICE = 2
 _CALLS_MAX = 4
 _NUMBERS_A_DAY = 1_000_000
 _METHODS = ("system.board", "net.ping", "net.interfaces", "files.read")
@@ -29,7 +29,7 @@ class DaySessions(NamedTuple):
     """The sessions of a day."""
 
     bits: Bits
-    router: Ints
+    device: Ints
     server: Ints
     opened_ms: Ints
     closed_ms: Ints
@@ -47,8 +47,8 @@ class ServerDays:
     def batches(self, day: int) -> list[SyntheticBatch]:
         if self._ids is None:
             return []
-        meetings = self._meetings(day)
-        return [self._reports(day), self._sessions(day, meetings), self._calls(day, meetings)]
+        sessions = self._day_sessions(day)
+        return [self._reports(day), self._sessions(day, sessions), self._calls(day, sessions)]
 
     def boot(self, server: Ints, wall_ms: Ints) -> Ints:
         """The first server restarts halfway."""
@@ -57,7 +57,7 @@ class ServerDays:
         boot: Ints = np.where(is_restarted, half_ms, self._timeline.start_ms - 1000) + server
         return boot
 
-    def _reporters(self, server: Ints) -> pa.Array:
+    def _senders(self, server: Ints) -> pa.Array:
         assert self._ids is not None
         return self._ids.take(server)
 
@@ -77,7 +77,7 @@ class ServerDays:
             names=self._population.hubs,
             spool=server % len(self._population.hubs),
             received_ms=at_ms + latency_ms(self._seed, _CHANNEL + 1, pair(server, step)),
-            reporter=self._reporters(server),
+            sender=self._senders(server),
             boot=boot,
             sequence=step + 1,
             at_ms=at_ms,
@@ -99,8 +99,8 @@ class ServerDays:
         seats: Ints = (usual + np.where(is_herd, RECONNECT_STORM_SEATS, 0)).astype(np.int64)
         return seats
 
-    def _meetings(self, day: int) -> DaySessions:
-        number = np.arange(_SESSIONS_A_ROUTER * self._population.routers, dtype=np.int64)
+    def _day_sessions(self, day: int) -> DaySessions:
+        number = np.arange(_SESSIONS_A_DEVICE * self._population.originals, dtype=np.int64)
         bits = noise(self._seed, _CHANNEL + 2, pair(np.full_like(number, day), number))
         quarters = np.arange(96, dtype=np.float64) * 900.0 + day * DAY_S
         shares = np.cumsum(busyness(quarters + self._timeline.monday_s) + 0.05)
@@ -109,11 +109,11 @@ class ServerDays:
         closed_s = np.minimum(opened_s + 30 + below(bits, 2, 3600), DAY_S - 1)
         day_ms = self._timeline.ms(day * DAY_S)
         server = below(bits, 3, len(self._population.servers))
-        router = number % self._population.routers
-        return DaySessions(bits, router, server, day_ms + opened_s * 1000, day_ms + closed_s * 1000)
+        device = number % self._population.originals
+        return DaySessions(bits, device, server, day_ms + opened_s * 1000, day_ms + closed_s * 1000)
 
-    def _sessions(self, day: int, meetings: DaySessions) -> SyntheticBatch:
-        bits, server = noise(self._seed, _CHANNEL + 3, meetings.opened_ms), meetings.server
+    def _sessions(self, day: int, sessions: DaySessions) -> SyntheticBatch:
+        bits, server = noise(self._seed, _CHANNEL + 3, sessions.opened_ms), sessions.server
         number = np.arange(len(server), dtype=np.int64)
         volume = below(bits, 0, 1 << 16)
         accounts = self._population.accounts
@@ -121,52 +121,52 @@ class ServerDays:
             table=SESSIONS,
             names=self._population.hubs,
             spool=server % len(self._population.hubs),
-            received_ms=meetings.closed_ms + latency_ms(self._seed, _CHANNEL + 4, number),
-            reporter=self._reporters(server),
-            boot=self.boot(server, meetings.closed_ms),
+            received_ms=sessions.closed_ms + latency_ms(self._seed, _CHANNEL + 4, number),
+            sender=self._senders(server),
+            boot=self.boot(server, sessions.closed_ms),
             sequence=day * _NUMBERS_A_DAY + number + 1,
-            at_ms=meetings.closed_ms,
+            at_ms=sessions.closed_ms,
             columns={
-                "seat": _seats_of(meetings),
-                "who": texts_at(accounts, meetings.router % len(accounts)),
-                "router": self._population.macs.take(meetings.router),
+                "seat": _seats_of(sessions),
+                "who": texts_at(accounts, sessions.device % len(accounts)),
+                "router": self._population.device_ids.take(sessions.device),
                 "server": texts_at(self._population.servers, server),
-                "opened_at": timestamps(meetings.opened_ms),
-                "closed_at": timestamps(meetings.closed_ms),
+                "opened_at": timestamps(sessions.opened_ms),
+                "closed_at": timestamps(sessions.closed_ms),
                 "reason": texts_at(_REASONS, below(bits, 1, len(_REASONS))),
                 "sent_bytes": pa.array(volume * 16),
                 "received_bytes": pa.array(volume * 128),
             },
         )
 
-    def _calls(self, day: int, meetings: DaySessions) -> SyntheticBatch:
-        counts = 1 + below(noise(self._seed, _CHANNEL + 5, meetings.opened_ms), 0, _CALLS_MAX)
+    def _calls(self, day: int, sessions: DaySessions) -> SyntheticBatch:
+        counts = 1 + below(noise(self._seed, _CHANNEL + 5, sessions.opened_ms), 0, _CALLS_MAX)
         index = np.repeat(np.arange(len(counts)), counts)
         number = np.arange(len(index), dtype=np.int64)
         bits = noise(self._seed, _CHANNEL + 6, pair(np.full_like(number, day), number))
-        span_ms = meetings.closed_ms[index] - meetings.opened_ms[index]
-        at_ms = meetings.opened_ms[index] + (span_ms * share(bits, 0)).astype(np.int64)
-        server, router = meetings.server[index], meetings.router[index]
+        span_ms = sessions.closed_ms[index] - sessions.opened_ms[index]
+        at_ms = sessions.opened_ms[index] + (span_ms * share(bits, 0)).astype(np.int64)
+        server, device = sessions.server[index], sessions.device[index]
         accounts = self._population.accounts
         return SyntheticBatch(
             table=CALLS,
             names=self._population.hubs,
             spool=server % len(self._population.hubs),
             received_ms=at_ms + latency_ms(self._seed, _CHANNEL + 7, number),
-            reporter=self._reporters(server),
+            sender=self._senders(server),
             boot=self.boot(server, at_ms),
             sequence=day * _NUMBERS_A_DAY + number + 1,
             at_ms=at_ms,
             columns={
-                "who": texts_at(accounts, router % len(accounts)),
-                "router": self._population.macs.take(router),
+                "who": texts_at(accounts, device % len(accounts)),
+                "router": self._population.device_ids.take(device),
                 "method": texts_at(_METHODS, below(bits, 1, len(_METHODS))),
                 "ms": pa.array(stepped(4.0 + 900.0 * share(bits, 2) ** 4, 64)),
                 "code": pa.array(_CODES[below(bits, 3, len(_CODES))]),
-                "seat": _seats_of(meetings).take(pa.array(index)),
+                "seat": _seats_of(sessions).take(pa.array(index)),
             },
         )
 
 
-def _seats_of(meetings: DaySessions) -> pa.Array:
-    return pa.array([f"{bits:016x}" for bits in meetings.bits.tolist()], pa.string())
+def _seats_of(sessions: DaySessions) -> pa.Array:
+    return pa.array([f"{bits:016x}" for bits in sessions.bits.tolist()], pa.string())

@@ -24,10 +24,10 @@ _KINDS = {table.path: kind for kind, table in TABLES.items()}
 _ENCODER = msgspec.msgpack.Encoder()
 
 
-async def write_spools(history: SyntheticDataset, folder: Path) -> dict[str, int]:
+async def write_spools(dataset: SyntheticDataset, folder: Path) -> dict[str, int]:
     """One data folder for each spool, with its name; how many records went into it."""
     records: dict[str, list[tuple[int, bytes]]] = defaultdict(list)
-    for table, rows in history.chunks():
+    for table, rows in dataset.chunks():
         for row in _in_milliseconds(rows).to_pylist():
             records[row["spool"]].append((row["received_at"], record(_KINDS[table.path], row)))
     for name, mine in records.items():

@@ -1,7 +1,7 @@
-"""A small history, landed once for all tests of a worker. Nobody may write into its lake.
+"""A small synthetic dataset, landed once for all tests of a worker; its lake is read only.
 
 A test that needs more tables copies the folder, or reads its landing rows from here and writes
-elsewhere: `world.rows("device_reports")` is an Arrow table.
+elsewhere: `synthetic.rows("device_reports")` is an Arrow table.
 """
 
 from functools import cache
@@ -16,14 +16,14 @@ from rookery.lake.synthetic.dataset import SyntheticDataset
 from rookery.lake.synthetic.ground_truth import GroundTruth
 from rookery.lake.synthetic.landing import land
 
-SMALL = SyntheticDataset(seed=1, days=3, routers=24, servers=4, nodes=20, realms=2, interval_s=60)
+SMALL = SyntheticDataset(seed=1, days=3, devices=24, servers=4, nodes=20, realms=2, interval_s=60)
 
 
-class World(NamedTuple):
-    """What was generated, where it landed and what is true of it."""
+class SyntheticWorld(NamedTuple):
+    """A dataset, its ground truth, and the lake with its landing rows."""
 
-    history: SyntheticDataset
-    truths: GroundTruth
+    dataset: SyntheticDataset
+    truth: GroundTruth
     lake: Lake
 
     def rows(self, name: str) -> pa.Table:
@@ -31,14 +31,14 @@ class World(NamedTuple):
         return self.lake.dataset(BY_PATH[f"landing/{name}"]).to_table()
 
 
-def landed_world(folder: Path, history: SyntheticDataset = SMALL) -> World:
+def landed_world(folder: Path, dataset: SyntheticDataset = SMALL) -> SyntheticWorld:
     """Land it below the folder."""
     lake = Lake(str(folder / "lake"))
-    land(history, lake)
-    return World(history, GroundTruth(history), lake)
+    land(dataset, lake)
+    return SyntheticWorld(dataset, GroundTruth(dataset), lake)
 
 
 @cache
-def truths() -> GroundTruth:
-    """Of the small history, without landing it."""
+def truth() -> GroundTruth:
+    """Of the small dataset, without landing it."""
     return GroundTruth(SMALL)
