@@ -28,7 +28,7 @@ from rookery.cli.demo.sensors import sensors
 from rookery.cli.demo.site_plan import ACCESS_POINTS, NODES, RELAY, SERVERS
 from rookery.cli.demo.tour import CLI, Tour
 from rookery.cli.demo.weather import DemoWeather, demo_weather
-from rookery.cli.fleet.hub import FLEET_PORT, HTTP_PORT
+from rookery.cli.fleet.hub_options import FLEET_PORT, HTTP_PORT
 from rookery.cli.terminal.keyboard import Keyboard, pressed
 from rookery.runtime.fleet.hub_address import HubAddress
 

@@ -5,22 +5,24 @@ The first line of output is the hub's JSON link, with which agents, servers and 
 
 import math
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING
 
 from rookery.cli import extras
 from rookery.cli.fleet.alert_options import ALERT_OPTIONS, AlertOptions
-from rookery.cli.fleet.tls_options import (
-    InsecureHttp,
-    Tls,
-    TlsCert,
-    TlsKey,
-    check_tls,
-    refuse_plain_http,
+from rookery.cli.fleet.hub_options import (
+    ENROLMENT_OPTIONS,
+    FORECAST_OPTIONS,
+    LISTEN_OPTIONS,
+    STORE_OPTIONS,
+    WEB_OPTIONS,
+    EnrolmentOptions,
+    HubForecastOptions,
+    HubListenOptions,
+    HubStoreOptions,
+    HubWebOptions,
 )
+from rookery.cli.fleet.tls_options import check_tls, refuse_plain_http
 from rookery.cli.runner import run_service, until_stopped
 from rookery.cli.terminal.exit_codes import BIND_ADVICE, OK, advice
 from rookery.cli.terminal.options import OUTPUT, Output
@@ -33,204 +35,6 @@ from rookery.runtime.net.address import parse_address
 if TYPE_CHECKING:
     from rookery.hub.settings import HubSettings
     from rookery.web.settings import WebSettings
-
-FOLDER = Path("rookery-hub")
-FLEET_PORT = 7420
-HTTP_PORT = 8420
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class HubListenOptions:
-    """Where it listens, and how that looks from outside."""
-
-    http: Annotated[
-        str,
-        Parameter(
-            name="--http",
-            help="Take browsers and the CLI here, IP:PORT; also /healthz, /readyz and /metrics. "
-            "`none` for a hub without.",
-        ),
-    ] = f"127.0.0.1:{HTTP_PORT}"
-    udp: Annotated[
-        str,
-        Parameter(name="--udp", help="Take reports here, IP:PORT; port 0 for a free one."),
-    ] = f"127.0.0.1:{FLEET_PORT}"
-    tcp: Annotated[
-        str,
-        Parameter(name="--tcp", help="Take routers that were called here, IP:PORT."),
-    ] = f"127.0.0.1:{FLEET_PORT}"
-    advertise: Annotated[
-        str,
-        Parameter(name="--advertise", help="IP that leads here from outside, behind a NAT."),
-    ] = ""
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class HubStoreOptions:
-    """Where it keeps things."""
-
-    data: Annotated[
-        Path,
-        Parameter(name="--data", help="Folder for keys, database, snapshot and spool."),
-    ] = FOLDER
-    database: Annotated[
-        str,
-        Parameter(
-            name="--db",
-            help="URL of the database, such as mysql://user@host/rookery; else an SQLite file in "
-            "--data.",
-        ),
-    ] = ""
-    hot: Annotated[
-        str,
-        Parameter(
-            name="--hot", help="URL of the hot store: ram:, or redis://HOST for several hubs."
-        ),
-    ] = "ram:"
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class EnrolmentOptions:
-    """Who may enrol, and what counts as silence."""
-
-    policy: Annotated[
-        Literal["open", "claim"],
-        Parameter(
-            name="--policy",
-            help="Whether any router may enrol, or only one with a code; servers need one always. "
-            "Routers that are known already go on in any case.",
-        ),
-    ] = "claim"
-    renewal_s: Annotated[
-        int, Parameter(name="--renewal", help="Seconds between new secrets for routers.")
-    ] = 86_400
-    unclaimed_days: Annotated[
-        float,
-        Parameter(
-            name="--unclaimed-days",
-            help="Days of silence after which a router that nobody owns is forgotten; 0: never.",
-        ),
-    ] = 30.0
-    silent_after_s: Annotated[
-        float,
-        Parameter(name="--silent-after", help="Seconds without a report that make one silent."),
-    ] = 60.0
-    device_within_s: Annotated[
-        float,
-        Parameter(
-            name="--router-within",
-            help="Seconds in which a router that is asked for reports, and in which it then comes.",
-        ),
-    ] = 45.0
-    legacy_plain: Annotated[
-        bool,
-        Parameter(
-            name="--legacy-plain",
-            negative="",
-            show_default=False,
-            help="Take reports of old devices, which carry the secret itself.",
-        ),
-    ] = False
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class HubWebOptions:
-    """How the HTTP side behaves."""
-
-    public_url: Annotated[
-        str,
-        Parameter(name="--public-url", help="URL that browsers see, where a proxy stands between."),
-    ] = ""
-    trusted_proxies: Annotated[
-        str,
-        Parameter(
-            name="--trusted-proxies",
-            help="Addresses whose X-Forwarded headers are believed, separated by commas.",
-        ),
-    ] = ""
-    tls: Tls = None
-    tls_cert: TlsCert = None
-    tls_key: TlsKey = None
-    tls_names: Annotated[
-        tuple[str, ...],
-        Parameter(
-            name="--tls-name",
-            negative="",
-            show_default=False,
-            help="Another name or address of the hub, for the certificate of --tls auto; repeat "
-            "for more. Those of this machine, --advertise and --public-url are known.",
-        ),
-    ] = ()
-    insecure_http: InsecureHttp = False
-    registration: Annotated[
-        Literal["open", "closed"],
-        Parameter(name="--registration", help="Whether anybody may make an account."),
-    ] = "open"
-    second_factor: Annotated[
-        Literal["none", "admins", "all"],
-        Parameter(
-            name="--require-second-factor",
-            help="Which accounts need an authenticator app or a passkey; without one they may only "
-            "set one up.",
-        ),
-    ] = "none"
-    lake: Annotated[
-        str,
-        Parameter(
-            name="--lake", help="Folder or URL of the lake, for the pages that show what was."
-        ),
-    ] = ""
-    node: Annotated[
-        Path | None,
-        Parameter(
-            name="--node",
-            help="Folder of the mesh node that runs beside, or its control socket, for the map.",
-        ),
-    ] = None
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class HubForecastOptions:
-    """Whose word it takes on how full servers will be."""
-
-    forecast: Annotated[
-        Path | None,
-        Parameter(
-            name="--forecast",
-            help="File that a lake exports, with what it expects of the servers; looked at all "
-            "the time, so that deleting it ends its effect.",
-        ),
-    ] = None
-    forecasters: Annotated[
-        tuple[str, ...],
-        Parameter(
-            name="--forecaster",
-            negative="",
-            show_default=False,
-            help="HASHNAME of whose forecasts are believed; repeat for more. Nobody's are without.",
-        ),
-    ] = ()
-    no_forecast: Annotated[
-        bool,
-        Parameter(
-            name="--no-forecast",
-            negative="",
-            show_default=False,
-            help="Choose servers without forecasts, whatever else is said.",
-        ),
-    ] = False
-
-
-LISTEN_OPTIONS = HubListenOptions()
-STORE_OPTIONS = HubStoreOptions()
-ENROLMENT_OPTIONS = EnrolmentOptions()
-FORECAST_OPTIONS = HubForecastOptions()
-WEB_OPTIONS = HubWebOptions()
 
 
 def hub(

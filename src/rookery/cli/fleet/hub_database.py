@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from rookery.cli import extras
-from rookery.cli.fleet.hub import FOLDER
+from rookery.cli.fleet.hub_options import FOLDER
 
 if TYPE_CHECKING:
     from rookery.store.database.database import Database

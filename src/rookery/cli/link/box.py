@@ -14,11 +14,12 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from rookery.cli.link.client_endpoint import dialled_link
+from rookery.cli.link.options import LINK_OPTIONS, LinkOptions, Target
 from rookery.cli.link.target import parse_target
 from rookery.cli.runner import run_verb
 from rookery.cli.terminal import stdio
 from rookery.cli.terminal.exit_codes import FAILED, OK, advice, complain, served_by
-from rookery.cli.terminal.options import LINK_OPTIONS, OUTPUT, LinkOptions, Output, Target
+from rookery.cli.terminal.options import OUTPUT, Output
 from rookery.cli.terminal.payload import whole_payload
 from rookery.cli.terminal.screen import print_fields, print_json, print_table, remark
 from rookery.errors import RemoteError, UsageError

@@ -12,11 +12,12 @@ from cyclopts import Parameter
 
 from rookery.cli.link.acceptance import Accept, Known, accept
 from rookery.cli.link.client_endpoint import client_endpoint, link_up
+from rookery.cli.link.options import LINK_OPTIONS, LinkOptions, Target
 from rookery.cli.link.target import parse_target
 from rookery.cli.runner import run_service
 from rookery.cli.terminal import stdio
 from rookery.cli.terminal.exit_codes import OK
-from rookery.cli.terminal.options import LINK_OPTIONS, OUTPUT, LinkOptions, Output, Target
+from rookery.cli.terminal.options import OUTPUT, Output
 from rookery.cli.terminal.screen import print_json, print_link, printable, remark
 from rookery.errors import DeniedError, UnreachableError, UsageError
 from rookery.link.channels.chat_events import (

@@ -12,9 +12,9 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from rookery.cli.link.keys import csid_list, load_identity
+from rookery.cli.link.options import LinkOptions
 from rookery.cli.link.target import parse_target
 from rookery.cli.terminal.exit_codes import BIND_ADVICE, advice
-from rookery.cli.terminal.options import LinkOptions
 from rookery.errors import UnreachableError, UsageError
 from rookery.identity.cipher_sets import DEFAULT_CSIDS, KNOWN_CSIDS
 from rookery.identity.identity import Identity

@@ -1,10 +1,11 @@
 """`rookery link`: link with somebody and say how that went."""
 
 from rookery.cli.link.client_endpoint import dialled_link
+from rookery.cli.link.options import LINK_OPTIONS, LinkOptions, Target
 from rookery.cli.link.target import parse_target
 from rookery.cli.runner import run_verb
 from rookery.cli.terminal.exit_codes import OK
-from rookery.cli.terminal.options import LINK_OPTIONS, OUTPUT, LinkOptions, Output, Target
+from rookery.cli.terminal.options import OUTPUT, Output
 from rookery.cli.terminal.screen import print_fields, print_json
 from rookery.runtime.endpoint.link import AsyncLink
 

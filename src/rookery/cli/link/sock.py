@@ -6,10 +6,11 @@ from typing import Annotated, NoReturn
 from cyclopts import Parameter
 
 from rookery.cli.link.client_endpoint import dialled_link
+from rookery.cli.link.options import LINK_OPTIONS, LinkOptions, Target
 from rookery.cli.link.target import parse_target
 from rookery.cli.runner import run_service
 from rookery.cli.terminal.exit_codes import BIND_ADVICE, advice, complain
-from rookery.cli.terminal.options import LINK_OPTIONS, OUTPUT, LinkOptions, Output, Target
+from rookery.cli.terminal.options import OUTPUT, Output
 from rookery.cli.terminal.screen import print_json
 from rookery.errors import DeniedError, UsageError
 from rookery.runtime.endpoint.channels.sock import SockForward

@@ -7,11 +7,12 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from rookery.cli.link.client_endpoint import dialled_link
+from rookery.cli.link.options import LINK_OPTIONS, LinkOptions, Target
 from rookery.cli.link.target import parse_target
 from rookery.cli.runner import run_verb
 from rookery.cli.terminal import stdio
 from rookery.cli.terminal.exit_codes import FAILED, OK, complain, served_by
-from rookery.cli.terminal.options import LINK_OPTIONS, OUTPUT, LinkOptions, Output, Target
+from rookery.cli.terminal.options import OUTPUT, Output
 from rookery.cli.terminal.payload import payload
 from rookery.cli.terminal.screen import print_json, printable
 from rookery.errors import UsageError

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +10,18 @@ from cyclopts import Parameter
 
 from rookery.cli.link.keys import load_identity
 from rookery.cli.link.target import parse_target
-from rookery.cli.mesh.advice_options import ADVICE_OPTIONS, AdviceOptions
+from rookery.cli.mesh.node_options import (
+    ADVICE_OPTIONS,
+    EXIT_OPTIONS,
+    LINK_OPTIONS,
+    MONITORING_OPTIONS,
+    SERVICE_OPTIONS,
+    AdviceOptions,
+    NodeExitOptions,
+    NodeLinkOptions,
+    NodeMonitoringOptions,
+    NodeServiceOptions,
+)
 from rookery.cli.runner import run_service, until_stopped
 from rookery.cli.terminal.exit_codes import BIND_ADVICE, OK, advice
 from rookery.cli.terminal.options import OUTPUT, Output
@@ -23,7 +33,7 @@ from rookery.link.link import ROOKERY_CSID
 from rookery.mesh.membership.membership import Member
 from rookery.runtime.control.server import FILE_NAME, ControlServer
 from rookery.runtime.control.streams import StreamOpener
-from rookery.runtime.net.address import LOOPBACK, parse_address
+from rookery.runtime.net.address import parse_address
 from rookery.runtime.node.listeners import NodeListeners
 from rookery.runtime.node.node import mesh_node
 from rookery.runtime.node.view import NodeView
@@ -35,133 +45,6 @@ if TYPE_CHECKING:
     from rookery.cli.mesh.node_offers import NodeOffers
 
 COST_MS_MAX = 60_000.0
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class NodeLinkOptions:
-    """How others and we find each other."""
-
-    listen: Annotated[
-        str,
-        Parameter(name="--listen", help="Take TCP and UDP here, IP:PORT; port 0 for a free one."),
-    ] = LOOPBACK
-    advertise: Annotated[
-        tuple[str, ...],
-        Parameter(
-            name="--advertise",
-            negative="",
-            show_default=False,
-            help="IP:PORT that leads here from outside, where a NAT forwards it; repeat for more. "
-            "`none` where nothing does.",
-        ),
-    ] = ()
-    peers: Annotated[
-        tuple[str, ...],
-        Parameter(
-            name="--peer",
-            negative="",
-            show_default=False,
-            help="LINK of a member to dial first; repeat for more.",
-        ),
-    ] = ()
-    costs: Annotated[
-        tuple[str, ...],
-        Parameter(
-            name="--cost",
-            negative="",
-            show_default=False,
-            help="NAME=MS makes the link to that member dearer by so many milliseconds, or cheaper "
-            "by a negative number; repeat for more.",
-        ),
-    ] = ()
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class NodeMonitoringOptions:
-    """How to look at it."""
-
-    control: Annotated[
-        Path | None,
-        Parameter(
-            name="--control", help=f"The control socket; else {FILE_NAME} in the --id folder."
-        ),
-    ] = None
-    metrics: Annotated[
-        str | None,
-        Parameter(
-            name="--metrics",
-            help="Serve metrics and health over HTTP here, IP:PORT, or PORT for this machine only.",
-        ),
-    ] = None
-    observe: Annotated[
-        Path | None,
-        Parameter(
-            name="--observe",
-            help="Folder to write links, records, routes and ended requests to, for the lake.",
-        ),
-    ] = None
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class NodeExitOptions:
-    """What other members may reach from here; nothing unless a rule says so."""
-
-    rules: Annotated[
-        tuple[str, ...],
-        Parameter(
-            name="--exit",
-            negative="",
-            show_default=False,
-            help='RULE such as "tcp *:443", "udp 192.0.2.1:53", "bind tcp 127.0.0.1:8000-8099" or '
-            '"serial meter", each perhaps with "from HASHNAME"; repeat for more.',
-        ),
-    ] = ()
-    devices: Annotated[
-        tuple[str, ...],
-        Parameter(
-            name="--device",
-            negative="",
-            show_default=False,
-            help="NAME=PATH of a serial line, for rules and members to call it by; repeat for "
-            "more.",
-        ),
-    ] = ()
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class NodeServiceOptions:
-    """What other members may do here; no files unless a folder is named."""
-
-    folders: Annotated[
-        tuple[str, ...],
-        Parameter(
-            name="--folder",
-            negative="",
-            show_default=False,
-            help="NAME=DIR lets members copy files from a folder, NAME=DIR:rw also to it, each "
-            'perhaps with " from HASHNAME"; repeat for more.',
-        ),
-    ] = ()
-    bench: Annotated[
-        bool,
-        Parameter(name="--bench", help="Take part when a member measures the way to here."),
-    ] = True
-    outbox: Annotated[
-        Path | None,
-        Parameter(
-            name="--outbox", help="File to keep queued requests in, so that they survive the node."
-        ),
-    ] = None
-
-
-LINK_OPTIONS = NodeLinkOptions()
-EXIT_OPTIONS = NodeExitOptions()
-SERVICE_OPTIONS = NodeServiceOptions()
-MONITORING_OPTIONS = NodeMonitoringOptions()
 
 
 def node(

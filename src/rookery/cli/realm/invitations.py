@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from rookery.cli.link.acceptance import accept
 from rookery.cli.link.client_endpoint import client_endpoint
+from rookery.cli.link.options import LINK_OPTIONS, LinkOptions
 from rookery.cli.link.target import parse_target
 from rookery.cli.realm.options import (
     DAY_S,
@@ -27,7 +28,7 @@ from rookery.cli.realm.options import (
 )
 from rookery.cli.runner import run_verb
 from rookery.cli.terminal.exit_codes import BIND_ADVICE, OK, STALE, advice, complain
-from rookery.cli.terminal.options import LINK_OPTIONS, OUTPUT, LinkOptions, Output
+from rookery.cli.terminal.options import OUTPUT, Output
 from rookery.cli.terminal.screen import print_fields, print_json, print_table, remark
 from rookery.errors import DecodeError, UsageError
 from rookery.identity.identity import Identity

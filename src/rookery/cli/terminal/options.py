@@ -1,4 +1,4 @@
-"""The options that verbs share."""
+"""The options that verbs share, and where a user's programs keep their data."""
 
 import os
 from dataclasses import dataclass
@@ -8,16 +8,6 @@ from typing import Annotated
 from cyclopts import Parameter
 
 TIMEOUT_S = 10.0
-
-Target = Annotated[
-    str,
-    Parameter(
-        name="LINK",
-        allow_leading_hyphen=True,  # `-` is stdin
-        help="Whom to link with: a link:// URI, a JSON link, a file holding one of them, "
-        "a hashname, or - for stdin.",
-    ),
-]
 
 
 @Parameter(name="*")
@@ -40,43 +30,7 @@ class Output:
     ] = False
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, kw_only=True)
-class LinkOptions:
-    """Who we are and how we get there."""
-
-    identity: Annotated[
-        Path | None,
-        Parameter(name="--id", help="Folder with our keys; without it, keys made for this call."),
-    ] = None
-    udp: Annotated[
-        str | None,
-        Parameter(
-            name="--udp",
-            help="Our UDP address, IP:PORT; without it, a free port on an interface that leads "
-            "to LINK.",
-        ),
-    ] = None
-    tcp: Annotated[
-        str | None,
-        Parameter(name="--tcp", help="Also listen on TCP, IP:PORT; dialling needs no listener."),
-    ] = None
-    via: Annotated[
-        tuple[str, ...],
-        Parameter(
-            name="--via",
-            negative="",
-            show_default=False,
-            help="LINK of a router that may introduce us, for a LINK that is a bare hashname.",
-        ),
-    ] = ()
-    timeout_s: Annotated[
-        float, Parameter(name="--timeout", help="Seconds to wait for the link.")
-    ] = TIMEOUT_S
-
-
 OUTPUT = Output()
-LINK_OPTIONS = LinkOptions()
 
 
 def data_folder() -> Path:

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from rookery.cli.mesh.advice_options import AdviceOptions
+from rookery.cli.mesh.node_options import AdviceOptions
 from rookery.errors import UsageError
 from rookery.identity.artifact import seal
 from rookery.identity.identity import Identity
