@@ -124,7 +124,7 @@ class Haulier:
 
     def _tell_ways(self) -> None:
         explanations = self._node.tunnels.explain(self._other)
-        ways = [msgspec.to_builtins(way) for each in explanations for way in each.ways]
+        ways = [msgspec.to_builtins(path) for each in explanations for path in each.paths]
         say({"ways": ways, "explained": [line for each in explanations for line in each.lines()]})
 
 

@@ -39,7 +39,9 @@ class Attacker:
             number=7,
             limits=limits or TunnelLimits(),
         )
-        self.victim.way_up(TunnelPath(id=1, kind=TunnelPathKind.STREAM, mtu=61440, rtt_s=0.01), 0.0)
+        self.victim.path_up(
+            TunnelPath(id=1, kind=TunnelPathKind.STREAM, mtu=61440, rtt_s=0.01), 0.0
+        )
         self.number = 0
         self.newest = 0  # that the victim sent
         self.heard: list[Frame] = []
@@ -151,12 +153,12 @@ def test_who_acknowledges_what_it_cannot_have_is_found_out() -> None:
             break
         attacker.victim.write(stream, bytes(5), 0.0)
         attacker.listen()
-        highest = attacker.victim.explain().ways[0].sent_packets
+        highest = attacker.victim.explain().paths[0].sent_packets
         attacker.say(TunnelAck(1, ((1, highest),)))
     assert attacker.reason == "a packet acknowledged that was never sent"
 
 
-def test_acknowledgements_of_unknown_ways_and_old_packets_are_harmless() -> None:
+def test_acknowledgements_of_unknown_paths_and_old_packets_are_harmless() -> None:
     attacker = Attacker()
     attacker.listen()
     attacker.say(TunnelAck(99, ((1, 5),)))
@@ -231,11 +233,11 @@ def test_datagrams_that_nobody_takes_are_dropped() -> None:
 
 
 @pytest.mark.slow
-def test_packets_of_countless_ways_are_bounded() -> None:
+def test_packets_of_countless_paths_are_bounded() -> None:
     attacker = Attacker()
     tracemalloc.start()
-    for way in range(20_000):
-        packet = TunnelPacket(7, way, 1, [TunnelProbe()])
+    for path in range(20_000):
+        packet = TunnelPacket(7, path, 1, [TunnelProbe()])
         attacker.victim.received(1, *packet.serialize(), 0.0)
     size = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()

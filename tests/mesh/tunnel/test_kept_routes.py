@@ -39,7 +39,7 @@ def test_in_quiet_times_a_little_better_is_not_enough() -> None:
     assert kept_routes(used, [D, B, C], 3, is_busy=False) == [B, C, used[0]]
 
 
-def test_what_is_hardly_a_way_any_more_goes_even_in_busy_times() -> None:
+def test_what_is_hardly_a_path_any_more_goes_even_in_busy_times() -> None:
     """A path error spoke against it, say."""
     used = [over("a", 1_000_000_000), B, C]
     assert kept_routes(used, [D, B, C], 3, is_busy=True) == [B, C, D]

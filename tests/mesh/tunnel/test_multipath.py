@@ -1,4 +1,4 @@
-"""M5, M6: a tunnel over several ways, some of which come and go."""
+"""M5, M6: a tunnel over several paths, some of which come and go."""
 
 import pytest
 from hypothesis import given, settings
@@ -42,10 +42,10 @@ def roads(draw: st.DrawFn) -> list[Road]:
         max_size=5,
     ),
 )
-def test_streams_are_byte_exact_while_ways_flap(
+def test_streams_are_byte_exact_while_paths_flap(
     made: list[Road], mode: Mode, seed: int, flaps: list[tuple[float, int, str]]
 ) -> None:
-    """M5: every way dies or is cut for a while; partitions end before the limit."""
+    """M5: every path dies or is cut for a while; partitions end before the limit."""
     world = TunnelWorld(made, seed, mode)
     for at_s, number, how in flaps:
         road = world.roads.get(number)
@@ -64,7 +64,7 @@ def test_streams_are_byte_exact_while_ways_flap(
     assert bytes(world.near.read[second]) == back
 
 
-def test_a_dead_way_loses_nothing_and_costs_no_waiting() -> None:
+def test_a_dead_path_loses_nothing_and_costs_no_waiting() -> None:
     """M5, R9: what was on it goes elsewhere at once."""
     world = TunnelWorld([Road(1, Lane(0.02, rate=1e6)), Road(2, Lane(0.03, rate=1e6))])
     stream = world.near.send(pattern(1_500_000))
@@ -79,12 +79,12 @@ def test_a_dead_way_loses_nothing_and_costs_no_waiting() -> None:
     world.far.on_data = noted
     world.down(1)
     world.run(lambda: stream in world.far.finished)
-    assert max(gaps) < 0.2  # what waits before it on the other way
-    assert world.near.tunnel.explain().reinjected["their way died"] > 0
+    assert max(gaps) < 0.2  # what waits before it on the other path
+    assert world.near.tunnel.explain().reinjected["their path died"] > 0
 
 
 @pytest.mark.parametrize("kind", list(TunnelPathKind))
-def test_a_way_that_falls_silent_is_left_within_a_few_round_trips(kind: TunnelPathKind) -> None:
+def test_a_path_that_falls_silent_is_left_within_a_few_round_trips(kind: TunnelPathKind) -> None:
     """R9: nobody says that it is dead."""
     mtu = STREAM_MTU if kind is TunnelPathKind.STREAM else 1100
     world = TunnelWorld(
@@ -106,26 +106,26 @@ def test_a_way_that_falls_silent_is_left_within_a_few_round_trips(kind: TunnelPa
     world.block(1)
     world.run(lambda: stream in world.far.finished)
     assert max(gaps) < 0.5
-    assert world.near.tunnel.explain().reinjected["their way fell silent"] > 0
-    rows = {row.id: row for row in world.near.tunnel.explain().ways}
+    assert world.near.tunnel.explain().reinjected["their path fell silent"] > 0
+    rows = {row.id: row for row in world.near.tunnel.explain().paths}
     assert rows[1].is_silent
     assert not rows[2].is_silent
 
 
 @pytest.mark.slow
-def test_a_silent_way_is_used_again_once_it_answers() -> None:
+def test_a_silent_path_is_used_again_once_it_answers() -> None:
     world = TunnelWorld([Road(1, Lane(0.02, rate=1e6)), Road(2, Lane(0.03, rate=1e6))])
     world.block(1)
     world.at(1.0, lambda: world.unblock(1))
     stream = world.near.send(pattern(4_000_000))
     world.run(lambda: stream in world.far.finished)
-    rows = {row.id: row for row in world.near.tunnel.explain().ways}
+    rows = {row.id: row for row in world.near.tunnel.explain().paths}
     assert not rows[1].is_silent
     assert rows[1].sent_packets > 500
 
 
 @pytest.mark.parametrize("is_near", [True, False])
-def test_a_way_that_is_cut_in_one_direction_only_is_left_too(is_near: bool) -> None:
+def test_a_path_that_is_cut_in_one_direction_only_is_left_too(is_near: bool) -> None:
     """R9"""
     world = TunnelWorld([Road(1, Lane(0.02, rate=1e6)), Road(2, Lane(0.03, rate=1e6))])
     stream = world.near.send(pattern(1_500_000))
@@ -136,7 +136,7 @@ def test_a_way_that_is_cut_in_one_direction_only_is_left_too(is_near: bool) -> N
     assert bytes(world.far.read[stream]) == pattern(1_500_000)
 
 
-def test_small_writes_take_the_quickest_way_only() -> None:
+def test_small_writes_take_the_quickest_path_only() -> None:
     """M6: while little waits there is no reason for the other."""
     world = TunnelWorld([Road(1, Lane(0.01)), Road(2, Lane(0.05))])
     stream = world.near.send(b"hello", finish=False)
@@ -144,12 +144,12 @@ def test_small_writes_take_the_quickest_way_only() -> None:
     for index in range(20):
         world.near.write_on(stream, bytes(500))
         world.run(limit_s=0.1 + index / 1000)
-    rows = {row.id: row for row in world.near.tunnel.explain().ways}
+    rows = {row.id: row for row in world.near.tunnel.explain().paths}
     assert rows[1].sent_packets > 20
     assert rows[2].sent_packets <= 3
 
 
-def test_the_end_of_a_stream_goes_by_two_ways() -> None:
+def test_the_end_of_a_stream_goes_by_two_paths() -> None:
     """M6: and so arrives although one of them swallows it."""
     world = TunnelWorld([Road(1, Lane(0.01)), Road(2, Lane(0.012))])
     world.near.send(b"first", finish=False)
@@ -158,15 +158,15 @@ def test_the_end_of_a_stream_goes_by_two_ways() -> None:
     stream = world.near.send(pattern(1000))
     took = world.run(lambda: stream in world.far.finished)
     assert took < 0.02
-    assert world.near.tunnel.explain().decisions["the end of a stream by two ways"] > 0
+    assert world.near.tunnel.explain().decisions["the end of a stream by two paths"] > 0
 
 
-def test_single_uses_one_way_until_it_dies() -> None:
+def test_single_uses_one_path_until_it_dies() -> None:
     """M6"""
     world = TunnelWorld([Road(1, Lane(0.03)), Road(2, Lane(0.01))], mode=Mode.SINGLE)
     stream = world.near.send(pattern(200_000), finish=False)
     world.run(lambda: len(world.far.read.get(stream, b"")) == 200_000)
-    rows = {row.id: row for row in world.near.tunnel.explain().ways}
+    rows = {row.id: row for row in world.near.tunnel.explain().paths}
     assert rows[1].sent_packets <= 2  # to measure it
     world.down(2)
     world.near.write_on(stream, pattern(100_000), finish=True)
@@ -182,16 +182,16 @@ def test_weighted_shares_as_prescribed() -> None:
     world = TunnelWorld(made, mode=Mode.WEIGHTED)
     stream = world.near.send(pattern(300_000))
     world.run(lambda: stream in world.far.finished)
-    rows = {row.id: row for row in world.near.tunnel.explain().ways}
+    rows = {row.id: row for row in world.near.tunnel.explain().paths}
     assert 2.5 < rows[1].sent_size / rows[2].sent_size < 3.5
 
 
-def test_redundant_sends_everything_by_every_way() -> None:
+def test_redundant_sends_everything_by_every_path() -> None:
     """M6"""
     world = TunnelWorld([Road(1, Lane(0.01)), Road(2, Lane(0.01))], mode=Mode.REDUNDANT)
     stream = world.near.send(pattern(100_000), finish=False)
     world.run(limit_s=2.0)
-    rows = {row.id: row for row in world.near.tunnel.explain().ways}
+    rows = {row.id: row for row in world.near.tunnel.explain().paths}
     assert min(rows[1].sent_size, rows[2].sent_size) > 80_000
     assert len(world.far.read[stream]) == 100_000
 
@@ -216,5 +216,5 @@ def test_the_choice_is_explained_in_words() -> None:
     world.run(lambda: stream in world.far.finished)
     lines = world.near.tunnel.explain().lines()
     assert lines[0] == "open, scheduler auto"
-    assert any("way 1 (datagram" in line for line in lines)
+    assert any("path 1 (datagram" in line for line in lines)
     assert any("earliest delivery" in line for line in lines)

@@ -95,7 +95,7 @@ def test_a_tunnel_outlives_the_relay_it_runs_over() -> None:
     assert sha256(transfer.received).digest() == sha256(data).digest()
 
 
-def test_a_tunnel_waits_while_there_is_no_way_at_all() -> None:
+def test_a_tunnel_waits_while_there_is_no_path_at_all() -> None:
     """M5: stalled, not failed."""
     world = MeshWorld(7, topology=DIAMOND)
     world.converge()
@@ -151,7 +151,7 @@ def test_neighbours_have_their_stream_and_routes_beside_it_and_hear_of_the_end()
     assert bytes(transfer.received) == data
     (explained,) = tunnels.explain(transfer.south.hashname)
     assert explained.mode == "weighted"
-    sizes = {way.label.split()[0]: way.sent_size for way in explained.ways}
+    sizes = {path.label.split()[0]: path.sent_size for path in explained.paths}
     assert set(sizes) == {"direct", "over"}
     assert all(size > SIZE / 8 for size in sizes.values())
     tunnels.close(world.now)
@@ -162,7 +162,7 @@ def test_neighbours_have_their_stream_and_routes_beside_it_and_hear_of_the_end()
 
 
 def test_tunnels_end_with_the_membership_of_their_peer() -> None:
-    """Both its streams and ours: they do not wait for a way that never comes."""
+    """Both its streams and ours: they do not wait for a path that never comes."""
     world = MeshWorld(5, topology=DIAMOND)
     world.converge()
     transfer = Transfer(world, bytes(1000))

@@ -1,4 +1,4 @@
-"""M4: a tunnel without any way waits."""
+"""M4: a tunnel without any path waits."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def state(world: TunnelWorld) -> TunnelState:
     return world.near.tunnel.state
 
 
-def test_a_stream_goes_on_where_it_was_when_a_way_appears() -> None:
+def test_a_stream_goes_on_where_it_was_when_a_path_appears() -> None:
     """M4: also under another number, as after a change of address."""
     world = TunnelWorld([Road(1, Lane(0.01, rate=1e6))])
     data = pattern(600_000)
@@ -80,7 +80,7 @@ def test_a_cut_that_nobody_notices_ends_and_the_stream_goes_on() -> None:
     assert bytes(world.far.read[stream]) == pattern(500_000)
 
 
-def test_an_idle_tunnel_is_quiet_and_a_way_with_streams_is_measured_now_and_then() -> None:
+def test_an_idle_tunnel_is_quiet_and_a_path_with_streams_is_measured_now_and_then() -> None:
     world = TunnelWorld([Road(1)])
     stream = world.near.send(b"hello")
     world.run(lambda: stream in world.far.finished)

@@ -1,4 +1,4 @@
-"""M6, R10: what several ways are worth, in virtual time."""
+"""M6, R10: what several paths are worth, in virtual time."""
 
 from collections.abc import Callable
 
@@ -34,11 +34,11 @@ def rate_of(*roads: Road, mode: Mode = Mode.AUTO) -> float:
 
 
 @KINDS
-def test_two_equal_ways_are_worth_at_least_1_7(kind: Kind) -> None:
+def test_two_equal_paths_are_worth_at_least_1_7(kind: Kind) -> None:
     """M6"""
     one = rate_of(kind(1, 0.02, RATE))
     both = rate_of(kind(1, 0.02, RATE), kind(2, 0.02, RATE))
-    print(f"two equal ways ({kind.__name__}): {both / one:.2f} of one")
+    print(f"two equal paths ({kind.__name__}): {both / one:.2f} of one")
     assert both >= 1.7 * one
 
 
@@ -51,13 +51,13 @@ def test_two_equal_ways_are_worth_at_least_1_7(kind: Kind) -> None:
         pytest.param((0.02, RATE), (0.2, RATE / 10), id="both"),
     ],
 )
-def test_a_much_worse_way_beside_it_never_slows_the_best(
+def test_a_much_worse_path_beside_it_never_slows_the_best(
     kind: Kind, first: tuple[float, float], second: tuple[float, float]
 ) -> None:
     """R10"""
     one = rate_of(kind(1, *first))
     both = rate_of(kind(1, *first), kind(2, *second))
-    print(f"beside a much worse way ({kind.__name__}): {both / one:.2f} of one")
+    print(f"beside a much worse path ({kind.__name__}): {both / one:.2f} of one")
     assert both >= 0.99 * one
 
 
@@ -70,7 +70,7 @@ def test_round_trips_within_twice_each_other_add_up(kind: Kind) -> None:
     assert both >= 0.85 * sum(parts)
 
 
-def test_three_ways_add_up() -> None:
+def test_three_paths_add_up() -> None:
     roads = [datagrams(number, 0.02 + number / 200) for number in (1, 2, 3)]
     three = rate_of(*roads)
     assert three >= 0.8 * 3 * RATE
@@ -106,7 +106,7 @@ def p99(values: list[float]) -> float:
     return values[len(values) * 99 // 100]
 
 
-def test_redundant_hides_the_losses_of_one_way() -> None:
+def test_redundant_hides_the_losses_of_one_path() -> None:
     """M6: 30 % lost on one of two, and messages do not notice."""
     good, bad = datagrams(1, 0.04), datagrams(2, 0.03, loss=0.3)
     both = delays(TunnelWorld([good, bad], mode=Mode.REDUNDANT), 300, 0.02)

@@ -23,7 +23,7 @@ def test_a_stream_arrives_byte_for_byte() -> None:
 def test_what_was_acknowledged_is_looked_at_later_by_the_time_it_came() -> None:
     """Programs wait for what came beside it, so it waits for the next flush."""
     near = Tunnel(TunnelRole.OPENER, random=bytes, now=0.0, number=7)
-    near.way_up(TunnelPath(id=1, kind=TunnelPathKind.STREAM, mtu=61440, rtt_s=1.0), 0.0)
+    near.path_up(TunnelPath(id=1, kind=TunnelPathKind.STREAM, mtu=61440, rtt_s=1.0), 0.0)
     stream = near.open("echo")
     near.write(stream, b"question", 0.0)
     (sent,) = near.flush(0.0)
@@ -34,7 +34,7 @@ def test_what_was_acknowledged_is_looked_at_later_by_the_time_it_came() -> None:
     assert near.in_flight
     near.flush(0.75)
     assert not near.in_flight
-    assert near.explain().ways[0].rtt_s == 0.25
+    assert near.explain().paths[0].rtt_s == 0.25
 
 
 @settings(max_examples=25)
@@ -45,7 +45,7 @@ def test_what_was_acknowledged_is_looked_at_later_by_the_time_it_came() -> None:
     duplication=st.floats(0.0, 0.3),
     sizes=st.lists(st.integers(0, 60_000), min_size=1, max_size=5),
 )
-def test_streams_are_byte_exact_over_a_bad_way(
+def test_streams_are_byte_exact_over_a_bad_path(
     seed: int, loss: float, jitter_s: float, duplication: float, sizes: list[int]
 ) -> None:
     """M4: 0 lost, 0 repeated, 0 reordered, both ways at once."""

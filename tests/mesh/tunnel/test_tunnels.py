@@ -22,17 +22,17 @@ from rookery.wire.mesh.tunnel_data import TunnelAck
 from rookery.wire.mesh.tunnel_frames import TunnelClose, TunnelCredit, TunnelProbe
 from rookery.wire.mesh.tunnel_packet import TunnelPacket
 
-WAY = TunnelPath(id=1, kind=TunnelPathKind.STREAM, mtu=61440, rtt_s=0.01)
+PATH = TunnelPath(id=1, kind=TunnelPathKind.STREAM, mtu=61440, rtt_s=0.01)
 
 
 class Pair:
-    """Two nodes, `a` and `z`, and a way between them that takes no time."""
+    """Two nodes, `a` and `z`, and a path between them that takes no time."""
 
     def __init__(self) -> None:
         self.now = 0.0
         self.nodes = {"a": Tunnels(random=Random(1).randbytes), "z": self.fresh()}
         for name, other in (("a", "z"), ("z", "a")):
-            self.nodes[name].way_up(other, WAY, 0.0)
+            self.nodes[name].path_up(other, PATH, 0.0)
         self.events: list[tuple[str, Event]] = []
         self.tunnels: dict[str, Tunnel] = {}
 
@@ -46,7 +46,9 @@ class Pair:
                 for parcel in self.nodes[name].flush(self.now):
                     moved = True
                     assert parcel.peer == other
-                    self.nodes[other].received(name, parcel.way, parcel.head, parcel.body, self.now)
+                    self.nodes[other].received(
+                        name, parcel.path, parcel.head, parcel.body, self.now
+                    )
                 for event in self.nodes[name].take():
                     self.events.append((name, event.event))
                     self.tunnels[name] = event.tunnel
@@ -77,7 +79,7 @@ def test_one_tunnel_with_each_peer_serves_both_sides() -> None:
     assert pair.nodes["a"].of("nobody") == []
 
 
-def test_all_streams_with_a_peer_use_the_ways_in_one_mode() -> None:
+def test_all_streams_with_a_peer_use_the_paths_in_one_mode() -> None:
     """M6: also in tunnels that are yet to come; what the peer sends is its own decision."""
     pair = Pair()
     ours = pair.nodes["a"].to("z", 0.0)
@@ -112,7 +114,7 @@ def test_a_node_that_forgot_everything_says_so_and_a_new_tunnel_begins() -> None
     pair.nodes["a"].touched("z", tunnel)
     pair.settle()
     pair.nodes["z"] = pair.fresh()
-    pair.nodes["z"].way_up("a", WAY, 0.0)
+    pair.nodes["z"].path_up("a", PATH, 0.0)
     tunnel.write(stream, b"anybody?", 0.0)
     pair.nodes["a"].touched("z", tunnel)
     pair.settle()
@@ -133,7 +135,7 @@ def test_a_peer_that_opens_a_new_tunnel_has_lost_the_old_one() -> None:
     pair.nodes["a"].touched("z", tunnel)
     pair.settle()
     pair.nodes["a"] = Tunnels(random=Random(5).randbytes)
-    pair.nodes["a"].way_up("z", WAY, 0.0)
+    pair.nodes["a"].path_up("z", PATH, 0.0)
     again = pair.nodes["a"].to("z", 0.0)
     again.open("test")
     pair.nodes["a"].touched("z", again)
@@ -176,8 +178,8 @@ def test_time_passes_for_all_tunnels() -> None:
     tunnel.open("test")
     pair.nodes["a"].touched("z", tunnel)
     pair.settle()
-    pair.nodes["z"].way_down("a", 1, 0.0)
-    pair.nodes["z"].way_down("nobody", 1, 0.0)
+    pair.nodes["z"].path_down("a", 1, 0.0)
+    pair.nodes["z"].path_down("nobody", 1, 0.0)
     pair.settle()
     assert ("z", TunnelStalled()) in pair.events
     assert pair.nodes["z"].deadline == 5.0
@@ -212,17 +214,17 @@ def test_a_graceful_end_waits_for_the_streams() -> None:
     assert pair.nodes["a"].of("z") == pair.nodes["z"].of("a") == []
 
 
-def test_peers_and_ways_are_bounded() -> None:
-    node = Tunnels(random=Random(1).randbytes, limits=TunnelLimits(ways_max=2))
+def test_peers_and_paths_are_bounded() -> None:
+    node = Tunnels(random=Random(1).randbytes, limits=TunnelLimits(paths_max=2))
     for number in (1, 2):
-        node.way_up("a", TunnelPath(id=number, kind=TunnelPathKind.DATAGRAM), 0.0)
+        node.path_up("a", TunnelPath(id=number, kind=TunnelPathKind.DATAGRAM), 0.0)
     with pytest.raises(CongestionError):
-        node.way_up("a", TunnelPath(id=3, kind=TunnelPathKind.DATAGRAM), 0.0)
+        node.path_up("a", TunnelPath(id=3, kind=TunnelPathKind.DATAGRAM), 0.0)
     for number in range(PEERS_MAX - 1):
-        node.way_up(f"peer {number}", WAY, 0.0)
+        node.path_up(f"peer {number}", PATH, 0.0)
     with pytest.raises(CongestionError):
         node.to("one more", 0.0)
-    node.way_down("peer 5", 1, 0.0)
+    node.path_down("peer 5", 1, 0.0)
     node.to("one more", 0.0)
 
 
@@ -244,14 +246,14 @@ def test_what_has_come_is_told_before_anything_is_sent_for_it() -> None:
     far, sent = pair.nodes["z"], list[TunnelPacket]()
     for _ in range(40):
         for parcel in pair.nodes["a"].flush(0.0):
-            far.received("a", parcel.way, parcel.head, parcel.body, 0.0)
+            far.received("a", parcel.path, parcel.head, parcel.body, 0.0)
         for told in far.take():
             assert isinstance(told.event, StreamReadable)
             while told.tunnel.read(stream, 1 << 18):
                 pass
         for parcel in far.flush(0.0):
             sent.append(TunnelPacket.parse(parcel.head, parcel.body))
-            pair.nodes["a"].received("z", parcel.way, parcel.head, parcel.body, 0.0)
+            pair.nodes["a"].received("z", parcel.path, parcel.head, parcel.body, 0.0)
         assert far.take() == []
     grants = [packet for packet in sent if any(isinstance(f, TunnelCredit) for f in packet.frames)]
     assert grants

@@ -57,7 +57,7 @@ class Lane:
 
 @dataclass
 class Road:
-    """A way between the two ends, the same number on both."""
+    """A path between the two ends, the same number on both."""
 
     id: int
     there: Lane = field(default_factory=Lane)
@@ -72,7 +72,7 @@ class Road:
             self.back = Lane(self.there.delay_s, self.there.jitter_s, self.there.loss)
         return self.there if is_near else self.back
 
-    def way(self) -> TunnelPath:
+    def path(self) -> TunnelPath:
         rtt_s = 2 * self.there.delay_s
         return TunnelPath(id=self.id, kind=self.kind, mtu=self.mtu, rtt_s=rtt_s, weight=self.weight)
 
@@ -187,13 +187,13 @@ class TunnelWorld:
         self.roads[road.id] = road
         road.is_up = True
         for end in (self.near, self.far):
-            end.tunnel.way_up(road.way(), self.now)
+            end.tunnel.path_up(road.path(), self.now)
 
     def down(self, number: int) -> None:
         """Both ends notice at once."""
         self.roads[number].is_up = False
         for end in (self.near, self.far):
-            end.tunnel.way_down(number, self.now)
+            end.tunnel.path_down(number, self.now)
 
     def block(self, number: int) -> None:
         """Nobody notices."""
@@ -216,8 +216,8 @@ class TunnelWorld:
         for _ in range(1000):
             end.pump(self.now)
             batch = end.tunnel.flush(self.now)
-            for way, head, parts, _ in batch:
-                self._carry(end, way, head, b"".join(parts))
+            for path, head, parts, _ in batch:
+                self._carry(end, path, head, b"".join(parts))
             if not batch:
                 break
         else:
@@ -265,14 +265,14 @@ class TunnelWorld:
             end.armed = None
             end.tunnel.tick(self.now)
         else:
-            way, head, body, is_marked = parcel
-            end.tunnel.received(way, head, body, self.now, is_marked=is_marked)
+            path, head, body, is_marked = parcel
+            end.tunnel.received(path, head, body, self.now, is_marked=is_marked)
         self.settle(end)
 
-    def _carry(self, end: End, way: int, head: bytes, body: bytes) -> None:
-        road = self.roads[way]
+    def _carry(self, end: End, path: int, head: bytes, body: bytes) -> None:
+        road = self.roads[path]
         size = len(head) + len(body)
-        assert size <= road.mtu, "a packet larger than the way takes"
+        assert size <= road.mtu, "a packet larger than the path takes"
         self.packets += 1
         end.sent_packets += 1
         end.sent_size += size
@@ -281,7 +281,7 @@ class TunnelWorld:
         lane = road.lane(is_near=end.is_near)
         is_marked = lane.mark_s is not None and lane.busy_until - self.now > lane.mark_s
         for at in lane.arrivals(size, self.now, self.random, road.kind):
-            self._push(at, self.other(end), (way, head, body, is_marked))
+            self._push(at, self.other(end), (path, head, body, is_marked))
 
     def _push(self, at: float, end: End, parcel: tuple[int, bytes, bytes, bool] | None) -> None:
         self._sequence += 1

@@ -26,7 +26,7 @@ def row(label: str, sent: int, number: int = 1) -> TunnelPathRow:
 
 def explained(*rows: TunnelPathRow) -> TunnelExplanation:
     return TunnelExplanation(
-        state="open", mode="auto", ways=rows, decisions={}, reinjected={}, counts={}
+        state="open", mode="auto", paths=rows, decisions={}, reinjected={}, counts={}
     )
 
 
@@ -34,5 +34,5 @@ def test_a_way_of_two_tunnels_is_one_way() -> None:
     tunnels = [explained(row("over east", 5), row("", 1, 7)), explained(row("over east", 90, 2))]
     assert path_figures(tunnels) == (
         BenchPathFigures("over east", 95, 2, 4.0, 1_000_000),
-        BenchPathFigures("way 7", 1, 1, 14.0, 1_000_000),
+        BenchPathFigures("path 7", 1, 1, 14.0, 1_000_000),
     )

@@ -100,8 +100,8 @@ async def test_redundant_streams_go_by_every_way_and_it_can_be_seen(mesh: Diamon
             assert await stream.read() == b"there and back"
             (explained,) = mesh.north.tunnels.explain(hashname)
             assert explained.mode == "redundant"
-            if {way.label for way in explained.ways} == {"over east", "over west"} and all(
-                way.sent_packets > 5 for way in explained.ways
+            if {path.label for path in explained.paths} == {"over east", "over west"} and all(
+                path.sent_packets > 5 for path in explained.paths
             ):
                 break
     mesh.north.tunnels.set_mode(hashname, Mode.SINGLE)

@@ -1,6 +1,6 @@
-"""Tunnels: streams and datagrams between two members over every way there is, and no I/O.
+"""Tunnels: streams and datagrams between two members over every path there is, without I/O.
 
-program ─▶ streams ─▶ turns ─▶ scheduler ─▶ packing ─▶ a way out ─▶ (way, head, body)
-program ◀─ streams ◀─ frames ◀─ a way in ◀─ (way, head, body)
-                          └───▶ acknowledgements ─▶ the ways out, what was lost ─▶ streams
+program ─▶ streams ─▶ scheduler ─▶ packet builder ─▶ outbound path ─▶ (path, head, body)
+program ◀─ streams ◀─ frames ◀─ packet receiver ◀─ inbound path ◀─ (path, head, body)
+                                    └─▶ acknowledgements ─▶ outbound paths, lost data ─▶ streams
 """

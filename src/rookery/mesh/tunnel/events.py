@@ -53,11 +53,11 @@ class TunnelDatagramArrived(msgspec.Struct, frozen=True):
 
 
 class TunnelStalled(msgspec.Struct, frozen=True):
-    """No way is left; everything waits."""
+    """No path is left; everything waits."""
 
 
 class TunnelResumed(msgspec.Struct, frozen=True):
-    """There is a way again."""
+    """There is a path again."""
 
 
 class TunnelClosed(msgspec.Struct, frozen=True):
@@ -87,7 +87,7 @@ class CloseCode(IntEnum):
 
     DONE = 0
     PROTOCOL = 1  # the other side broke the rules
-    STALLED = 2  # no way for too long
+    STALLED = 2  # no path for too long
     UNKNOWN = 3  # a packet of a tunnel that nobody here knows
     REPLACED = 4  # the other side opened a new one
     SHUTDOWN = 5  # the node ends

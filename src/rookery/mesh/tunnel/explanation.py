@@ -1,4 +1,4 @@
-"""Explanation: how a tunnel uses its ways, and why."""
+"""Explanation: how a tunnel uses its paths, and why."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ from rookery.mesh.tunnel.paths.outbound_path import OutboundPath
 
 
 class TunnelPathRow(msgspec.Struct, frozen=True, kw_only=True):
-    """One way, in numbers."""
+    """One path, in numbers."""
 
     id: int
     label: str
@@ -26,22 +26,22 @@ class TunnelPathRow(msgspec.Struct, frozen=True, kw_only=True):
     marks: int  # packets that met a long queue
 
     @classmethod
-    def of(cls, way: OutboundPath) -> "TunnelPathRow":
+    def of(cls, path: OutboundPath) -> "TunnelPathRow":
         return cls(
-            id=way.way.id,
-            label=way.way.label,
-            kind=way.way.kind.value,
-            phase=way.congestion.phase.value,
-            is_silent=way.is_silent,
-            rtt_s=way.round_trip.smoothed_s,
-            rtt_min_s=way.round_trip.min_s,
-            rate=way.delivery.rate,
-            window=way.congestion.window,
-            in_flight=way.in_flight,
-            sent_packets=way.sent_packets,
-            sent_size=way.sent_size,
-            lost_packets=way.lost_packets,
-            marks=way.marks,
+            id=path.spec.id,
+            label=path.spec.label,
+            kind=path.spec.kind.value,
+            phase=path.congestion.phase.value,
+            is_silent=path.is_silent,
+            rtt_s=path.round_trip.smoothed_s,
+            rtt_min_s=path.round_trip.min_s,
+            rate=path.delivery.rate,
+            window=path.congestion.window,
+            in_flight=path.in_flight,
+            sent_packets=path.sent_packets,
+            sent_size=path.sent_size,
+            lost_packets=path.lost_packets,
+            marks=path.marks,
         )
 
 
@@ -50,7 +50,7 @@ class TunnelExplanation(msgspec.Struct, frozen=True, kw_only=True):
 
     state: str
     mode: str
-    ways: tuple[TunnelPathRow, ...]
+    paths: tuple[TunnelPathRow, ...]
     decisions: Mapping[str, int]
     reinjected: Mapping[str, int]
     counts: Mapping[str, int]
@@ -58,14 +58,14 @@ class TunnelExplanation(msgspec.Struct, frozen=True, kw_only=True):
     def lines(self) -> list[str]:
         """For people."""
         lines = [f"{self.state}, scheduler {self.mode}"]
-        for way in self.ways:
-            name = way.label or f"way {way.id}"
-            silence = ", silent" if way.is_silent else ""
+        for path in self.paths:
+            name = path.label or f"path {path.id}"
+            silence = ", silent" if path.is_silent else ""
             lines.append(
-                f"  {name} ({way.kind}, {way.phase}{silence}): {way.rtt_s * 1e3:.1f} ms, "
-                f"{way.rate / 1e6:.2f} MB/s, {way.in_flight} of {way.window} bytes under way, "
-                f"{way.sent_packets} packets sent, {way.lost_packets} lost, "
-                f"{way.marks} marked"
+                f"  {name} ({path.kind}, {path.phase}{silence}): {path.rtt_s * 1e3:.1f} ms, "
+                f"{path.rate / 1e6:.2f} MB/s, {path.in_flight} of {path.window} bytes under way, "
+                f"{path.sent_packets} packets sent, {path.lost_packets} lost, "
+                f"{path.marks} marked"
             )
         for reason, count in sorted(self.decisions.items(), key=lambda item: -item[1]):
             lines.append(f"  {count} × {reason}")

@@ -19,5 +19,5 @@ class TunnelLimits(msgspec.Struct, frozen=True, kw_only=True):
     backlogs_max: int = 8 * MIB  # of all streams together
     pieces_max: int = 32768  # out of order, all streams together
     datagrams_max: int = 256  # waiting, each way
-    ways_max: int = 8
-    stall_s: float = 60.0  # without any way
+    paths_max: int = 8
+    stall_s: float = 60.0  # without any path

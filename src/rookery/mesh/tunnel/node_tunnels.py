@@ -1,10 +1,15 @@
-"""Tunnelling: the ways that the packets of a node's tunnels take to the members at their far ends.
+"""The tunnels of one node, and the paths and routes that their packets take.
 
-    program ─▶ tunnel ─▶ packet ─▶ the link seals it ─┬─▶ its best stream, if we are neighbours
-                                                      └─▶ a route over others, up to three in all
+    program ─▶ tunnel ─▶ packet ─▶ sealed by the link ─┬─▶ its best stream, to a neighbour
+                                                       └─▶ up to three routes over other nodes
 
-A tunnel outlives its ways, and the sessions of the link below: what it numbers, it repeats until it
-is acknowledged. One that the other end does not know, because that restarted, is over.
+A tunnel outlives its paths and the sessions of the link below: what it numbers is repeated until
+it is acknowledged. A tunnel that the other end does not know, because it restarted, is over.
+
+`kept_routes` decides which routes stay in use. A busy tunnel makes its own routes look worse than
+those it does not use, because its packets fill their queues. So a route in use is replaced only by
+one that is much cheaper; otherwise the tunnel would change routes every second, and repeat each
+time what is in flight.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,9 +23,9 @@ from rookery.link.link import Link, LinkState
 from rookery.mesh.membership.membership import Membership
 from rookery.mesh.membership.neighbour import Neighbour
 from rookery.mesh.routing.data_plane import DataPlane
+from rookery.mesh.routing.forwarding import RouteNodes
 from rookery.mesh.routing.graph import AVOIDED_US
 from rookery.mesh.routing.route import Route
-from rookery.mesh.routing.route import Route as PricedRoute
 from rookery.mesh.routing.route_table import RouteTable
 from rookery.mesh.tunnel.events import CloseCode
 from rookery.mesh.tunnel.explanation import TunnelExplanation
@@ -71,18 +76,16 @@ def _cost_us(route: Route) -> int:
 PATHS_MAX: Final = 3
 
 _SILENCE_S: Final = 1.0  # after which the peer may have restarted, and its link's session be gone
-_LOOK_S: Final = 0.05  # how often ways are looked at while nothing is known to have changed
+_LOOK_S: Final = 0.05  # how often paths are looked at while nothing is known to have changed
 _RTT_UNKNOWN_S: Final = 0.1
 _BUSY_SIZE: Final = 64 << 10  # with more than this under way, queues are of our own making,
 _BUSY_S: Final = 5.0  # and costs take a while to forget them
-
-RouteNodes = tuple[NodeId, ...]
 
 _DIRECT: RouteNodes = ()
 
 
 class _PeerPaths:
-    """The ways to one member: numbers on the one hand, routes on the other."""
+    """The paths to one member: numbers on the one hand, routes on the other."""
 
     __slots__ = ("busy_until", "heard_at", "last", "numbers", "routes")
 
@@ -94,7 +97,7 @@ class _PeerPaths:
         self.numbers: dict[RouteNodes, int] = {}
 
     def number(self, route: RouteNodes) -> int:
-        """The way along this route, or any other, when a packet came by one we do not use."""
+        """The path along this route, or any other, when a packet came by one we do not use."""
         number = self.numbers.get(route)
         return next(iter(self.routes), 0) if number is None else number
 
@@ -117,21 +120,21 @@ class NodeTunnels:
         self._table = table
         self._data_plane = data_plane
         self._tunnels = Tunnels(random=random)
-        self._ways: dict[str, _PeerPaths] = {}  # of every member that we have a tunnel with
+        self._paths: dict[str, _PeerPaths] = {}  # of every member that we have a tunnel with
         self._looked_at = float("-inf")
 
     def tunnel(self, hashname: str, now: float) -> Tunnel:
         """Our tunnel with a member, made if need be."""
         tunnel = self._tunnels.to(hashname, now)
-        self._find_ways(hashname, now)
+        self._find_paths(hashname, now)
         return tunnel
 
     def set_mode(self, hashname: str, mode: Mode) -> None:
-        """How what we send to a member uses the ways there are; it decides for itself."""
+        """How what we send to a member uses the paths there are; it decides for itself."""
         self._tunnels.set_mode(hashname, mode)
 
     def explain(self, hashname: str) -> list[TunnelExplanation]:
-        """Each tunnel with a member: its ways, and why they are used as they are."""
+        """Each tunnel with a member: its paths, and why they are used as they are."""
         return [tunnel.explain() for tunnel in self._tunnels.of(hashname)]
 
     def touched(self, hashname: str, tunnel: Tunnel) -> None:
@@ -143,13 +146,13 @@ class NodeTunnels:
         hashname = link.hashname
         if self._membership.by_hashname(hashname) is None:
             raise ProtocolError("a tunnel of no member")
-        if hashname not in self._ways:
-            self._find_ways(hashname, now)
+        if hashname not in self._paths:
+            self._find_paths(hashname, now)
         route, is_marked = _DIRECT, False
         if type(path) is RoutePath:
             route, is_marked = self._data_plane.arrived_by[::-1], self._data_plane.arrived_marked
         try:
-            number = self._ways[hashname].number(route)
+            number = self._paths[hashname].number(route)
             self._tunnels.received(hashname, number, head, body, now, is_marked=is_marked)
         except CongestionError as error:
             raise ProtocolError(str(error)) from error
@@ -159,16 +162,16 @@ class NodeTunnels:
         self._looked_at = float("-inf")
 
     def expel(self, hashname: str, now: float) -> None:
-        """No member any more: its streams end here and now, and do not wait for a way."""
+        """No member any more: its streams end here and now, and do not wait for a path."""
         for tunnel in self._tunnels.of(hashname):
             tunnel.abort(CloseCode.REFUSED, "no member any more")
             self.touched(hashname, tunnel)
-        if hashname in self._ways:
-            self._forget_ways(hashname, now)
+        if hashname in self._paths:
+            self._forget_paths(hashname, now)
 
     def close(self, now: float) -> None:
         """The node ends, and its peers need not find out by themselves."""
-        for hashname in self._ways:
+        for hashname in self._paths:
             for tunnel in self._tunnels.of(hashname):
                 tunnel.abort(CloseCode.SHUTDOWN, "the node ends")
                 self.touched(hashname, tunnel)
@@ -183,7 +186,7 @@ class NodeTunnels:
 
     @property
     def deadline(self) -> float | None:
-        if not self._ways:
+        if not self._paths:
             return None
         deadline, look_at = self._tunnels.deadline, self._looked_at + _LOOK_S
         return look_at if deadline is None else min(deadline, look_at)
@@ -197,17 +200,17 @@ class NodeTunnels:
         return True
 
     def flush(self, now: float) -> None:
-        """Send what is due, over the ways there are now."""
-        looked = list(self._ways) if now >= self._looked_at + _LOOK_S else []
+        """Send what is due, over the paths there are now."""
+        looked = list(self._paths) if now >= self._looked_at + _LOOK_S else []
         for hashname in looked:
             self._looked_at = now
-            self._find_ways(hashname, now)
+            self._find_paths(hashname, now)
             self._doubt_silence(hashname, now)
         for parcel in self._tunnels.flush(now):
             self._send(parcel, now)
         for hashname in looked:  # who has no tunnel may still have been told so
             if not self._tunnels.of(hashname):
-                self._forget_ways(hashname, now)
+                self._forget_paths(hashname, now)
 
     def take(self) -> list[TunnelEvent]:
         """What there is to tell, oldest first."""
@@ -215,31 +218,31 @@ class NodeTunnels:
 
     # --- inside ---
 
-    def _find_ways(self, hashname: str, now: float) -> None:
-        ways = self._ways.setdefault(hashname, _PeerPaths())
+    def _find_paths(self, hashname: str, now: float) -> None:
+        paths = self._paths.setdefault(hashname, _PeerPaths())
         wanted = dict(self._routes_to(hashname, now))
-        for route, number in list(ways.numbers.items()):
+        for route, number in list(paths.numbers.items()):
             if route not in wanted:
-                del ways.numbers[route], ways.routes[number]
-                self._tunnels.way_down(hashname, number, now)
-        for route, way in wanted.items():
-            if route not in ways.numbers:
-                ways.last += 1
-                ways.numbers[route], ways.routes[ways.last] = ways.last, route
-                self._tunnels.way_up(hashname, msgspec.structs.replace(way, id=ways.last), now)
+                del paths.numbers[route], paths.routes[number]
+                self._tunnels.path_down(hashname, number, now)
+        for route, path in wanted.items():
+            if route not in paths.numbers:
+                paths.last += 1
+                paths.numbers[route], paths.routes[paths.last] = paths.last, route
+                self._tunnels.path_up(hashname, msgspec.structs.replace(path, id=paths.last), now)
 
     def _doubt_silence(self, hashname: str, now: float) -> None:
-        """Nothing is acknowledged by any way: only a handshake tells whether the peer restarted."""
-        link, known = self._links.get(hashname), self._ways[hashname]
-        ways = [way for tunnel in self._tunnels.of(hashname) for way in tunnel.explain().ways]
-        if link is None or not ways or not all(way.is_silent for way in ways):
+        """No path gets acknowledgements: a handshake shows whether the peer restarted."""
+        link, known = self._links.get(hashname), self._paths[hashname]
+        paths = [path for tunnel in self._tunnels.of(hashname) for path in tunnel.explain().paths]
+        if link is None or not paths or not all(path.is_silent for path in paths):
             known.heard_at = now
         elif now >= known.heard_at + _SILENCE_S:
             link.doubt_paths(now)
 
-    def _forget_ways(self, hashname: str, now: float) -> None:
-        for number in self._ways.pop(hashname).routes:
-            self._tunnels.way_down(hashname, number, now)
+    def _forget_paths(self, hashname: str, now: float) -> None:
+        for number in self._paths.pop(hashname).routes:
+            self._tunnels.path_down(hashname, number, now)
 
     def _routes_to(self, hashname: str, now: float) -> Iterator[tuple[RouteNodes, TunnelPath]]:
         """Where packets for a member can go now, as far as its link can seal them."""
@@ -275,14 +278,14 @@ class NodeTunnels:
 
     def _is_busy(self, hashname: str, now: float) -> bool:
         """Whether much is under way, or was until lately."""
-        known = self._ways[hashname]
+        known = self._paths[hashname]
         if any(tunnel.in_flight > _BUSY_SIZE for tunnel in self._tunnels.of(hashname)):
             known.busy_until = now + _BUSY_S
         return now < known.busy_until
 
-    def _used(self, hashname: str) -> list[PricedRoute]:
-        """The routes of ways that are up, as far as they count today and nothing speaks against."""
-        nodes = [route for route in self._ways[hashname].numbers if route]
+    def _used(self, hashname: str) -> list[Route]:
+        """The routes of paths that are up, without those that are gone or avoided."""
+        nodes = [route for route in self._paths[hashname].numbers if route]
         used = [self._table.priced(route) for route in nodes if not self._data_plane.avoids(route)]
         return [route for route in used if route is not None]
 
@@ -292,8 +295,8 @@ class NodeTunnels:
         return "over " + ", ".join("?" if member is None else member.name for member in members)
 
     def _send(self, parcel: PeerPacket, now: float) -> None:
-        link, ways = self._links.get(parcel.peer), self._ways.get(parcel.peer)
-        route = None if ways is None else ways.routes.get(parcel.way)
+        link, paths = self._links.get(parcel.peer), self._paths.get(parcel.peer)
+        route = None if paths is None else paths.routes.get(parcel.path)
         if link is None or route is None:
             return
         if route:

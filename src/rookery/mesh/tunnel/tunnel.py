@@ -1,12 +1,13 @@
-"""Tunnel: streams and datagrams between two members, for as long as there is any way, or soon is.
+"""Tunnel: streams and datagrams between two members over all paths between them.
 
-    opening ── a packet came ──▶ open ── last way down ──▶ stalled ── 60 s ──▶ reset
-                                  │ ◀────── a way up ────────┘
-                                  ├── close ──▶ half closed ── all streams over ──▶ closed
-                                  └── CLOSE came, or a rule was broken ──▶ closed, reset
+    opening ── packet received ──▶ open ── last path down ──▶ stalled ── 60 s ──▶ reset
+                                    │ ◀────── path up ──────────┘
+                                    ├── close ──▶ half closed ── all streams over ──▶ closed
+                                    └── CLOSE received, or a protocol error ──▶ closed, reset
 
-Packets and time go in, packets and events come out. The owner carries packets by the ways that it
-told of, calls `flush` after whatever it did, and `tick` and `flush` at `deadline`.
+Packets and time go in, packets and events come out. The owner reports paths with `path_up` and
+`path_down`, carries the packets that `flush` returns, calls `flush` after every other call, and
+`tick` and `flush` at `deadline`. `TunnelEngine` connects the parts; `Tunnel` keeps the state.
 """
 
 from enum import Enum
@@ -61,7 +62,7 @@ class TunnelEngine:
     ) -> None:
         self.events: list[Event] = []
         self.streams = StreamTable(limits, is_opener=is_opener)
-        self.ways = TunnelPaths(limits.ways_max, random)
+        self.paths = TunnelPaths(limits.paths_max, random)
         self.outflow = StreamOutput(limits)
         self.datagrams = DatagramQueue(limits.datagrams_max)
         window = ReceiveWindow(limits.window_max, now)
@@ -70,11 +71,11 @@ class TunnelEngine:
         self.calls = StreamCalls(self.streams, inflow, self.outflow, notes)
         self.reinjection = Reinjection(notes, self.outflow)
         self.intake = PacketReceiver(
-            self.ways, inflow, notes, self.reinjection, self.events, limits.datagrams_max
+            self.paths, inflow, notes, self.reinjection, self.events, limits.datagrams_max
         )
-        self.packer = PacketBuilder(number, self.ways, notes, self.outflow, inflow)
+        self.packer = PacketBuilder(number, self.paths, notes, self.outflow, inflow)
         self.dispatch = PacketSender(
-            self.ways,
+            self.paths,
             notes,
             self.datagrams,
             self.outflow,
@@ -88,14 +89,14 @@ class TunnelEngine:
         return TunnelExplanation(
             state=state,
             mode=scheduler.mode.value,
-            ways=tuple(TunnelPathRow.of(way) for way in self.ways.out),
+            paths=tuple(TunnelPathRow.of(path) for path in self.paths.out),
             decisions=dict(scheduler.decisions),
             reinjected=self.reinjection.counts,
             counts=dict(self.intake.counts + self.datagrams.fates),
         )
 
 
-PROBE_S: Final = 5.0  # a way that was not used for so long is measured, while there are streams
+PROBE_S: Final = 5.0  # a path that was not used for so long is measured, while there are streams
 
 _PRIORITY: Final = 3
 _LIMITS: Final = TunnelLimits()
@@ -140,7 +141,7 @@ class Tunnel:
         )
         self._events = self._engine.events
         self._calls = self._engine.calls
-        self._ways = self._engine.ways
+        self._paths = self._engine.paths
         self._now = now
         self._stalled_at: float | None = now
         self._is_told_stalled = False
@@ -168,7 +169,7 @@ class Tunnel:
     @property
     def in_flight(self) -> int:
         """Bytes under way, of which nobody knows yet whether they have arrived."""
-        return sum(way.in_flight for way in self._ways.out)
+        return sum(path.in_flight for path in self._paths.out)
 
     def open(self, service: str, meta: JsonObject | None = None, priority: int = _PRIORITY) -> int:
         """A new stream; CongestionError when the other side grants no more."""
@@ -241,7 +242,7 @@ class Tunnel:
 
     @property
     def mode(self) -> Mode:
-        """How what we send uses the ways; the other side decides for itself."""
+        """How what we send uses the paths; the other side decides for itself."""
         return self._engine.dispatch.scheduler.mode
 
     @mode.setter
@@ -251,26 +252,26 @@ class Tunnel:
     def explain(self) -> TunnelExplanation:
         return self._engine.explain(self.state.value)
 
-    # --- ways and packets ---
+    # --- paths and packets ---
 
-    def way_up(self, way: TunnelPath, now: float) -> None:
+    def path_up(self, path: TunnelPath, now: float) -> None:
         self._now = now
-        self.way_down(way.id, now)
-        self._ways.up(way, now)
+        self.path_down(path.id, now)
+        self._paths.up(path, now)
         self._stalled_at = None
         if self._is_told_stalled:
             self._is_told_stalled = False
             self._events.append(TunnelResumed())
 
-    def way_down(self, way: int, now: float) -> None:
+    def path_down(self, path: int, now: float) -> None:
         """It died: all that was on it goes elsewhere, or waits."""
         self._now = now
         self._settle()
-        outbound = self._ways.down(way)
+        outbound = self._paths.down(path)
         if outbound is None:
             return
         self._engine.reinjection.of_dead(outbound)
-        if not self._ways:
+        if not self._paths:
             self._stalled_at = now
             if self._end is None:
                 self._is_told_stalled = True
@@ -278,19 +279,19 @@ class Tunnel:
 
     def received(
         self,
-        way: int,
+        path: int,
         head: bytes,
         body: Octets,
         now: float,
         *,
         is_marked: bool = False,
     ) -> None:
-        """A packet came by this way of ours; DecodeError for what is none."""
+        """A packet came by this path of ours; DecodeError for what is none."""
         packet = TunnelPacket.parse(head, body)
-        self.take_in(packet, HEAD_SIZE + len(body), way, now, is_marked=is_marked)
+        self.take_in(packet, HEAD_SIZE + len(body), path, now, is_marked=is_marked)
 
     def take_in(
-        self, packet: TunnelPacket, size: int, way: int, now: float, *, is_marked: bool
+        self, packet: TunnelPacket, size: int, path: int, now: float, *, is_marked: bool
     ) -> None:
         """The same for one that was read already, of so many bytes."""
         if packet.tunnel != self.id or self._end is not None:
@@ -298,7 +299,7 @@ class Tunnel:
         self._now = now
         self._engine.packer.is_heard = True
         try:
-            close = self._engine.intake.packet(packet, size, way, now, is_marked=is_marked)
+            close = self._engine.intake.packet(packet, size, path, now, is_marked=is_marked)
         except ProtocolError as error:
             self.abort(CloseCode.PROTOCOL, str(error))
             return
@@ -315,8 +316,8 @@ class Tunnel:
             farewell, self._farewell = self._farewell, None
             if farewell is None:
                 return []
-            return [self._engine.packer.unnumbered(way, farewell) for way in self._ways.out]
-        if not self._ways:
+            return [self._engine.packer.unnumbered(path, farewell) for path in self._paths.out]
+        if not self._paths:
             return []
         batch = self._engine.dispatch.flush(now)
         for stream in self._engine.outflow.take_writable():
@@ -333,12 +334,12 @@ class Tunnel:
             if now >= self._stalled_at + self._limits.stall_s:
                 self.abort(CloseCode.STALLED, "no way for too long")
             return
-        ways = self._ways.out
-        self._engine.reinjection.look(ways, now)
+        paths = self._paths.out
+        self._engine.reinjection.look(paths, now)
         if self._engine.streams:
-            for way in ways:
-                if now >= way.last_sent_at + PROBE_S:
-                    way.is_probe_due = True
+            for path in paths:
+                if now >= path.last_sent_at + PROBE_S:
+                    path.is_probe_due = True
 
     @property
     def has_more(self) -> bool:
@@ -349,16 +350,16 @@ class Tunnel:
     def deadline(self) -> float | None:
         """When to call `tick` and `flush` at the latest; None: not before something happens."""
         if self._end is not None:
-            return self._now if self._farewell is not None and self._ways else None
+            return self._now if self._farewell is not None and self._paths else None
         if self._stalled_at is not None:
             return self._stalled_at + self._limits.stall_s
         if self._engine.dispatch.has_more:
             return self._now
-        times = [inbound.due_at for inbound in self._ways.inbound]
-        for way in self._ways.out:
-            times.append(way.deadline)
+        times = [inbound.due_at for inbound in self._paths.inbound]
+        for path in self._paths.out:
+            times.append(path.deadline)
             if self._engine.streams:
-                times.append(way.last_sent_at + PROBE_S)
+                times.append(path.last_sent_at + PROBE_S)
         times.append(self._engine.dispatch.wake_at(self._now))
         return min((at for at in times if at is not None), default=None)
 

@@ -1,6 +1,6 @@
 """Tunnels of a node: one with each peer that wants one, two where both opened one at once.
 
-The owner tells which ways there are to each peer, hands over TUNNEL frames, and carries what
+The owner tells which paths there are to each peer, hands over TUNNEL frames, and carries what
 `flush` gives it. Programs use a tunnel itself and tell that they did: `touched`.
 """
 
@@ -31,11 +31,11 @@ _LIMITS: Final = TunnelLimits()
 class PeerPacket:
     """A packet to carry."""
 
-    __slots__ = ("head", "parts", "peer", "size", "way")
+    __slots__ = ("head", "parts", "path", "peer", "size")
 
-    def __init__(self, peer: str, way: int, head: bytes, parts: Parts, size: int) -> None:
+    def __init__(self, peer: str, path: int, head: bytes, parts: Parts, size: int) -> None:
         self.peer: Final = peer
-        self.way: Final = way
+        self.path: Final = path
         self.head: Final = head
         self.parts: Final = parts
         self.size: Final = size
@@ -57,13 +57,13 @@ class TunnelEvent:
 
 
 class _TunnelPeer:
-    """Ways to one peer, and the tunnels over them."""
+    """Paths to one peer, and the tunnels over them."""
 
-    __slots__ = ("mode", "over", "refuse_from", "tunnels", "ways")
+    __slots__ = ("mode", "over", "paths", "refuse_from", "tunnels")
 
     def __init__(self, mode: Mode) -> None:
         self.mode = mode
-        self.ways: dict[int, TunnelPath] = {}
+        self.paths: dict[int, TunnelPath] = {}
         self.tunnels: dict[TunnelRole, Tunnel] = {}
         self.over: deque[int] = deque(maxlen=_OVER_MAX)
         self.refuse_from = float("-inf")
@@ -106,7 +106,7 @@ class Tunnels:
         return [] if known is None else list(known.tunnels.values())
 
     def set_mode(self, peer: str, mode: Mode) -> None:
-        """How what we send to this peer uses the ways, of all its streams and from now on."""
+        """How what we send to this peer uses the paths, of all its streams and from now on."""
         known = self._peer(peer)
         known.mode = mode
         for tunnel in known.tunnels.values():
@@ -117,30 +117,30 @@ class Tunnels:
         """Somebody read, wrote or opened."""
         self._touched[id(tunnel)] = (peer, tunnel)
 
-    def way_up(self, peer: str, way: TunnelPath, now: float) -> None:
+    def path_up(self, peer: str, path: TunnelPath, now: float) -> None:
         known = self._peer(peer)
-        if way.id not in known.ways and len(known.ways) == self._limits.ways_max:
-            raise CongestionError(f"a tunnel has {self._limits.ways_max} ways at most")
-        known.ways[way.id] = way
+        if path.id not in known.paths and len(known.paths) == self._limits.paths_max:
+            raise CongestionError(f"a tunnel has {self._limits.paths_max} paths at most")
+        known.paths[path.id] = path
         for tunnel in known.tunnels.values():
-            tunnel.way_up(way, now)
+            tunnel.path_up(path, now)
             self.touched(peer, tunnel)
 
-    def way_down(self, peer: str, way: int, now: float) -> None:
+    def path_down(self, peer: str, path: int, now: float) -> None:
         known = self._peers.get(peer)
         if known is None:
             return
-        known.ways.pop(way, None)
+        known.paths.pop(path, None)
         for tunnel in known.tunnels.values():
-            tunnel.way_down(way, now)
+            tunnel.path_down(path, now)
             self.touched(peer, tunnel)
-        if not known.ways and not known.tunnels:
+        if not known.paths and not known.tunnels:
             del self._peers[peer]
 
     def received(
         self,
         peer: str,
-        way: int,
+        path: int,
         head: bytes,
         body: Octets,
         now: float,
@@ -153,10 +153,10 @@ class Tunnels:
         tunnel = known.find(packet.tunnel)
         if tunnel is None:
             if not packet.is_first or packet.tunnel in known.over:
-                self._refuse(peer, known, way, packet, now)
+                self._refuse(peer, known, path, packet, now)
                 return
             tunnel = self._begin(peer, known, TunnelRole.ACCEPTOR, packet.tunnel, now)
-        tunnel.take_in(packet, HEAD_SIZE + len(body), way, now, is_marked=is_marked)
+        tunnel.take_in(packet, HEAD_SIZE + len(body), path, now, is_marked=is_marked)
         self.touched(peer, tunnel)
 
     def flush(self, now: float) -> list[PeerPacket]:
@@ -166,8 +166,8 @@ class Tunnels:
         self.has_more = False
         for peer, tunnel in touched.values():
             batch: list[BuiltPacket] = tunnel.flush(now)
-            for way, head, parts, size in batch:
-                parcels.append(PeerPacket(peer, way, head, parts, size))
+            for path, head, parts, size in batch:
+                parcels.append(PeerPacket(peer, path, head, parts, size))
             self._events += [TunnelEvent(peer, tunnel, event) for event in tunnel.take()]
             self._moved[id(tunnel)] = (peer, tunnel)
             if tunnel.has_more:
@@ -237,8 +237,8 @@ class Tunnels:
             former.abort(CloseCode.REPLACED, "there is a newer one")
             self._events += [TunnelEvent(peer, former, event) for event in former.take()]
             self._forget(peer, former)
-        for way in known.ways.values():
-            tunnel.way_up(way, now)
+        for path in known.paths.values():
+            tunnel.path_up(path, now)
         known.tunnels[role] = tunnel
         self.touched(peer, tunnel)
         return tunnel
@@ -250,11 +250,11 @@ class Tunnels:
         known.over.append(tunnel.id)
         self._deadlines.pop(id(tunnel), None)
         self._moved.pop(id(tunnel), None)
-        if not known.tunnels and not known.ways:
+        if not known.tunnels and not known.paths:
             del self._peers[peer]
 
     def _refuse(
-        self, peer: str, known: _TunnelPeer, way: int, packet: TunnelPacket, now: float
+        self, peer: str, known: _TunnelPeer, path: int, packet: TunnelPacket, now: float
     ) -> None:
         """Tell who remembers a tunnel that this node does not, as after a restart."""
         if now < known.refuse_from or any(
@@ -263,8 +263,8 @@ class Tunnels:
             return
         known.refuse_from = now + _REFUSE_S
         frame = TunnelClose(CloseCode.UNKNOWN, "nobody here knows this tunnel")
-        head, body = TunnelPacket(packet.tunnel, way, 0, [frame]).serialize()
-        self._answers.append(PeerPacket(peer, way, head, [body], len(body)))
+        head, body = TunnelPacket(packet.tunnel, path, 0, [frame]).serialize()
+        self._answers.append(PeerPacket(peer, path, head, [body], len(body)))
 
 
 _OVER: Final = (TunnelState.CLOSED, TunnelState.RESET)

@@ -10,8 +10,8 @@ def path_figures(tunnels: Iterable[TunnelExplanation]) -> tuple[BenchPathFigures
     """By way, of all tunnels with one member: both sides may have opened one."""
     by_name: dict[str, list[TunnelPathRow]] = {}
     for tunnel in tunnels:
-        for row in tunnel.ways:
-            by_name.setdefault(row.label or f"way {row.id}", []).append(row)
+        for row in tunnel.paths:
+            by_name.setdefault(row.label or f"path {row.id}", []).append(row)
     return tuple(_figures(name, rows) for name, rows in sorted(by_name.items()))
 
 

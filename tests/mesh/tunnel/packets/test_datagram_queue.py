@@ -36,7 +36,7 @@ def fates(world: TunnelWorld) -> dict[str, int]:
         ([udp(), tcp()], 60_000, DatagramClass.RELIABLE_OK, True),
     ],
 )
-def test_classes_choose_their_way(
+def test_classes_choose_their_path(
     roads: list[Road], size: int, datagram_class: DatagramClass, arrives: bool
 ) -> None:
     """M11"""
@@ -56,7 +56,7 @@ def test_a_lost_datagram_is_not_repeated() -> None:
 
 
 def test_what_is_too_late_is_dropped() -> None:
-    """M11: while the way is full its deadline passes."""
+    """M11: while the path is full its deadline passes."""
     world = TunnelWorld([udp(rate=20_000.0)])
     world.near.send(bytes(500_000))
     world.run(limit_s=1.0)

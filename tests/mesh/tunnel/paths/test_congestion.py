@@ -1,4 +1,4 @@
-"""M5: rate and window of a way, against a road of known rate in virtual time."""
+"""M5: rate and window of a path, against a road of known rate in virtual time."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.mesh.tunnel.tunnel_world import Lane, Road, TunnelWorld, pattern
 
 
 def row(world: TunnelWorld) -> TunnelPathRow:
-    return world.near.tunnel.explain().ways[0]
+    return world.near.tunnel.explain().paths[0]
 
 
 @pytest.mark.parametrize("kind", list(TunnelPathKind))
@@ -27,7 +27,7 @@ def test_the_rate_and_the_round_trip_are_found(kind: TunnelPathKind) -> None:
 
 
 def test_the_minimum_is_measured_anew_in_an_ebb() -> None:
-    """The way got longer; nobody would notice otherwise."""
+    """The path got longer; nobody would notice otherwise."""
     lane = Lane(0.01, rate=200_000)
     world = TunnelWorld([Road(1, lane, Lane(0.01))])
     world.near.send(pattern(6_000_000))
@@ -50,7 +50,7 @@ def test_losses_without_a_queue_do_not_lower_the_rate() -> None:
     assert took < 1_000_000 / 500_000 * 1.6
 
 
-def test_a_program_that_writes_little_does_not_look_like_a_slow_way() -> None:
+def test_a_program_that_writes_little_does_not_look_like_a_slow_path() -> None:
     world = TunnelWorld([Road(1, Lane(0.02, rate=1e6))])
     stream = world.near.send(b"begin", finish=False)
     for index in range(50):
@@ -62,7 +62,7 @@ def test_a_program_that_writes_little_does_not_look_like_a_slow_way() -> None:
 
 
 @pytest.mark.parametrize("longer_s", [0.0, 0.01])
-def test_a_way_that_was_taken_for_slow_is_found_to_be_quick_within_a_second(
+def test_a_path_that_was_taken_for_slow_is_found_to_be_quick_within_a_second(
     longer_s: float,
 ) -> None:
     """M5: a busy machine, or somebody else's traffic, may have hidden what it can carry."""
@@ -77,7 +77,7 @@ def test_a_way_that_was_taken_for_slow_is_found_to_be_quick_within_a_second(
     assert row(world).rate > 1_500_000
 
 
-def test_marks_keep_the_way_emptier_than_it_could_be() -> None:
+def test_marks_keep_the_path_emptier_than_it_could_be() -> None:
     """M5: what a relay asks for lasts as long as it asks."""
     world = TunnelWorld([Road(1, Lane(0.02, rate=500_000))])
     stream = world.near.send(pattern(2_000_000))

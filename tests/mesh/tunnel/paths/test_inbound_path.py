@@ -1,4 +1,4 @@
-"""M5: packets on a way in."""
+"""M5: packets on a path in."""
 
 from hypothesis import given
 from hypothesis import strategies as st

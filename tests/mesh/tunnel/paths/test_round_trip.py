@@ -1,4 +1,4 @@
-"""M5: round trips of a way."""
+"""M5: round trips of a path."""
 
 import pytest
 

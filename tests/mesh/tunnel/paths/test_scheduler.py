@@ -1,4 +1,4 @@
-"""M6: the choice of a way, with its reasons."""
+"""M6: the choice of a path, with its reasons."""
 
 import pytest
 
@@ -11,15 +11,15 @@ ENDLESS = float("inf")
 
 
 def outbound(number: int, rtt_s: float) -> OutboundPath:
-    way = TunnelPath(id=number, kind=TunnelPathKind.DATAGRAM, rtt_s=rtt_s)
-    return OutboundPath(way, 1, lambda size: b"\xff" * size, 0.0)
+    path = TunnelPath(id=number, kind=TunnelPathKind.DATAGRAM, rtt_s=rtt_s)
+    return OutboundPath(path, 1, lambda size: b"\xff" * size, 0.0)
 
 
 def filled(number: int, rtt_s: float) -> OutboundPath:
-    way = outbound(number, rtt_s)
-    while way.has_room(0.0):
-        way.left(SentPacket(way.number(), 1100, 0.0, [], []))
-    return way
+    path = outbound(number, rtt_s)
+    while path.has_room(0.0):
+        path.left(SentPacket(path.number(), 1100, 0.0, [], []))
+    return path
 
 
 def test_the_earliest_while_it_has_room() -> None:
@@ -31,8 +31,8 @@ def test_the_earliest_while_it_has_room() -> None:
 @pytest.mark.parametrize(
     ("backlog", "credit", "is_used", "reason"),
     [
-        (ENDLESS, 1 << 24, True, "beside the best way, which is busy"),
-        (5_000, 1 << 24, False, "waited: the best way will be done sooner"),
+        (ENDLESS, 1 << 24, True, "beside the best path, which is busy"),
+        (5_000, 1 << 24, False, "waited: the best path will be done sooner"),
         (ENDLESS, 5_000, False, "waited: it would block the reader"),
     ],
 )
@@ -52,7 +52,7 @@ def test_only_the_three_nearest_are_used() -> None:
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_without_any_way_or_room_there_is_no_choice(mode: Mode) -> None:
+def test_without_any_path_or_room_there_is_no_choice(mode: Mode) -> None:
     assert Scheduler(mode).choose([], ENDLESS, 1 << 24, 0.0) is None
     assert Scheduler(mode).choose([filled(1, 0.1), filled(2, 0.1)], ENDLESS, 1 << 24, 0.0) is None
     assert Scheduler(mode).nearest([]) is None

@@ -1,7 +1,7 @@
-"""Notes: small frames that must arrive, written as things stand when they leave.
+"""Control frames: small frames that must arrive, written when their packet leaves.
 
-A note is remembered by what it is about, not by its bytes: when its packet is lost it is written
-anew, with the news of that moment.
+A control frame is remembered by its kind and stream, not by its bytes: when its packet is lost, it
+is written again with the values of that moment.
 """
 
 from enum import IntEnum

@@ -1,4 +1,4 @@
-"""Datagrams that wait for a way: sent once, soon, or not at all."""
+"""Datagrams that wait for a path: sent once, before their deadline, or dropped."""
 
 from collections import Counter, deque
 
@@ -42,20 +42,20 @@ class DatagramQueue:
             self.fates["dropped_queue"] += 1
         self.waiting.append(QueuedDatagram(data, datagram_class, expires_at))
 
-    def next_for(self, ways: list[OutboundPath], now: float) -> tuple[OutboundPath, bytes] | None:
-        """The first that may go, and its way; those too late or too large for all are dropped."""
+    def next_for(self, paths: list[OutboundPath], now: float) -> tuple[OutboundPath, bytes] | None:
+        """The first that may go, and its path; those too late or too large for all are dropped."""
         while self.waiting:
             first = self.waiting[0]
             if first.expires_at < now and first.datagram_class is not DatagramClass.RELIABLE_OK:
                 self.waiting.popleft()
                 self.fates["dropped_deadline"] += 1
                 continue
-            allowed = [way for way in ways if _may_take(way, first)]
+            allowed = [path for path in paths if _may_take(path, first)]
             if not allowed:
                 self.waiting.popleft()
                 self.fates["dropped_no_way"] += 1
                 continue
-            free = [way for way in allowed if way.has_room(now)]
+            free = [path for path in allowed if path.has_room(now)]
             if not free:
                 return None
             self.waiting.popleft()
@@ -64,16 +64,16 @@ class DatagramQueue:
         return None
 
 
-def _may_take(way: OutboundPath, datagram: QueuedDatagram) -> bool:
-    if len(datagram.data) + OVERHEAD_SIZE > way.way.mtu:
+def _may_take(path: OutboundPath, datagram: QueuedDatagram) -> bool:
+    if len(datagram.data) + OVERHEAD_SIZE > path.spec.mtu:
         return False
     if (
-        way.way.kind is TunnelPathKind.DATAGRAM
+        path.spec.kind is TunnelPathKind.DATAGRAM
         or datagram.datagram_class is DatagramClass.RELIABLE_OK
     ):
         return True
-    return datagram.datagram_class is DatagramClass.FALLBACK and way.in_flight <= _QUEUED_MAX
+    return datagram.datagram_class is DatagramClass.FALLBACK and path.in_flight <= _QUEUED_MAX
 
 
-def _preference(way: OutboundPath) -> tuple[bool, float]:
-    return way.way.kind is TunnelPathKind.STREAM, way.round_trip.smoothed_s
+def _preference(path: OutboundPath) -> tuple[bool, float]:
+    return path.spec.kind is TunnelPathKind.STREAM, path.round_trip.smoothed_s

@@ -1,4 +1,4 @@
-"""Packer: writes packets for a way, with everything that has to go and fits."""
+"""Packet builder: fills a packet for one path with everything that is due and fits."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ from rookery.wire.mesh.tunnel_data import DATA_HEADER_SIZE, data_header
 from rookery.wire.mesh.tunnel_frames import TunnelProbe, datagram_header
 from rookery.wire.mesh.tunnel_packet import HEAD_SIZE, PREFIX_SIZE, prefix
 
-BuiltPacket = tuple[int, bytes, Parts, int]  # way, head, body in parts, and its size
+BuiltPacket = tuple[int, bytes, Parts, int]  # path, head, body in parts, and its size
 
 _PROBE: Final = TunnelProbe().serialize()
 
@@ -23,79 +23,79 @@ class PacketBuilder:
     The parts are joined where the packet is sealed, so that no byte is copied twice.
     """
 
-    __slots__ = ("_inflow", "_notes", "_outflow", "_ways", "id", "is_heard")
+    __slots__ = ("_inflow", "_notes", "_outflow", "_paths", "id", "is_heard")
 
     def __init__(
         self,
         number: int,
-        ways: TunnelPaths,
+        paths: TunnelPaths,
         notes: ControlFrames,
         outflow: StreamOutput,
         inflow: StreamInput,
     ) -> None:
         self.id = number
         self.is_heard = False  # anything came from the other side
-        self._ways = ways
+        self._paths = paths
         self._notes = notes
         self._outflow = outflow
         self._inflow = inflow
 
-    def streams(self, way: OutboundPath, now: float) -> tuple[BuiltPacket | None, list[Segment]]:
+    def streams(self, path: OutboundPath, now: float) -> tuple[BuiltPacket | None, list[Segment]]:
         """A packet with bytes of streams, and which; there may be none."""
-        parts, notes, free = self._begin(way, now)
+        parts, notes, free = self._begin(path, now)
         fresh: list[Segment] = []
-        if not way.copies:
+        if not path.copies:
             self._outflow.fill(free, parts, fresh)
-            return self._numbered(way, parts, notes, fresh, now), fresh
+            return self._numbered(path, parts, notes, fresh, now), fresh
         segments: list[Segment] = []
-        free -= _copy(way, free, parts, segments)
-        if not way.copies:
+        free -= _copy(path, free, parts, segments)
+        if not path.copies:
             self._outflow.fill(free, parts, fresh)
-        return self._numbered(way, parts, notes, segments + fresh, now), fresh
+        return self._numbered(path, parts, notes, segments + fresh, now), fresh
 
-    def notes(self, way: OutboundPath, now: float) -> BuiltPacket | None:
+    def notes(self, path: OutboundPath, now: float) -> BuiltPacket | None:
         """A packet that must not wait for room."""
-        parts, notes, _ = self._begin(way, now)
-        return self._numbered(way, parts, notes, [], now)
+        parts, notes, _ = self._begin(path, now)
+        return self._numbered(path, parts, notes, [], now)
 
-    def datagram(self, way: OutboundPath, data: bytes, now: float) -> BuiltPacket | None:
+    def datagram(self, path: OutboundPath, data: bytes, now: float) -> BuiltPacket | None:
         parts: Parts = [b"", datagram_header(len(data)), data]
-        return self._numbered(way, parts, [], [], now)
+        return self._numbered(path, parts, [], [], now)
 
-    def acknowledgements(self, way: OutboundPath, now: float) -> BuiltPacket | None:
+    def acknowledgements(self, path: OutboundPath, now: float) -> BuiltPacket | None:
         """A packet without a number, with nothing else."""
         parts: Parts = [prefix(self.id, 0)]
-        self._acknowledge(way, parts, way.packet_size - HEAD_SIZE - PREFIX_SIZE, now)
-        return None if len(parts) == 1 else self._parcel(way, parts)
+        self._acknowledge(path, parts, path.packet_size - HEAD_SIZE - PREFIX_SIZE, now)
+        return None if len(parts) == 1 else self._parcel(path, parts)
 
-    def unnumbered(self, way: OutboundPath, frame: bytes) -> BuiltPacket:
-        return self._parcel(way, [prefix(self.id, 0), frame])
+    def unnumbered(self, path: OutboundPath, frame: bytes) -> BuiltPacket:
+        return self._parcel(path, [prefix(self.id, 0), frame])
 
-    def _begin(self, way: OutboundPath, now: float) -> tuple[Parts, list[ControlFrameKey], int]:
+    def _begin(self, path: OutboundPath, now: float) -> tuple[Parts, list[ControlFrameKey], int]:
         """What every packet takes along: parts, notes among them, and the room that is left."""
         parts: Parts = [b""]
-        free = way.congestion.packet_size - HEAD_SIZE - PREFIX_SIZE
-        free -= self._acknowledge(way, parts, free, now)
+        free = path.congestion.packet_size - HEAD_SIZE - PREFIX_SIZE
+        free -= self._acknowledge(path, parts, free, now)
         notes: list[ControlFrameKey] = []
         if self._notes:
-            rtt_s, held = self._ways.rtt_max_s, self._inflow.held
+            rtt_s, held = self._paths.rtt_max_s, self._inflow.held
             for note, frame in self._notes.take(free, rtt_s, held, now):
                 notes.append(note)
                 parts.append(frame)
                 free -= len(frame)
-        if way.is_probe_due:
-            way.is_probe_due = False
+        if path.is_probe_due:
+            path.is_probe_due = False
             parts.append(_PROBE)
             free -= len(_PROBE)
         return parts, notes, free
 
-    def _acknowledge(self, way: OutboundPath, parts: Parts, room: int, now: float) -> int:
+    def _acknowledge(self, path: OutboundPath, parts: Parts, room: int, now: float) -> int:
         size = 0
-        for inbound in self._ways.inbound:
+        for inbound in self._paths.inbound:
             if inbound.due_at is None:
                 continue
-            reply = self._ways.reply_to(inbound)
-            if reply is not way and reply is not None:
+            reply = self._paths.reply_to(inbound)
+            if reply is not path and reply is not None:
                 continue
             ack = inbound.ack(now, room - size)
             if ack is not None:
@@ -105,7 +105,7 @@ class PacketBuilder:
 
     def _numbered(
         self,
-        way: OutboundPath,
+        path: OutboundPath,
         parts: Parts,
         notes: list[ControlFrameKey],
         segments: list[Segment],
@@ -113,25 +113,25 @@ class PacketBuilder:
     ) -> BuiltPacket | None:
         if len(parts) == 1:
             return None
-        number = way.number()
+        number = path.number()
         parts[0] = prefix(self.id, number)
-        parcel = self._parcel(way, parts)
-        way.left(SentPacket(number, parcel[3] + HEAD_SIZE, now, segments, notes))
+        parcel = self._parcel(path, parts)
+        path.left(SentPacket(number, parcel[3] + HEAD_SIZE, now, segments, notes))
         return parcel
 
-    def _parcel(self, way: OutboundPath, parts: Parts) -> BuiltPacket:
-        head = way.head if self.is_heard else way.first_head
+    def _parcel(self, path: OutboundPath, parts: Parts) -> BuiltPacket:
+        head = path.head if self.is_heard else path.first_head
         size = 0
         for part in parts:
             size += len(part)
-        return way.way.id, head, parts, size
+        return path.spec.id, head, parts, size
 
 
-def _copy(way: OutboundPath, room: int, parts: Parts, segments: list[Segment]) -> int:
-    """What other ways carry and has not arrived, once more; how much of the room it takes."""
+def _copy(path: OutboundPath, room: int, parts: Parts, segments: list[Segment]) -> int:
+    """What other paths carry and has not arrived, once more; how much of the room it takes."""
     free = room
-    while way.copies and free > DATA_HEADER_SIZE:
-        stream, start, end, fin = way.copies.popleft()
+    while path.copies and free > DATA_HEADER_SIZE:
+        stream, start, end, fin = path.copies.popleft()
         gaps = stream.sending.missing(start, end)
         if not gaps:
             if not fin or stream.sending.is_fin_known or stream.sending.code is not None:
@@ -140,7 +140,7 @@ def _copy(way: OutboundPath, room: int, parts: Parts, segments: list[Segment]) -
         for index, (first, last) in enumerate(gaps):
             stop = min(last, first + free - DATA_HEADER_SIZE)
             if stop < last or free <= DATA_HEADER_SIZE:
-                way.copies.appendleft((stream, max(stop, first), end, fin))
+                path.copies.appendleft((stream, max(stop, first), end, fin))
                 stop = max(stop, first)
             is_end = fin and stop == end and index == len(gaps) - 1
             if stop > first or is_end:

@@ -1,4 +1,4 @@
-"""Intake: the packets of the other side, frame by frame."""
+"""Packet receiver: takes in the other side's packets, frame by frame."""
 
 from collections import Counter
 
@@ -24,14 +24,14 @@ class PacketReceiver:
         "_events",
         "_inflow",
         "_notes",
+        "_paths",
         "_reinjection",
-        "_ways",
         "counts",
     )
 
     def __init__(
         self,
-        ways: TunnelPaths,
+        paths: TunnelPaths,
         inflow: StreamInput,
         notes: ControlFrames,
         reinjection: Reinjection,
@@ -39,7 +39,7 @@ class PacketReceiver:
         datagrams_max: int,
     ) -> None:
         self.counts: Counter[str] = Counter()
-        self._ways = ways
+        self._paths = paths
         self._inflow = inflow
         self._notes = notes
         self._reinjection = reinjection
@@ -53,12 +53,12 @@ class PacketReceiver:
         self._datagrams = 0
 
     def packet(
-        self, packet: TunnelPacket, size: int, reply_way: int, now: float, *, is_marked: bool
+        self, packet: TunnelPacket, size: int, reply_path: int, now: float, *, is_marked: bool
     ) -> TunnelClose | None:
         """The CLOSE in it, if there is one; ProtocolError where the other side breaks the rules."""
         if not packet.number:
             return self._unnumbered(packet.frames, now)
-        inbound = self._ways.heard(packet.way, reply_way)
+        inbound = self._paths.heard(packet.way, reply_path)
         if inbound.is_known(packet.number):
             self.counts["repeated packets"] += 1
             return None
@@ -111,12 +111,12 @@ class PacketReceiver:
         self._events.append(TunnelDatagramArrived(bytes(frame.data)))
 
     def _acknowledged(self, ack: TunnelAck, now: float) -> None:
-        way = self._ways.get(ack.way)
-        if way is None:  # it is down by now
+        path = self._paths.get(ack.way)
+        if path is None:  # it is down by now
             return
-        for packet in way.acknowledged(ack, now):
+        for packet in path.acknowledged(ack, now):
             self._arrived(packet)
-        self._reinjection.of_lost(way.take_lost(now))
+        self._reinjection.of_lost(path.take_lost(now))
 
     def _arrived(self, packet: SentPacket) -> None:
         for stream, start, end, fin in packet.segments:

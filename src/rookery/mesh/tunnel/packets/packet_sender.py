@@ -1,4 +1,4 @@
-"""Dispatch: turns all that waits into packets, each for the way that suits it."""
+"""Packet sender: turns waiting frames into packets and chooses a path for each."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ from rookery.mesh.tunnel.streams.stream_output import StreamOutput
 
 BATCH_PACKETS: Final = 64  # then others get a turn,
 BATCH_SIZE: Final = 524288  # and what was written is still in the processor's cache
-TAIL_SIZE: Final = 32768  # of a stream that ends: sent by two ways
+TAIL_SIZE: Final = 32768  # of a stream that ends: sent by two paths
 
 _BURST_S: Final = 0.002
 
@@ -46,15 +46,15 @@ class PacketSender:
         "_notes",
         "_outflow",
         "_packer",
+        "_paths",
         "_reinjection",
-        "_ways",
         "has_more",
         "scheduler",
     )
 
     def __init__(
         self,
-        ways: TunnelPaths,
+        paths: TunnelPaths,
         notes: ControlFrames,
         datagrams: DatagramQueue,
         outflow: StreamOutput,
@@ -63,7 +63,7 @@ class PacketSender:
         reinjection: Reinjection,
     ) -> None:
         self.has_more = False  # the batch was full
-        self._ways = ways
+        self._paths = paths
         self._notes = notes
         self._datagrams = datagrams
         self._outflow = outflow
@@ -74,7 +74,7 @@ class PacketSender:
     def flush(self, now: float) -> list[BuiltPacket]:
         """A bounded batch."""
         batch = PacketBatch()
-        usable = self._ways.usable
+        usable = self._paths.usable
         while self._datagrams.waiting and not batch.is_full:
             pair = self._datagrams.next_for(usable, now)
             if pair is None:
@@ -82,22 +82,22 @@ class PacketSender:
             batch.add(self._packer.datagram(*pair, now))
         self._send_streams(usable, batch, now)
         while self._notes and not batch.is_full:
-            way = self.scheduler.nearest(usable)
-            if way is None:
+            path = self.scheduler.nearest(usable)
+            if path is None:
                 break
-            batch.add(self._packer.notes(way, now))
+            batch.add(self._packer.notes(path, now))
         self.has_more = batch.is_full
         self._send_rest(usable, batch, now)
         return batch.parcels
 
     def wake_at(self, now: float) -> float | None:
         """When the pace allows what waits now."""
-        usable = self._ways.usable
+        usable = self._paths.usable
         if not (
-            self._outflow.is_ready or self._datagrams.waiting or any(way.copies for way in usable)
+            self._outflow.is_ready or self._datagrams.waiting or any(path.copies for path in usable)
         ):
             return None
-        later = [way.paced_at for way in usable if way.has_window]
+        later = [path.paced_at for path in usable if path.has_window]
         return min((at for at in later if at > now), default=None)
 
     def _send_streams(self, usable: list[OutboundPath], batch: PacketBatch, now: float) -> None:
@@ -106,80 +106,80 @@ class PacketSender:
             self._send_all(usable[0], batch, now)
             return
         while not batch.is_full:
-            way = self._with_copies(usable, now)
-            if way is None:
+            path = self._with_copies(usable, now)
+            if path is None:
                 if not outflow.is_ready:
                     break
-                way = self.scheduler.choose(usable, outflow.backlog, outflow.credit_left, now)
-                if way is None:
+                path = self.scheduler.choose(usable, outflow.backlog, outflow.credit_left, now)
+                if path is None:
                     return
-            self._send_burst(way, usable, batch, now)
-        for way in usable:
-            if way.has_room(now) and not batch.is_full:
-                self._send_lagging(way, batch, now)
-            if way.has_room(now):
-                way.delivery.limited(way.in_flight)
+            self._send_burst(path, usable, batch, now)
+        for path in usable:
+            if path.has_room(now) and not batch.is_full:
+                self._send_lagging(path, batch, now)
+            if path.has_room(now):
+                path.delivery.limited(path.in_flight)
 
     def _send_burst(
-        self, way: OutboundPath, usable: list[OutboundPath], batch: PacketBatch, now: float
+        self, path: OutboundPath, usable: list[OutboundPath], batch: PacketBatch, now: float
     ) -> None:
         """One choice is good for what leaves within a moment."""
         end = batch.size
         if self.scheduler.mode is Mode.AUTO:
-            end += int(way.rate * _BURST_S)
+            end += int(path.rate * _BURST_S)
         while not batch.is_full:
-            parcel, fresh = self._packer.streams(way, now)
+            parcel, fresh = self._packer.streams(path, now)
             batch.add(parcel)
-            self._double(way, usable, fresh)
-            if batch.size >= end or not self._outflow.is_ready or not way.has_room(now):
+            self._double(path, usable, fresh)
+            if batch.size >= end or not self._outflow.is_ready or not path.has_room(now):
                 break
 
-    def _send_all(self, way: OutboundPath, batch: PacketBatch, now: float) -> None:
+    def _send_all(self, path: OutboundPath, batch: PacketBatch, now: float) -> None:
         """Where there is no choice."""
-        while way.has_room(now) and not batch.is_full:
-            if not way.copies and not self._outflow.is_ready:
-                way.delivery.limited(way.in_flight)
+        while path.has_room(now) and not batch.is_full:
+            if not path.copies and not self._outflow.is_ready:
+                path.delivery.limited(path.in_flight)
                 return
-            batch.add(self._packer.streams(way, now)[0])
+            batch.add(self._packer.streams(path, now)[0])
 
     def _send_lagging(self, idle: OutboundPath, batch: PacketBatch, now: float) -> None:
         if self.scheduler.mode is not Mode.AUTO:
             return
-        if self._reinjection.of_lagging(idle, self._ways.out, now):
+        if self._reinjection.of_lagging(idle, self._paths.out, now):
             while idle.copies and idle.has_room(now) and not batch.is_full:
                 batch.add(self._packer.streams(idle, now)[0])
 
     def _with_copies(self, usable: list[OutboundPath], now: float) -> OutboundPath | None:
-        for way in usable:
-            if way.copies and way.has_room(now):
-                return way
+        for path in usable:
+            if path.copies and path.has_room(now):
+                return path
         return None
 
-    def _double(self, way: OutboundPath, usable: list[OutboundPath], fresh: list[Segment]) -> None:
-        """Copies for other ways: all, when every way is to carry all; else the end of a stream."""
+    def _double(self, path: OutboundPath, usable: list[OutboundPath], fresh: list[Segment]) -> None:
+        """Copy to other paths: everything in redundant mode, else the end of a stream."""
         if not fresh:
             return
         if self.scheduler.mode is Mode.REDUNDANT:
             for other in usable:
-                if other is not way:
+                if other is not path:
                     other.copies.extend(fresh)
         elif self.scheduler.mode is Mode.AUTO:
             tail = [segment for segment in fresh if _is_tail(segment)]
             if tail:
-                others = [other for other in usable if other is not way]
+                others = [other for other in usable if other is not path]
                 nearest = self.scheduler.nearest(others)
                 if nearest is not None:
                     nearest.copies.extend(tail)
-                    self.scheduler.decisions["the end of a stream by two ways"] += 1
+                    self.scheduler.decisions["the end of a stream by two paths"] += 1
 
     def _send_rest(self, usable: list[OutboundPath], batch: PacketBatch, now: float) -> None:
         """Probes and acknowledgements that found no packet to go with; they never wait."""
-        for way in self._ways.out:
-            if way.is_probe_due:
-                batch.add(self._packer.notes(way, now))
-        for inbound in self._ways.inbound:
+        for path in self._paths.out:
+            if path.is_probe_due:
+                batch.add(self._packer.notes(path, now))
+        for inbound in self._paths.inbound:
             if inbound.due_at is not None and inbound.due_at <= now:
-                reply = self._ways.reply_to(inbound) or self.scheduler.nearest(usable)
+                reply = self._paths.reply_to(inbound) or self.scheduler.nearest(usable)
                 if reply is not None:
                     batch.add(self._packer.acknowledgements(reply, now))
 

@@ -1,7 +1,7 @@
-"""Reinjection: what a way has not delivered goes by another, before it is known to be lost.
+"""Reinjection: sends what one path has not delivered over another, before it counts as lost.
 
-Three occasions: the way is dead, the way is silent, or the way is merely slow and another one has
-nothing better to do.
+There are three occasions: the path is down, the path is silent, or the path is merely slow and
+another path is idle.
 """
 
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ from rookery.mesh.tunnel.packets.sent_packet import SentPacket
 from rookery.mesh.tunnel.paths.outbound_path import OutboundPath
 from rookery.mesh.tunnel.streams.stream_output import StreamOutput
 
-_LAG_PACKETS: Final = 32  # of a slow way, looked at each time
-_GAIN: Final = 0.25  # of the quicker way's round trip: what a copy must win
+_LAG_PACKETS: Final = 32  # of a slow path, looked at each time
+_GAIN: Final = 0.25  # of the quicker path's round trip: what a copy must win
 
 
 class Reinjection:
@@ -26,23 +26,23 @@ class Reinjection:
         self._outflow = outflow
         self.lost = self.from_dead = self.from_silent = self.from_lagging = 0  # packets
 
-    def look(self, ways: Sequence[OutboundPath], now: float) -> None:
+    def look(self, paths: Sequence[OutboundPath], now: float) -> None:
         """What time alone has shown."""
-        for way in ways:
-            self.of_lost(way.take_lost(now))
-            if way.is_overdue(now):
-                if any(not other.is_silent for other in ways):
-                    self.of_silent(way)
+        for path in paths:
+            self.of_lost(path.take_lost(now))
+            if path.is_overdue(now):
+                if any(not other.is_silent for other in paths):
+                    self.of_silent(path)
                 else:
-                    self.of_oldest(way)
+                    self.of_oldest(path)
 
     @property
     def counts(self) -> dict[str, int]:
         return {
             "overtaken": self.lost,
-            "their way died": self.from_dead,
-            "their way fell silent": self.from_silent,
-            "their way lagged": self.from_lagging,
+            "their path died": self.from_dead,
+            "their path fell silent": self.from_silent,
+            "their path lagged": self.from_lagging,
         }
 
     def of_lost(self, packets: Sequence[SentPacket]) -> None:
@@ -50,41 +50,41 @@ class Reinjection:
         self.lost += len(packets)
         self._give_back(packets)
 
-    def of_dead(self, way: OutboundPath) -> None:
-        """R9: all that is on a dead way, at once."""
-        packets = way.take_all()
+    def of_dead(self, path: OutboundPath) -> None:
+        """R9: all that is on a dead path, at once."""
+        packets = path.take_all()
         self.from_dead += len(packets)
         self._give_back(packets)
 
-    def of_silent(self, way: OutboundPath) -> None:
+    def of_silent(self, path: OutboundPath) -> None:
         """No answer in time: others carry it, too; should it arrive after all, the better."""
-        packets = [packet for packet in way.sent.values() if not packet.is_moved]
+        packets = [packet for packet in path.sent.values() if not packet.is_moved]
         self.from_silent += len(packets)
         self._give_back(packets)
         for packet in packets:
             packet.is_moved = True
 
-    def of_oldest(self, way: OutboundPath) -> None:
-        """The same where there is no other way: only what the reader waits for."""
-        oldest = next((packet for packet in way.sent.values() if not packet.is_moved), None)
+    def of_oldest(self, path: OutboundPath) -> None:
+        """The same where there is no other path: only what the reader waits for."""
+        oldest = next((packet for packet in path.sent.values() if not packet.is_moved), None)
         if oldest is not None:
             self._give_back([oldest])
             oldest.is_moved = True
 
-    def of_lagging(self, idle: OutboundPath, ways: Sequence[OutboundPath], now: float) -> bool:
-        """R10: what this idle way would deliver sooner; whether there is anything."""
+    def of_lagging(self, idle: OutboundPath, paths: Sequence[OutboundPath], now: float) -> bool:
+        """R10: what this idle path would deliver sooner; whether there is anything."""
         there_s = now + idle.round_trip.smoothed_s * (1 + _GAIN)
-        for way in ways:
-            if way is idle:
+        for path in paths:
+            if path is idle:
                 continue
-            expected_s = way.round_trip.smoothed_s
-            for place, packet in enumerate(way.sent.values()):
+            expected_s = path.round_trip.smoothed_s
+            for place, packet in enumerate(path.sent.values()):
                 if place == _LAG_PACKETS:
                     break
                 if packet.is_copied or packet.is_moved or not packet.segments:
                     continue
                 due_at = packet.sent_at + expected_s
-                if due_at > there_s or now > packet.sent_at + way.round_trip.loss_s:
+                if due_at > there_s or now > packet.sent_at + path.round_trip.loss_s:
                     packet.is_copied = True
                     self.from_lagging += 1
                     idle.copies.extend(packet.segments)

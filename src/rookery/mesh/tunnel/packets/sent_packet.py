@@ -36,8 +36,8 @@ class SentPacket:
         self.sent_at = sent_at
         self.segments = segments
         self.notes = notes
-        self.is_copied = False  # once more by another way; still ours to repeat
-        self.is_moved = False  # given back to the streams; another way's to repeat
+        self.is_copied = False  # once more by another path; still ours to repeat
+        self.is_moved = False  # given back to the streams; another path's to repeat
         self.first_sent_at = sent_at
         self.delivered = 0
         self.delivered_at = sent_at

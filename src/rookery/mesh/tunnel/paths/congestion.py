@@ -1,11 +1,11 @@
-"""Congestion of a way: how much may be under way on it, and how fast it may leave.
+"""Congestion of a path: how much may be under way on it, and how fast it may leave.
 
     startup ── the rate stopped growing ──▶ drain ── the queue is empty ──▶ steady
     steady ── the least round trip is old ──▶ ebb ── 0.2 s later ──▶ steady
 
 Rate based, after the idea of BBR: bandwidth is the greatest delivery rate of the last rounds,
-the round trip without queues is the least of the last seconds, and their product is what the way
-holds. A steady way tries a quarter more in one round of eight, and lets that drain in the next;
+the round trip without queues is the least of the last seconds, and their product is what the path
+holds. A steady path tries a quarter more in one round of eight, and lets that drain in the next;
 while trying more brings more, it goes on trying.
 """
 
@@ -22,7 +22,7 @@ _STEADY_GAINS: Final[tuple[float, ...]] = (1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 
 _MORE: Final = 1.1  # a rate that has grown so much since more was tried is not the end of it
 _WINDOW_GAIN: Final = 2.0
 _NO_CEILING: Final = float("inf")
-_GROWTH: Final = 1.25  # less than this in three rounds: the way is full
+_GROWTH: Final = 1.25  # less than this in three rounds: the path is full
 _FULL_ROUNDS: Final = 3
 _EBB_S: Final = 0.2
 _WINDOW_START: Final = {TunnelPathKind.STREAM: 32768, TunnelPathKind.DATAGRAM: 16384}
@@ -42,7 +42,7 @@ _QUEUED_S: Final = 0.003
 
 
 class CongestionPhase(Enum):
-    """What the way is being asked."""
+    """What the path is being asked."""
 
     STARTUP = "startup"
     DRAIN = "drain"
@@ -153,7 +153,7 @@ class CongestionControl:
         self._loss += (min(share, _LOSS_MAX) - self._loss) * _LOSS_WEIGHT
 
     def _check_full(self, now: float) -> None:
-        # Who has little to send learns nothing of the way, unless a queue has built up even so.
+        # Who has little to send learns nothing of the path, unless a queue has built up even so.
         if self.delivery.was_limited and not self._is_queued:
             return
         if self.delivery.rate >= self._full_rate * _GROWTH:
@@ -216,7 +216,7 @@ class CongestionControl:
     def _set_window(self) -> None:
         product = self._product
         least = _WINDOW_MIN_PACKETS * self.packet_size
-        # What was measured: a guess on a short way could fill a slow line for half a second.
+        # What was measured: a guess on a short path could fill a slow line for half a second.
         measured = min(self.delivery.rate, self._ceiling)
         queue = max(min(measured * _QUEUE_S, self._queue_max), least)
         if self.phase is CongestionPhase.EBB:

@@ -1,4 +1,4 @@
-"""Delivery rate of a way: what arrives per second while there is enough to send."""
+"""Delivery rate of a path: what arrives per second while there is enough to send."""
 
 from collections import deque
 from typing import Final
@@ -30,7 +30,7 @@ class DeliveryRate:
         self.round = 0
         self.was_limited = False  # at the last sample
         self._first_sent_at = now
-        self._limited_until = 0  # until so much is delivered the program was too slow, not the way
+        self._limited_until = 0  # until so much is delivered the program was too slow, not the path
         self._maxima: deque[tuple[int, float]] = deque()  # falling, so the first is the most
         self._round_ends = 0
 

@@ -1,4 +1,4 @@
-"""A way in: which of the other side's packets came by it, and when that has to be told."""
+"""Inbound path: which packets arrived, and when they must be acknowledged."""
 
 from typing import Final
 
@@ -22,7 +22,7 @@ _FORGET_S: Final = 2.0  # what is missing for longer was given up by its sender
 
 
 class InboundPath:
-    """Packets that came with one of the other side's way numbers on them."""
+    """Packets that came with one of the other side's path numbers on them."""
 
     __slots__ = (
         "_floor",
@@ -36,13 +36,13 @@ class InboundPath:
         "_waiting_size",
         "due_at",
         "duplicates",
-        "reply_way",
-        "way",
+        "path_id",
+        "reply_path",
     )
 
-    def __init__(self, way: int) -> None:
-        self.way = way
-        self.reply_way = 0  # ours, by which the last one came
+    def __init__(self, path_id: int) -> None:
+        self.path_id = path_id
+        self.reply_path = 0  # ours, by which the last one came
         self.due_at: float | None = None
         self.duplicates = 0
         self._numbers = Ranges()
@@ -93,9 +93,9 @@ class InboundPath:
         delay_us = min(int((now - self._largest_at) * 1e6), _DELAY_US_MAX)
         if len(self._numbers) == 1:
             first, end = self._numbers.first
-            return ack_of_one(self.way, first, end - 1, delay_us, self._marks)
+            return ack_of_one(self.path_id, first, end - 1, delay_us, self._marks)
         ranges = tuple([(start, end - 1) for start, end in self._numbers.falling(count)])
-        return TunnelAck(self.way, ranges, delay_us, self._marks).serialize()
+        return TunnelAck(self.path_id, ranges, delay_us, self._marks).serialize()
 
     def _forget(self, now: float) -> None:
         """Old gaps would otherwise be told for ever."""

@@ -1,8 +1,8 @@
-"""A way out: the packets on it, which of them arrived or were lost, and when more may go.
+"""Outbound path: packets in flight, acknowledgements, losses and pacing.
 
-A packet is lost when three later ones arrived, or one that was sent 9/8 of a round trip ago is
-missing when a later one arrived. Silence loses nothing: it makes the way probe, and others take
-over what is on it.
+A packet is lost when three later ones were acknowledged, or when it was sent 9/8 of a round trip
+before a later one that was acknowledged. Silence alone loses nothing: the path sends probes, and
+other paths take over its data.
 """
 
 from collections import deque
@@ -56,18 +56,20 @@ class OutboundPath:
         "sent_packets",
         "sent_size",
         "skipped",
-        "way",
+        "spec",
     )
 
-    def __init__(self, way: TunnelPath, first_number: int, random: RandomBytes, now: float) -> None:
-        self.way = way
-        self.head = head(way.id, is_first=False)
-        self.first_head = head(way.id, is_first=True)
-        self.round_trip = PathRoundTrip(way.rtt_s, now)
+    def __init__(
+        self, spec: TunnelPath, first_number: int, random: RandomBytes, now: float
+    ) -> None:
+        self.spec = spec
+        self.head = head(spec.id, is_first=False)
+        self.first_head = head(spec.id, is_first=True)
+        self.round_trip = PathRoundTrip(spec.rtt_s, now)
         self.delivery = DeliveryRate(now)
-        self.congestion = CongestionControl(way.kind, way.mtu, self.round_trip, self.delivery)
+        self.congestion = CongestionControl(spec.kind, spec.mtu, self.round_trip, self.delivery)
         self.sent: dict[int, SentPacket] = {}
-        self.copies: deque[Segment] = deque(maxlen=_COPIES_MAX)  # of what other ways carry, too
+        self.copies: deque[Segment] = deque(maxlen=_COPIES_MAX)  # of what other paths carry, too
         self.in_flight = 0  # bytes
         self.probes = 0  # in a row without an answer
         self.is_probe_due = True  # what is new is measured at once
@@ -117,7 +119,7 @@ class OutboundPath:
         return self._next_at - _BURST_S
 
     def arrival_s(self, size: int, now: float) -> float:
-        """How long from now until a packet given to this way would be there."""
+        """How long from now until a packet given to this path would be there."""
         trip, rate = self.round_trip, self.rate
         wait_s = max(self._next_at - now, 0.0)
         queued = self.in_flight + size - max(rate * trip.min_s, 1.0)
@@ -206,7 +208,7 @@ class OutboundPath:
         return lost
 
     def take_all(self) -> list[SentPacket]:
-        """The way is dead or as good as: everything on it counts as lost."""
+        """The path is dead or as good as: everything on it counts as lost."""
         packets = list(self.sent.values())
         for packet in packets:
             self._give_up(packet)

@@ -1,4 +1,4 @@
-"""Way: one of the roads between the two ends of a tunnel, as its owner describes it."""
+"""Tunnel path: one of the ways between the two ends of a tunnel, as its owner describes it."""
 
 from enum import Enum
 from typing import Final
@@ -19,7 +19,7 @@ class TunnelPathKind(Enum):
 
 
 class TunnelPath(msgspec.Struct, frozen=True, kw_only=True):
-    """`id` names it to the other side; a number may come back after the way was down."""
+    """`id` names it to the other side; a number may come back after the path was down."""
 
     id: int
     kind: TunnelPathKind

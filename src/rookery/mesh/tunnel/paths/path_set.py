@@ -1,4 +1,4 @@
-"""Ways of a tunnel: those out that are up, those in that were heard, and what fits which."""
+"""The paths of one tunnel: outbound paths that are up, and inbound paths with recent packets."""
 
 from collections.abc import ValuesView
 from typing import Final
@@ -14,16 +14,16 @@ _RTT_UNKNOWN_S: Final = 0.1
 
 
 class TunnelPaths:
-    """All ways of one tunnel, both directions."""
+    """All paths of one tunnel, both directions."""
 
     __slots__ = ("_in", "_max", "_number", "_out", "_random")
 
-    def __init__(self, ways_max: int, random: RandomBytes) -> None:
+    def __init__(self, paths_max: int, random: RandomBytes) -> None:
         self._out: dict[int, OutboundPath] = {}
         self._in: dict[int, InboundPath] = {}
-        self._max = ways_max
+        self._max = paths_max
         self._random = random
-        self._number = 1  # no packet of a way that is down had a higher one
+        self._number = 1  # no packet of a path that is down had a higher one
 
     def __len__(self) -> int:
         return len(self._out)
@@ -35,10 +35,10 @@ class TunnelPaths:
     @property
     def usable(self) -> list[OutboundPath]:
         """Those that answer; all of them when none does."""
-        ways = list(self._out.values())
-        if len(ways) < 2:
-            return ways
-        return [way for way in ways if not way.is_silent] or ways
+        paths = list(self._out.values())
+        if len(paths) < 2:
+            return paths
+        return [path for path in paths if not path.is_silent] or paths
 
     @property
     def inbound(self) -> ValuesView[InboundPath]:
@@ -46,37 +46,37 @@ class TunnelPaths:
 
     @property
     def rtt_max_s(self) -> float:
-        return max((way.round_trip.smoothed_s for way in self.usable), default=_RTT_UNKNOWN_S)
+        return max((path.round_trip.smoothed_s for path in self.usable), default=_RTT_UNKNOWN_S)
 
     def get(self, number: int) -> OutboundPath | None:
         return self._out.get(number)
 
     def reply_to(self, inbound: InboundPath) -> OutboundPath | None:
-        """The way back that is most like the way in; None where any other is as good."""
-        way = self._out.get(inbound.reply_way)
-        return None if way is None or way.is_silent else way
+        """The path back that is most like the path in; None where any other is as good."""
+        path = self._out.get(inbound.reply_path)
+        return None if path is None or path.is_silent else path
 
-    def up(self, way: TunnelPath, now: float) -> None:
-        if way.id not in self._out and len(self._out) == self._max:
-            raise CongestionError(f"a tunnel has {self._max} ways at most")
-        self._out[way.id] = OutboundPath(way, self._number, self._random, now)
+    def up(self, path: TunnelPath, now: float) -> None:
+        if path.id not in self._out and len(self._out) == self._max:
+            raise CongestionError(f"a tunnel has {self._max} paths at most")
+        self._out[path.id] = OutboundPath(path, self._number, self._random, now)
 
     def down(self, number: int) -> OutboundPath | None:
-        way = self._out.pop(number, None)
-        if way is not None:
+        path = self._out.pop(number, None)
+        if path is not None:
             # The same number may come back, and packets of its former life are still about.
-            self._number = max(self._number, way.next_number)
-        return way
+            self._number = max(self._number, path.next_number)
+        return path
 
-    def heard(self, number: int, reply_way: int) -> InboundPath:
-        """The way in of that number; the one that was silent longest makes room for a new one."""
+    def heard(self, number: int, reply_path: int) -> InboundPath:
+        """The path in of that number; the one that was silent longest makes room for a new one."""
         inbound = self._in.get(number)
         if inbound is None:
             inbound = InboundPath(number)
             if len(self._in) == _INBOUND_MAX:
                 del self._in[next(iter(self._in))]
             self._in[number] = inbound
-        elif len(self._in) > 1 and inbound.reply_way != reply_way:
+        elif len(self._in) > 1 and inbound.reply_path != reply_path:
             self._in[number] = self._in.pop(number)
-        inbound.reply_way = reply_way
+        inbound.reply_path = reply_path
         return inbound

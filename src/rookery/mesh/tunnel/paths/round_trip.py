@@ -1,4 +1,4 @@
-"""Round trip of a way: smoothed, its variation, and the least of late."""
+"""Round trip of a path: smoothed, its variation, and the least of late."""
 
 from typing import Final
 
