@@ -17,7 +17,7 @@ import msgspec
 from litestar import Response, get, head
 from litestar.params import FromPath
 
-from rookery.web.accounts.access import anybody
+from rookery.web.accounts.access import anyone
 from rookery.web.http.problems import RequestRefusedError
 from rookery.web.http.request import AnyRequest
 
@@ -26,7 +26,7 @@ _FOLDER = Path(__file__).parent / "static"
 _HASH_CHARACTERS = 12
 _KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 _KEPT = "public, max-age=31536000, immutable"
-_ASKED = "public, no-cache"
+_REVALIDATED = "public, no-cache"
 
 
 class Asset(msgspec.Struct, frozen=True):
@@ -77,8 +77,8 @@ class Assets:
 
     def _referring(self, data: bytes, files: dict[str, bytes]) -> bytes:
         for name in files:
-            told = f'"{URL}{name}"'.encode()
-            data = data.replace(told, f'"{URL}{name}?v={self.version}"'.encode())
+            reference = f'"{URL}{name}"'.encode()
+            data = data.replace(reference, f'"{URL}{name}?v={self.version}"'.encode())
         return data
 
 
@@ -88,7 +88,7 @@ def assets() -> Assets:
     return Assets(_FOLDER)
 
 
-@get(URL + "{file_path:path}", opt=anybody(), include_in_schema=False)
+@get(URL + "{file_path:path}", opt=anyone(), include_in_schema=False)
 async def static_file(request: AnyRequest, file_path: FromPath[str]) -> Response[bytes]:
     """A file of the pages."""
     asset = assets().find(file_path.removeprefix("/"))
@@ -103,7 +103,7 @@ async def static_file(request: AnyRequest, file_path: FromPath[str]) -> Response
     return Response(asset.compressed, media_type=asset.kind, headers=headers)
 
 
-@head(URL + "{file_path:path}", opt=anybody(), include_in_schema=False)
+@head(URL + "{file_path:path}", opt=anyone(), include_in_schema=False)
 async def static_head(request: AnyRequest, file_path: FromPath[str]) -> Response[None]:
     """Whether a file is there, and whether it is still the same."""
     asset = assets().find(file_path.removeprefix("/"))
@@ -117,7 +117,7 @@ def _headers(request: AnyRequest) -> dict[str, str]:
     is_named = request.query_params.get("v") == version
     return {
         "ETag": f'"{version}"',
-        "Cache-Control": _KEPT if is_named else _ASKED,
+        "Cache-Control": _KEPT if is_named else _REVALIDATED,
         "Vary": "Accept-Encoding",
     }
 

@@ -53,17 +53,17 @@ class WebSite:
         self.passkeys = Passkeys(hub.database)
         self._factor_keys: FactorKeys | None = None
         self.passwords = Passwords(settings.password_cost)
-        self.guessing = LoginThrottle(settings.guesses, hub.settings.hot)
-        self.connects = AccountConcurrencyLimit(settings.limits.connects_per_account)
+        self.login_throttle = LoginThrottle(settings.guesses, hub.settings.hot)
+        self.connect_limit = AccountConcurrencyLimit(settings.limits.connects_per_account)
         self.refusals: Counter[str] = Counter()  # requests by status, connections by why
-        self.census = PresenceCounter()
-        self.watching = DeviceConnectProgress(hub, settings.limits.connect_s)
+        self.presence = PresenceCounter()
+        self.connect_progress = DeviceConnectProgress(hub, settings.limits.connect_s)
         self.lake = HubLakeReader(settings.lake) if settings.lake else None
         self.mesh = None if settings.node is None else MeshSource(settings.node)
-        self.shown_routers = ShownDevices()
+        self.shown_devices = ShownDevices()
         self.live = LiveStreams(self)
         self.alerts = Alerts(hub.database)
-        self.vitals = HubMetricsHistory(hub)
+        self.metrics = HubMetricsHistory(hub)
         self.alerting = Alerting(self, settings.alerts)
 
     async def factor_keys(self) -> FactorKeys:
@@ -74,13 +74,13 @@ class WebSite:
 
     def close(self) -> None:
         """End the streams; requests under way still finish."""
-        self.watching.close()
+        self.connect_progress.close()
         self.live.close()
         if self.lake is not None:
             self.lake.close()
 
     async def closed(self) -> None:
         """When nothing of ours runs any more."""
-        await self.watching.closed()
+        await self.connect_progress.closed()
         await self.live.closed()
-        await self.guessing.close()
+        await self.login_throttle.close()

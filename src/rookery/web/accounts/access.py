@@ -22,7 +22,7 @@ class Access(msgspec.Struct, frozen=True):
     is_enrolling: bool = False  # whether those who lack a required second factor may call it
 
 
-def anybody() -> dict[str, object]:
+def anyone() -> dict[str, object]:
     """Open to those who are not signed in."""
     return {"access": Access(None)}
 
@@ -71,11 +71,11 @@ def access_guard(connection: Connection, handler: BaseRouteHandler) -> None:
 
 def enrol_first() -> RequestRefusedError:
     """For accounts that need a second factor and have none."""
-    told = "this hub asks for a second factor; set one up in a browser, at /account/factors"
-    return RequestRefusedError(403, "second_factor", told)
+    detail = "this hub asks for a second factor; set one up in a browser, at /account/factors"
+    return RequestRefusedError(403, "second_factor", detail)
 
 
 def prove_first() -> RequestRefusedError:
     """For sessions whose last proof is too long ago."""
-    told = "prove first that it is you: POST /api/v1/session/proof"
-    return RequestRefusedError(403, "proof", told)
+    detail = "prove first that it is you: POST /api/v1/session/proof"
+    return RequestRefusedError(403, "proof", detail)

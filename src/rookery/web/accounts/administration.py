@@ -60,8 +60,8 @@ async def change_role(
     account = await _another(site, caller, login)
     await site.accounts.set_role(account.id, data.role)
     detail = {"from": account.role, "to": data.role}
-    came = request_origin(request, site)
-    await record_audit(site, caller.login, "account.role", account.login, came, detail=detail)
+    origin = request_origin(request, site)
+    await record_audit(site, caller.login, "account.role", account.login, origin, detail=detail)
     return _shown(msgspec.structs.replace(account, role=data.role))
 
 

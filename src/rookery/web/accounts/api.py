@@ -6,7 +6,7 @@ import msgspec
 from litestar import Response
 from litestar.params import JSONBody
 
-from rookery.web.accounts.access import anybody, may, may_enrolling
+from rookery.web.accounts.access import anyone, may, may_enrolling
 from rookery.web.accounts.caller import Role
 from rookery.web.accounts.names import LOGIN_LENGTH_MAX
 from rookery.web.accounts.passwords import BYTES_MAX
@@ -78,7 +78,7 @@ class OwnAccount(msgspec.Struct, frozen=True, kw_only=True):
     scopes: tuple[str, ...] | None = None  # of the token one came with; null: a session
 
 
-@post("/accounts", opt=anybody(), tags=["account"], summary="Register")
+@post("/accounts", opt=anyone(), tags=["account"], summary="Register")
 async def register_account(
     request: AnyRequest, data: JSONBody[AccountRegistration], site: TheSite
 ) -> OwnAccount:
@@ -87,7 +87,7 @@ async def register_account(
     return OwnAccount(login=account.login, role=account.role)
 
 
-@post("/session", opt=anybody(), tags=["account"], summary="Sign in")
+@post("/session", opt=anyone(), tags=["account"], summary="Sign in")
 async def open_session(
     request: AnyRequest, data: JSONBody[SignInRequest], site: TheSite
 ) -> Response[OwnAccount]:
@@ -95,19 +95,21 @@ async def open_session(
 
     `code` is of an authenticator app, or a recovery code. One refusal for all that may be wrong.
     """
-    came = request_origin(request, site)
+    origin = request_origin(request, site)
     secrets = SignInSecrets(data.password, data.code)
-    account, key = await sign_in(site, data.login, secrets, came, request.user)
-    cookie = session_cookie(key, site.settings.session_s, is_https=came.is_https)
+    account, key = await sign_in(site, data.login, secrets, origin, request.user)
+    cookie = session_cookie(key, site.settings.session_s, is_https=origin.is_https)
     return Response(OwnAccount(login=account.login, role=account.role), cookies=[cookie])
 
 
 @delete("/session", opt=may_enrolling(), tags=["account"], summary="Sign out", status_code=204)
 async def close_session(request: AnyRequest, caller: TheCaller, site: TheSite) -> Response[None]:
     """End the session that asks."""
-    came = request_origin(request, site)
-    await sign_out(site, caller, came)
-    return Response(None, status_code=204, cookies=[session_cookie("", 0, is_https=came.is_https)])
+    origin = request_origin(request, site)
+    await sign_out(site, caller, origin)
+    return Response(
+        None, status_code=204, cookies=[session_cookie("", 0, is_https=origin.is_https)]
+    )
 
 
 @post("/session/proof", opt=may_enrolling(), tags=["account"], status_code=204)

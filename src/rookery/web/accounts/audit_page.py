@@ -33,23 +33,23 @@ ACTS = (
 async def audit_page(request: AnyRequest, site: TheSite) -> Response[str]:
     """The newest first."""
     query = request.query_params
-    asked = {name: str(query.get(name, "")).strip()[:_LENGTH_MAX] for name in _NAMES}
+    fields = {name: str(query.get(name, "")).strip()[:_LENGTH_MAX] for name in _NAMES}
     before = str(query.get("before", ""))
     start = min(int(before), _ID_MAX) if before.isascii() and before.isdecimal() else None
     rows = await site.audit.latest(
-        who=asked["who"] or None,
-        what=asked["what"] or None,
-        target=asked["target"] or None,
+        who=fields["who"] or None,
+        what=fields["what"] or None,
+        target=fields["target"] or None,
         before=start,
         limit=ROWS + 1,
     )
-    filters = {name: value for name, value in asked.items() if value}
+    filters = {name: value for name, value in fields.items() if value}
     shown = rows[:ROWS]
     details = {row.id: _detail(row.detail) for row in shown}
     values = {
         "rows": shown,
         "details": details,
-        "asked": asked,
+        "fields": fields,
         "acts": ACTS,
         "is_first": start is None,
         "is_filtered": bool(filters),

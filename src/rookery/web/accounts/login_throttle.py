@@ -56,7 +56,7 @@ class LoginThrottle:
         """Count one wrong guess; whether it was the last that this account has for now."""
         for item, place in await self._counted(login, address):
             await self._count(item, place)
-        with _asking():
+        with _storage_errors():
             return not await self._limiter.test(item, place)  # that of the account
 
     async def check_address(self, address: str) -> None:
@@ -72,17 +72,17 @@ class LoginThrottle:
 
         Counted before it is judged, so that many at once get no more than one after another.
         """
-        with _asking():
+        with _storage_errors():
             return await self._limiter.hit(*await self._of_codes(login))
 
     async def is_last_code(self, login: str) -> bool:
         """Whether the one just counted was the last for now."""
-        with _asking():
+        with _storage_errors():
             return not await self._limiter.test(*await self._of_codes(login))
 
     async def was_right_code(self, login: str) -> None:
         """The wrong ones before it no longer count."""
-        with _asking():
+        with _storage_errors():
             await self._limiter.clear(*await self._of_codes(login))
 
     async def register(self, address: str) -> None:
@@ -125,19 +125,19 @@ class LoginThrottle:
         return RateLimitItemPerSecond(amount, self._limits.window_s, namespace=kind)
 
     async def _refuse_if_spent(self, item: RateLimitItem, place: str) -> None:
-        with _asking():
+        with _storage_errors():
             if await self._limiter.test(item, place):
                 return
             window = await self._limiter.get_window_stats(item, place)
         raise TooManyRequestsError(max(1, int(window.reset_time - time.time()) + 1))
 
     async def _count(self, item: RateLimitItem, place: str) -> None:
-        with _asking():
+        with _storage_errors():
             await self._limiter.hit(item, place)
 
 
 @contextmanager
-def _asking() -> Iterator[None]:
+def _storage_errors() -> Iterator[None]:
     try:
         yield
     except StorageError as error:

@@ -6,7 +6,7 @@ from litestar.params import FromPath
 from litestar.response import Redirect
 
 from rookery.errors import UsageError
-from rookery.web.accounts.access import anybody, may, may_after_proof
+from rookery.web.accounts.access import anyone, may, may_after_proof
 from rookery.web.accounts.caller import SCOPES, Caller
 from rookery.web.accounts.preferences import THEMES, choice_cookie
 from rookery.web.accounts.sessions import end_one, end_others, my_sessions
@@ -89,7 +89,7 @@ async def revoke_token(
     return Redirect(_HERE, status_code=303)
 
 
-@post("/preferences", opt=anybody(), include_in_schema=False)
+@post("/preferences", opt=anyone(), include_in_schema=False)
 async def choose(request: AnyRequest, site: TheSite) -> Redirect:
     """Language or theme: in this browser, and for the account of who is signed in."""
     fields, caller = await form_fields(request), request.user

@@ -62,20 +62,20 @@ async def end_session(
     await end_one(site, caller, session, request_origin(request, site))
 
 
-async def end_others(site: WebSite, caller: Caller, came: RequestOrigin) -> None:
+async def end_others(site: WebSite, caller: Caller, origin: RequestOrigin) -> None:
     """All of the account's sessions but the one that asks."""
     for one in await site.sessions.of(caller.account, site.wall()):
         if one.key_hash != caller.session:
             await site.sessions.remove(one.key_hash)
-    await record_audit(site, caller.login, "session.end", "all others", came)
+    await record_audit(site, caller.login, "session.end", "all others", origin)
 
 
-async def end_one(site: WebSite, caller: Caller, session: str, came: RequestOrigin) -> None:
+async def end_one(site: WebSite, caller: Caller, session: str, origin: RequestOrigin) -> None:
     """One of the account's sessions, by the id that it is shown with."""
     for one in await site.sessions.of(caller.account, site.wall()):
         if session_id(one.key_hash) == session:
             await site.sessions.remove(one.key_hash)
-            await record_audit(site, caller.login, "session.end", session, came)
+            await record_audit(site, caller.login, "session.end", session, origin)
             return
     raise RequestRefusedError(404, "unknown", "you have no such session")
 

@@ -31,73 +31,73 @@ class SignInSecrets(msgspec.Struct, frozen=True):
         return "Secrets()"
 
 
-async def register(site: WebSite, login: str, password: str, came: RequestOrigin) -> Account:
+async def register(site: WebSite, login: str, password: str, origin: RequestOrigin) -> Account:
     """A new account with the role user."""
     if site.settings.registration == "closed":
         raise DeniedError("registration is closed here; an administrator adds accounts")
     spelled = new_login(login)
     check_new(password)
-    await site.guessing.register(came.address)
+    await site.login_throttle.register(origin.address)
     # Hashed before it is known whether the name is free, so that the time does not tell.
     hashed = await site.passwords.hash(password)
     account = await site.accounts.add(spelled, hashed, now=site.wall())
-    await record_audit(site, spelled, "account.register", spelled, came)
+    await record_audit(site, spelled, "account.register", spelled, origin)
     return account
 
 
 async def sign_in(
-    site: WebSite, login: str, given: SignInSecrets, came: RequestOrigin, before: Caller | None
+    site: WebSite, login: str, secrets: SignInSecrets, origin: RequestOrigin, before: Caller | None
 ) -> tuple[Account, str]:
     """The account and the key of a new session; the one that the browser had before ends."""
-    account = await _proved(site, normalised_login(login), given, came)
-    return account, await _open_session(site, account, came, before)
+    account = await _proved(site, normalised_login(login), secrets, origin)
+    return account, await _open_session(site, account, origin, before)
 
 
 async def sign_in_by_passkey(
     site: WebSite,
-    asked: PasskeyChallenge,
-    given: PasskeyAuthentication,
-    came: RequestOrigin,
+    expected: PasskeyChallenge,
+    credential: PasskeyAuthentication,
+    origin: RequestOrigin,
     before: Caller | None,
 ) -> tuple[Account, str]:
     """Likewise, with a passkey alone: its authenticator has verified who holds it."""
-    passkey = await answered(site, asked, given, came)
+    passkey = await answered(site, expected, credential, origin)
     account = await site.accounts.get(passkey.account)
     if account is None:
         raise SignInRequiredError("the account is not there any more")
-    return account, await _open_session(site, account, came, before, by="passkey")
+    return account, await _open_session(site, account, origin, before, by="passkey")
 
 
 async def _open_session(
     site: WebSite,
     account: Account,
-    came: RequestOrigin,
+    origin: RequestOrigin,
     before: Caller | None,
     by: str = "password",
 ) -> str:
     key, now = new_key(), site.wall()
     until = now + min(site.settings.session_idle_s, site.settings.session_s)
     await site.sessions.add(
-        BrowserSession(key_hash(key), account.id, now, now, until, came.address, came.browser)
+        BrowserSession(key_hash(key), account.id, now, now, until, origin.address, origin.browser)
     )
     if before is not None and before.session:
         await site.sessions.remove(before.session)
     for oldest in (await site.sessions.of(account.id, now))[_sessions_max(site) :]:
         await site.sessions.remove(oldest.key_hash)
     await record_audit(
-        site, account.login, "session.sign_in", account.login, came, detail={"by": by}
+        site, account.login, "session.sign_in", account.login, origin, detail={"by": by}
     )
     return key
 
 
-async def sign_out(site: WebSite, caller: Caller, came: RequestOrigin) -> None:
+async def sign_out(site: WebSite, caller: Caller, origin: RequestOrigin) -> None:
     """End the session that asks for it."""
     await site.sessions.remove(caller.session)
-    await record_audit(site, caller.login, "session.sign_out", caller.login, came)
+    await record_audit(site, caller.login, "session.sign_out", caller.login, origin)
 
 
 async def change_password(
-    site: WebSite, caller: Caller, old: str, new: str, came: RequestOrigin
+    site: WebSite, caller: Caller, old: str, new: str, origin: RequestOrigin
 ) -> None:
     """And end every other session: somebody else may be the reason for the change.
 
@@ -106,59 +106,61 @@ async def change_password(
     check_new(new)
     if not caller.is_recent and (await site.factors.count(caller.account)).is_any:
         raise prove_first()
-    account = await _known(site, caller.login, old, came)
+    account = await _known(site, caller.login, old, origin)
     await site.accounts.set_password(account.id, await site.passwords.hash(new))
     for session in await site.sessions.of(account.id, site.wall()):
         if session.key_hash != caller.session:
             await site.sessions.remove(session.key_hash)
-    await record_audit(site, caller.login, "account.password", caller.login, came)
+    await record_audit(site, caller.login, "account.password", caller.login, origin)
 
 
 async def prove_again(
-    site: WebSite, caller: Caller, given: SignInSecrets, came: RequestOrigin
+    site: WebSite, caller: Caller, secrets: SignInSecrets, origin: RequestOrigin
 ) -> None:
     """From now on, and for a short while, the session may administer."""
-    await _proved(site, caller.login, given, came)
-    await _proof(site, caller, came, "password")
+    await _proved(site, caller.login, secrets, origin)
+    await _proof(site, caller, origin, "password")
 
 
 async def prove_by_passkey(
     site: WebSite,
-    asked: PasskeyChallenge,
+    expected: PasskeyChallenge,
     caller: Caller,
-    given: PasskeyAuthentication,
-    came: RequestOrigin,
+    credential: PasskeyAuthentication,
+    origin: RequestOrigin,
 ) -> None:
     """Likewise, with a passkey of the account."""
-    await answered(site, asked, given, came)
-    await _proof(site, caller, came, "passkey")
+    await answered(site, expected, credential, origin)
+    await _proof(site, caller, origin, "passkey")
 
 
-async def _proof(site: WebSite, caller: Caller, came: RequestOrigin, by: str) -> None:
+async def _proof(site: WebSite, caller: Caller, origin: RequestOrigin, by: str) -> None:
     await site.sessions.prove(caller.session, site.wall())
-    await record_audit(site, caller.login, "session.proof", caller.login, came, detail={"by": by})
+    await record_audit(site, caller.login, "session.proof", caller.login, origin, detail={"by": by})
 
 
-async def _proved(site: WebSite, login: str, given: SignInSecrets, came: RequestOrigin) -> Account:
+async def _proved(
+    site: WebSite, login: str, secrets: SignInSecrets, origin: RequestOrigin
+) -> Account:
     """By password, and by a code where the account has a second factor; one refusal for both."""
-    await site.guessing.check(login, came.address)
+    await site.login_throttle.check(login, origin.address)
     account = await site.accounts.find(login)
-    code = await look_up_code(site, 0 if account is None else account.id, given.code)
-    is_right = await _is_password(site, account, given.password)
+    code = await look_up_code(site, 0 if account is None else account.id, secrets.code)
+    is_right = await _is_password(site, account, secrets.password)
     if account is None or not is_right:
-        raise await _wrong(site, account, login, "wrong password", came)
-    if why := await refusal(site, account, code, came):
-        raise await _wrong(site, account, login, why, came)
+        raise await _wrong(site, account, login, "wrong password", origin)
+    if why := await refusal(site, account, code, origin):
+        raise await _wrong(site, account, login, why, origin)
     return account
 
 
-async def _known(site: WebSite, login: str, password: str, came: RequestOrigin) -> Account:
+async def _known(site: WebSite, login: str, password: str, origin: RequestOrigin) -> Account:
     """By password alone, of a session that is proved otherwise."""
-    await site.guessing.check(login, came.address)
+    await site.login_throttle.check(login, origin.address)
     account = await site.accounts.find(login)
     is_right = await _is_password(site, account, password)
     if account is None or not is_right:
-        await _count(site, account, login, "wrong password", came)
+        await _count(site, account, login, "wrong password", origin)
         raise RequestRefusedError(401, "wrong_password", "this is not the present password")
     return account
 
@@ -169,21 +171,21 @@ async def _is_password(site: WebSite, account: Account | None, password: str) ->
 
 
 async def _wrong(
-    site: WebSite, account: Account | None, login: str, why: str, came: RequestOrigin
+    site: WebSite, account: Account | None, login: str, why: str, origin: RequestOrigin
 ) -> RequestRefusedError:
-    await _count(site, account, login, why, came)
-    told = "no such login, another password, or a missing or wrong code of the second factor"
-    return RequestRefusedError(401, "wrong_password", told)
+    await _count(site, account, login, why, origin)
+    detail = "no such login, another password, or a missing or wrong code of the second factor"
+    return RequestRefusedError(401, "wrong_password", detail)
 
 
 async def _count(
-    site: WebSite, account: Account | None, login: str, why: str, came: RequestOrigin
+    site: WebSite, account: Account | None, login: str, why: str, origin: RequestOrigin
 ) -> None:
     if account is not None:  # rows of logins that nobody has would let strangers fill the database
-        await record_audit(site, login, "session.sign_in", login, came, why)
-    is_locked = await site.guessing.was_wrong(login, came.address)
+        await record_audit(site, login, "session.sign_in", login, origin, why)
+    is_locked = await site.login_throttle.was_wrong(login, origin.address)
     if account is not None and is_locked:
-        await record_audit(site, login, "session.lock_out", login, came)
+        await record_audit(site, login, "session.lock_out", login, origin)
 
 
 def _sessions_max(site: WebSite) -> int:

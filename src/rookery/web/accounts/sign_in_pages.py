@@ -10,7 +10,7 @@ from litestar import Response, get, post
 from litestar.response import Redirect
 
 from rookery.errors import UsageError
-from rookery.web.accounts.access import anybody, enrol_first, may
+from rookery.web.accounts.access import anyone, enrol_first, may
 from rookery.web.accounts.api import OwnAccount
 from rookery.web.accounts.session_cookie import session_cookie
 from rookery.web.accounts.sign_in import SignInSecrets, register, sign_in
@@ -38,7 +38,7 @@ class FrontPage(msgspec.Struct, frozen=True, kw_only=True):
     devices: list[ownership.DeviceShown]
 
 
-@get("/", opt=anybody(), include_in_schema=False)
+@get("/", opt=anyone(), include_in_schema=False)
 async def front(request: AnyRequest, site: TheSite) -> Page | Response[FrontPage]:
     """One's own devices; a welcome to those who are not signed in."""
     caller = request.user
@@ -71,23 +71,23 @@ async def connect(
     return page(request, "connected.html", values, 504 if outcome.grant is None else 200)
 
 
-@get("/auth", opt=anybody(), include_in_schema=False)
+@get("/auth", opt=anyone(), include_in_schema=False)
 async def auth_page(request: AnyRequest) -> Page:
     return page(request, "auth.html", {"problem": "", "login": ""})
 
 
-@post("/auth", opt=anybody(), include_in_schema=False)
+@post("/auth", opt=anyone(), include_in_schema=False)
 async def auth(request: AnyRequest, site: TheSite) -> Page | Response[OwnAccount] | Redirect:
     """Sign in."""
     return await _entered(request, site, "auth.html", _signed_in)
 
 
-@get(_REGISTRATION, opt=anybody(), include_in_schema=False)
+@get(_REGISTRATION, opt=anyone(), include_in_schema=False)
 async def registration_page(request: AnyRequest) -> Page:
     return page(request, "registration.html", {"problem": "", "login": ""})
 
 
-@post(_REGISTRATION, opt=anybody(), include_in_schema=False)
+@post(_REGISTRATION, opt=anyone(), include_in_schema=False)
 async def registration(
     request: AnyRequest, site: TheSite
 ) -> Page | Response[OwnAccount] | Redirect:
@@ -129,8 +129,11 @@ async def _signed_in(
     request: AnyRequest, site: WebSite, login: str, password: str
 ) -> tuple[OwnAccount, str]:
     fields = await form_fields(request)
-    given, came = SignInSecrets(password, fields.optional("code")), request_origin(request, site)
-    account, key = await sign_in(site, login, given, came, request.user)
+    secrets, origin = (
+        SignInSecrets(password, fields.optional("code")),
+        request_origin(request, site),
+    )
+    account, key = await sign_in(site, login, secrets, origin, request.user)
     return OwnAccount(login=account.login, role=account.role), key
 
 

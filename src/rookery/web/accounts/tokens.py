@@ -92,7 +92,7 @@ async def my_tokens(site: WebSite, caller: Caller) -> list[ApiTokenShown]:
 
 
 async def made_token(
-    site: WebSite, caller: Caller, wanted: ApiTokenRequest, came: RequestOrigin
+    site: WebSite, caller: Caller, wanted: ApiTokenRequest, origin: RequestOrigin
 ) -> NewApiToken:
     """A new token, for once with what makes it one."""
     if len(await site.tokens.of(caller.account)) >= site.settings.limits.tokens_per_account:
@@ -107,16 +107,16 @@ async def made_token(
         expires_at=None if wanted.days is None else now + wanted.days * DAY_S,
     )
     made = {"scopes": token.scopes, "name": token.name}
-    await record_audit(site, caller.login, "token.make", str(token.id), came, detail=made)
+    await record_audit(site, caller.login, "token.make", str(token.id), origin, detail=made)
     return NewApiToken(token=text, **msgspec.structs.asdict(_shown(token)))
 
 
-async def revoke(site: WebSite, caller: Caller, token: int, came: RequestOrigin) -> None:
+async def revoke(site: WebSite, caller: Caller, token: int, origin: RequestOrigin) -> None:
     """One of the account's tokens."""
     is_number = 0 < token < 1 << 63  # what else cannot be asked of a database
     if not is_number or not await site.tokens.remove(token, caller.account):
         raise RequestRefusedError(404, "unknown", "you have no such token")
-    await record_audit(site, caller.login, "token.revoke", str(token), came)
+    await record_audit(site, caller.login, "token.revoke", str(token), origin)
 
 
 def _shown(token: ApiToken) -> ApiTokenShown:

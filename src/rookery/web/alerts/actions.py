@@ -9,23 +9,23 @@ from rookery.web.site import WebSite
 _ID_MAX = (1 << 63) - 1
 
 
-async def acknowledge(site: WebSite, caller: Caller, number: int, came: RequestOrigin) -> Alert:
+async def acknowledge(site: WebSite, caller: Caller, number: int, origin: RequestOrigin) -> Alert:
     """Say that one sees to it."""
     found = await site.alerts.acknowledge(min(number, _ID_MAX), caller.login, now=site.wall())
     alert = _known(found)
-    await record_audit(site, caller.login, "alert.acknowledge", str(number), came)
+    await record_audit(site, caller.login, "alert.acknowledge", str(number), origin)
     return alert
 
 
 async def mute(
-    site: WebSite, caller: Caller, number: int, seconds: float, came: RequestOrigin
+    site: WebSite, caller: Caller, number: int, seconds: float, origin: RequestOrigin
 ) -> Alert:
     """Have nobody told for so long; 0: they are told again."""
     now = site.wall()
     found = await site.alerts.mute(min(number, _ID_MAX), caller.login, now + seconds, now=now)
     alert = _known(found)
     detail = {"seconds": seconds}
-    await record_audit(site, caller.login, "alert.mute", str(number), came, detail=detail)
+    await record_audit(site, caller.login, "alert.mute", str(number), origin, detail=detail)
     return alert
 
 

@@ -64,7 +64,7 @@ class Alerting:
         self.url = ""  # of the pages, once somebody serves them
         self._scopes: list[tuple[_AlertScope, RunChecks]] = []
         self._offset_s: float | None = None  # of the wall clock from the one that is not set
-        self.telling = AlertSender(AlertDeliveries(site.hub.database), settings)
+        self.sender = AlertSender(AlertDeliveries(site.hub.database), settings)
 
     async def run(self) -> None:
         """Until cancelled; a store that is away is asked again."""
@@ -91,7 +91,7 @@ class Alerting:
     async def tell(self) -> int:
         """What is due, if it is ours to tell; how many there were."""
         fleet, _ = self._opened()[0]
-        return 0 if fleet.watch is None else await self.telling.tell(self._site.wall())
+        return 0 if fleet.watch is None else await self.sender.tell(self._site.wall())
 
     @property
     def is_ours(self) -> bool:
@@ -144,7 +144,7 @@ class Alerting:
             scope.watch = None
 
     async def _look_and_sample(self) -> None:
-        self._site.vitals.sample(self._clock())
+        self._site.metrics.sample(self._clock())
         await self.look()
 
     async def _release(self) -> None:

@@ -90,7 +90,7 @@ class AlertChecks:
 
     async def local(self, open_keys: Collection[str]) -> AlertCheckResult:
         """What this hub alone sees: its own disk."""
-        figures = self._site.vitals.figures()
+        figures = self._site.metrics.figures()
         unlanded = figures.get("rookery_spool_unlanded_bytes")
         seen = SeenSpool(
             name=self._spool,

@@ -56,8 +56,8 @@ def shown(entity: str, names: Mapping[str, str], at: float) -> AlertEntityShown:
             return AlertEntityShown(kind=kind, name=name, title=rest, url=map_url(at))
         case "link":
             ends = rest.split(" ")
-            told = " – ".join(names.get(f"member {end}") or _short(end) for end in ends)
-            return AlertEntityShown(kind=kind, name=told, title=rest, url=map_url(at))
+            label = " – ".join(names.get(f"member {end}") or _short(end) for end in ends)
+            return AlertEntityShown(kind=kind, name=label, title=rest, url=map_url(at))
         case _:
             return AlertEntityShown(kind=kind, name=rest or kind, title=entity)
 

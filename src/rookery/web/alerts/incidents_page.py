@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Literal, cast, get_args
+from typing import cast, get_args
 from urllib.parse import urlencode
 
 import msgspec
@@ -68,21 +68,21 @@ class IncidentQuery(msgspec.Struct, frozen=True, kw_only=True):
 @get("/fleet/incidents", opt=may("operator"), include_in_schema=False)
 async def incidents_page(request: AnyRequest, site: TheSite) -> Response[str]:
     """What is the matter, worst first, then what was; with `part=list` only the lists."""
-    asked, now, texts = _asked(request), site.wall(), PageTranslation(language_of(request))
-    opened = await site.alerts.open() if asked.wanted.which != "over" else []
-    opened = [each for each in opened if _is_wanted(each, asked.wanted)]
+    query, now, texts = _incident_query(request), site.wall(), PageTranslation(language_of(request))
+    opened = await site.alerts.open() if query.wanted.which != "over" else []
+    opened = [each for each in opened if _is_wanted(each, query.wanted)]
     opened.sort(key=lambda each: (-RANKS[each.severity], -each.since))
     over: list[Alert] = []
-    if asked.wanted.which != "open":
-        closed = msgspec.structs.replace(asked.wanted, which="over")
-        over = await site.alerts.latest(closed, before=asked.before, limit=ROWS + 1)
+    if query.wanted.which != "open":
+        closed = msgspec.structs.replace(query.wanted, which="over")
+        over = await site.alerts.latest(closed, before=query.before, limit=ROWS + 1)
     names = await names_of(site, [*opened, *over])
     values: dict[str, object] = {
-        "asked": asked.wanted,
+        "query": query.wanted,
         "kinds": KINDS,
         "opened": [_shown(each, names, texts, now) for each in opened],
         "over": [_shown(each, names, texts, now) for each in over[:ROWS]],
-        "next_url": _next_url(asked, over),
+        "next_url": _next_url(query, over),
         "now": now,
     }
     if request.query_params.get("part") == "list":
@@ -93,7 +93,7 @@ async def incidents_page(request: AnyRequest, site: TheSite) -> Response[str]:
         "titles": {each.id: translated(each.title, texts) for each in recent},
         "channels": site.alerting.channels,
     }
-    url = f"/api/v1/alerts?{urlencode(asked.query)}".rstrip("?")
+    url = f"/api/v1/alerts?{urlencode(query.query)}".rstrip("?")
     return page(request, "incidents.html", values, cli="rookery fleet alerts", json=url)
 
 
@@ -122,7 +122,7 @@ async def acknowledge_incident(
     request: AnyRequest, number: FromPath[int], caller: TheCaller, site: TheSite
 ) -> Redirect:
     await acknowledge(site, caller, number, request_origin(request, site))
-    return Redirect(await _back(request, number), status_code=303)
+    return Redirect(_back(request, number), status_code=303)
 
 
 @post("/fleet/incidents/{number:int}/mute", opt=may("operator"), include_in_schema=False)
@@ -136,10 +136,10 @@ async def mute_incident(
     if not 0 <= seconds <= _MUTE_S_MAX:
         raise UsageError("mute until a time of the next year")
     await mute(site, caller, number, seconds, request_origin(request, site))
-    return Redirect(await _back(request, number), status_code=303)
+    return Redirect(_back(request, number), status_code=303)
 
 
-def _asked(request: AnyRequest) -> IncidentQuery:
+def _incident_query(request: AnyRequest) -> IncidentQuery:
     query = request.query_params
     which, severity, kind = (str(query.get(name, "")) for name in ("which", "severity", "kind"))
     before = str(query.get("before", ""))
@@ -157,10 +157,10 @@ def _is_wanted(alert: Alert, wanted: AlertFilter) -> bool:
     return wanted.severity in ("", alert.severity) and wanted.kind in ("", alert.kind)
 
 
-def _next_url(asked: IncidentQuery, over: Sequence[Alert]) -> str:
+def _next_url(query: IncidentQuery, over: Sequence[Alert]) -> str:
     if len(over) <= ROWS:
         return ""
-    return "?" + urlencode({**asked.query, "which": "over", "before": over[ROWS - 1].id})
+    return "?" + urlencode({**query.query, "which": "over", "before": over[ROWS - 1].id})
 
 
 def _shown(
@@ -187,10 +187,10 @@ def _shown(
     )
 
 
-async def _back(request: AnyRequest, number: int) -> str:
-    """To the list or to the one, whence it came."""
-    came: Literal["list", ""] = "list" if request.query_params.get("from") == "list" else ""
-    return "/fleet/incidents" if came else f"/fleet/incidents/{number}"
+def _back(request: AnyRequest, number: int) -> str:
+    """The page that the form was on: the list, or the incident."""
+    is_from_list = request.query_params.get("from") == "list"
+    return "/fleet/incidents" if is_from_list else f"/fleet/incidents/{number}"
 
 
 def _seconds(text: str) -> float:

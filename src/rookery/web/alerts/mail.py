@@ -26,27 +26,27 @@ def checked_address(text: str) -> str:
     return text
 
 
-def message(mailbox: Mailbox, told: AlertNotice) -> EmailMessage:
+def message(mailbox: Mailbox, notice: AlertNotice) -> EmailMessage:
     """What is sent; the same delivery has the same Message-ID at each attempt."""
     made = EmailMessage()
-    alert = told.alert
+    alert = notice.alert
     made["From"] = mailbox.sender
     made["To"] = ", ".join(mailbox.to)
-    made["Subject"] = _line(f"[rookery] {told.event}: {alert['title']}")
-    made["Date"] = format_datetime(datetime.fromtimestamp(told.at, UTC))
+    made["Subject"] = _line(f"[rookery] {notice.event}: {alert['title']}")
+    made["Date"] = format_datetime(datetime.fromtimestamp(notice.at, UTC))
     domain = Address(addr_spec=mailbox.sender).domain
-    made["Message-ID"] = f"<{told.delivery}.{told.hub[:16]}@{domain}>"
+    made["Message-ID"] = f"<{notice.delivery}.{notice.hub[:16]}@{domain}>"
     # What belongs to one alert is one conversation.
-    made["References"] = f"<alert-{alert['id']}.{told.hub[:16]}@{domain}>"
+    made["References"] = f"<alert-{alert['id']}.{notice.hub[:16]}@{domain}>"
     made["Auto-Submitted"] = "auto-generated"
-    made.set_content(_text(told))
+    made.set_content(_text(notice))
     return made
 
 
-async def send(mailbox: Mailbox, told: AlertNotice, *, timeout_s: float) -> str:
+async def send(mailbox: Mailbox, notice: AlertNotice, *, timeout_s: float) -> str:
     """What the server says to it; UnreachableError."""
     try:
-        return await asyncio.to_thread(_send, mailbox, message(mailbox, told), timeout_s)
+        return await asyncio.to_thread(_send, mailbox, message(mailbox, notice), timeout_s)
     except (smtplib.SMTPException, OSError, ValueError) as error:
         raise UnreachableError(_why(error)) from None
 
@@ -83,8 +83,8 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _text(told: AlertNotice) -> str:
-    alert = told.alert
+def _text(notice: AlertNotice) -> str:
+    alert = notice.alert
     named = [name for name in ("severity", "kind", "cause", "note") if alert[name]]
     lines = [str(alert["title"]), "", *(f"{name}: {alert[name]}" for name in named)]
     lines.append(f"since: {_moment(alert['since'])}")
@@ -93,8 +93,8 @@ def _text(told: AlertNotice) -> str:
     entities = alert["entities"]
     assert isinstance(entities, list)
     lines += ["", *(str(each) for each in entities)]
-    if told.url:
-        lines += ["", told.url]
+    if notice.url:
+        lines += ["", notice.url]
     return "\n".join(lines) + "\n"
 
 

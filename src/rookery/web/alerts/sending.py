@@ -23,7 +23,7 @@ from rookery.web.alerts.settings import MAIL, AlertSettings
 CONCURRENT_MAX = 4
 
 _log = logging.getLogger(__name__)
-_told = msgspec.json.Decoder(AlertNotice)
+_notices = msgspec.json.Decoder(AlertNotice)
 
 
 class AlertSender:
@@ -34,7 +34,7 @@ class AlertSender:
         self._settings = settings
         self._webhooks = {each.channel: each for each in settings.webhooks}
         self._turns = asyncio.Semaphore(CONCURRENT_MAX)
-        self.told = 0
+        self.delivered = 0
         self.failures = 0
 
     async def tell(self, now: float) -> int:
@@ -55,7 +55,7 @@ class AlertSender:
             except UnreachableError as error:
                 await self._failed(delivery, now, str(error))
                 return
-        self.told += 1
+        self.delivered += 1
         text = f"{delivery.event} by {delivery.channel}: {said}"
         await self._deliveries.done(delivery, now=now, text=text)
 
@@ -64,8 +64,8 @@ class AlertSender:
         if delivery.channel == MAIL:
             mailbox = self._settings.mailbox
             assert mailbox is not None, "only configured channels are due"
-            told = _told.decode(delivery.body)
-            return await mail.send(mailbox, told, timeout_s=timeout_s)
+            notice = _notices.decode(delivery.body)
+            return await mail.send(mailbox, notice, timeout_s=timeout_s)
         webhook, body = self._webhooks[delivery.channel], delivery.body.encode()
         return await alert_webhook.post(webhook, delivery.key, body, now=now, timeout_s=timeout_s)
 

@@ -19,5 +19,5 @@ class AlertSources(Protocol):
     audit: AuditTrail
     mesh: MeshSource | None
     lake: HubLakeReader | None
-    vitals: HubMetricsHistory
+    metrics: HubMetricsHistory
     wall: Callable[[], float]

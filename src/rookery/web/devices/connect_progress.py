@@ -25,14 +25,14 @@ class DeviceConnectProgress:
 
     async def steps(self, wish: Wish) -> AsyncGenerator[WishStep | None, None]:
         """Each step up to `done` or `failed`; None when there was none for a while."""
-        heard: asyncio.Queue[WishStep] = asyncio.Queue()  # as long as a wish's steps, which are few
+        steps: asyncio.Queue[WishStep] = asyncio.Queue()  # as long as a wish's steps, which are few
         self._watchers[wish.id] += 1
-        pump = asyncio.get_running_loop().create_task(self._pump(wish, heard))
+        pump = asyncio.get_running_loop().create_task(self._pump(wish, steps))
         self._pumps.add(pump)
         is_over = False
         try:
             while not is_over:
-                step = await _next(heard)
+                step = await _next(steps)
                 is_over = step is not None and step.is_last
                 yield step
         finally:
@@ -51,12 +51,12 @@ class DeviceConnectProgress:
         while self._tasks:
             await asyncio.wait(self._tasks)
 
-    async def _pump(self, wish: Wish, heard: asyncio.Queue[WishStep]) -> None:
+    async def _pump(self, wish: Wish, steps: asyncio.Queue[WishStep]) -> None:
         why = "the hub lost sight of this wish; connect again"
         try:
             async with asyncio.timeout(self._connect_s):
                 async for step in self._hub.steps(wish):
-                    heard.put_nowait(step)
+                    steps.put_nowait(step)
         except TimeoutError:
             why = "this takes too long; connect again"
         except RookeryError as error:
@@ -66,7 +66,7 @@ class DeviceConnectProgress:
             raise
         finally:
             # Read only where no last step came before it.
-            heard.put_nowait(WishStep(wish.id, "failed", why, time.time(), reason=why))
+            steps.put_nowait(WishStep(wish.id, "failed", why, time.time(), reason=why))
 
     def _leave(self, wish: Wish, *, is_over: bool) -> None:
         self._watchers[wish.id] -= 1
@@ -86,8 +86,8 @@ class DeviceConnectProgress:
             await self._hub.cancel(wish)
 
 
-async def _next(heard: asyncio.Queue[WishStep]) -> WishStep | None:
+async def _next(steps: asyncio.Queue[WishStep]) -> WishStep | None:
     with suppress(TimeoutError):
         async with asyncio.timeout(PULSE_S):
-            return await heard.get()
+            return await steps.get()
     return None

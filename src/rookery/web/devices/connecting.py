@@ -30,17 +30,17 @@ class DeviceConnectOutcome(msgspec.Struct, frozen=True, kw_only=True):
         return "" if self.grant is not None or not self.steps else self.steps[-1].text
 
 
-async def make_wish(site: WebSite, caller: Caller, mac: bytes, came: RequestOrigin) -> Wish:
+async def make_wish(site: WebSite, caller: Caller, mac: bytes, origin: RequestOrigin) -> Wish:
     """403 not the caller's, 409 silent; whatever it is, the audit has it."""
     try:
         authority = await authority_over(site, caller, mac)
-        wish = await site.hub.wish(mac, caller.login, authority, came.address)
+        wish = await site.hub.wish(mac, caller.login, authority, origin.address)
     except Exception as error:
         await record_audit(
-            site, caller.login, "device.connect", mac_text(mac), came, problem_of(error).code
+            site, caller.login, "device.connect", mac_text(mac), origin, problem_of(error).code
         )
         raise
-    await record_audit(site, caller.login, "device.connect", mac_text(mac), came)
+    await record_audit(site, caller.login, "device.connect", mac_text(mac), origin)
     return wish
 
 
@@ -49,14 +49,14 @@ async def step_stream(
 ) -> AsyncIterator[bytes]:
     """Server-sent events, one for each step; the last is `done` with the grant, or `failed`."""
     with ExitStack() as place:
-        place.enter_context(site.connects.enter(caller.account))
+        place.enter_context(site.connect_limit.enter(caller.account))
         wish = await make_wish(site, caller, mac, request_origin(request, site))
         return _events(site, wish, place.pop_all())
 
 
 async def _events(site: WebSite, wish: Wish, place: ExitStack) -> AsyncIterator[bytes]:
     with place:
-        async with aclosing(site.watching.steps(wish)) as steps:
+        async with aclosing(site.connect_progress.steps(wish)) as steps:
             async for step in steps:
                 if step is None:
                     yield b": \n\n"
@@ -68,7 +68,7 @@ async def connected(
     request: AnyRequest, site: WebSite, caller: Caller, mac: bytes
 ) -> DeviceConnectOutcome:
     """Wait until it is done or has failed; a client that goes away takes its wish back."""
-    with site.connects.enter(caller.account):
+    with site.connect_limit.enter(caller.account):
         wish = await make_wish(site, caller, mac, request_origin(request, site))
         loop = asyncio.get_running_loop()
         collecting = loop.create_task(_collected(site, wish))
@@ -85,9 +85,9 @@ async def connected(
 
 
 async def _collected(site: WebSite, wish: Wish) -> DeviceConnectOutcome:
-    async with aclosing(site.watching.steps(wish)) as steps:
-        heard = [step async for step in steps if step is not None]
-    return DeviceConnectOutcome(steps=heard, grant=heard[-1].grant if heard else None)
+    async with aclosing(site.connect_progress.steps(wish)) as steps:
+        reported = [step async for step in steps if step is not None]
+    return DeviceConnectOutcome(steps=reported, grant=reported[-1].grant if reported else None)
 
 
 async def _left(request: AnyRequest) -> None:

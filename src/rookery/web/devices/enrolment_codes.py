@@ -40,7 +40,7 @@ async def add_code(
 
 
 async def make_code(
-    site: WebSite, caller: Caller, kind: FleetKind, came: RequestOrigin
+    site: WebSite, caller: Caller, kind: FleetKind, origin: RequestOrigin
 ) -> NewEnrolmentCode:
     """Routers for anybody, and they are the caller's then; servers for operators."""
     if kind == "server" and not caller.is_at_least("operator"):
@@ -55,7 +55,7 @@ async def make_code(
         site.codes, kind, caller.account, now=now, seconds=site.settings.code_s
     )
     await record_audit(
-        site, caller.login, "code.make", stored.id.hex(), came, detail={"kind": kind}
+        site, caller.login, "code.make", stored.id.hex(), origin, detail={"kind": kind}
     )
     return NewEnrolmentCode(
         id=stored.id.hex(),

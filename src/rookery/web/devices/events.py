@@ -92,14 +92,16 @@ async def accesses(site: WebSite, caller: Caller, mac: bytes, since: float) -> l
 
 def _audited(row: AuditRow, caller: Caller) -> DeviceEvent:
     kind = _KINDS.get(row.what) or _AREAS.get(row.what.partition(".")[0], "other")
-    is_told = row.who == caller.login or kind == "security" or caller.is_at_least("operator")
+    is_address_shown = (
+        row.who == caller.login or kind == "security" or caller.is_at_least("operator")
+    )
     return DeviceEvent(
         at=row.at,
         kind=kind,
         what=row.what,
         who=row.who,
         detail=row.detail,
-        address=row.address if is_told else "",
+        address=row.address if is_address_shown else "",
     )
 
 

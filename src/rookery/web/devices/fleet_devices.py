@@ -49,13 +49,13 @@ async def fleet_device_page(
     """The first so many behind `start`."""
     entries = await _page(site, wanted, start, count + 1)
     shown = await fleet_devices_shown(site, entries[:count])
-    site.shown_routers.note(entry.sender for entry in entries[:count])
+    site.shown_devices.note(entry.sender for entry in entries[:count])
     return FleetDevicePage(routers=shown, next=shown[-1].mac if len(entries) > count else None)
 
 
 async def fleet_devices_now(site: WebSite) -> list[FleetDeviceShown]:
     """Those that pages showed lately."""
-    entries = await site.hub.hot.entries(site.shown_routers.macs)
+    entries = await site.hub.hot.entries(site.shown_devices.macs)
     return await fleet_devices_shown(site, [entry for entry in entries if entry is not None])
 
 

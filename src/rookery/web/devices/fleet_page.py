@@ -19,24 +19,24 @@ _LENGTH_MAX = 64
 @get("/fleet/devices", opt=may("operator"), include_in_schema=False)
 async def fleet_devices_page(request: AnyRequest, site: TheSite) -> Response[str]:
     """Those behind `after`; what is not a state is none."""
-    asked = {
+    fields = {
         name: str(request.query_params.get(name, ""))[:_LENGTH_MAX]
         for name in ("text", "state", "owner", "after")
     }
-    if asked["state"] not in ("online", "silent"):
-        asked["state"] = ""
+    if fields["state"] not in ("online", "silent"):
+        fields["state"] = ""
     wanted = FleetDeviceFilter(
-        text=asked["text"],
-        state=cast('Literal["online", "silent", ""]', asked["state"]),
-        owner=asked["owner"].strip(),
+        text=fields["text"],
+        state=cast('Literal["online", "silent", ""]', fields["state"]),
+        owner=fields["owner"].strip(),
     )
-    start = parse_mac(asked["after"]) if asked["after"] else b""
+    start = parse_mac(fields["after"]) if fields["after"] else b""
     found = await fleet_device_page(site, wanted, start, ROWS)
-    filters = {name: asked[name] for name in ("text", "state", "owner") if asked[name]}
+    filters = {name: fields[name] for name in ("text", "state", "owner") if fields[name]}
     values = {
         "found": found,
         "wanted": wanted,
-        "is_first": not asked["after"],
+        "is_first": not fields["after"],
         "first_url": "?" + urlencode(filters),
         "next_url": "?" + urlencode({**filters, "after": found.next}) if found.next else "",
     }

@@ -12,7 +12,7 @@ from rookery.web.site import WebSite
 from rookery.wire.fleet.mac import mac_text
 
 
-async def forget_device(site: WebSite, caller: Caller, mac: bytes, came: RequestOrigin) -> None:
+async def forget_device(site: WebSite, caller: Caller, mac: bytes, origin: RequestOrigin) -> None:
     """Owners forget what is theirs, administrators every router; it needs a code to come back."""
     if not caller.is_at_least("admin"):
         await owned_by(site, caller, mac)
@@ -21,10 +21,12 @@ async def forget_device(site: WebSite, caller: Caller, mac: bytes, came: Request
         raise UnknownDeviceError(f"no router {mac_text(mac)} has ever reported here")
     await ForgottenEntries(site.hub.database).add(entry, now=site.wall())
     detail = {"hashname": entry.hashname}
-    await record_audit(site, caller.login, "device.forget", mac_text(mac), came, detail=detail)
+    await record_audit(site, caller.login, "device.forget", mac_text(mac), origin, detail=detail)
 
 
-async def forget_server(site: WebSite, caller: Caller, hashname: str, came: RequestOrigin) -> None:
+async def forget_server(
+    site: WebSite, caller: Caller, hashname: str, origin: RequestOrigin
+) -> None:
     """It gets nobody new, and who is there has to leave; it needs a code to come back."""
     entry = None
     if is_hashname(hashname):
@@ -32,4 +34,4 @@ async def forget_server(site: WebSite, caller: Caller, hashname: str, came: Requ
     if entry is None or entry.hashname != hashname:
         raise RequestRefusedError(404, "unknown", "no such server has ever reported here")
     await ForgottenEntries(site.hub.database).add(entry, now=site.wall())
-    await record_audit(site, caller.login, "server.forget", hashname, came)
+    await record_audit(site, caller.login, "server.forget", hashname, origin)

@@ -79,40 +79,42 @@ async def authority_over(site: WebSite, caller: Caller, mac: bytes) -> SeatAutho
 
 
 async def claim(
-    site: WebSite, caller: Caller, mac: bytes, code: str, name: str, came: RequestOrigin
+    site: WebSite, caller: Caller, mac: bytes, code: str, name: str, origin: RequestOrigin
 ) -> Device:
     """Make a device one's own with the code that its agent shows."""
     target = mac_text(mac)
     guessed = f"claim {target}"
-    await site.guessing.check(guessed, came.address)
+    await site.login_throttle.check(guessed, origin.address)
     entry = await site.hub.entry(mac)
     if entry is None or not await _is_its_code(site, entry, code):
-        await site.guessing.was_wrong(guessed, came.address)
-        await record_audit(site, caller.login, "device.claim", target, came, "wrong code")
-        told = "this is not the code that the device shows, or it does not report here yet"
-        raise RequestRefusedError(403, "wrong_code", told)
+        await site.login_throttle.was_wrong(guessed, origin.address)
+        await record_audit(site, caller.login, "device.claim", target, origin, "wrong code")
+        detail = "this is not the code that the device shows, or it does not report here yet"
+        raise RequestRefusedError(403, "wrong_code", detail)
     device = await site.devices.claim(
         mac, caller.account, checked_name(name or target), now=site.wall()
     )
-    await record_audit(site, caller.login, "device.claim", target, came)
+    await record_audit(site, caller.login, "device.claim", target, origin)
     return device
 
 
-async def rename(site: WebSite, caller: Caller, mac: bytes, name: str, came: RequestOrigin) -> None:
+async def rename(
+    site: WebSite, caller: Caller, mac: bytes, name: str, origin: RequestOrigin
+) -> None:
     """Call a device something else."""
     spelled = checked_name(name)
     await owned_by(site, caller, mac)
     await site.devices.rename(mac, caller.account, spelled)
     await record_audit(
-        site, caller.login, "device.rename", mac_text(mac), came, detail={"name": spelled}
+        site, caller.login, "device.rename", mac_text(mac), origin, detail={"name": spelled}
     )
 
 
-async def release(site: WebSite, caller: Caller, mac: bytes, came: RequestOrigin) -> None:
+async def release(site: WebSite, caller: Caller, mac: bytes, origin: RequestOrigin) -> None:
     """Let go of a device; whoever reads its code may claim it then."""
     await owned_by(site, caller, mac)
     await site.devices.release(mac, caller.account)
-    await record_audit(site, caller.login, "device.release", mac_text(mac), came)
+    await record_audit(site, caller.login, "device.release", mac_text(mac), origin)
 
 
 async def owned_by(site: WebSite, caller: Caller, mac: bytes) -> Device:
@@ -123,8 +125,8 @@ async def owned_by(site: WebSite, caller: Caller, mac: bytes) -> Device:
     if caller.is_at_least("operator") and device is None and await site.hub.entry(mac) is None:
         raise UnknownDeviceError(f"no router {mac_text(mac)} has ever reported here")
     # The same for another's and for what is not there: strangers do not learn which MACs we know.
-    told = f"{mac_text(mac)} is not your device; to claim yours, take the code its agent shows"
-    raise RequestRefusedError(403, "foreign", told)
+    detail = f"{mac_text(mac)} is not your device; to claim yours, take the code its agent shows"
+    raise RequestRefusedError(403, "foreign", detail)
 
 
 async def _is_its_code(site: WebSite, entry: FleetEntry, typed: str) -> bool:

@@ -90,9 +90,9 @@ async def forget(
 
 @post("/signout", opt=may_enrolling(), include_in_schema=False)
 async def sign_out_page(request: AnyRequest, caller: TheCaller, site: TheSite) -> Redirect:
-    came = request_origin(request, site)
-    await sign_out(site, caller, came)
-    cookie = session_cookie("", 0, is_https=came.is_https)
+    origin = request_origin(request, site)
+    await sign_out(site, caller, origin)
+    cookie = session_cookie("", 0, is_https=origin.is_https)
     return Redirect("/", status_code=303, cookies=[cookie])
 
 

@@ -21,18 +21,18 @@ async def own_members(site: WebSite, caller: Caller) -> set[str]:
 
 def redacted_explanation(explanation: MeshRouteExplanation, own: set[str]) -> MeshRouteExplanation:
     """The same, with nothing of the node's own words but what names nobody."""
-    ways = tuple(_route(way, own) for way in explanation.ways)
+    ways = tuple(_route(route, own) for route in explanation.ways)
     return msgspec.structs.replace(explanation, lines=tuple(map(_line, ways)), ways=ways)
 
 
-def _route(way: MeshRouteShown, own: set[str]) -> MeshRouteShown:
+def _route(route: MeshRouteShown, own: set[str]) -> MeshRouteShown:
     # The first is the node beside the hub, where every way begins.
     nodes = tuple(
-        node if node in own or place == 0 else OTHER_OWNER for place, node in enumerate(way.nodes)
+        node if node in own or place == 0 else OTHER_OWNER for place, node in enumerate(route.nodes)
     )
-    why = way.why if way.why.startswith(_NAMELESS) else way.why.partition(":")[0]
-    return msgspec.structs.replace(way, nodes=nodes, why=why)
+    why = route.why if route.why.startswith(_NAMELESS) else route.why.partition(":")[0]
+    return msgspec.structs.replace(route, nodes=nodes, why=why)
 
 
-def _line(way: MeshRouteShown) -> str:
-    return f"{way.cost_us / 1000:.1f} ms, over {max(len(way.nodes) - 2, 0)} relays: {way.why}"
+def _line(route: MeshRouteShown) -> str:
+    return f"{route.cost_us / 1000:.1f} ms, over {max(len(route.nodes) - 2, 0)} relays: {route.why}"

@@ -101,10 +101,10 @@ async def lake_telemetry(
     chosen = _RANGES[span]
     start = max((site.wall() - chosen.seconds) // chosen.step_s * chosen.step_s, since)
     moment = datetime.fromtimestamp(start, UTC)
-    given = (chosen.step_s, mac_text(mac), moment.date(), moment)
+    parameters = (chosen.step_s, mac_text(mac), moment.date(), moment)
     sql = _TRAFFIC.format(table=chosen.table, column=chosen.column)
-    states = _by_time(await site.lake.rows(_STATE, *given))
-    traffic = _by_time(await site.lake.rows(sql, *given))
+    states = _by_time(await site.lake.rows(_STATE, *parameters))
+    traffic = _by_time(await site.lake.rows(sql, *parameters))
     times = sorted(states.keys() | traffic.keys())
 
     def column(rows: dict[float, Row], name: str) -> list[float | None]:

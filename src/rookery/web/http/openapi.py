@@ -3,14 +3,14 @@
 import msgspec
 from litestar import Response, get
 
-from rookery.web.accounts.access import anybody
+from rookery.web.accounts.access import anyone
 from rookery.web.http.request import AnyRequest
 
 _DESCRIPTION = "openapi"
 _MEDIA_TYPE = "application/vnd.oai.openapi+json"
 
 
-@get("/openapi.json", opt=anybody(), include_in_schema=False)
+@get("/openapi.json", opt=anyone(), include_in_schema=False)
 async def openapi(request: AnyRequest) -> Response[bytes]:
     """OpenAPI 3.1, made from the handlers themselves."""
     state = request.app.state

@@ -79,8 +79,8 @@ class TooManyRequestsError(RequestRefusedError):
     """A limit is reached; it tells when to come again."""
 
     def __init__(self, retry_after: int, detail: str = "") -> None:
-        told = detail or f"too many tries; wait {retry_after} s"
-        super().__init__(429, "too_many", told, retry_after=retry_after)
+        text = detail or f"too many tries; wait {retry_after} s"
+        super().__init__(429, "too_many", text, retry_after=retry_after)
 
 
 def problem_of(error: Exception) -> ProblemDetails:
@@ -122,12 +122,12 @@ def _http_problem(error: HTTPException) -> ProblemDetails:
             status=status, code="broken", detail="this is our fault; it is in the log"
         )
     extra = error.extra if isinstance(error.extra, list) else []
-    told = [
+    messages = [
         f"{one.get('key', 'body')}: {one.get('message', '')}"
         for one in extra
         if isinstance(one, Mapping)
     ]
-    detail = "; ".join(told) or error.detail.split(" for ")[0] or "refused"
+    detail = "; ".join(messages) or error.detail.split(" for ")[0] or "refused"
     return ProblemDetails(status=status, code=_CODES.get(status, "refused"), detail=detail)
 
 

@@ -1,4 +1,4 @@
-"""From where a request comes, and the row that the audit keeps of what it did."""
+"""Where a request comes from, and the audit row of what it did."""
 
 from collections.abc import Mapping
 
@@ -21,7 +21,7 @@ class RequestOrigin(msgspec.Struct, frozen=True):
 
 
 def request_origin(connection: Connection, site: WebSite) -> RequestOrigin:
-    """The visit that a request is."""
+    """Client address (as far as it is believed), browser and scheme of a request."""
     client = connection.client
     browser = connection.headers.get("user-agent", "")[:_BROWSER_MAX]
     return RequestOrigin(
@@ -33,20 +33,20 @@ def request_origin(connection: Connection, site: WebSite) -> RequestOrigin:
 
 async def record_audit(
     site: WebSite,
-    who: str,
-    what: str,
+    actor: str,
+    action: str,
     target: str,
-    came: RequestOrigin,
+    origin: RequestOrigin,
     outcome: str = "ok",
     detail: Mapping[str, object] | None = None,
 ) -> None:
     """One row of the audit; `detail` never holds a password, token, code or ticket."""
     row = AuditRow(
         at=site.wall(),
-        who=who,
-        what=what,
+        who=actor,
+        what=action,
         target=target,
         detail={"outcome": outcome, **(detail or {})},
-        address=came.address,
+        address=origin.address,
     )
     await site.audit.add(row)

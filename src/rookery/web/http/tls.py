@@ -126,12 +126,12 @@ def hub_tls(hub: Hub, host: str, settings: WebSettings) -> HubTls | None:
         return HubTls(live, CertificateFileWatcher(files, live), LOOK_S)
     if hub.authority is None:
         raise UsageError("a certificate of its own needs a hub with an authority: --tls auto")
-    told = (*settings.tls_names, hub.settings.advertise, _host(settings.public_url))
+    names = (*settings.tls_names, hub.settings.advertise, _host(settings.public_url))
     own = HubCertificate(
         hub.authority,
         hub.settings.data / FILE_NAME,
         live,
-        lambda: listener_names(host, told),
+        lambda: listener_names(host, names),
         time.time,
         settings.tls_life_s,
     )

@@ -145,8 +145,8 @@ async def insight_rows(
     fresh, found = (await lake.freshness()).get(table.path), list[Row]()
     for since in windows(fresh, offset + count + 1):
         sql, parameters = _statement(table, text, since)
-        asked = (*parameters, count + 1, offset)
-        found = await lake.rows(f"{sql} LIMIT ? OFFSET ?", *asked, rows_max=count + 1)
+        arguments = (*parameters, count + 1, offset)
+        found = await lake.rows(f"{sql} LIMIT ? OFFSET ?", *arguments, rows_max=count + 1)
         if len(found) > count:
             break
     rows = [{column: _plain(row[column]) for column in columns} for row in found[:count]]
@@ -320,12 +320,12 @@ async def runs(lake: HubLakeReader, shown: InsightShown) -> list[InsightRunShown
         return []
     is_dated = bool(shown.first)
     span = "min(date) AS first, max(date) AS last" if is_dated else "NULL AS first, NULL AS last"
-    where, given = "", list[date | int]()
+    where, parameters = "", list[date | int]()
     if is_dated and shown.rows > RUN_ROWS_MAX:
         where = "WHERE date > ?"
-        given.append(date.fromisoformat(shown.last) - timedelta(days=_RUN_DAYS))
+        parameters.append(date.fromisoformat(shown.last) - timedelta(days=_RUN_DAYS))
     sql = f"""
 SELECT lineage.run AS run, lineage.inputs AS inputs, lineage.code AS code, count(*) AS rows, {span}
 FROM insights.{shown.name} {where} GROUP BY 1, 2, 3 ORDER BY run DESC, inputs LIMIT ?"""  # noqa: S608 (a name of the schema)
-    found = await lake.rows(sql, *given, RUNS_MAX, kept_s=VIEW_KEPT_S)
+    found = await lake.rows(sql, *parameters, RUNS_MAX, kept_s=VIEW_KEPT_S)
     return [msgspec.convert({**row, "run": row["run"] or ""}, InsightRunShown) for row in found]

@@ -71,15 +71,15 @@ async def chart(lake: HubLakeReader, name: str, text: str, now: float) -> Insigh
         rows = await lake.rows(_TOPOLOGY, since, rows_max=POINTS_MAX, kept_s=VIEW_KEPT_S)
         return _chart(rows, "", ("nodes", "edges", "articulation_points", "bridges"))
     sql = _TRAFFIC[name].format(of_device="AND contains(device, ?)" if text else "")
-    given: list[Value] = [since]
+    parameters: list[Value] = [since]
     if name == "traffic_minutes":
         [row] = await lake.rows(_LAST_MINUTE, since, kept_s=VIEW_KEPT_S)
         newest = row["last"]
         assert isinstance(newest, datetime)
-        given.append(newest - _MINUTES)
+        parameters.append(newest - _MINUTES)
     if text:
-        given.append(text.lower())
-    rows = await lake.rows(sql, *given, rows_max=POINTS_MAX, kept_s=VIEW_KEPT_S)
+        parameters.append(text.lower())
+    rows = await lake.rows(sql, *parameters, rows_max=POINTS_MAX, kept_s=VIEW_KEPT_S)
     return _chart(rows, "bytes/s", ("received", "sent"))
 
 

@@ -55,7 +55,7 @@ class HubLakeReader:
         self.url = url
         self._threads = ThreadPoolExecutor(CONCURRENT_MAX, thread_name_prefix="lake")
         self._turns = asyncio.Semaphore(CONCURRENT_MAX)
-        self._asking = 0
+        self._pending = 0
         self._idle: list[LakeQuerySession] = []  # none of them is being asked
         self._busy: set[LakeQuerySession] = set()
         self._kept: OrderedDict[object, tuple[float, asyncio.Task[object]]] = OrderedDict()
@@ -94,9 +94,9 @@ class HubLakeReader:
         loop = asyncio.get_running_loop()
         kept = self._kept.get(key)
         if kept is None or loop.time() >= kept[0]:
-            if self._asking >= CONCURRENT_MAX + WAITING_MAX:
+            if self._pending >= CONCURRENT_MAX + WAITING_MAX:
                 raise CongestionError("too many questions to the lake at a time")
-            self._asking += 1
+            self._pending += 1
             answer = loop.create_task(self._turn(work))
             answer.add_done_callback(self._answered)
             self._kept[key] = kept = (loop.time() + kept_s, answer)
@@ -106,7 +106,7 @@ class HubLakeReader:
         return cast("_T", await asyncio.shield(kept[1]))  # the key tells its type
 
     def _answered(self, answer: "asyncio.Task[object]") -> None:
-        self._asking -= 1
+        self._pending -= 1
         if not answer.cancelled():
             answer.exception()  # whoever asked may be gone, and then it is nobody's surprise
 

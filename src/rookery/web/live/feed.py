@@ -100,9 +100,9 @@ class LiveFeed:
         if detail == self._problem:
             return
         self._problem = detail
-        told = _encoder.encode({"topic": self.topic.name, "detail": detail})
+        problem = _encoder.encode({"topic": self.topic.name, "detail": detail})
         for follower in list(self.followers):
-            follower.put(b"event: problem\ndata: %b\n\n" % told)
+            follower.put(b"event: problem\ndata: %b\n\n" % problem)
 
     def _tell(self, change: LiveChange) -> None:
         event = self._event(change)

@@ -102,17 +102,17 @@ def _cell(
             is_direct=False,
             via=(),
         )
-    way = [hops[ends] for ends in pairwise(nodes)]
+    route = [hops[ends] for ends in pairwise(nodes)]
     arrives = 1.0
-    for hop in way:
+    for hop in route:
         arrives *= 1.0 - hop.loss
     return MeshMatrixCell(
         source=source.hashname,
         target=target.hashname,
-        latency_ms=round(sum(hop.latency_ms for hop in way), 3),
+        latency_ms=round(sum(hop.latency_ms for hop in route), 3),
         loss=round(1.0 - arrives, 4),
-        age_s=max((hop.age_s for hop in way if hop.age_s is not None), default=None),
-        is_direct=len(way) == 1,
+        age_s=max((hop.age_s for hop in route if hop.age_s is not None), default=None),
+        is_direct=len(route) == 1,
         via=tuple(node.decode() for node in nodes[1:-1]),
     )
 

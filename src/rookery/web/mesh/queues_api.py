@@ -94,8 +94,8 @@ async def cancel_device_request(
     if member is None:
         raise RequestRefusedError(409, "gone", f"no request {request_id} waits for this device")
     await _cancel(source, member.hashname, request_id)
-    came, detail = request_origin(request, site), {"request": request_id}
-    await record_audit(site, caller.login, "queue.cancel", mac_text(address), came, detail=detail)
+    origin, detail = request_origin(request, site), {"request": request_id}
+    await record_audit(site, caller.login, "queue.cancel", mac_text(address), origin, detail=detail)
 
 
 async def _member(source: MeshSource, hashname: str) -> MemberShown | None:

@@ -79,7 +79,7 @@ class MeshSource:
 
     async def _graph_or_error(self) -> MeshGraphShown | NodeUnavailableError:
         try:
-            return await self._asked(self._fetch)
+            return await self._call(self._fetch)
         except NodeUnavailableError as error:
             return error
 
@@ -111,7 +111,7 @@ class MeshSource:
             request = ControlRequest(do=ControlCommand.EXPLAIN, node=target, source=source)
             return explanation_shown(await client.one(request, ExplanationRow), source, target)
 
-        return await self._asked(ask)
+        return await self._call(ask)
 
     async def queues(self) -> list[QueueShown]:
         """One for each member that something waits for."""
@@ -122,7 +122,7 @@ class MeshSource:
                 for row in await client.all(ControlRequest(do=ControlCommand.QUEUES), QueueRow)
             ]
 
-        return await self._asked(ask)
+        return await self._call(ask)
 
     async def queue(self, node: str) -> list[QueuedRequest]:
         """What waits for one member, oldest first; UsageError when there is no such member."""
@@ -131,7 +131,7 @@ class MeshSource:
             rows = await client.all(ControlRequest(do=ControlCommand.QUEUE, node=node), RequestRow)
             return [request_shown(row) for row in rows]
 
-        return await self._asked(ask)
+        return await self._call(ask)
 
     async def cancel(self, node: str, id_: int) -> None:
         """Take one request back; UsageError when it is gone, or too late."""
@@ -141,7 +141,7 @@ class MeshSource:
                 ControlRequest(do=ControlCommand.QUEUE_CANCEL, node=node, id=id_), RequestRow
             )
 
-        await self._asked(ask)
+        await self._call(ask)
 
     async def _fetch(self, client: ControlClient) -> MeshGraphShown:
         builder = MeshGraphBuilder()
@@ -150,7 +150,7 @@ class MeshSource:
             await asyncio.sleep(0)  # what has come already would be read without a pause
         return builder.graph()
 
-    async def _asked(self, ask: Callable[[ControlClient], Awaitable[Answer]]) -> Answer:
+    async def _call(self, ask: Callable[[ControlClient], Awaitable[Answer]]) -> Answer:
         try:
             async with asyncio.timeout(self._answer_s), self._places, self._connected() as client:
                 return await ask(client)

@@ -92,7 +92,7 @@ async def overview_now(site: WebSite) -> Overview:
     lake, lake_problem = await _lake(site)
     backlog = site.hub.backlog
     return Overview(
-        routers=await site.census.count(site),
+        routers=await site.presence.count(site),
         servers=await _servers(site),
         incidents=await Alerts(site.hub.database).count_open(),
         mesh=mesh,

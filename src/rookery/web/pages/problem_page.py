@@ -19,12 +19,12 @@ def answer_problem(
     problem = logged_problem(request, error)
     if request.scope["path"].startswith(_API) or not wants_page(request):
         return problem_json(problem)
-    if (way := _way_on(request, problem)) is not None:
-        return Redirect(way, status_code=303)
+    if (location := _redirect_location(request, problem)) is not None:
+        return Redirect(location, status_code=303)
     return problem_page(request, problem)
 
 
-def _way_on(request: AnyRequest, problem: ProblemDetails) -> str | None:
+def _redirect_location(request: AnyRequest, problem: ProblemDetails) -> str | None:
     """Where what is missing can be given; None where a page has to say what is wrong."""
     match problem.code:
         case "anonymous":

@@ -64,19 +64,21 @@ def forecast_now(site: WebSite) -> ServerForecastShown:
     )
 
 
-async def drain(site: WebSite, caller: Caller, hashname: str, came: RequestOrigin) -> ServerShown:
+async def drain(site: WebSite, caller: Caller, hashname: str, origin: RequestOrigin) -> ServerShown:
     """Have a server get nobody new."""
     await _known(site, hashname)
     await Drains(site.hub.database).begin(hashname, caller.login, now=site.wall())
-    await record_audit(site, caller.login, "server.drain", hashname, came)
+    await record_audit(site, caller.login, "server.drain", hashname, origin)
     return await _known(site, hashname)
 
 
-async def undrain(site: WebSite, caller: Caller, hashname: str, came: RequestOrigin) -> ServerShown:
+async def undrain(
+    site: WebSite, caller: Caller, hashname: str, origin: RequestOrigin
+) -> ServerShown:
     """Have it serve again."""
     await _known(site, hashname)
     if await Drains(site.hub.database).end(hashname):
-        await record_audit(site, caller.login, "server.undrain", hashname, came)
+        await record_audit(site, caller.login, "server.undrain", hashname, origin)
     return await _known(site, hashname)
 
 

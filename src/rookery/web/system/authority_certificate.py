@@ -6,14 +6,14 @@ anything is that a person compares its fingerprint.
 
 from litestar import Response, get
 
-from rookery.web.accounts.access import anybody
+from rookery.web.accounts.access import anyone
 from rookery.web.http.dependencies import TheSite
 from rookery.web.http.problems import RequestRefusedError
 
 _PEM = "application/x-pem-file"
 
 
-@get("/authority.pem", opt=anybody(), include_in_schema=False)
+@get("/authority.pem", opt=anyone(), include_in_schema=False)
 async def authority(site: TheSite) -> Response[bytes]:
     """As PEM; 404 where the hub's certificate is of somebody else."""
     own = site.hub.authority

@@ -2,7 +2,7 @@
 
 from litestar import Response, get
 
-from rookery.web.accounts.access import anybody
+from rookery.web.accounts.access import anyone
 from rookery.web.http.dependencies import TheSite
 
 _REFUSALS = "rookery_http_refusals_total"
@@ -10,13 +10,13 @@ _TEXT = "text/plain; charset=utf-8"
 _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 
-@get("/healthz", opt=anybody(), include_in_schema=False)
+@get("/healthz", opt=anyone(), include_in_schema=False)
 async def healthz() -> Response[bytes]:
     """The loop turns; no store is asked."""
     return Response(b"ok\n", media_type=_TEXT)
 
 
-@get("/readyz", opt=anybody(), include_in_schema=False)
+@get("/readyz", opt=anyone(), include_in_schema=False)
 async def readyz(site: TheSite) -> Response[bytes]:
     """Whether requests can be answered now."""
     is_ready = await site.hub.is_ready()
@@ -27,12 +27,12 @@ async def readyz(site: TheSite) -> Response[bytes]:
     )
 
 
-@get("/metrics", opt=anybody(), include_in_schema=False)
+@get("/metrics", opt=anyone(), include_in_schema=False)
 async def metrics(site: TheSite) -> Response[bytes]:
     """Prometheus' text format; counts and sums, nothing of anybody in particular."""
     lines = [f'{_REFUSALS}{{reason="{why}"}} {count}' for why, count in site.refusals.items()]
-    told = "\n".join([f"# TYPE {_REFUSALS} counter", *lines, ""]).encode()
-    return Response(site.hub.metrics_text() + told, media_type=_METRICS)
+    refusals = "\n".join([f"# TYPE {_REFUSALS} counter", *lines, ""]).encode()
+    return Response(site.hub.metrics_text() + refusals, media_type=_METRICS)
 
 
 HANDLERS = (healthz, readyz, metrics)

@@ -30,5 +30,5 @@ async def remove_expired(site: WebSite) -> None:
     rows = await site.audit.purge(now - site.settings.audit_s)
     alerts = await site.alerts.purge(now - site.settings.alerts_s)
     if sessions or codes or rows or alerts:
-        told = "forgot %d sessions, %d codes, %d rows of the audit, %d alerts"
-        _log.info(told, sessions, codes, rows, alerts)
+        text = "forgot %d sessions, %d codes, %d rows of the audit, %d alerts"
+        _log.info(text, sessions, codes, rows, alerts)

@@ -114,7 +114,7 @@ class SystemShown(msgspec.Struct, frozen=True, kw_only=True):
 
 async def system_now(site: WebSite) -> SystemShown:
     """Whatever does not answer is away, and the rest is there all the same."""
-    hub, figures = site.hub, site.vitals.figures()
+    hub, figures = site.hub, site.metrics.figures()
     hot, database, mesh, lake, lake_run, alerting = await asyncio.gather(
         hub.hot.ready(),
         hub.database.ready(),
@@ -128,7 +128,7 @@ async def system_now(site: WebSite) -> SystemShown:
     return SystemShown(
         is_ready=hot and database,
         hub=hub.link.hashname or "",
-        started_at=site.vitals.started_at,
+        started_at=site.metrics.started_at,
         memory_bytes=await asyncio.to_thread(_memory),
         versions=_versions(),
         stores=[
@@ -166,7 +166,7 @@ def _spool(site: WebSite, figures: HubMetricSamples) -> SpoolShown:
 
 def _reports(site: WebSite, figures: HubMetricSamples) -> ReportsShown:
     fates = figures.by("rookery_report_datagrams_total", "fate")
-    rates = site.vitals.rates()
+    rates = site.metrics.rates()
     undecided = figures.by("rookery_undecided_reports_total", "reason")
     return ReportsShown(
         rate=round(rates[-1], 2) if rates else None,
@@ -240,8 +240,8 @@ async def _alerting(site: WebSite) -> AlertingShown:
         is_ours=alerting.is_ours,
         channels=list(alerting.channels),
         waiting=waiting,
-        told=alerting.telling.told,
-        failures=alerting.telling.failures,
+        told=alerting.sender.delivered,
+        failures=alerting.sender.failures,
     )
 
 

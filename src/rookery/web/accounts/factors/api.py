@@ -8,7 +8,7 @@ from litestar import Response
 from litestar.datastructures import Cookie
 from litestar.params import FromPath, JSONBody
 
-from rookery.web.accounts.access import anybody, may_enrolling, may_enrolling_after_proof
+from rookery.web.accounts.access import anyone, may_enrolling, may_enrolling_after_proof
 from rookery.web.accounts.api import Code, OwnAccount
 from rookery.web.accounts.factors.enrolment import (
     TotpProposal,
@@ -143,8 +143,8 @@ async def new_recovery_codes(
 @post(f"{_HERE}/passkeys/options", opt=may_enrolling_after_proof(), tags=_TAGS)
 async def begin_passkey(request: AnyRequest, caller: TheCaller, site: TheSite) -> CreationOptions:
     """For `navigator.credentials.create`."""
-    who = party(request, site)
-    return await creation_options(site, who, caller.account, caller.login, caller.session)
+    relying_party = party(request, site)
+    return await creation_options(site, relying_party, caller.account, caller.login, caller.session)
 
 
 @post(f"{_HERE}/passkeys", opt=may_enrolling_after_proof(), tags=_TAGS)
@@ -152,8 +152,8 @@ async def finish_passkey(
     request: AnyRequest, data: JSONBody[PasskeyRequest], caller: TheCaller, site: TheSite
 ) -> NewPasskey:
     """The credential that the browser made; from now on a password alone signs nobody in."""
-    who, came = party(request, site), request_origin(request, site)
-    made = await add_passkey(site, who, caller, data.name, data.credential, came)
+    relying_party, origin = party(request, site), request_origin(request, site)
+    made = await add_passkey(site, relying_party, caller, data.name, data.credential, origin)
     return NewPasskey(*made)
 
 
@@ -170,23 +170,23 @@ async def end_passkey(
     await remove_passkey(site, caller, passkey, request_origin(request, site))
 
 
-@post(f"{_SIGN_IN}/options", opt=anybody(), tags=_TAGS)
+@post(f"{_SIGN_IN}/options", opt=anyone(), tags=_TAGS)
 async def begin_sign_in(request: AnyRequest, site: TheSite) -> Response[RequestOptions]:
     """For `navigator.credentials.get`; the cookie ties the answer to this browser."""
-    who, key = party(request, site), _browser_key(request) or secrets.token_urlsafe(32)
-    options = await request_options(site, who, "sign in", key_hash(key), [])
+    relying_party, key = party(request, site), _browser_key(request) or secrets.token_urlsafe(32)
+    options = await request_options(site, relying_party, "sign in", key_hash(key), [])
     return Response(options, cookies=[_browser_cookie(key, _COOKIE_S, request, site)])
 
 
-@post(_SIGN_IN, opt=anybody(), tags=_TAGS, summary="Sign in with a passkey")
+@post(_SIGN_IN, opt=anyone(), tags=_TAGS, summary="Sign in with a passkey")
 async def finish_sign_in(
     request: AnyRequest, data: JSONBody[PasskeyAnswer], site: TheSite
 ) -> Response[OwnAccount]:
     """The session's cookie comes with the answer, as with a password."""
-    came, binding = request_origin(request, site), key_hash(_browser_key(request))
-    asked = PasskeyChallenge(party=party(request, site), purpose="sign in", binding=binding)
-    account, key = await sign_in_by_passkey(site, asked, data.credential, came, request.user)
-    cookie = session_cookie(key, site.settings.session_s, is_https=came.is_https)
+    origin, binding = request_origin(request, site), key_hash(_browser_key(request))
+    challenge = PasskeyChallenge(party=party(request, site), purpose="sign in", binding=binding)
+    account, key = await sign_in_by_passkey(site, challenge, data.credential, origin, request.user)
+    cookie = session_cookie(key, site.settings.session_s, is_https=origin.is_https)
     gone = _browser_cookie("", 0, request, site)
     return Response(OwnAccount(login=account.login, role=account.role), cookies=[cookie, gone])
 
@@ -203,11 +203,11 @@ async def finish_proof(
     request: AnyRequest, data: JSONBody[PasskeyAnswer], caller: TheCaller, site: TheSite
 ) -> None:
     """As good as the password and a code, and as long."""
-    who = party(request, site)
-    asked = PasskeyChallenge(
-        party=who, purpose="prove", binding=caller.session, owner=caller.account
+    relying_party = party(request, site)
+    challenge = PasskeyChallenge(
+        party=relying_party, purpose="prove", binding=caller.session, owner=caller.account
     )
-    await prove_by_passkey(site, asked, caller, data.credential, request_origin(request, site))
+    await prove_by_passkey(site, challenge, caller, data.credential, request_origin(request, site))
 
 
 def _browser_key(request: AnyRequest) -> str:

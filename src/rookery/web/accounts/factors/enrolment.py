@@ -49,7 +49,9 @@ async def proposed_totp(site: WebSite, caller: Caller, issuer: str) -> TotpPropo
     return None if found is None else _shown(found[1], issuer, caller)
 
 
-async def confirm_totp(site: WebSite, caller: Caller, typed: str, came: RequestOrigin) -> list[str]:
+async def confirm_totp(
+    site: WebSite, caller: Caller, typed: str, origin: RequestOrigin
+) -> list[str]:
     """The first code came, so the app works; recovery codes, if this is the first factor."""
     found = await _proposed(site, caller)
     if found is None:
@@ -57,7 +59,7 @@ async def confirm_totp(site: WebSite, caller: Caller, typed: str, came: RequestO
             409, "no_proposal", "begin anew: there is no app that waits for a code"
         )
     app, secret = found
-    if not await site.guessing.take_code_try(caller.login):
+    if not await site.login_throttle.take_code_try(caller.login):
         raise TooManyRequestsError(site.settings.guesses.codes_window_s)
     text, before = "".join(typed.split()), await site.factors.count(caller.account)
     step = matching_step(secret, text, site.wall(), app.last_step) if is_code(text) else None
@@ -69,38 +71,38 @@ async def confirm_totp(site: WebSite, caller: Caller, typed: str, came: RequestO
         raise RequestRefusedError(
             409, "no_proposal", "another app was set up meanwhile; begin anew"
         )
-    await site.guessing.was_right_code(caller.login)
-    await note_factor(site, caller, "factor.add", "totp", came)
-    return await codes_of_first(site, caller, before, came)
+    await site.login_throttle.was_right_code(caller.login)
+    await note_factor(site, caller, "factor.add", "totp", origin)
+    return await codes_of_first(site, caller, before, origin)
 
 
-async def remove_totp(site: WebSite, caller: Caller, came: RequestOrigin) -> None:
+async def remove_totp(site: WebSite, caller: Caller, origin: RequestOrigin) -> None:
     """Its codes are worth nothing from now on."""
     if not await site.factors.remove_totp(caller.account):
         raise RequestRefusedError(404, "unknown", "you have no authenticator app")
-    await note_factor(site, caller, "factor.remove", "totp", came)
+    await note_factor(site, caller, "factor.remove", "totp", origin)
 
 
-async def remove_passkey(site: WebSite, caller: Caller, number: int, came: RequestOrigin) -> None:
+async def remove_passkey(site: WebSite, caller: Caller, number: int, origin: RequestOrigin) -> None:
     """One of the account's."""
     is_number = 0 < number < 1 << 63  # what else cannot be asked of a database
     if not is_number or not await site.factors.remove_passkey(caller.account, number):
         raise RequestRefusedError(404, "unknown", "you have no such passkey")
-    await note_factor(site, caller, "factor.remove", "passkey", came)
+    await note_factor(site, caller, "factor.remove", "passkey", origin)
 
 
-async def renew_recovery_codes(site: WebSite, caller: Caller, came: RequestOrigin) -> list[str]:
+async def renew_recovery_codes(site: WebSite, caller: Caller, origin: RequestOrigin) -> list[str]:
     """Ten new ones; those of before are worth nothing from now on."""
     if not (await site.factors.count(caller.account)).is_any:
         raise RequestRefusedError(
             409, "no_factor", "set up an authenticator app or a passkey first"
         )
-    await note_factor(site, caller, "factor.add", "recovery codes", came)
+    await note_factor(site, caller, "factor.add", "recovery codes", origin)
     return await _new_codes(site, caller)
 
 
 async def codes_of_first(
-    site: WebSite, caller: Caller, before: FactorCount, came: RequestOrigin
+    site: WebSite, caller: Caller, before: FactorCount, origin: RequestOrigin
 ) -> list[str]:
     """The first factor ends all sessions opened without one, and brings recovery codes."""
     if before.is_any:
@@ -108,15 +110,15 @@ async def codes_of_first(
     for session in await site.sessions.of(caller.account, site.wall()):
         if session.key_hash != caller.session:
             await site.sessions.remove(session.key_hash)
-    await record_audit(site, caller.login, "session.end", "all others", came)
+    await record_audit(site, caller.login, "session.end", "all others", origin)
     return await _new_codes(site, caller)
 
 
 async def note_factor(
-    site: WebSite, caller: Caller, what: str, kind: str, came: RequestOrigin
+    site: WebSite, caller: Caller, what: str, kind: str, origin: RequestOrigin
 ) -> None:
     """One row of the audit."""
-    await record_audit(site, caller.login, what, caller.login, came, detail={"kind": kind})
+    await record_audit(site, caller.login, what, caller.login, origin, detail={"kind": kind})
 
 
 async def _new_codes(site: WebSite, caller: Caller) -> list[str]:

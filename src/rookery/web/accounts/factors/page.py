@@ -119,8 +119,8 @@ async def prove(request: AnyRequest, caller: TheCaller, site: TheSite) -> Respon
     fields = await form_fields(request)
     target = _target(fields.optional("back"))
     try:
-        given = SignInSecrets(fields.text("password"), fields.optional("code"))
-        await prove_again(site, caller, given, request_origin(request, site))
+        secrets = SignInSecrets(fields.text("password"), fields.optional("code"))
+        await prove_again(site, caller, secrets, request_origin(request, site))
     except (RequestRefusedError, UsageError) as error:
         problem = problem_of(error)
         answer = await _proof(request, site, caller, target, problem.detail, problem.status)

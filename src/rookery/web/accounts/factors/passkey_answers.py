@@ -85,20 +85,20 @@ class PasskeyShown(msgspec.Struct, frozen=True, kw_only=True):
 
 async def add_passkey(
     site: WebSite,
-    who: WebAuthnParty,
+    party: WebAuthnParty,
     caller: Caller,
     name: str,
-    given: PasskeyRegistration,
-    came: RequestOrigin,
+    credential: PasskeyRegistration,
+    origin: RequestOrigin,
 ) -> tuple[PasskeyShown, list[str]]:
     """The passkey, and recovery codes if it is the first factor."""
-    spelled, response = checked_name(name), given.response
+    spelled, response = checked_name(name), credential.response
     before = await site.factors.count(caller.account)
     try:
-        challenge = _challenge(decode(response.client_data), "webauthn.create", who)
+        challenge = _challenge(decode(response.client_data), "webauthn.create", party)
         await _spend(site, challenge, "register", caller.session)
-        new = registered(decode(response.attestation_object), who)
-        if new.credential != decode(given.id):
+        new = registered(decode(response.attestation_object), party)
+        if new.credential != decode(credential.id):
             raise DecodeError("the credential is another one than its data says")
     except AuthenticationError as error:
         raise RequestRefusedError(403, "wrong_passkey", str(error)) from error
@@ -111,46 +111,49 @@ async def add_passkey(
         created_at=site.wall(),
     )
     kept = await site.passkeys.add(made)
-    await note_factor(site, caller, "factor.add", "passkey", came)
-    return shown(kept), await codes_of_first(site, caller, before, came)
+    await note_factor(site, caller, "factor.add", "passkey", origin)
+    return shown(kept), await codes_of_first(site, caller, before, origin)
 
 
 async def answered(
-    site: WebSite, asked: PasskeyChallenge, given: PasskeyAuthentication, came: RequestOrigin
+    site: WebSite,
+    expected: PasskeyChallenge,
+    credential: PasskeyAuthentication,
+    origin: RequestOrigin,
 ) -> Passkey:
     """The passkey that answered; the same refusal whatever was wrong with the answer."""
-    await site.guessing.check_address(came.address)
+    await site.login_throttle.check_address(origin.address)
     try:
-        known = await site.passkeys.find(decode(given.id))
+        known = await site.passkeys.find(decode(credential.id))
         if known is None:
             raise AuthenticationError("no such passkey")
         try:
-            await _check(site, asked, given, known)
+            await _check(site, expected, credential, known)
         except RemoteError as error:
-            await _note_refused(site, known, str(error), came)
+            await _note_refused(site, known, str(error), origin)
             raise
     except RemoteError as error:
-        await site.guessing.was_wrong_at(came.address)
-        told = "this passkey is not known here, or what it answered does not hold; try again"
-        raise RequestRefusedError(401, "wrong_passkey", told) from error
+        await site.login_throttle.was_wrong_at(origin.address)
+        detail = "this passkey is not known here, or what it answered does not hold; try again"
+        raise RequestRefusedError(401, "wrong_passkey", detail) from error
     return known
 
 
 async def _check(
-    site: WebSite, asked: PasskeyChallenge, given: PasskeyAuthentication, known: Passkey
+    site: WebSite, expected: PasskeyChallenge, credential: PasskeyAuthentication, known: Passkey
 ) -> None:
-    response, keys = given.response, await site.factor_keys()
+    response, keys = credential.response, await site.factor_keys()
     client_data = decode(response.client_data)
-    challenge = _challenge(client_data, "webauthn.get", asked.party)
-    expires_at = challenges.check(keys, challenge, asked.purpose, asked.binding, site.wall())
-    if asked.owner not in (None, known.account):
+    challenge = _challenge(client_data, "webauthn.get", expected.party)
+    expires_at = challenges.check(keys, challenge, expected.purpose, expected.binding, site.wall())
+    if expected.owner not in (None, known.account):
         raise AuthenticationError("the passkey is of another account")
     if response.user_handle and not keys.is_handle_of(known.account, decode(response.user_handle)):
         raise AuthenticationError("the passkey is of another account")
-    if asked.owner is None and not response.user_handle:
+    if expected.owner is None and not response.user_handle:
         raise AuthenticationError("the passkey names no account")
     data, signature = decode(response.authenticator_data), decode(response.signature)
-    counter = asserted(data, client_data, signature, known.public_key, asked.party)
+    counter = asserted(data, client_data, signature, known.public_key, expected.party)
     if is_cloned(known.counter, counter):
         raise AuthenticationError("the counter went back: there may be a copy of this passkey")
     await _take(site, challenge, expires_at)
@@ -169,17 +172,17 @@ async def _take(site: WebSite, challenge: bytes, expires_at: float) -> None:
         raise AuthenticationError("this challenge was answered before")
 
 
-async def _note_refused(site: WebSite, known: Passkey, why: str, came: RequestOrigin) -> None:
+async def _note_refused(site: WebSite, known: Passkey, why: str, origin: RequestOrigin) -> None:
     account = await site.accounts.get(known.account)
     if account is not None:
         outcome, detail = "wrong passkey", {"why": why}
         await record_audit(
-            site, account.login, "session.sign_in", account.login, came, outcome, detail
+            site, account.login, "session.sign_in", account.login, origin, outcome, detail
         )
 
 
-def _challenge(client_data: bytes, ceremony: Ceremony, who: WebAuthnParty) -> bytes:
-    return check_client_data(read_client_data(client_data), ceremony, who)
+def _challenge(client_data: bytes, ceremony: Ceremony, party: WebAuthnParty) -> bytes:
+    return check_client_data(read_client_data(client_data), ceremony, party)
 
 
 def shown(passkey: Passkey) -> PasskeyShown:

@@ -80,25 +80,25 @@ class RequestOptions(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 async def creation_options(
-    site: WebSite, who: WebAuthnParty, account: int, login: str, binding: bytes
+    site: WebSite, party: WebAuthnParty, account: int, login: str, binding: bytes
 ) -> CreationOptions:
     """For a new passkey of the account."""
     keys = await site.factor_keys()
     return CreationOptions(
         challenge=await _challenge(site, "register", binding),
-        rp=RelyingParty(who.rp_id),
+        rp=RelyingParty(party.rp_id),
         user=PasskeyUser(encode(keys.user_handle(account)), login, login),
         exclude_credentials=_described(await site.passkeys.of(account)),
     )
 
 
 async def request_options(
-    site: WebSite, who: WebAuthnParty, purpose: Purpose, binding: bytes, known: list[Passkey]
+    site: WebSite, party: WebAuthnParty, purpose: Purpose, binding: bytes, known: list[Passkey]
 ) -> RequestOptions:
     """For an answer by one of those, or by any."""
     return RequestOptions(
         challenge=await _challenge(site, purpose, binding),
-        rp_id=who.rp_id,
+        rp_id=party.rp_id,
         allow_credentials=_described(known),
     )
 

@@ -18,8 +18,8 @@ def party(connection: Connection, site: WebSite) -> WebAuthnParty:
     parts = urlsplit(url)
     name, scheme = (parts.hostname or "").rstrip("."), parts.scheme
     if not name or _is_address(name):
-        told = "passkeys belong to a host name: open the hub by its name, not by its address"
-        raise RequestRefusedError(409, "no_host_name", told)
+        detail = "passkeys belong to a host name: open the hub by its name, not by its address"
+        raise RequestRefusedError(409, "no_host_name", detail)
     is_usual = parts.port is None or parts.port == _PORTS.get(scheme)
     return WebAuthnParty(name, f"{scheme}://{name}" + ("" if is_usual else f":{parts.port}"))
 

@@ -38,29 +38,31 @@ async def look_up_code(site: WebSite, account: int, typed: str) -> SecondFactorC
 
 
 async def refusal(
-    site: WebSite, account: Account, given: SecondFactorCode, came: RequestOrigin
+    site: WebSite, account: Account, code: SecondFactorCode, origin: RequestOrigin
 ) -> str:
     """Why the code lets nobody in beside the right password; empty: it does, and is used up."""
-    if not given.is_needed:
+    if not code.is_needed:
         return ""
-    if given.recovery is not None:
-        if not await site.factors.spend_recovery_code(account.id, given.recovery):
+    if code.recovery is not None:
+        if not await site.factors.spend_recovery_code(account.id, code.recovery):
             return "recovery code used before"
         left = (await site.factors.count(account.id)).recovery_codes
         spent = {"left": left}
-        await record_audit(site, account.login, "factor.recover", account.login, came, detail=spent)
+        await record_audit(
+            site, account.login, "factor.recover", account.login, origin, detail=spent
+        )
         return ""
-    if not given.text:
+    if not code.text:
         return "no code"
-    if not await site.guessing.take_code_try(account.login):
+    if not await site.login_throttle.take_code_try(account.login):
         return "too many wrong codes"
-    if given.step is not None and await site.factors.spend_step(account.id, given.step):
-        await site.guessing.was_right_code(account.login)
+    if code.step is not None and await site.factors.spend_step(account.id, code.step):
+        await site.login_throttle.was_right_code(account.login)
         return ""
-    if await site.guessing.is_last_code(account.login):
+    if await site.login_throttle.is_last_code(account.login):
         codes = {"of": "codes"}
         await record_audit(
-            site, account.login, "session.lock_out", account.login, came, detail=codes
+            site, account.login, "session.lock_out", account.login, origin, detail=codes
         )
     return "wrong code"
 

@@ -29,9 +29,9 @@ def code_at(secret: bytes, step: int, digits: int = DIGITS) -> str:
 
 def matching_step(secret: bytes, code: str, now: float, last: int) -> int | None:
     """The half minute that the code is of; None if it is of none that may be used now."""
-    given, found, present = code.encode(errors="replace"), None, step_of(now)
+    typed, found, present = code.encode(errors="replace"), None, step_of(now)
     for step in range(max(0, present - STEPS_ASIDE), present + STEPS_ASIDE + 1):
-        is_same = hmac.compare_digest(code_at(secret, step).encode(), given)
+        is_same = hmac.compare_digest(code_at(secret, step).encode(), typed)
         if is_same and step > last:
             found = step
     return found

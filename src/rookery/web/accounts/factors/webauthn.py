@@ -56,13 +56,13 @@ def read_client_data(data: bytes) -> ClientData:
         raise DecodeError("the client data is no JSON of that form") from error
 
 
-def check_client_data(told: ClientData, ceremony: Ceremony, party: WebAuthnParty) -> bytes:
+def check_client_data(client_data: ClientData, ceremony: Ceremony, party: WebAuthnParty) -> bytes:
     """The challenge that was answered; AuthenticationError for another ceremony or site."""
-    if told.type != ceremony:
+    if client_data.type != ceremony:
         raise AuthenticationError(f"this answers another ceremony than {ceremony}")
-    if told.origin != party.origin or told.cross_origin:
+    if client_data.origin != party.origin or client_data.cross_origin:
         raise AuthenticationError("this was made for another site")
-    return decode(told.challenge)
+    return decode(client_data.challenge)
 
 
 def registered(attestation: bytes, party: WebAuthnParty) -> RegisteredPasskey:
@@ -70,31 +70,33 @@ def registered(attestation: bytes, party: WebAuthnParty) -> RegisteredPasskey:
     fields = cbor.parse(attestation)
     if not isinstance(fields, dict) or not isinstance(data := fields.get("authData"), bytes):
         raise DecodeError("an attestation object has authenticator data")
-    told = AuthenticatorData.parse(data)
-    _check(told, party)
-    if not told.has(HAS_CREDENTIAL):
+    authenticator_data = AuthenticatorData.parse(data)
+    _check(authenticator_data, party)
+    if not authenticator_data.has(HAS_CREDENTIAL):
         raise DecodeError("a registration has a credential")
-    cose.parse_key(told.key)
-    return RegisteredPasskey(told.credential, told.key, told.counter)
+    cose.parse_key(authenticator_data.key)
+    return RegisteredPasskey(
+        authenticator_data.credential, authenticator_data.key, authenticator_data.counter
+    )
 
 
 def asserted(
     data: bytes, client_data: bytes, signature: bytes, key: bytes, party: WebAuthnParty
 ) -> int:
     """The counter of an assertion by that key, for us; AuthenticationError for any other."""
-    told = AuthenticatorData.parse(data)
-    _check(told, party)
+    authenticator_data = AuthenticatorData.parse(data)
+    _check(authenticator_data, party)
     cose.verify(cose.parse_key(key), signature, data + sha256(client_data).digest())
-    return told.counter
+    return authenticator_data.counter
 
 
-def is_cloned(kept: int, told: int) -> bool:
+def is_cloned(stored: int, received: int) -> bool:
     """Whether the counter did not grow, as where a copy is used; 0 throughout: it has none."""
-    return (kept, told) != (0, 0) and told <= kept
+    return (stored, received) != (0, 0) and received <= stored
 
 
-def _check(told: AuthenticatorData, party: WebAuthnParty) -> None:
-    if not compare_digest(told.rp_id_hash, sha256(party.rp_id.encode()).digest()):
+def _check(authenticator_data: AuthenticatorData, party: WebAuthnParty) -> None:
+    if not compare_digest(authenticator_data.rp_id_hash, sha256(party.rp_id.encode()).digest()):
         raise AuthenticationError("this was made for another site")
-    if not told.has(USER_PRESENT | USER_VERIFIED):
+    if not authenticator_data.has(USER_PRESENT | USER_VERIFIED):
         raise AuthenticationError("the authenticator did not verify its user")
