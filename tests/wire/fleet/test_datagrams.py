@@ -127,7 +127,7 @@ def test_what_is_sealed_survives_and_does_not_show_f4(
 ) -> None:
     issue = IssuedSecret(generation, secret, nonce, hub_ms)
     assert IssuedSecret.parse(issue.serialize()) == issue
-    assert repr(issue) == f"Issue(generation={generation})"
+    assert repr(issue) == f"IssuedSecret(generation={generation})"
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ from rookery.wire.mesh.forward import DatagramClass
 from rookery.wire.mesh.ping import DATA_SIZE, Ping, Pong
 from rookery.wire.octets import Parts
 
-DOUBTS_PER_S = 0.2  # whatever others say
-DOUBTS_BURST = 3.0
+DOUBTS_PER_S: Final = 0.2  # whatever others say
+DOUBTS_BURST: Final = 3.0
 
 
 class PeerLossReports:

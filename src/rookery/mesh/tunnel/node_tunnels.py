@@ -37,8 +37,8 @@ from rookery.wire.link.path import Path, RoutePath
 from rookery.wire.mesh.node_id import NodeId, node_id
 from rookery.wire.octets import Octets
 
-BETTER_IDLE = 0.8  # of the cost of a route in use: what takes its place
-BETTER_BUSY = 0.1
+BETTER_IDLE: Final = 0.8  # of the cost of a route in use: what takes its place
+BETTER_BUSY: Final = 0.1
 
 
 def kept_routes(
