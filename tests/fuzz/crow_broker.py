@@ -38,7 +38,7 @@ class Stage:
     def __init__(self) -> None:
         self.now = 0.0
         chance = random.Random(7).randbytes
-        self.tower = Tower(random=chance, limits=TowerLimits(proofs=LIMITS))
+        self.tower = Tower(random=chance, limits=TowerLimits(address_validation=LIMITS))
         self.tower.gates.add(GATE)
         self.tower.guard(GATE)
         self.nodes = Nodes(self.tower)

@@ -6,7 +6,7 @@ from rookery.errors import UsageError
 
 
 class DeliveryLimits(msgspec.Struct, frozen=True):
-    """How much may be under way; a C++ peer fails when 64 packets are alive at once."""
+    """How much may be in flight; a C++ peer fails when 64 packets are alive at once."""
 
     unacked_max: int = 32  # per address
     queued_max: int = 1024  # per address
@@ -35,7 +35,7 @@ class TowerLimits(msgspec.Struct, frozen=True):
 
     delivery: DeliveryLimits = DeliveryLimits()
     duplicates: DuplicateLimits = DuplicateLimits()
-    proofs: AddressValidationLimits = AddressValidationLimits()
+    address_validation: AddressValidationLimits = AddressValidationLimits()
 
 
 class ReassemblyLimits(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ from typing import ClassVar, Final, NewType
 
 from rookery.wire.crow.packet import CrowPacket
 
-# Stands for one message under way; its outcome is told by it.
+# Identifies one message in flight; outcomes refer to it.
 Ticket = NewType("Ticket", int)
 
 

@@ -1,8 +1,8 @@
-"""Lanes: deadlines of things that wait one of a few lengths of time.
+"""Timer queues: deadlines of entries that use a few distinct timeouts.
 
-Whatever waits equally long is due in the order it came, so each length has a plain queue and
-nothing is ever sorted. An entry says itself when it is due; one that moved or is over leaves its
-old place in the queue behind, to be skipped when it surfaces.
+Entries with the same timeout are due in the order in which they were added, so each timeout has
+a plain queue and nothing is sorted. `entry.due` is authoritative: an entry that was rescheduled or
+cancelled leaves an outdated place in its queue, which is skipped when it comes to the front.
 """
 
 from collections import deque
@@ -10,56 +10,56 @@ from typing import Generic, Protocol, TypeVar
 
 
 class TimerEntry(Protocol):
-    """Anything that can stand in a lane."""
+    """An entry of a timer queue."""
 
-    due: float | None  # None: it waits no more
+    due: float | None  # None: not scheduled
 
 
 Entry = TypeVar("Entry", bound=TimerEntry)
 
 
 class TimerQueues(Generic[Entry]):
-    """Who is due next. Time must not run backwards between the calls."""
+    """The entries by deadline. Time must not run backwards between the calls."""
 
-    __slots__ = ("_lanes",)
+    __slots__ = ("_queues",)
 
     def __init__(self) -> None:
-        self._lanes: dict[float, deque[tuple[float, Entry]]] = {}
+        self._queues: dict[float, deque[tuple[float, Entry]]] = {}
 
     def __len__(self) -> int:
-        """Places held, the outdated ones included."""
-        return sum(map(len, self._lanes.values()))
+        """Places in the queues, outdated ones included."""
+        return sum(map(len, self._queues.values()))
 
     def wait(self, entry: Entry, wait_s: float, now: float) -> None:
-        """Have the entry come up then, and no longer when it would have before."""
-        lane = self._lanes.get(wait_s)
-        if lane is None:
-            lane = self._lanes[wait_s] = deque()
+        """Schedule the entry; this replaces an earlier schedule."""
+        queue = self._queues.get(wait_s)
+        if queue is None:
+            queue = self._queues[wait_s] = deque()
         entry.due = due = now + wait_s
-        lane.append((due, entry))
+        queue.append((due, entry))
 
     @property
     def deadline(self) -> float | None:
         """When the next entry is due."""
         earliest = None
         emptied = []
-        for wait_s, lane in self._lanes.items():
-            while lane and lane[0][1].due != lane[0][0]:
-                lane.popleft()
-            if not lane:
+        for wait_s, queue in self._queues.items():
+            while queue and queue[0][1].due != queue[0][0]:
+                queue.popleft()
+            if not queue:
                 emptied.append(wait_s)
-            elif earliest is None or lane[0][0] < earliest:
-                earliest = lane[0][0]
+            elif earliest is None or queue[0][0] < earliest:
+                earliest = queue[0][0]
         for wait_s in emptied:
-            del self._lanes[wait_s]
+            del self._queues[wait_s]
         return earliest
 
     def take_due(self, now: float) -> list[Entry]:
-        """The entries that are due, each lane in order; they wait no more."""
+        """Remove and return the entries that are due, in order within each queue."""
         due = []
-        for lane in self._lanes.values():
-            while lane and lane[0][0] <= now:
-                time, entry = lane.popleft()
+        for queue in self._queues.values():
+            while queue and queue[0][0] <= now:
+                time, entry = queue.popleft()
                 if entry.due == time:
                     entry.due = None
                     due.append(entry)

@@ -87,14 +87,14 @@ class SimulatedTower:
         self.tower.gates.add(gate)
         self._ways[gate] = send
 
-    def deliver(self, data: bytes, way_back: bytes) -> None:
+    def deliver(self, data: bytes, return_hop: bytes) -> None:
         """Bytes from the medium of a gate."""
         try:
             packet = CrowPacket.parse(data)
         except DecodeError:
             self.tower.dropped["no packet"] += 1
             return
-        self.tower.received(packet, way_back, self._world.now)
+        self.tower.received(packet, return_hop, self._world.now)
         self.settle()
 
     def settle(self) -> None:

@@ -41,7 +41,7 @@ class Pair:
 
 
 class Witness:
-    """A resident that keeps what it is told."""
+    """A handler that keeps what it is told."""
 
     def __init__(self) -> None:
         self.received_messages: list[NodeMessage] = []
@@ -59,7 +59,7 @@ class Witness:
 
 
 class Echo(Witness):
-    """A resident that sends back what it gets."""
+    """A handler that sends back what it gets."""
 
     def __init__(self, nodes: Nodes) -> None:
         super().__init__()

@@ -34,12 +34,12 @@ class Model:
 
     def __init__(self) -> None:
         self.terms: dict[tuple[BrokerClient, bytes], DeliveryOptions] = {}
-        self.heard_at: dict[BrokerClient, float] = {}
+        self.last_seen_at: dict[BrokerClient, float] = {}
         self.messages: list[tuple[bytes, bytes]] = []
 
     def silence(self, now: float) -> None:
         for (client, theme), wanted in list(self.terms.items()):
-            if wanted.qos == 0 and now - self.heard_at[client] >= 20.0:
+            if wanted.qos == 0 and now - self.last_seen_at[client] >= 20.0:
                 del self.terms[client, theme]
 
     def publish(self, theme: bytes, payload: bytes) -> set[Heard]:
@@ -78,7 +78,7 @@ class BrokerMachine(RuleBasedStateMachine):
 
     def says(self, client: BrokerClient, operation: Operation) -> list[BrokerSend]:
         self.model.silence(self.now)
-        self.model.heard_at[client] = self.now
+        self.model.last_seen_at[client] = self.now
         if client.node is not None or not isinstance(operation, Publish | Subscribe):
             return self.broker.received(client, operation.serialize(), self.now)
         return self.broker.received_legacy(client.address, operation.serialize_legacy(), self.now)

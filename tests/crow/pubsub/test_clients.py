@@ -45,7 +45,7 @@ def test_hearing_from_a_client_gives_it_time() -> None:
     known = clients()
     known.add(ALICE, b"a", ONCE, 0.0)
     known.add(BOB, b"a", ONCE, 1.0)
-    known.heard(ALICE, 2.0)
+    known.seen(ALICE, 2.0)
     assert known.deadline == 1.0 + SILENCE_S_MAX
     assert known.lost(2.5 + SILENCE_S_MAX) == (BOB, [b"a"])
 
@@ -63,7 +63,7 @@ def test_a_client_with_acknowledgements_is_never_lost_by_silence() -> None:
 
 def test_a_stranger_may_be_heard_without_being_known() -> None:
     known = clients()
-    known.heard(ALICE, 0.0)
+    known.seen(ALICE, 0.0)
     assert known.find(ALICE) is None
 
 
@@ -81,7 +81,7 @@ def test_only_the_silent_make_room() -> None:
     assert known.longest_silent(0.0) is None
     known.add(ALICE, b"a", SURELY, 0.0)
     known.add(BOB, b"a", SURELY, 1.0)
-    known.heard(ALICE, 2.0)
+    known.seen(ALICE, 2.0)
     assert known.longest_silent(SILENCE_S_MAX) is None
     assert known.longest_silent(1.0 + SILENCE_S_MAX) == BOB
 

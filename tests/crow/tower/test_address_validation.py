@@ -17,7 +17,7 @@ LIMITS = AddressValidationLimits(addresses_max=8, held_per_address_max=4000, hel
 
 @pytest.fixture
 def tower() -> Tower:
-    made = Tower(random=random.Random(7).randbytes, limits=TowerLimits(proofs=LIMITS))
+    made = Tower(random=random.Random(7).randbytes, limits=TowerLimits(address_validation=LIMITS))
     made.gates.add(GATE)
     made.guard(GATE)
     return made

@@ -192,8 +192,8 @@ def test_a_route_in_circles_ends_with_its_address() -> None:
     assert hops == 254
 
 
-@given(data=st.binary(max_size=300), way_back=st.binary(min_size=1, max_size=40))
-def test_arbitrary_packets_never_raise(data: bytes, way_back: bytes) -> None:
+@given(data=st.binary(max_size=300), return_hop=st.binary(min_size=1, max_size=40))
+def test_arbitrary_packets_never_raise(data: bytes, return_hop: bytes) -> None:
     """C1: hostile input is dropped and counted, or arrives."""
     here = tower(forwards=True)
     random = Random(data)
@@ -208,7 +208,7 @@ def test_arbitrary_packets_never_raise(data: bytes, way_back: bytes) -> None:
         random.randrange(65536),
         data[alen:],
     )
-    here.received(hostile, way_back, 0.0)
+    here.received(hostile, return_hop, 0.0)
     assert here.take() or here.dropped
 
 

@@ -74,7 +74,7 @@ class Witness:
 
     # --- flows ---
 
-    def received(self, packets: list[CrowPacket], way_back: bytes) -> None:
+    def received(self, packets: list[CrowPacket], return_hop: bytes) -> None:
         for packet in packets:
             self._used(packet.data.decode(), "crow")
 
@@ -213,7 +213,7 @@ class Subject:
 class _Deaf:
     """A tower that takes no notice."""
 
-    def received(self, packets: list[CrowPacket], way_back: bytes) -> None:
+    def received(self, packets: list[CrowPacket], return_hop: bytes) -> None:
         pass
 
     def drained(self, *, is_more: bool = False) -> None:

@@ -13,8 +13,8 @@ class CrowRecorder:
         self.drains: list[int] = []  # after how many arrivals
         self._happened = asyncio.Event()
 
-    def received(self, packets: list[CrowPacket], way_back: bytes) -> None:
-        self.arrivals += [(packet, way_back) for packet in packets]
+    def received(self, packets: list[CrowPacket], return_hop: bytes) -> None:
+        self.arrivals += [(packet, return_hop) for packet in packets]
         self._happened.set()
 
     def drained(self, *, is_more: bool = False) -> None:

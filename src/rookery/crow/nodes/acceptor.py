@@ -1,4 +1,4 @@
-"""Acceptor: a node where channels are asked for; each one that is accepted gets a node of its own.
+"""Acceptor: a node that takes channel requests; each accepted channel gets a node of its own.
 
 A peer is an address and a node there. When it asks again while its channel has carried nothing, the
 answer is repeated; when it asks again later, it has restarted, and the old channel is over. The
@@ -29,7 +29,7 @@ _Peer = tuple[bytes, int]  # address, node
 
 
 class ChannelAcceptor:
-    """A resident that turns requests into channels."""
+    """A handler that turns requests into channels."""
 
     def __init__(
         self, nodes: Nodes, node: int | None = None, limits: AcceptorLimits | None = None
@@ -72,7 +72,7 @@ class ChannelAcceptor:
             known.answer(now)
 
     def refused(self, refusal: NodeRefused, now: float) -> None:
-        """Whoever asked is gone, and its channel will hear of it."""
+        """The requester is gone; its channel is notified as well."""
 
     def outcome(self, ticket: Ticket, failure: str | None, now: float) -> None:
         """Of a refusal, which nobody waits for."""
@@ -95,7 +95,7 @@ class ChannelAcceptor:
             refusal = ChannelRefuse().serialize()
             self._nodes.send(address, self.node, remote, refusal, now, qos=0)
             return
-        channel.heard_at = now
+        channel.last_seen_at = now
         self._channels[peer] = channel
         self._per_address[address] += 1
         channel.answer(now)
@@ -107,8 +107,8 @@ class ChannelAcceptor:
             raise CongestionError("an answer could not be sent")
         if len(self._channels) < self._limits.channels_max:
             return
-        quietest = min(self._channels.values(), key=lambda channel: channel.heard_at)
-        if now - quietest.heard_at < self._limits.silent_s:
+        quietest = min(self._channels.values(), key=lambda channel: channel.last_seen_at)
+        if now - quietest.last_seen_at < self._limits.silent_s:
             raise CongestionError("too many channels")
         quietest.close(now)
         if not quietest.is_closed:

@@ -35,7 +35,7 @@ SPAN_MAX = 64  # frames from the oldest unacknowledged one to the newest
 EARLY_MAX = 64  # frames kept that came before the answer
 ANSWER_WITHIN_S = 5.0
 GAP_S = 5.0
-FRAME_SIZE_MAX = 1024  # fits one packet on every usual way
+FRAME_SIZE_MAX = 1024  # fits one packet on every usual link
 HANDSHAKE_QOS = QOS_MAX
 _ABORT = FRAME_ID_MODULUS // 2  # a `refuse` this far off has nothing to wait for
 
@@ -51,7 +51,7 @@ class NodeChannelState(Enum):
 
 
 class NodeChannel:
-    """One end of a channel: a resident of its node."""
+    """One end of a channel: a handler of its node."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class NodeChannel:
         self.ackquant_ms = ackquant_ms
         self.state = state
         self.reason = ""  # why it is closed
-        self.heard_at = 0.0
+        self.last_seen_at = 0.0
         self._nodes = nodes
         self._ended = ended
         self._alarm = NodeTimer(self._late)
@@ -120,7 +120,7 @@ class NodeChannel:
 
     @property
     def is_unused(self) -> bool:
-        """Whether no data went either way."""
+        """True if no data went in either direction."""
         return self._next_out == 0 and self._inbound.next_id == 0 and not len(self._inbound)
 
     @property
@@ -168,12 +168,12 @@ class NodeChannel:
             self._fail("closed here", now)
 
     def supersede(self) -> None:
-        """For the acceptor: the other end has asked for a new channel instead of this one."""
+        """For the acceptor: the other end has requested a new channel instead of this one."""
         self._end("the other end asked anew")
 
     def received(self, message: NodeMessage, now: float) -> None:
         """A message for our node."""
-        self.heard_at = now
+        self.last_seen_at = now
         try:
             frame = parse_channel_frame(message.data)
         except DecodeError:
@@ -199,7 +199,7 @@ class NodeChannel:
         if failure is not None:
             self._fail("undelivered: " + failure, now)
             return
-        self.heard_at = now
+        self.last_seen_at = now
         if self.state is NodeChannelState.ANSWERING:
             self._open()
         elif self.state is NodeChannelState.CLOSING and not self._unacked:
@@ -228,7 +228,7 @@ class NodeChannel:
         match frame:
             case ChannelData(frame_id, data):
                 if self.state is NodeChannelState.ANSWERING:
-                    self._open()  # nobody sends data who has no answer
+                    self._open()  # a peer that sends data has our answer
                 if self.is_open:
                     self._data(frame_id, data, now)
             case ChannelRefuse(frame_id):
@@ -292,7 +292,7 @@ class NodeChannel:
         self._nodes.unregister(self.node)
         if self._ended is not None:
             self._ended(self)
-        if not was_answering:  # or nobody has heard of it
+        if not was_answering:  # while answering, the shell does not know the channel yet
             self._nodes.emit(CrowChannelChanged(self))
 
     def _send(self, frame: ChannelFrame, qos: int, now: float) -> Ticket:

@@ -1,8 +1,8 @@
 """Message box: queries and their replies, over plain messages between nodes.
 
 The wire has no query number, so each query is sent from a node of its own and the reply to that
-node is its answer. The C++ message box replies to the node it was asked at instead: while a query
-is open, this box stands in for that node here, and takes the reply for the oldest query it fits.
+node is its answer. The C++ message box sends the reply to the id of the queried node instead: while
+a query is open, this box receives for that id here and matches the reply to the oldest query.
 """
 
 from collections import Counter
@@ -17,7 +17,7 @@ ANSWER_WITHIN_S = 5.0
 
 
 class NodeQuery:
-    """A question under way: a resident of a node that is only there for its reply."""
+    """An open query: the handler of a node that is registered only for its reply."""
 
     def __init__(self, box: "MessageBox", nodes: Nodes, address: bytes, remote: int) -> None:
         self.address = address
@@ -45,7 +45,7 @@ class NodeQuery:
 
 
 class _StandIn:
-    """Where the replies of C++ message boxes come in."""
+    """Receives the replies of C++ message boxes."""
 
     def __init__(self, box: "MessageBox") -> None:
         self._box = box
@@ -61,12 +61,12 @@ class _StandIn:
 
 
 class MessageBox:
-    """Asks other nodes, and is asked at a node of its own, where queries come as `NodeMessage`."""
+    """Queries other nodes; queries to its own node arrive as `NodeMessage`."""
 
     def __init__(self, nodes: Nodes, node: int | None = None) -> None:
         self._nodes = nodes
         self._queries: dict[NodeQuery, None] = {}  # oldest first
-        self._asked: Counter[int] = Counter()  # queries per node there
+        self._open_queries: Counter[int] = Counter()  # open queries per remote node
         self._stand_in = _StandIn(self)
         self.node = nodes.register(node)
 
@@ -86,7 +86,7 @@ class MessageBox:
         ackquant_ms: int = 50,
         chunk_size: int | None = None,
     ) -> NodeQuery:
-        """Ask a node there; `QueryAnswered` or `QueryUnanswered` is told."""
+        """Query a remote node; `QueryAnswered` or `QueryUnanswered` follows."""
         if len(self._queries) >= QUERIES_MAX:
             raise CongestionError(f"{len(self._queries)} queries are open")
         query = NodeQuery(self, self._nodes, address, remote)
@@ -105,7 +105,7 @@ class MessageBox:
             self._nodes.unregister(query.node)
             raise
         self._queries[query] = None
-        self._asked[remote] += 1
+        self._open_queries[remote] += 1
         self._nodes.stand_in(remote, self._stand_in)
         self._nodes.wake(query.alarm, timeout_s, now)
         return query
@@ -133,7 +133,7 @@ class MessageBox:
         )
 
     def cancel(self, query: NodeQuery) -> None:
-        """Nobody wants the answer any more, and nobody is told."""
+        """Give the query up without an event."""
         if query in self._queries:
             self._close(query)
 
@@ -147,10 +147,10 @@ class MessageBox:
             self._nodes.emit(QueryUnanswered(query, reason))
 
     def replied_to_itself(self, message: NodeMessage) -> None:
-        """A reply to the node that was asked, not to the one that asks."""
-        asked = (message.return_address, message.rid)
+        """A reply sent to the id of the queried node, not to that of the querying one."""
+        expected = (message.return_address, message.rid)
         for query in self._queries:
-            if (query.address, query.remote) == asked:
+            if (query.address, query.remote) == expected:
                 self.answered(query, message.data)
                 return
         self.drop_stranger()
@@ -162,7 +162,7 @@ class MessageBox:
         del self._queries[query]
         query.alarm.due = None
         self._nodes.unregister(query.node)
-        self._asked[query.remote] -= 1
-        if not self._asked[query.remote]:
-            del self._asked[query.remote]
+        self._open_queries[query.remote] -= 1
+        if not self._open_queries[query.remote]:
+            del self._open_queries[query.remote]
             self._nodes.stand_down(query.remote, self._stand_in)

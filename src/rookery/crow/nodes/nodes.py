@@ -1,13 +1,13 @@
 """Nodes: the ports of a tower, by 16-bit ids.
 
-    tower ─Arrived, type 3─▶ Nodes ─┬─ whole, node known ──▶ NodeMessage, or its resident
+    tower ─Arrived, type 3─▶ Nodes ─┬─ whole, node known ──▶ NodeMessage, or its handler
                                     ├─ chunk ──────────────▶ put together first
-                                    ├─ error ──────────────▶ NodeRefused, or its resident
+                                    ├─ error ──────────────▶ NodeRefused, or its handler
                                     └─ node unknown ───────▶ error 33 goes back, once
 
 An error is never answered: two towers that did so would exchange errors for ever. For the same
-reason only a registered node can send. A resident is what lives at a node inside the core (a
-channel, an acceptor, a message box); the shell hears of the other nodes by events.
+reason only a registered node can send. A handler serves a node inside the core (a channel, an
+acceptor, a message box); messages for the other nodes become events for the shell.
 """
 
 from collections import deque
@@ -30,12 +30,12 @@ _DYNAMIC_COUNT: Final = NODE_MAX + 1 - DYNAMIC_MIN
 
 
 class NodeHandler(Protocol):
-    """What lives at a node inside the core."""
+    """Serves a node inside the core."""
 
     def received(self, message: NodeMessage, now: float) -> None: ...
 
     def refused(self, refusal: NodeRefused, now: float) -> None:
-        """Something we sent met no such node."""
+        """The remote tower has no node with the id that we sent to."""
         ...
 
     def outcome(self, ticket: Ticket, failure: str | None, now: float) -> None:
@@ -44,7 +44,7 @@ class NodeHandler(Protocol):
 
 
 class NodeTimer:
-    """Wakes a resident; set it with `Nodes.wake`, and end it by `due = None`."""
+    """Wakes a handler; set it with `Nodes.wake`, and end it by `due = None`."""
 
     __slots__ = ("due", "ring")
 
@@ -58,46 +58,46 @@ class Nodes:
 
     def __init__(self, tower: Tower, limits: NodeLimits | None = None) -> None:
         self.tower = tower
-        self._residents: dict[int, NodeHandler | None] = {}
+        self._handlers: dict[int, NodeHandler | None] = {}
         self._stand_ins: dict[int, NodeHandler] = {}
-        self._senders: dict[Ticket, NodeHandler] = {}  # residents that wait for an outcome
+        self._senders: dict[Ticket, NodeHandler] = {}  # handlers that wait for an outcome
         self._chunks = MessageReassembly((limits or NodeLimits()).chunks, tower.dropped)
         self._splitting = MessageSplitter(tower, self._split_outcome)
         self._alarms: TimerQueues[NodeTimer] = TimerQueues()
         self._notices: list[Notice] = []
         self._unhandled: deque[TowerNotice] = deque()  # those that concern nodes
-        # Random, so that nobody's late packets meet whoever gets the same id after a restart.
+        # Random, so that late packets do not reach another node with the same id after a restart.
         self._next_dynamic = int.from_bytes(tower.random(2), "little") % _DYNAMIC_COUNT
 
-    def register(self, node: int | None = None, resident: NodeHandler | None = None) -> int:
+    def register(self, node: int | None = None, handler: NodeHandler | None = None) -> int:
         """Take a node id, by default a free dynamic one; UsageError when it is taken."""
         if node is None:
             node = self._free_dynamic()
         if not 0 <= node <= NODE_MAX:
             raise UsageError(f"no node has the id {node}")
-        if node in self._residents:
+        if node in self._handlers:
             raise UsageError(f"node {node} is registered already")
-        self._residents[node] = resident
+        self._handlers[node] = handler
         return node
 
     def unregister(self, node: int) -> None:
         """Give a node id back; what still comes for it is answered with an error."""
-        self._residents.pop(node, None)
+        self._handlers.pop(node, None)
 
-    def stand_in(self, node: int, resident: NodeHandler) -> None:
-        """For residents: receive what comes for a node while nobody has registered it."""
-        self._stand_ins[node] = resident
+    def stand_in(self, node: int, handler: NodeHandler) -> None:
+        """For handlers: receive what comes for a node while nobody has registered it."""
+        self._stand_ins[node] = handler
 
-    def stand_down(self, node: int, resident: NodeHandler) -> None:
-        if self._stand_ins.get(node) is resident:
+    def stand_down(self, node: int, handler: NodeHandler) -> None:
+        if self._stand_ins.get(node) is handler:
             del self._stand_ins[node]
 
     def __contains__(self, node: int) -> bool:
-        return node in self._residents
+        return node in self._handlers
 
     def __len__(self) -> int:
         """Nodes registered."""
-        return len(self._residents)
+        return len(self._handlers)
 
     def send(
         self,
@@ -112,7 +112,7 @@ class Nodes:
         chunk_size: int | None = None,
     ) -> Ticket:
         """Send from our node to another; split it when it is longer than `chunk_size`."""
-        if sid not in self._residents:
+        if sid not in self._handlers:
             raise UsageError(f"node {sid} is not registered here and cannot send")
         packet = NodePacket(sid, rid, data)
         chunks = [packet] if chunk_size is None else packet.chunks(chunk_size)
@@ -122,17 +122,17 @@ class Nodes:
             ticket = self.tower.send(
                 address, packet.serialize(), now, type=NODE, qos=qos, ackquant_ms=ackquant_ms
             )
-        resident = self._residents[sid]
-        if qos and resident is not None:
-            self._senders[ticket] = resident
+        handler = self._handlers[sid]
+        if qos and handler is not None:
+            self._senders[ticket] = handler
         return ticket
 
     def emit(self, notice: Notice) -> None:
-        """For residents: have the shell hear of something."""
+        """For handlers: pass a notice to the shell."""
         self._notices.append(notice)
 
     def wake(self, alarm: NodeTimer, wait_s: float, now: float) -> None:
-        """For residents: have the alarm ring then, and no longer when it would have before."""
+        """For handlers: set the timer; this replaces an earlier setting."""
         self._alarms.wait(alarm, wait_s, now)
 
     @property
@@ -212,7 +212,7 @@ class Nodes:
             return
         if packet.is_error:
             self._refused(packet, arrived.return_address, now)
-        elif packet.rid not in self._residents and packet.rid not in self._stand_ins:
+        elif packet.rid not in self._handlers and packet.rid not in self._stand_ins:
             self._unknown(packet, arrived, now)
         else:
             data: bytes | None = packet.data
@@ -230,17 +230,17 @@ class Nodes:
             arrived.packet.qos,
             arrived.packet.ackquant_ms,
         )
-        if message.rid in self._residents:
-            resident = self._residents[message.rid]
+        if message.rid in self._handlers:
+            handler = self._handlers[message.rid]
         else:
-            resident = self._stand_ins[message.rid]
-        if resident is None:
+            handler = self._stand_ins[message.rid]
+        if handler is None:
             self._notices.append(message)
         else:
-            resident.received(message, now)
+            handler.received(message, now)
 
     def _refused(self, packet: NodePacket, return_address: bytes, now: float) -> None:
-        if packet.rid not in self._residents:
+        if packet.rid not in self._handlers:
             self.tower.dropped["error for an unknown node"] += 1
             return
         try:
@@ -249,11 +249,11 @@ class Nodes:
             self.tower.dropped["no node packet"] += 1
             return
         refusal = NodeRefused(packet.rid, packet.sid, return_address, code)
-        resident = self._residents[packet.rid]
-        if resident is None:
+        handler = self._handlers[packet.rid]
+        if handler is None:
             self._notices.append(refusal)
         else:
-            resident.refused(refusal, now)
+            handler.refused(refusal, now)
 
     def _unknown(self, packet: NodePacket, arrived: PacketArrived, now: float) -> None:
         self.tower.dropped["unknown node"] += 1
@@ -267,9 +267,9 @@ class Nodes:
         self._outcome(outcome.ticket, outcome.failure, now)
 
     def _outcome(self, ticket: Ticket, failure: str | None, now: float) -> None:
-        resident = self._senders.pop(ticket, None)
-        if resident is not None:
-            resident.outcome(ticket, failure, now)
+        handler = self._senders.pop(ticket, None)
+        if handler is not None:
+            handler.outcome(ticket, failure, now)
         elif failure is None:
             self._notices.append(MessageDelivered(ticket))
         else:
@@ -279,6 +279,6 @@ class Nodes:
         for _ in range(_DYNAMIC_COUNT):
             node = DYNAMIC_MIN + self._next_dynamic
             self._next_dynamic = (self._next_dynamic + 1) % _DYNAMIC_COUNT
-            if node not in self._residents:
+            if node not in self._handlers:
                 return node
         raise CongestionError("every dynamic node id is taken")

@@ -23,7 +23,7 @@ _Key = tuple[bytes, int, int, int]  # source, rid, sid, number of the first chun
 
 
 class _PartialMessage:
-    """One message on its way together."""
+    """One message of which chunks are missing."""
 
     __slots__ = ("due", "finished", "high_id", "key", "last_id", "parts", "size")
 

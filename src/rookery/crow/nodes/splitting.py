@@ -2,7 +2,7 @@
 
 Chunks carry no message number. Their packets are numbered in a row, by which our receivers know
 what belongs together. The C++ ones do not, so from node to node one split message goes after the
-other; and they go with QoS 2 where QoS 1 was asked for, since a chunk that came again would look
+other; and they go with QoS 2 where QoS 1 was requested, since a chunk that came again would look
 like the first of the next message. For the same reason whatever follows one that failed waits until
 the other end has forgotten its chunks. With QoS 0 nothing tells when a message is over: its chunks
 are sent in one go.
@@ -51,24 +51,24 @@ class _SplitMessage:
 
 
 class MessageSplitter:
-    """Split messages under way."""
+    """Split messages in flight."""
 
     def __init__(self, tower: Tower, tell: Callable[[SplitOutcome, float], None]) -> None:
         self._tower = tower
         self._tell = tell
-        self._pairs: dict[_Pair, deque[_SplitMessage]] = {}  # the first of each is under way
+        self._pairs: dict[_Pair, deque[_SplitMessage]] = {}  # the first of each is in flight
         self._splits: dict[Ticket, _SplitMessage] = {}  # by the tickets of their chunks
-        self.tickets = self._splits.keys()  # of chunks under way
+        self.tickets = self._splits.keys()  # of chunks in flight
         self._resting: dict[_Pair, float] = {}  # after a failure, until when; the oldest first
 
     def __len__(self) -> int:
-        """Messages under way or waiting."""
+        """Messages in flight or waiting."""
         return sum(map(len, self._pairs.values()))
 
     def send(
         self, address: bytes, chunks: list[NodePacket], now: float, qos: int, ackquant_ms: int
     ) -> Ticket:
-        """Send the chunks of one message, of which the outcome is told when qos is not 0."""
+        """Send the chunks of one message; an outcome follows when qos is not 0."""
         if qos == 0:
             return self._send_at_once(address, chunks, now, ackquant_ms)
         if not self._tower.room(address):

@@ -34,7 +34,7 @@ from rookery.wire.crow.pubsub import (
     parse_legacy,
 )
 
-OnPublished = Callable[[BrokerClient | None, bytes, bytes, int], object]  # who, theme, data, qos
+OnPublished = Callable[[BrokerClient | None, bytes, bytes, int], object]  # client, theme, data, qos
 
 
 class Broker:
@@ -82,7 +82,7 @@ class Broker:
 
     @property
     def deadline(self) -> float | None:
-        """When to call `tick`; None while nobody needs to be heard again."""
+        """When to call `tick`; None while no client has to be seen again."""
         return self.clients.deadline
 
     def tick(self, now: float) -> None:
@@ -105,7 +105,7 @@ class Broker:
         except DecodeError:
             self.dropped["malformed"] += 1
             return []
-        self.clients.heard(client, now)
+        self.clients.seen(client, now)
         if self.on_published is not None and isinstance(operation, Publish | PubSubRequest):
             self.on_published(client, operation.theme, operation.data, qos)
         return self._handle(client, operation, now)

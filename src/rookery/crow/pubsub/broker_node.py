@@ -1,9 +1,9 @@
-"""The broker at home in a tower: node 3 for clients, 100 for commands, 101 for beams.
+"""The broker in a tower: node 3 for clients, 100 for commands, 101 for beams.
 
     Nodes ─ message for node 3 ─▶ BrokerNode ─▶ Broker ─ Send ─▶ Nodes
     Nodes ─ not delivered ──────▶ BrokerNode ─▶ Broker: that client is gone
 
-Packets of type 4 have no node: whoever drives the tower passes their events on to `handle`.
+Packets of type 4 have no node: the shell that drives the tower passes their events to `handle`.
 """
 
 from typing import Final
@@ -23,12 +23,12 @@ _NOTHING: Final = NodePacket(0, 0, b"")
 
 
 class BrokerNode:
-    """Carries out what the broker orders, and tells it what came of it."""
+    """Carries out the broker's orders and reports the outcomes to it."""
 
     def __init__(self, nodes: Nodes, broker: Broker) -> None:
         self.broker = broker
         self._nodes = nodes
-        self._under_way: dict[Ticket, BrokerClient] = {}
+        self._in_flight: dict[Ticket, BrokerClient] = {}
         self._alarm = NodeTimer(self._ring)
         self._shared = _NOTHING  # the last message sent, if it had no need to be followed up
         self._shared_data = b""
@@ -45,12 +45,12 @@ class BrokerNode:
         self.broker.undelivered(BrokerClient(refusal.return_address, refusal.sid))
 
     def outcome(self, ticket: Ticket, failure: str | None, now: float) -> None:
-        client = self._under_way.pop(ticket, None)
+        client = self._in_flight.pop(ticket, None)
         if client is not None and failure is not None:
             self.broker.undelivered(client)
 
     def handle(self, notice: Notice, now: float) -> bool:
-        """Something that no node has taken; whether it was the broker's."""
+        """A notice that no node has taken; True if it was for the broker."""
         if isinstance(notice, PacketArrived):
             if notice.packet.type != LEGACY_PUBSUB:
                 return False
@@ -59,7 +59,7 @@ class BrokerNode:
             return True
         if (
             isinstance(notice, MessageDelivered | MessageUndelivered)
-            and notice.ticket in self._under_way
+            and notice.ticket in self._in_flight
         ):
             failure = notice.reason if isinstance(notice, MessageUndelivered) else None
             self.outcome(notice.ticket, failure, now)
@@ -80,13 +80,13 @@ class BrokerNode:
             try:
                 ticket = self._send(send, now)
             except CongestionError:
-                # It is slow, but may be there: if not, what it was sent before will tell.
+                # The client is slow; if it is gone, the outcome of an earlier message shows that.
                 self.broker.dropped["congestion"] += 1
             except UsageError:
                 self.broker.dropped["does not fit a packet"] += 1
             else:
                 if send.qos:
-                    self._under_way[ticket] = send.client
+                    self._in_flight[ticket] = send.client
         self._shared = _NOTHING
         if self._alarm.due is None and self.broker.deadline is not None:
             self._nodes.wake(self._alarm, SILENCE_S_MAX, now)
@@ -147,10 +147,10 @@ class _ControlNode:
             self._broker.dropped["congestion"] += 1
 
     def refused(self, refusal: NodeRefused, now: float) -> None:
-        """Whoever asked is gone."""
+        """The client is gone."""
 
     def outcome(self, ticket: Ticket, failure: str | None, now: float) -> None:
-        """Whoever asked will ask again."""
+        """The client repeats an unanswered command."""
 
 
 class _BeamNode:

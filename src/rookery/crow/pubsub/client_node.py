@@ -1,10 +1,10 @@
-"""A client of a broker at home in a tower: one node that publishes, subscribes and asks.
+"""A broker's client in a tower: one node that publishes, subscribes and sends requests.
 
     PubSubClientNode ─ Publish, Subscribe, Request ─▶ Nodes ─▶ broker
     Nodes ─ Consume ─▶ PubSubClientNode ─┬─ of a request ──▶ answered
                                    └─ of a theme ────▶ consumed
 
-Only the broker it was told of is listened to: anybody can send a Consume.
+Messages from other addresses than the broker's are dropped: any node can send a Consume.
 """
 
 from typing import Protocol
@@ -21,10 +21,10 @@ from rookery.wire.crow.pubsub import BROKER_NODE, PubSubQuery
 
 
 class PubSubListener(Protocol):
-    """Who wants to hear of it all."""
+    """Receives the events of a client node."""
 
     def consumed(self, message: Consume, subscriptions: list[bytes]) -> None:
-        """A message came, wanted by these of our themes and patterns."""
+        """A message came that matches these of our themes and patterns."""
 
     def answered(self, reply: bytes, data: bytes) -> None:
         """The request with this reply theme has its answer."""
@@ -47,7 +47,7 @@ class PubSubClientNode:
         self._listener = listener
         self._subscriber = Subscriber()
         self._requests = PubSubRequests(self._subscriber, nodes.tower.random)
-        self._saying: dict[Ticket, bytes] = {}  # subscriptions under way
+        self._unconfirmed: dict[Ticket, bytes] = {}  # theme of each Subscribe in flight
         self._alarm = NodeTimer(self._ring)
         self.node = nodes.register(node, self)
 
@@ -56,7 +56,7 @@ class PubSubClientNode:
     ) -> Ticket | None:
         """Subscribe to a theme or pattern, until `unsubscribe`; `latest` asks for old messages.
 
-        None when it could not be said at once; it will be, as it is said again and again.
+        None when it could not be sent at once; it is repeated until it is.
         """
         call = self._subscriber.subscribe(theme, terms, now, latest=latest)
         ticket = self._say(theme, call, now)
@@ -92,12 +92,12 @@ class PubSubClientNode:
     def answer(
         self, query: PubSubQuery, data: bytes, terms: DeliveryOptions, now: float
     ) -> Ticket | None:
-        """As a service, to what a request has asked; None to those who want no answer."""
+        """As a service, answer a request; None if it wants no answer."""
         call = query_answer(query, data, terms)
         return None if call is None else self._call(call, now)
 
     def close(self) -> None:
-        """Say nothing more; the broker will notice."""
+        """Stop renewing subscriptions; the broker removes them after a while."""
         self._alarm.due = None
         self._nodes.unregister(self.node)
 
@@ -116,7 +116,7 @@ class PubSubClientNode:
         elif subscriptions := self._subscriber.matching(consume.theme):
             self._listener.consumed(consume, subscriptions)
         else:
-            # A C++ broker knows no unsubscription, and a second answer may be on its way.
+            # A C++ broker ignores Unsubscribe, and a second answer may be in flight.
             self._nodes.tower.dropped["not subscribed"] += 1
 
     def refused(self, refusal: NodeRefused, now: float) -> None:
@@ -124,7 +124,7 @@ class PubSubClientNode:
             self._listener.refused()
 
     def outcome(self, ticket: Ticket, failure: str | None, now: float) -> None:
-        theme = self._saying.pop(ticket, None)
+        theme = self._unconfirmed.pop(ticket, None)
         if theme is not None and failure is None:
             self._try_call(self._subscriber.confirmed(theme), now)
         self._listener.outcome(ticket, failure)
@@ -132,7 +132,7 @@ class PubSubClientNode:
     def _say(self, theme: bytes, call: ClientSend, now: float) -> Ticket | None:
         ticket = self._try_call(call, now)
         if call.qos and ticket is not None:
-            self._saying[ticket] = theme
+            self._unconfirmed[ticket] = theme
         elif ticket is not None:
             self._try_call(self._subscriber.confirmed(theme), now)
         return ticket
@@ -148,7 +148,7 @@ class PubSubClientNode:
             self._nodes.wake(self._alarm, max(deadline - now, 0.0), now)
 
     def _try_call(self, call: ClientSend | None, now: float) -> Ticket | None:
-        """For what is said again anyway, or needs not be heard."""
+        """For messages that are repeated anyway, or whose loss does no harm."""
         if call is None:
             return None
         try:

@@ -1,8 +1,8 @@
-"""Clients of a broker: what each subscribed to, and when it was last heard.
+"""Clients of a broker: what each subscribed to, and when it was last seen.
 
-A client is known as long as it subscribes to something. One with rqos 0 must be heard every 20
-seconds, since nothing else tells that it is gone. When a table is full, whoever was silent for that
-long makes room, and nobody else: a newcomer is turned away instead.
+A client is known as long as it subscribes to something. One with rqos 0 must send something every
+20 seconds, since nothing else shows that it is gone. When a table is full, a client that was silent
+for that long is removed; if there is none, the new client is rejected.
 """
 
 from collections import OrderedDict
@@ -15,21 +15,21 @@ from rookery.crow.pubsub.themes import SILENCE_S_MAX
 
 
 class _ClientSubscription:
-    __slots__ = ("heard_at", "terms")
+    __slots__ = ("last_seen_at", "terms")
 
-    def __init__(self, terms: DeliveryOptions, heard_at: float) -> None:
+    def __init__(self, terms: DeliveryOptions, last_seen_at: float) -> None:
         self.terms: Final = terms
-        self.heard_at: Final = heard_at
+        self.last_seen_at: Final = last_seen_at
 
 
 class BrokerSession:
     """One client."""
 
-    __slots__ = ("client", "heard_at", "subscriptions", "unconfirmed")
+    __slots__ = ("client", "last_seen_at", "subscriptions", "unconfirmed")
 
     def __init__(self, client: BrokerClient) -> None:
         self.client = client
-        self.heard_at = 0.0
+        self.last_seen_at = 0.0
         self.subscriptions: OrderedDict[bytes, _ClientSubscription] = (
             OrderedDict()
         )  # by last Subscribe
@@ -47,7 +47,7 @@ class BrokerSession:
 
 
 class BrokerClients:
-    """Sessions in the order in which they were last heard."""
+    """Sessions, ordered by when they were last seen."""
 
     def __init__(self, limits: ClientLimits) -> None:
         self.limits = limits
@@ -64,10 +64,10 @@ class BrokerClients:
     def find(self, client: BrokerClient) -> BrokerSession | None:
         return self._sessions.get(client)
 
-    def heard(self, client: BrokerClient, now: float) -> None:
+    def seen(self, client: BrokerClient, now: float) -> None:
         session = self._sessions.get(client)
         if session is not None:
-            session.heard_at = now
+            session.last_seen_at = now
             self._sessions.move_to_end(client)
             if session.unconfirmed:
                 self._unconfirmed.move_to_end(client)
@@ -78,7 +78,7 @@ class BrokerClients:
         return known.terms if known is not None else None
 
     def add(self, client: BrokerClient, theme: bytes, terms: DeliveryOptions, now: float) -> None:
-        """Begin or renew a subscription; whoever calls has made room for it."""
+        """Begin or renew a subscription; the caller has made room for it."""
         session = self._sessions.get(client)
         if session is None:
             session = self._sessions[client] = BrokerSession(client)
@@ -90,7 +90,7 @@ class BrokerClients:
         session.subscriptions[theme] = _ClientSubscription(terms, now)
         session.subscriptions.move_to_end(theme)
         self._count_unconfirmed(session, terms, +1)
-        self.heard(client, now)
+        self.seen(client, now)
 
     def remove(self, client: BrokerClient, theme: bytes) -> None:
         session = self._sessions[client]
@@ -100,14 +100,14 @@ class BrokerClients:
             del self._sessions[client]
 
     def has_room(self, client: BrokerClient) -> bool:
-        """Whether one more subscription of this client fits beside those of others."""
+        """Whether one more subscription of this client fits."""
         is_known = client in self._sessions
         return self.subscriptions < self.limits.subscriptions_max and (
             is_known or len(self._sessions) < self.limits.clients_max
         )
 
     def longest_silent(self, now: float) -> BrokerClient | None:
-        """Who has to make room for others, if anybody."""
+        """The client to remove for a new one, if one may be removed."""
         session = next(iter(self._sessions.values()), None)
         return session.client if session is not None and _is_silent(session, now) else None
 
@@ -115,10 +115,10 @@ class BrokerClients:
     def deadline(self) -> float | None:
         """When a client will have been silent for too long."""
         session = next(iter(self._unconfirmed.values()), None)
-        return None if session is None else session.heard_at + SILENCE_S_MAX
+        return None if session is None else session.last_seen_at + SILENCE_S_MAX
 
     def lost(self, now: float) -> tuple[BrokerClient, list[bytes]] | None:
-        """One that was silent for too long, and those themes that nothing keeps it in."""
+        """A client that was silent for too long, with its subscriptions of QoS 0."""
         session = next(iter(self._unconfirmed.values()), None)
         if session is None or not _is_silent(session, now):
             return None
@@ -136,5 +136,5 @@ class BrokerClients:
                 del self._unconfirmed[session.client]
 
 
-def _is_silent(heard: BrokerSession | _ClientSubscription, now: float) -> bool:
-    return heard.heard_at + SILENCE_S_MAX <= now
+def _is_silent(entry: BrokerSession | _ClientSubscription, now: float) -> bool:
+    return entry.last_seen_at + SILENCE_S_MAX <= now

@@ -19,7 +19,7 @@ from rookery.wire.crow import address
 from rookery.wire.crow.message import Consume
 from rookery.wire.crow.pubsub import parse
 
-ANSWER_SIZE_MAX = 60_000  # a reply theme and every header still fit beside it
+ANSWER_SIZE_MAX = 60_000  # leaves room for a reply theme and every header
 
 _ESCAPES = {
     ord("\n"): "\\n",

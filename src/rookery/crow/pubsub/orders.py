@@ -7,7 +7,7 @@ client ◀── Consume ── broker
 from typing import Final, NamedTuple
 
 # A body above the first size leaves in chunks of the second, their headers included, as the C++
-# broker does it: larger datagrams would be fragmented on their way.
+# broker does it: larger datagrams would be fragmented.
 CHUNK_ABOVE: Final = 1200
 CHUNK_SIZE: Final = 1000
 
@@ -30,7 +30,7 @@ Audience = dict[BrokerClient, DeliveryOptions]
 
 
 class BrokerSend:
-    """An order of the broker: all who get one message share its bytes."""
+    """An order of the broker; all receivers of one message share its bytes."""
 
     __slots__ = ("ackquant_ms", "body", "client", "qos")
 

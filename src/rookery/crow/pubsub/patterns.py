@@ -51,7 +51,7 @@ class _PatternLevel:
 
 
 class Patterns:
-    """All patterns with subscribers, as a tree, so that a theme meets only those near to it."""
+    """All patterns with subscribers, as a tree, so that a theme is compared with few of them."""
 
     def __init__(self) -> None:
         self.version = 0  # grows with every change, so that others may cache what matched
@@ -62,7 +62,7 @@ class Patterns:
         return self._count
 
     def audience(self, pattern: bytes) -> Audience | None:
-        """Those who subscribed to this very pattern."""
+        """The subscribers of exactly this pattern."""
         level: _PatternLevel | None = self._root
         for name in pattern.split(b"/"):
             if level is None:
@@ -71,7 +71,7 @@ class Patterns:
         return None if level is None else level.audience
 
     def open(self, pattern: bytes) -> Audience:
-        """The same, made empty if need be: the caller puts somebody in."""
+        """The same, created empty if there is none: the caller adds a subscriber."""
         level = self._root
         for name in pattern.split(b"/"):
             level = level.below.setdefault(name, _PatternLevel())
@@ -81,17 +81,17 @@ class Patterns:
         return level.audience
 
     def close(self, pattern: bytes) -> None:
-        """Forget a pattern that nobody subscribes to any more, and the levels only it used."""
+        """Remove a pattern without subscribers, and the levels that only it used."""
         names = pattern.split(b"/")
-        way = [self._root]
+        path = [self._root]
         for name in names:
-            way.append(way[-1].below[name])
-        assert not way[-1].audience
-        way[-1].audience = None
+            path.append(path[-1].below[name])
+        assert not path[-1].audience
+        path[-1].audience = None
         self._count -= 1
-        while names and not way[-1].below and way[-1].audience is None:
-            way.pop()
-            del way[-1].below[names.pop()]
+        while names and not path[-1].below and path[-1].audience is None:
+            path.pop()
+            del path[-1].below[names.pop()]
 
     def matching(self, theme: bytes) -> Iterator[Audience]:
         """The audience of every pattern that stands for `theme`, each once."""

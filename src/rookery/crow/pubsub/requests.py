@@ -63,7 +63,7 @@ def one_way_request(theme: bytes, data: bytes, terms: DeliveryOptions) -> Client
 
 
 def query_answer(query: PubSubQuery, data: bytes, terms: DeliveryOptions) -> ClientSend | None:
-    """What a service sends in return; None to those who want no answer."""
+    """What a service sends in return; None if the request wants no answer."""
     if query.reply_theme == NO_ANSWER:
         return None
     return ClientSend(Publish(query.reply_theme, data).serialize(), *terms)

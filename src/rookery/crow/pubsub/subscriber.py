@@ -1,7 +1,7 @@
-"""A client's subscriptions: asked for, said again every 2 seconds, ended with a word.
+"""A client's subscriptions: begun, renewed every 2 seconds, and ended with Unsubscribe.
 
-The broker forgets whoever falls silent, and a restarted broker knows nobody: saying it again keeps
-a subscription through both.
+The broker removes silent clients, and a restarted broker knows none: renewal keeps a subscription
+through both.
 """
 
 from heapq import heappop, heappush

@@ -76,7 +76,7 @@ class Subscriptions:
             self.unsubscribe(client, name)
 
     def expire(self, now: float) -> None:
-        """Unsubscribe those who were silent for too long."""
+        """Unsubscribe clients that were silent for too long."""
         while (lost := self.clients.lost(now)) is not None:
             client, names = lost
             for name in names:

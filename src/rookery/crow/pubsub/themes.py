@@ -16,7 +16,7 @@ from rookery.errors import UsageError
 
 SILENCE_S_MAX: Final = 20.0  # after this time without a word, a client or a theme may make room
 
-# What an interpreter needs beside the bytes, so that bounds mean memory.
+# Overhead of the Python objects, so that bounds mean memory.
 _MESSAGE_OVERHEAD: Final = 64
 
 

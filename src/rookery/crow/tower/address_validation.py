@@ -1,15 +1,15 @@
-"""Proofs: whether somebody is at the address that packets say they come from.
+"""Address validation: limits what is sent to return addresses that may be forged.
 
-The source of a datagram can be forged, and so can the way behind it. A broker that believed it
-would send far more to a third party than the forger sent to the broker. So an address that is not
-proven gets at most three times the bytes that came from it. What is beyond that waits until two
+The source of a datagram can be forged, and so can the return route in it. A broker that trusted it
+could be used to amplify traffic towards a third party. So an address that is not proven gets at
+most three times the bytes that came from it, as in QUIC. Anything beyond that is held until two
 ACK21 with random numbers were answered from there, as every tower does.
 
     unproven ─two ACK22─▶ proven ─60 s─▶ unproven
        │ ▲
        └─┘ every half second: the two ACK21 again, out of the same three times
 
-Whoever answers proves that it gets what is sent there. `now` is in monotonic seconds.
+An answer proves that the peer receives what is sent to its address. `now` is in monotonic seconds.
 """
 
 from collections import Counter, OrderedDict
@@ -22,38 +22,38 @@ from rookery.wire.crow.packet import ACK21, HEADER_SIZE, SEQID_MODULUS, CrowPack
 
 AMPLIFICATION_MAX: Final = 3  # bytes for each that came, as in QUIC
 VALIDATED_S: Final = 60.0
-REVALIDATED_S: Final = 30.0  # before the end of a proof the next one is asked for
+REVALIDATED_S: Final = 30.0  # before a proof expires, the next challenge is sent
 HELD_S: Final = 5.0
 CHALLENGE_REPEATED_S: Final = 0.5
 
 _CREDIT_MAX: Final = 1 << 16
-_ROUNDS_RESERVED: Final = 2  # of questions: data must not use up what proves the peer
-_WRONG_MAX: Final = 16  # answers, after which the numbers are others
-# A question must not have the number of a packet that the peer waits to have acknowledged.
+_ROUNDS_RESERVED: Final = 2  # of challenges: data must not use up the credit that they need
+_WRONG_MAX: Final = 16  # wrong answers, after which new numbers are chosen
+# A challenge must not have the number of a packet that the peer expects to be acknowledged.
 _APART: Final = 0x1000
 
 
 class _ValidatedAddress:
     __slots__ = (
         "address",
-        "asked_at",
+        "challenged_at",
+        "challenges",
         "credit",
         "held",
         "held_at",
         "held_size",
         "proven_until",
-        "questions",
         "seqid",
         "wrong",
     )
 
     def __init__(self, address: bytes) -> None:
         self.address = address
-        self.credit = 0  # bytes that may be sent to it unproven
+        self.credit = 0  # bytes that may be sent before it is proven
         self.seqid = 0  # of the last packet from it
         self.proven_until = float("-inf")
-        self.questions: dict[int, bool] = {}  # numbers, and whether each is answered
-        self.asked_at = float("-inf")
+        self.challenges: dict[int, bool] = {}  # number -> whether it is answered
+        self.challenged_at = float("-inf")
         self.wrong = 0
         self.held: list[CrowPacket] = []
         self.held_at = 0.0  # since when something waits
@@ -97,11 +97,11 @@ class AddressValidation:
     def deadline(self) -> float | None:
         return self._due
 
-    def came(self, address: bytes, packets: list[CrowPacket]) -> None:
-        """Packets from this address: so much more may be sent there."""
+    def received(self, address: bytes, packets: list[CrowPacket]) -> None:
+        """Packets came from this address, which raises the credit for sending there."""
         peer = self._proven.get(address)
         if peer is None:
-            peer = self._unproven.get(address) or self._meet(address)
+            peer = self._unproven.get(address) or self._add_unproven(address)
             self._unproven.move_to_end(address)
             size = sum(HEADER_SIZE + len(each.address) + len(each.data) for each in packets)
             peer.credit = min(peer.credit + AMPLIFICATION_MAX * size, _CREDIT_MAX)
@@ -110,14 +110,14 @@ class AddressValidation:
             peer.seqid = last.seqid
 
     def send(self, address: bytes, packets: list[CrowPacket]) -> None:
-        """Let leave now what may, and keep the rest until the address is proven."""
+        """Send what the credit allows, and hold the rest until the address is proven."""
         peer = self._proven.get(address)
         if peer is not None and self._is_proven(peer):
             self._transmit(packets)
             return
         peer = self._unproven.get(address)
-        if peer is None:  # nothing came from there: it is asked once all the same
-            peer = self._meet(address)
+        if peer is None:  # nothing came from there: credit for one challenge
+            peer = self._add_unproven(address)
             peer.credit = _ROUNDS_RESERVED * _round_size(address)
         if packets[0].is_ack:
             self._send_acks(peer, packets)
@@ -125,36 +125,36 @@ class AddressValidation:
             self._send_data(peer, packets)
 
     def answered(self, address: bytes, seqid: int) -> bool:
-        """ACK22 came that belongs to nothing else; False when it is no answer to a question."""
+        """An ACK22 came that belongs to no message; False if it answers no challenge either."""
         peer = self._unproven.get(address) or self._proven.get(address)
         if peer is None:
             return False
-        if seqid not in peer.questions:
+        if seqid not in peer.challenges:
             peer.wrong += 1
-            if peer.wrong >= _WRONG_MAX:  # somebody guesses
-                peer.questions = {}
+            if peer.wrong >= _WRONG_MAX:  # guessing
+                peer.challenges = {}
             return False
-        peer.questions[seqid] = True
-        if all(peer.questions.values()):
+        peer.challenges[seqid] = True
+        if all(peer.challenges.values()):
             self._prove(peer)
         return True
 
     def tick(self) -> None:
-        """Ask again whoever something waits for; let go what waited for too long."""
+        """Repeat challenges of addresses with held packets; drop packets held for too long."""
         if self._due is None or self.now < self._due:
             return
         for peer in list(self._waiting.values()):
             if self.now - peer.held_at >= HELD_S:
-                self._let_go(peer)
+                self._drop_held(peer)
             else:
-                self._ask(peer)
+                self._challenge(peer)
         if self._waiting:
             self._due = self.now + CHALLENGE_REPEATED_S
 
-    def _meet(self, address: bytes) -> _ValidatedAddress:
+    def _add_unproven(self, address: bytes) -> _ValidatedAddress:
         if len(self._unproven) >= self._limits.addresses_max:
             _, longest_silent = self._unproven.popitem(last=False)
-            self._let_go(longest_silent)
+            self._drop_held(longest_silent)
         peer = self._unproven[address] = _ValidatedAddress(address)
         return peer
 
@@ -162,12 +162,12 @@ class AddressValidation:
         left_s = peer.proven_until - self.now
         if left_s <= 0:
             del self._proven[peer.address]
-            again = self._meet(peer.address)
+            again = self._add_unproven(peer.address)
             again.credit = _ROUNDS_RESERVED * _round_size(peer.address)
             again.seqid = peer.seqid
             return False
-        if left_s < VALIDATED_S - REVALIDATED_S and self.now - peer.asked_at >= HELD_S:
-            self._put_questions(peer)
+        if left_s < VALIDATED_S - REVALIDATED_S and self.now - peer.challenged_at >= HELD_S:
+            self._send_challenges(peer)
         return True
 
     def _prove(self, peer: _ValidatedAddress) -> None:
@@ -178,7 +178,7 @@ class AddressValidation:
         self._proven[address] = peer
         self._proven.move_to_end(address)
         peer.proven_until = self.now + VALIDATED_S
-        peer.questions = {}
+        peer.challenges = {}
         peer.wrong = 0
         held = peer.held
         self._forget_held(peer)
@@ -186,7 +186,7 @@ class AddressValidation:
             self._transmit(held)
 
     def _send_acks(self, peer: _ValidatedAddress, packets: list[CrowPacket]) -> None:
-        """Those that are paid for; its sender repeats what is not acknowledged, and so pays."""
+        """As many as the credit allows; the peer's repetitions raise it."""
         size = HEADER_SIZE + len(packets[0].address)  # of each
         count = min(len(packets), peer.credit // size)
         peer.credit -= count * size
@@ -208,14 +208,14 @@ class AddressValidation:
         if leaving:
             self._transmit(leaving)
         if peer.held:
-            self._ask(peer)
+            self._challenge(peer)
 
     def _hold(self, peer: _ValidatedAddress, packet: CrowPacket, size: int) -> None:
         if peer.held_size + size > self._limits.held_per_address_max:
             self._dropped["unproven"] += 1
             return
         while self._waiting and self._held_size + size > self._limits.held_max:
-            self._let_go(next(iter(self._waiting.values())))
+            self._drop_held(next(iter(self._waiting.values())))
         if not peer.held:
             peer.held_at = self.now
             self._waiting[peer.address] = peer
@@ -225,7 +225,7 @@ class AddressValidation:
         peer.held_size += size
         self._held_size += size
 
-    def _let_go(self, peer: _ValidatedAddress) -> None:
+    def _drop_held(self, peer: _ValidatedAddress) -> None:
         if peer.held:
             self._dropped["unproven"] += len(peer.held)
             self._forget_held(peer)
@@ -237,28 +237,31 @@ class AddressValidation:
         if not self._waiting:
             self._due = None
 
-    def _ask(self, peer: _ValidatedAddress) -> None:
+    def _challenge(self, peer: _ValidatedAddress) -> None:
         size = _round_size(peer.address)
-        if self.now - peer.asked_at < CHALLENGE_REPEATED_S or peer.credit < size:
+        if self.now - peer.challenged_at < CHALLENGE_REPEATED_S or peer.credit < size:
             return
         peer.credit -= size
-        self._put_questions(peer)
+        self._send_challenges(peer)
 
-    def _put_questions(self, peer: _ValidatedAddress) -> None:
-        peer.asked_at = self.now
-        while len(peer.questions) < 2:
+    def _send_challenges(self, peer: _ValidatedAddress) -> None:
+        peer.challenged_at = self.now
+        while len(peer.challenges) < 2:
             peer.wrong = 0
-            peer.questions[self._number(peer.seqid)] = False
+            peer.challenges[self._number(peer.seqid)] = False
         self._transmit(
-            [CrowPacket(ACK21, True, peer.address, 0, seqid, 0, 0, b"") for seqid in peer.questions]
+            [
+                CrowPacket(ACK21, True, peer.address, 0, seqid, 0, 0, b"")
+                for seqid in peer.challenges
+            ]
         )
 
     def _number(self, taken: int) -> int:
-        """Anything but what is near a number that the peer uses."""
+        """A random number that is not near those that the peer uses."""
         offset = int.from_bytes(self._random(4), "little") % (SEQID_MODULUS - 2 * _APART)
         return (taken + _APART + offset) % SEQID_MODULUS
 
 
 def _round_size(address: bytes) -> int:
-    """Bytes of the questions of one round."""
+    """Bytes of one round of challenges."""
     return 2 * (HEADER_SIZE + len(address))

@@ -23,7 +23,7 @@ from rookery.errors import CongestionError
 from rookery.wire.crow.packet import CrowPacket, timer_s
 
 TRANSMISSIONS: Final = 5
-# One repeat may only mean that the way is longer than the timer.
+# One repetition may only mean that the round trip is longer than the timer.
 _PATIENT: Final = TRANSMISSIONS - 2
 _NARROWEST: Final = 4  # a window never shrinks to less than this part of it
 
@@ -60,7 +60,7 @@ class _Unacked:
 
 
 class _Flow:
-    """Everything on its way to one address."""
+    """Everything in flight to one address."""
 
     __slots__ = ("narrow_until", "queue", "unacked", "window")
 
@@ -68,7 +68,7 @@ class _Flow:
         self.unacked: dict[int, _Unacked] = {}  # by seqid
         self.queue: deque[_Unsent] = deque()
         self.window = window
-        self.narrow_until = 0.0  # one crowd of repeats narrows the window once
+        self.narrow_until = 0.0  # a burst of repetitions narrows the window once
 
     def __len__(self) -> int:
         return len(self.unacked) + len(self.queue)
@@ -78,7 +78,7 @@ class _Flow:
         self.window = min(self.window + 1 / self.window, window_max)
 
     def narrow(self, window_min: float, timer_s: float, now: float) -> None:
-        """Something has to be repeated again: lost, or on its way for too long because of us."""
+        """A packet must be repeated once more: it was lost, or we send too fast."""
         if now >= self.narrow_until:
             self.window = max(self.window / 2, window_min)
             self.narrow_until = now + timer_s
@@ -91,7 +91,7 @@ class Delivery:
         "_addresses_max",
         "_flows",
         "_notices",
-        "_seqids",
+        "_sequence_ids",
         "_timers",
         "_transmit",
         "_unacked_max",
@@ -101,15 +101,15 @@ class Delivery:
     def __init__(
         self,
         limits: DeliveryLimits,
-        seqids: SequenceIds,
+        sequence_ids: SequenceIds,
         notices: list[TowerNotice],
         transmit: Callable[[list[CrowPacket]], None],
     ) -> None:
         self._unacked_max = limits.unacked_max  # per address
         self._addresses_max = limits.addresses_max
         self.room_max = limits.unacked_max + limits.queued_max  # per address
-        self._seqids = seqids
-        self._notices = notices  # where outcomes are told
+        self._sequence_ids = sequence_ids
+        self._notices = notices  # outcomes are added here
         self._transmit = transmit
         self._flows: dict[bytes, _Flow] = {}
         self._timers: TimerQueues[_Unacked] = TimerQueues()
@@ -155,13 +155,13 @@ class Delivery:
         else:
             raise CongestionError(f"{len(flow.queue)} packets wait for {address.hex()}")
 
-    def acknowledged(self, address: bytes, seqids: list[int], qos: int, now: float) -> int:
+    def acknowledged(self, address: bytes, sequence_ids: list[int], qos: int, now: float) -> int:
         """Acknowledgements came from the address; for how many of them something waited."""
         flow = self._flows.get(address)
         if flow is None:
             return 0
         known, waiting, window_max = 0, flow.unacked, self._unacked_max
-        for seqid in seqids:
+        for seqid in sequence_ids:
             unacked = waiting.get(seqid)
             if unacked is None or unacked.packet.qos != qos:
                 continue
@@ -196,9 +196,9 @@ class Delivery:
             if unsent.seqid is not None and unsent.seqid not in flow.unacked:
                 seqid = unsent.seqid
             elif unsent.qos == 1:
-                seqid = self._seqids.take_free(flow.unacked)
+                seqid = self._sequence_ids.take_free(flow.unacked)
             else:
-                seqid = self._seqids.take_unspent(address, flow.unacked, now)
+                seqid = self._sequence_ids.take_unspent(address, flow.unacked, now)
             packet = CrowPacket(
                 unsent.type, False, address, 0, seqid, unsent.qos, unsent.ackquant_ms, unsent.data
             )

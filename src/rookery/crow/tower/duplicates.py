@@ -133,7 +133,7 @@ class Duplicates:
         if source is None:
             source = self._sources[source_address] = _DuplicateSource(source_address)
         former = source.unconfirmed.get(ack.seqid)
-        if former is not None:  # nobody is left who would confirm it
+        if former is not None:  # no sender is left that would confirm it
             self._settle(former, now)
         seen = source.seen[key] = source.unconfirmed[ack.seqid] = _SeenPacket(source, key, ack)
         self._count += 1

@@ -1,13 +1,13 @@
-"""Tower: passes packets on by their route, and keeps the promises of QoS for its own.
+"""Tower: forwards packets by their routes, and delivers messages with QoS.
 
-    gate ─received─▶ way back written ─┬─ route goes on ──▶ Transmit, if this tower forwards
-                                       ├─ acknowledgement ▶ Delivered
-                                       └─ at its end ─────▶ ack, Arrived
-    send ─▶ Transmit … ─▶ Delivered | Undelivered
+    gate ─received─▶ return hop written ─┬─ route goes on ──▶ Transmissions, if it forwards
+                                         ├─ acknowledgement ▶ MessageDelivered
+                                         └─ at its end ─────▶ ack, PacketArrived
+    send ─▶ Transmissions … ─▶ MessageDelivered | MessageUndelivered
 
-Time comes in as monotonic seconds and chance as a function. After any call the events wait in
-`take()`; `deadline` says when `tick()` is due. Outsiders cannot make a tower raise: what it does
-not carry is counted in `dropped`, by reason.
+Time is an argument in monotonic seconds, and random bytes come from a function. After any call
+the events wait in `take()`; `deadline` says when `tick()` is due. Packets cannot make a tower
+raise: those that it drops are counted in `dropped`, by reason.
 """
 
 from collections import Counter
@@ -60,18 +60,22 @@ class Tower:
         self._transmissions: dict[int, list[CrowPacket]] = {}
         self._notices: list[TowerNotice] = []
         self._tickets = 0
-        self._seqids = SequenceIds(random)
-        self._delivery = Delivery(limits.delivery, self._seqids, self._notices, self._transmit)
-        self._recent = RecentPackets()
+        self._sequence_ids = SequenceIds(random)
+        self._delivery = Delivery(
+            limits.delivery, self._sequence_ids, self._notices, self._transmit
+        )
+        self._recent_packets = RecentPackets()
         self._duplicates = Duplicates(limits.duplicates, self._transmit)
-        self._proofs = AddressValidation(limits.proofs, random, self.dropped, self._leave)
+        self._validation = AddressValidation(
+            limits.address_validation, random, self.dropped, self._leave
+        )
 
     def guard(self, gate: int) -> None:
-        """Send more than a little through this gate only to those who proved to be there.
+        """Validate return addresses behind this gate before sending more than a little there.
 
-        For gates whose sources can be forged, where answers may be larger than what asked for them.
+        For gates whose sources can be forged, since an answer may be larger than its request.
         """
-        self._proofs.gates.add(gate)
+        self._validation.gates.add(gate)
 
     def send(
         self,
@@ -84,7 +88,7 @@ class Tower:
         ackquant_ms: int = 200,
         seqid: int | None = None,
     ) -> Ticket:
-        """Send a message; of QoS 1 and 2, and of one that cannot leave, the outcome is told.
+        """Send a message; of QoS 1 and 2, and of one that cannot be sent, the outcome follows.
 
         CongestionError when the window of the address and the queue behind it are full. A `seqid`
         is one of those that `reserve` gave, for QoS 1 and 2.
@@ -99,9 +103,11 @@ class Tower:
             raise UsageError(f"{len(data)} bytes are too many for one packet")
         self._tickets += 1
         ticket = Ticket(self._tickets)
-        self._proofs.now = now
+        self._validation.now = now
         if not address:
-            packet = CrowPacket(type, False, b"", 0, self._seqids.take(), qos, ackquant_ms, data)
+            packet = CrowPacket(
+                type, False, b"", 0, self._sequence_ids.take(), qos, ackquant_ms, data
+            )
             self._notices.append(PacketArrived(packet, b""))
             if qos:
                 self._notices.append(MessageDelivered(ticket))
@@ -109,7 +115,9 @@ class Tower:
             self.dropped["unknown gate"] += 1
             self._notices.append(MessageUndelivered(ticket, f"there is no gate {address[0]}"))
         elif qos == 0:
-            packet = CrowPacket(type, False, address, 0, self._seqids.take(), 0, ackquant_ms, data)
+            packet = CrowPacket(
+                type, False, address, 0, self._sequence_ids.take(), 0, ackquant_ms, data
+            )
             self._transmit([packet])
         else:
             self._delivery.submit(
@@ -119,10 +127,10 @@ class Tower:
 
     def reserve(self, address: bytes, count: int, now: float) -> int:
         """The first of so many packet numbers in a row, for messages that belong together."""
-        return self._seqids.reserve(address, count, now)
+        return self._sequence_ids.reserve(address, count, now)
 
     def ticket(self) -> Ticket:
-        """A new one, for whoever makes one message out of several."""
+        """A new one, for a caller that makes one message out of several."""
         self._tickets += 1
         return Ticket(self._tickets)
 
@@ -132,18 +140,18 @@ class Tower:
 
     @property
     def room_max(self) -> int:
-        """The same for an address that nothing is on its way to."""
+        """The same for an address with nothing in flight."""
         return self._delivery.room_max
 
-    def received(self, packet: CrowPacket, way_back: bytes, now: float) -> None:
+    def received(self, packet: CrowPacket, return_hop: bytes, now: float) -> None:
         """A packet from a gate, which says how an answer would come back to its sender."""
-        self.received_all([packet], way_back, now)
+        self.received_all([packet], return_hop, now)
 
-    def received_all(self, packets: list[CrowPacket], way_back: bytes, now: float) -> None:
-        """Packets that came the same way at the same time."""
-        assert way_back, "a hop that uses nothing up could be made for ever"
-        hop_size, neighbour = len(way_back), way_back[::-1]
-        self._proofs.now = now
+    def received_all(self, packets: list[CrowPacket], return_hop: bytes, now: float) -> None:
+        """Packets that came over the same hop at the same time."""
+        assert return_hop, "a hop that uses nothing up could be made for ever"
+        hop_size, neighbour = len(return_hop), return_hop[::-1]
+        self._validation.now = now
         direct = [each for each in packets if not each.stage and len(each.address) == hop_size]
         if direct:
             self._ended(direct, neighbour, now)
@@ -152,23 +160,23 @@ class Tower:
         for packet in packets:
             stage = packet.stage
             if stage + hop_size != len(packet.address):
-                self._forward(packet, way_back)
+                self._forward(packet, return_hop)
             elif stage:
-                # Nobody needs the packet with its way back written any more, but only that way.
+                # From here on only the return address is needed, not the packet with it written.
                 self._ended([packet], neighbour + packet.address[:stage][::-1], now)
 
     @property
     def deadline(self) -> float | None:
         """When `tick` is due; None while nothing waits."""
         deadline = self._delivery.deadline
-        for due in (self._duplicates.deadline, self._proofs.deadline):
+        for due in (self._duplicates.deadline, self._validation.deadline):
             if due is not None and (deadline is None or due < deadline):
                 deadline = due
         return deadline
 
     def tick(self, now: float) -> None:
-        self._proofs.now = now
-        self._proofs.tick()
+        self._validation.now = now
+        self._validation.tick()
         self._delivery.tick(now)
         self._duplicates.tick(now)
 
@@ -213,16 +221,16 @@ class Tower:
     @property
     def addresses_met(self) -> int:
         """Addresses behind guarded gates that are known, proven or not."""
-        return len(self._proofs)
+        return len(self._validation)
 
     @property
     def held_size(self) -> int:
         """Bytes that wait until somebody proves to be there."""
-        return self._proofs.held_size
+        return self._validation.held_size
 
-    def _forward(self, packet: CrowPacket, way_back: bytes) -> None:
+    def _forward(self, packet: CrowPacket, return_hop: bytes) -> None:
         try:
-            packet = packet.hop(way_back)
+            packet = packet.hop(return_hop)
         except DecodeError:
             self.dropped["hop over the address"] += 1
             return
@@ -235,8 +243,8 @@ class Tower:
 
     def _ended(self, packets: list[CrowPacket], source: bytes, now: float) -> None:
         """Packets from one source came to the end of their route."""
-        if source[0] in self._proofs.gates:
-            self._proofs.came(source, packets)
+        if source[0] in self._validation.gates:
+            self._validation.received(source, packets)
         answered: list[CrowPacket] = []
         acks: dict[int, list[CrowPacket]] = {}
         tell = self._notices.append
@@ -274,13 +282,14 @@ class Tower:
     def _confirmed(self, return_address: bytes, seqid: int, now: float) -> bool:
         """Whether an ACK22 was waited for."""
         return self._duplicates.confirmed(return_address, seqid, now) or (
-            return_address[0] in self._proofs.gates and self._proofs.answered(return_address, seqid)
+            return_address[0] in self._validation.gates
+            and self._validation.answered(return_address, seqid)
         )
 
     def _arrived(self, packet: CrowPacket, source: bytes, now: float) -> None:
         """One that must not be handed on twice."""
         if packet.qos == 0:
-            is_copy = self._recent.is_copy(packet, source, now)
+            is_copy = self._recent_packets.is_copy(packet, source, now)
             verdict = COPY if is_copy else NEW
         elif packet.qos == QOS_MAX:
             verdict = self._duplicates.examine(packet, source, now)
@@ -303,14 +312,14 @@ class Tower:
         )
 
     def _transmit(self, packets: list[CrowPacket]) -> None:
-        """Packets that go the same way, either all acknowledgements or none."""
+        """Packets for the same next hop, either all acknowledgements or none."""
         first = packets[0]
         gate = first.address[first.stage]
         if gate not in self.gates:
             self.dropped["unknown gate"] += len(packets)
             return
-        if gate in self._proofs.gates:
-            self._proofs.send(first.address, packets)
+        if gate in self._validation.gates:
+            self._validation.send(first.address, packets)
         else:
             self._leave(packets)
 

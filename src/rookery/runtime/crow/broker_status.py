@@ -108,7 +108,7 @@ class CrowBrokerStatus:
             "node": session.client.node,
             "name": client_name(session.client),
             "confirmed": session.is_confirmed,
-            "activity_timestamp": self._unix_ms(session.heard_at),
+            "activity_timestamp": self._unix_ms(session.last_seen_at),
             "themes": [_text(theme) for theme in session.subscriptions],
         }
 

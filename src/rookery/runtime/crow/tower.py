@@ -228,20 +228,20 @@ class CrowTower:
         if self._serves_strangers and isinstance(gate, CrowUdpGate):
             self._core.guard(gate.id)
 
-    def received(self, packets: list[CrowPacket], way_back: bytes) -> None:
+    def received(self, packets: list[CrowPacket], return_hop: bytes) -> None:
         if self._full:
-            welcome = [each for each in packets if not self._is_unwelcome(each, way_back)]
+            welcome = [each for each in packets if not self._is_unwelcome(each, return_hop)]
             self._core.dropped["inbox full"] += len(packets) - len(welcome)
             packets = welcome
-        self._core.received_all(packets, way_back, self.now())
+        self._core.received_all(packets, return_hop, self.now())
 
     def drained(self, *, is_more: bool = False) -> None:
         self._pump.is_behind = is_more
         self._pump.run()
 
-    def _is_unwelcome(self, packet: CrowPacket, way_back: bytes) -> bool:
+    def _is_unwelcome(self, packet: CrowPacket, return_hop: bytes) -> bool:
         """Whether it is for a reader that does not keep up; not to be acknowledged then."""
-        if packet.is_ack or packet.stage + len(way_back) < len(packet.address):
+        if packet.is_ack or packet.stage + len(return_hop) < len(packet.address):
             return False
         # A node packet names the node it is for in its third and fourth byte.
         inbox = int.from_bytes(packet.data[2:4], "little") if packet.type == NODE else _RAW

@@ -34,10 +34,10 @@ async def test_a_packet_crosses_a_link_and_knows_its_way_back() -> None:
         alice: CrowGate = CrowMeshGate(at_alice, pair.alice.endpoint)
         bob = CrowMeshGate(at_bob, pair.bob)
         alice.send(packet(bob.address))
-        arrived, way_back = await at_bob.arrival()
+        arrived, return_hop = await at_bob.arrival()
         assert arrived == packet(bob.address)
-        assert way_back[::-1] == hop(pair.alice.endpoint.hashname)
-        bob.send(packet(way_back[::-1], b"answer"))
+        assert return_hop[::-1] == hop(pair.alice.endpoint.hashname)
+        bob.send(packet(return_hop[::-1], b"answer"))
         assert (await at_alice.arrival())[0].data == b"answer"
         await alice.close()
         await bob.close()

@@ -68,11 +68,11 @@ async def test_a_packet_reaches_the_named_host_and_the_answer_comes_back(
     async with serving(proxy, BOB) as (bob, at_bob), nameless(proxy) as (alice, at_alice):
         as_gate: CrowGate = alice
         as_gate.send(packet(hop(BOB), b"question"))
-        arrived, way_back = await at_bob.arrival()
+        arrived, return_hop = await at_bob.arrival()
         assert arrived.data == b"question"
-        assert len(way_back) == len(hop(BOB))
+        assert len(return_hop) == len(hop(BOB))
         assert proxy.asked == [(b"bobbobbobbobbob7.onion", 1789)]
-        bob.send(packet(way_back[::-1], b"answer"))
+        bob.send(packet(return_hop[::-1], b"answer"))
         answer, back = await at_alice.arrival()
         assert answer.data == b"answer"
         assert back[::-1] == hop(BOB)
@@ -88,8 +88,8 @@ async def test_two_nameless_diallers_are_told_apart(proxy: SocksProxy) -> None:
         one.send(packet(hop(BOB), b"one"))
         two.send(packet(hop(BOB), b"two"))
         await at_bob.arrival(2)
-        for arrived, way_back in at_bob.arrivals:
-            bob.send(packet(way_back[::-1], b"to " + arrived.data))
+        for arrived, return_hop in at_bob.arrivals:
+            bob.send(packet(return_hop[::-1], b"to " + arrived.data))
         await at_one.arrival()
         await at_two.arrival()
         assert (at_one.data, at_two.data) == ([b"to one"], [b"to two"])
@@ -101,8 +101,8 @@ async def test_a_believed_name_outlives_the_connection(proxy: SocksProxy) -> Non
         serving(proxy, ALICE) as (alice, at_alice),
     ):
         alice.send(packet(hop(BOB)))
-        _, way_back = await at_bob.arrival()
-        assert way_back[::-1] == hop(ALICE)
+        _, return_hop = await at_bob.arrival()
+        assert return_hop[::-1] == hop(ALICE)
         bob.send(packet(hop(ALICE), b"over the same connection"))
         await at_alice.arrival()
         assert len(proxy.asked) == 1
@@ -120,8 +120,8 @@ async def test_a_believed_name_outlives_the_connection(proxy: SocksProxy) -> Non
 async def test_a_name_that_is_only_claimed_is_not_used(proxy: SocksProxy) -> None:
     async with serving(proxy, BOB) as (_, at_bob), serving(proxy, ALICE) as (alice, _):
         alice.send(packet(hop(BOB)))
-        _, way_back = await at_bob.arrival()
-        assert way_back[::-1] != hop(ALICE)
+        _, return_hop = await at_bob.arrival()
+        assert return_hop[::-1] != hop(ALICE)
 
 
 async def test_a_believed_name_of_another_length_gives_way(proxy: SocksProxy) -> None:
@@ -132,19 +132,19 @@ async def test_a_believed_name_of_another_length_gives_way(proxy: SocksProxy) ->
         serving(proxy, short) as (alice, _),
     ):
         alice.send(packet(hop(BOB)))
-        _, way_back = await at_bob.arrival()
-        assert len(way_back) == len(hop(BOB))
-        assert way_back[::-1].startswith(b"\x0e\x16~~~~")
+        _, return_hop = await at_bob.arrival()
+        assert len(return_hop) == len(hop(BOB))
+        assert return_hop[::-1].startswith(b"\x0e\x16~~~~")
 
 
 async def test_a_way_back_to_a_connection_that_is_gone_leads_nowhere(proxy: SocksProxy) -> None:
     async with serving(proxy, BOB) as (bob, at_bob):
         async with nameless(proxy) as (alice, _):
             alice.send(packet(hop(BOB)))
-            _, way_back = await at_bob.arrival()
+            _, return_hop = await at_bob.arrival()
 
         def is_lost() -> bool:
-            bob.send(packet(way_back[::-1]))
+            bob.send(packet(return_hop[::-1]))
             return bob.counters.dropped["unreachable"] > 0
 
         await eventually(is_lost)
@@ -184,8 +184,8 @@ async def test_a_packet_that_claims_another_length_is_dropped(proxy: SocksProxy)
     """Its way back would be written over bytes that are not of this hop."""
     async with serving(proxy, BOB) as (bob, at_bob), nameless(proxy) as (alice, at_alice):
         alice.send(packet(hop(BOB)))
-        _, way_back = await at_bob.arrival()
-        number = way_back[:2][::-1]
+        _, return_hop = await at_bob.arrival()
+        number = return_hop[:2][::-1]
         bob.send(packet(b"\x0e\x02~~" + number))
         await eventually(lambda: alice.counters.dropped["malformed"] == 1)
         assert at_alice.arrivals == []

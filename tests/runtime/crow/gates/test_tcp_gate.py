@@ -91,9 +91,9 @@ async def test_two_gates_talk_over_one_connection(
     client = CrowTcpGate(answers)
     try:
         client.send(packet(gate.address, b"question"))
-        arrived, way_back = await recorder.arrival()
+        arrived, return_hop = await recorder.arrival()
         assert arrived.data == b"question"
-        gate.send(packet(way_back[::-1], b"answer"))
+        gate.send(packet(return_hop[::-1], b"answer"))
         answer, back = await answers.arrival()
         assert answer.data == b"answer"
         assert back[::-1] == gate.address  # as it was dialled

@@ -148,9 +148,9 @@ async def test_two_gates_talk(recorder: CrowRecorder, gate: CrowUdpGate) -> None
     other = await CrowUdpGate.bind(CrowRecorder(), gate_id=77)
     try:
         other.send(packet(gate.address))
-        arrived, way_back = await recorder.arrival()
+        arrived, return_hop = await recorder.arrival()
         assert arrived.data == b"hello"
-        assert way_back[::-1] == b"\x0c" + other.address[1:]  # the receiver writes its own id
+        assert return_hop[::-1] == b"\x0c" + other.address[1:]  # the receiver writes its own id
     finally:
         await other.close()
 

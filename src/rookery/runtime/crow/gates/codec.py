@@ -31,15 +31,15 @@ class CrowGateCodec:
         self._received = receiver.received
         self._is_old = header_version == 0
 
-    def enter(self, data: bytes, way_back: bytes) -> bool:
+    def enter(self, data: bytes, return_hop: bytes) -> bool:
         """Report the packet in `data`, if that is one."""
         packet = self.read(data)
         if packet is None:
             return False
-        self._received([packet], way_back)
+        self._received([packet], return_hop)
         return True
 
-    def enter_all(self, datagrams: list[bytes], way_back: bytes) -> None:
+    def enter_all(self, datagrams: list[bytes], return_hop: bytes) -> None:
         """Report every packet of several that came the same way."""
         try:
             packets = [self._parse(each) for each in datagrams]
@@ -48,7 +48,7 @@ class CrowGateCodec:
         else:
             self.counters.packets_in += len(packets)
             self.counters.bytes_in += sum([len(each) for each in datagrams])
-        self._received(packets, way_back)
+        self._received(packets, return_hop)
 
     def read(self, data: bytes) -> CrowPacket | None:
         """The packet in `data`, for a gate whose way back depends on it."""

@@ -25,8 +25,9 @@ _REMEMBERED_MAX = 4096  # decisions kept; anybody can ask for many with forged a
 class CrowReceiver(Protocol):
     """What a gate reports to."""
 
-    def received(self, packets: list[CrowPacket], way_back: bytes) -> None:
-        """Packets came in, as they were sent; `way_back` belongs over the hop they made."""
+    def received(self, packets: list[CrowPacket], return_hop: bytes) -> None:
+        """Packets came in, as they were sent; `return_hop` is to be written over the hop
+        they made."""
 
     def drained(self, *, is_more: bool = False) -> None:
         """A batch of reads is over: a good moment to send what they led to.

@@ -64,8 +64,8 @@ class CrowLoopGate:
 
     def _deliver(self) -> None:
         queue, self._queue = self._queue, deque()
-        way_back = bytes([self.id])
+        return_hop = bytes([self.id])
         for data in queue:
-            self._threshold.enter(data, way_back)
+            self._threshold.enter(data, return_hop)
         if queue:
             self._receiver.drained()

@@ -115,20 +115,20 @@ class CrowMeshGate:
         if not self._allows(hashname) or channel.reliable:
             self._threshold.drop(CrowDropReason.DENIED)
             raise DeniedError("not allowed")
-        way_back = hop(hashname, self.id)[::-1]
+        return_hop = hop(hashname, self.id)[::-1]
         self._incoming.add(channel)
         try:
             channel.post()  # an opening that nobody answers would be given up
-            self._enter(channel.opening.body, way_back)
+            self._enter(channel.opening.body, return_hop)
             while (message := await channel.receive()) is not None:
-                self._enter(message.body, way_back)
+                self._enter(message.body, return_hop)
         except ChannelError:
             pass
         finally:
             self._incoming.discard(channel)
 
-    def _enter(self, data: bytes, way_back: bytes) -> None:
-        if self._threshold.enter(data, way_back) and not self._is_drain_due:
+    def _enter(self, data: bytes, return_hop: bytes) -> None:
+        if self._threshold.enter(data, return_hop) and not self._is_drain_due:
             self._is_drain_due = True
             self._loop.call_soon(self._drain)
 

@@ -46,7 +46,7 @@ class CrowUdpGate:
         self._allow = CrowAllowList(allow)
         ip, self.port = sock.getsockname()
         self.address = udp_hop(advertised_ip(ip), self.port, gate_id)
-        self._ways_back: dict[SocketAddress, bytes] = {}
+        self._return_hops: dict[SocketAddress, bytes] = {}
         self._targets: dict[bytes, SocketAddress] = {}
         self._socket = BurstSocket(sock, self, answered_max=_ANSWERED_MAX)
 
@@ -129,11 +129,11 @@ class CrowUdpGate:
     # What the socket reports.
 
     def datagrams_received(self, datagrams: list[bytes], address: SocketAddress) -> None:
-        way_back = self._ways_back.get(address)
-        if way_back is None:
-            way_back = self._way_back(address)
-        if way_back:
-            self._threshold.enter_all(datagrams, way_back)
+        return_hop = self._return_hops.get(address)
+        if return_hop is None:
+            return_hop = self._return_hop(address)
+        if return_hop:
+            self._threshold.enter_all(datagrams, return_hop)
         else:
             self._threshold.drop(CrowDropReason.DENIED, len(datagrams))
 
@@ -146,15 +146,15 @@ class CrowUdpGate:
     def datagram_lost(self) -> None:
         self._threshold.drop(CrowDropReason.UNREACHABLE)
 
-    def _way_back(self, address: SocketAddress) -> bytes:
+    def _return_hop(self, address: SocketAddress) -> bytes:
         """In wire order; empty for somebody we do not talk with."""
-        if len(self._ways_back) >= ADDRESSES_MAX:  # anybody can fill it with forged addresses
-            self._ways_back.clear()
+        if len(self._return_hops) >= ADDRESSES_MAX:  # anybody can fill it with forged addresses
+            self._return_hops.clear()
         ip, port = address[0], address[1]
         allowed = self._allow.allows(ip)
-        way_back = udp_hop(ip, port, self.id)[::-1] if allowed else b""
-        self._ways_back[address] = way_back
-        return way_back
+        return_hop = udp_hop(ip, port, self.id)[::-1] if allowed else b""
+        self._return_hops[address] = return_hop
+        return return_hop
 
     def _target(self, argument: bytes) -> SocketAddress | None:
         if len(argument) != _ARGUMENT_SIZE:
