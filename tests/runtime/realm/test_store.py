@@ -383,12 +383,12 @@ def test_what_a_refusal_changed_is_kept_what_failed_is_not(store: RealmStore) ->
     assert [one.withdrawn_s for one in store.invitations()] == [None]
 
 
-def test_links_are_kept(store: RealmStore) -> None:
+def test_links_are_kept(store: RealmStore, tmp_path: Path) -> None:
     assert store.link() is None
     store.save_link(LINK)
     assert store.link() == LINK
-    store.save_peers([LINK])
-    assert RealmStore(store.folder).peers() == [LINK]
+    joined = RealmStore.create(tmp_path / "joined", REALM, certificate(), peers=[LINK])
+    assert RealmStore(joined.folder).peers() == [LINK]
 
 
 def test_the_seed_makes_the_root(store: RealmStore) -> None:

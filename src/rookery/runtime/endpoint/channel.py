@@ -99,12 +99,6 @@ class AsyncChannel:
         while not self._core.is_closed:
             await self._changed()
 
-    async def wait_answered(self) -> None:
-        """Until the peer has acknowledged everything so far, or sent something; ChannelError."""
-        while not (self._core.is_flushed or self._core.is_closed):
-            await self._changed()
-        self._check()
-
     def wake(self) -> None:
         """The core has news."""
         waiters, self._waiters = self._waiters, []

@@ -245,10 +245,6 @@ class RealmStore:
             [] if stored is None else [_link(self.folder / _PEERS, peer) for peer in stored.peers]
         )
 
-    def save_peers(self, peers: Iterable[LinkAddress]) -> None:
-        stored = _PeersFile(v=1, peers=[peer.json() for peer in peers])
-        files.write(self.folder / _PEERS, stored)
-
     def link(self) -> LinkAddress | None:
         """Our node's own, as it was last told."""
         stored = files.read(self.folder / _LINK, _PeersFile)
