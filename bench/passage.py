@@ -1,6 +1,6 @@
 """Passages: a local port that leads to another one, through whatever is to be measured.
 
-client ──▶ door of one node ══ link, or links over relays ══▶ exit of another ──▶ target
+client ──▶ listener of one node ══ link, or links over relays ══▶ exit of another ──▶ target
 client ──▶ ssh -L           ═══════════ one connection ═════▶ sshd            ──▶ target
 """
 
@@ -46,7 +46,7 @@ class Passage:
 @contextmanager
 def mesh(target: int, relays: int = 0) -> Iterator[Passage]:
     """Two nodes, and so many relays between them in a row; all as anybody runs them."""
-    names = ["door", *(f"relay{number}" for number in range(relays)), "exit"]
+    names = ["listener", *(f"relay{number}" for number in range(relays)), "exit"]
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         homes = realm(Path(folder), *names, exits=["exit"])
         pids, before = [], ""
@@ -62,8 +62,8 @@ def mesh(target: int, relays: int = 0) -> Iterator[Passage]:
         keys = str(homes[0].keys)
         _await_route(keys)
         forward = f"0:{LOOPBACK}:{target}@exit"
-        door = stack.enter_context(running("forward", forward, "--id", keys))
-        where = next(word for word in door.line().split() if word.startswith(f"{LOOPBACK}:"))
+        listener = stack.enter_context(running("forward", forward, "--id", keys))
+        where = next(word for word in listener.line().split() if word.startswith(f"{LOOPBACK}:"))
         yield Passage(int(where.rstrip(",").rpartition(":")[2]), pids)
 
 

@@ -33,9 +33,9 @@ def profile(seconds: float = SECONDS) -> str:
         rate, sender, receiver = _profile_way(way, seconds)
         parts.append(f"## Stream {way}: {rate:.0f} MB/s")
         parts += [_end("Sender", sender), _end("Receiver", receiver)]
-    rate, door, far = tunnel_profile.profile(seconds)
-    parts.append(f"## Tunnel from a door to an exit, 1 hop: {rate:.0f} MB/s")
-    parts += [_end("The node with the door", door), _end("The node with the exit", far)]
+    rate, near, far = tunnel_profile.profile(seconds)
+    parts.append(f"## Tunnel from a listener to an exit, 1 hop: {rate:.0f} MB/s")
+    parts += [_end("The node with the listener", near), _end("The node with the exit", far)]
     return "\n\n".join(parts) + "\n"
 
 

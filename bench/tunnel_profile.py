@@ -1,4 +1,4 @@
-"""Where the time of a tunnel goes: the node with the door and the one with the exit, sampled."""
+"""Where the time of a tunnel goes: the node with the listener and the one with the exit, sampled."""
 
 import asyncio
 import tempfile
@@ -38,14 +38,14 @@ class Job:
 
 
 def profile(seconds: float) -> tuple[float, Samples, Samples]:
-    """MB/s through one hop, and what was seen of the door and of the exit."""
+    """MB/s through one hop, and what was sampled of the listener and of the exit."""
     with tempfile.TemporaryDirectory() as folder, child(target, None) as aim:
-        door_home, exit_home = realm(Path(folder), "door", "exit", exits=["exit"])
+        listener_home, exit_home = realm(Path(folder), "listener", "exit", exits=["exit"])
         port = answer(aim, int)
         with child(_exit, Job(exit_home.keys, exit_home.realm, port)) as far:
-            home, link = door_home, answer(far, dict)
+            home, link = listener_home, answer(far, dict)
             job = Job(home.keys, home.realm, port, exit_home.hashname, link)
-            with child(_door, job) as near:
+            with child(_listener, job) as near:
                 course = Course(answer(near, int))
                 course.transfer(_WARM_UP_S)
                 for pipe in (near, far):
@@ -70,7 +70,7 @@ def _exit(pipe: Connection, job: Job) -> None:
     run(serve())
 
 
-def _door(pipe: Connection, job: Job) -> None:
+def _listener(pipe: Connection, job: Job) -> None:
     async def serve() -> None:
         assert job.exit_link is not None
         peers = [LinkAddress.of_json(job.exit_link)]
@@ -78,8 +78,8 @@ def _door(pipe: Connection, job: Job) -> None:
             while node.core.membership.by_hashname(job.exit_hashname) is None:  # noqa: ASYNC110
                 await asyncio.sleep(_POLL_S)
             aim = SockAddress(LOOPBACK, job.port)
-            async with await tcp_forward(node.proxy.connector, aim, job.exit_hashname) as door:
-                pipe.send(door.address.port)
+            async with await tcp_forward(node.proxy.connector, aim, job.exit_hashname) as listener:
+                pipe.send(listener.address.port)
                 await _sampled(pipe)
 
     run(serve())

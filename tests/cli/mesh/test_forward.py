@@ -1,4 +1,4 @@
-"""`rookery forward`: what its words mean; tests/e2e/mesh/test_doors.py has it carry something."""
+"""`rookery forward`: what its words mean; tests/e2e/mesh/test_listeners.py carries data."""
 
 import pytest
 
@@ -22,8 +22,12 @@ from rookery.runtime.node.snapshot import ListenerKind
 def test_a_forward_says_where_and_through_whom(
     text: str, listen: tuple[str, int], to: tuple[str, int], node: str
 ) -> None:
-    door = parse_forwarding(text, ListenerKind.TCP)
-    assert (door.listen, door.to, door.exit) == (SockAddress(*listen), SockAddress(*to), node)
+    listener = parse_forwarding(text, ListenerKind.TCP)
+    assert (listener.listen, listener.to, listener.exit) == (
+        SockAddress(*listen),
+        SockAddress(*to),
+        node,
+    )
 
 
 @pytest.mark.parametrize(
@@ -41,8 +45,12 @@ def test_the_exit_chooses_the_address_of_a_reverse_forward() -> None:
 
 
 def test_a_serial_line_has_a_name() -> None:
-    door = parse_line("7000:meter@bob")
-    assert (door.listen, door.line, door.exit) == (SockAddress("127.0.0.1", 7000), "meter", "bob")
+    listener = parse_line("7000:meter@bob")
+    assert (listener.listen, listener.line, listener.exit) == (
+        SockAddress("127.0.0.1", 7000),
+        "meter",
+        "bob",
+    )
     for text in ("7000:meter", "meter@bob", "7000@bob", "7000:@bob"):
         with pytest.raises(UsageError):
             parse_line(text)

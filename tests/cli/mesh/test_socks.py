@@ -1,4 +1,4 @@
-"""`rookery socks`: its login; tests/e2e/mesh/test_doors.py has programs use it."""
+"""`rookery socks`: its login; tests/e2e/mesh/test_listeners.py has programs use it."""
 
 from pathlib import Path
 

@@ -48,10 +48,10 @@ class Colony:
         return rookery(verb, *arguments, "--id", self.homes[name].keys)
 
     @contextlib.contextmanager
-    def door(self, name: str, verb: str, *arguments: str) -> Iterator[tuple[Running, int]]:
-        """A door of this node, and the port it listens on."""
-        with running(verb, *arguments, "--id", self.homes[name].keys) as door:
-            yield door, port_in(door.line())
+    def listener(self, name: str, verb: str, *arguments: str) -> Iterator[tuple[Running, int]]:
+        """A listener of this node, and the port it listens on."""
+        with running(verb, *arguments, "--id", self.homes[name].keys) as listener:
+            yield listener, port_in(listener.line())
 
     def relays(self, name: str, to: str) -> list[tuple[str, ...]]:
         """Who is between two nodes, for each route there is; the one in use first."""

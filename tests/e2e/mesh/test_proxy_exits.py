@@ -80,10 +80,10 @@ def dead_exits(folder: Path, ends: tuple[signal.Signals, signal.Signals]) -> tup
         port = serving(stack, QuietServer(LOCAL, Echoes))
         nodes = stack.enter_context(three_exits(folder, port))
         options = ["--listen", "127.0.0.1:0", "--exit", "auto"]
-        _, door = stack.enter_context(nodes.door("alice", "socks", *options))
+        _, listener = stack.enter_context(nodes.listener("alice", "socks", *options))
         for name, end in zip(EXITS, ends, strict=False):
             nodes.nodes[name].signal(end)
-        return greeted(door, port), greeted(door, port)
+        return greeted(listener, port), greeted(listener, port)
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,8 @@ def test_datagrams_go_on_by_another_exit(tmp_path: Path, end: signal.Signals) ->
         port = serving(stack, socketserver.UDPServer(LOCAL, DatagramEchoes))
         nodes = stack.enter_context(three_exits(tmp_path, port))
         options = ["--listen", "127.0.0.1:0", "--exit", "auto"]
-        _, door = stack.enter_context(nodes.door("alice", "socks", *options))
-        session, relay = associated(door)
+        _, listener = stack.enter_context(nodes.listener("alice", "socks", *options))
+        session, relay = associated(listener)
         stack.enter_context(session)
         stack.enter_context(relay)
         relay.settimeout(0.5)
@@ -140,7 +140,7 @@ def test_a_device_that_moves_to_another_host_is_followed(tmp_path: Path) -> None
     meter = Gadget(tmp_path / "near-meter")
     with (
         three_exits(tmp_path, 9) as nodes,
-        nodes.door("alice", "forward", "0:meter@auto", "--serial") as (_, port),
+        nodes.listener("alice", "forward", "0:meter@auto", "--serial") as (_, port),
         connected_to_line(port, meter) as session,
     ):
         for name in ("far", "next", "next"):
@@ -159,7 +159,7 @@ def test_a_device_of_a_host_that_died_is_found_at_another(tmp_path: Path) -> Non
     meter = Gadget(tmp_path / "near-meter")
     with (
         three_exits(tmp_path, 9) as nodes,
-        nodes.door("alice", "forward", "0:meter@auto", "--serial") as (_, port),
+        nodes.listener("alice", "forward", "0:meter@auto", "--serial") as (_, port),
         connected_to_line(port, meter) as session,
     ):
         session.sendall(b"read\r")

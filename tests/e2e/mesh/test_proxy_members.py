@@ -50,7 +50,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 def gets_through(port: int) -> bool:
-    """A door may be shut again before the call that knocked at it has returned."""
+    """A listener may be closed again before the call that knocked at it has returned."""
     try:
         with connected(port) as session:
             session.sendall(b"hello")
@@ -64,29 +64,29 @@ def gets_through(port: int) -> bool:
 def test_what_is_allowed_to_one_is_allowed_to_no_other(world: World, who: str, whose: str) -> None:
     """Neither to a neighbour of the exit that carries it, nor to who comes through that."""
     port = world.ports[whose]
-    with world.nodes.door(who, "forward", f"0:127.0.0.1:{port}@bob") as (door, local):
+    with world.nodes.listener(who, "forward", f"0:127.0.0.1:{port}@bob") as (listener, local):
         assert gets_through(local) is (who == whose)
         if who != whose:
-            assert "no rule allows it" in door.error_line()
+            assert "no rule allows it" in listener.error_line()
 
 
 def test_telehash_sock_is_served_by_the_same_rules(world: World) -> None:
     """To members; a stranger cannot even ask."""
     bob, carol = world.nodes.link("bob"), world.nodes.homes["carol"].keys
     for whose, port in world.ports.items():
-        with running("sock", bob, f"0:127.0.0.1:{port}", "--id", carol) as door:
-            assert gets_through(port_in(door.line())) is (whose == "carol")
+        with running("sock", bob, f"0:127.0.0.1:{port}", "--id", carol) as listener:
+            assert gets_through(port_in(listener.line())) is (whose == "carol")
             if whose != "carol":
-                assert "does not allow" in door.error_line()
-    with running("sock", bob, f"0:127.0.0.1:{world.ports['carol']}") as door:
-        assert not gets_through(port_in(door.line()))
+                assert "does not allow" in listener.error_line()
+    with running("sock", bob, f"0:127.0.0.1:{world.ports['carol']}") as listener:
+        assert not gets_through(port_in(listener.line()))
 
 
 def test_who_is_no_member_any_more_is_carried_no_more(world: World) -> None:
     """The last test: alice is gone after it. What she has open ends as well."""
     nodes, port = world.nodes, world.ports["alice"]
     with (
-        nodes.door("alice", "forward", f"0:127.0.0.1:{port}@bob") as (_, local),
+        nodes.listener("alice", "forward", f"0:127.0.0.1:{port}@bob") as (_, local),
         connected(local) as session,
     ):
         session.settimeout(1.0)

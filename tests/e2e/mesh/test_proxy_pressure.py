@@ -104,7 +104,7 @@ def test_those_who_do_not_read_make_a_far_server_wait(tmp_path: Path) -> None:
         port = serving(stack, server)
         nodes = stack.enter_context(two_relays_apart(tmp_path, *exits(f"tcp 127.0.0.1:{port}")))
         way = f"0:127.0.0.1:{port}@bob"
-        _, local = stack.enter_context(nodes.door("alice", "forward", way))
+        _, local = stack.enter_context(nodes.listener("alice", "forward", way))
         with bounded(nodes, "nobody reads:"):
             idle = [stack.enter_context(connected(local)) for _ in range(STREAMS)]
             held = standstill(lambda: sum(server.sent))
@@ -121,7 +121,7 @@ def test_a_far_server_that_does_not_read_makes_a_client_wait(tmp_path: Path) -> 
         stack.callback(server.opened.set)
         nodes = stack.enter_context(two_relays_apart(tmp_path, *exits(f"tcp 127.0.0.1:{port}")))
         way = f"0:127.0.0.1:{port}@bob"
-        _, local = stack.enter_context(nodes.door("alice", "forward", way))
+        _, local = stack.enter_context(nodes.listener("alice", "forward", way))
         client = stack.enter_context(connected(local))
         client.setblocking(False)
         sent = 0

@@ -72,7 +72,7 @@ def forwarded(folder: Path, port: int) -> Iterator[tuple[Colony, int]]:
     """A port here that leads to that one behind bob."""
     with (
         two_relays_apart(folder, *exits(f"tcp 127.0.0.1:{port}")) as nodes,
-        nodes.door("alice", "forward", f"0:127.0.0.1:{port}@bob") as (_, local),
+        nodes.listener("alice", "forward", f"0:127.0.0.1:{port}@bob") as (_, local),
     ):
         yield nodes, local
 

@@ -1,4 +1,4 @@
-"""The doors of a node, and who holds them over the control socket."""
+"""The listeners of a node, and who holds them over the control socket."""
 
 import asyncio
 import json
@@ -10,7 +10,7 @@ import pytest
 from rookery.errors import CongestionError, DeniedError, UnreachableError, UsageError
 from rookery.link.channels.sock import SockAddress
 from rookery.runtime.control.client import connected
-from rookery.runtime.control.listener_pool import DOORS_MAX, ListenerPool
+from rookery.runtime.control.listener_pool import LISTENERS_MAX, ListenerPool
 from rookery.runtime.control.listeners import HeldListeners, ResolvedListener
 from rookery.runtime.control.messages import ControlCommand, ControlRequest, ListenerRequest
 from rookery.runtime.control.server import CLIENTS_MAX, ControlServer
@@ -18,7 +18,7 @@ from rookery.runtime.node.members import NodeName
 from rookery.runtime.node.snapshot import ListenerKind, ListenerOpened, ListenerTrouble, NodeStatus
 from tests.patience import PATIENCE_S
 from tests.runtime import colony
-from tests.runtime.proxy.doors_world import DoorsWorld, doors_world
+from tests.runtime.proxy.proxy_world import ProxyWorld, proxy_world
 from tests.runtime.proxy.town import BOB
 
 EXIT = NodeName(BOB, "bob")
@@ -27,20 +27,20 @@ SOCKS = ListenerRequest(kind=ListenerKind.SOCKS, exit="bob", listen=HERE)
 
 
 @pytest.fixture
-async def world() -> AsyncIterator[DoorsWorld]:
-    async with doors_world() as world:
+async def world() -> AsyncIterator[ProxyWorld]:
+    async with proxy_world() as world:
         yield world
 
 
 @pytest.fixture
-def doors(world: DoorsWorld) -> ListenerPool:
+def pool(world: ProxyWorld) -> ListenerPool:
     return ListenerPool(world.alice)
 
 
 @pytest.fixture
-async def path(doors: ListenerPool, tmp_path: Path) -> AsyncIterator[Path]:
+async def path(pool: ListenerPool, tmp_path: Path) -> AsyncIterator[Path]:
     path = tmp_path / "control.sock"
-    control = await ControlServer.bind(colony.Colony(), path, doors)
+    control = await ControlServer.bind(colony.Colony(), path, pool)
     yield path
     await control.close()
 
@@ -84,12 +84,12 @@ async def first_trouble(held: HeldListeners) -> ListenerTrouble:
 
 @pytest.mark.parametrize("kind", [ListenerKind.TCP, ListenerKind.REVERSE])
 async def test_a_forward_leads_there_until_it_is_left(
-    doors: ListenerPool, kind: ListenerKind
+    pool: ListenerPool, kind: ListenerKind
 ) -> None:
     async with await asyncio.start_server(greet, "127.0.0.1", 0) as server:
         to = SockAddress(*server.sockets[0].getsockname())
-        door = ListenerRequest(kind=kind, exit="bob", listen=HERE, to=to)
-        async with doors.open([ResolvedListener(door, EXIT)]) as held:
+        listener = ListenerRequest(kind=kind, exit="bob", listen=HERE, to=to)
+        async with pool.open([ResolvedListener(listener, EXIT)]) as held:
             (row,) = held.opened
             assert (row.kind, row.exit, row.to) == (kind, EXIT, str(to))
             assert await greeting(row.listening) == b"hello"
@@ -98,18 +98,18 @@ async def test_a_forward_leads_there_until_it_is_left(
 
 
 @pytest.mark.parametrize("kind", [ListenerKind.SOCKS, ListenerKind.HTTP, ListenerKind.UDP])
-async def test_every_kind_opens(doors: ListenerPool, kind: ListenerKind) -> None:
-    door = ListenerRequest(kind=kind, exit="auto", listen=HERE, to=SockAddress("127.0.0.1", 9))
-    async with doors.open([ResolvedListener(door, None)]) as held:
+async def test_every_kind_opens(pool: ListenerPool, kind: ListenerKind) -> None:
+    listener = ListenerRequest(kind=kind, exit="auto", listen=HERE, to=SockAddress("127.0.0.1", 9))
+    async with pool.open([ResolvedListener(listener, None)]) as held:
         (row,) = held.opened
         assert (row.kind, row.exit, row.listening.host) == (kind, None, "127.0.0.1")
 
 
-async def test_trouble_is_told_once(doors: ListenerPool) -> None:
-    door = ListenerRequest(
+async def test_trouble_is_told_once(pool: ListenerPool) -> None:
+    listener = ListenerRequest(
         kind=ListenerKind.TCP, exit="bob", listen=HERE, to=SockAddress("inside.example", 80)
     )
-    async with doors.open([ResolvedListener(door, EXIT)]) as held:
+    async with pool.open([ResolvedListener(listener, EXIT)]) as held:
         (row,) = held.opened
         with pytest.raises(ConnectionResetError):
             await greeting(row.listening)
@@ -119,11 +119,11 @@ async def test_trouble_is_told_once(doors: ListenerPool) -> None:
         assert list(held.troubles()) == []
 
 
-async def test_a_listener_that_is_lost_is_said(world: DoorsWorld, doors: ListenerPool) -> None:
-    door = ListenerRequest(
+async def test_a_listener_that_is_lost_is_said(world: ProxyWorld, pool: ListenerPool) -> None:
+    listener = ListenerRequest(
         kind=ListenerKind.REVERSE, exit="bob", listen=HERE, to=SockAddress("127.0.0.1", 9)
     )
-    async with doors.open([ResolvedListener(door, EXIT)]) as held:
+    async with pool.open([ResolvedListener(listener, EXIT)]) as held:
         (_, stream), *_ = world.town.opened
         stream.abort(1)
         with pytest.raises(UnreachableError, match="bob does not listen for us any more"):
@@ -131,7 +131,7 @@ async def test_a_listener_that_is_lost_is_said(world: DoorsWorld, doors: Listene
 
 
 @pytest.mark.parametrize(
-    ("door", "exit_", "error"),
+    ("listener", "exit_", "error"),
     [
         (ListenerRequest(kind=ListenerKind.TCP, exit="bob", listen=HERE), EXIT, UsageError),
         (
@@ -154,47 +154,49 @@ async def test_a_listener_that_is_lost_is_said(world: DoorsWorld, doors: Listene
     ],
 )
 async def test_what_cannot_be_opened_is_refused_at_once(
-    doors: ListenerPool, door: ListenerRequest, exit_: NodeName | None, error: type[Exception]
+    pool: ListenerPool, listener: ListenerRequest, exit_: NodeName | None, error: type[Exception]
 ) -> None:
     with pytest.raises(error):
-        async with doors.open([ResolvedListener(door, exit_)]):
+        async with pool.open([ResolvedListener(listener, exit_)]):
             pass
 
 
-async def test_all_or_none(doors: ListenerPool) -> None:
+async def test_all_or_none(pool: ListenerPool) -> None:
     """A port that is taken closes those that were opened before."""
-    async with doors.open([ResolvedListener(SOCKS, EXIT)]) as held:
+    async with pool.open([ResolvedListener(SOCKS, EXIT)]) as held:
         taken = ListenerRequest(kind=ListenerKind.HTTP, exit="bob", listen=held.opened[0].listening)
         with pytest.raises(UsageError, match="already in use"):
-            async with doors.open([ResolvedListener(SOCKS, EXIT), ResolvedListener(taken, EXIT)]):
+            async with pool.open([ResolvedListener(SOCKS, EXIT), ResolvedListener(taken, EXIT)]):
                 pass
-    async with doors.open([ResolvedListener(SOCKS, EXIT)] * DOORS_MAX):
+    async with pool.open([ResolvedListener(SOCKS, EXIT)] * LISTENERS_MAX):
         pass
 
 
 async def test_an_exit_that_may_not_listen_says_how_it_might() -> None:
-    async with doors_world(["tcp 127.0.0.1:*"]) as world:
-        door = ListenerRequest(
+    async with proxy_world(["tcp 127.0.0.1:*"]) as world:
+        listener = ListenerRequest(
             kind=ListenerKind.REVERSE, exit="bob", listen=HERE, to=SockAddress("127.0.0.1", 9)
         )
         with pytest.raises(DeniedError, match="--exit 'bind tcp"):
-            async with ListenerPool(world.alice).open([ResolvedListener(door, EXIT)]):
+            async with ListenerPool(world.alice).open([ResolvedListener(listener, EXIT)]):
                 pass
 
 
-async def test_there_is_a_bound(doors: ListenerPool) -> None:
-    async with doors.open([ResolvedListener(SOCKS, EXIT)] * DOORS_MAX):
+async def test_there_is_a_bound(pool: ListenerPool) -> None:
+    async with pool.open([ResolvedListener(SOCKS, EXIT)] * LISTENERS_MAX):
         with pytest.raises(CongestionError):
-            async with doors.open([ResolvedListener(SOCKS, EXIT)]):
+            async with pool.open([ResolvedListener(SOCKS, EXIT)]):
                 pass
 
 
 # --- over the control socket ---
 
 
-async def test_a_door_closes_with_the_connection_that_asked_for_it(path: Path) -> None:
+async def test_a_listener_closes_with_the_connection_that_asked_for_it(path: Path) -> None:
     async with connected(path) as client:
-        rows = client.hold(ControlRequest(do=ControlCommand.DOORS, doors=(SOCKS,)), patience_s=0)
+        rows = client.hold(
+            ControlRequest(do=ControlCommand.LISTENERS, listeners=(SOCKS,)), patience_s=0
+        )
         row = await anext(rows)
         assert isinstance(row, ListenerOpened)
         assert row.exit == colony.BOB
@@ -204,8 +206,8 @@ async def test_a_door_closes_with_the_connection_that_asked_for_it(path: Path) -
 
 async def test_what_a_holder_sends_is_dropped(path: Path) -> None:
     reader, writer = await asyncio.open_unix_connection(str(path))
-    door = {"kind": "socks", "exit": "auto", "listen": {"host": "127.0.0.1", "port": 0}}
-    writer.write(json.dumps({"v": 1, "do": "doors", "doors": [door]}).encode() + b"\n")
+    listener = {"kind": "socks", "exit": "auto", "listen": {"host": "127.0.0.1", "port": 0}}
+    writer.write(json.dumps({"v": 1, "do": "doors", "doors": [listener]}).encode() + b"\n")
     row = json.loads(await reader.readline())
     assert (row["is"], row["exit"]) == ("door", None)
     writer.write(b"x" * 100_000)
@@ -216,13 +218,15 @@ async def test_what_a_holder_sends_is_dropped(path: Path) -> None:
     writer.close()
 
 
-async def test_others_may_look_while_doors_are_held(path: Path) -> None:
+async def test_others_may_look_while_listeners_are_held(path: Path) -> None:
     clients = []
     for _ in range(CLIENTS_MAX):
         client = connected(path)
         clients.append(client)
         holding = await client.__aenter__()
-        rows = holding.hold(ControlRequest(do=ControlCommand.DOORS, doors=(SOCKS,)), patience_s=0)
+        rows = holding.hold(
+            ControlRequest(do=ControlCommand.LISTENERS, listeners=(SOCKS,)), patience_s=0
+        )
         assert isinstance(await anext(rows), ListenerOpened)
     async with connected(path) as looking:
         assert (
@@ -232,20 +236,24 @@ async def test_others_may_look_while_doors_are_held(path: Path) -> None:
         await client.__aexit__(None, None, None)
 
 
-async def test_a_door_through_nobody_is_refused(path: Path) -> None:
-    door = ListenerRequest(kind=ListenerKind.SOCKS, exit="nobody", listen=HERE)
+async def test_a_listener_through_nobody_is_refused(path: Path) -> None:
+    listener = ListenerRequest(kind=ListenerKind.SOCKS, exit="nobody", listen=HERE)
     async with connected(path) as client:
         with pytest.raises(UsageError, match="no other member is called 'nobody'"):
             await anext(
-                client.hold(ControlRequest(do=ControlCommand.DOORS, doors=(door,)), patience_s=0)
+                client.hold(
+                    ControlRequest(do=ControlCommand.LISTENERS, listeners=(listener,)), patience_s=0
+                )
             )
 
 
-async def test_a_node_without_doors_says_so(tmp_path: Path) -> None:
+async def test_a_node_without_listeners_says_so(tmp_path: Path) -> None:
     control = await ControlServer.bind(colony.Colony(), tmp_path / "control.sock")
     async with connected(tmp_path / "control.sock") as client:
-        with pytest.raises(DeniedError, match="opens no doors"):
+        with pytest.raises(DeniedError, match="opens no listeners"):
             await anext(
-                client.hold(ControlRequest(do=ControlCommand.DOORS, doors=(SOCKS,)), patience_s=0)
+                client.hold(
+                    ControlRequest(do=ControlCommand.LISTENERS, listeners=(SOCKS,)), patience_s=0
+                )
             )
     await control.close()

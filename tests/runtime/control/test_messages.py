@@ -33,7 +33,7 @@ from rookery.runtime.control.messages import (
 from rookery.runtime.node.snapshot import ListenerKind, Row
 from tests.runtime.colony import BOB_PEER, CHECKS, COUNTERS, ROUTES, STATUS
 
-DOOR = ListenerRequest(
+LISTENER = ListenerRequest(
     kind=ListenerKind.SOCKS,
     exit="auto",
     listen=SockAddress("127.0.0.1", 1080),
@@ -44,7 +44,7 @@ DOOR = ListenerRequest(
 @pytest.mark.parametrize("do", ControlCommand)
 def test_a_request_is_read_as_it_was_written(do: ControlCommand) -> None:
     request = ControlRequest(
-        do=do, node="bob", timeout_s=1.5, probes=2, doors=(DOOR,), service="files"
+        do=do, node="bob", timeout_s=1.5, probes=2, listeners=(LISTENER,), service="files"
     )
     line = request_line(request)
     assert line.count(b"\n") == 1
@@ -148,5 +148,8 @@ def test_what_was_asked_wrongly_is_the_users_to_mend(code: ControlErrorCode) -> 
 
 
 def test_a_password_does_not_show() -> None:
-    assert "secret" not in repr(ControlRequest(do=ControlCommand.DOORS, doors=(DOOR,)))
-    assert "secret" in request_line(ControlRequest(do=ControlCommand.DOORS, doors=(DOOR,))).decode()
+    assert "secret" not in repr(ControlRequest(do=ControlCommand.LISTENERS, listeners=(LISTENER,)))
+    assert (
+        "secret"
+        in request_line(ControlRequest(do=ControlCommand.LISTENERS, listeners=(LISTENER,))).decode()
+    )

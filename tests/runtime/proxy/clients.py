@@ -1,4 +1,4 @@
-"""What programs say at a door, byte by byte."""
+"""What programs say at a listener, byte by byte."""
 
 import asyncio
 from contextlib import suppress
@@ -10,15 +10,17 @@ from tests.patience import PATIENCE_S
 
 
 class Client:
-    """A plain TCP client of a door."""
+    """A plain TCP client of a listener."""
 
-    def __init__(self, door: SockAddress) -> None:
-        self._door = door
+    def __init__(self, listener: SockAddress) -> None:
+        self._listener = listener
         self.reader: asyncio.StreamReader
         self.writer: asyncio.StreamWriter
 
     async def __aenter__(self) -> Self:
-        self.reader, self.writer = await asyncio.open_connection(self._door.host, self._door.port)
+        self.reader, self.writer = await asyncio.open_connection(
+            self._listener.host, self._listener.port
+        )
         return self
 
     async def __aexit__(

@@ -7,10 +7,10 @@ import pytest
 
 from rookery.errors import UsageError
 from rookery.mesh.proxy.credentials import ProxyCredentials
-from rookery.runtime.proxy import listener as door_module
+from rookery.runtime.proxy import listener as listener_module
 from rookery.runtime.proxy.connect_listener import connect_listener
 from tests.runtime.proxy.clients import Client
-from tests.runtime.proxy.doors_world import doors_world
+from tests.runtime.proxy.proxy_world import proxy_world
 from tests.runtime.proxy.servers import closed_port, echo_server
 from tests.runtime.proxy.town import BOB
 
@@ -22,12 +22,12 @@ def connect(authority: str, *headers: str) -> bytes:
 
 async def test_a_program_connects_through_the_exit() -> None:
     async with (
-        doors_world() as world,
+        proxy_world() as world,
         echo_server() as port,
-        await connect_listener(world.alice) as door,
-        Client(door.address) as client,
+        await connect_listener(world.alice) as listener,
+        Client(listener.address) as client,
     ):
-        assert door.address.host == "127.0.0.1"
+        assert listener.address.host == "127.0.0.1"
         client.send(connect(f"here.example:{port}"))
         head = await client.reader.readuntil(b"\r\n\r\n")
         assert head.startswith(b"HTTP/1.1 200 ")
@@ -36,10 +36,10 @@ async def test_a_program_connects_through_the_exit() -> None:
 
 async def test_a_client_that_does_not_wait_for_the_answer_loses_nothing() -> None:
     async with (
-        doors_world() as world,
+        proxy_world() as world,
         echo_server() as port,
-        await connect_listener(world.alice, BOB) as door,
-        Client(door.address) as client,
+        await connect_listener(world.alice, BOB) as listener,
+        Client(listener.address) as client,
     ):
         heard = await client.ask(connect(f"127.0.0.1:{port}") + b"early")
         assert heard.partition(b"\r\n\r\n")[2] == b"EARLY"
@@ -67,21 +67,21 @@ async def test_a_client_that_does_not_wait_for_the_answer_loses_nothing() -> Non
 )
 async def test_a_failure_is_told_in_the_words_of_http(request_: bytes, status: int | None) -> None:
     async with (
-        doors_world() as world,
+        proxy_world() as world,
         closed_port() as port,
-        await connect_listener(world.alice, BOB) as door,
-        Client(door.address) as client,
+        await connect_listener(world.alice, BOB) as listener,
+        Client(listener.address) as client,
     ):
         heard = await client.ask(request_.replace(b"{port}", str(port).encode()))
         assert (int(heard.split()[1]) if heard else None) == status
 
 
-async def test_a_password_opens_the_door_and_nothing_else_does() -> None:
+async def test_a_password_opens_the_listener_and_nothing_else_does() -> None:
     lock = ProxyCredentials("rook", "sesame")
     async with (
-        doors_world() as world,
+        proxy_world() as world,
         echo_server() as port,
-        await connect_listener(world.alice, credentials=lock) as door,
+        await connect_listener(world.alice, credentials=lock) as listener,
     ):
         target, good = f"127.0.0.1:{port}", b64encode(b"rook:sesame").decode()
         wrong = b64encode(b"rook:sesam").decode()
@@ -92,18 +92,18 @@ async def test_a_password_opens_the_door_and_nothing_else_does() -> None:
             f"Proxy-Authorization: Digest {good}",
             f"Authorization: Basic {good}",
         ):
-            async with Client(door.address) as client:
+            async with Client(listener.address) as client:
                 heard = await client.ask(connect(target, header))
                 assert heard.startswith(b"HTTP/1.1 407 ")
                 assert b"proxy-authenticate: Basic" in heard
         assert world.town.opened == []
-        async with Client(door.address) as client:
+        async with Client(listener.address) as client:
             heard = await client.ask(connect(target, f"Proxy-Authorization: Basic {good}") + b"x")
             assert heard.endswith(b"\r\n\r\nX")
 
 
-async def test_a_door_for_strangers_needs_a_lock() -> None:
-    async with doors_world() as world:
+async def test_a_listener_for_strangers_needs_a_lock() -> None:
+    async with proxy_world() as world:
         with pytest.raises(UsageError, match="password"):
             await connect_listener(world.alice, host="0.0.0.0")
 
@@ -112,20 +112,20 @@ async def test_a_door_for_strangers_needs_a_lock() -> None:
 async def test_hostile_bytes_end_in_a_closed_connection(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Fuzz: whatever comes, the door lives on and nobody is connected by accident."""
-    monkeypatch.setattr(door_module, "LINGER_S", 0.05)
+    """Fuzz: whatever comes, the listener lives on and nobody is connected by accident."""
+    monkeypatch.setattr(listener_module, "LINGER_S", 0.05)
     chance = random.Random(seed)
-    async with doors_world([]) as world, await connect_listener(world.alice, BOB) as door:
+    async with proxy_world([]) as world, await connect_listener(world.alice, BOB) as listener:
         for _ in range(10):
             data = connect("here.example:80", "Proxy-Authorization: Basic x") + b"tail"
             mutated = bytearray(data[: chance.randrange(1, len(data))])
             for _ in range(chance.randrange(6)):
                 mutated[chance.randrange(len(mutated))] = chance.randrange(256)
-            async with Client(door.address) as client:
+            async with Client(listener.address) as client:
                 try:
                     heard = await client.ask(bytes(mutated))
                 except ConnectionResetError:
                     continue
                 assert heard == b"" or heard[:9] == b"HTTP/1.1 "
                 assert heard[9:12] != b"200"
-        assert door.connections == 0
+        assert listener.connections == 0

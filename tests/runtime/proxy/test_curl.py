@@ -1,4 +1,4 @@
-"""M7: a program that others wrote gets out through every door, plain and encrypted."""
+"""M7: a program that others wrote gets out through every listener, plain and encrypted."""
 
 import asyncio
 import shutil
@@ -11,7 +11,7 @@ from rookery.runtime.proxy.connect_listener import connect_listener
 from rookery.runtime.proxy.socks_listener import socks_listener
 from tests.patience import PATIENCE_S
 from tests.runtime.certificate import self_signed
-from tests.runtime.proxy.doors_world import doors_world
+from tests.runtime.proxy.proxy_world import proxy_world
 
 CURL = shutil.which("curl")
 PAGE = b"rooks\n" * 200_000
@@ -38,8 +38,8 @@ async def curl(*arguments: str) -> bytes:
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-@pytest.mark.parametrize("door_kind", ["socks", "connect"])
-async def test_curl_gets_a_page(door_kind: str, scheme: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("listener_kind", ["socks", "connect"])
+async def test_curl_gets_a_page(listener_kind: str, scheme: str, tmp_path: Path) -> None:
     certificate, key = self_signed(tmp_path)
     context = None
     if scheme == "https":
@@ -48,12 +48,12 @@ async def test_curl_gets_a_page(door_kind: str, scheme: str, tmp_path: Path) -> 
     server = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context)
     port = server.sockets[0].getsockname()[1]
     page = f"{scheme}://127.0.0.1:{port}/"
-    async with doors_world() as world, server:
-        if door_kind == "socks":
-            door, option = await socks_listener(world.alice), "socks5h://"
+    async with proxy_world() as world, server:
+        if listener_kind == "socks":
+            listener, option = await socks_listener(world.alice), "socks5h://"
         else:
-            door, option = await connect_listener(world.alice), "http://"
-        async with door:
-            proxy = ["--proxytunnel", "--proxy", f"{option}{door.address}"]
+            listener, option = await connect_listener(world.alice), "http://"
+        async with listener:
+            proxy = ["--proxytunnel", "--proxy", f"{option}{listener.address}"]
             assert await curl(*proxy, "--cacert", str(certificate), page) == PAGE
         assert len(world.town.opened) == 1

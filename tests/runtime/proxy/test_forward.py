@@ -22,19 +22,19 @@ from rookery.runtime.proxy.splice import IdleLimits
 from tests.patience import PATIENCE_S
 from tests.runtime.message_channel_pair import until
 from tests.runtime.proxy.clients import Client
-from tests.runtime.proxy.doors_world import doors_world
+from tests.runtime.proxy.proxy_world import proxy_world
 from tests.runtime.proxy.servers import echo_server, gadget, udp_echo
 from tests.runtime.proxy.town import ALICE, BOB, CAROL
 
 
 async def test_a_local_port_leads_to_a_far_one_for_many_clients() -> None:
-    async with doors_world() as world, echo_server() as port:
+    async with proxy_world() as world, echo_server() as port:
         target = SockAddress("here.example", port)
-        async with await tcp_forward(world.alice, target) as door:
-            assert door.address.host == "127.0.0.1"
+        async with await tcp_forward(world.alice, target) as listener:
+            assert listener.address.host == "127.0.0.1"
 
             async def client(text: bytes) -> bytes:
-                async with Client(door.address) as one:
+                async with Client(listener.address) as one:
                     return await one.ask(text)
 
             texts = [b"a%d " % number * 20_000 for number in range(5)]
@@ -43,17 +43,17 @@ async def test_a_local_port_leads_to_a_far_one_for_many_clients() -> None:
 
 async def test_a_forward_that_is_denied_resets_its_clients_and_says_why() -> None:
     async with (
-        doors_world([]) as world,
-        await tcp_forward(world.alice, SockAddress("127.0.0.1", 9), BOB) as door,
+        proxy_world([]) as world,
+        await tcp_forward(world.alice, SockAddress("127.0.0.1", 9), BOB) as listener,
     ):
-        async with Client(door.address) as client:
+        async with Client(listener.address) as client:
             with pytest.raises(ConnectionResetError):
                 await client.rest()
-        assert isinstance(door.last_error, DeniedError)
+        assert isinstance(listener.last_error, DeniedError)
 
 
 async def test_a_busy_local_port_is_a_usage_error() -> None:
-    async with doors_world() as world, echo_server() as port, udp_echo() as udp_port:
+    async with proxy_world() as world, echo_server() as port, udp_echo() as udp_port:
         with pytest.raises(UsageError):
             await tcp_forward(world.alice, SockAddress("a", 1), port=port)
         with pytest.raises(UsageError):
@@ -61,7 +61,7 @@ async def test_a_busy_local_port_is_a_usage_error() -> None:
 
 
 async def test_every_local_sender_of_datagrams_gets_its_own_answers() -> None:
-    async with doors_world() as world, udp_echo() as port:
+    async with proxy_world() as world, udp_echo() as port:
         target = SockAddress("127.0.0.1", port)
         async with await udp_forward(world.alice, target, BOB) as forward:
             here = forward.address
@@ -77,7 +77,7 @@ async def test_every_local_sender_of_datagrams_gets_its_own_answers() -> None:
 
 
 async def test_datagram_flows_are_bounded_and_end_by_themselves() -> None:
-    async with doors_world() as world, udp_echo() as port:
+    async with proxy_world() as world, udp_echo() as port:
         target = SockAddress("127.0.0.1", port)
         async with await udp_forward(world.alice, target, BOB, flows_max=1, idle_s=0.2) as forward:
             here = forward.address
@@ -98,7 +98,7 @@ async def test_datagram_flows_are_bounded_and_end_by_themselves() -> None:
 
 async def test_datagrams_to_where_nobody_gets_through_are_dropped() -> None:
     async with (
-        doors_world([]) as world,
+        proxy_world([]) as world,
         await udp_forward(world.alice, SockAddress("127.0.0.1", 9), BOB) as forward,
     ):
         here = forward.address
@@ -115,7 +115,7 @@ async def test_datagrams_go_on_by_another_exit_when_theirs_is_out_of_reach(
     proxy: str | list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rookery.runtime.proxy.datagram_flows.STRANDED_S", 0.01)
-    async with doors_world() as world, udp_echo() as port:
+    async with proxy_world() as world, udp_echo() as port:
         world.town.serve(CAROL, world.bob.handle)
         exits = [Exit(name, world.bob.services(), cost) for cost, name in ((1, BOB), (2, CAROL))]
         alice = Connector(world.town.opener(ALICE), lambda: exits)
@@ -135,7 +135,7 @@ async def test_datagrams_go_on_by_another_exit_when_theirs_is_out_of_reach(
 async def test_datagrams_wait_for_the_one_exit_that_is_named() -> None:
     """Who talks with an address of its own there would not know it by another."""
     async with (
-        doors_world() as world,
+        proxy_world() as world,
         udp_echo() as port,
         await udp_forward(world.alice, SockAddress("127.0.0.1", port), BOB) as forward,
     ):
@@ -151,7 +151,7 @@ async def test_datagrams_wait_for_the_one_exit_that_is_named() -> None:
 
 
 async def test_a_far_port_leads_to_a_local_one() -> None:
-    async with doors_world() as world, echo_server() as port:
+    async with proxy_world() as world, echo_server() as port:
         target = SockAddress("127.0.0.1", port)
         async with await reverse_forward(world.alice, BOB, 0, target) as listener:
             for text in (b"one", b"two" * 50_000):
@@ -162,7 +162,7 @@ async def test_a_far_port_leads_to_a_local_one() -> None:
 
 async def test_a_far_client_is_reset_when_nobody_is_at_home() -> None:
     async with (
-        doors_world() as world,
+        proxy_world() as world,
         await reverse_forward(world.alice, BOB, 0, SockAddress("127.0.0.1", 9)) as listener,
         Client(listener.address) as client,
     ):
@@ -174,14 +174,14 @@ async def test_a_serial_line_is_a_port_for_one_client(tmp_path: Path) -> None:
     with gadget(tmp_path / "meter") as meter:
         connector = Connector(devices=SerialDevices(folder=str(tmp_path)))
         async with (
-            await serial_forward(connector, "meter") as door,
-            Client(door.address) as client,
+            await serial_forward(connector, "meter") as listener,
+            Client(listener.address) as client,
         ):
             client.send(b"?")
             assert await meter.read(1) == b"?"
             meter.write(b"42")
             assert await client.exactly(2) == b"42"
-            async with Client(door.address) as second:
+            async with Client(listener.address) as second:
                 with pytest.raises(ConnectionResetError):
                     await second.rest()
             meter.unplug()
@@ -194,12 +194,12 @@ async def test_a_client_that_hung_up_leaves_the_line_to_the_next(tmp_path: Path)
     with gadget(tmp_path / "meter") as meter:
         connector = Connector(devices=SerialDevices(folder=str(tmp_path)))
         idle = IdleLimits(half_closed_s=0.2)
-        async with await serial_forward(connector, "meter", idle=idle) as door:
+        async with await serial_forward(connector, "meter", idle=idle) as listener:
             for _ in range(2):
-                async with Client(door.address) as client:
+                async with Client(listener.address) as client:
                     client.send(b"?")
                     client.writer.write_eof()
                     assert await meter.read(1) == b"?"
                     meter.write(b"42")
                     assert await client.exactly(2) == b"42"
-                await until(lambda: door.connections == 0)
+                await until(lambda: listener.connections == 0)

@@ -1,4 +1,4 @@
-"""What passes a door, a link and an exit: how often the loop is asked for another turn for it."""
+"""How many turns of the loop traffic through a listener, a link and an exit costs."""
 
 import asyncio
 import socket
@@ -69,7 +69,7 @@ def asked(port: int, texts: list[bytes]) -> list[bytes]:
 
 
 async def passed(folder: Path, texts: list[bytes]) -> list[bytes]:
-    """Through a door of alice and an exit at bob, and back."""
+    """Through a listener of alice and an exit at bob, and back."""
     alices, bobs = realm(folder, "alice", "bob", exits=["bob"])
     async with AsyncExitStack() as stack:
         port = stack.enter_context(echo())
@@ -80,11 +80,11 @@ async def passed(folder: Path, texts: list[bytes]) -> list[bytes]:
         await have_met(alice, bob)
         to = SockAddress(LOOPBACK, port)
         connector = alice.proxy.connector
-        door = await stack.enter_async_context(await tcp_forward(connector, to, bob.hashname))
+        listener = await stack.enter_async_context(await tcp_forward(connector, to, bob.hashname))
         loop = asyncio.get_running_loop()
         assert isinstance(loop, CountingLoop)
         loop.calls = 0
-        return await loop.run_in_executor(None, asked, door.address.port, texts)
+        return await loop.run_in_executor(None, asked, listener.address.port, texts)
 
 
 async def have_met(alice: MeshNode, bob: MeshNode) -> None:

@@ -132,8 +132,8 @@ async def test_a_client_of_a_forward_notices_no_move(tmp_path: Path) -> None:
     async with Hosts(tmp_path) as hosts:
         meter = hosts.plug(BOB)
         async with (
-            await serial_forward(hosts.alice, "meter") as door,
-            Client(door.address) as client,
+            await serial_forward(hosts.alice, "meter") as listener,
+            Client(listener.address) as client,
         ):
             for hashname in (CAROL, CAROL, BOB):
                 client.send(b"?")
@@ -148,9 +148,9 @@ async def test_a_client_of_a_forward_notices_no_move(tmp_path: Path) -> None:
 async def test_a_forward_does_not_wait_for_a_line_that_was_never_there(tmp_path: Path) -> None:
     async with (
         Hosts(tmp_path) as hosts,
-        await serial_forward(hosts.alice, "meter", CAROL) as door,
-        Client(door.address) as client,
+        await serial_forward(hosts.alice, "meter", CAROL) as listener,
+        Client(listener.address) as client,
     ):
         with pytest.raises(ConnectionResetError):
             await client.rest()
-        assert str(door.last_error) == "serial meter: gone"
+        assert str(listener.last_error) == "serial meter: gone"

@@ -1,4 +1,4 @@
-"""What the verbs that hold doors of the running node share: ask, say where, tell of trouble."""
+"""What the verbs that hold listeners of the running node share: request, print addresses and troubles."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -29,12 +29,14 @@ ExitName = Annotated[
 def run_listeners(
     wanted: Sequence[ListenerRequest], control_options: ControlOptions, output: Output
 ) -> int:
-    """Have the doors opened, say where, and hold them until stopped."""
+    """Open the listeners, print their addresses, and hold them until stopped."""
 
     async def work() -> int:
         async with control_options.connected() as control:
             return await _hold_listeners(
-                control, ControlRequest(do=ControlCommand.DOORS, doors=tuple(wanted)), output
+                control,
+                ControlRequest(do=ControlCommand.LISTENERS, listeners=tuple(wanted)),
+                output,
             )
 
     return run_service(work())
@@ -52,7 +54,7 @@ async def _hold_listeners(control: ControlClient, request: ControlRequest, outpu
 
 
 def described(opened: ListenerOpened) -> str:
-    """A door on one line."""
+    """A listener on one line."""
     through = "any exit" if opened.exit is None else str(opened.exit)
     match opened.kind:
         case ListenerKind.SOCKS:

@@ -1,4 +1,4 @@
-"""`rookery socks`: doors through which any program of this machine gets out at another node."""
+"""`rookery socks`: local listeners through which any program connects from another node."""
 
 from pathlib import Path
 from typing import Annotated

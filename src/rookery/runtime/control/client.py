@@ -69,7 +69,7 @@ class ControlClient:
     async def hold(
         self, request: ControlRequest, *, patience_s: float
     ) -> AsyncIterator[ListenerOpened | ListenerTrouble]:
-        """The doors that were asked for, then what trouble there is with them, without end.
+        """The requested listeners, then their troubles as they occur, without end.
 
         They stand open until the connection ends, this one's or the node's.
         """

@@ -1,4 +1,4 @@
-"""The doors of a node: opened for programs of this machine, closed when those are gone."""
+"""The listeners of a node: opened for programs of this machine, closed when those are gone."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -29,11 +29,11 @@ from rookery.runtime.proxy.listener import LocalListener
 from rookery.runtime.proxy.remote_listener import RemoteListener
 from rookery.runtime.proxy.socks_listener import socks_listener
 
-DOORS_MAX = 64
+LISTENERS_MAX = 64
 
 
 class ListenerPool:
-    """All doors of a node lead through its one connector, which remembers what works."""
+    """All listeners of a node share its one connector, which remembers what works."""
 
     def __init__(self, connector: Connector) -> None:
         self._connector = connector
@@ -41,8 +41,10 @@ class ListenerPool:
 
     @asynccontextmanager
     async def open(self, wanted: Sequence[ResolvedListener]) -> AsyncIterator[HeldListeners]:
-        if self._count + len(wanted) > DOORS_MAX:
-            raise CongestionError(f"{DOORS_MAX} doors of this node are open already; end one")
+        if self._count + len(wanted) > LISTENERS_MAX:
+            raise CongestionError(
+                f"{LISTENERS_MAX} listeners of this node are open already; end one"
+            )
         self._count += len(wanted)
         try:
             async with AsyncExitStack() as stack:
@@ -51,42 +53,42 @@ class ListenerPool:
             self._count -= len(wanted)
 
     async def _opened(self, stack: AsyncExitStack, wanted: ResolvedListener) -> "_HeldListener":
-        door, exit_ = wanted
-        if door.kind is ListenerKind.REVERSE:
+        request, exit_ = wanted
+        if request.kind is ListenerKind.REVERSE:
             return await self._reversed(stack, wanted)
-        opened = await self._open(door, AUTO if exit_ is None else exit_.hashname)
+        opened = await self._open(request, AUTO if exit_ is None else exit_.hashname)
         stack.push_async_callback(opened.close)
         return _HeldListener(_row(wanted, opened.address), lambda: _error(opened))
 
-    async def _open(self, door: ListenerRequest, exit_: str) -> LocalListener | UdpForward:
-        connector, (host, port) = self._connector, (door.listen.host, door.listen.port)
-        match door.kind:
+    async def _open(self, request: ListenerRequest, exit_: str) -> LocalListener | UdpForward:
+        connector, (host, port) = self._connector, (request.listen.host, request.listen.port)
+        match request.kind:
             case ListenerKind.SOCKS:
                 return await socks_listener(
-                    connector, exit_, host=host, port=port, credentials=door.credentials
+                    connector, exit_, host=host, port=port, credentials=request.credentials
                 )
             case ListenerKind.HTTP:
                 # Most nodes never have one, and it takes memory.
                 from rookery.runtime.proxy.connect_listener import connect_listener
 
                 return await connect_listener(
-                    connector, exit_, host=host, port=port, credentials=door.credentials
+                    connector, exit_, host=host, port=port, credentials=request.credentials
                 )
             case ListenerKind.UDP:
-                to = _target(door, SockProtocol.UDP)
+                to = _target(request, SockProtocol.UDP)
                 return await udp_forward(connector, to, exit_, host=host, port=port)
             case ListenerKind.SERIAL:
-                return await serial_forward(connector, door.line, exit_, host=host, port=port)
+                return await serial_forward(connector, request.line, exit_, host=host, port=port)
             case _:
-                to = _target(door, SockProtocol.TCP)
+                to = _target(request, SockProtocol.TCP)
                 return await tcp_forward(connector, to, exit_, host=host, port=port)
 
     async def _reversed(self, stack: AsyncExitStack, wanted: ResolvedListener) -> "_HeldListener":
-        door, exit_ = wanted
+        request, exit_ = wanted
         if exit_ is None:
             raise UsageError("a reverse forward listens at one node; name it instead of auto")
-        to = _target(door, SockProtocol.TCP)
-        port = door.listen.port
+        to = _target(request, SockProtocol.TCP)
+        port = request.listen.port
         try:
             listener = await reverse_forward(self._connector, exit_.hashname, port, to)
         except DeniedError as error:
@@ -101,18 +103,18 @@ class ListenerPool:
 
 
 class _HeldListener:
-    """`last_error` is asked for trouble, and raises when there is no door any more."""
+    """`last_error` returns the latest trouble, and raises once the listener is lost."""
 
     def __init__(self, row: ListenerOpened, last_error: Callable[[], RookeryError | None]) -> None:
         self.row = row
         self._last_error = last_error
-        self._told: RookeryError | None = None
+        self._reported: RookeryError | None = None
 
     def trouble(self) -> str | None:
         error = self._last_error()
-        if error is None or error is self._told:
+        if error is None or error is self._reported:
             return None
-        self._told = error
+        self._reported = error
         through = "any exit" if self.row.exit is None else str(self.row.exit)
         advice = ""
         if isinstance(error, DeniedError):
@@ -121,40 +123,40 @@ class _HeldListener:
 
 
 class _HeldListeners:
-    def __init__(self, doors: Sequence[_HeldListener]) -> None:
-        self._doors = doors
+    def __init__(self, listeners: Sequence[_HeldListener]) -> None:
+        self._listeners = listeners
 
     @property
     def opened(self) -> Sequence[ListenerOpened]:
-        return [door.row for door in self._doors]
+        return [listener.row for listener in self._listeners]
 
     def troubles(self) -> Iterator[ListenerTrouble]:
-        for door in self._doors:
-            if (problem := door.trouble()) is not None:
-                yield ListenerTrouble(listening=door.row.listening, problem=problem)
+        for listener in self._listeners:
+            if (problem := listener.trouble()) is not None:
+                yield ListenerTrouble(listening=listener.row.listening, problem=problem)
 
 
 def _row(wanted: ResolvedListener, address: SockAddress) -> ListenerOpened:
-    door, exit_ = wanted
-    to = "" if door.to is None else str(door.to)
-    if door.kind is ListenerKind.SERIAL:
-        to = door.line
-    return ListenerOpened(kind=door.kind, listening=address, exit=exit_, to=to)
+    request, exit_ = wanted
+    to = "" if request.to is None else str(request.to)
+    if request.kind is ListenerKind.SERIAL:
+        to = request.line
+    return ListenerOpened(kind=request.kind, listening=address, exit=exit_, to=to)
 
 
 def _error(opened: LocalListener | UdpForward) -> RookeryError | None:
     return opened.last_error if isinstance(opened, LocalListener) else opened.flows.last_error
 
 
-def _target(door: ListenerRequest, protocol: SockProtocol) -> SockAddress:
+def _target(request: ListenerRequest, protocol: SockProtocol) -> SockAddress:
     """Where a forward leads; better refused now than with every connection."""
-    if door.to is None:
-        raise UsageError(f"a door of kind {door.kind.value!r} needs a place to lead to")
+    if request.to is None:
+        raise UsageError(f"a listener of kind {request.kind.value!r} needs a place to lead to")
     try:
-        net(protocol, door.to.host, door.to.port)
+        net(protocol, request.to.host, request.to.port)
     except DecodeError as error:
-        raise UsageError(f"{door.to} is nowhere to connect to") from error
-    return door.to
+        raise UsageError(f"{request.to} is nowhere to connect to") from error
+    return request.to
 
 
 async def _watched(listener: RemoteListener, exit_: str) -> RookeryError:

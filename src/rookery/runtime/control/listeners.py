@@ -1,6 +1,6 @@
-"""Doors over the control socket: open for as long as the program that asked keeps its connection.
+"""Listeners over the control socket: open as long as the requesting program keeps its connection.
 
-What opens them stands behind `ListenerOpener`, so that verbs that only look need nothing of it.
+`ListenerOpener` hides what opens them, so that verbs that only look do not import it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,24 +11,24 @@ from rookery.runtime.control.messages import ListenerRequest
 from rookery.runtime.node.members import NodeName
 from rookery.runtime.node.snapshot import ListenerOpened, ListenerTrouble
 
-WATCH_S = 0.2  # how often a door is asked about trouble
+WATCH_S = 0.2  # how often a listener is polled for trouble
 
 
 class ResolvedListener(NamedTuple):
-    """A door, and the member it is to lead through (None: whoever gets through)."""
+    """A listener request, and the member to use as its exit (None: any exit that connects)."""
 
-    door: ListenerRequest
+    request: ListenerRequest
     exit: NodeName | None
 
 
 class HeldListeners(Protocol):
-    """What stands open now."""
+    """The listeners of one request."""
 
     @property
     def opened(self) -> Sequence[ListenerOpened]: ...
 
     def troubles(self) -> Iterable[ListenerTrouble]:
-        """What went wrong since the last time; RookeryError when a door is lost."""
+        """Troubles since the last call; RookeryError when a listener is lost."""
         ...
 
 

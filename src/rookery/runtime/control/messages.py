@@ -34,7 +34,7 @@ TIMEOUT_S_MAX = 60.0
 PROBES_DEFAULT = 3
 PROBES_MAX = 10
 NODE_SIZE_MAX = 64
-DOORS_MAX = 8
+LISTENERS_MAX = 8
 AUTO = "auto"
 SECONDS_DEFAULT = 5.0
 
@@ -52,7 +52,7 @@ class ControlCommand(Enum):
     EXPLAIN = "explain"
     GRAPH = "graph"
     NETCHECK = "netcheck"
-    DOORS = "doors"
+    LISTENERS = "doors"
     STREAM = "stream"
     BENCH = "bench"
     QUEUES = "queues"
@@ -75,7 +75,7 @@ class ControlErrorCode(Enum):
 
 
 class ListenerRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """A door to be opened; what its kind has no use for is not looked at."""
+    """A listener to open; fields that its kind does not use are ignored."""
 
     kind: ListenerKind
     exit: str  # as `node` of a request, or "auto"
@@ -94,7 +94,7 @@ class ControlRequest(msgspec.Struct, frozen=True, kw_only=True):
     source: str = msgspec.field(name="from", default="")  # explain: likewise; empty: this node
     timeout_s: float = TIMEOUT_S_DEFAULT  # ping, trace
     probes: int = PROBES_DEFAULT  # trace
-    doors: tuple[ListenerRequest, ...] = ()  # doors
+    listeners: tuple[ListenerRequest, ...] = msgspec.field(name="doors", default=())  # doors
     service: str = ""  # stream
     meta: JsonObject = {}  # stream
     seconds: float = SECONDS_DEFAULT  # bench, each way
@@ -165,8 +165,8 @@ def _checked(request: ControlRequest) -> ControlRequest | ControlEnd:
         wrong = f"seconds must be above 0 and at most {SECONDS_MAX:g}"
     elif not 0 < request.bytes <= BYTES_MAX:
         wrong = f"bytes must be 1 to {BYTES_MAX}"
-    elif request.do is ControlCommand.DOORS and not 0 < len(request.doors) <= DOORS_MAX:
-        wrong = f"doors must be 1 to {DOORS_MAX}"
+    elif request.do is ControlCommand.LISTENERS and not 0 < len(request.listeners) <= LISTENERS_MAX:
+        wrong = f"doors must be 1 to {LISTENERS_MAX}"
     return ControlEnd(False, ControlErrorCode.BAD_REQUEST, wrong) if wrong else request
 
 

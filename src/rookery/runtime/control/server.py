@@ -1,6 +1,6 @@
-"""The control socket: lets whoever may open it look at a running node, and hold doors open.
+"""The control socket: lets whoever may open it look at a running node, and hold listeners open.
 
-    rookery status ─ Unix socket, one JSON request a line ─▶ Control ─▶ Controlled (the node)
+    rookery status ─ Unix socket, one JSON request a line ─▶ ControlServer ─▶ ControlledNode
                    ◀─ rows, one JSON object a line, and an end ─┘
 
 The socket is its owner's alone (0600). It changes nothing in the node that outlasts a connection
@@ -110,12 +110,12 @@ class ControlServer:
         self,
         node: ControlledNode,
         path: Path,
-        doors: ListenerOpener | None,
+        listeners: ListenerOpener | None,
         streams: StreamOpener | None,
         queues: QueueView | None,
     ) -> None:
         self._node = node
-        self._doors = doors
+        self._listeners = listeners
         self._streams = streams
         self._queues = queues
         self._path = path
@@ -123,7 +123,9 @@ class ControlServer:
         self._inode = path.stat().st_ino
         self._loop = asyncio.get_running_loop()
         self._clients: set[asyncio.Task[None]] = set()
-        self._holding: set[asyncio.Task[None]] = set()  # doors, which have a bound of their own
+        self._holding: set[asyncio.Task[None]] = (
+            set()
+        )  # hold listeners, which have a bound of their own
         self._refused: set[asyncio.Task[None]] = set()  # hear so, and are gone
         self._server: asyncio.Server | None = None
 
@@ -132,12 +134,12 @@ class ControlServer:
         cls,
         node: ControlledNode,
         path: Path,
-        doors: ListenerOpener | None = None,
+        listeners: ListenerOpener | None = None,
         streams: StreamOpener | None = None,
         queues: QueueView | None = None,
     ) -> Self:
         """Listen there, in place of a node that is gone; UsageError when that cannot be."""
-        control = cls(node, path, doors, streams, queues)
+        control = cls(node, path, listeners, streams, queues)
         control._server = await asyncio.start_unix_server(
             control._accepted, sock=control._sock, limit=REQUEST_SIZE_MAX
         )
@@ -162,7 +164,7 @@ class ControlServer:
             self._node,
             reader,
             writer,
-            self._doors,
+            self._listeners,
             self._streams,
             self._queues,
             self._set_aside,
@@ -175,7 +177,7 @@ class ControlServer:
             writer.close()
 
     def _set_aside(self) -> None:
-        """The client that runs holds doors from now on: others may still look at the node."""
+        """The client that runs holds listeners from now on: others may still look at the node."""
         task = asyncio.current_task()
         assert task is not None
         self._clients.discard(task)
@@ -196,13 +198,13 @@ class _ControlConnection:
         node: ControlledNode,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        doors: ListenerOpener | None,
+        listeners: ListenerOpener | None,
         streams: StreamOpener | None,
         queues: QueueView | None,
         set_aside: Callable[[], None],
     ) -> None:
         self._node = node
-        self._doors = doors
+        self._listeners = listeners
         self._streams = streams
         self._queues = queues
         self._set_aside = set_aside
@@ -261,8 +263,8 @@ class _ControlConnection:
                     return await self._about(request)
                 case ControlCommand.STREAM:
                     return await self._stream(request)
-                case ControlCommand.DOORS:
-                    return await self._hold_doors(request)
+                case ControlCommand.LISTENERS:
+                    return await self._hold_listeners(request)
                 case (
                     ControlCommand.QUEUES
                     | ControlCommand.QUEUE
@@ -298,7 +300,7 @@ class _ControlConnection:
                 ControlCommand.PING
                 | ControlCommand.TRACE
                 | ControlCommand.EXPLAIN
-                | ControlCommand.DOORS
+                | ControlCommand.LISTENERS
                 | ControlCommand.STREAM
                 | ControlCommand.BENCH
             ):
@@ -386,17 +388,17 @@ class _ControlConnection:
             await carry(stream, self._reader, self._writer)
         return None
 
-    async def _hold_doors(self, request: ControlRequest) -> ControlEnd:
+    async def _hold_listeners(self, request: ControlRequest) -> ControlEnd:
         """Until the client goes; whatever else it sends is dropped."""
-        if self._doors is None:
-            return ControlEnd(False, ControlErrorCode.DENIED, "this node opens no doors")
+        if self._listeners is None:
+            return ControlEnd(False, ControlErrorCode.DENIED, "this node opens no listeners")
         wanted = []
-        for door in request.doors:
-            found = None if door.exit == AUTO else matching_peer(self._node.members(), door.exit)
+        for one in request.listeners:
+            found = None if one.exit == AUTO else matching_peer(self._node.members(), one.exit)
             if isinstance(found, ControlEnd):
                 return found
-            wanted.append(ResolvedListener(door, None if found is None else found.node))
-        async with self._doors.open(wanted) as held:
+            wanted.append(ResolvedListener(one, None if found is None else found.node))
+        async with self._listeners.open(wanted) as held:
             self._set_aside()
             for row in held.opened:
                 await self._send(row)

@@ -4,7 +4,7 @@
             ◀─ a `stream` row ───┘
             ◀═ bytes both ways ═▶
 
-The program's files stay with the program: the node carries bytes, as it does for doors.
+The program's files stay with the program: the node carries bytes, as it does for listeners.
 """
 
 import asyncio

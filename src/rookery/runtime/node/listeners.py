@@ -1,4 +1,4 @@
-"""The doors of a node that most nodes never open: nothing of them is loaded before the first."""
+"""A node's listeners; their code is imported with the first one, as most nodes never open any."""
 
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 class NodeListeners:
-    """A `DoorKeeper` whose doors lead through the node's own proxy."""
+    """A `ListenerOpener` whose listeners lead through the node's own proxy."""
 
     def __init__(self, node: "MeshNode") -> None:
         self._node = node
-        self._doors: ListenerPool | None = None
+        self._pool: ListenerPool | None = None
 
     def open(
         self, wanted: Sequence[ResolvedListener]
     ) -> AbstractAsyncContextManager[HeldListeners]:
-        if self._doors is None:
-            from rookery.runtime.control.listener_pool import ListenerPool as Doors
+        if self._pool is None:
+            from rookery.runtime.control.listener_pool import ListenerPool
 
-            self._doors = Doors(self._node.proxy.connector)
-        return self._doors.open(wanted)
+            self._pool = ListenerPool(self._node.proxy.connector)
+        return self._pool.open(wanted)

@@ -1,6 +1,6 @@
 """Snapshots: what a node says about itself, as values and, field by field, as JSON.
 
-    Controlled ──Status, Peer, Route, …──▶ control socket, metrics, screen
+    ControlledNode ──NodeStatus, PeerRow, …──▶ control socket, metrics, screen
 
 Each is a row of its own; in JSON, `is` tells which. Times are Unix seconds where a name ends in
 `_at`, and lengths of time in the unit that it ends in. None is what is not known (yet).
@@ -214,7 +214,7 @@ class NetCheckItem(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", ta
 
 
 class ListenerKind(Enum):
-    """What a door lets in, and where it leads."""
+    """What a listener accepts, and where it leads."""
 
     SOCKS = "socks"  # SOCKS5: the program says where to
     HTTP = "http"  # HTTP CONNECT: likewise
@@ -225,18 +225,18 @@ class ListenerKind(Enum):
 
 
 class ListenerOpened(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="door"):
-    """A door that stands open as long as its asker stays."""
+    """A listener that is open as long as the requesting connection."""
 
     kind: ListenerKind
     listening: SockAddress  # at the exit, for a reverse one
-    exit: NodeName | None = None  # None: whoever gets through
+    exit: NodeName | None = None  # None: any exit that connects
     to: str = ""  # where it always leads, if anywhere
 
 
 class ListenerTrouble(
     msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="door-trouble"
 ):
-    """Somebody could not get through a door."""
+    """A connection through a listener failed."""
 
     listening: SockAddress
     problem: str

@@ -1,4 +1,4 @@
-"""The proxy on real sockets: the service that exits offer, connectors, and doors for programs.
+"""The proxy on real sockets: the service that exits offer, connectors, and listeners for programs.
 
-program ─▶ door ─▶ connector ═ tunnel stream ═▶ service ─▶ TCP, UDP or serial
+program ─▶ listener ─▶ connector ═ tunnel stream ═▶ service ─▶ TCP, UDP or serial
 """

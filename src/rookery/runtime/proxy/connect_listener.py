@@ -1,4 +1,4 @@
-"""An HTTP CONNECT door: for programs that know `https_proxy` and no SOCKS."""
+"""An HTTP CONNECT listener: for programs that know `https_proxy` and no SOCKS."""
 
 import asyncio
 import re

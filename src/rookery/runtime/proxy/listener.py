@@ -1,4 +1,4 @@
-"""A door: a local listener whose connections go on through a connector."""
+"""A local listener whose connections go on through a connector."""
 
 import asyncio
 import socket
@@ -51,12 +51,12 @@ class LocalListener:
         connections_max: int = CONNECTIONS_MAX,
     ) -> Self:
         """Listen there; UsageError when that cannot be."""
-        door = cls(serve, connections_max)
+        listener = cls(serve, connections_max)
         sock = await bound_socket(socket.SOCK_STREAM, host, port)
-        door._server = await door._loop.create_server(
-            lambda: TcpStream.accepting(door._accepted), sock=sock, backlog=BACKLOG
+        listener._server = await listener._loop.create_server(
+            lambda: TcpStream.accepting(listener._accepted), sock=sock, backlog=BACKLOG
         )
-        return door
+        return listener
 
     @property
     def address(self) -> SockAddress:
@@ -134,7 +134,7 @@ async def say_last(stream: TcpStream, data: bytes) -> None:
 
 
 class ListenerContext(msgspec.Struct, frozen=True):
-    """What all clients of one door share."""
+    """What all clients of one listener share."""
 
     connector: Connector
     proxy: Proxy
@@ -183,10 +183,10 @@ async def client_listener(
 
 
 def _check_guarded(host: str, credentials: ProxyCredentials | None) -> None:
-    """A door for strangers needs a lock: UsageError for an open one beyond this machine."""
+    """UsageError unless a listener that other machines can reach asks for credentials."""
     try:
         is_local = ip_address(host).is_loopback
     except ValueError:
         is_local = host == "localhost"
     if credentials is None and not is_local:
-        raise UsageError(f"a door on {host} is open to others: it needs a user and a password")
+        raise UsageError(f"a listener on {host} is open to others: it needs a user and a password")

@@ -4,7 +4,7 @@ proxy = Proxy(node.open, exits, rules=ProxyRules.parse(["tcp *:443"]))
 node.serve(PROXY, proxy.handle)
 endpoint.serve("sock", proxy.sock.handle)                Telehash peers, by the same rules
 connection = await proxy.connector.tcp_connect("192.0.2.1", 80, proxy="auto")
-async with await socks_door(proxy.connector): …
+async with await socks_listener(proxy.connector): …
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A SOCKS5 door: any program that knows SOCKS gets out through an exit.
+"""A SOCKS5 listener: any program that knows SOCKS gets out through an exit.
 
 CONNECT, UDP ASSOCIATE, and BIND where one exit is named: a listener has to be somewhere.
 """

@@ -1,9 +1,9 @@
-"""M7, M8, M9: doors of a running node, whose exit nobody can dial and only relays lead to.
+"""M7, M8, M9: listeners of a running node, whose exit nobody can dial and only relays lead to.
 
     alice ── east, west ── north, south ── bob ── pages, echoes, names, a serial line
 
-Three links and two relays lie between a door and its exit. Every verb is a process; what is behind
-the exit listens in this one.
+Three links and two relays lie between a listener and its exit. Every verb is a process; what is
+behind the exit listens in this one.
 """
 
 import os
@@ -69,9 +69,9 @@ class World(NamedTuple):
     def ask(self, verb: str, *arguments: str) -> Outcome:
         return self.colony.ask("alice", verb, *arguments)
 
-    def door(self, verb: str, *arguments: str) -> AbstractContextManager[tuple[Running, int]]:
-        """A door of alice's, and the port it listens on."""
-        return self.colony.door("alice", verb, *arguments)
+    def listener(self, verb: str, *arguments: str) -> AbstractContextManager[tuple[Running, int]]:
+        """A listener of alice's, and the port it listens on."""
+        return self.colony.listener("alice", verb, *arguments)
 
 
 @pytest.fixture(scope="module")
@@ -119,8 +119,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 def test_https_through_both_doors(world: World) -> None:
     """The certificate is checked by curl: the session is the program's own, end to end."""
     page, trusted = f"https://127.0.0.1:{world.secure}/", str(world.certificate)
-    with world.door("socks", *BOTH, "--exit", "bob") as (door, socks):
-        http = port_in(door.line())
+    with world.listener("socks", *BOTH, "--exit", "bob") as (listener, socks):
+        http = port_in(listener.line())
         for proxy in (f"socks5h://127.0.0.1:{socks}", f"http://127.0.0.1:{http}"):
             assert curl("--cacert", trusted, "--proxy", proxy, page).stdout == PAGE
             untrusted = curl("--proxy", proxy, page)
@@ -130,7 +130,7 @@ def test_https_through_both_doors(world: World) -> None:
 def test_a_name_is_looked_up_by_datagrams_through_socks(world: World) -> None:
     """DNS over UDP ASSOCIATE; what no rule allows gets no answer."""
     server = SockAddress("127.0.0.1", world.names)
-    with world.door("socks", "--listen", "127.0.0.1:0", "--exit", "bob") as (_, port):
+    with world.listener("socks", "--listen", "127.0.0.1:0", "--exit", "bob") as (_, port):
         session, relay = associated(port)
         with session, relay:
             relay.send(
@@ -148,7 +148,7 @@ def test_a_name_is_looked_up_by_datagrams_through_socks(world: World) -> None:
 def test_a_program_waits_for_a_connection_at_the_exit(world: World) -> None:
     """BIND: who connects over there is handed to the client here."""
     with (
-        world.door("socks", "--listen", "127.0.0.1:0", "--exit", "bob") as (_, port),
+        world.listener("socks", "--listen", "127.0.0.1:0", "--exit", "bob") as (_, port),
         connected(port) as session,
     ):
         session.sendall(b"\5\1\0" + bytes([5, SocksCommand.BIND, 0, 1, 0, 0, 0, 0, 0, 0]))
@@ -164,15 +164,15 @@ def test_a_program_waits_for_a_connection_at_the_exit(world: World) -> None:
 
 
 def test_curl_gets_out_by_socks(world: World) -> None:
-    with world.door("socks", "--listen", "127.0.0.1:0", "--exit", "bob") as (_, port):
+    with world.listener("socks", "--listen", "127.0.0.1:0", "--exit", "bob") as (_, port):
         page = f"http://127.0.0.1:{world.pages}/"
         assert curl("--proxy", f"socks5h://127.0.0.1:{port}", page).stdout == PAGE
 
 
 def test_curl_gets_out_by_http_connect_and_any_exit(world: World) -> None:
     """The exits tell the realm what they offer."""
-    with world.door("socks", *BOTH, "--exit", "auto") as (door, _):
-        http = door.line()
+    with world.listener("socks", *BOTH, "--exit", "auto") as (listener, _):
+        http = listener.line()
         assert http.startswith("HTTP CONNECT on 127.0.0.1:")
         proxy = f"http://{http.split()[3].rstrip(',')}"
         page = f"http://127.0.0.1:{world.pages}/"
@@ -185,11 +185,11 @@ def test_curl_gets_out_by_http_connect_and_any_exit(world: World) -> None:
 
 def test_what_no_rule_allows_is_refused_and_said(world: World) -> None:
     page = f"http://127.0.0.1:{world.forbidden}/"
-    with world.door("socks", *BOTH, "--exit", "bob") as (door, port):
-        http = door.line().split()[3].rstrip(",")
+    with world.listener("socks", *BOTH, "--exit", "bob") as (listener, port):
+        http = listener.line().split()[3].rstrip(",")
         by_socks = curl("--proxy", f"socks5h://127.0.0.1:{port}", page)
         assert (by_socks.returncode, by_socks.stdout) == (97, b"")
-        trouble = door.error_line()
+        trouble = listener.error_line()
         assert f"127.0.0.1:{world.forbidden}: no rule allows it, through bob" in trouble
         assert "--exit RULE" in trouble
         by_http = curl("--proxytunnel", "--proxy", f"http://{http}", page)
@@ -198,17 +198,17 @@ def test_what_no_rule_allows_is_refused_and_said(world: World) -> None:
 
 def test_a_port_that_nobody_listens_on_is_told_from_a_forbidden_one(world: World) -> None:
     page = f"http://127.0.0.1:{world.closed}/"
-    with world.door("socks", *BOTH, "--exit", "bob") as (door, socks):
-        http = port_in(door.line())
+    with world.listener("socks", *BOTH, "--exit", "bob") as (listener, socks):
+        http = port_in(listener.line())
         by_socks = curl("--proxy", f"socks5h://127.0.0.1:{socks}", page)
         assert b"(5)" in by_socks.stderr
         by_http = curl("--proxytunnel", "--proxy", f"http://127.0.0.1:{http}", page)
         assert b"502" in by_http.stderr
-        assert f"127.0.0.1:{world.closed}: refused, through bob" in door.error_line()
+        assert f"127.0.0.1:{world.closed}: refused, through bob" in listener.error_line()
 
 
 def test_the_end_of_one_direction_is_passed_on_alone_and_a_reset_as_a_reset(world: World) -> None:
-    with world.door("forward", f"0:127.0.0.1:{world.letters}@bob") as (_, port):
+    with world.listener("forward", f"0:127.0.0.1:{world.letters}@bob") as (_, port):
         with connected(port) as session:
             session.sendall(b"rook" * 100_000)
             session.shutdown(socket.SHUT_WR)
@@ -232,19 +232,19 @@ def test_programs_read_json(world: World) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_door_closes_with_its_command(world: World, number: signal.Signals) -> None:
     with (
-        world.door("forward", f"0:127.0.0.1:{world.echoes}@bob") as (door, port),
+        world.listener("forward", f"0:127.0.0.1:{world.echoes}@bob") as (listener, port),
         connected(port) as session,
     ):
         session.sendall(b"hello")
         assert received(session, 5) == b"hello"
-        door.signal(number)
-        assert door.wait() == (0 if number is signal.SIGINT else -signal.SIGKILL)
+        listener.signal(number)
+        assert listener.wait() == (0 if number is signal.SIGINT else -signal.SIGKILL)
         until(lambda: refuses(port))
 
 
 def test_datagrams_there_and_back(world: World) -> None:
     with (
-        world.door("forward", f"0:127.0.0.1:{world.datagrams}@bob", "--udp") as (_, port),
+        world.listener("forward", f"0:127.0.0.1:{world.datagrams}@bob", "--udp") as (_, port),
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock,
     ):
         sock.settimeout(PATIENCE_S)
@@ -254,27 +254,33 @@ def test_datagrams_there_and_back(world: World) -> None:
 
 def test_datagrams_to_where_no_rule_allows_are_dropped_and_said(world: World) -> None:
     with (
-        world.door("forward", f"0:127.0.0.1:{world.forbidden}@bob", "--udp") as (door, port),
+        world.listener("forward", f"0:127.0.0.1:{world.forbidden}@bob", "--udp") as (
+            listener,
+            port,
+        ),
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock,
     ):
         sock.sendto(b"question", ("127.0.0.1", port))
-        assert "no rule allows it" in door.error_line()
+        assert "no rule allows it" in listener.error_line()
 
 
 def test_a_port_of_the_exit_leads_here(world: World) -> None:
     forwarding = f"{world.bound}:127.0.0.1:{world.echoes}@bob"
-    with world.door("forward", forwarding, "--reverse") as (door, port):
+    with world.listener("forward", forwarding, "--reverse") as (listener, port):
         assert port == world.bound
         with connected(port) as session:
             session.sendall(b"from afar")
             assert received(session, 9) == b"from afar"
-        door.signal(signal.SIGINT)
-        assert door.wait() == 0
+        listener.signal(signal.SIGINT)
+        assert listener.wait() == 0
     until(lambda: refuses(world.bound))
 
 
 def test_a_serial_line_is_a_port_here(world: World) -> None:
-    with world.door("forward", "0:meter@bob", "--serial") as (_, port), connected(port) as session:
+    with (
+        world.listener("forward", "0:meter@bob", "--serial") as (_, port),
+        connected(port) as session,
+    ):
         session.sendall(b"read\r")
         assert os.read(world.line, 100) == b"read\r"
         os.write(world.line, b"42 kWh\r")

@@ -19,7 +19,7 @@ async def names(host: str, port: int, protocol: SockProtocol) -> list[str]:
     return {"here.example": ["127.0.0.1"], "inside.example": ["10.0.0.1"]}.get(host, [])
 
 
-class DoorsWorld:
+class ProxyWorld:
     def __init__(self, town: Town, rules: list[str]) -> None:
         arrivals = ExpectedConnections()
         self.town = town
@@ -35,6 +35,6 @@ class DoorsWorld:
 
 
 @asynccontextmanager
-async def doors_world(rules: list[str] = LOCAL) -> AsyncIterator[DoorsWorld]:
+async def proxy_world(rules: list[str] = LOCAL) -> AsyncIterator[ProxyWorld]:
     async with Town() as town:
-        yield DoorsWorld(town, rules)
+        yield ProxyWorld(town, rules)
