@@ -1,7 +1,7 @@
 """Tunnels between nodes as anybody runs them, against ssh, Reticulum and the bare socket.
 
-What is measured passes a listener of one node, its link and the exit of another, each a process of its
-own; with ssh it passes as many. Two cores are shared by these and by both ends.
+What is measured passes a listener of one node, its link and the exit of another, each in a process
+of its own; with ssh it passes as many. Two cores are shared by these and by both ends.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""Where the time of a tunnel goes: the node with the listener and the one with the exit, sampled."""
+"""Where the time of a tunnel goes: the nodes with the listener and with the exit, sampled."""
 
 import asyncio
 import tempfile

@@ -1,4 +1,4 @@
-"""What the verbs that hold listeners of the running node share: request, print addresses and troubles."""
+"""What verbs share that hold listeners of the running node: request, print addresses, troubles."""
 
 from collections.abc import Sequence
 from typing import Annotated
