@@ -52,7 +52,7 @@ def settings(hub: SmallHub, keep: Path | None = None, code: str | None = None) -
         keep=keep,
         code=code,
         reports=QUICK,
-        visits=AgentSessionLimits(backoff_s=0.01),
+        sessions=AgentSessionLimits(backoff_s=0.01),
     )
 
 
@@ -66,9 +66,9 @@ def device_reports(hub: SmallHub) -> list[DeviceReport]:
 
 async def test_it_enrols_and_reports_real_values(hub: SmallHub) -> None:
     """F3, F4: at first contact a secret, then reports of what the device really is."""
-    told: list[SenderEvent] = []
-    async with await Agent.start(settings(hub), told.append):
-        await eventually(lambda: any(isinstance(event, SenderEnrolled) for event in told))
+    events: list[SenderEvent] = []
+    async with await Agent.start(settings(hub), events.append):
+        await eventually(lambda: any(isinstance(event, SenderEnrolled) for event in events))
     (report, *_) = device_reports(hub)
     assert report.up > 0
     assert 0 < report.mem < 1
@@ -76,7 +76,7 @@ async def test_it_enrols_and_reports_real_values(hub: SmallHub) -> None:
     assert abs(report.t - time.time() * 1000) < 60_000
     entry = hub.entries[MAC]
     assert entry.hashname == identity("router").hashname
-    enrolled = next(event for event in told if isinstance(event, SenderEnrolled))
+    enrolled = next(event for event in events if isinstance(event, SenderEnrolled))
     assert hub.desk.is_claimed(entry, enrolled.claim_code, time.time())
 
 
@@ -105,8 +105,8 @@ async def test_reports_outlive_the_agent_on_disk(hub: SmallHub, tmp_path: Path) 
         await eventually(lambda: agent.waiting == 1)
     assert (tmp_path / FILE_NAME).stat().st_mode & 0o777 == 0o600
     await hub.come()
-    told: list[SenderEvent] = []
-    async with await Agent.start(settings(hub, tmp_path), told.append):
+    events: list[SenderEvent] = []
+    async with await Agent.start(settings(hub, tmp_path), events.append):
         await eventually(lambda: len(hub.reports) >= 3)
     first, kept, new = hub.reports[:3]
     assert (kept.b, kept.n) == (first.b, 2)
@@ -145,13 +145,13 @@ async def test_a_hub_that_forgot_everything_learns_anew(hub: SmallHub) -> None:
 async def test_secrets_are_renewed_on_the_way(tmp_path: Path) -> None:
     """F4: the answer to a report carries the new one, and the next report proves it."""
     async with SmallHub(ReportValidatorSettings(policy="open", renewal_s=60)) as hub:
-        told: list[SenderEvent] = []
-        async with await Agent.start(settings(hub, tmp_path), told.append) as agent:
+        events: list[SenderEvent] = []
+        async with await Agent.start(settings(hub, tmp_path), events.append) as agent:
             await eventually(lambda: len(hub.reports) == 1)
             before = hub.entries[MAC].generation
             hub.skew_s = 61.0
             agent.sample_now()
-            await eventually(lambda: any(isinstance(event, SecretRenewed) for event in told[1:]))
+            await eventually(lambda: any(isinstance(event, SecretRenewed) for event in events[1:]))
             agent.sample_now()
             await eventually(lambda: hub.entries[MAC].generation > before)
         assert hub.desk.counters.forged == 0
@@ -160,8 +160,8 @@ async def test_secrets_are_renewed_on_the_way(tmp_path: Path) -> None:
 async def test_a_called_agent_comes(hub: SmallHub) -> None:
     """F7: the next report is answered by a call; F10, F11: and the agent serves at the server."""
     wish = 77
-    told: list[SenderEvent] = []
-    async with SmallServer() as server, await Agent.start(settings(hub), told.append) as agent:
+    events: list[SenderEvent] = []
+    async with SmallServer() as server, await Agent.start(settings(hub), events.append) as agent:
         await eventually(lambda: len(hub.reports) == 1)
         hub.answers = [server.direct(wish)]
         hub.wishes[MAC] = wish
@@ -170,16 +170,16 @@ async def test_a_called_agent_comes(hub: SmallHub) -> None:
         hub.wishes.clear()
         assert await server.call("config.set", ["interval_s", 30]) == {"interval_s": 30.0}
         await server.end()
-        await eventually(lambda: agent.visits.running == 0)
-        assert agent.visits.tally["fulfilled"] == 1
-    assert SenderCalled(wish) in told
+        await eventually(lambda: agent.sessions.running == 0)
+        assert agent.sessions.tally["fulfilled"] == 1
+    assert SenderCalled(wish) in events
 
 
 async def test_without_a_code_a_closed_hub_refuses(tmp_path: Path) -> None:
     async with SmallHub(ReportValidatorSettings(policy="claim")) as hub:
-        told: list[SenderEvent] = []
-        async with await Agent.start(settings(hub), told.append):
-            await eventually(lambda: HelloRefused("denied") in told)
+        events: list[SenderEvent] = []
+        async with await Agent.start(settings(hub), events.append):
+            await eventually(lambda: HelloRefused("denied") in events)
         assert hub.entries == {}
         code = new_code(os.urandom)
         key = code_key(code)
@@ -187,7 +187,7 @@ async def test_without_a_code_a_closed_hub_refuses(tmp_path: Path) -> None:
             id=code_id(key), key=key, kind="router", owner=1, expires_at=time.time() + 600
         )
         hub.codes[kept.id] = kept
-        async with await Agent.start(settings(hub, code=code), told.append):
+        async with await Agent.start(settings(hub, code=code), events.append):
             await eventually(lambda: MAC in hub.entries)
 
 
@@ -219,8 +219,8 @@ async def test_rubbish_from_the_hubs_address_does_no_harm(hub: SmallHub) -> None
                 head = tag.to_bytes(2, "big") + size.to_bytes(2, "big")
                 hub.transport.sendto(head + MAC + os.urandom(size - 6), ("127.0.0.1", port))
         await _reports_again(hub, agent)
-        assert agent.visits.running == 0
-        assert agent.visits.tally == {}
+        assert agent.sessions.running == 0
+        assert agent.sessions.tally == {}
 
 
 async def _reports_again(hub: SmallHub, agent: Agent) -> None:

@@ -255,13 +255,13 @@ async def test_one_visit_for_a_wish_and_few_in_all(hub: SmallHub) -> None:
         begun.append(wish)
         return AgentSession(identity("router"), hub.address, methods(), wish, QUICK)
 
-    visits = AgentSessions(begin, msgspec.structs.replace(QUICK, visits_max=2))
+    sessions = AgentSessions(begin, msgspec.structs.replace(QUICK, sessions_max=2))
     for wish in (1, 1, 2, 3):
-        visits.called(wish)
+        sessions.called(wish)
     assert begun == [] or begun == [1, 2]
-    await eventually(lambda: visits.running == 0)
+    await eventually(lambda: sessions.running == 0)
     assert begun == [1, 2]
-    assert visits.tally == {"repeated": 1, "too_many": 1, "not_wanted": 2}
-    visits.called(3)
-    await visits.close()
-    assert visits.running == 0
+    assert sessions.tally == {"repeated": 1, "too_many": 1, "not_wanted": 2}
+    sessions.called(3)
+    await sessions.close()
+    assert sessions.running == 0

@@ -26,32 +26,32 @@ async def test_all_of_them_enrol_and_report(hub: SmallHub) -> None:
         id=code_id(key), key=key, kind="server", owner=1, expires_at=time.time() + 600
     )
     hub.codes[kept.id] = kept
-    crowd = await SimulatedFleet.gather(hub.address, 60, [code], 1.0)
+    fleet = await SimulatedFleet.start(hub.address, 60, [code], 1.0)
     try:
-        await eventually(lambda: crowd.figures().reporting == 61)
-        await crowd.settle(20)
-        figures = crowd.figures()
+        await eventually(lambda: fleet.status().reporting == 61)
+        await fleet.settle(20)
+        status = fleet.status()
     finally:
-        await crowd.close()
-    assert figures.enrolled == figures.members == 61
-    assert figures.acknowledged == figures.made == len(hub.reports)
-    assert (figures.lost, figures.waiting, figures.refused) == (0, 0, 0)
+        await fleet.close()
+    assert status.enrolled == status.members == 61
+    assert status.acknowledged == status.made == len(hub.reports)
+    assert (status.lost, status.waiting, status.refused) == (0, 0, 0)
     kinds = [entry.kind for entry in hub.entries.values()]
     assert (kinds.count("router"), kinds.count("server")) == (60, 1)
     assert len({entry.address.partition(":")[0] for entry in hub.entries.values()}) > 1
 
 
 async def test_what_a_deaf_hub_misses_is_sent_again(hub: SmallHub) -> None:
-    crowd = await SimulatedFleet.gather(hub.address, 20, [], 0.2)
+    fleet = await SimulatedFleet.start(hub.address, 20, [], 0.2)
     try:
-        await eventually(lambda: crowd.figures().reporting == 20)
+        await eventually(lambda: fleet.status().reporting == 20)
         hub.is_deaf = True
-        await eventually(lambda: crowd.figures().waiting >= 20)
+        await eventually(lambda: fleet.status().waiting >= 20)
         hub.is_deaf = False
-        await crowd.settle(20)
-        figures = crowd.figures()
+        await fleet.settle(20)
+        status = fleet.status()
     finally:
-        await crowd.close()
-    assert figures.waiting == 0
-    assert figures.resent > 0
-    assert figures.acknowledged == figures.made == len(hub.reports)
+        await fleet.close()
+    assert status.waiting == 0
+    assert status.resent > 0
+    assert status.acknowledged == status.made == len(hub.reports)

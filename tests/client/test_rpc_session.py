@@ -50,7 +50,7 @@ def grant(server: SmallServer) -> Grant:
 
 
 async def attended(server: SmallServer) -> tuple[DeviceRpcSession, SealedConnection]:
-    session = await DeviceRpcSession.attend(identity("client"), grant(server))
+    session = await DeviceRpcSession.open(identity("client"), grant(server))
     return session, await asyncio.wait_for(asyncio.shield(server.line), PATIENCE_S)
 
 
@@ -206,7 +206,7 @@ async def test_a_seat_that_is_not_to_be_had_is_said(
 ) -> None:
     server.dies = dies
     with pytest.raises(error):
-        await DeviceRpcSession.attend(identity("client"), grant(server))
+        await DeviceRpcSession.open(identity("client"), grant(server))
 
 
 @pytest.mark.parametrize("change", [{"digest40": bytes(32)}, {"tcp": "nowhere"}, {"tcp": ""}])
@@ -215,7 +215,7 @@ async def test_a_server_that_is_described_wrongly_is_not_dialled(
 ) -> None:
     wrong = msgspec.structs.replace(grant(server), **change)
     with pytest.raises(ProtocolError):
-        await DeviceRpcSession.attend(identity("client"), wrong)
+        await DeviceRpcSession.open(identity("client"), wrong)
     assert server.peers == []
 
 
@@ -224,5 +224,5 @@ async def test_an_impostor_gets_no_ticket(server: SmallServer) -> None:
     async with SmallServer(name="other") as impostor:
         meant = msgspec.structs.replace(grant(server), tcp=impostor.address.tcp)
         with pytest.raises(UnreachableError):
-            await DeviceRpcSession.attend(identity("client"), meant)
+            await DeviceRpcSession.open(identity("client"), meant)
         assert impostor.arrivals == []

@@ -1,1 +1,1 @@
-"""The device agent: reports to the hub, goes where it is called, does what it is told."""
+"""The device agent: reports to the hub, connects to servers on demand and serves JSON-RPC."""

@@ -1,7 +1,7 @@
-"""The agent: composition root. Samples, reports, and goes where it is called.
+"""The agent: composition root. Samples, reports, and opens sessions when the hub calls.
 
-sampler ─▶ uplink ─ UDP ─▶ hub          uplink ─ called ─▶ visits ─ TCP ─▶ hub, server
-                                        visits ─ JSON-RPC ─▶ methods
+sampler ─▶ uplink ─ UDP ─▶ hub          uplink ─ called ─▶ sessions ─ TCP ─▶ hub, server
+                                        sessions ─ JSON-RPC ─▶ methods
 """
 
 import asyncio
@@ -39,43 +39,43 @@ _log = logging.getLogger(__name__)
 
 
 class AgentSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything an agent may be told; the first three it must be told."""
+    """The settings of an agent; the first three are required."""
 
     identity: Identity
     hub: HubAddress
     mac: bytes
     config: AgentConfig = AgentConfig()
-    config_folder: Path | None = None  # None: what is set from afar lasts as long as we do
-    keep: Path | None = None  # where unacknowledged reports outlast us; None: nowhere
+    config_folder: Path | None = None  # None: remote changes are lost with the process
+    keep: Path | None = None  # keeps unacknowledged reports across restarts
     code: str | None = None  # to enrol with
     allowed: ExecAllowList | None = None
-    node: Path | None = None  # folder of a mesh node that runs beside us
+    node: Path | None = None  # folder of a mesh node on this machine
     disk: str = "/"
     reports: SenderLimits = SenderLimits()
-    visits: AgentSessionLimits = LIMITS
+    sessions: AgentSessionLimits = LIMITS
 
 
 class Agent:
-    """`async with await Agent.start(settings, told) as agent:`, or call `close` yourself."""
+    """`async with await Agent.start(settings, on_event) as agent:`, or call `close` yourself."""
 
-    def __init__(self, settings: AgentSettings, told: OnSenderEvent) -> None:
+    def __init__(self, settings: AgentSettings, on_event: OnSenderEvent) -> None:
         self._settings = settings
-        self._told = told
+        self._on_event = on_event
         folder = settings.config_folder
         self._config = ConfigFile(settings.config, None if folder is None else folder / FILE_NAME)
         self._config.on_change(self._changed)
         self._dispatcher = dispatcher(self._config, settings.allowed or ExecAllowList())
         self._sampler = DeviceSampler(settings.disk)
         self._links = None if settings.node is None else NodeLinkSampler(settings.node)
-        self._visits = AgentSessions(self._visit, settings.visits)
+        self._sessions = AgentSessions(self._session, settings.sessions)
         self._uplink: Uplink | None = None
         self._sampling: asyncio.Task[None] | None = None
         self._is_due = asyncio.Event()
 
     @classmethod
-    async def start(cls, settings: AgentSettings, told: OnSenderEvent) -> Self:
-        """Begin to report; `told` hears of what becomes of that."""
-        agent = cls(settings, told)
+    async def start(cls, settings: AgentSettings, on_event: OnSenderEvent) -> Self:
+        """Begin to report; `on_event` is called with the sender's events."""
+        agent = cls(settings, on_event)
         file = None if settings.keep is None else SenderStateFile(settings.keep)
         sender = ReportSender(
             settings.identity,
@@ -88,12 +88,12 @@ class Agent:
             settings.reports,
             settings.code,
         )
-        agent._uplink = await Uplink.open(sender, settings.hub, agent._heard, file)
+        agent._uplink = await Uplink.open(sender, settings.hub, agent._event_received, file)
         agent._sampling = asyncio.get_running_loop().create_task(agent._sample(agent._uplink))
         return agent
 
     async def wait(self) -> None:
-        """For as long as it runs, which is until it is cancelled."""
+        """Wait until it is closed or fails."""
         assert self._sampling is not None
         await self._sampling
 
@@ -101,7 +101,7 @@ class Agent:
         if self._sampling is not None:
             self._sampling.cancel()
             await asyncio.gather(self._sampling, return_exceptions=True)
-        await self._visits.close()
+        await self._sessions.close()
         if self._uplink is not None:
             await self._uplink.close()
 
@@ -117,8 +117,8 @@ class Agent:
         await self.close()
 
     @property
-    def visits(self) -> AgentSessions:
-        return self._visits
+    def sessions(self) -> AgentSessions:
+        return self._sessions
 
     @property
     def waiting(self) -> int:
@@ -129,16 +129,16 @@ class Agent:
         """Report without waiting for the interval to pass."""
         self._is_due.set()
 
-    def _visit(self, wish: int) -> AgentSession:
+    def _session(self, wish: int) -> AgentSession:
         settings = self._settings
         return AgentSession(
-            settings.identity, settings.hub, self._dispatcher, wish, settings.visits
+            settings.identity, settings.hub, self._dispatcher, wish, settings.sessions
         )
 
-    def _heard(self, event: SenderEvent) -> None:
+    def _event_received(self, event: SenderEvent) -> None:
         if isinstance(event, SenderCalled):
-            self._visits.called(event.wish)
-        self._told(event)
+            self._sessions.called(event.wish)
+        self._on_event(event)
 
     def _changed(self, _config: AgentConfig) -> None:
         self.sample_now()
@@ -148,7 +148,7 @@ class Agent:
             try:
                 links = () if self._links is None else await self._links.sample()
                 uplink.report(self._sampler.sample(links))
-            except (OSError, psutil.Error, UsageError) as error:  # the next one may do better
+            except (OSError, psutil.Error, UsageError) as error:  # the next one may succeed
                 _log.warning("there is no sample: %s", error)
             self._is_due.clear()
             interval_s = self._config.config.interval_s

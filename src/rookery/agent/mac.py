@@ -25,7 +25,7 @@ def own_mac() -> bytes:
                     mac = parse_mac(address.address)
                     found.append((_is_virtual(name), is_bare, mac[0] & _LOCAL_BIT, name, mac))
     if not found:
-        raise UsageError("no interface of this machine has a MAC; give one by --mac")
+        raise UsageError("no interface of this machine has a MAC address; give one by --mac")
     return min(found)[-1]
 
 

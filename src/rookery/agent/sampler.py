@@ -1,4 +1,4 @@
-"""Samples the device: real values of the moment, small enough for one datagram."""
+"""Samples the device and the links of its mesh node: current values that fit one datagram."""
 
 import logging
 import platform
@@ -32,7 +32,7 @@ class DeviceSampler:
         self._system = f"{platform.system()} {platform.release()}"[:_NAME_SIZE_MAX]
 
     def sample(self, links: Sequence[LinkTelemetry] = ()) -> DeviceReport:
-        """How the device is, with what the node beside us measured."""
+        """The device's current values, with the links that its mesh node measured."""
         now = time.time()
         return DeviceReport(
             t=max(round(now * 1000), 0),
@@ -97,7 +97,7 @@ class NodeLinkSampler:
 
     async def sample(self) -> tuple[LinkTelemetry, ...]:
         """What it measured, the links in use first."""
-        # Loaded here, as few agents have a node beside them, and it takes megabytes.
+        # Imported here, as few agents have a mesh node on their machine, and it takes megabytes.
         from rookery.runtime.control.client import connected
         from rookery.runtime.control.messages import ControlCommand, ControlRequest
         from rookery.runtime.control.server import FILE_NAME

@@ -1,10 +1,10 @@
-"""A visit: called by the hub, the agent asks it where to go, goes there, and does what it is told.
+"""Sessions of an agent: called by the hub, it connects to a server and serves JSON-RPC there.
 
     hub ─ CALL, by UDP ─▶ agent ─ ASK ─▶ hub ─ DIRECT ─▶ agent ─ ARRIVE ─▶ server ─ WELCOME ─▶
     agent ◀─ JSON-RPC ─▶ server, until the server closes or has nothing to say for long
 
-A server that fails sends the agent back to the hub, which knows whether the wish still stands; how
-often, and how soon again, has bounds. So has the number of visits, one for each wish.
+When a server fails, the agent asks the hub again, which knows whether the wish is still open; the
+number of attempts and their backoff are bounded. So is the number of sessions, one for each wish.
 """
 
 import asyncio
@@ -48,9 +48,13 @@ from rookery.wire.fleet.messages import (
 )
 from rookery.wire.fleet.tlv import Tlv
 
+_log = logging.getLogger(__name__)
+
+_LINE = SealedConnectionLimits(unsent_bytes_max=16 << 20)
+
 
 class AgentRpcServer:
-    """Those of one visit; what still runs when the line ends is given up."""
+    """Serves the calls of one session; the end of the connection cancels running calls."""
 
     def __init__(self, dispatcher: Dispatcher, line: SealedConnection, running_max: int) -> None:
         self._dispatcher = dispatcher
@@ -61,7 +65,7 @@ class AgentRpcServer:
         self.count = 0
 
     async def serve(self, idle_s: float) -> FaultMessage | None:
-        """Until the line ends or is idle; what the server said last, if it said why."""
+        """Serve until the connection ends or is idle; returns the server's reason, if any."""
         joiner = RpcJoiner()
         try:
             while (tlv := await self._next(idle_s)) is not None:
@@ -87,7 +91,7 @@ class AgentRpcServer:
                 return None
 
     async def _begin(self, message: bytes) -> None:
-        """While as many run as may, nothing more is read: the server must wait."""
+        """Start a call; at the limit nothing more is read, which makes the server wait."""
         await self._free.acquire()
         self.count += 1
         task = self._loop.create_task(self._answer(message))
@@ -99,22 +103,17 @@ class AgentRpcServer:
             answer = await self._dispatcher.dispatch(message)
             if answer is not None:
                 self._line.send(*split(answer))
-                await self._line.drained()  # or answers nobody takes would pile up
+                await self._line.drained()  # or unread answers would pile up
         finally:
             self._free.release()
 
 
-_log = logging.getLogger(__name__)
-
-_LINE = SealedConnectionLimits(unsent_bytes_max=16 << 20)
-
-
 class AgentSessionLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How long, how often and how many."""
+    """Limits of an agent's sessions."""
 
-    visits_max: int = 16  # at once; a seat whose client may come back is one, too
-    calls_max: int = 8  # at once, of one visit
-    asks_max: int = 6  # of one visit
+    sessions_max: int = 16  # at once, including seats whose client may come back
+    calls_max: int = 8  # at once, of one session
+    asks_max: int = 6  # of one session
     dial_s: float = 10.0
     direct_s: float = 40.0  # the hub may have to try several servers
     welcome_s: float = 10.0
@@ -127,11 +126,11 @@ LIMITS = AgentSessionLimits()
 
 
 class WishGoneError(UnreachableError):
-    """The hub knows of no wish for us any more, so there is nowhere to go."""
+    """The hub has no such wish for this device any more."""
 
 
 class AgentSession:
-    """One wish; `run` ends when it came true and is over, or is not to be had."""
+    """The session for one wish; `run` ends when the session is over or cannot be had."""
 
     def __init__(
         self,
@@ -148,8 +147,8 @@ class AgentSession:
         self._limits = limits
 
     async def run(self) -> None:
-        """UnreachableError when the wish could not be fulfilled, DeniedError when not by us."""
-        failure: RookeryError = UnreachableError("nobody was asked")
+        """UnreachableError if the wish could not be fulfilled, DeniedError if it is not for us."""
+        failure: RookeryError = UnreachableError("no attempt was made")
         for attempt in range(self._limits.asks_max):
             if attempt:
                 _log.info("wish %016x: %s; asking the hub again", self._wish, failure)
@@ -171,7 +170,7 @@ class AgentSession:
         return longest * random.uniform(0.5, 1.0)  # noqa: S311 (no secret)
 
     async def _ask(self) -> DirectMessage:
-        """Where to go, from the hub."""
+        """Ask the hub for a server."""
         line = await self._dial_hub()
         try:
             line.send(encode(AskMessage(self._wish)))
@@ -200,7 +199,7 @@ class AgentSession:
         raise failure
 
     async def _serve_at(self, direct: DirectMessage) -> bool:
-        """Whether anybody made use of us there."""
+        """True if a client made calls there."""
         line = await self._dial_server(direct.server)
         try:
             line.send(encode(ArriveMessage(direct.seat, direct.ticket)))
@@ -235,7 +234,7 @@ class AgentSession:
 
 
 async def _next_message(line: SealedConnection, timeout_s: float) -> Message:
-    """The next thing said; UnreachableError when that takes too long or the line ends."""
+    """The next message; UnreachableError on timeout or at the end of the connection."""
     try:
         async with asyncio.timeout(timeout_s):
             tlv = await line.receive()
@@ -246,8 +245,8 @@ async def _next_message(line: SealedConnection, timeout_s: float) -> Message:
     return decode(tlv)
 
 
-def _error_of(fault: FaultMessage, who: str) -> RookeryError:
-    text = f"{who} says: {fault.text}"
+def _error_of(fault: FaultMessage, name: str) -> RookeryError:
+    text = f"{name} says: {fault.text}"
     match fault.code:
         case FaultCode.NO_WISH:
             return WishGoneError(text)
@@ -257,29 +256,26 @@ def _error_of(fault: FaultMessage, who: str) -> RookeryError:
             return UnreachableError(text)
 
 
-_sessions_log = logging.getLogger(__name__)
-
-
 class AgentSessions:
-    """Owns the tasks; `called` begins a visit unless that wish has one."""
+    """Owns the tasks; `called` begins a session unless that wish has one."""
 
     def __init__(
-        self, visit: Callable[[int], AgentSession], limits: AgentSessionLimits = LIMITS
+        self, make_session: Callable[[int], AgentSession], limits: AgentSessionLimits = LIMITS
     ) -> None:
-        self._visit = visit
+        self._make_session = make_session
         self._limits = limits
         self._running: dict[int, asyncio.Task[None]] = {}
         self._loop = asyncio.get_running_loop()
-        self.tally: Counter[str] = Counter()  # calls by what became of them
+        self.tally: Counter[str] = Counter()  # calls by outcome
 
     def called(self, wish: int) -> None:
-        """The hub repeats its call with every report, until we come."""
+        """The hub repeats its call with every report, until the agent asks it."""
         if wish in self._running:
             self.tally["repeated"] += 1
-        elif len(self._running) >= self._limits.visits_max:
+        elif len(self._running) >= self._limits.sessions_max:
             if not self.tally["too_many"]:
-                _sessions_log.warning(
-                    "wish %016x has to wait: %d visits at once", wish, len(self._running)
+                _log.warning(
+                    "wish %016x has to wait: %d sessions at once", wish, len(self._running)
                 )
             self.tally["too_many"] += 1
         else:
@@ -299,10 +295,10 @@ class AgentSessions:
 
     async def _run(self, wish: int) -> None:
         try:
-            await self._visit(wish).run()
+            await self._make_session(wish).run()
             self.tally["fulfilled"] += 1
         except WishGoneError:
             self.tally["not_wanted"] += 1
         except RookeryError as error:
             self.tally["failed"] += 1
-            _sessions_log.warning("wish %016x: %s", wish, error)
+            _log.warning("wish %016x: %s", wish, error)

@@ -1,8 +1,9 @@
-"""A crowd: many senders in one process, each with keys of its own, over a few UDP sockets.
+"""A simulated fleet: many senders in one process, with keys of their own, over a few UDP sockets.
 
-To a hub they are routers and servers like any others. Their reports are spread evenly over the
+To a hub they are devices and servers like any others. Their reports are spread evenly over the
 interval. Towards a hub on this machine the sockets have addresses of their own (127.x.y.z), as
-a hub lets one address enrol only so many at a time.
+a hub limits how many senders may enrol from one address at once. The cores are real; the reports
+are made up, and all senders share one RSA key, because RSA keys take long to generate.
 """
 
 import asyncio
@@ -31,7 +32,7 @@ from rookery.wire.fleet.telemetry import DeviceReport, InterfaceCounters, LoadRe
 
 
 class SharedRsaKey:
-    """Cipher set 2a with one pair for all: no report uses it, and RSA keys take long to make."""
+    """Cipher set 2a with one pair for all senders: reports do not use it."""
 
     def __init__(self, real: CipherSet) -> None:
         self.pair = real.generate(os.urandom)
@@ -59,7 +60,7 @@ def synthetic_report(kind: FleetKind, turn: int, key2a: bytes) -> Report:
         return LoadReport(
             t=wall_ms,
             seats_max=100,
-            seats_used=100,  # full, so that nobody is sent there
+            seats_used=100,  # full, so that no client is sent there
             cpu=0.1,
             mem=0.2,
             tcp="127.0.0.1:9",
@@ -90,14 +91,14 @@ _BUFFER_SIZE = 4 << 20
 _POLL_S = 0.1
 _BURST = 256  # datagrams read at a time
 _DATAGRAM_SIZE_MAX = 2048
-_LOCAL = b"\x02"  # a MAC that is made up, as its second bit says
+_LOCAL = b"\x02"  # a locally administered MAC address
 _NUMBER_SIZE = 3
 _SENDER_AT = 4  # behind tag and length
 _FAULT_SENDER_AT = 6  # and there behind a code
 
 
 class SimulatedFleetStatus(NamedTuple):
-    """What became of a crowd's reports so far."""
+    """Counts of a simulated fleet and its reports so far."""
 
     members: int
     enrolled: int
@@ -105,25 +106,25 @@ class SimulatedFleetStatus(NamedTuple):
     made: int
     acknowledged: int
     resent: int
-    lost: int  # given up for want of room
+    lost: int  # dropped because the backlog was full
     waiting: int  # made, and neither acknowledged nor lost
-    refused: int  # hellos that were turned down
+    refused: int  # hellos that the hub refused
 
 
 class _SimulatedSender:
-    __slots__ = ("acknowledged", "heard_at", "kind", "sender", "socket", "wake_at")
+    __slots__ = ("acknowledged", "acknowledged_at", "kind", "sender", "socket", "wake_at")
 
     def __init__(self, sender: ReportSender, kind: FleetKind, sock: socket.socket) -> None:
         self.sender = sender
         self.kind = kind
         self.socket = sock
         self.acknowledged = 0
-        self.heard_at = 0.0
+        self.acknowledged_at = 0.0
         self.wake_at = 0.0  # of its entry in the heap that counts
 
 
 class SimulatedFleet:
-    """Made with `gather`; reports until closed."""
+    """`start` makes one; it reports until closed."""
 
     def __init__(self, hub: HubAddress, place: HubSocketAddress, interval_s: float) -> None:
         self._hub = hub
@@ -140,28 +141,28 @@ class SimulatedFleet:
         self.tally: Counter[str] = Counter()
 
     @classmethod
-    async def gather(
-        cls, hub: HubAddress, routers: int, server_codes: list[str], interval_s: float
+    async def start(
+        cls, hub: HubAddress, devices: int, server_codes: list[str], interval_s: float
     ) -> Self:
-        """So many routers, and a server for each code."""
+        """Simulate so many devices, and a server for each code."""
         place = (await hub.udp())[0]
-        crowd = cls(hub, place, interval_s)
-        count = routers + len(server_codes)
+        fleet = cls(hub, place, interval_s)
+        count = devices + len(server_codes)
         wanted = min(max(-(-count // DEVICES_PER_SOCKET), 1), SOCKETS_MAX)
-        crowd._sockets = [_socket(place, number) for number in range(wanted)]
+        fleet._sockets = [_socket(place, number) for number in range(wanted)]
         shared = SharedRsaKey(cipher_set(RSA_CSID))
         for number in range(count):
-            code = server_codes[number - routers] if number >= routers else None
-            crowd._add(number, shared, code)
+            code = server_codes[number - devices] if number >= devices else None
+            fleet._add(number, shared, code)
             if number % 100 == 0:
-                await asyncio.sleep(0)  # many keys take a while, and signals are to be heard
-        for sock in crowd._sockets:
-            crowd._loop.add_reader(sock, crowd._drain, sock)
-        crowd._reporting = crowd._loop.create_task(crowd._report())
-        return crowd
+                await asyncio.sleep(0)  # many keys take a while; let signals be handled
+        for sock in fleet._sockets:
+            fleet._loop.add_reader(sock, fleet._drain, sock)
+        fleet._reporting = fleet._loop.create_task(fleet._report())
+        return fleet
 
-    def figures(self) -> SimulatedFleetStatus:
-        """All counted, which takes a moment for many."""
+    def status(self) -> SimulatedFleetStatus:
+        """Count over all senders, which takes a moment for many."""
         if self._reporting is not None and self._reporting.done():
             with suppress(asyncio.CancelledError):
                 self._reporting.result()  # which raises what ended it
@@ -171,7 +172,7 @@ class SimulatedFleet:
         for member in self._members.values():
             counters = member.sender.counters
             enrolled += member.sender.is_enrolled
-            reporting += member.heard_at > since
+            reporting += member.acknowledged_at > since
             made += counters.made
             acknowledged += counters.acknowledged
             sent += counters.sent
@@ -192,7 +193,7 @@ class SimulatedFleet:
         """Make no more reports; wait until all are acknowledged, or it takes too long."""
         await self._stop_reporting()
         for _ in range(round(timeout_s / _POLL_S)):
-            if not self.figures().waiting:
+            if not self.status().waiting:
                 return
             await asyncio.sleep(_POLL_S)
 
@@ -246,7 +247,7 @@ class SimulatedFleet:
             self._pump(name, member)
             turn += 1
             if turn % _BURST == 0:
-                await asyncio.sleep(0)  # behind time, answers still come first
+                await asyncio.sleep(0)  # when late, answers still come first
 
     def _drain(self, sock: socket.socket) -> None:
         now = self._loop.time()
@@ -264,14 +265,14 @@ class SimulatedFleet:
             member.sender.received(data, now)
             acknowledged = member.sender.counters.acknowledged
             if acknowledged != member.acknowledged:
-                member.acknowledged, member.heard_at = acknowledged, now
+                member.acknowledged, member.acknowledged_at = acknowledged, now
             self._pump(name, member)
 
     def _pump(self, name: bytes, member: _SimulatedSender) -> None:
         for datagram in member.sender.take():
             try:
                 member.socket.send(datagram)
-            except OSError:  # no room, or nobody listens: as good as lost on the way
+            except OSError:  # no room, or no listener: as if the datagram was lost
                 self.tally["unsent"] += 1
         for event in member.sender.events():
             self.tally["refused"] += isinstance(event, HelloRefused)

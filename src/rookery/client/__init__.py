@@ -1,1 +1,1 @@
-"""The client's side: signs in to the hub, asks for a router, speaks to it."""
+"""The client's side: signs in to the hub, asks for a device, speaks to it."""

@@ -51,7 +51,7 @@ class HubDevice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HubEnrolmentCode(msgspec.Struct, frozen=True, kw_only=True):
-    """A code that one new router may enrol with, and the command that does it."""
+    """A code that one new device may enrol with, and the command that does it."""
 
     id: str
     kind: str
@@ -180,7 +180,7 @@ class HubApi:
         return alert
 
     async def mute(self, number: int, seconds: float) -> HubAlert:
-        """Have nobody told for so long; 0: they are, again."""
+        """Mute notifications for so long; 0 unmutes."""
         body = {"seconds": seconds}
         alert, _ = await self._http.ask("POST", f"{API}/alerts/{number}/mute", HubAlert, body)
         return alert

@@ -23,15 +23,15 @@ _SIZE_MAX = 1 << 14
 
 
 class PresentedAuthority:
-    """An authority that a hub says is its own, and by which its certificate holds."""
+    """An authority that a hub presents as its own, and that its certificate is signed by."""
 
-    def __init__(self, pem: str, told: str) -> None:
+    def __init__(self, pem: str, fingerprint: str) -> None:
         self.pem = pem
-        self.fingerprint = told
+        self.fingerprint = fingerprint
 
 
 def check_certificate(url: str, trust: Trust) -> None:
-    """Shake hands once; UntrustedError when the hub's certificate does not hold."""
+    """Do one TLS handshake; UntrustedError if the hub's certificate is not valid."""
     try:
         _read(url, _ANY_PAGE, trust.context())
     except ssl.SSLError as error:
@@ -39,7 +39,7 @@ def check_certificate(url: str, trust: Trust) -> None:
 
 
 def presented_authority(url: str) -> PresentedAuthority | None:
-    """None where the hub shows none; UntrustedError where its certificate is not by that one."""
+    """None if the hub presents none; UntrustedError if its certificate is not signed by it."""
     unchecked = ssl.create_default_context()
     unchecked.check_hostname = False
     unchecked.verify_mode = ssl.CERT_NONE

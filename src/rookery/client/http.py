@@ -116,7 +116,7 @@ class HttpClient:
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(put, last)
 
-        # A daemon: whoever stops listening does not wait for the hub's next word.
+        # A daemon thread, so that a program can exit without waiting for the next event.
         threading.Thread(target=work, daemon=True).start()
         while (item := await queue.get()) is not None:
             if isinstance(item, RookeryError):
@@ -151,7 +151,7 @@ class HttpClient:
 def checked_url(url: str, *, may_be_plain: bool = False) -> str:
     """Without what is behind the host; UsageError for what is no http or https URL.
 
-    Beyond this machine it is https, unless plain http is asked for in words.
+    Beyond this machine it is https, unless plain http is allowed explicitly.
     """
     try:
         parts = urlsplit(url if "://" in url else f"//{url}")

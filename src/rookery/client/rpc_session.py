@@ -1,6 +1,6 @@
-"""A client's side of a seat: at the server where its router is, it calls the router's methods.
+"""A client's side of a seat: calls the methods of the device at the server where it waits.
 
-client ─ ATTEND with the ticket ─▶ server ─ WELCOME ─▶ client ◀─ JSON-RPC ─▶ server ◀─▶ router
+client ─ ATTEND with the ticket ─▶ server ─ WELCOME ─▶ client ◀─ JSON-RPC ─▶ server ◀─▶ device
 """
 
 import asyncio
@@ -41,18 +41,18 @@ from rookery.wire.fleet.messages import (
 from rookery.wire.fleet.tlv import Tlv
 
 TIMEOUT_S = 10.0
-CALL_S = 60.0  # a little more than a server gives a router
+CALL_S = 60.0  # a little more than a server allows a device
 CALLS_MAX = 64
 
 _LINE = SealedConnectionLimits(unsent_bytes_max=16 << 20)
 
 
 class SeatTakenError(DeniedError):
-    """The ticket is no good: another of our programs had the same wish, or we came too late."""
+    """The ticket is not valid any more: another program used it, or it has expired."""
 
 
 class DeviceRpcSession:
-    """Calls to one router; `attend` makes it, and `async with` closes it."""
+    """Calls to one device; `open` makes it, and `async with` closes it."""
 
     def __init__(self, line: SealedConnection, welcome: WelcomeMessage) -> None:
         self.welcome = welcome
@@ -63,7 +63,7 @@ class DeviceRpcSession:
         self._reading = asyncio.get_running_loop().create_task(self._read())
 
     @classmethod
-    async def attend(cls, identity: Identity, grant: Grant, timeout_s: float = TIMEOUT_S) -> Self:
+    async def open(cls, identity: Identity, grant: Grant, timeout_s: float = TIMEOUT_S) -> Self:
         """Take the client's side of the seat; SeatTakenError when the ticket is no good."""
         if hashname({RSA_CSID: grant.key2a}, {CSID40: grant.digest40}) != grant.server:
             raise ProtocolError("the hub names a server by keys that are not its own")
@@ -89,7 +89,7 @@ class DeviceRpcSession:
     async def call(
         self, method: str, params: object = msgspec.UNSET, timeout_s: float = CALL_S
     ) -> object:
-        """What the router's method returns; RpcError when it answers with an error."""
+        """What the device's method returns; RpcError when it answers with an error."""
         answer = await self.ask(method, params, timeout_s)
         if answer.error is not None:
             raise answer_error(answer.error)
@@ -99,7 +99,7 @@ class DeviceRpcSession:
     async def ask(
         self, method: str, params: object = msgspec.UNSET, timeout_s: float = CALL_S
     ) -> RpcAnswer:
-        """The router's answer as it came, be it a result or an error."""
+        """The device's answer, be it a result or an error."""
         if self._failure is not None:
             raise self._failure
         if len(self._open) >= CALLS_MAX:
@@ -132,7 +132,7 @@ class DeviceRpcSession:
         return self._failure
 
     async def close(self) -> None:
-        """For good: the seat is free again, and the router may go."""
+        """Close for good, which frees the seat and lets the device leave."""
         self._reading.cancel()
         await asyncio.gather(self._reading, return_exceptions=True)
         if not self._line.is_closed:  # so the server need not wait for us to come back
@@ -187,9 +187,9 @@ class DeviceRpcSession:
 
 def answer_error(error: bytes) -> RpcError:
     """The error object of an answer, as an error of ours."""
-    told = rpc_message.RpcErrorObject.parse(error)
-    data = msgspec.UNSET if told.data is msgspec.UNSET else msgspec.json.decode(told.data)
-    return RpcError(told.code, told.message, data)
+    rpc_error = rpc_message.RpcErrorObject.parse(error)
+    data = msgspec.UNSET if rpc_error.data is msgspec.UNSET else msgspec.json.decode(rpc_error.data)
+    return RpcError(rpc_error.code, rpc_error.message, data)
 
 
 def _receive_welcome(answer: Tlv | None, seat: str) -> WelcomeMessage:

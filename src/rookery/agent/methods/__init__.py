@@ -1,4 +1,4 @@
-"""What a device lets its owner do from afar: one module for each family of JSON-RPC methods.
+"""The JSON-RPC methods of a device: one module for each family, a catalogue, plug-ins and ICMP.
 
     system.*  net.*  config.*  exec  + what plug-ins add by the entry point `rookery.agent_methods`
 

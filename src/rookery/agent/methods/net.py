@@ -1,4 +1,4 @@
-"""`net.*`: the device's network as it sees it: interfaces, routes, names, and who answers pings."""
+"""`net.*`: the device's network as it sees it: interfaces, routes, names and pings."""
 
 import asyncio
 import socket
@@ -116,7 +116,7 @@ async def ping(host: Host, count: Pings = 3, timeout_s: Timeout = 2.0) -> PingRe
     address = _address(host) or _address((await resolve(host))[0])
     assert address is not None
     if address.is_multicast:
-        raise UsageError(f"{address} is a crowd; ping one host")
+        raise UsageError(f"{address} is a multicast address; ping one host")
     times, means = await round_trips(address, count, timeout_s)
     return PingResult(
         host=host,

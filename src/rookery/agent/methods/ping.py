@@ -1,4 +1,11 @@
-"""Pings one address: by an ICMP socket where the system lets us, else by its `ping` program."""
+"""Pings one address: by an ICMP socket where the system allows it, else by its `ping` program.
+
+    | type | code | checksum | identifier | sequence | data |
+    |  1   |  1   |    2     |     2      |    2     |  …   |
+
+A datagram ICMP socket lets the kernel choose the identifier; a raw one of IPv4 also returns the IP
+header in front. So a reply is recognised by its data, which is random.
+"""
 
 import asyncio
 import re

@@ -4,7 +4,7 @@
     "relay.toggle" = "my_package.relay:toggle"
 
 The name is the method's, the value an `async def` with typed parameters and a docstring, as those
-of `rookery.agent.methods` are. One that cannot be loaded is told of and left out.
+of `rookery.agent.methods` are. One that cannot be loaded is logged and left out.
 """
 
 import inspect

@@ -76,7 +76,7 @@ async def device_session(
     api, identity = signed_in.api(), signed_in.identity()
     for attempt in range(ATTEMPTS_MAX):
         try:
-            session = await DeviceRpcSession.attend(identity, await _seat_grant(api, mac, stepped))
+            session = await DeviceRpcSession.open(identity, await _seat_grant(api, mac, stepped))
             break
         except SeatTakenError:
             # Two programs of one user share a wish, and only the first of them gets the seat.

@@ -1,4 +1,4 @@
-"""`rookery fleet simulate`: a crowd of routers that report to a hub by real packets.
+"""`rookery fleet simulate`: a fleet of simulated devices that report to a hub by real packets.
 
 Without --hub a hub is started beside it, on this machine and for as long as it takes.
 """
@@ -74,7 +74,7 @@ def simulate(
     async def work() -> int:
         async with _hub(known, servers) as started:
             server_codes = provided_codes[:servers] if known is not None else started.codes
-            fleet = await SimulatedFleet.gather(started.address, devices, server_codes, interval_s)
+            fleet = await SimulatedFleet.start(started.address, devices, server_codes, interval_s)
             try:
                 return await _watch(fleet, seconds, started.process, output)
             finally:
@@ -92,16 +92,16 @@ async def _watch(
     while seconds is None or loop.time() - began < seconds:
         left_s = SHOWN_S if seconds is None else began + seconds - loop.time()
         await asyncio.sleep(max(min(SHOWN_S, left_s), 0.0))
-        _show(fleet.figures(), loop.time() - began, process, output, is_last=False)
+        _show(fleet.status(), loop.time() - began, process, output, is_last=False)
     took_s = loop.time() - began
     await fleet.settle(SETTLE_S)
-    figures = fleet.figures()
-    _show(figures, took_s, process, output, is_last=True)
-    return OK if figures.enrolled == figures.members and not figures.waiting else FAILED
+    status = fleet.status()
+    _show(status, took_s, process, output, is_last=True)
+    return OK if status.enrolled == status.members and not status.waiting else FAILED
 
 
 def _show(
-    figures: SimulatedFleetStatus,
+    status: SimulatedFleetStatus,
     took_s: float,
     process: psutil.Process | None,
     output: Output,
@@ -111,14 +111,14 @@ def _show(
     if output.json:
         more = {} if process is None else _burden(process)
         name = "result" if is_last else "figures"
-        print_json({"is": name, "seconds": round(took_s, 2), **figures._asdict(), **more})
+        print_json({"is": name, "seconds": round(took_s, 2), **status._asdict(), **more})
     elif is_last:
-        print_fields([("seconds", round(took_s, 1)), *figures._asdict().items()])
+        print_fields([("seconds", round(took_s, 1)), *status._asdict().items()])
     else:
         remark(
-            f"{took_s:5.0f} s  enrolled {figures.enrolled} of {figures.members}, "
-            f"reporting {figures.reporting}, acknowledged {figures.acknowledged} of "
-            f"{figures.made}, resent {figures.resent}, lost {figures.lost}"
+            f"{took_s:5.0f} s  enrolled {status.enrolled} of {status.members}, "
+            f"reporting {status.reporting}, acknowledged {status.acknowledged} of "
+            f"{status.made}, resent {status.resent}, lost {status.lost}"
         )
 
 
