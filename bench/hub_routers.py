@@ -70,24 +70,24 @@ def entries(numbers: Iterable[int]) -> list[FleetEntry]:
 
 
 class Senders:
-    """Makes the datagrams of so many routers."""
+    """Makes the datagrams of so many devices."""
 
     def __init__(self, count: int, master: bytes) -> None:
-        self._routers = []
+        self._devices = []
         for number in range(count):
             sender = mac(number)
             generation = _generation(sender)
             secret = secrets.derive(master, sender, _raw_hashname(number), generation)
-            self._routers.append((sender, generation, secret))
+            self._devices.append((sender, generation, secret))
 
     def datagram(self, number: int, sequence: int) -> bytes:
-        sender, generation, secret = self._routers[number]
+        sender, generation, secret = self._devices[number]
         proved = report_proved(tags.TELEMETRY, sender, generation, BOOT, sequence, _CONTENT)
         return serialize_report(proved, secrets.prove(secret, proved))
 
     def round(self, sequence: int) -> list[bytes]:
         """One of each."""
-        return [self.datagram(number, sequence) for number in range(len(self._routers))]
+        return [self.datagram(number, sequence) for number in range(len(self._devices))]
 
 
 class Sockets:

@@ -1,8 +1,8 @@
 """Rendezvous a second at one hub, and how long each takes from the call to the client's grant.
 
-hub, with clients inside  ◀──UDP, TCP──▶  routers and servers, in a process of their own
+hub, with clients inside  ◀──UDP, TCP──▶  devices and servers, in a process of their own
 
-Each rendezvous makes three connections with an RSA handshake, two of them at the hub. Routers
+Each rendezvous makes three connections with an RSA handshake, two of them at the hub. Devices
 report all the time here; in life the call waits for the next report, up to 20 s.
 """
 
@@ -30,11 +30,11 @@ from rookery.store.accounts.accounts import Accounts
 from rookery.store.fleet.codes import EnrolmentCodes
 from rookery.wire.fleet import messages
 from rookery.wire.link.uri import LinkAddress
+from tests.hub.device import FakeDevice
 from tests.hub.identities import identity, mac
-from tests.hub.router import Router
 from tests.hub.server import Server
 
-ROUTERS = 16
+DEVICES = 16
 SERVERS = 2
 REPORT_S = 0.1
 
@@ -81,7 +81,7 @@ def measure(effort: Effort) -> list[Figure]:
     worked_ms = middle(turn.worked_s / len(turn.waited_s) * 1e3 for turn in turns)
     return [
         Figure(
-            what=f"rendezvous, {ROUTERS} routers at a time, {SERVERS} servers",
+            what=f"rendezvous, {DEVICES} routers at a time, {SERVERS} servers",
             value=middle(len(turn.waited_s) / turn.seconds for turn in turns),
             unit="/s",
             remark=f"{worked_ms:.1f} ms of the hub's processor each",
@@ -114,7 +114,7 @@ async def _turn(hub: Hub, seconds: float) -> Taken:
     async with asyncio.TaskGroup() as tasks:
         clients = [
             tasks.create_task(_client(hub, mac(number), began + seconds))
-            for number in range(ROUTERS)
+            for number in range(DEVICES)
         ]
     waited = [wait for client in clients for wait in client.result()]
     done = tuple(wait for wait in waited if wait is not None)
@@ -122,10 +122,10 @@ async def _turn(hub: Hub, seconds: float) -> Taken:
     return Taken(done, len(waited) - len(done), ended - began, ended_s - worked_s)
 
 
-async def _client(hub: Hub, router: bytes, until: float) -> list[float | None]:
+async def _client(hub: Hub, device: bytes, until: float) -> list[float | None]:
     waited: list[float | None] = []
     while time.perf_counter() < until or not waited:
-        wish = await hub.wish(router, "anna", SeatAuthority(bytes(32), None))
+        wish = await hub.wish(device, "anna", SeatAuthority(bytes(32), None))
         waited.append(_wait_s([step async for step in hub.steps(wish)]))
     return waited
 
@@ -149,7 +149,7 @@ async def _code(hub: Hub, number: int) -> str:
 
 
 def attend(pipe: Connection, opened: Opened) -> None:
-    """The process of routers and servers."""
+    """The process of devices and servers."""
     run(_attend(pipe, opened))
 
 
@@ -162,13 +162,13 @@ async def _attend(pipe: Connection, opened: Opened) -> None:
             await server.report(seats_max=_SEATS)
         tasks = await stack.enter_async_context(asyncio.TaskGroup())
         working = []
-        for number in range(ROUTERS):
-            router = Router(link, identity(f"router {number % 4}"), mac(number))
-            await stack.enter_async_context(router)
-            await router.report()
+        for number in range(DEVICES):
+            device = FakeDevice(link, identity(f"router {number % 4}"), mac(number))
+            await stack.enter_async_context(device)
+            await device.report()
             working += [
-                tasks.create_task(_report(router)),
-                tasks.create_task(_visit(router)),
+                tasks.create_task(_report(device)),
+                tasks.create_task(_visit(device)),
             ]
         pipe.send(True)
         while await ordered(pipe):
@@ -177,19 +177,19 @@ async def _attend(pipe: Connection, opened: Opened) -> None:
             task.cancel()
 
 
-async def _report(router: Router) -> None:
+async def _report(device: FakeDevice) -> None:
     while True:
-        await router.report()
+        await device.report()
         await asyncio.sleep(REPORT_S)
 
 
-async def _visit(router: Router) -> None:
+async def _visit(device: FakeDevice) -> None:
     last = 0
     while True:
-        wish = await router.calls.get()
+        wish = await device.calls.get()
         if wish == last:
             continue  # the call was repeated
         last = wish
-        direct = await router.ask(wish)
+        direct = await device.ask(wish)
         if isinstance(direct, messages.DirectMessage):
-            await router.arrive(direct)
+            await device.arrive(direct)

@@ -1,4 +1,4 @@
-"""A hub of cores and sockets: takes reports, calls routers, sends them on; may go and come back."""
+"""A hub of cores and sockets: takes reports, calls devices, sends them on; may go and come back."""
 
 import asyncio
 import os

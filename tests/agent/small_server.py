@@ -1,4 +1,4 @@
-"""A server of cores and sockets: welcomes a router, calls it, and dies when it is told to."""
+"""A server of cores and sockets: welcomes a device, calls it, and dies when it is told to."""
 
 import asyncio
 from itertools import count
@@ -52,7 +52,7 @@ class SmallServer:
         return ServerAddress(self.identity.hashname, tcp, keys[0x2A], intermediate(keys[0x40]))
 
     def direct(self, wish: int) -> DirectMessage:
-        """What a hub would say to send a router here."""
+        """What a hub would say to send a device here."""
         return DirectMessage(wish, "seat", self.address, "ticket")
 
     async def __aenter__(self) -> Self:
@@ -77,7 +77,7 @@ class SmallServer:
             await self.line.result().wait_closed()
 
     async def call(self, method: str, params: object = msgspec.UNSET) -> object:
-        """The result of a router's method, or its error object."""
+        """The result of a device's method, or its error object."""
         line = await asyncio.wait_for(asyncio.shield(self.line), PATIENCE_S)
         line.send(*split(rpc_message.call(method, params, next(self._ids))))
         return await self.answer(line)

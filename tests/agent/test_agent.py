@@ -119,7 +119,7 @@ async def test_reports_outlive_the_agent_on_disk(hub: SmallHub, tmp_path: Path) 
 async def test_a_lost_or_damaged_state_costs_a_hello(
     damage: bytes | None, hub: SmallHub, tmp_path: Path
 ) -> None:
-    """F4: a router that lost its state recovers through its key."""
+    """F4: a device that lost its state recovers through its key."""
     async with await Agent.start(settings(hub, tmp_path), lambda _event: None):
         await eventually(lambda: len(hub.reports) == 1)
     if damage is None:

@@ -37,7 +37,7 @@ def test_a_report_always_fits_a_datagram() -> None:
 
 
 def test_a_sample_is_quick() -> None:
-    """It runs on small routers every few seconds, between packets of others."""
+    """It runs on small devices every few seconds, between packets of others."""
     sampler = DeviceSampler()
     before = time.thread_time()
     for _ in range(20):

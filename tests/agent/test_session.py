@@ -53,7 +53,7 @@ def visit(hub: SmallHub, limits: AgentSessionLimits = QUICK) -> AgentSession:
     return AgentSession(identity("router"), hub.address, methods(), WISH, limits)
 
 
-async def test_a_called_router_asks_goes_and_serves(hub: SmallHub, server: SmallServer) -> None:
+async def test_a_called_device_asks_goes_and_serves(hub: SmallHub, server: SmallServer) -> None:
     """F9, F10, F11: by ASK and DIRECT to the server, by ARRIVE and WELCOME to its client."""
     hub.answers = [server.direct(WISH)]
     running = asyncio.get_running_loop().create_task(visit(hub).run())
@@ -117,7 +117,7 @@ async def test_calls_run_side_by_side(hub: SmallHub, server: SmallServer) -> Non
 
 
 @pytest.mark.parametrize("dies", ["connected", "arrived", "refuses", "welcomed"])
-async def test_a_server_that_dies_sends_the_router_back_to_the_hub(
+async def test_a_server_that_dies_sends_the_device_back_to_the_hub(
     dies: Death, hub: SmallHub, server: SmallServer
 ) -> None:
     """F9: at each step; the hub names the next server."""
@@ -169,7 +169,7 @@ async def test_nobody_wishes_any_more(hub: SmallHub) -> None:
     assert len(hub.asks) == 1
 
 
-async def test_a_router_that_is_denied_does_not_insist(hub: SmallHub) -> None:
+async def test_a_device_that_is_denied_does_not_insist(hub: SmallHub) -> None:
     hub.answers = [
         FaultMessage(FaultCode.DENIED, "not you"),
         FaultMessage(FaultCode.DENIED, "not you"),

@@ -1,4 +1,4 @@
-"""A crowd: many senders in one process, each of them a router to the hub."""
+"""A crowd: many senders in one process, each of them a device to the hub."""
 
 import os
 import time

@@ -42,7 +42,7 @@ def test_what_is_no_entry_is_refused(data: bytes) -> None:
         entries.decode(data)
 
 
-def test_no_router_has_the_id_of_a_server_f5() -> None:
+def test_no_device_has_the_id_of_a_server_f5() -> None:
     for first in (0, 1, 254, 255):
         raw = bytes((first,)) + bytes(range(1, 32))
         made = server_id(base32.encode(raw))

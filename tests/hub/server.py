@@ -12,7 +12,7 @@ from rookery.runtime.fleet.sealed_connection import SealedConnection
 from rookery.wire.fleet import messages
 from rookery.wire.fleet.telemetry import LoadReport
 from rookery.wire.link.uri import LinkAddress
-from tests.hub.router import Speaker, server_sender
+from tests.hub.device import Speaker, server_sender
 
 Manner = Literal["kind", "refuses", "silent", "hangs up", "hangs up later"]
 

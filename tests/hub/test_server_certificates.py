@@ -31,8 +31,8 @@ from rookery.wire.fleet.messages import (
     encode,
 )
 from tests.hub.conftest import Start, new_code, with_
+from tests.hub.device import path
 from tests.hub.identities import identity
-from tests.hub.router import path
 from tests.hub.server import Server
 from tests.patience import PATIENCE_S
 

@@ -15,8 +15,8 @@ from rookery.runtime.endpoint import keystore
 from rookery.wire.fleet import messages
 from rookery.wire.fleet.telemetry import DeviceReport
 from tests.hub.conftest import Start, new_code
+from tests.hub.device import FakeDevice, path, until
 from tests.hub.identities import ANNAS, identity, mac
-from tests.hub.router import Router, path, until
 from tests.hub.server import Server
 from tests.patience import PATIENCE_S
 from tests.store.servers import RedisServer
@@ -47,14 +47,14 @@ async def hubs(
     return await start(first), await start(second)
 
 
-async def test_a_router_that_one_hub_enrolled_is_known_to_the_other(hubs: tuple[Hub, Hub]) -> None:
+async def test_a_device_that_one_hub_enrolled_is_known_to_the_other(hubs: tuple[Hub, Hub]) -> None:
     here, there = hubs
-    async with Router(here.link, identity("alice"), MAC) as router:
-        await router.report()
-        state = router.core.state
-    async with Router(there.link, identity("alice"), MAC, state=state) as router:
-        await router.report()
-        assert router.core.counters.hellos == 0
+    async with FakeDevice(here.link, identity("alice"), MAC) as device:
+        await device.report()
+        state = device.core.state
+    async with FakeDevice(there.link, identity("alice"), MAC, state=state) as device:
+        await device.report()
+        assert device.core.counters.hellos == 0
     entries = [await hub.entry(MAC) for hub in hubs]
     assert entries[0] == entries[1]
 
@@ -62,19 +62,19 @@ async def test_a_router_that_one_hub_enrolled_is_known_to_the_other(hubs: tuple[
 async def test_reports_to_both_hubs_at_once_are_all_taken(hubs: tuple[Hub, Hub]) -> None:
     """A datagram may come twice, by two hubs; the entry is never older than what it knew."""
     here, there = hubs
-    async with Router(here.link, identity("alice"), MAC) as router:
-        await router.report()
+    async with FakeDevice(here.link, identity("alice"), MAC) as device:
+        await device.report()
         to = path(there.link, "udp")
         loop = asyncio.get_running_loop()
         transport, _ = await loop.create_datagram_endpoint(
             asyncio.DatagramProtocol, remote_addr=to.address
         )
         for _ in range(50):
-            before = len(router.sent)
-            router.send(DeviceReport(t=1))
-            for datagram in router.sent[before:]:
+            before = len(device.sent)
+            device.send(DeviceReport(t=1))
+            for datagram in device.sent[before:]:
                 transport.sendto(datagram)
-        await router.delivered()
+        await device.delivered()
         transport.close()
     entry = await here.entry(MAC)
     assert entry is not None
@@ -82,18 +82,18 @@ async def test_reports_to_both_hubs_at_once_are_all_taken(hubs: tuple[Hub, Hub])
     assert entry.window & ((1 << 51) - 1) == (1 << 51) - 1
 
 
-async def test_one_hub_has_the_client_and_the_other_the_router(hubs: tuple[Hub, Hub]) -> None:
+async def test_one_hub_has_the_client_and_the_other_the_device(hubs: tuple[Hub, Hub]) -> None:
     """F7, F9, F10"""
     here, there = hubs
     server = Server(here.link, identity("idle"), await new_code(here, "server"))
-    async with server, Router(there.link, identity("alice"), MAC) as router:
+    async with server, FakeDevice(there.link, identity("alice"), MAC) as device:
         await server.report()
-        await router.report()
+        await device.report()
         wish = await here.wish(MAC, "anna", ANNAS)
-        await router.report()
-        direct = await router.ask(await router.called())
+        await device.report()
+        direct = await device.ask(await device.called())
         assert isinstance(direct, messages.DirectMessage)
-        await router.arrive(direct)
+        await device.arrive(direct)
         async with asyncio.timeout(PATIENCE_S):
             steps = [step async for step in here.steps(wish)]
     assert [step.name for step in steps] == [
@@ -105,12 +105,12 @@ async def test_one_hub_has_the_client_and_the_other_the_router(hubs: tuple[Hub, 
 async def test_what_one_hub_cancels_the_other_ends(hubs: tuple[Hub, Hub]) -> None:
     here, there = hubs
     server = Server(here.link, identity("idle"), await new_code(here, "server"), "silent")
-    async with server, Router(there.link, identity("alice"), MAC) as router:
+    async with server, FakeDevice(there.link, identity("alice"), MAC) as device:
         await server.report()
-        await router.report()
+        await device.report()
         wish = await here.wish(MAC, "anna", ANNAS)
-        await router.report()
-        asking = asyncio.get_running_loop().create_task(router.ask(await router.called()))
+        await device.report()
+        asking = asyncio.get_running_loop().create_task(device.ask(await device.called()))
         await until(lambda: bool(server.reserved))
         await here.cancel(wish)
         fault = await asking
@@ -122,16 +122,16 @@ async def test_while_redis_is_away_nothing_is_acknowledged_and_then_everything_i
     hubs: tuple[Hub, Hub], redis: RedisServer
 ) -> None:
     here, _ = hubs
-    async with Router(here.link, identity("alice"), MAC) as router:
-        await router.report()
+    async with FakeDevice(here.link, identity("alice"), MAC) as device:
+        await device.report()
         redis.kill()
-        router.send(DeviceReport(t=1))
+        device.send(DeviceReport(t=1))
         await until(lambda: 'reason="store_away"' in here.metrics_text().decode())
         with pytest.raises(StoreUnavailableError):
             await here.wish(MAC, "anna", ANNAS)
         assert not await here.is_ready()
-        assert router.core.counters.acknowledged == 1
+        assert device.core.counters.acknowledged == 1
         redis.start()
-        await router.delivered()
+        await device.delivered()
         assert await here.is_ready()
         assert await here.entry(MAC) is not None

@@ -1,4 +1,4 @@
-"""The door for routers, and those who mean no good."""
+"""The door for devices, and those who mean no good."""
 
 import asyncio
 import os
@@ -10,8 +10,8 @@ from rookery.hub.settings import HubListenerLimits
 from rookery.hub.tcp_listener import HubListener
 from rookery.runtime.fleet.sealed_connection import SealedConnection
 from rookery.wire.fleet.tlv import Tlv
+from tests.hub.device import until
 from tests.hub.identities import identity
-from tests.hub.router import until
 from tests.patience import PATIENCE_S
 
 LIMITS = HubListenerLimits(
@@ -151,7 +151,7 @@ async def test_one_address_and_all_together_may_knock_only_so_often(
         await door.door.close()
 
 
-async def test_a_router_that_talks_too_much_is_cut_off(door: Door) -> None:
+async def test_a_device_that_talks_too_much_is_cut_off(door: Door) -> None:
     line = await door.dial()
     line.send(Tlv(9, os.urandom(8000)))
     await until(lambda: line.is_closed)

@@ -19,7 +19,7 @@ from rookery.wire.fleet.messages import (
 from tests.fleet.identities import ACCEPTOR
 from tests.patience import PATIENCE_S
 from tests.server.lease_hub import LeaseHub
-from tests.server.world import MAC, ROUTER, plan, until, world
+from tests.server.world import DEVICE, MAC, plan, until, world
 
 QUICK = LeaseLimits(renew_s=0.02, patience_s=PATIENCE_S, retry_s=0.01, stranger_s=0.01)
 
@@ -49,7 +49,7 @@ class Holder:
 
 
 def hold(seat: str) -> HoldMessage:
-    return HoldMessage(seat, MAC, ROUTER.hashname, b"by what")
+    return HoldMessage(seat, MAC, DEVICE.hashname, b"by what")
 
 
 @asynccontextmanager
@@ -167,11 +167,11 @@ async def test_a_revoked_seat_is_closed_for_both_sides() -> None:
     async with world() as fleet:
         planned = plan()
         reserve = msgspec.structs.replace(planned.reserve, authority=b"by what")
-        planned = type(planned)(reserve, planned.router_ticket, planned.client_ticket)
-        hub, router, client = await fleet.met(planned)
+        planned = type(planned)(reserve, planned.device_ticket, planned.client_ticket)
+        hub, device, client = await fleet.met(planned)
         assert [held.seat for held in fleet.sessions.held] == ["seat-1"]
         fleet.sessions.revoke("seat-1", "the device is no longer this account's")
-        for end in (router, client):
+        for end in (device, client):
             fault = await end.heard()
             assert fault == FaultMessage(
                 FaultCode.NO_SEAT, "the device is no longer this account's"
@@ -186,9 +186,9 @@ async def test_a_seat_that_no_hub_speaks_for_ends_with_its_lease() -> None:
     async with world(lease_s=0.2) as fleet:
         planned = plan()
         reserve = msgspec.structs.replace(planned.reserve, authority=b"by what")
-        planned = type(planned)(reserve, planned.router_ticket, planned.client_ticket)
-        _, router, client = await fleet.met(planned)
-        for end in (router, client):
+        planned = type(planned)(reserve, planned.device_ticket, planned.client_ticket)
+        _, device, client = await fleet.met(planned)
+        for end in (device, client):
             fault = await end.heard()
             assert isinstance(fault, FaultMessage)
             assert fault.code == FaultCode.NO_SEAT

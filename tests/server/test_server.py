@@ -37,7 +37,7 @@ from tests.patience import PATIENCE_S
 from tests.server.browser import Browser
 from tests.server.hub_reports import HubDesk
 from tests.server.test_web_listener import asked
-from tests.server.world import CLIENT, HUB, ROUTER, plan, until
+from tests.server.world import CLIENT, DEVICE, HUB, plan, until
 
 
 @asynccontextmanager
@@ -94,9 +94,9 @@ async def test_f5_a_server_with_a_code_enrols_and_reports_its_load(tmp_path: Pat
             planned = plan()
             at_hub = await dialled(HUB, server.tcp, planned.reserve)
             assert await heard(at_hub) == ReservedMessage("seat-1")
-            router = await dialled(ROUTER, server.tcp, planned.arrive)
+            device = await dialled(DEVICE, server.tcp, planned.arrive)
             await until(lambda: hub.loads[-1].seats_used == 1)
-            router.abort()
+            device.abort()
             at_hub.abort()
         await until(lambda: hub.loads[-1].seats_max == 0)  # its last word
 
@@ -108,19 +108,19 @@ async def test_f11_every_call_is_reported_to_the_hub_without_its_parameters(tmp_
             planned = plan()
             at_hub = await dialled(HUB, server.tcp, planned.reserve)
             await heard(at_hub)
-            router = await dialled(ROUTER, server.tcp, planned.arrive)
-            assert isinstance(await heard(router), WelcomeMessage)
+            device = await dialled(DEVICE, server.tcp, planned.arrive)
+            assert isinstance(await heard(device), WelcomeMessage)
             client = await dialled(CLIENT, server.tcp, planned.attend)
             assert isinstance(await heard(client), WelcomeMessage)
             for number in range(40):
                 call = {"jsonrpc": "2.0", "method": f"m{number}", "params": ["x"], "id": number}
                 client.send(*split(json.dumps(call).encode()))
-                passed = json.loads(await joined(router))
+                passed = json.loads(await joined(device))
                 answer = {"jsonrpc": "2.0", "result": 1, "id": passed["id"]}
-                router.send(*split(json.dumps(answer).encode()))
+                device.send(*split(json.dumps(answer).encode()))
                 await joined(client)
             await until(lambda: len(hub.calls) == 40)
-            for line in (at_hub, router, client):
+            for line in (at_hub, device, client):
                 line.abort()
     assert [call.method for call in hub.calls] == [f"m{number}" for number in range(40)]
     assert {(call.who, call.router, call.code, call.seat) for call in hub.calls} == {
@@ -129,23 +129,23 @@ async def test_f11_every_call_is_reported_to_the_hub_without_its_parameters(tmp_
 
 
 async def test_p2_every_seat_that_ended_is_reported_to_the_hub(tmp_path: Path) -> None:
-    """One that was used, and one whose router never came."""
+    """One that was used, and one whose device never came."""
     async with hub_desk() as hub:
         settings = ServerSettings(folder=tmp_path, code=hub.code())
         async with running(settings, hub) as server:
             planned = plan()
             at_hub = await dialled(HUB, server.tcp, planned.reserve)
             await heard(at_hub)
-            router = await dialled(ROUTER, server.tcp, planned.arrive)
-            await heard(router)
+            device = await dialled(DEVICE, server.tcp, planned.arrive)
+            await heard(device)
             client = await dialled(CLIENT, server.tcp, planned.attend)
             await heard(client)
             client.send(*split(b'{"jsonrpc":"2.0","method":"m","id":1}'))
-            passed = await joined(router)
+            passed = await joined(device)
             answer = b'{"jsonrpc":"2.0","result":1,"id":%d}' % json.loads(passed)["id"]
-            router.send(*split(answer))
+            device.send(*split(answer))
             await joined(client)
-            router.abort()
+            device.abort()
             await until(lambda: len(hub.sessions) == 1)
             await heard(client)
             client.abort()
@@ -225,13 +225,13 @@ async def test_f5_calls_that_the_hub_did_not_hear_of_are_told_after_a_restart(
             planned = plan()
             at_hub = await dialled(HUB, server.tcp, planned.reserve)
             await heard(at_hub)
-            router = await dialled(ROUTER, server.tcp, planned.arrive)
-            await heard(router)
+            device = await dialled(DEVICE, server.tcp, planned.arrive)
+            await heard(device)
             client = await dialled(CLIENT, server.tcp, planned.attend)
             await heard(client)
             client.send(*split(b'{"jsonrpc":"2.0","method":"reboot"}'))
-            await joined(router)
-            for line in (at_hub, router, client):
+            await joined(device)
+            for line in (at_hub, device, client):
                 line.abort()
         assert hub.calls == []
         hub.is_silent = False
@@ -312,8 +312,8 @@ async def test_the_program_says_where_it_is_and_leaves_in_good_order(tmp_path: P
             planned = plan()
             at_hub = await dialled(HUB, line["tcp"], planned.reserve)
             assert await heard(at_hub) == ReservedMessage("seat-1")
-            router = await dialled(ROUTER, line["tcp"], planned.arrive)
-            assert isinstance(await heard(router), WelcomeMessage)
+            device = await dialled(DEVICE, line["tcp"], planned.arrive)
+            assert isinstance(await heard(device), WelcomeMessage)
             browser = await Browser.open(place(line["http"]), origin="")
             assert await browser.accepted() == 101
             browser.send({"seat": "seat-1", "ticket": planned.client_ticket})
@@ -321,12 +321,12 @@ async def test_the_program_says_where_it_is_and_leaves_in_good_order(tmp_path: P
             process.send_signal(signal.SIGTERM)
             assert await browser.closed() == 4000 + FaultCode.CLOSING
             browser.close()
-            fault = await heard(router)
+            fault = await heard(device)
             assert isinstance(fault, FaultMessage)
             assert fault.code == FaultCode.CLOSING
             assert await asyncio.wait_for(process.wait(), PATIENCE_S) == 0
             await until(lambda: hub.loads[-1].seats_max == 0)
-            for end in (at_hub, router):
+            for end in (at_hub, device):
                 end.abort()
         finally:
             with contextlib.suppress(ProcessLookupError):

@@ -14,21 +14,21 @@ from rookery.server.web_connection import FIRST_SIZE_MAX
 from rookery.wire.fleet.messages import FaultCode, FaultMessage
 from tests.server.browser import Browser
 from tests.server.test_tcp_listener import call, serving
-from tests.server.world import MAC, ROUTER, End, Plan, World, plan, until, world
+from tests.server.world import DEVICE, MAC, End, Plan, World, plan, until, world
 
 
 @asynccontextmanager
 async def browsing(there: World) -> AsyncIterator[tuple[Browser, End]]:
-    """A browser and its router, in their places."""
+    """A browser and its device, in their places."""
     planned = plan()
     await there.reserved(planned)
-    router = await there.arrived(planned)
+    device = await there.arrived(planned)
     browser = await Browser.open(there.http)
     try:
         assert await browser.accepted() == 101
         browser.send(first(planned))
         await browser.received()
-        yield browser, router
+        yield browser, device
     finally:
         browser.close()
 
@@ -37,11 +37,11 @@ def first(planned: Plan) -> dict[str, str]:
     return {"seat": planned.reserve.seat, "ticket": planned.client_ticket}
 
 
-async def test_f11_a_browser_calls_its_router() -> None:
+async def test_f11_a_browser_calls_its_device() -> None:
     async with world() as there:
         planned = plan()
         await there.reserved(planned)
-        router = await there.arrived(planned)
+        device = await there.arrived(planned)
         browser = await Browser.open(there.http, "/rpc?ignored=1")
         assert await browser.accepted() == 101
         browser.send(first(planned))
@@ -49,11 +49,11 @@ async def test_f11_a_browser_calls_its_router() -> None:
         assert welcome == {
             "seat": "seat-1",
             "mac": MAC.hex(":"),
-            "router": ROUTER.hashname,
+            "router": DEVICE.hashname,
             "ticket": welcome["ticket"],
             "seconds": 60,
         }
-        async with serving(router):
+        async with serving(device):
             browser.send(call(1, "echo", "é€😀"))
             assert await browser.received() == {"jsonrpc": "2.0", "result": "é€😀", "id": 1}
             large = "x" * 600_000
@@ -61,7 +61,7 @@ async def test_f11_a_browser_calls_its_router() -> None:
             answers = {each["id"]: each for each in await browser.received()}
             assert answers[2]["result"] == large
             assert answers[3]["error"]["code"] == -32601
-        router.send({"jsonrpc": "2.0", "method": "note"})
+        device.send({"jsonrpc": "2.0", "method": "note"})
         assert await browser.received() == {"jsonrpc": "2.0", "method": "note"}
         browser.send("no JSON")
         assert (await browser.received())["error"]["code"] == -32700
@@ -74,7 +74,7 @@ async def test_f11_a_browser_calls_its_router() -> None:
         back.send({"seat": "seat-1", "ticket": welcome["ticket"]})
         assert (await back.received())["ticket"] != welcome["ticket"]
         back.leave(1000)
-        assert await router.heard() == FaultMessage(FaultCode.NO_SEAT, "the client is done")
+        assert await device.heard() == FaultMessage(FaultCode.NO_SEAT, "the client is done")
         back.close()
 
 
@@ -127,11 +127,11 @@ async def test_f11_a_ticket_opens_once() -> None:
         again.close()
 
 
-async def test_f11_a_browser_is_told_when_its_router_is_lost() -> None:
-    async with world() as there, browsing(there) as (browser, router):
+async def test_f11_a_browser_is_told_when_its_device_is_lost() -> None:
+    async with world() as there, browsing(there) as (browser, device):
         browser.send(call(1, "reboot"))
-        await router.received()
-        router.line.abort()
+        await device.received()
+        device.line.abort()
         assert (await browser.received())["error"]["code"] == -32001
         assert await browser.closed() == 4000 + FaultCode.NO_SEAT
 
@@ -159,12 +159,12 @@ async def test_binary_and_endless_messages_are_refused() -> None:
     async with world() as there, browsing(there) as (browser, _):
         browser.send_bytes(b"x")
         assert await browser.closed() == 1003
-    async with world() as there, browsing(there) as (browser, router):
+    async with world() as there, browsing(there) as (browser, device):
         browser.send(json.dumps("x" * (MESSAGE_SIZE_MAX - 2)))
         assert (await browser.received())["error"]["code"] == -32600
         browser.send("x" * (MESSAGE_SIZE_MAX + 1), parts=4)
         assert await browser.closed() == 1009
-        assert not router.line.is_closed
+        assert not device.line.is_closed
 
 
 async def test_a_message_without_end_is_refused_before_it_is_kept() -> None:
@@ -201,11 +201,11 @@ async def test_who_does_not_take_a_seat_in_time_is_closed() -> None:
 async def test_pings_are_answered_and_silence_is_not_taken_for_life() -> None:
     async with (
         world(ServerListenerLimits(ping_s=0.1)) as there,
-        browsing(there) as (browser, router),
+        browsing(there) as (browser, device),
     ):
         browser.ping()
         assert isinstance(await browser.event(), Pong)
-        async with serving(router):
+        async with serving(device):
             waiting = asyncio.get_running_loop().create_task(browser.received())
             await until(lambda: browser.pings > 4)  # longer than a silent one is borne with
             browser.send(call(1, "echo", 1))
@@ -216,13 +216,13 @@ async def test_pings_are_answered_and_silence_is_not_taken_for_life() -> None:
 
 
 async def test_f11_a_browser_that_does_not_read_is_lost_in_the_end() -> None:
-    async with world(ServerListenerLimits(slow_s=0.3)) as there, browsing(there) as (_, router):
+    async with world(ServerListenerLimits(slow_s=0.3)) as there, browsing(there) as (_, device):
         note = {"jsonrpc": "2.0", "method": "n", "params": ["x" * 500_000]}
 
         async def talk() -> None:
             while True:
-                router.send(note)
-                await router.line.drained()
+                device.send(note)
+                await device.line.drained()
 
         talking = asyncio.get_running_loop().create_task(talk())
         await until(lambda: there.sessions.tally["slow"] == 1)

@@ -53,17 +53,17 @@ async def secured(folder: Path, limits: ServerListenerLimits | None = None) -> A
         yield made
 
 
-def test_a_browser_calls_its_router_over_tls(run: Run, tmp_path: Path) -> None:
+def test_a_browser_calls_its_device_over_tls(run: Run, tmp_path: Path) -> None:
     async def work() -> None:
         async with secured(tmp_path) as there:
             planned = plan()
             await there.reserved(planned)
-            router = await there.arrived(planned)
+            device = await there.arrived(planned)
             browser = await Browser.open(there.http, tls=trusting())
             assert await browser.accepted() == 101
             browser.send(first(planned))
             assert (await browser.received())["seat"] == "seat-1"
-            async with serving(router):
+            async with serving(device):
                 browser.send(call(1, "echo", "é€😀"))
                 assert await browser.received() == {"jsonrpc": "2.0", "result": "é€😀", "id": 1}
             browser.close()

@@ -1,4 +1,4 @@
-"""A server's doors on loopback, and a hub, routers and clients made of the cores."""
+"""A server's doors on loopback, and a hub, devices and clients made of the cores."""
 
 import asyncio
 import json
@@ -44,7 +44,7 @@ def identity() -> Identity:
     return Identity({0x40: cipher_set(0x40).generate(os.urandom), 0x2A: DIALLER.pairs[0x2A]})
 
 
-HUB, ROUTER, CLIENT, STRANGER = (identity() for _ in range(4))
+HUB, DEVICE, CLIENT, STRANGER = (identity() for _ in range(4))
 
 
 class End:
@@ -88,28 +88,28 @@ class Plan:
     """A seat, and what opens it."""
 
     reserve: ReserveMessage
-    router_ticket: str
+    device_ticket: str
     client_ticket: str
 
     @property
     def arrive(self) -> ArriveMessage:
-        return ArriveMessage(self.reserve.seat, self.router_ticket)
+        return ArriveMessage(self.reserve.seat, self.device_ticket)
 
     @property
     def attend(self) -> AttendMessage:
         return AttendMessage(self.reserve.seat, self.client_ticket)
 
 
-def plan(seat: str = "seat-1", router: Identity = ROUTER, seconds: int = 30) -> Plan:
+def plan(seat: str = "seat-1", device: Identity = DEVICE, seconds: int = 30) -> Plan:
     ours, theirs = tickets.make(os.urandom), tickets.make(os.urandom)
-    to_router = TicketPurpose("router", seat, ACCEPTOR.hashname, MAC, router.hashname)
+    to_device = TicketPurpose("router", seat, ACCEPTOR.hashname, MAC, device.hashname)
     to_client = TicketPurpose("client", seat, ACCEPTOR.hashname, MAC, "ann")
     reserve = ReserveMessage(
         seat,
         MAC,
-        router.hashname,
+        device.hashname,
         "ann",
-        tickets.digest(ours, to_router),
+        tickets.digest(ours, to_device),
         tickets.digest(theirs, to_client),
         seconds,
     )
@@ -160,11 +160,11 @@ class World:
         assert type(await hub.heard()).__name__ == "ReservedMessage"
         return hub
 
-    async def arrived(self, planned: Plan, who: Identity = ROUTER) -> End:
-        router = await self.dial(who)
-        router.say(planned.arrive)
-        assert isinstance(await router.heard(), WelcomeMessage)
-        return router
+    async def arrived(self, planned: Plan, who: Identity = DEVICE) -> End:
+        device = await self.dial(who)
+        device.say(planned.arrive)
+        assert isinstance(await device.heard(), WelcomeMessage)
+        return device
 
     async def attended(self, planned: Plan, limits: SealedConnectionLimits | None = None) -> End:
         client = await self.dial(CLIENT, limits)
@@ -173,11 +173,11 @@ class World:
         return client
 
     async def met(self, planned: Plan) -> tuple[End, End, End]:
-        """Hub, router and client, all in their places."""
+        """Hub, device and client, all in their places."""
         hub = await self.reserved(planned)
-        router = await self.arrived(planned)
+        device = await self.arrived(planned)
         assert type(await hub.heard()).__name__ == "ArrivedMessage"
-        return hub, router, await self.attended(planned)
+        return hub, device, await self.attended(planned)
 
     async def close(self) -> None:
         self.sessions.close()
@@ -208,15 +208,15 @@ async def world(
         await made.close()
 
 
-async def serve(router: End, dispatcher: Dispatcher) -> None:
-    """Be a router: answer what comes until the connection ends."""
+async def serve(device: End, dispatcher: Dispatcher) -> None:
+    """Be a device: answer what comes until the connection ends."""
     joiner = RpcJoiner()
-    while (tlv := await router.line.receive()) is not None:
+    while (tlv := await device.line.receive()) is not None:
         if (message := joiner.add(tlv)) is not None:
             answer = await dispatcher.dispatch(message)
             if answer is not None:
-                router.line.send(*split(answer))
-                await router.line.drained()
+                device.line.send(*split(answer))
+                await device.line.drained()
 
 
 async def until(condition: Callable[[], bool]) -> None:

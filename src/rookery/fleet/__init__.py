@@ -1,1 +1,1 @@
-"""The fleet without I/O: secrets, reports, placement, seats, and how a client meets its router."""
+"""The fleet without I/O: secrets, reports, placement, seats, and how a client meets its device."""

@@ -1,4 +1,4 @@
-"""Entry: what the hub knows of one sender, a router or a server."""
+"""Entry: what the hub knows of one sender, a device or a server."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -18,7 +18,7 @@ _NOBODY = bytes(MAC_SIZE)
 class FleetEntry(msgspec.Struct, array_like=True, gc=False):
     """Changed in place, by the report desk alone. New fields are added behind the others."""
 
-    sender: bytes  # 6 bytes: a router's MAC; see `server_id`
+    sender: bytes  # 6 bytes: a device's MAC; see `server_id`
     kind: FleetKind
     hashname: str
     key: bytes  # public, of cipher set 40
@@ -57,7 +57,7 @@ def decode(data: bytes) -> FleetEntry:
 
 
 def server_id(hashname: str) -> bytes:
-    """The sender id of a server: like a group's MAC, so that no router has the same."""
+    """The sender id of a server: like a group's MAC, so that no device has the same."""
     raw = base32.decode(hashname)
     return bytes((raw[0] | _GROUP_BIT,)) + raw[1:MAC_SIZE]
 

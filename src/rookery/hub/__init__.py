@@ -1,1 +1,1 @@
-"""The hub: knows every router and server, and brings a client and its router together."""
+"""The hub: knows every device and server, and brings a client and its device together."""

@@ -2,7 +2,7 @@
 
 Whoever can send datagrams can cause such rows, so there is a bound on how many a second are kept
 and on how many wait for the database. What is beyond is counted, and the count is a row as well.
-Routers that enrol have a small share of their own, so that many new ones do not hide an attack.
+Devices that enrol have a small share of their own, so that many new ones do not hide an attack.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Why a client cannot have its router right now.
+"""Why a client cannot have its device right now.
 
 UnreachableError
 ├── UnknownDeviceError   nobody of that MAC ever reported
@@ -10,11 +10,11 @@ from rookery.errors import UnreachableError
 
 
 class UnknownDeviceError(UnreachableError):
-    """No router with this MAC has ever proved itself here."""
+    """No device with this MAC has ever proved itself here."""
 
 
 class SilentDeviceError(UnreachableError):
-    """The router is known, but has not reported for too long."""
+    """The device is known, but has not reported for too long."""
 
     def __init__(self, message: str, last_seen: float) -> None:
         super().__init__(message)

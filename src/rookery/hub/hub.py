@@ -1,7 +1,7 @@
 """The hub: composition root. It starts and ends the parts, and decides nothing itself.
 
 UDP  ──▶ report socket ──▶ report flow ──▶ spool, hot store ──▶ acknowledgements
-TCP  ──▶ router door ──▶ reception ┬─▶ matchmaker ──▶ meetings ──▶ servers
+TCP  ──▶ device door ──▶ reception ┬─▶ matchmaker ──▶ meetings ──▶ servers
                                    └─▶ lease desk ──▶ servers
 HTTP ──▶ web (above) ──▶ `wish`, `steps`, `entry`, `servers`
          bookkeeper ──▶ database
@@ -226,7 +226,7 @@ class Hub:
 
     @property
     def link(self) -> LinkAddress:
-        """How routers, servers and the CLI reach this hub: keys, udp and tcp paths, HTTP URL."""
+        """How devices, servers and the CLI reach this hub: keys, udp and tcp paths, HTTP URL."""
         return LinkAddress(self.hashname, dict(self._identity.keys), tuple(self._paths))
 
     def advertise_http(self, url: str) -> None:
@@ -237,7 +237,7 @@ class Hub:
     async def wish(
         self, mac: bytes, client: str, authority: SeatAuthority, address: str = ""
     ) -> Wish:
-        """Remember that `client` wants this router, by what it may, and where it comes from.
+        """Remember that `client` wants this device, by what it may, and where it comes from.
 
         Raises UnknownDeviceError, SilentDeviceError (with `last_seen`), StoreUnavailableError, or
         CongestionError when too many wait already.
@@ -275,7 +275,7 @@ class Hub:
             await self._matchmaker.cancel(wish)
 
     async def entry(self, mac: bytes) -> FleetEntry | None:
-        """What is known of a router; StoreUnavailableError."""
+        """What is known of a device; StoreUnavailableError."""
         with _store_away():
             (entry,) = await self.hot.entries([mac])
         return entry if entry is not None and entry.kind == "router" else None
@@ -285,7 +285,7 @@ class Hub:
         return self._clock.is_silent(entry.last_seen)
 
     def is_claimed(self, entry: FleetEntry, typed: str) -> bool:
-        """Whether `typed` is the claim code that this router's agent shows."""
+        """Whether `typed` is the claim code that this device's agent shows."""
         return self._desk.is_claimed(entry, typed, self._clock.now())
 
     async def servers(self) -> list[ServerLoad]:

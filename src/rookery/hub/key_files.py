@@ -24,7 +24,7 @@ _IDENTITY_SETTING = "hub identity"
 async def hub_identity(data: Path, settings: Settings) -> Identity:
     """The keys of all hubs on this database, and a copy in the folder; made by the first of them.
 
-    Routers and servers know a hub by its keys, so that hubs which are to stand in for each other
+    Devices and servers know a hub by its keys, so that hubs which are to stand in for each other
     must have the same.
     """
     own = keystore.load(data) if (data / keystore.FILE_NAME).exists() else None

@@ -1,6 +1,6 @@
 """Metrics of a hub for Prometheus, read from its parts' own counts when somebody asks.
 
-Counters are named `rookery_<noun>_<unit>_total`. No label names a router: there are too many.
+Counters are named `rookery_<noun>_<unit>_total`. No label names a device: there are too many.
 """
 
 from collections.abc import Iterator, Mapping

@@ -21,7 +21,7 @@ class HubListenerLimits(ConnectionAdmissionLimits, frozen=True, kw_only=True):
     address_connections_max: int = 64  # each stays for moments only
     authenticate_s: float = 10.0  # from the first byte to a proved identity
     idle_s: float = 60.0  # without a word while nothing is going on
-    received_bytes_max: int = 1 << 16  # over one connection: a router has little to say
+    received_bytes_max: int = 1 << 16  # over one connection: a device has little to say
     unsent_bytes_max: int = 1 << 18
 
 
@@ -56,7 +56,7 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
     is_authority: bool = False  # sign certificates, its own and those of servers
     is_legacy_plain: bool = False  # take reports that carry the secret itself
     silent_after_s: float = 3 * REPORT_INTERVAL_S
-    unclaimed_s: float = UNCLAIMED_S  # of silence, then a router without an owner is forgotten
+    unclaimed_s: float = UNCLAIMED_S  # of silence, then a device without an owner is forgotten
     flush_s: float = 10.0  # between writes to the database
     refresh_s: float = 60.0  # in which all that changed is written, however much it is
     rendezvous: RendezvousLimits = RendezvousLimits()

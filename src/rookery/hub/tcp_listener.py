@@ -1,4 +1,4 @@
-"""The door for routers: TCP, sealed at once. Who proves its name in time may say a little."""
+"""The door for devices: TCP, sealed at once. Who proves its name in time may say a little."""
 
 import asyncio
 from collections import Counter
@@ -27,7 +27,7 @@ PeerHandler = Callable[[SealedConnection], Awaitable[None]]
 
 
 class HubListener:
-    """Hands each router that has proved who it is to `welcome`, and closes when that returns."""
+    """Hands each device that has proved who it is to `welcome`, and closes when that returns."""
 
     def __init__(self, identity: Identity, welcome: PeerHandler, limits: HubListenerLimits) -> None:
         self._identity = identity

@@ -1,1 +1,1 @@
-"""The server: where a client and its router meet and speak JSON-RPC."""
+"""The server: where a client and its device meet and speak JSON-RPC."""

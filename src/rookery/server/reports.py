@@ -35,7 +35,7 @@ from rookery.wire.fleet.telemetry import CallReport, LoadReport, SessionReport
 AUDITS_MAX = 10_000  # calls and seats that wait; the oldest are dropped and counted
 AHEAD_MAX = 32  # reports that the hub does not have, before more audits join them
 
-# A server has more to tell than a router, and there are few of them.
+# A server has more to tell than a device, and there are few of them.
 _LIMITS = SenderLimits(kept_max=2 * AUDITS_MAX, in_flight_max=16, pace_s=0.002)
 _JITTER = 0.05  # of the interval
 _AUDIT_S = 0.05  # between looks at whether the hub has taken some
@@ -112,7 +112,7 @@ class ServerReports:
             CallReport(
                 t=_wall_ms(),
                 who=audit.who[:_WHO_SIZE_MAX],
-                router=audit.router,
+                router=audit.device,
                 method=audit.method[:_METHOD_SIZE_MAX],
                 ms=audit.ms,
                 code=audit.code,
@@ -129,7 +129,7 @@ class ServerReports:
                 t=now,
                 seat=ended.seat,
                 who=ended.who[:_WHO_SIZE_MAX],
-                router=ended.router,
+                router=ended.device,
                 server=self._server,
                 opened_at=max(now - round(ended.seconds * 1000), 0),
                 closed_at=now,

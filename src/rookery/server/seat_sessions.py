@@ -16,7 +16,7 @@ from rookery.fleet.rpc.relay import (
     RelayLimits,
     RpcRelay,
     SendToClient,
-    SendToRouter,
+    SendToDevice,
 )
 from rookery.wire.fleet.mac import mac_text
 from rookery.wire.fleet.messages import (
@@ -36,7 +36,7 @@ Tell = Callable[[Message], None]
 
 
 class SeatPeer(Protocol):
-    """The connection of a router or a client."""
+    """The connection of a device or a client."""
 
     def send(self, message: bytes) -> None:
         """One JSON-RPC message; never blocks."""
@@ -56,10 +56,10 @@ class EndedSession(msgspec.Struct, frozen=True):
 
     seat: str
     who: str
-    router: str  # MAC
+    device: str  # MAC
     seconds: float  # since it was reserved
     reason: str
-    sent_bytes: int  # to the router
+    sent_bytes: int  # to the device
     received_bytes: int
 
 
@@ -71,11 +71,11 @@ class SeatSession:
         self._opened_at = now
         self.relay = relay
         self.hub = hub
-        self.router: SeatPeer | None = None
+        self.device: SeatPeer | None = None
         self.client: SeatPeer | None = None
         self.was_attended = False
         self.timer: asyncio.TimerHandle | None = None
-        self.sent_bytes = self.received_bytes = 0  # to and from the router
+        self.sent_bytes = self.received_bytes = 0  # to and from the device
 
     def ended(self, reason: str, now: float) -> EndedSession:
         """The seat is free again."""
@@ -199,11 +199,11 @@ class SeatSessions:
             if (freed := self.seats.withdraw(seat)) is not None:
                 self._freed(freed, FaultCode.NO_SEAT, is_told=False)
 
-    def arrive(self, arrive: ArriveMessage, router: str, peer: SeatPeer) -> PeerSession:
-        """Seat a router; AuthenticationError when that is not its place."""
-        sitting = self.seats.arrive(arrive, router, self._loop.time())
+    def arrive(self, arrive: ArriveMessage, device: str, peer: SeatPeer) -> PeerSession:
+        """Seat a device; AuthenticationError when that is not its place."""
+        sitting = self.seats.arrive(arrive, device, self._loop.time())
         table = self._tables[sitting.seat]
-        table.router = peer
+        table.device = peer
         self.tally["arrived"] += 1
         table.hub(ArrivedMessage(sitting.seat))
         self._arm()
@@ -228,15 +228,15 @@ class SeatSessions:
         if table is None:
             return
         now = self._loop.time()
-        if peer is table.router:
+        if peer is table.device:
             table.received_bytes += len(message)
-            self._perform(sitting.seat, table, table.relay.from_router(message, now))
+            self._perform(sitting.seat, table, table.relay.from_device(message, now))
         elif peer is table.client:
             self._perform(sitting.seat, table, table.relay.from_client(message, now))
 
     async def drained(self, seat: str) -> None:
         table = self._tables.get(seat)
-        for peer in (table.router, table.client) if table is not None else ():
+        for peer in (table.device, table.client) if table is not None else ():
             if peer is None:
                 continue
             try:
@@ -259,8 +259,8 @@ class SeatSessions:
         table = self._tables.get(sitting.seat)
         if table is not None and peer is table.client:
             self._client_gone(sitting.seat, table)
-        if table is not None and peer is table.router:
-            table.router = None
+        if table is not None and peer is table.device:
+            table.device = None
         if (freed := self.seats.leave(sitting, self._loop.time())) is not None:
             self._freed(freed, FaultCode.NO_SEAT)
         self._arm()
@@ -289,10 +289,10 @@ class SeatSessions:
                 case SendToClient(message):
                     if table.client is not None:
                         table.client.send(message)
-                case SendToRouter(message):
-                    if table.router is not None:
+                case SendToDevice(message):
+                    if table.device is not None:
                         table.sent_bytes += len(message)
-                        table.router.send(message)
+                        table.device.send(message)
                 case RelayedCall():
                     self.calls[action.code] += 1
                     self._audited(seat, action)
@@ -312,14 +312,14 @@ class SeatSessions:
     def _freed(self, freed: FreedSeat, code: FaultCode, *, is_told: bool = True) -> None:
         table = self._tables.pop(freed.seat)
         now = self._loop.time()
-        self._perform(freed.seat, table, table.relay.router_lost(now))
+        self._perform(freed.seat, table, table.relay.device_lost(now))
         if table.timer is not None:
             table.timer.cancel()
         self.tally["freed"] += 1
         self.tally += Counter({f"relay {name}": n for name, n in table.relay.counters.items()})
         if is_told and not table.was_attended:
             table.hub(AbandonedMessage(freed.seat, freed.reason))
-        for peer in (table.client, table.router):
+        for peer in (table.client, table.device):
             if peer is not None:
                 peer.dismiss(code, freed.reason)
         self._ended(table.ended(freed.reason, now))

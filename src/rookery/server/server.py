@@ -1,6 +1,6 @@
 """The server: composition root. Doors in front, sessions behind, reports to the hub beside.
 
-hub, routers, clients ─ TCP ─▶ Door ──┐
+hub, devices, clients ─ TCP ─▶ Door ──┐
 browsers ─ WebSocket ───────▶ WebListener ┼─▶ Sessions ─ audits ─▶ Reports ─ UDP ─▶ hub
                                       └─▶ Seats, relays
 """
@@ -99,7 +99,7 @@ class Server:
 
     @property
     def problems(self) -> list[str]:
-        """Why no router can be sent here now."""
+        """Why no device can be sent here now."""
         problems = []
         if self._sessions.is_draining:
             problems.append("it is about to stop")

@@ -1,8 +1,8 @@
-"""The door: one TCP listener for the hub, for routers and for clients.
+"""The door: one TCP listener for the hub, for devices and for clients.
 
     first message   from whom                then
     RESERVE         the hub, by hashname     RESERVE and RELEASE, and what became of the seats
-    ARRIVE          the seat's router        WELCOME, JSON-RPC
+    ARRIVE          the seat's device        WELCOME, JSON-RPC
     ATTEND          whoever has the ticket   WELCOME, JSON-RPC
 
 Everybody else is told ERROR and closed. A client that says ERROR itself is done with its seat; one
@@ -46,7 +46,7 @@ HUB_EXPECTED_S = 86_400.0  # since it came last
 
 
 class SealedPeer:
-    """A router or client at the other end of a sealed line."""
+    """A device or client at the other end of a sealed line."""
 
     def __init__(self, line: SealedConnection) -> None:
         self._line = line

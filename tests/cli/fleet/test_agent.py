@@ -66,7 +66,7 @@ def test_keys_are_made_with_the_first_start(link: Path, tmp_path: Path) -> None:
 
 
 def test_an_idle_agent_is_small(link: Path, keys: Path) -> None:
-    """Below 45 MB, for it runs on routers."""
+    """Below 45 MB, for it runs on devices."""
     with running("agent", "--hub", link, "--id", keys, "--mac", MAC) as agent:
         agent.line()
         pages = int(Path(f"/proc/{agent.pid}/statm").read_text().split()[1])

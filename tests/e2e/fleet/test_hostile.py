@@ -35,8 +35,8 @@ from tests.e2e.fleet.guest import Address, Guest, connected, is_ended
 from tests.e2e.fleet.relays import Place
 from tests.e2e.fleet.siege import MAC, Service, Siege, Watch, answers, besieged, datagrams, speaker
 from tests.e2e.fleet.world import PASSWORD, Person, eventually, frozen
+from tests.hub.device import FakeDevice
 from tests.hub.identities import identity
-from tests.hub.router import Router
 from tests.patience import PATIENCE_S
 from tests.server.browser import Browser
 
@@ -258,7 +258,7 @@ async def test_a_ticket_is_good_once_for_one_router_and_one_client(siege: Siege)
     link = LinkAddress.parse(siege.world.hubs[0].link.read_text())
     code = await asyncio.to_thread(siege.mallory.code)
     mac = b"\x02\x66\0\0\0\x01"
-    router = Router(link, identity("mallory's router"), mac, code)
+    router = FakeDevice(link, identity("mallory's router"), mac, code)
     turned_away = siege.server.figure(_fate("server", "no_seat"))
     with Watch(siege, siege.server):
         async with router, asyncio.TaskGroup() as tasks:
@@ -365,7 +365,7 @@ def _reservation() -> messages.ReserveMessage:
     return messages.ReserveMessage("seat", bytes(6), who, "mallory", bytes(32), bytes(32), 60)
 
 
-async def _directed(router: Router) -> messages.DirectMessage:
+async def _directed(router: FakeDevice) -> messages.DirectMessage:
     """Where the hub sends a router that reports until it is called."""
     while router.calls.empty():
         await router.report()

@@ -16,10 +16,10 @@ CLAIM = ReportValidatorSettings(renewal_s=1000, policy="claim")
 
 
 def test_first_contact_is_answered_by_a_sealed_secret_and_leaves_no_trace_f4() -> None:
-    office, router = Office(), Device()
-    datagram = router.hello_datagram()
+    office, device = Office(), Device()
+    datagram = device.hello_datagram()
     outcome = office.answer(datagram)
-    issue = router.opened(outcome.answer_now)
+    issue = device.opened(outcome.answer_now)
     assert issue.nonce == b"noncenon"
     assert issue.hub_ms == int(NOW * 1000)
     assert issue.generation == secrets.generation(MAC, NOW, 1000)
@@ -30,13 +30,13 @@ def test_first_contact_is_answered_by_a_sealed_secret_and_leaves_no_trace_f4() -
 
 
 def test_the_first_proved_report_makes_the_entry_f4() -> None:
-    office, router = Office(), Device()
-    router.opened(office.answer(router.hello_datagram()).answer_now)
-    outcome = office.answer(router.introduction(1))
+    office, device = Office(), Device()
+    device.opened(office.answer(device.hello_datagram()).answer_now)
+    outcome = office.answer(device.introduction(1))
     entry = outcome.changed
     assert entry is not None
     assert (entry.sender, entry.kind) == (MAC, "router")
-    assert entry.hashname == router.identity.hashname
+    assert entry.hashname == device.identity.hashname
     assert (entry.boot, entry.sequence, entry.content) == (100, 1, CONTENT)
     assert (entry.first_seen, entry.last_seen, entry.address) == (NOW, NOW, HOME)
     assert outcome.enrolled is not None
@@ -50,55 +50,55 @@ def test_the_first_proved_report_makes_the_entry_f4() -> None:
 
 def test_nobody_enrols_another_ones_key_f4() -> None:
     """Anybody can say hello with a public key, but only its holder opens the answer."""
-    office, router = Office(), Device()
-    router.secret = bytes(32)
-    outcome = office.answer(router.introduction(1))
+    office, device = Office(), Device()
+    device.secret = bytes(32)
+    outcome = office.answer(device.introduction(1))
     assert fault(outcome).code == UNKNOWN
     assert outcome.changed is None
     assert office.counters == {"forged": 1}
 
 
 def test_an_old_secret_does_not_enrol_f4() -> None:
-    office, router = Office(), Device()
-    router.opened(office.answer(router.hello_datagram()).answer_now)
+    office, device = Office(), Device()
+    device.opened(office.answer(device.hello_datagram()).answer_now)
     office.now += 3000
-    outcome = office.answer(router.introduction(1))
+    outcome = office.answer(device.introduction(1))
     assert outcome.changed is None
     assert office.counters["old_secret"] == 1
 
 
-def test_a_known_router_that_lost_its_secret_gets_one_f4() -> None:
-    office, router = Office(CLAIM), Device()
-    office.enrol(router, code_of("router"))
-    first = router.secret
-    router.secret = b""
-    router.opened(office.answer(router.hello_datagram()).answer_now)
-    assert router.secret == first
-    outcome = office.answer(router.introduction(2))
+def test_a_known_device_that_lost_its_secret_gets_one_f4() -> None:
+    office, device = Office(CLAIM), Device()
+    office.enrol(device, code_of("router"))
+    first = device.secret
+    device.secret = b""
+    device.opened(office.answer(device.hello_datagram()).answer_now)
+    assert device.secret == first
+    outcome = office.answer(device.introduction(2))
     assert outcome.spool is not None
     assert outcome.enrolled is None
 
 
 def test_a_hello_never_gets_a_secret_older_than_one_proved_f4() -> None:
-    office, router = Office(), Device()
+    office, device = Office(), Device()
     office.now += 50_000
-    office.enrol(router)
-    newest = router.generation
+    office.enrol(device)
+    newest = device.generation
     office.now -= 50_000
-    assert router.opened(office.answer(router.hello_datagram()).answer_now).generation == newest
+    assert device.opened(office.answer(device.hello_datagram()).answer_now).generation == newest
 
 
 def test_another_key_with_a_known_mac_is_refused_f4() -> None:
-    office, router, other = Office(), Device(), Device()
-    office.enrol(router)
+    office, device, other = Office(), Device(), Device()
+    office.enrol(device)
     outcome = office.answer(other.hello_datagram())
     told = fault(outcome)
     assert (told.code, told.sender, told.boot, told.sequence) == (DENIED, MAC, 0, NONCE)
     assert [event.kind for event in outcome.events] == ["foreign key"]
     assert office.counters["foreign_key"] == 1
-    other.secret = router.secret
-    other.generation = router.generation
-    assert office.answer(router.report(2)).spool is not None
+    other.secret = device.secret
+    other.generation = device.generation
+    assert office.answer(device.report(2)).spool is not None
 
 
 @pytest.mark.parametrize(
@@ -144,16 +144,16 @@ def test_a_code_lets_one_in_and_is_used_then_f4(kind: str) -> None:
     ids=["of another kind", "expired", "used", "of another key"],
 )
 def test_a_code_that_does_not_admit_is_as_none_f4(code: EnrolmentCode) -> None:
-    office, router = Office(CLAIM), Device()
-    assert fault(office.answer(router.hello_datagram(code=True), code=code)).code == DENIED
+    office, device = Office(CLAIM), Device()
+    assert fault(office.answer(device.hello_datagram(code=True), code=code)).code == DENIED
 
 
 def test_who_used_a_code_may_use_it_again_should_the_hub_forget_f4() -> None:
-    office, router = Office(CLAIM), Device()
-    office.enrol(router, code_of("router"))
+    office, device = Office(CLAIM), Device()
+    office.enrol(device, code_of("router"))
     office.entries.clear()
-    used = code_of("router", used_by=router.identity.hashname)
-    assert office.answer(router.introduction(2, code=True), code=used).spool is not None
+    used = code_of("router", used_by=device.identity.hashname)
+    assert office.answer(device.introduction(2, code=True), code=used).spool is not None
 
 
 def test_two_with_one_code_one_gets_in_f4() -> None:
@@ -167,21 +167,21 @@ def test_two_with_one_code_one_gets_in_f4() -> None:
 
 
 def test_under_an_open_policy_a_code_still_tells_the_owner_f4() -> None:
-    office, router = Office(), Device()
-    router.opened(office.answer(router.hello_datagram(code=True)).answer_now)
-    outcome = office.answer(router.introduction(1, code=True), code=code_of("router"))
+    office, device = Office(), Device()
+    device.opened(office.answer(device.hello_datagram(code=True)).answer_now)
+    outcome = office.answer(device.introduction(1, code=True), code=code_of("router"))
     assert outcome.code == code_of("router").id
     office.entries.clear()
     expired = code_of("router", expires_at=NOW)
-    outcome = office.answer(router.introduction(1, code=True), code=expired)
+    outcome = office.answer(device.introduction(1, code=True), code=expired)
     assert outcome.changed is not None
     assert outcome.code is None
 
 
 def test_a_code_proof_is_for_one_key_f4() -> None:
     """Who has recorded a hello cannot enrol another key with its code."""
-    office, router, thief = Office(CLAIM), Device(), Device()
-    seen = router.hello(code=True)
+    office, device, thief = Office(CLAIM), Device(), Device()
+    seen = device.hello(code=True)
     stolen = thief.hello()._replace(code_id=seen.code_id, code_proof=seen.code_proof)
     outcome = office.answer(stolen.serialize(3075, 192), code=code_of("router"))
     assert fault(outcome).code == DENIED
@@ -193,20 +193,20 @@ def test_strangers_do_not_use_up_what_is_for_those_known_f4() -> None:
             policy="open", stranger_rate=3.0, known_rate=1.0, address_burst=1000.0
         )
     )
-    router = Device()
-    office.enrol(router)
+    device = Device()
+    office.enrol(device)
     strangers = [Device(mac=b"\x02" + number.to_bytes(5, "big")) for number in range(6)]
     answers = [office.answer(each.hello_datagram()) for each in strangers]
     told = [fault(each) for each in answers if len(each.answer_now) < 100]
     assert [each.code for each in told] == [BUSY] * 4
     assert told[0].sequence == NONCE
     assert office.counters["busy"] == 4
-    assert len(office.answer(router.hello_datagram()).answer_now) > 100
+    assert len(office.answer(device.hello_datagram()).answer_now) > 100
 
 
 def test_a_key_that_nothing_can_be_sealed_to_is_dropped_f4() -> None:
-    office, router = Office(), Device()
-    hello = router.hello()._replace(key=bytes(64))
+    office, device = Office(), Device()
+    hello = device.hello()._replace(key=bytes(64))
     outcome = office.answer(hello.serialize(3075, 192))
     assert (outcome.answer_now, outcome.answer_durable) == (b"", b"")
     assert office.counters == {"malformed": 1}

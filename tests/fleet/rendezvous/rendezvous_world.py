@@ -1,7 +1,7 @@
-"""Hubs, servers, a router and a client in virtual time, and faults wherever one wants them.
+"""Hubs, servers, a device and a client in virtual time, and faults wherever one wants them.
 
 The hubs are real `Rendezvous`, the servers have real `Seats`; connections, the store between the
-hubs, router and client are as simple as can be. Everything that happens is one event of a timeline,
+hubs, device and client are as simple as can be. Everything that happens is one event of a timeline,
 so that a fault can strike before each of them. What must never happen is asserted when it would.
 """
 
@@ -12,20 +12,20 @@ from itertools import count
 from typing import Literal, get_args
 
 from rookery.fleet.rendezvous.events import (
-    CallRouter,
+    CallDevice,
     ClientGone,
-    CloseRouter,
+    CloseDevice,
     CloseServer,
-    DirectRouter,
+    DeviceAsked,
+    DeviceLost,
+    DeviceReported,
+    DirectDevice,
     EndWish,
     ReleaseSeat,
     RendezvousAction,
     RendezvousEvent,
     RendezvousTick,
     ReserveSeat,
-    RouterAsked,
-    RouterLost,
-    RouterReported,
     SayStep,
     StepElsewhere,
 )
@@ -35,7 +35,7 @@ from rookery.fleet.rendezvous.wish import Grant, Wish, WishStep
 from rookery.wire.fleet import messages
 from rookery.wire.fleet.messages import FaultCode
 from rookery.wire.fleet.messages import FaultMessage as Word
-from tests.fleet.rendezvous.seat_server import LATENCY_S, ROUTER, Server
+from tests.fleet.rendezvous.seat_server import DEVICE, LATENCY_S, Server
 from tests.fleet.timeline import Timeline
 
 Fault = Literal[
@@ -59,7 +59,7 @@ EVENTS_MAX = 1000
 WISH = Wish(7, bytes.fromhex("02fc00000001"), "ann", 0.0, "hub")
 
 
-class Router:
+class FakeDevice:
     """Reports, comes when it is called, goes where it is sent, and comes back if that is no use."""
 
     def __init__(self, world: "World") -> None:
@@ -87,7 +87,7 @@ class Router:
             self.later(LATENCY_S, self.ask)
 
     def ask(self) -> None:
-        self.line = self.world.connect_router()
+        self.line = self.world.connect_device()
 
     def directed(self, line: int, direct: messages.DirectMessage) -> None:
         if line == self.line:
@@ -117,7 +117,7 @@ class Router:
 
     def lose_line(self) -> None:
         if self.line is not None:
-            self.world.lose_router(self.line)
+            self.world.lose_device(self.line)
             self.line = None
             self.later(1.0, self.ask)
 
@@ -125,7 +125,7 @@ class Router:
         self.is_alive = self.is_busy = False
         self.life += 1
         if self.line is not None:
-            self.world.lose_router(self.line)
+            self.world.lose_device(self.line)
         if self.seat is not None:
             for server in self.world.servers:
                 server.leave(self.seat)
@@ -141,9 +141,9 @@ class Hub:
     def __init__(self, world: "World") -> None:
         self.world = world
         self.is_alive = True
-        self.core = Rendezvous(WISH, ROUTER, self.choose, world.chance, LIMITS, world.time.now)
+        self.core = Rendezvous(WISH, DEVICE, self.choose, world.chance, LIMITS, world.time.now)
         self.reserved: dict[str, str] = {}  # seat → server, until released or arrived
-        self.lines: set[int] = set()  # of routers
+        self.lines: set[int] = set()  # of devices
         self.reservations = 0
         self.finished_at: float | None = None
         self._armed = 0.0
@@ -163,9 +163,9 @@ class Hub:
 
     def perform(self, actions: list[RendezvousAction]) -> None:
         for action in actions:
-            assert not self.is_finished or isinstance(action, CloseRouter), action
+            assert not self.is_finished or isinstance(action, CloseDevice), action
             self.do(action)
-        if self.core.wants_router or self.is_finished:
+        if self.core.wants_device or self.is_finished:
             self.world.end_lease(self)
         deadline, time = self.core.deadline, self.world.time
         if deadline is not None and deadline != self._armed:
@@ -173,10 +173,10 @@ class Hub:
             time.after(deadline - time.now, partial(self.hear, RendezvousTick()))
 
     def do(self, action: RendezvousAction) -> None:
-        after, router = self.world.time.after, self.world.router
+        after, device = self.world.time.after, self.world.device
         match action:
-            case CallRouter():
-                after(LATENCY_S, router.called)
+            case CallDevice():
+                after(LATENCY_S, device.called)
             case SayStep(step):
                 self.world.said(step, self)
                 if step.grant is not None:
@@ -190,12 +190,12 @@ class Hub:
                 assert self.reserved.pop(seat) == name
                 if seat in self.world.server(name).lines:
                     after(LATENCY_S, partial(self.world.server(name).release, seat))
-            case DirectRouter(line, direction):
+            case DirectDevice(line, direction):
                 if line in self.lines:  # else the news of its loss is on its way
-                    after(LATENCY_S, partial(router.directed, line, direction))
-            case CloseRouter(line, fault):
+                    after(LATENCY_S, partial(device.directed, line, direction))
+            case CloseDevice(line, fault):
                 self.lines.discard(line)
-                after(LATENCY_S, partial(router.dismissed, line, fault))
+                after(LATENCY_S, partial(device.dismissed, line, fault))
             case CloseServer(seat):
                 for server in self.world.servers:
                     if seat in server.lines:
@@ -214,8 +214,8 @@ class Hub:
         for server in self.world.servers:
             for seat in [seat for seat, hub in server.lines.items() if hub is self]:
                 server.close(seat)
-        if self.world.router.line in self.lines:
-            self.world.router.lose_line()
+        if self.world.device.line in self.lines:
+            self.world.device.lose_line()
 
 
 class World:
@@ -224,9 +224,9 @@ class World:
     def __init__(self, servers: int = 4, hubs: int = 1, seed: int = 0) -> None:
         self.chance = random.Random(seed).randbytes
         self.time = Timeline()
-        self.router = Router(self)
+        self.device = FakeDevice(self)
         self.servers = [
-            Server(name, self.time, self.chance, self.router.sent_away) for name in "abcd"[:servers]
+            Server(name, self.time, self.chance, self.device.sent_away) for name in "abcd"[:servers]
         ]
         self.steps: list[WishStep] = []
         self.granted: Grant | None = None
@@ -238,7 +238,7 @@ class World:
         self._lease: tuple[Hub, float] | None = None
         self._lines = count(1)
         self.home.perform(self.home.core.start(0.0))
-        self.time.after(7.0, self.router.report)
+        self.time.after(7.0, self.device.report)
 
     @property
     def home(self) -> Hub:
@@ -276,7 +276,7 @@ class World:
         return hub if hub.is_alive else self.home
 
     def reported(self) -> None:
-        self.any_hub().hear(RouterReported())
+        self.any_hub().hear(DeviceReported())
 
     def said(self, step: WishStep, by: Hub) -> None:
         is_over = bool(self.steps) and self.steps[-1].is_last
@@ -295,29 +295,29 @@ class World:
         if self.granted is not None and self.is_client_here:
             self.is_attended = self.server(self.granted.server).attend(self.granted)
 
-    def connect_router(self) -> int:
+    def connect_device(self) -> int:
         line, hub = next(self._lines), self.any_hub()
         if not self.is_open:
             code = FaultCode.NO_WISH
         elif self._lease is None or self._lease[1] <= self.time.now or self._lease[0] is hub:
             self._lease = (hub, self.time.now + LEASE_S)
             hub.lines.add(line)
-            self.time.after(0.0, partial(hub.hear, RouterAsked(line)))
+            self.time.after(0.0, partial(hub.hear, DeviceAsked(line)))
             return line
         else:
             code = FaultCode.BUSY
-        self.time.after(LATENCY_S, partial(self.router.dismissed, line, Word(code, "")))
+        self.time.after(LATENCY_S, partial(self.device.dismissed, line, Word(code, "")))
         return line
 
     def end_lease(self, hub: Hub) -> None:
         if self._lease is not None and self._lease[0] is hub:
             self._lease = None
 
-    def lose_router(self, line: int) -> None:
+    def lose_device(self, line: int) -> None:
         for hub in self.known_hubs:
             if line in hub.lines:
                 hub.lines.discard(line)
-                self.time.after(LATENCY_S, partial(hub.hear, RouterLost(line)))
+                self.time.after(LATENCY_S, partial(hub.hear, DeviceLost(line)))
 
     def strike(self, fault: Fault) -> None:
         """At the server in question if there is one, else at any that lives."""
@@ -331,12 +331,12 @@ class World:
             return
         match fault:
             case "router dies":
-                self.router.die()
+                self.device.die()
             case "router reboots":
-                self.router.die()
-                self.time.after(5.0, self.router.revive)
+                self.device.die()
+                self.time.after(5.0, self.device.revive)
             case "router line breaks":
-                self.router.lose_line()
+                self.device.lose_line()
             case _:
                 self.is_client_here = False
                 self.home.hear(ClientGone())
@@ -355,4 +355,4 @@ class World:
             case "server line breaks":
                 server.break_lines()
             case _:
-                self.router.shut_out.add(server.name)
+                self.device.shut_out.add(server.name)

@@ -15,7 +15,7 @@ from tests.fleet.timeline import Timeline
 
 LATENCY_S = 0.05
 SEATS_MAX = 2
-ROUTER, INTRUDER = "r" * 52, "i" * 52
+DEVICE, INTRUDER = "r" * 52, "i" * 52
 
 
 class Caller(Protocol):
@@ -25,7 +25,7 @@ class Caller(Protocol):
 
 
 class Server:
-    """`sent_away` is told of a seat whose router has to go."""
+    """`sent_away` is told of a seat whose device has to go."""
 
     def __init__(
         self, name: str, time: Timeline, chance: RandomBytes, sent_away: Callable[[str], None]
@@ -72,16 +72,16 @@ class Server:
             self._freed(freed)
 
     def arrive(self, direct: messages.DirectMessage) -> bool:
-        """False: the router hears nothing, or no."""
+        """False: the device hears nothing, or no."""
         if not self.answers:
             return False
         arrive = messages.ArriveMessage(direct.seat, direct.ticket)
         self._refuse(partial(self.seats.arrive, arrive, INTRUDER))
         try:
-            sitting = self.seats.arrive(arrive, ROUTER, self.time.now)
+            sitting = self.seats.arrive(arrive, DEVICE, self.time.now)
         except AuthenticationError:
             return False
-        self._refuse(partial(self.seats.arrive, arrive, ROUTER))
+        self._refuse(partial(self.seats.arrive, arrive, DEVICE))
         self.redeemed.append(direct.ticket)
         self.sitting[direct.seat] = sitting
         self._tell(direct.seat, messages.ArrivedMessage(direct.seat))
@@ -101,7 +101,7 @@ class Server:
         return True
 
     def leave(self, seat: str) -> None:
-        """The router is gone."""
+        """The device is gone."""
         sitting = self.sitting.pop(seat, None)
         if self.is_alive and sitting is not None:
             freed = self.seats.leave(sitting, self.time.now)
@@ -143,7 +143,7 @@ class Server:
                 self._freed(freed)
 
     def _freed(self, freed: FreedSeat) -> None:
-        if freed.had_router:
+        if freed.had_device:
             self.sitting.pop(freed.seat, None)
             self.sent_away(freed.seat)
         if not freed.had_client:

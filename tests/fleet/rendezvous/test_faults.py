@@ -50,7 +50,7 @@ def check(world: World) -> None:
         assert kept[0].name == last[0].grant.server
 
 
-def test_without_faults_router_and_client_meet() -> None:
+def test_without_faults_device_and_client_meet() -> None:
     world = settled([])
     names = [step.name for step in world.steps]
     assert names == [
@@ -75,14 +75,14 @@ def test_one_fault_at_every_moment(fault: Fault) -> None:
     ],
 )
 def test_one_such_fault_is_overcome_at_every_moment(fault: Fault) -> None:
-    """There are other servers, and the router is well or soon will be."""
+    """There are other servers, and the device is well or soon will be."""
     for moment in range(EVENTS + 1):
         world = settled([(moment, fault)])
         assert world.steps[-1].name == "done", (moment, [step.reason for step in world.steps])
 
 
 def test_a_line_between_hub_and_server_may_break_but_for_the_news_of_the_arrival() -> None:
-    """Then the router sits where the hub does not know of it, and the client has to try again."""
+    """Then the device sits where the hub does not know of it, and the client has to try again."""
     failed = 0
     for moment in range(EVENTS + 1):
         world = settled([(moment, "server line breaks")])
@@ -128,8 +128,8 @@ def test_several_hubs_behave_as_one(hubs: int) -> None:
         assert world.is_attended
 
 
-def test_a_hub_that_dies_with_the_router_at_any_moment_is_replaced() -> None:
-    """The lease runs out, and the hub that the router comes to next goes on."""
+def test_a_hub_that_dies_with_the_device_at_any_moment_is_replaced() -> None:
+    """The lease runs out, and the hub that the device comes to next goes on."""
     died = 0
     for seed, moment in product(range(12), range(3, 16)):
         world = World(hubs=2, seed=seed)

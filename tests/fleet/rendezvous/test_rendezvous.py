@@ -6,21 +6,21 @@ import pytest
 
 from rookery.fleet.rendezvous import wish as texts
 from rookery.fleet.rendezvous.events import (
-    CallRouter,
+    CallDevice,
     ClientGone,
-    CloseRouter,
+    CloseDevice,
     CloseServer,
-    DirectRouter,
+    DeviceAsked,
+    DeviceConnected,
+    DeviceLost,
+    DeviceReported,
+    DirectDevice,
     EndWish,
     ReleaseSeat,
     RendezvousAction,
     RendezvousEvent,
     RendezvousTick,
     ReserveSeat,
-    RouterAsked,
-    RouterConnected,
-    RouterLost,
-    RouterReported,
     SayStep,
     ServerLost,
     StepElsewhere,
@@ -37,7 +37,7 @@ from rookery.wire.fleet.messages import (
 )
 
 MAC = bytes.fromhex("02fc00000001")
-ROUTER = "r" * 52
+DEVICE = "r" * 52
 NAMES = ("alpha", "bravo", "charlie", "delta")
 LIMITS = RendezvousLimits()
 WALL = 1_800_000_000.0
@@ -57,7 +57,7 @@ class Play:
         self.now = 100.0
         wish = Wish(7, MAC, "ann", WALL, "hub")
         chance = random.Random(11).randbytes
-        self.core = Rendezvous(wish, ROUTER, self.choose, chance, LIMITS, self.now)
+        self.core = Rendezvous(wish, DEVICE, self.choose, chance, LIMITS, self.now)
         self.actions: list[RendezvousAction] = []
 
     def choose(self, failed: frozenset[str]) -> ServerChoice | None:
@@ -98,13 +98,13 @@ class Play:
 
 def waiting() -> Play:
     play = Play()
-    play.on(RouterReported())
+    play.on(DeviceReported())
     return play
 
 
 def reserving() -> tuple[Play, str]:
     play = waiting()
-    play.on(RouterAsked(1))
+    play.on(DeviceAsked(1))
     return play, play.seat
 
 
@@ -120,17 +120,17 @@ def directed() -> tuple[Play, str]:
 def test_the_whole_way_step_by_step() -> None:
     play = Play()
     assert play.core.start(WALL) == [SayStep(WishStep(7, "wished", texts.WISHED, WALL))]
-    play.on(RouterReported())
-    assert play.kinds == [CallRouter, SayStep]
+    play.on(DeviceReported())
+    assert play.kinds == [CallDevice, SayStep]
     assert play.names_said == ["called"]
-    play.on(RouterAsked(1))
+    play.on(DeviceAsked(1))
     assert play.kinds == [SayStep, SayStep, ReserveSeat]
     assert play.names_said == ["router_here", "reserving"]
     assert (play.steps[1].server, play.steps[1].reason) == ("alpha" * 8, "the least loaded")
     message = play.reserve.message
-    assert (message.mac, message.router, message.client) == (MAC, ROUTER, "ann")
+    assert (message.mac, message.router, message.client) == (MAC, DEVICE, "ann")
     play.on(ReservedMessage(message.seat))
-    assert play.kinds == [DirectRouter, CloseRouter, SayStep]
+    assert play.kinds == [DirectDevice, CloseDevice, SayStep]
     assert play.names_said == ["directed"]
     play.on(ArrivedMessage(message.seat))
     assert play.kinds == [CloseServer, SayStep, SayStep, EndWish]
@@ -143,11 +143,11 @@ def test_the_whole_way_step_by_step() -> None:
     assert play.core.state is RendezvousState.ENDED
 
 
-def test_the_router_learns_where_to_go_and_the_server_only_hashes() -> None:
+def test_the_device_learns_where_to_go_and_the_server_only_hashes() -> None:
     play, seat = reserving()
     reserve = play.reserve.message
     direct = play.on(ReservedMessage(seat))[0]
-    assert isinstance(direct, DirectRouter)
+    assert isinstance(direct, DirectDevice)
     assert (direct.connection, direct.message.wish, direct.message.seat) == (1, 7, seat)
     assert direct.message.server.tcp == "alpha:1"
     play.on(ArrivedMessage(seat))
@@ -158,31 +158,31 @@ def test_the_router_learns_where_to_go_and_the_server_only_hashes() -> None:
     assert not told & {reserve.router_ticket_hash, reserve.client_ticket_hash}
 
 
-def test_a_router_that_connects_need_not_ask() -> None:
+def test_a_device_that_connects_need_not_ask() -> None:
     play = Play()
-    play.on(RouterConnected(1))
+    play.on(DeviceConnected(1))
     assert play.names_said == ["router_here", "reserving"]
-    assert play.on(RouterAsked(1)) == []
+    assert play.on(DeviceAsked(1)) == []
 
 
-def test_the_question_of_a_router_that_was_directed_meanwhile_changes_nothing() -> None:
+def test_the_question_of_a_device_that_was_directed_meanwhile_changes_nothing() -> None:
     play = Play()
-    play.on(RouterConnected(1))
+    play.on(DeviceConnected(1))
     play.on(ReservedMessage(play.seat))
-    assert play.on(RouterAsked(1)) == []
+    assert play.on(DeviceAsked(1)) == []
 
 
-def test_every_report_is_answered_by_a_call_until_the_router_is_here() -> None:
+def test_every_report_is_answered_by_a_call_until_the_device_is_here() -> None:
     play = waiting()
-    assert play.core.wants_router
-    assert play.on(RouterReported()) == [CallRouter(7)]
+    assert play.core.wants_device
+    assert play.on(DeviceReported()) == [CallDevice(7)]
     deadline = play.core.deadline
     play.now += 10
-    play.on(RouterReported())
+    play.on(DeviceReported())
     assert play.core.deadline == deadline
-    play.on(RouterAsked(1))
-    assert play.on(RouterReported()) == []
-    assert not play.core.wants_router
+    play.on(DeviceAsked(1))
+    assert play.on(DeviceReported()) == []
+    assert not play.core.wants_device
 
 
 # What goes wrong
@@ -210,7 +210,7 @@ def test_another_server_is_asked_when_one_gives_no_seat(what: str) -> None:
 
 
 @pytest.mark.parametrize("what", ["lost", "abandoned", "refused", "late"])
-def test_the_router_is_called_again_when_the_server_fails_it(what: str) -> None:
+def test_the_device_is_called_again_when_the_server_fails_it(what: str) -> None:
     play, seat = directed()
     match what:
         case "lost":
@@ -223,15 +223,15 @@ def test_the_router_is_called_again_when_the_server_fails_it(what: str) -> None:
             play.late()
     assert play.kinds == [ReleaseSeat, CloseServer, SayStep]
     assert play.names_said == ["called"]
-    assert play.core.wants_router
-    assert play.on(RouterReported()) == [CallRouter(7)]
-    play.on(RouterAsked(2))
+    assert play.core.wants_device
+    assert play.on(DeviceReported()) == [CallDevice(7)]
+    play.on(DeviceAsked(2))
     assert play.reserve.server.hashname == "bravo" * 8
 
 
-def test_a_router_that_comes_back_by_itself_gets_another_server() -> None:
+def test_a_device_that_comes_back_by_itself_gets_another_server() -> None:
     play, seat = directed()
-    play.on(RouterAsked(2))
+    play.on(DeviceAsked(2))
     assert play.kinds == [ReleaseSeat, CloseServer, SayStep, ReserveSeat]
     assert play.reserve.server.hashname == "bravo" * 8
     other = play.seat
@@ -240,23 +240,23 @@ def test_a_router_that_comes_back_by_itself_gets_another_server() -> None:
     assert play.names_said == ["arrived", "done"]
 
 
-def test_a_lost_router_gives_the_seat_back_and_no_server_the_blame() -> None:
+def test_a_lost_device_gives_the_seat_back_and_no_server_the_blame() -> None:
     play, _ = reserving()
-    play.on(RouterLost(1))
+    play.on(DeviceLost(1))
     assert play.kinds == [ReleaseSeat, CloseServer, SayStep]
     assert play.steps[0].text == texts.CALLED_BACK
-    play.on(RouterAsked(2))
+    play.on(DeviceAsked(2))
     assert play.reserve.server.hashname == "alpha" * 8
 
 
-def test_the_newest_connection_of_the_router_counts() -> None:
+def test_the_newest_connection_of_the_device_counts() -> None:
     play, seat = reserving()
-    assert play.on(RouterAsked(2)) == [CloseRouter(1)]
-    assert play.on(RouterLost(1)) == []
+    assert play.on(DeviceAsked(2)) == [CloseDevice(1)]
+    assert play.on(DeviceLost(1)) == []
     direct = play.on(ReservedMessage(seat))[0]
-    assert isinstance(direct, DirectRouter)
+    assert isinstance(direct, DirectDevice)
     assert direct.connection == 2
-    assert play.on(RouterLost(2)) == []
+    assert play.on(DeviceLost(2)) == []
 
 
 def test_three_servers_are_tried_and_no_more() -> None:
@@ -264,16 +264,16 @@ def test_three_servers_are_tried_and_no_more() -> None:
     play.on(RefusedMessage(play.seat, "full"))
     play.on(RefusedMessage(play.seat, "full"))
     play.on(RefusedMessage(play.seat, "broken"))
-    assert play.kinds == [ReleaseSeat, CloseServer, CloseRouter, SayStep, EndWish]
+    assert play.kinds == [ReleaseSeat, CloseServer, CloseDevice, SayStep, EndWish]
     assert play.steps[0].text == texts.out_of_servers(3)
     assert play.steps[0].reason == "broken"
 
 
-def test_no_router_is_called_back_after_the_last_try() -> None:
+def test_no_device_is_called_back_after_the_last_try() -> None:
     play, _ = reserving()
     for connection in (2, 3):
         play.on(ReservedMessage(play.seat))
-        play.on(RouterAsked(connection))
+        play.on(DeviceAsked(connection))
     seat = play.seat
     play.on(ReservedMessage(seat), ServerLost(seat, "gone"))
     assert play.kinds == [ReleaseSeat, CloseServer, SayStep, EndWish]
@@ -282,18 +282,18 @@ def test_no_router_is_called_back_after_the_last_try() -> None:
 
 def test_without_a_server_the_client_is_told_at_once() -> None:
     play = Play(())
-    play.on(RouterAsked(1))
-    assert play.kinds == [SayStep, CloseRouter, SayStep, EndWish]
+    play.on(DeviceAsked(1))
+    assert play.kinds == [SayStep, CloseDevice, SayStep, EndWish]
     assert play.steps[-1].text == texts.NO_SERVER
     close = play.actions[1]
-    assert isinstance(close, CloseRouter)
+    assert isinstance(close, CloseDevice)
     assert close.fault is not None
     assert close.fault.code == FaultCode.NO_WISH
 
 
 def test_the_only_server_is_not_asked_twice() -> None:
     play = Play(("alpha",))
-    play.on(RouterAsked(1))
+    play.on(DeviceAsked(1))
     play.on(RefusedMessage(play.seat, "full"))
     assert play.names_said == ["failed"]
     assert play.steps[-1].text == texts.out_of_servers(1)
@@ -321,16 +321,16 @@ def test_a_client_that_goes_ends_it_at_any_step(reached: int) -> None:
     play = Play()
     seat = ""
     if reached >= 1:
-        play.on(RouterReported())
+        play.on(DeviceReported())
     if reached >= 2:
-        play.on(RouterAsked(1))
+        play.on(DeviceAsked(1))
         seat = play.seat
     if reached >= 3:
         play.on(ReservedMessage(seat))
     if reached >= 4:
         play.on(ArrivedMessage(seat))
     play.on(ClientGone())
-    dropped = {2: [ReleaseSeat, CloseServer, CloseRouter], 3: [ReleaseSeat, CloseServer]}.get(
+    dropped = {2: [ReleaseSeat, CloseServer, CloseDevice], 3: [ReleaseSeat, CloseServer]}.get(
         reached, []
     )
     assert play.kinds == ([*dropped, SayStep, EndWish] if reached < 4 else [])
@@ -341,9 +341,9 @@ def test_a_client_that_goes_ends_it_at_any_step(reached: int) -> None:
 def test_who_comes_when_it_is_over_is_sent_away() -> None:
     play = waiting()
     play.on(ClientGone())
-    for event in (RouterAsked(5), RouterConnected(5)):
+    for event in (DeviceAsked(5), DeviceConnected(5)):
         (close,) = play.on(event)
-        assert isinstance(close, CloseRouter)
+        assert isinstance(close, CloseDevice)
         assert close.fault is not None
         assert close.fault.code == FaultCode.NO_WISH
 
@@ -363,20 +363,20 @@ def test_a_call_by_another_hub_is_a_call() -> None:
         RendezvousState.CALLED,
         140.0 + LIMITS.connect_s,
     )
-    assert play.on(RouterReported()) == [CallRouter(7)]
+    assert play.on(DeviceReported()) == [CallDevice(7)]
 
 
 @pytest.mark.parametrize("name", ["router_here", "reserving", "directed", "arrived"])
-def test_a_hub_leaves_the_rest_to_the_one_that_has_the_router(name: WishStepName) -> None:
+def test_a_hub_leaves_the_rest_to_the_one_that_has_the_device(name: WishStepName) -> None:
     play = waiting()
     assert play.on(elsewhere(name)) == []
     assert play.core.state is RendezvousState.AWAY
-    assert not play.core.wants_router
-    assert play.on(elsewhere("called"), RouterReported()) == []
+    assert not play.core.wants_device
+    assert play.on(elsewhere("called"), DeviceReported()) == []
     assert play.on(elsewhere("done")) == [EndWish()]
 
 
-def test_a_hub_that_dies_with_the_router_is_noticed_by_the_one_with_the_client() -> None:
+def test_a_hub_that_dies_with_the_device_is_noticed_by_the_one_with_the_client() -> None:
     play = waiting()
     play.on(elsewhere("directed"))
     play.late()
@@ -385,9 +385,9 @@ def test_a_hub_that_dies_with_the_router_is_noticed_by_the_one_with_the_client()
     assert play.steps[0].text == texts.HUB_SILENT
 
 
-def test_a_router_that_then_comes_here_is_looked_after_here() -> None:
+def test_a_device_that_then_comes_here_is_looked_after_here() -> None:
     play = waiting()
-    play.on(elsewhere("directed"), RouterAsked(1))
+    play.on(elsewhere("directed"), DeviceAsked(1))
     assert play.names_said == ["router_here", "reserving"]
 
 
@@ -395,7 +395,7 @@ def test_even_then_the_client_is_told_in_time() -> None:
     play = waiting()
     play.on(elsewhere("directed"))
     play.now = 100.0 + LIMITS.total_s - 1
-    play.on(RouterAsked(1))
+    play.on(DeviceAsked(1))
     seat = play.seat
     play.late()
     assert play.now == 100.0 + LIMITS.total_s
@@ -407,7 +407,7 @@ def test_an_end_elsewhere_ends_it_here_without_another_word() -> None:
     play, _ = reserving()
     assert play.on(elsewhere("wished"), elsewhere("directed")) == []
     play.on(elsewhere("failed"))
-    assert play.kinds == [ReleaseSeat, CloseServer, CloseRouter, EndWish]
+    assert play.kinds == [ReleaseSeat, CloseServer, CloseDevice, EndWish]
 
 
 # Texts
@@ -416,7 +416,7 @@ def test_an_end_elsewhere_ends_it_here_without_another_word() -> None:
 def test_texts_are_single_sentences() -> None:
     name = "abcdefgh" * 7
     shown = [
-        *(texts.WISHED, texts.CALLED, texts.CALLED_BACK, texts.ROUTER_HERE, texts.CANCELLED),
+        *(texts.WISHED, texts.CALLED, texts.CALLED_BACK, texts.DEVICE_HERE, texts.CANCELLED),
         *(texts.NO_REPORT, texts.NO_CONNECTION, texts.HUB_SILENT, texts.NO_SERVER),
         *(texts.reserving(name), texts.reserving_instead(name, name), texts.directed(name)),
         *(texts.called_back(name), texts.arrived(name), texts.done(name, 60)),

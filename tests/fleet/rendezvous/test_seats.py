@@ -1,4 +1,4 @@
-"""F9, F10, F11: a server's seats, for one router and one client each."""
+"""F9, F10, F11: a server's seats, for one device and one client each."""
 
 import random
 
@@ -12,21 +12,21 @@ from rookery.fleet.rendezvous.tickets import TicketPurpose
 from rookery.wire.fleet.messages import ArriveMessage, AttendMessage, HoldMessage, ReserveMessage
 
 CHANCE = random.Random(3).randbytes
-SERVER, ROUTER, OTHER = "s" * 52, "r" * 52, "o" * 52
+SERVER, DEVICE, OTHER = "s" * 52, "r" * 52, "o" * 52
 MAC = bytes.fromhex("02fc00000001")
 SECONDS, LINGER_S = 60, 30.0
 
 
 def reserve(seat: str = "seat", client: str = "ann", server: str = SERVER) -> ReserveMessage:
     """With the names of the two sides as tickets, so that tests can show them."""
-    router_purpose = TicketPurpose("router", seat, server, MAC, ROUTER)
+    device_purpose = TicketPurpose("router", seat, server, MAC, DEVICE)
     client_purpose = TicketPurpose("client", seat, server, MAC, client)
     return ReserveMessage(
         seat,
         MAC,
-        ROUTER,
+        DEVICE,
         client,
-        tickets.digest("router ticket", router_purpose),
+        tickets.digest("router ticket", device_purpose),
         tickets.digest("client ticket", client_purpose),
         SECONDS,
     )
@@ -44,7 +44,7 @@ def reserved() -> Seats:
 
 def occupied() -> Seats:
     table = reserved()
-    table.arrive(ArriveMessage("seat", "router ticket"), ROUTER, 1.0)
+    table.arrive(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
     return table
 
 
@@ -53,9 +53,9 @@ def test_a_seat_is_promised_then_occupied_then_free_again() -> None:
     assert (table.used, table.reserved, table.free, table.seats_max) == (0, 0, 2, 2)
     table.reserve(reserve(), 0.0)
     assert (table.used, table.reserved, table.free) == (0, 1, 1)
-    sitting = table.arrive(ArriveMessage("seat", "router ticket"), ROUTER, 1.0)
+    sitting = table.arrive(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
     assert (table.used, table.reserved, table.free) == (1, 0, 1)
-    assert (sitting.welcome.mac, sitting.welcome.router, sitting.client) == (MAC, ROUTER, "ann")
+    assert (sitting.welcome.mac, sitting.welcome.router, sitting.client) == (MAC, DEVICE, "ann")
     assert table.leave(sitting, 2.0) == FreedSeat("seat", "the router has left", False, False)
     assert (table.used, table.reserved, table.free) == (0, 0, 2)
 
@@ -76,37 +76,37 @@ def test_a_seat_that_exists_is_not_reserved_anew() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arrive", "router"),
+    ("arrive", "device"),
     [
         (ArriveMessage("seat", "router ticket"), OTHER),
-        (ArriveMessage("seat", "client ticket"), ROUTER),
-        (ArriveMessage("seat", ""), ROUTER),
-        (ArriveMessage("other", "router ticket"), ROUTER),
+        (ArriveMessage("seat", "client ticket"), DEVICE),
+        (ArriveMessage("seat", ""), DEVICE),
+        (ArriveMessage("other", "router ticket"), DEVICE),
     ],
     ids=["another router", "the client's ticket", "no ticket", "another seat"],
 )
-def test_only_the_announced_router_arrives(arrive: ArriveMessage, router: str) -> None:
+def test_only_the_announced_device_arrives(arrive: ArriveMessage, device: str) -> None:
     table = reserved()
     with pytest.raises(AuthenticationError):
-        table.arrive(arrive, router, 1.0)
+        table.arrive(arrive, device, 1.0)
     assert table.reserved == 1
-    table.arrive(ArriveMessage("seat", "router ticket"), ROUTER, 1.0)
+    table.arrive(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
 
 
 def test_a_ticket_for_another_server_is_worth_nothing_here() -> None:
     table = seats()
     table.reserve(reserve(server=OTHER), 0.0)
     with pytest.raises(AuthenticationError):
-        table.arrive(ArriveMessage("seat", "router ticket"), ROUTER, 1.0)
+        table.arrive(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
 
 
-def test_a_router_arrives_once() -> None:
+def test_a_device_arrives_once() -> None:
     table = occupied()
     with pytest.raises(AuthenticationError):
-        table.arrive(ArriveMessage("seat", "router ticket"), ROUTER, 1.0)
+        table.arrive(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
 
 
-def test_a_client_attends_where_its_router_is() -> None:
+def test_a_client_attends_where_its_device_is() -> None:
     table = occupied()
     sitting = table.attend(AttendMessage("seat", "client ticket"), 2.0)
     assert (sitting.side, sitting.welcome.mac, sitting.welcome.seconds) == ("client", MAC, 30)
@@ -122,12 +122,12 @@ def test_a_client_without_its_ticket_is_refused(ticket: str) -> None:
     table.attend(AttendMessage("seat", "client ticket"), 2.0)
 
 
-def test_a_client_cannot_come_before_its_router() -> None:
+def test_a_client_cannot_come_before_its_device() -> None:
     table = reserved()
     for seat in ("seat", "other"):
         with pytest.raises(AuthenticationError):
             table.attend(AttendMessage(seat, "client ticket"), 1.0)
-    table.arrive(ArriveMessage("seat", "router ticket"), ROUTER, 1.0)
+    table.arrive(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
     table.attend(AttendMessage("seat", "client ticket"), 1.0)
 
 
@@ -152,16 +152,16 @@ def test_an_old_connection_that_is_missed_late_ends_nothing() -> None:
     assert table.deadline is None
 
 
-def test_a_router_that_leaves_ends_the_seat_for_its_client() -> None:
+def test_a_device_that_leaves_ends_the_seat_for_its_client() -> None:
     table = reserved()
-    router = table.arrive(ArriveMessage("seat", "router ticket"), ROUTER, 1.0)
+    device = table.arrive(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
     client = table.attend(AttendMessage("seat", "client ticket"), 2.0)
-    assert table.leave(router, 3.0) == FreedSeat("seat", "the router has left", False, True)
+    assert table.leave(device, 3.0) == FreedSeat("seat", "the router has left", False, True)
     assert table.leave(client, 3.0) is None
-    assert table.leave(router, 3.0) is None
+    assert table.leave(device, 3.0) is None
 
 
-def test_a_router_that_does_not_come_loses_its_seat() -> None:
+def test_a_device_that_does_not_come_loses_its_seat() -> None:
     table = reserved()
     assert table.deadline == SECONDS
     assert table.expire(SECONDS - 0.1) == []
@@ -173,7 +173,7 @@ def test_a_router_that_does_not_come_loses_its_seat() -> None:
 def test_who_is_late_is_late_even_if_nobody_looked() -> None:
     table = reserved()
     with pytest.raises(AuthenticationError):
-        table.arrive(ArriveMessage("seat", "router ticket"), ROUTER, SECONDS)
+        table.arrive(ArriveMessage("seat", "router ticket"), DEVICE, SECONDS)
     table = occupied()
     with pytest.raises(AuthenticationError):
         table.attend(AttendMessage("seat", "client ticket"), 1.0 + SECONDS)
@@ -207,12 +207,12 @@ def test_the_hub_releases_a_seat_in_any_state() -> None:
 
 
 def test_a_promise_goes_with_the_hub_it_was_made_to() -> None:
-    """Then the router is sent back at once, and the hub it comes to knows what to do."""
+    """Then the device is sent back at once, and the hub it comes to knows what to do."""
     table = reserved()
     assert table.withdraw("seat") == FreedSeat("seat", "the hub has gone", False, False)
     assert table.withdraw("seat") is None
     with pytest.raises(AuthenticationError):
-        table.arrive(ArriveMessage("seat", "router ticket"), ROUTER, 1.0)
+        table.arrive(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
     table = occupied()
     assert table.withdraw("seat") is None
     assert table.used == 1
@@ -225,7 +225,7 @@ def leased() -> Seats:
     """With both sides there from second 2 on."""
     table = Seats(SERVER, 2, CHANCE, LINGER_S, LEASE_S)
     table.reserve(msgspec.structs.replace(reserve(), authority=b"by what"), 0.0)
-    table.arrive(ArriveMessage("seat", "router ticket"), ROUTER, 1.0)
+    table.arrive(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
     table.attend(AttendMessage("seat", "client ticket"), 2.0)
     return table
 
@@ -233,7 +233,7 @@ def leased() -> Seats:
 def test_an_attended_seat_ends_with_its_lease() -> None:
     """Whatever became of the hub: nobody sits here for ever."""
     table = leased()
-    assert table.held == [HoldMessage("seat", MAC, ROUTER, b"by what")]
+    assert table.held == [HoldMessage("seat", MAC, DEVICE, b"by what")]
     assert table.deadline == LEASE_S
     assert table.expire(LEASE_S - 0.1) == []
     assert table.expire(LEASE_S) == [FreedSeat("seat", NOT_RENEWED, True, True)]

@@ -1,4 +1,4 @@
-"""F10: a ticket is for one client, one router, one server, and once."""
+"""F10: a ticket is for one client, one device, one server, and once."""
 
 import random
 

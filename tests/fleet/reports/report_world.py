@@ -129,7 +129,7 @@ class Hub:
         return found
 
 
-class Router:
+class FakeDevice:
     """A sender with a timer; its state may be kept, or lost."""
 
     def __init__(self, world: "World", number: int, identity: Identity, mac: bytes) -> None:
@@ -170,7 +170,7 @@ class Router:
 
     def after(self) -> None:
         for datagram in self.sender.take():
-            self.world.sent_by_routers.append(datagram)
+            self.world.sent_by_devices.append(datagram)
             self.world.to_hub(datagram, self.address)
         self.events += self.sender.events()
         deadline = self.sender.deadline
@@ -202,7 +202,7 @@ class World:
         self,
         *,
         seed: int,
-        routers: int,
+        devices: int,
         network: Network | None = None,
         settings: ReportValidatorSettings | None = None,
         limits: SenderLimits | None = None,
@@ -211,20 +211,20 @@ class World:
         self.network = network or Network()
         self.limits = limits or SenderLimits()
         self.now = 0.0
-        self.sent_by_routers: list[bytes] = []
+        self.sent_by_devices: list[bytes] = []
         self._queue: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count()
         self.hub = Hub(self, settings or ReportValidatorSettings(policy="open"))
-        self.routers: dict[str, Router] = {}
-        for number in range(routers):
+        self.devices: dict[str, FakeDevice] = {}
+        for number in range(devices):
             self.add(identity_of(self.random.randbytes), b"\x02\xfc" + number.to_bytes(4, "big"))
         self._every(FLUSH_S, self.hub.flush)
 
-    def add(self, identity: Identity, mac: bytes) -> Router:
-        router = Router(self, len(self.routers), identity, mac)
-        self.routers[router.address] = router
-        self._every(REPORT_S, router.report, self.random.uniform(0.0, REPORT_S))
-        return router
+    def add(self, identity: Identity, mac: bytes) -> FakeDevice:
+        device = FakeDevice(self, len(self.devices), identity, mac)
+        self.devices[device.address] = device
+        self._every(REPORT_S, device.report, self.random.uniform(0.0, REPORT_S))
+        return device
 
     def at(self, when: float, act: Callable[[], None]) -> None:
         heappush(self._queue, (when, next(self._numbers), act))
@@ -241,10 +241,10 @@ class World:
             self.at(when, lambda: self.hub.receive(datagram, address))
 
     def send(self, datagram: bytes, address: str) -> None:
-        router = self.routers.get(address)
-        if datagram and router is not None:
+        device = self.devices.get(address)
+        if datagram and device is not None:
             for when in self._arrivals():
-                self.at(when, lambda: router.receive(datagram))
+                self.at(when, lambda: device.receive(datagram))
 
     def _arrivals(self) -> Iterator[float]:
         """When the copies of a datagram arrive, if any does."""
@@ -261,9 +261,9 @@ class World:
         self.at(self.now + first, again)
 
 
-def longest_silence(world: World, router: Router, since: float, until: float) -> float:
-    """Between reports of that router that the hub took."""
-    times = [when for when, sender in world.hub.accepted if sender == router.mac]
+def longest_silence(world: World, device: FakeDevice, since: float, until: float) -> float:
+    """Between reports of that device that the hub took."""
+    times = [when for when, sender in world.hub.accepted if sender == device.mac]
     times = [since, *(when for when in times if since <= when <= until), until]
     return max(later - earlier for earlier, later in pairwise(times))
 
@@ -273,6 +273,6 @@ def check_nothing_lost_or_doubled(world: World) -> None:
     spooled = world.hub.origins()
     doubled = [origin for origin, times in spooled.items() if times > 1]
     assert not doubled
-    for router in world.routers.values():
-        lost = router.made - spooled.keys() - router.waiting()
+    for device in world.devices.values():
+        lost = device.made - spooled.keys() - device.waiting()
         assert not lost

@@ -18,9 +18,9 @@ def test_a_report_names_its_reporter_f3() -> None:
 
 
 def test_a_hello_names_its_code_f4() -> None:
-    office, router = Office(), Device()
-    with_code = office.desk.read(router.hello_datagram(code=True), HOME, NOW)
-    without = office.desk.read(router.hello_datagram(), HOME, NOW)
+    office, device = Office(), Device()
+    with_code = office.desk.read(device.hello_datagram(code=True), HOME, NOW)
+    without = office.desk.read(device.hello_datagram(), HOME, NOW)
     assert with_code is not None
     assert without is not None
     assert with_code.code_id not in (None, NO_CODE_ID)
@@ -28,27 +28,27 @@ def test_a_hello_names_its_code_f4() -> None:
     assert without.report is None
 
 
-ROUTER, SERVER = Device(), Device("server")
+DEVICE, SERVER = Device(), Device("server")
 OTHER = Device(mac=b"\x02\xfc\x00\x00\x00\x09")
 
 
 @pytest.mark.parametrize(
     "datagram",
     [
-        ROUTER.hello().serialize(HELLO, 191),
-        ROUTER.hello().serialize(SERVER_HELLO, 192),
+        DEVICE.hello().serialize(HELLO, 191),
+        DEVICE.hello().serialize(SERVER_HELLO, 192),
         SERVER.hello().serialize(HELLO, 192),
         SERVER.hello()._replace(sender=b"\x03router"[:6]).serialize(SERVER_HELLO, 192),
-        ROUTER.hello()._replace(sender=bytes(6)).serialize(HELLO, 192),
-        ROUTER.report(1, tag=LOAD),
+        DEVICE.hello()._replace(sender=bytes(6)).serialize(HELLO, 192),
+        DEVICE.report(1, tag=LOAD),
         SERVER.report(1, tag=TELEMETRY),
-        ROUTER.hello().serialize(HELLO) + OTHER.report(1),
-        ROUTER.hello().serialize(HELLO) + SERVER.report(1),
-        ROUTER.hello().serialize(HELLO) * 2,
-        ROUTER.introduction(1) + ROUTER.report(2),
-        ROUTER.report(1) + ROUTER.hello().serialize(HELLO),
-        ROUTER.report(1)[:-1],
-        ROUTER.report(1) + b"\0",
+        DEVICE.hello().serialize(HELLO) + OTHER.report(1),
+        DEVICE.hello().serialize(HELLO) + SERVER.report(1),
+        DEVICE.hello().serialize(HELLO) * 2,
+        DEVICE.introduction(1) + DEVICE.report(2),
+        DEVICE.report(1) + DEVICE.hello().serialize(HELLO),
+        DEVICE.report(1)[:-1],
+        DEVICE.report(1) + b"\0",
         b"",
         bytes(2000),
     ],
@@ -61,12 +61,12 @@ def test_everything_else_is_malformed_f1(datagram: bytes) -> None:
 
 
 def test_first_contacts_from_one_address_are_bounded_f4() -> None:
-    office, router = (
+    office, device = (
         Office(ReportValidatorSettings(policy="open", address_rate=1.0, address_burst=10.0)),
         Device(),
     )
-    datagrams = [router.hello_datagram(), router.introduction(1)] * 500
+    datagrams = [device.hello_datagram(), device.introduction(1)] * 500
     looked_at = sum(office.tell(each) is not None for each in datagrams)
     assert looked_at == 10
     assert office.counters["limited"] == 990
-    assert office.tell(router.hello_datagram(), address="198.51.100.1:1") is not None
+    assert office.tell(device.hello_datagram(), address="198.51.100.1:1") is not None

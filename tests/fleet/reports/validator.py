@@ -1,4 +1,4 @@
-"""A report desk with a clock, and routers and servers that say what a test wants."""
+"""A report desk with a clock, and devices and servers that say what a test wants."""
 
 import random
 
@@ -44,7 +44,7 @@ def code_of(kind: FleetKind, **changes: object) -> EnrolmentCode:
 
 
 class Device:
-    """Makes datagrams of a router or server, good ones unless told otherwise."""
+    """Makes datagrams of a device or server, good ones unless told otherwise."""
 
     def __init__(self, kind: FleetKind = "router", mac: bytes = MAC) -> None:
         self.identity: Identity = identity_of(RANDOM.randbytes)

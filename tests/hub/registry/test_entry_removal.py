@@ -1,4 +1,4 @@
-"""Senders that a fleet has no more to do with, and routers that nobody ever claimed."""
+"""Senders that a fleet has no more to do with, and devices that nobody ever claimed."""
 
 import asyncio
 import time
@@ -18,8 +18,8 @@ from rookery.store.fleet.entries import Entries
 from rookery.store.fleet.forgotten import ForgottenEntries
 from rookery.wire.fleet.telemetry import DeviceReport
 from tests.hub.conftest import Start, new_code
+from tests.hub.device import FakeDevice, until
 from tests.hub.identities import identity, mac
-from tests.hub.router import Router, until
 from tests.hub.server import Server
 from tests.patience import PATIENCE_S
 
@@ -48,22 +48,22 @@ async def forget(hub: Hub, sender: bytes) -> None:
     await ForgottenEntries(hub.database).add(entry, now=time.time())
 
 
-async def test_a_forgotten_router_is_nobodys_and_needs_another_code(
+async def test_a_forgotten_device_is_nobodys_and_needs_another_code(
     settings: HubSettings, start: Start
 ) -> None:
     hub = await start(HubSettings(data=settings.data))
     code = await new_code(hub, "router")
-    async with Router(hub.link, identity("alice"), mac(1), code) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("alice"), mac(1), code) as device:
+        await device.report()
         await forget(hub, mac(1))
         assert await Devices(hub.database).find(mac(1)) is None
         await until_gone(hub, mac(1))
-        router.send(DeviceReport(t=1))  # with the code it had, which its key had used
-        await until(lambda: HelloRefused("denied") in router.events)
+        device.send(DeviceReport(t=1))  # with the code it had, which its key had used
+        await until(lambda: HelloRefused("denied") in device.events)
         assert await hub.entry(mac(1)) is None
     code = await new_code(hub, "router")
-    async with Router(hub.link, identity("alice"), mac(1), code) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("alice"), mac(1), code) as device:
+        await device.report()
     assert await hub.entry(mac(1)) is not None
 
 
@@ -86,8 +86,8 @@ async def test_what_was_forgotten_while_the_hub_was_away_does_not_come_back_with
 ) -> None:
     """From its snapshot, or its spool."""
     hub = await start(settings)
-    async with Router(hub.link, identity("alice"), mac(1)) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("alice"), mac(1)) as device:
+        await device.report()
     entry = await known(hub, mac(1))
     await hub.close()
     hub = await start(settings)
@@ -100,8 +100,8 @@ async def test_what_was_forgotten_while_the_hub_was_away_does_not_come_back_with
 
 
 async def test_a_report_that_was_on_its_way_brings_nothing_back(hub: Hub) -> None:
-    async with Router(hub.link, identity("alice"), mac(1)) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("alice"), mac(1)) as device:
+        await device.report()
     entry = await known(hub, mac(1))
     await ForgottenEntries(hub.database).add(entry, now=time.time())
     await until_gone(hub, mac(1))
@@ -116,10 +116,10 @@ async def test_a_report_that_was_on_its_way_brings_nothing_back(hub: Hub) -> Non
 
 async def test_the_codes_of_others_stay(hub: Hub) -> None:
     mine, others = [await new_code(hub, "router") for _ in range(2)]
-    async with Router(hub.link, identity("alice"), mac(1), mine) as router:
-        await router.report()
-    async with Router(hub.link, identity("bob"), mac(2), others) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("alice"), mac(1), mine) as device:
+        await device.report()
+    async with FakeDevice(hub.link, identity("bob"), mac(2), others) as device:
+        await device.report()
     await forget(hub, mac(1))
     left = await EnrolmentCodes(hub.database).of(None)
     assert [code.used_by for code in left] == [identity("bob").hashname]
@@ -135,17 +135,19 @@ class Wall:
         return self.now_s
 
 
-async def test_routers_that_nobody_owns_expire_when_they_are_silent(hub: Hub) -> None:
+async def test_devices_that_nobody_owns_expire_when_they_are_silent(hub: Hub) -> None:
     """H3: strangers would keep places and MACs for ever."""
-    async with Router(hub.link, identity("stray"), mac(1)) as router:
-        await router.report()
-    async with Router(hub.link, identity("alice"), mac(2), await new_code(hub, "router")) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("stray"), mac(1)) as device:
+        await device.report()
+    async with FakeDevice(
+        hub.link, identity("alice"), mac(2), await new_code(hub, "router")
+    ) as device:
+        await device.report()
     async with Server(hub.link, identity("north"), await new_code(hub, "server")) as server:
         await server.report()
         north = server.id
-    async with Router(hub.link, identity("here"), mac(3)) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("here"), mac(3)) as device:
+        await device.report()
     entries = [await known(hub, each) for each in (mac(1), mac(2), north, mac(3))]
     await Entries(hub.database).save_many(entries)
     wall = Wall()

@@ -18,8 +18,8 @@ from rookery.runtime.artifact_file import ArtifactState
 from rookery.wire.fleet import messages
 from rookery.wire.fleet.forecast import Forecast, ServerForecast
 from tests.hub.conftest import Start, new_code, with_
+from tests.hub.device import FakeDevice, until
 from tests.hub.identities import ANNAS, identity, mac
-from tests.hub.router import Router, until
 from tests.hub.server import Server
 
 LAKE = Identity.generate((0x40, 0x3A), Random(1).randbytes)
@@ -99,17 +99,17 @@ async def test_a_hub_changes_its_mind_within_seconds_of_the_file(
     assert b'rookery_forecast_state{state="missing"} 1.0' in hub.metrics_text()
     link, names = hub.link, ("rook", "jay")
     servers = [Server(link, identity(name), await new_code(hub, "server")) for name in names]
-    async with Router(link, identity("alice"), mac(1)) as router, servers[0], servers[1]:
+    async with FakeDevice(link, identity("alice"), mac(1)) as device, servers[0], servers[1]:
         await servers[0].report(0)
         await servers[1].report(1)
         rook, jay = (each.identity.hashname for each in servers)
 
         async def preferred() -> str:
             """Whom the hub would choose now."""
-            await router.report()
+            await device.report()
             wish = await hub.wish(mac(1), "anna", ANNAS)
-            await router.report()
-            direct = await router.ask(await router.called())
+            await device.report()
+            direct = await device.ask(await device.called())
             await hub.cancel(wish)
             assert isinstance(direct, messages.DirectMessage)
             return direct.server.hashname

@@ -29,8 +29,8 @@ from rookery.wire.fleet.messages import (
     RenewMessage,
 )
 from tests.hub.conftest import Start, new_code
+from tests.hub.device import FakeDevice, path
 from tests.hub.identities import identity, mac
-from tests.hub.router import Router, path
 from tests.hub.server import Server
 from tests.patience import PATIENCE_S
 
@@ -64,7 +64,7 @@ class Asking:
 
 
 class World:
-    """A hub with a router of alice's, and a server."""
+    """A hub with a device of alice's, and a server."""
 
     def __init__(self, hub: Hub, server: Server, stack: AsyncExitStack) -> None:
         self.hub = hub
@@ -98,16 +98,16 @@ class World:
         return Asking(line)
 
 
-def hold(seat: str, authority: SeatAuthority, router: str = "") -> HoldMessage:
-    return HoldMessage(seat, MAC, router or identity("alice").hashname, encode(authority))
+def hold(seat: str, authority: SeatAuthority, device: str = "") -> HoldMessage:
+    return HoldMessage(seat, MAC, device or identity("alice").hashname, encode(authority))
 
 
 @pytest.fixture
 async def world(settings: HubSettings, start: Start) -> AsyncIterator[World]:
     hub = await start(settings)
     async with AsyncExitStack() as stack:
-        router = await stack.enter_async_context(Router(hub.link, identity("alice"), MAC))
-        await router.report()
+        device = await stack.enter_async_context(FakeDevice(hub.link, identity("alice"), MAC))
+        await device.report()
         code = await new_code(hub, "server")
         server = Server(hub.link, identity("server"), code)
         await stack.enter_async_context(server)

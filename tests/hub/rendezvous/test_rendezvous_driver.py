@@ -1,4 +1,4 @@
-"""Wishes from beginning to end: a hub, routers and servers on real sockets."""
+"""Wishes from beginning to end: a hub, devices and servers on real sockets."""
 
 import asyncio
 import socket
@@ -23,8 +23,8 @@ from rookery.wire.fleet.messages import FaultCode
 from rookery.wire.fleet.telemetry import SessionReport
 from rookery.wire.observation import SESSION, Observation
 from tests.hub.conftest import Start, new_code
+from tests.hub.device import FakeDevice, path, until
 from tests.hub.identities import ANNAS, identity, mac
-from tests.hub.router import Router, path, until
 from tests.hub.server import Manner, Server
 from tests.patience import PATIENCE_S
 
@@ -32,11 +32,11 @@ MAC = mac(1)
 
 
 class World:
-    """A hub with one router, and as many servers as a test adds."""
+    """A hub with one device, and as many servers as a test adds."""
 
-    def __init__(self, hub: Hub, router: Router, stack: AsyncExitStack) -> None:
+    def __init__(self, hub: Hub, device: FakeDevice, stack: AsyncExitStack) -> None:
         self.hub = hub
-        self.router = router
+        self.device = device
         self._stack = stack
 
     async def server(self, name: str, manner: Manner = "kind", seats_used: int = 0) -> Server:
@@ -47,10 +47,10 @@ class World:
         return server
 
     async def called(self) -> tuple[Wish, int]:
-        """A wish of which the router has heard."""
+        """A wish of which the device has heard."""
         wish = await self.hub.wish(MAC, "anna", ANNAS)
-        await self.router.report()
-        return wish, await self.router.called()
+        await self.device.report()
+        return wish, await self.device.called()
 
     async def steps(self, wish: Wish) -> list[WishStep]:
         async with asyncio.timeout(PATIENCE_S):
@@ -64,25 +64,25 @@ async def world(settings: HubSettings, start: Start) -> AsyncIterator[World]:
     )
     hub = await start(msgspec.structs.replace(settings, rendezvous=quick))
     async with AsyncExitStack() as stack:
-        router = await stack.enter_async_context(Router(hub.link, identity("alice"), MAC))
-        await router.report()
-        yield World(hub, router, stack)
+        device = await stack.enter_async_context(FakeDevice(hub.link, identity("alice"), MAC))
+        await device.report()
+        yield World(hub, device, stack)
 
 
 def names(steps: list[WishStep]) -> list[str]:
     return [step.name for step in steps]
 
 
-async def test_a_client_gets_its_router_at_the_least_loaded_server(world: World) -> None:
+async def test_a_client_gets_its_device_at_the_least_loaded_server(world: World) -> None:
     """F7, F8, F9, F10"""
     busy = await world.server("busy", seats_used=6)
     idle = await world.server("idle")
     wish, heard = await world.called()
     assert heard == wish.id
-    direct = await world.router.ask(heard)
+    direct = await world.device.ask(heard)
     assert isinstance(direct, messages.DirectMessage)
     assert direct.server.hashname == idle.identity.hashname
-    welcome = await world.router.arrive(direct)
+    welcome = await world.device.arrive(direct)
     assert isinstance(welcome, messages.WelcomeMessage)
     steps = await world.steps(wish)
     assert names(steps) == [
@@ -96,11 +96,11 @@ async def test_a_client_gets_its_router_at_the_least_loaded_server(world: World)
     assert await world.hub.hot.wish(wish.id) is None
 
 
-async def test_a_repeat_calls_the_router_as_well(world: World) -> None:
+async def test_a_repeat_calls_the_device_as_well(world: World) -> None:
     """F7: the acknowledgement was lost, and the wish came in between."""
     wish = await world.hub.wish(MAC, "anna", ANNAS)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as again:
-        again.sendto(world.router.sent[-1], path(world.hub.link, "udp").address)
+        again.sendto(world.device.sent[-1], path(world.hub.link, "udp").address)
     async with asyncio.timeout(PATIENCE_S):
         async for step in world.hub.steps(wish):
             if step.name == "called":
@@ -113,11 +113,11 @@ async def test_a_server_that_has_no_seat_is_followed_by_the_next(world: World) -
     full = await world.server("idle", "refuses")
     other = await world.server("busy", seats_used=6)
     wish, heard = await world.called()
-    direct = await world.router.ask(heard)
+    direct = await world.device.ask(heard)
     assert isinstance(direct, messages.DirectMessage)
     assert direct.server.hashname == other.identity.hashname
     assert len(full.reserved) == 1
-    await world.router.arrive(direct)
+    await world.device.arrive(direct)
     steps = await world.steps(wish)
     assert names(steps).count("reserving") == 2
     assert steps[-1].name == "done"
@@ -130,45 +130,45 @@ async def test_a_server_that_dies_before_it_answers_is_followed_by_the_next(
     await world.server("idle", manner)
     other = await world.server("busy", seats_used=6)
     _, heard = await world.called()
-    direct = await world.router.ask(heard)
+    direct = await world.device.ask(heard)
     assert isinstance(direct, messages.DirectMessage)
     assert direct.server.hashname == other.identity.hashname
 
 
-async def test_a_router_whose_server_died_comes_back_and_is_sent_to_the_next(
+async def test_a_device_whose_server_died_comes_back_and_is_sent_to_the_next(
     world: World,
 ) -> None:
     await world.server("idle")
     await world.server("busy", seats_used=6)
     wish, heard = await world.called()
-    first, second = await world.router.ask(heard), await world.router.ask(heard)
+    first, second = await world.device.ask(heard), await world.device.ask(heard)
     assert isinstance(first, messages.DirectMessage)
     assert isinstance(second, messages.DirectMessage)
     assert first.server.hashname != second.server.hashname
-    await world.router.arrive(second)
+    await world.device.arrive(second)
     assert (await world.steps(wish))[-1].name == "done"
 
 
-async def test_a_server_lost_after_the_router_was_sent_there_has_the_router_called_again(
+async def test_a_server_lost_after_the_device_was_sent_there_has_the_device_called_again(
     world: World,
 ) -> None:
     await world.server("idle", "hangs up later")
     other = await world.server("busy", seats_used=6)
     wish, heard = await world.called()
-    assert isinstance(await world.router.ask(heard), messages.DirectMessage)
-    await world.router.report()
-    again = await world.router.called()
-    direct = await world.router.ask(again)
+    assert isinstance(await world.device.ask(heard), messages.DirectMessage)
+    await world.device.report()
+    again = await world.device.called()
+    direct = await world.device.ask(again)
     assert isinstance(direct, messages.DirectMessage)
     assert direct.server.hashname == other.identity.hashname
-    await world.router.arrive(direct)
+    await world.device.arrive(direct)
     assert (await world.steps(wish))[-1].name == "done"
 
 
 async def test_without_a_server_the_client_is_told_so(world: World) -> None:
     """F6"""
     wish, heard = await world.called()
-    fault = await world.router.ask(heard)
+    fault = await world.device.ask(heard)
     assert isinstance(fault, messages.FaultMessage)
     assert fault.code == FaultCode.NO_WISH
     last = (await world.steps(wish))[-1]
@@ -178,7 +178,7 @@ async def test_without_a_server_the_client_is_told_so(world: World) -> None:
 async def test_unused_seats_are_given_back(world: World) -> None:
     server = await world.server("idle", "hangs up later")
     _, heard = await world.called()
-    await world.router.ask(heard)
+    await world.device.ask(heard)
     (seat,) = server.reserved
     async with asyncio.timeout(PATIENCE_S):
         while await world.hub.hot.reserved(server.identity.hashname):  # noqa: ASYNC110
@@ -186,13 +186,13 @@ async def test_unused_seats_are_given_back(world: World) -> None:
     assert server.reserved.keys() == {seat}
 
 
-async def test_an_unknown_router_cannot_be_wished_for(world: World) -> None:
+async def test_an_unknown_device_cannot_be_wished_for(world: World) -> None:
     """F6"""
     with pytest.raises(UnknownDeviceError):
         await world.hub.wish(mac(99), "anna", ANNAS)
 
 
-async def test_a_silent_router_cannot_be_wished_for_and_its_last_report_is_told(
+async def test_a_silent_device_cannot_be_wished_for_and_its_last_report_is_told(
     world: World,
 ) -> None:
     """F6"""
@@ -205,27 +205,27 @@ async def test_a_silent_router_cannot_be_wished_for_and_its_last_report_is_told(
     assert caught.value.last_seen == entry.last_seen
 
 
-async def test_a_router_cannot_take_what_is_meant_for_another(world: World) -> None:
+async def test_a_device_cannot_take_what_is_meant_for_another(world: World) -> None:
     await world.server("idle")
     _, heard = await world.called()
-    async with Router(world.hub.link, identity("mallory"), mac(2)) as mallory:
+    async with FakeDevice(world.hub.link, identity("mallory"), mac(2)) as mallory:
         fault = await mallory.ask(heard)
     assert isinstance(fault, messages.FaultMessage)
     assert fault.code == FaultCode.DENIED
-    assert isinstance(await world.router.ask(heard), messages.DirectMessage)
+    assert isinstance(await world.device.ask(heard), messages.DirectMessage)
 
 
-async def test_a_router_that_nobody_wished_for_is_sent_away(world: World) -> None:
-    fault = await world.router.ask(12345)
+async def test_a_device_that_nobody_wished_for_is_sent_away(world: World) -> None:
+    fault = await world.device.ask(12345)
     assert isinstance(fault, messages.FaultMessage)
     assert fault.code == FaultCode.NO_WISH
 
 
-async def test_a_cancelled_wish_is_over_for_the_router_as_well(world: World) -> None:
+async def test_a_cancelled_wish_is_over_for_the_device_as_well(world: World) -> None:
     wish, heard = await world.called()
     await world.hub.cancel(wish)
     assert (await world.steps(wish))[-1].reason == "cancelled"
-    fault = await world.router.ask(heard)
+    fault = await world.device.ask(heard)
     assert isinstance(fault, messages.FaultMessage)
     assert fault.code == FaultCode.NO_WISH
 
@@ -236,13 +236,13 @@ async def test_the_same_client_waits_with_one_wish(world: World) -> None:
     assert (await world.hub.wish(MAC, "boris", ANNAS)).id != first.id
 
 
-async def test_a_router_that_does_not_come_is_given_up_in_time(
+async def test_a_device_that_does_not_come_is_given_up_in_time(
     settings: HubSettings, start: Start
 ) -> None:
     limits = RendezvousLimits(report_s=0.2, connect_s=0.2)
     hub = await start(msgspec.structs.replace(settings, rendezvous=limits))
-    async with Router(hub.link, identity("alice"), MAC) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("alice"), MAC) as device:
+        await device.report()
         wish = await hub.wish(MAC, "anna", ANNAS)
         async with asyncio.timeout(PATIENCE_S):
             steps = [step async for step in hub.steps(wish)]
@@ -252,7 +252,7 @@ async def test_a_router_that_does_not_come_is_given_up_in_time(
 async def test_p2_a_rendezvous_that_failed_is_observed(world: World, settings: HubSettings) -> None:
     """No server has ever reported, so nobody but the hub can tell of it."""
     wish, heard = await world.called()
-    await world.router.ask(heard)
+    await world.device.ask(heard)
     steps = await world.steps(wish)
     assert steps[-1].name == "failed"
 
@@ -276,7 +276,7 @@ async def test_p2_a_rendezvous_that_failed_is_observed(world: World, settings: H
     assert kept.sender == server_id(world.hub.hashname)
 
 
-async def test_a_router_that_was_called_gets_in_while_strangers_flood(
+async def test_a_device_that_was_called_gets_in_while_strangers_flood(
     settings: HubSettings, start: Start
 ) -> None:
     """They shared one budget, so that it had to win a race against them."""
@@ -284,17 +284,17 @@ async def test_a_router_that_was_called_gets_in_while_strangers_flood(
     hub = await start(msgspec.structs.replace(settings, door=door))
     code = await new_code(hub, "server")
     async with (
-        Router(hub.link, identity("alice"), MAC) as router,
+        FakeDevice(hub.link, identity("alice"), MAC) as device,
         Server(hub.link, identity("idle"), code) as server,
     ):
-        await router.report()
+        await device.report()
         await server.report()
         await hub.wish(MAC, "anna", ANNAS)
-        await router.report()
-        heard = await router.called()
+        await device.report()
+        heard = await device.called()
         where = path(hub.link, "tcp").address
         for _ in range(20):
             _, writer = await asyncio.open_connection(*where, local_addr=("127.0.0.2", 0))
             writer.close()
         await until(lambda: b'fate="busy"' in hub.metrics_text())
-        assert isinstance(await router.ask(heard), messages.DirectMessage)
+        assert isinstance(await device.ask(heard), messages.DirectMessage)

@@ -6,8 +6,8 @@ from rookery.hub.hub import Hub
 from rookery.store.hubs.drains import Drains
 from rookery.wire.fleet import messages
 from tests.hub.conftest import new_code
+from tests.hub.device import FakeDevice
 from tests.hub.identities import ANNAS, identity, mac
-from tests.hub.router import Router
 from tests.hub.server import Server
 from tests.patience import PATIENCE_S
 
@@ -25,16 +25,16 @@ async def until_draining(hub: Hub, *names: str) -> None:
 async def test_an_empty_server_is_passed_over_while_it_is_drained(hub: Hub) -> None:
     names, drains = ("rook", "jay"), Drains(hub.database)
     servers = [Server(hub.link, identity(name), await new_code(hub, "server")) for name in names]
-    async with Router(hub.link, identity("alice"), mac(1)) as router, servers[0], servers[1]:
+    async with FakeDevice(hub.link, identity("alice"), mac(1)) as device, servers[0], servers[1]:
         await servers[0].report(0)
         await servers[1].report(7)
         rook, jay = (each.identity.hashname for each in servers)
 
         async def preferred() -> str:
-            await router.report()
+            await device.report()
             wish = await hub.wish(mac(1), "anna", ANNAS)
-            await router.report()
-            direct = await router.ask(await router.called())
+            await device.report()
+            direct = await device.ask(await device.called())
             await hub.cancel(wish)
             assert isinstance(direct, messages.DirectMessage)
             return direct.server.hashname

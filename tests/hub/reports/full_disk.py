@@ -19,8 +19,8 @@ from rookery.wire.fleet import telemetry
 from rookery.wire.fleet.telemetry import DeviceReport, InterfaceCounters
 from rookery.wire.link.uri import LinkAddress
 from rookery.wire.observation import DEVICE, Observation
+from tests.hub.device import FakeDevice, until
 from tests.hub.identities import identity, mac
-from tests.hub.router import Router, until
 from tests.patience import PATIENCE_S
 
 DISK_KB = 512
@@ -57,15 +57,15 @@ async def _siege(hub: Process, spool: Path, said: Path) -> dict[str, object]:
     async with asyncio.timeout(PATIENCE_S):
         link = LinkAddress.of_json(json.loads(await hub.stdout.readline()))
     text = said.read_text
-    async with Router(link, identity("alice"), mac(1)) as router:
-        counters = router.core.counters
+    async with FakeDevice(link, identity("alice"), mac(1)) as device:
+        counters = device.core.counters
         for _ in range(REPORTS):
-            router.send(_LARGE)
+            device.send(_LARGE)
         await until(lambda: "is full" in text())
         full = counters.acknowledged
         ballast.unlink()
         await until(lambda: counters.acknowledged > full + 10)
-        waiting = {telemetry.decode(each.content).n for each in router.core.state.kept}
+        waiting = {telemetry.decode(each.content).n for each in device.core.state.kept}
         acknowledged = set(range(1, counters.made + 1)) - waiting
     hub.terminate()
     async with asyncio.timeout(PATIENCE_S):

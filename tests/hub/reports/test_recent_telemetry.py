@@ -1,4 +1,4 @@
-"""The last reports of routers, as the pages show them."""
+"""The last reports of devices, as the pages show them."""
 
 import time
 
@@ -76,7 +76,7 @@ def test_servers_are_not_followed() -> None:
 
 
 def test_without_room_whom_somebody_looks_at_takes_the_place_of_whom_nobody_does() -> None:
-    recent = RecentTelemetry(routers_max=2)
+    recent = RecentTelemetry(devices_max=2)
     old, seen, new = (bytes([2, 0, 0, 0, 0, number]) for number in range(3))
     for mac in (seen, old):
         recent.take([entry(1.0, content(1.0), mac)])
@@ -92,7 +92,7 @@ def test_without_room_whom_somebody_looks_at_takes_the_place_of_whom_nobody_does
 
 @pytest.mark.slow
 def test_a_report_of_a_full_table_costs_a_few_microseconds() -> None:
-    recent = RecentTelemetry(routers_max=1000)
+    recent = RecentTelemetry(devices_max=1000)
     macs = [number.to_bytes(6, "big") for number in range(2000)]
     best = 1.0
     for at in range(1, 6):

@@ -16,9 +16,9 @@ from rookery.store.spool.segment import SegmentFile
 from rookery.wire.fleet.telemetry import DeviceReport
 from rookery.wire.observation import DEVICE
 from tests.hub.conftest import Start
+from tests.hub.device import FakeDevice, path, until
 from tests.hub.identities import identity, mac
 from tests.hub.reports.test_reports import spooled
-from tests.hub.router import Router, path, until
 
 MAC = mac(1)
 
@@ -40,11 +40,11 @@ async def test_a_disk_that_refuses_costs_no_report(
             raise OSError(errno.EIO, "broken")
         append(file, data)
 
-    async with Router(hub.link, identity("alice"), MAC) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("alice"), MAC) as device:
+        await device.report()
         monkeypatch.setattr(SegmentFile, "append", fail)
         for _ in range(3):
-            await router.report()
+            await device.report()
         assert not failures
         assert 'reason="spool_failed"' in reasons(hub)
     await hub.close()
@@ -68,29 +68,29 @@ async def test_of_reports_that_are_settled_together_one_may_be_what_the_disk_ref
         await go_on.wait()
         return await put(entries)
 
-    async with Router(hub.link, identity("alice"), MAC) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("alice"), MAC) as device:
+        await device.report()
         monkeypatch.setattr(hub.hot, "put", wait)
-        router.send(DeviceReport(t=1))
+        device.send(DeviceReport(t=1))
         await until(lambda: hub.report_counters.reports == 2)
         await hub._spool.durable(hub._flow._settling.position)
         monkeypatch.setattr(SegmentFile, "append", fail)
-        router.send(DeviceReport(t=1))
+        device.send(DeviceReport(t=1))
         await until(lambda: "rookery_spool_failed_writes_total 1.0" in hub.metrics_text().decode())
-        router.send(DeviceReport(t=1))
+        device.send(DeviceReport(t=1))
         await until(lambda: hub.report_counters.reports == 4)
         go_on.set()
-        await router.delivered()
+        await device.delivered()
     await hub.close()
     kept = {each.sequence for each in await spooled(settings) if each.kind == DEVICE}
     assert kept == {1, 2, 3, 4}
 
 
 async def test_one_hub_alone_is_never_too_slow_for_itself(hub: Hub) -> None:
-    async with Router(hub.link, identity("alice"), MAC) as router:
+    async with FakeDevice(hub.link, identity("alice"), MAC) as device:
         for _ in range(300):
-            router.send(DeviceReport(t=1))
-        await router.delivered()
+            device.send(DeviceReport(t=1))
+        await device.delivered()
     assert "conflict" not in reasons(hub)
 
 
@@ -108,10 +108,10 @@ async def test_another_hub_that_was_faster_is_heard_as_well(
             stored.strikes, stored.version = 77, stored.version + 1
         return await put(entries)
 
-    async with Router(hub.link, identity("alice"), MAC) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("alice"), MAC) as device:
+        await device.report()
         monkeypatch.setattr(hub.hot, "put", race)
-        await router.report()
+        await device.report()
         assert not others
     entry = await hub.entry(MAC)
     assert entry is not None
@@ -125,15 +125,15 @@ async def test_a_hot_store_that_is_away_acknowledges_nothing_until_it_is_back(
     async def away(_: Sequence[FleetEntry]) -> list[bool]:
         raise UnreachableError("away")
 
-    async with Router(hub.link, identity("alice"), MAC) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("alice"), MAC) as device:
+        await device.report()
         with monkeypatch.context() as during:
             during.setattr(hub.hot, "put", away)
             for _ in range(5):
-                router.send(DeviceReport(t=1))
+                device.send(DeviceReport(t=1))
             await until(lambda: 'reason="store_away"' in reasons(hub))
-            assert router.core.counters.acknowledged == 1
-        await router.delivered()
+            assert device.core.counters.acknowledged == 1
+        await device.delivered()
     entry = await hub.entry(MAC)
     assert entry is not None
     assert entry.window == (1 << 6) - 1
@@ -145,22 +145,22 @@ async def test_what_comes_too_fast_waits_in_the_socket(settings: HubSettings, st
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
         for _ in range(3000):
             stranger.sendto(bytes(60), path(hub.link, "udp").address)
-    async with Router(hub.link, identity("alice"), MAC) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("alice"), MAC) as device:
+        await device.report()
 
 
 async def test_first_contacts_from_one_address_have_a_bound_and_do_not_disturb_who_is_known(
     hub: Hub,
 ) -> None:
     """F4"""
-    async with Router(hub.link, identity("alice"), MAC) as router:
-        await router.report()
-        hello = router.sent[0]
+    async with FakeDevice(hub.link, identity("alice"), MAC) as device:
+        await device.report()
+        hello = device.sent[0]
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
             for number in range(5000):
                 forged = hello[:4] + mac(1000 + number) + hello[10:]
                 stranger.sendto(forged, path(hub.link, "udp").address)
         await until(lambda: hub.report_counters.limited > 1000)
-        await router.report()
+        await device.report()
     assert hub.report_counters.hellos < 200
     assert hub.report_counters.enrolled == 1

@@ -18,8 +18,8 @@ from rookery.store.spool.spool import Spool
 from rookery.wire.fleet.telemetry import DeviceReport
 from rookery.wire.observation import DEVICE, ENROLLED, Observation
 from tests.hub.conftest import Start, new_code
+from tests.hub.device import FakeDevice, path, until
 from tests.hub.identities import identity, mac
-from tests.hub.router import Router, path, until
 from tests.hub.server import Server
 
 
@@ -36,25 +36,25 @@ async def audited(hub: Hub) -> list[str]:
     return [row.what for row in await AuditTrail(hub.database).latest()]
 
 
-async def test_a_router_enrols_by_itself_and_its_reports_are_acknowledged(hub: Hub) -> None:
+async def test_a_device_enrols_by_itself_and_its_reports_are_acknowledged(hub: Hub) -> None:
     """F3, F4"""
-    async with Router(hub.link, identity("alice"), mac(1)) as router:
-        await router.report(7.0)
+    async with FakeDevice(hub.link, identity("alice"), mac(1)) as device:
+        await device.report(7.0)
         entry = await hub.entry(mac(1))
         assert entry is not None
-        assert entry.hashname == router.identity.hashname
+        assert entry.hashname == device.identity.hashname
         assert not hub.is_silent(entry)
-        await router.report(8.0)
-    assert router.core.counters.hellos == 1
+        await device.report(8.0)
+    assert device.core.counters.hellos == 1
     assert "router.enrolled" in await audited(hub)
 
 
 async def test_what_is_acknowledged_is_on_disk_once(hub: Hub, settings: HubSettings) -> None:
-    async with Router(hub.link, identity("alice"), mac(1)) as router:
+    async with FakeDevice(hub.link, identity("alice"), mac(1)) as device:
         for uptime_s in range(5):
-            await router.report(uptime_s)
+            await device.report(uptime_s)
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as thief:
-            for datagram in router.sent:  # all of it once more
+            for datagram in device.sent:  # all of it once more
                 thief.sendto(datagram, path(hub.link, "udp").address)
         await until(lambda: hub.report_counters.repeats >= 5)
     await hub.close()
@@ -67,17 +67,17 @@ async def test_rubbish_is_counted_and_stops_nobody(hub: Hub) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
         for size in range(500):
             stranger.sendto(os.urandom(size), path(hub.link, "udp").address)
-    async with Router(hub.link, identity("alice"), mac(1)) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("alice"), mac(1)) as device:
+        await device.report()
     assert hub.report_counters.malformed > 0
 
 
 async def test_a_forged_report_is_refused_counted_and_on_record(hub: Hub) -> None:
     """F4"""
-    async with Router(hub.link, identity("alice"), mac(1)) as router:
-        await router.report()
-        await router.report()
-        forged = bytearray(router.sent[-1])
+    async with FakeDevice(hub.link, identity("alice"), mac(1)) as device:
+        await device.report()
+        await device.report()
+        forged = bytearray(device.sent[-1])
         forged[-1] ^= 1
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as thief:
             thief.sendto(forged, path(hub.link, "udp").address)
@@ -106,19 +106,19 @@ async def test_a_code_that_has_expired_lets_nobody_in(hub: Hub) -> None:
     assert await hub.servers() == []
 
 
-async def test_under_the_policy_claim_a_code_makes_a_router_its_owners(
+async def test_under_the_policy_claim_a_code_makes_a_device_its_owners(
     settings: HubSettings, start: Start
 ) -> None:
     """F4"""
     hub = await start(msgspec.structs.replace(settings, policy="claim"))
-    async with Router(hub.link, identity("mallory"), mac(2)) as stranger:
+    async with FakeDevice(hub.link, identity("mallory"), mac(2)) as stranger:
         stranger.send(DeviceReport(t=1))
         await until(lambda: HelloRefused("denied") in stranger.events)
     code = await new_code(hub, "router")
-    async with Router(hub.link, identity("alice"), mac(1), code) as router:
-        await router.report()
-    device = await Devices(hub.database).find(mac(1))
-    assert device is not None
+    async with FakeDevice(hub.link, identity("alice"), mac(1), code) as device:
+        await device.report()
+    owned = await Devices(hub.database).find(mac(1))
+    assert owned is not None
     assert await hub.entry(mac(2)) is None
 
 
@@ -127,18 +127,18 @@ async def test_an_owners_code_takes_an_id_from_who_was_first_to_use_it(
 ) -> None:
     """H3: whoever enrolled a MAC first kept it for ever."""
     hub = await start(settings)
-    async with Router(hub.link, identity("mallory"), mac(1)) as squatter:
+    async with FakeDevice(hub.link, identity("mallory"), mac(1)) as squatter:
         await squatter.report()
         code = await new_code(hub, "router")
-        async with Router(hub.link, identity("alice"), mac(1), code) as router:
-            await router.report()
+        async with FakeDevice(hub.link, identity("alice"), mac(1), code) as device:
+            await device.report()
             entry = await hub.entry(mac(1))
             assert entry is not None
             assert entry.hashname == identity("alice").hashname
             assert await Devices(hub.database).find(mac(1)) is not None
             squatter.send(DeviceReport(t=1))
             await until(lambda: HelloRefused("denied") in squatter.events)
-            await router.report()
+            await device.report()
             entry = await hub.entry(mac(1))
             assert entry is not None
             assert entry.hashname == identity("alice").hashname
@@ -149,7 +149,7 @@ async def test_who_reports_all_the_time_does_not_keep_an_owners_device_out(
     settings: HubSettings, start: Start
 ) -> None:
     hub = await start(settings)
-    async with Router(hub.link, identity("mallory"), mac(1)) as squatter:
+    async with FakeDevice(hub.link, identity("mallory"), mac(1)) as squatter:
         await squatter.report()
 
         async def flood() -> None:
@@ -160,8 +160,8 @@ async def test_who_reports_all_the_time_does_not_keep_an_owners_device_out(
         flooding = asyncio.get_running_loop().create_task(flood())
         try:
             code = await new_code(hub, "router")
-            async with Router(hub.link, identity("alice"), mac(1), code) as router:
-                await router.report()
+            async with FakeDevice(hub.link, identity("alice"), mac(1), code) as device:
+                await device.report()
         finally:
             flooding.cancel()
             await asyncio.gather(flooding, return_exceptions=True)
@@ -172,10 +172,12 @@ async def test_who_reports_all_the_time_does_not_keep_an_owners_device_out(
 
 async def test_a_code_takes_no_device_from_its_owner(settings: HubSettings, start: Start) -> None:
     hub = await start(settings)
-    async with Router(hub.link, identity("alice"), mac(1), await new_code(hub, "router")) as router:
-        await router.report()
+    async with FakeDevice(
+        hub.link, identity("alice"), mac(1), await new_code(hub, "router")
+    ) as device:
+        await device.report()
     code = await new_code(hub, "router")  # of another account
-    async with Router(hub.link, identity("mallory"), mac(1), code) as thief:
+    async with FakeDevice(hub.link, identity("mallory"), mac(1), code) as thief:
         thief.send(DeviceReport(t=1))
         await until(lambda: HelloRefused("denied") in thief.events)
     entry = await hub.entry(mac(1))
@@ -188,10 +190,10 @@ async def test_a_code_of_no_owner_takes_no_id_from_another_key(
 ) -> None:
     """Then nobody would answer for it."""
     hub = await start(settings)
-    async with Router(hub.link, identity("alice"), mac(1)) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("alice"), mac(1)) as device:
+        await device.report()
     code = await new_code(hub, "router", is_owned=False)
-    async with Router(hub.link, identity("mallory"), mac(1), code) as thief:
+    async with FakeDevice(hub.link, identity("mallory"), mac(1), code) as thief:
         thief.send(DeviceReport(t=1))
         await until(lambda: HelloRefused("denied") in thief.events)
 
@@ -201,17 +203,17 @@ async def test_an_owner_gives_new_keys_to_a_device_that_lost_its_own(
 ) -> None:
     hub = await start(settings)
     code = await new_code(hub, "router")
-    async with Router(hub.link, identity("alice"), mac(1), code) as router:
-        await router.report()
-    device = await Devices(hub.database).find(mac(1))
-    assert device is not None
-    code = await new_code(hub, "router", owner=device.owner)
-    async with Router(hub.link, identity("anew"), mac(1), code) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("alice"), mac(1), code) as device:
+        await device.report()
+    owned = await Devices(hub.database).find(mac(1))
+    assert owned is not None
+    code = await new_code(hub, "router", owner=owned.owner)
+    async with FakeDevice(hub.link, identity("anew"), mac(1), code) as device:
+        await device.report()
     entry = await hub.entry(mac(1))
     assert entry is not None
     assert entry.hashname == identity("anew").hashname
-    assert await Devices(hub.database).find(mac(1)) == device
+    assert await Devices(hub.database).find(mac(1)) == owned
 
 
 async def test_who_is_known_goes_on_when_only_codes_let_others_in(
@@ -219,13 +221,13 @@ async def test_who_is_known_goes_on_when_only_codes_let_others_in(
 ) -> None:
     """H3: an older hub was open unless told otherwise, and is now closed."""
     hub = await start(settings)
-    async with Router(hub.link, identity("alice"), mac(1)) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("alice"), mac(1)) as device:
+        await device.report()
     await hub.close()
     hub = await start(HubSettings(data=settings.data))
-    async with Router(hub.link, identity("alice"), mac(1)) as router:
-        await router.report()
-    async with Router(hub.link, identity("mallory"), mac(2)) as stranger:
+    async with FakeDevice(hub.link, identity("alice"), mac(1)) as device:
+        await device.report()
+    async with FakeDevice(hub.link, identity("mallory"), mac(2)) as stranger:
         stranger.send(DeviceReport(t=1))
         await until(lambda: HelloRefused("denied") in stranger.events)
 
@@ -234,12 +236,12 @@ async def test_a_full_registry_is_busy_and_writes_nothing(hub: Hub, settings: Hu
     """H3: what strangers sent was decided and spooled again and again, while nobody sent."""
     assert isinstance(hub.hot, RamHotStore)
     hub.hot._entries_max = 1
-    async with Router(hub.link, identity("alice"), mac(1)) as router:
-        await router.report()
-        async with Router(hub.link, identity("mallory"), mac(2)) as stranger:
+    async with FakeDevice(hub.link, identity("alice"), mac(1)) as device:
+        await device.report()
+        async with FakeDevice(hub.link, identity("mallory"), mac(2)) as stranger:
             stranger.send(DeviceReport(t=1))
             await until(lambda: hub.report_counters.busy > 0)
-            await router.report()
+            await device.report()
         assert hub.report_counters.enrolled == 1
     assert "conflict" not in hub.metrics_text().decode()
     await hub.close()
@@ -251,22 +253,22 @@ async def test_the_last_place_of_a_registry_goes_to_one(hub: Hub, settings: HubS
     assert isinstance(hub.hot, RamHotStore)
     hub.hot._entries_max = 1
     async with (
-        Router(hub.link, identity("alice"), mac(1)) as first,
-        Router(hub.link, identity("mallory"), mac(2)) as second,
+        FakeDevice(hub.link, identity("alice"), mac(1)) as first,
+        FakeDevice(hub.link, identity("mallory"), mac(2)) as second,
     ):
-        for router in (first, second):
-            router.send(DeviceReport(t=1))
+        for device in (first, second):
+            device.send(DeviceReport(t=1))
         await until(lambda: hub.report_counters.busy > 0 and hub.report_counters.reports > 0)
     await hub.close()
     assert len({each.sender for each in await spooled(settings)}) == 1
 
 
 async def test_the_claim_code_that_the_agent_shows_is_known(hub: Hub) -> None:
-    async with Router(hub.link, identity("alice"), mac(1)) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("alice"), mac(1)) as device:
+        await device.report()
         entry = await hub.entry(mac(1))
         assert entry is not None
-        shown = router.core.claim_code
+        shown = device.core.claim_code
     assert shown is not None
     assert hub.is_claimed(entry, shown.lower())
     assert not hub.is_claimed(entry, "ABCDEFGHIJ")
@@ -277,25 +279,25 @@ async def test_a_full_spool_takes_nothing_and_loses_nothing(
 ) -> None:
     small = msgspec.structs.replace(settings, spool=SpoolLimits(bytes_max=1500))
     hub = await start(small)
-    async with Router(hub.link, identity("alice"), mac(1)) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("alice"), mac(1)) as device:
+        await device.report()
         for _ in range(29):
-            router.send(DeviceReport(t=1))
+            device.send(DeviceReport(t=1))
         await until(lambda: "spool_full" in hub.metrics_text().decode())
-        acknowledged = router.core.counters.acknowledged
+        acknowledged = device.core.counters.acknowledged
         assert 0 < acknowledged < 30
         await hub.close()
-        state = router.core.state
-    assert len(state.kept) == 30 - router.core.counters.acknowledged
+        state = device.core.state
+    assert len(state.kept) == 30 - device.core.counters.acknowledged
     hub = await start(settings)
-    async with Router(hub.link, identity("alice"), mac(1), state=state) as router:
-        await until(lambda: not router.core.state.kept)
+    async with FakeDevice(hub.link, identity("alice"), mac(1), state=state) as device:
+        await until(lambda: not device.core.state.kept)
     await hub.close()
     contents = {each.content for each in await spooled(settings) if each.kind == DEVICE}
     assert len(contents) == 30  # each is told apart by its boot and sequence
 
 
-async def test_ten_routers_at_once_are_all_heard(hub: Hub) -> None:
+async def test_ten_devices_at_once_are_all_heard(hub: Hub) -> None:
     async with asyncio.TaskGroup() as tasks:
         for number in range(10):
             tasks.create_task(_visit(hub, number))
@@ -303,14 +305,14 @@ async def test_ten_routers_at_once_are_all_heard(hub: Hub) -> None:
 
 
 async def _visit(hub: Hub, number: int) -> None:
-    async with Router(hub.link, identity(f"router {number % 3}"), mac(number)) as router:
+    async with FakeDevice(hub.link, identity(f"router {number % 3}"), mac(number)) as device:
         for _ in range(5):
-            await router.report()
+            await device.report()
 
 
 async def test_metrics_tell_of_reports_and_of_who_is_there(hub: Hub) -> None:
-    async with Router(hub.link, identity("alice"), mac(1)) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("alice"), mac(1)) as device:
+        await device.report()
     await hub._census.take()
     text = hub.metrics_text().decode()
     assert 'rookery_report_datagrams_total{fate="reports"} 1.0' in text
@@ -323,5 +325,5 @@ async def test_a_flood_of_one_size_leaves_the_hub_ready(hub: Hub, size: int) -> 
         for _ in range(2000):
             stranger.sendto(bytes(size), path(hub.link, "udp").address)
     assert await hub.is_ready()
-    async with Router(hub.link, identity("alice"), mac(1)) as router:
-        await router.report()
+    async with FakeDevice(hub.link, identity("alice"), mac(1)) as device:
+        await device.report()

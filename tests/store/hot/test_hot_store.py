@@ -97,13 +97,13 @@ async def test_restoring_takes_what_is_missing_or_newer(hot: HotStore) -> None:
 
 async def test_entries_are_listed_by_kind_and_in_chunks(hot: HotStore) -> None:
     await hot.put([entry(number, kind="server") for number in range(3)])
-    routers = [entry(number) for number in range(100, 100 + SCAN_CHUNK * 2)]
-    await hot.restore(routers)
+    devices = [entry(number) for number in range(100, 100 + SCAN_CHUNK * 2)]
+    await hot.restore(devices)
     assert sorted(one.sender for one in await hot.all("server")) == [*map(sender, range(3))]
     chunks = [chunk async for chunk in hot.scan("router")]
     assert len(chunks) > 1
     found = {one.sender: one for chunk in chunks for one in chunk}
-    assert found == {one.sender: one for one in routers}
+    assert found == {one.sender: one for one in devices}
 
 
 async def test_a_wish_is_open_until_it_ends(hot: HotStore) -> None:
@@ -134,7 +134,7 @@ async def test_wishes_of_several_clients_wait_for_each_other(hot: HotStore) -> N
     assert await hot.wishes([MAC]) == [second.id]
 
 
-async def test_so_many_clients_may_wait_for_a_router(hot: HotStore) -> None:
+async def test_so_many_clients_may_wait_for_a_device(hot: HotStore) -> None:
     for number in range(WISHES_PER_DEVICE_MAX):
         await hot.add_wish(wish(number + 1, MAC, f"client {number}"), 60)
     with pytest.raises(TooManyWishesError):

@@ -64,7 +64,7 @@ async def test_whoever_has_no_keys_is_known_by_its_folder(tmp_path: Path) -> Non
 
     first, second = senders("one")
     assert first == second != senders("other")[0]
-    assert first[0] & 1  # as no router's
+    assert first[0] & 1  # as no device's
 
 
 async def test_patterns_have_a_bound(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from rookery.store.spool.segment import SegmentFile
 from rookery.wire import observation_content
 from rookery.wire.observation import LINK, Observation
 from rookery.wire.observation_content import LinkSample
-from tests.hub.router import until
+from tests.hub.device import until
 
 HASHNAME = hashname({0x3A: bytes(32)})
 SMALL = ObserverLimits(bytes_max=6000, segment_bytes=1000)

@@ -90,7 +90,7 @@ async def test_only_rows_that_were_shown_are_followed(hubworld: World) -> None:
 
 
 def test_what_was_shown_long_ago_is_not_followed_any_more() -> None:
-    shown = ShownDevices(routers_max=3)
+    shown = ShownDevices(devices_max=3)
     shown.note(MACS[:3])
     shown.note([MACS[0], MACS[5]])
     assert shown.macs == [MACS[2], MACS[0], MACS[5]]

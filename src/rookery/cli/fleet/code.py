@@ -1,4 +1,4 @@
-"""`rookery fleet code`: a code with which one new server or router may enrol."""
+"""`rookery fleet code`: a code with which one new server or device may enrol."""
 
 import time
 from typing import TYPE_CHECKING, Annotated

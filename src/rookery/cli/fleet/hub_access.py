@@ -1,4 +1,4 @@
-"""What the verbs of a hub's user share: who is signed in where, our keys, the way to a router."""
+"""What the verbs of a hub's user share: who is signed in where, our keys, the way to a device."""
 
 import os
 from collections.abc import AsyncIterator, Callable

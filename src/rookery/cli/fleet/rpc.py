@@ -82,7 +82,7 @@ def say_error(error: RpcError, output: Output) -> int:
     match error.code:
         case message.DENIED:
             return DENIED
-        case message.TIMED_OUT | message.ROUTER_LOST:
+        case message.TIMED_OUT | message.DEVICE_LOST:
             return UNREACHABLE
         case _:
             return FAILED

@@ -1,4 +1,4 @@
-"""`rookery server`: where clients and their routers meet, until stopped.
+"""`rookery server`: where clients and their devices meet, until stopped.
 
 The first line of output is JSON: who the server is and where it listens.
 """

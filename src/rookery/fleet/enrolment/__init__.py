@@ -1,1 +1,1 @@
-"""Enrolment of routers and servers: codes, derived secrets, and who gets one."""
+"""Enrolment of devices and servers: codes, derived secrets, and who gets one."""

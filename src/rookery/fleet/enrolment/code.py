@@ -1,4 +1,4 @@
-"""Code: what lets one router or server enrol, once."""
+"""Code: what lets one device or server enrol, once."""
 
 import msgspec
 
@@ -11,7 +11,7 @@ class EnrolmentCode(msgspec.Struct, frozen=True, kw_only=True):
     id: bytes  # the first 8 bytes of the key
     key: bytes
     kind: FleetKind
-    owner: int | None  # account whose device the router becomes; None: nobody's yet
+    owner: int | None  # account that is to own the device; None: no owner yet
     expires_at: float  # wall seconds
     used_by: str = ""  # hashname; who used a code may use it again, should the hub forget it
 

@@ -1,1 +1,1 @@
-"""How the hub brings a router and a client together at a seat of a server; without I/O."""
+"""How the hub brings a device and a client together at a seat of a server; without I/O."""

@@ -17,34 +17,34 @@ _SEAT_SIZE = 10
 
 
 class SeatAttempt(msgspec.Struct, frozen=True):
-    """What the hub tells server, router and client; each learns its own part alone."""
+    """What the hub tells server, device and client; each learns its own part alone."""
 
     wish: Wish
-    router: str  # hashname
+    device: str  # hashname
     server: ServerLoad
     seat: str
-    router_ticket: str
+    device_ticket: str
     client_ticket: str
     seconds: int
 
     @classmethod
     def make(
-        cls, wish: Wish, router: str, server: ServerLoad, seconds: int, random: RandomBytes
+        cls, wish: Wish, device: str, server: ServerLoad, seconds: int, random: RandomBytes
     ) -> Self:
         seat = base32.encode(random(_SEAT_SIZE))
-        return cls(wish, router, server, seat, tickets.make(random), tickets.make(random), seconds)
+        return cls(wish, device, server, seat, tickets.make(random), tickets.make(random), seconds)
 
     def reserve(self) -> messages.ReserveMessage:
         """For the server, which may recognise the tickets but not use them."""
         wish, server = self.wish, self.server.hashname
-        for_router = TicketPurpose("router", self.seat, server, wish.mac, self.router)
+        for_device = TicketPurpose("router", self.seat, server, wish.mac, self.device)
         for_client = TicketPurpose("client", self.seat, server, wish.mac, wish.client)
         return messages.ReserveMessage(
             self.seat,
             wish.mac,
-            self.router,
+            self.device,
             wish.client,
-            tickets.digest(self.router_ticket, for_router),
+            tickets.digest(self.device_ticket, for_device),
             tickets.digest(self.client_ticket, for_client),
             self.seconds,
             wish.authority,
@@ -52,10 +52,10 @@ class SeatAttempt(msgspec.Struct, frozen=True):
         )
 
     def direct(self) -> messages.DirectMessage:
-        """For the router."""
+        """For the device."""
         server = self.server
         address = messages.ServerAddress(server.hashname, server.tcp, server.key2a, server.digest40)
-        return messages.DirectMessage(self.wish.id, self.seat, address, self.router_ticket)
+        return messages.DirectMessage(self.wish.id, self.seat, address, self.device_ticket)
 
     def grant(self) -> Grant:
         """For the client."""

@@ -1,7 +1,7 @@
 """What a rendezvous is told, and what it has done.
 
 `Reserved`, `Refused`, `Arrived` and `Abandoned` are the server's messages as they came.
-Connections of routers are known by numbers that are never used again, those to servers by the seat.
+Connections of devices are known by numbers that are never used again, those to servers by the seat.
 """
 
 import msgspec
@@ -11,24 +11,24 @@ from rookery.fleet.rendezvous.wish import WishStep
 from rookery.wire.fleet import messages
 
 
-class RouterReported(msgspec.Struct, frozen=True):
-    """A report of the router has come in, which may be answered by a call."""
+class DeviceReported(msgspec.Struct, frozen=True):
+    """A report of the device has come in, which may be answered by a call."""
 
 
-class RouterConnected(msgspec.Struct, frozen=True):
-    """The router, proved, has a connection to us."""
-
-    connection: int
-
-
-class RouterAsked(msgspec.Struct, frozen=True):
-    """The router asks where to go: it was called, or the server has failed it."""
+class DeviceConnected(msgspec.Struct, frozen=True):
+    """The device, proved, has a connection to us."""
 
     connection: int
 
 
-class RouterLost(msgspec.Struct, frozen=True):
-    """The router's connection to us is gone."""
+class DeviceAsked(msgspec.Struct, frozen=True):
+    """The device asks where to go: it was called, or the server has failed it."""
+
+    connection: int
+
+
+class DeviceLost(msgspec.Struct, frozen=True):
+    """The device's connection to us is gone."""
 
     connection: int
 
@@ -41,7 +41,7 @@ class ServerLost(msgspec.Struct, frozen=True):
 
 
 class ClientGone(msgspec.Struct, frozen=True):
-    """Nobody waits for the router any more."""
+    """Nobody waits for the device any more."""
 
 
 class StepElsewhere(msgspec.Struct, frozen=True):
@@ -55,14 +55,14 @@ class RendezvousTick(msgspec.Struct, frozen=True):
 
 
 RendezvousEvent = (
-    RouterReported | RouterConnected | RouterAsked | RouterLost
+    DeviceReported | DeviceConnected | DeviceAsked | DeviceLost
     | messages.ReservedMessage | messages.RefusedMessage
     | messages.ArrivedMessage | messages.AbandonedMessage
     | ServerLost | ClientGone | StepElsewhere | RendezvousTick
 )  # fmt: skip
 
 
-class CallRouter(msgspec.Struct, frozen=True):
+class CallDevice(msgspec.Struct, frozen=True):
     """Answer the report with CALL."""
 
     wish: int
@@ -82,8 +82,8 @@ class ReleaseSeat(msgspec.Struct, frozen=True):
     seat: str
 
 
-class DirectRouter(msgspec.Struct, frozen=True):
-    """Send this to the router."""
+class DirectDevice(msgspec.Struct, frozen=True):
+    """Send this to the device."""
 
     connection: int
     message: messages.DirectMessage
@@ -95,7 +95,7 @@ class SayStep(msgspec.Struct, frozen=True):
     step: WishStep
 
 
-class CloseRouter(msgspec.Struct, frozen=True):
+class CloseDevice(msgspec.Struct, frozen=True):
     """Send the fault, if there is one, and close once everything is written."""
 
     connection: int
@@ -113,12 +113,12 @@ class EndWish(msgspec.Struct, frozen=True):
 
 
 RendezvousAction = (
-    CallRouter
+    CallDevice
     | ReserveSeat
     | ReleaseSeat
-    | DirectRouter
+    | DirectDevice
     | SayStep
-    | CloseRouter
+    | CloseDevice
     | CloseServer
     | EndWish
 )

@@ -1,4 +1,4 @@
-"""Placement: which server a router and its client meet at.
+"""Placement: which server a device and its client meet at.
 
     load = (seats taken + seats promised) / seats + pressure + forecast
 
@@ -38,7 +38,7 @@ class ServerLoad(msgspec.Struct, frozen=True):
     key2a: bytes
     digest40: bytes  # intermediate of its cipher set 40
     seats_max: int
-    seats_used: int  # as reported: routers that sit there
+    seats_used: int  # as reported: devices that sit there
     reserved: int  # as the hubs count: promised, and nobody there yet
     cpu: float  # 0 to 1
     mem: float  # 0 to 1

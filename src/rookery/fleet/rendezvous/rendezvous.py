@@ -9,21 +9,21 @@ import msgspec
 from rookery.fleet.rendezvous import wish as texts
 from rookery.fleet.rendezvous.attempt import SeatAttempt
 from rookery.fleet.rendezvous.events import (
-    CallRouter,
+    CallDevice,
     ClientGone,
-    CloseRouter,
+    CloseDevice,
     CloseServer,
-    DirectRouter,
+    DeviceAsked,
+    DeviceConnected,
+    DeviceLost,
+    DeviceReported,
+    DirectDevice,
     EndWish,
     ReleaseSeat,
     RendezvousAction,
     RendezvousEvent,
     RendezvousTick,
     ReserveSeat,
-    RouterAsked,
-    RouterConnected,
-    RouterLost,
-    RouterReported,
     SayStep,
     ServerLost,
     StepElsewhere,
@@ -35,14 +35,14 @@ from rookery.wire.fleet import messages
 
 
 class RendezvousLimits(msgspec.Struct, frozen=True):
-    """The defaults are for routers that report every 20 s."""
+    """The defaults are for devices that report every 20 s."""
 
-    report_s: float = 45.0  # until the router reports; one report may be lost
+    report_s: float = 45.0  # until the device reports; one report may be lost
     connect_s: float = 45.0  # until it comes; one call may be lost, the next report brings another
     reserve_s: float = 5.0  # until the server answers
-    arrive_s: float = 15.0  # until the router is there
-    return_s: float = 45.0  # until a router that could not get there comes back
-    seat_s: int = 60  # for the client to come, once the router is there
+    arrive_s: float = 15.0  # until the device is there
+    return_s: float = 45.0  # until a device that could not get there comes back
+    seat_s: int = 60  # for the client to come, once the device is there
     attempts_max: int = 3
 
     @property
@@ -64,20 +64,20 @@ class RendezvousState(Enum):
     """What a rendezvous waits for."""
 
     WISHED = auto()  # a report
-    CALLED = auto()  # the router
+    CALLED = auto()  # the device
     RESERVING = auto()  # the server
-    DIRECTED = auto()  # the router to be at the server
+    DIRECTED = auto()  # the device to be at the server
     AWAY = auto()  # another hub
     ENDED = auto()  # nothing
 
 
 class Rendezvous:
-    """One wish of a client for the router of that hashname; `at` are wall seconds, for steps."""
+    """One wish of a client for the device of that hashname; `at` are wall seconds, for steps."""
 
     def __init__(
         self,
         wish: Wish,
-        router: str,
+        device: str,
         choose: ServerChooser,
         random: RandomBytes,
         limits: RendezvousLimits,
@@ -85,13 +85,13 @@ class Rendezvous:
     ) -> None:
         self.wish = wish
         self.state = RendezvousState.WISHED
-        self._router = router
+        self._device = device
         self._choose = choose
         self._random = random
         self._limits = limits
         self._deadline = now + limits.report_s
         self._give_up_at = now + limits.total_s
-        self._connection: int | None = None  # the router's, as long as it waits for DIRECT
+        self._connection: int | None = None  # the device's, as long as it waits for DIRECT
         self._directed: int | None = None  # the one that has got it
         self._attempt: SeatAttempt | None = None
         self._attempts = 0
@@ -103,8 +103,8 @@ class Rendezvous:
         return None if self.state is RendezvousState.ENDED else self._deadline
 
     @property
-    def wants_router(self) -> bool:
-        """Whether reports of the router are to be answered by a call."""
+    def wants_device(self) -> bool:
+        """Whether reports of the device are to be answered by a call."""
         return self.state in (RendezvousState.WISHED, RendezvousState.CALLED)
 
     def start(self, at: float) -> list[RendezvousAction]:
@@ -114,14 +114,14 @@ class Rendezvous:
     def handle(self, event: RendezvousEvent, now: float, at: float) -> list[RendezvousAction]:
         """What is to be done, in this order."""
         match event:
-            case RouterConnected(connection) | RouterAsked(connection):
-                return self._router_is_here(connection, now, at)
+            case DeviceConnected(connection) | DeviceAsked(connection):
+                return self._device_is_here(connection, now, at)
             case _ if self.state is RendezvousState.ENDED:
                 return []
-            case RouterReported():
+            case DeviceReported():
                 return self._reported(now, at)
-            case RouterLost(connection):
-                return self._router_lost(connection, now, at)
+            case DeviceLost(connection):
+                return self._device_lost(connection, now, at)
             case messages.ReservedMessage(seat):
                 return self._reserved(seat, now, at)
             case messages.ArrivedMessage(seat):
@@ -138,30 +138,30 @@ class Rendezvous:
                 assert_never(event)
 
     def _reported(self, now: float, at: float) -> list[RendezvousAction]:
-        if not self.wants_router:
+        if not self.wants_device:
             return []
-        actions: list[RendezvousAction] = [CallRouter(self.wish.id)]
+        actions: list[RendezvousAction] = [CallDevice(self.wish.id)]
         if self.state is RendezvousState.WISHED:
             self._await(RendezvousState.CALLED, self._limits.connect_s, now)
             actions.append(self._say("called", texts.CALLED, at))
         return actions
 
-    def _router_is_here(self, connection: int, now: float, at: float) -> list[RendezvousAction]:
+    def _device_is_here(self, connection: int, now: float, at: float) -> list[RendezvousAction]:
         if self.state is RendezvousState.ENDED:
-            return [CloseRouter(connection, _NO_WISH)]
+            return [CloseDevice(connection, _NO_WISH)]
         if connection in (self._connection, self._directed):
             return []
-        actions = self._close_router(None)  # a router that comes anew has left the old connection
+        actions = self._close_device(None)  # a device that comes anew has left the old connection
         self._connection = connection
         if self.state is RendezvousState.RESERVING:
             return actions
         if self._attempt is not None:  # it comes back because the server was no good
             reason = "the router could not use it"
             return actions + self._server_failed(self._attempt.seat, reason, now, at)
-        actions.append(self._say("router_here", texts.ROUTER_HERE, at))
+        actions.append(self._say("router_here", texts.DEVICE_HERE, at))
         return actions + self._reserve(None, "", now, at)
 
-    def _router_lost(self, connection: int, now: float, at: float) -> list[RendezvousAction]:
+    def _device_lost(self, connection: int, now: float, at: float) -> list[RendezvousAction]:
         if connection != self._connection:
             return []
         self._connection = None
@@ -172,12 +172,12 @@ class Rendezvous:
         if attempt is None or attempt.seat != seat or self.state is not RendezvousState.RESERVING:
             return []
         assert self._connection is not None
-        direct = DirectRouter(self._connection, attempt.direct())
+        direct = DirectDevice(self._connection, attempt.direct())
         self._await(RendezvousState.DIRECTED, self._limits.arrive_s, now)
         self._directed = self._connection
         server = attempt.server
         said = self._say("directed", texts.directed(server.hashname), at, server.hashname)
-        return [direct, *self._close_router(None), said]
+        return [direct, *self._close_device(None), said]
 
     def _arrived(self, seat: str, at: float) -> list[RendezvousAction]:
         attempt = self._attempt
@@ -232,7 +232,7 @@ class Rendezvous:
         return []
 
     def _call_back(self, text: str, reason: str, now: float, at: float) -> list[RendezvousAction]:
-        """The router is not here, and has nowhere to go."""
+        """The device is not here, and has nowhere to go."""
         actions = self._drop()
         if self._attempts >= self._limits.attempts_max:
             return actions + self._fail(texts.out_of_servers(self._attempts), reason, at)
@@ -250,7 +250,7 @@ class Rendezvous:
         self._attempts += 1
         self._await(RendezvousState.RESERVING, self._limits.reserve_s, now)
         self._attempt = attempt = SeatAttempt.make(
-            self.wish, self._router, choice.server, self._limits.seat_s, self._random
+            self.wish, self._device, choice.server, self._limits.seat_s, self._random
         )
         server = choice.server.hashname
         text = texts.reserving_instead(server, failed) if failed else texts.reserving(server)
@@ -262,7 +262,7 @@ class Rendezvous:
         return [*self._end(), self._say("failed", text, at, reason=reason), EndWish()]
 
     def _end(self) -> list[RendezvousAction]:
-        actions = self._drop() + self._close_router(_NO_WISH)
+        actions = self._drop() + self._close_device(_NO_WISH)
         self.state = RendezvousState.ENDED
         return actions
 
@@ -272,9 +272,9 @@ class Rendezvous:
             return []
         return [ReleaseSeat(attempt.server.hashname, attempt.seat), CloseServer(attempt.seat)]
 
-    def _close_router(self, fault: messages.FaultMessage | None) -> list[RendezvousAction]:
+    def _close_device(self, fault: messages.FaultMessage | None) -> list[RendezvousAction]:
         connection, self._connection = self._connection, None
-        return [] if connection is None else [CloseRouter(connection, fault)]
+        return [] if connection is None else [CloseDevice(connection, fault)]
 
     def _await(self, state: RendezvousState, seconds: float, now: float) -> None:
         self.state = state

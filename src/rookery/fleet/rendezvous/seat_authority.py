@@ -3,7 +3,7 @@
     | credential                  | ownership                                          |
     | session or token of a login | the owner's claim; or none, for operators only     |
 
-The hub makes it when a client asks for a router, and gives it to the server with the reservation.
+The hub makes it when a client asks for a device, and gives it to the server with the reservation.
 While the seat is held the server shows it to whichever hub it reaches, and that hub looks anew
 whether each part of it is still so. So no hub has to remember seats.
 """

@@ -4,11 +4,11 @@
     (none) ──────────▶ PROMISED ──────▶ OCCUPIED ◀────────▶ ATTENDED
                           │                │      client left   │
                           ▼                ▼                    ▼
-                       (none): released, withdrawn, expired, or the router left
+                       (none): released, withdrawn, expired, or the device left
 
     | state    | free again after                                  |
     |----------|---------------------------------------------------|
-    | PROMISED | `seconds` of the reservation without the router   |
+    | PROMISED | `seconds` of the reservation without the device   |
     | OCCUPIED | `seconds` without the client; `linger_s` if it left |
     | ATTENDED | never by itself                                   |
     | all      | `lease_s` after a hub last said that it is allowed |
@@ -49,7 +49,7 @@ class FreedSeat(msgspec.Struct, frozen=True):
 
     seat: str
     reason: str
-    had_router: bool
+    had_device: bool
     had_client: bool
 
 
@@ -65,15 +65,15 @@ class SeatHold(msgspec.Struct, frozen=True):
 
 class _Seat(msgspec.Struct):
     mac: bytes
-    router: str  # hashname
+    device: str  # hashname
     client: str  # account
-    router_ticket: Ticket
+    device_ticket: Ticket
     client_ticket: Ticket
     seconds: float
     deadline: float | None  # None while both sides are there
     authority: bytes = b""
     leased_until: float | None = None  # None: it has no lease
-    has_router: bool = False
+    has_device: bool = False
     has_client: bool = False
     turn: int = 0
 
@@ -114,12 +114,12 @@ class Seats:
 
     @property
     def used(self) -> int:
-        """Seats with a router: what a load report says."""
-        return sum(seat.has_router for seat in self._seats.values())
+        """Seats with a device: what a load report says."""
+        return sum(seat.has_device for seat in self._seats.values())
 
     @property
     def reserved(self) -> int:
-        """Seats promised, whose router is still on its way."""
+        """Seats promised, whose device is still on its way."""
         return len(self._seats) - self.used
 
     @property
@@ -135,7 +135,7 @@ class Seats:
     def held(self) -> list[HoldMessage]:
         """The seats that have a lease."""
         return [
-            HoldMessage(name, seat.mac, seat.router, seat.authority)
+            HoldMessage(name, seat.mac, seat.device, seat.authority)
             for name, seat in self._seats.items()
             if seat.leased_until is not None
         ]
@@ -158,22 +158,22 @@ class Seats:
             now + self._lease_s if reserve.authority else None,
         )
 
-    def arrive(self, arrive: ArriveMessage, router: str, now: float) -> SeatHold:
-        """Let the router of that proved hashname in, or raise AuthenticationError."""
+    def arrive(self, arrive: ArriveMessage, device: str, now: float) -> SeatHold:
+        """Let the device of that proved hashname in, or raise AuthenticationError."""
         seat = self._seats.get(arrive.seat)
-        if seat is None or seat.is_late(now) or seat.router != router:
+        if seat is None or seat.is_late(now) or seat.device != device:
             raise AuthenticationError("no seat is kept for this router here")
-        if not seat.router_ticket.redeem(arrive.ticket):
+        if not seat.device_ticket.redeem(arrive.ticket):
             raise AuthenticationError("not the ticket of this seat, or shown before")
-        seat.has_router = True
+        seat.has_device = True
         seat.deadline = now + seat.seconds
-        welcome = WelcomeMessage(arrive.seat, seat.mac, seat.router)
+        welcome = WelcomeMessage(arrive.seat, seat.mac, seat.device)
         return SeatHold(arrive.seat, "router", 0, seat.client, welcome)
 
     def attend(self, attend: AttendMessage, now: float) -> SeatHold:
         """Let the client in, or raise AuthenticationError; one who sat there must go."""
         seat = self._seats.get(attend.seat)
-        if seat is None or seat.is_late(now) or not seat.has_router:
+        if seat is None or seat.is_late(now) or not seat.has_device:
             raise AuthenticationError("no router waits at this seat")
         if not seat.client_ticket.redeem(attend.ticket):
             raise AuthenticationError("not the ticket of this seat, or shown before")
@@ -182,16 +182,16 @@ class Seats:
         seat.turn += 1
         ticket, purpose = tickets.make(self._random), seat.client_ticket.purpose
         seat.client_ticket = Ticket(purpose, tickets.digest(ticket, purpose))
-        welcome = WelcomeMessage(attend.seat, seat.mac, seat.router, ticket, int(self._linger_s))
+        welcome = WelcomeMessage(attend.seat, seat.mac, seat.device, ticket, int(self._linger_s))
         return SeatHold(attend.seat, "client", seat.turn, seat.client, welcome)
 
     def leave(self, sitting: SeatHold, now: float) -> FreedSeat | None:
-        """That connection is gone; without its router a seat is free."""
+        """That connection is gone; without its device a seat is free."""
         seat = self._seats.get(sitting.seat)
         if seat is None:
             return None
         if sitting.side == "router":
-            seat.has_router = False
+            seat.has_device = False
             return self._free(sitting.seat, "the router has left")
         if sitting.turn == seat.turn:  # else the client is back already
             seat.has_client = False
@@ -211,9 +211,9 @@ class Seats:
         return self._free(seat, why) if seat in self._seats else None
 
     def withdraw(self, seat: str) -> FreedSeat | None:
-        """The hub that reserved it has gone: frees it, unless the router is there already."""
+        """The hub that reserved it has gone: frees it, unless the device is there already."""
         promised = self._seats.get(seat)
-        if promised is None or promised.has_router:
+        if promised is None or promised.has_device:
             return None
         return self._free(seat, "the hub has gone")
 
@@ -225,13 +225,13 @@ class Seats:
     def _missing(self, seat: _Seat, now: float) -> str:
         if seat.is_unrenewed(now):
             return NOT_RENEWED
-        if not seat.has_router:
+        if not seat.has_device:
             return "the router did not arrive in time"
         return "the client did not come back" if seat.turn else "the client did not come in time"
 
     def _free(self, name: str, reason: str) -> FreedSeat:
         seat = self._seats.pop(name)
-        return FreedSeat(name, reason, seat.has_router, seat.has_client)
+        return FreedSeat(name, reason, seat.has_device, seat.has_client)
 
     def _purpose(self, reserve: ReserveMessage, side: SeatSide) -> TicketPurpose:
         holder = reserve.router if side == "router" else reserve.client

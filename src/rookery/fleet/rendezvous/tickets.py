@@ -1,10 +1,10 @@
-"""Tickets: what proves, once, that one may take the router's or the client's side of a seat.
+"""Tickets: what proves, once, that one may take the device's or the client's side of a seat.
 
     ticket = 32 characters of base32: 160 random bits
     hash   = BLAKE2s(person "rkTicket", ticket ‖ side ‖ seat ‖ server ‖ mac ‖ holder)
 
 each field behind its length in four bytes. The hub makes the ticket and gives it to one holder;
-the server gets the hash alone. As the hash names seat, server, router and holder, the ticket is
+the server gets the hash alone. As the hash names seat, server, device and holder, the ticket is
 worth nothing anywhere else, and nothing that a server holds opens another one.
 """
 
@@ -29,7 +29,7 @@ class TicketPurpose(msgspec.Struct, frozen=True):
     seat: str
     server: str  # hashname
     mac: bytes
-    holder: str  # a router's hashname, or the name of a client's account
+    holder: str  # a device's hashname, or the name of a client's account
 
 
 class Ticket(msgspec.Struct):

@@ -1,4 +1,4 @@
-"""A client's wish for a router, and the steps by which it comes true or fails."""
+"""A client's wish for a device, and the steps by which it comes true or fails."""
 
 from typing import Literal
 
@@ -11,7 +11,7 @@ LAST_STEPS: frozenset[WishStepName] = frozenset({"done", "failed"})
 
 
 class Wish(msgspec.Struct, frozen=True):
-    """Somebody wants to control a router."""
+    """Somebody wants to control a device."""
 
     id: int  # 64 random bits
     mac: bytes
@@ -19,14 +19,14 @@ class Wish(msgspec.Struct, frozen=True):
     made_at: float  # wall seconds
     hub: str  # hashname of the hub that took it
     authority: bytes = b""  # by which the client may; see `authority`
-    expected: tuple[str, ...] = ()  # IP addresses that router and client come from
+    expected: tuple[str, ...] = ()  # IP addresses that device and client come from
 
     def __repr__(self) -> str:
         return f"Wish(id={self.id}, client={self.client!r})"
 
 
 class Grant(msgspec.Struct, frozen=True):
-    """What a client needs to meet its router: bearer, single use, for some seconds."""
+    """What a client needs to meet its device: bearer, single use, for some seconds."""
 
     seat: str
     ticket: str
@@ -61,7 +61,7 @@ class WishStep(msgspec.Struct, frozen=True):
 
 WISHED = "The hub calls the router as soon as it reports, which takes 20 seconds at most."
 CALLED = "The router has been called and is about to connect to the hub."
-ROUTER_HERE = "The router is here, and a server is being chosen for you both."
+DEVICE_HERE = "The router is here, and a server is being chosen for you both."
 CALLED_BACK = "The connection to the router was lost, so it is being called again."
 CANCELLED = "The wish was taken back."
 

@@ -2,7 +2,7 @@
 
     datagram ─reporter_of─▶ sender ─(entry)─take─▶ entry with it, or None: the desk decides
 
-Nearly everything that a hub hears is the next report of a router that it knows, proved with the
+Nearly everything that a hub hears is the next report of a device that it knows, proved with the
 secret that it has used before. For these nothing is made but what is kept. Whatever differs in
 anything is left as it was, for the desk to look at.
 """

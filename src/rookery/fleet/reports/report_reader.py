@@ -99,7 +99,7 @@ def _parse(datagram: bytes) -> tuple[FleetKind, HelloDatagram, ReportDatagram | 
 
 
 def is_id_of(kind: FleetKind, hello: HelloDatagram) -> bool:
-    """A server's id is the one that its keys make; a router's MAC is its own word."""
+    """A server's id is the one that its keys make; a device's MAC is its own word."""
     if kind == "router":
         return is_device_id(hello.sender)
     return hello.sender == server_id(name_of(hello))

@@ -61,7 +61,7 @@ def ack_answer(report: ReportDatagram, prover: blake2s) -> bytes:
 
 
 def call_answer(report: ReportDatagram, prover: blake2s, wish: int) -> bytes:
-    """Somebody wishes to talk to the router."""
+    """Somebody wishes to talk to the device."""
     bare = CallDatagram(report.sender, report.boot, report.sequence, wish)
     return bare._replace(proof=prove_by(prover, bare.proved)).serialize()
 
@@ -178,7 +178,7 @@ class ReportValidator:
         return entry
 
     def is_claimed(self, entry: FleetEntry, typed: str, now: float) -> bool:
-        """Whether `typed` is the claim code that the router's agent shows."""
+        """Whether `typed` is the claim code that the device's agent shows."""
         newest = secrets.generation(entry.sender, now, self._renewal_s)
         return any(
             secrets.is_claim_code(

@@ -1,4 +1,4 @@
-"""Sender state: what a router's agent or a server may keep over a restart."""
+"""Sender state: what a device's agent or a server may keep over a restart."""
 
 import msgspec
 

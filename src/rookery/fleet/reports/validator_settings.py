@@ -14,7 +14,7 @@ RENEWAL_S_MAX = 366 * 86_400
 class ReportValidatorSettings(msgspec.Struct, frozen=True, kw_only=True):
     """Rates are per second."""
 
-    policy: EnrolmentPolicy = "claim"  # of routers; servers always need a code
+    policy: EnrolmentPolicy = "claim"  # of devices; servers always need a code
     renewal_s: int = 86_400
     legacy_plain: bool = False  # take reports that carry the secret itself
     secrets_max: int = 262_144  # derived and kept in memory, about 550 bytes each

@@ -28,8 +28,8 @@ INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
-TIMED_OUT = -32000  # the router did not answer in time
-ROUTER_LOST = -32001  # its connection broke, and with it the call
+TIMED_OUT = -32000  # the device did not answer in time
+DEVICE_LOST = -32001  # its connection broke, and with it the call
 BUSY = -32002  # too many open calls, or too much waits to be sent
 TOO_LARGE = -32003  # the answer does not fit a message
 DENIED = -32004  # a rule of the device forbids it
@@ -43,7 +43,7 @@ MESSAGES = {
     INVALID_PARAMS: "Invalid params",
     INTERNAL_ERROR: "Internal error",
     TIMED_OUT: "Timed out",
-    ROUTER_LOST: "Router lost",
+    DEVICE_LOST: "Router lost",
     BUSY: "Busy",
     TOO_LARGE: "Answer too large",
     DENIED: "Denied",

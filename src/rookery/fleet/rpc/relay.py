@@ -1,9 +1,9 @@
-"""The server's bookkeeping between one client and one router at a seat.
+"""The server's bookkeeping between one client and one device at a seat.
 
-    client ─ call 7 ─▶ relay ─ call 1 ─▶ router
-    client ◀─ answer 7 ─ relay ◀─ answer 1 ─ router
+    client ─ call 7 ─▶ relay ─ call 1 ─▶ device
+    client ◀─ answer 7 ─ relay ◀─ answer 1 ─ device
 
-The router sees the relay's ids only, one call a message: a batch is taken apart, and answered as
+The device sees the relay's ids only, one call a message: a batch is taken apart, and answered as
 one when each of its calls has an answer, an error or has run out of time. Whatever happens, a call
 of the client gets exactly one answer while the client is there.
 """
@@ -17,12 +17,12 @@ from rookery.fleet.rpc import message as rpc_message
 from rookery.fleet.rpc.message import (
     BUSY,
     CLIENT_LOST,
+    DEVICE_LOST,
     INTERNAL_ERROR,
     INVALID_REQUEST,
     MESSAGE_SIZE_MAX,
     METHOD_NOT_FOUND,
     NULL,
-    ROUTER_LOST,
     TIMED_OUT,
     RpcAnswer,
     RpcAnswers,
@@ -33,7 +33,7 @@ from rookery.fleet.rpc.message import (
 
 
 class RelayLimits(msgspec.Struct, frozen=True):
-    call_s: float = 30.0  # for the router to answer
+    call_s: float = 30.0  # for the device to answer
     calls_max: int = 64  # open ones
 
 
@@ -44,7 +44,7 @@ class SendToClient(msgspec.Struct, frozen=True):
     message: bytes
 
 
-class SendToRouter(msgspec.Struct, frozen=True):
+class SendToDevice(msgspec.Struct, frozen=True):
     message: bytes
 
 
@@ -52,13 +52,13 @@ class RelayedCall(msgspec.Struct, frozen=True):
     """What became of one call; its parameters are nobody's business."""
 
     who: str
-    router: str
+    device: str
     method: str
     ms: int
     code: int  # 0 when it was answered with a result, or was a notification
 
 
-RelayAction = SendToClient | SendToRouter | RelayedCall
+RelayAction = SendToClient | SendToDevice | RelayedCall
 
 
 class _PendingRpcMessage:
@@ -83,7 +83,7 @@ class RpcRelay:
     """Takes messages and time, returns what to send to whom and what to note down."""
 
     who: str
-    router: str
+    device: str
     limits: RelayLimits = LIMITS
     counters: Counter[str] = field(default_factory=Counter)
     _open: dict[bytes, _OpenRpcCall] = field(
@@ -91,7 +91,7 @@ class RpcRelay:
     )  # by our id; the oldest comes first
     _calls: int = 0
     _has_client: bool = False
-    _has_router: bool = True
+    _has_device: bool = True
 
     @property
     def deadline(self) -> float | None:
@@ -114,10 +114,10 @@ class RpcRelay:
         self._open.clear()
         return [self._audit(call.method, call.since, CLIENT_LOST, now) for call in calls]
 
-    def router_lost(self, now: float) -> list[RelayAction]:
+    def device_lost(self, now: float) -> list[RelayAction]:
         """Every open call is answered, and so is each that comes later."""
-        self._has_router = False
-        return self._fail(list(self._open), ROUTER_LOST, now)
+        self._has_device = False
+        return self._fail(list(self._open), DEVICE_LOST, now)
 
     def tick(self, now: float) -> list[RelayAction]:
         """Answer the calls whose time is over."""
@@ -142,7 +142,7 @@ class RpcRelay:
                 waiting.answers.add(rpc_message.failure(item.id, RpcError(INVALID_REQUEST)))
         return actions + _complete(waiting)
 
-    def from_router(self, message: bytes, now: float) -> list[RelayAction]:
+    def from_device(self, message: bytes, now: float) -> list[RelayAction]:
         """Answers go to who asked, notifications to the client; the rest is counted."""
         try:
             parsed = rpc_message.parse(message)
@@ -171,11 +171,11 @@ class RpcRelay:
         self._calls += 1
         self._open[own] = _OpenRpcCall(call.id, call.method, now, waiting)
         waiting.missing += 1
-        return [SendToRouter(message)]
+        return [SendToDevice(message)]
 
     def _obstacle(self, message: bytes) -> RpcError | None:
-        if not self._has_router:
-            return RpcError(ROUTER_LOST)
+        if not self._has_device:
+            return RpcError(DEVICE_LOST)
         if len(self._open) >= self.limits.calls_max:
             return RpcError(BUSY, data=f"{self.limits.calls_max} calls are open")
         if len(message) > MESSAGE_SIZE_MAX:  # our id may be the longer one
@@ -183,16 +183,16 @@ class RpcRelay:
         return None
 
     def _notify(self, call: RpcCall, now: float) -> list[RelayAction]:
-        if not self._has_router:
-            return [self._audit(call.method, now, ROUTER_LOST, now)]
+        if not self._has_device:
+            return [self._audit(call.method, now, DEVICE_LOST, now)]
         message = rpc_message.passed_on(call, None)
-        return [SendToRouter(message), self._audit(call.method, now, 0, now)]
+        return [SendToDevice(message), self._audit(call.method, now, 0, now)]
 
     def _called(self, call: RpcCall) -> list[RelayAction]:
         if call.id is not None:
             self.counters["calls of the router"] += 1
             answer = rpc_message.failure(call.id, RpcError(METHOD_NOT_FOUND))
-            return [SendToRouter(answer.serialize())]
+            return [SendToDevice(answer.serialize())]
         if not self._has_client:
             self.counters["unheard"] += 1
             return []
@@ -225,7 +225,7 @@ class RpcRelay:
         return [*_complete(call.waiting), self._audit(call.method, call.since, code, now)]
 
     def _audit(self, method: str, since: float, code: int, now: float) -> RelayedCall:
-        return RelayedCall(self.who, self.router, method, round((now - since) * 1000), code)
+        return RelayedCall(self.who, self.device, method, round((now - since) * 1000), code)
 
 
 def _complete(waiting: _PendingRpcMessage) -> list[RelayAction]:

@@ -1,1 +1,1 @@
-"""The registry of routers and servers: written to the database, counted, enrolled, removed."""
+"""The registry of devices and servers: written to the database, counted, enrolled, removed."""

@@ -1,4 +1,4 @@
-"""Enrolment with a code: looked up, used once, and the router becomes its owner's."""
+"""Enrolment with a code: looked up, used once, and the device becomes its owner's."""
 
 from collections.abc import Sequence
 
@@ -24,9 +24,9 @@ class CodeRedemption:
         """Each as the database has it, or None."""
         return dict(zip(ids, await self._codes.find(ids), strict=True))
 
-    async def owners(self, routers: Sequence[bytes]) -> dict[bytes, int]:
+    async def owners(self, devices: Sequence[bytes]) -> dict[bytes, int]:
         """Accounts, of those that have one."""
-        return {mac: device.owner for mac, device in (await self._devices.some(routers)).items()}
+        return {mac: device.owner for mac, device in (await self._devices.some(devices)).items()}
 
     async def redeem(self, entry: FleetEntry, code: EnrolmentCode) -> bool:
         """Whether this sender is the one that the code is for; UnreachableError."""

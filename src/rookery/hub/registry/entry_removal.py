@@ -1,7 +1,7 @@
 """Forgetting: senders that leave the registry, as somebody wanted it or as they were nobody's.
 
     database: forgotten ─ every second, and at the start ─▶ hot store, database
-    database: routers without an owner, silent for long ─ every hour ─▶ the same
+    database: devices without an owner, silent for long ─ every hour ─▶ the same
 
 A report that is being settled may bring an entry back, and a hub that starts again reads it from
 its snapshot or spool. So all that was forgotten within the hour is held against the registry again
@@ -22,7 +22,7 @@ from rookery.store.hot.hot_store import HotStore
 LOOK_S = 1.0
 LATELY_S = 3600.0
 KEPT_S = 30 * 86_400.0
-EXPIRE_S = 3600.0  # between looks for routers that nobody owns
+EXPIRE_S = 3600.0  # between looks for devices that nobody owns
 CHUNK = 500
 
 _PAUSE_S = 0.02
@@ -36,7 +36,7 @@ class EntryRemoval:
     def __init__(
         self, database: Database, hot: HotStore, clock: HubClock, unclaimed_s: float
     ) -> None:
-        """`unclaimed_s`: silence after which a router without an owner is forgotten; 0: never."""
+        """`unclaimed_s`: silence after which a device without an owner is forgotten; 0: never."""
         self._forgotten = ForgottenEntries(database)
         self._entries = Entries(database)
         self._hot = hot

@@ -8,7 +8,7 @@
 
 Entries reach the hot store only once their reports are durable, so nothing that is written here is
 ahead of the spool; and what a crash cost the database is read from the spool again. To write every
-router of a large fleet each ten seconds would cost more than to take in its reports.
+device of a large fleet each ten seconds would cost more than to take in its reports.
 """
 
 import asyncio

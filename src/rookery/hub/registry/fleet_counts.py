@@ -1,4 +1,4 @@
-"""The census: how many routers and servers there are, and how many of them are silent."""
+"""The census: how many devices and servers there are, and how many of them are silent."""
 
 import asyncio
 import contextlib

@@ -1,1 +1,1 @@
-"""Connections of clients to routers: rendezvous, seats at servers, their leases, load forecasts."""
+"""Connections of clients to devices: rendezvous, seats at servers, their leases, load forecasts."""

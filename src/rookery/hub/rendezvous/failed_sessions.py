@@ -19,7 +19,7 @@ class FailedSessionLog:
     """Nobody waits for these: without room in the spool they are counted, and that is all."""
 
     def __init__(self, hub: str, spool: Spool, clock: HubClock) -> None:
-        """`hub` is its hashname: like a server's, its id is no router's."""
+        """`hub` is its hashname: like a server's, its id is no device's."""
         self._sender = server_id(hub)
         self._spool = spool
         self._clock = clock

@@ -1,7 +1,7 @@
 """The matchmaker: a meeting for each wish that this hub has to do with.
 
-A wish is made at one hub, the router may report to another and connect to a third. Whoever has the
-router drives the meeting, after a lease in the hot store; all others only watch its steps.
+A wish is made at one hub, the device may report to another and connect to a third. Whoever has the
+device drives the meeting, after a lease in the hot store; all others only watch its steps.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine
 from rookery.errors import DecodeError, UnreachableError
 from rookery.fleet.entry import FleetEntry
 from rookery.fleet.rendezvous import wish as texts
-from rookery.fleet.rendezvous.events import ClientGone, RouterAsked, RouterLost, RouterReported
+from rookery.fleet.rendezvous.events import ClientGone, DeviceAsked, DeviceLost, DeviceReported
 from rookery.fleet.rendezvous.rendezvous import RendezvousLimits
 from rookery.fleet.rendezvous.wish import Wish, WishStep
 from rookery.fleet.reports.security_events import SecurityEvent
@@ -80,9 +80,9 @@ class Matchmaker:
         return True
 
     def called(self, wish: int) -> None:
-        """A report of the router was answered by a call."""
+        """A report of the device was answered by a call."""
         if (meeting := self._meetings.get(wish)) is not None:
-            meeting.tell(RouterReported())
+            meeting.tell(DeviceReported())
         elif len(self._tasks) < RENDEZVOUS_MAX:
             self._own(self._say_called(wish))
 
@@ -92,11 +92,11 @@ class Matchmaker:
             meeting.tell(ClientGone())
             return
         step = WishStep(wish.id, "failed", texts.CANCELLED, self._clock.now(), reason="cancelled")
-        await self._hot.say(step)  # whoever has the router watches, and ends it
+        await self._hot.say(step)  # whoever has the device watches, and ends it
         await self._hot.end_wish(wish.id)
 
     async def attend(self, line: SealedConnection, ask: messages.AskMessage) -> FaultMessage | None:
-        """A router that asks; returns when its connection may be closed, perhaps with a word."""
+        """A device that asks; returns when its connection may be closed, perhaps with a word."""
         wish = await self._hot.wish(ask.wish)
         if wish is None:
             return FaultMessage(FaultCode.NO_WISH, texts.NO_WISH)
@@ -127,26 +127,26 @@ class Matchmaker:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _stay(self, meeting: RendezvousDriver, line: SealedConnection, wish: int) -> None:
-        """The meeting closes the line when the router knows where to go."""
+        """The meeting closes the line when the device knows where to go."""
         connection = next(self._connections)
-        meeting.add_router(connection, line)
+        meeting.add_device(connection, line)
         try:
             while (ask := await _ask(line)) is not None:
                 if ask.wish != wish:
                     raise DecodeError("one connection is for one wish")
-                meeting.tell(RouterAsked(connection))
+                meeting.tell(DeviceAsked(connection))
         finally:
-            meeting.tell(RouterLost(connection))
+            meeting.tell(DeviceLost(connection))
 
     def _take_over(self, wish: Wish, entry: FleetEntry) -> RendezvousDriver | None:
         if len(self._meetings) >= RENDEZVOUS_MAX:
             return None
         return self._open(wish, entry.hashname, is_ours=False)
 
-    def _open(self, wish: Wish, router: str, *, is_ours: bool) -> RendezvousDriver:
+    def _open(self, wish: Wish, device: str, *, is_ours: bool) -> RendezvousDriver:
         meeting = self._meetings[wish.id] = RendezvousDriver(
             wish,
-            router,
+            device,
             identity=self._identity,
             hot=self._hot,
             clock=self._clock,
@@ -166,7 +166,7 @@ class Matchmaker:
             del self._meetings[meeting.wish.id]
 
     async def _say_called(self, wish: int) -> None:
-        """For another hub's wish, with whose router this hub has to do."""
+        """For another hub's wish, with whose device this hub has to do."""
         with contextlib.suppress(UnreachableError):
             known = await self._hot.wish(wish)
             (entry,) = await self._hot.entries([known.mac]) if known is not None else [None]
@@ -182,7 +182,7 @@ class Matchmaker:
 
 
 async def _ask(line: SealedConnection) -> messages.AskMessage | None:
-    """The router's next question; None once it has gone."""
+    """The device's next question; None once it has gone."""
     tlv = await line.receive()
     if tlv is None:
         return None

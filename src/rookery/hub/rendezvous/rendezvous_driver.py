@@ -1,6 +1,6 @@
 """A meeting: one rendezvous with its connections, its clock and those who watch it.
 
-Events come from the router's connection, the server's connection, reports, other hubs' steps and
+Events come from the device's connection, the server's connection, reports, other hubs' steps and
 the clock; one task hands them to the core in order and carries out what it decides.
 """
 
@@ -12,18 +12,18 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from rookery.errors import UnreachableError
 from rookery.fleet.rendezvous.events import (
-    CallRouter,
-    CloseRouter,
+    CallDevice,
+    CloseDevice,
     CloseServer,
-    DirectRouter,
+    DeviceAsked,
+    DeviceReported,
+    DirectDevice,
     EndWish,
     ReleaseSeat,
     RendezvousAction,
     RendezvousEvent,
     RendezvousTick,
     ReserveSeat,
-    RouterAsked,
-    RouterReported,
     SayStep,
     StepElsewhere,
 )
@@ -43,7 +43,7 @@ LEASE_MARGIN_S = 5.0
 INSIST_S = 5.0  # with which a store that is away is told the end of it
 
 _PAUSE_S = 0.2
-_UNCHOOSING = (RouterReported, StepElsewhere, messages.ReservedMessage, messages.ArrivedMessage)
+_UNCHOOSING = (DeviceReported, StepElsewhere, messages.ReservedMessage, messages.ArrivedMessage)
 
 ServerSource = Callable[[], Awaitable[list[ServerLoad]]]
 WishFailed = Callable[[Wish, WishStep], None]
@@ -56,7 +56,7 @@ class RendezvousDriver:
     def __init__(
         self,
         wish: Wish,
-        router: str,
+        device: str,
         *,
         identity: Identity,
         hot: HotStore,
@@ -68,7 +68,7 @@ class RendezvousDriver:
         ask: ForecastSource,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._core = Rendezvous(wish, router, self._choose, os.urandom, limits, self._loop.time())
+        self._core = Rendezvous(wish, device, self._choose, os.urandom, limits, self._loop.time())
         self._identity = identity
         self._hot = hot
         self._clock = clock
@@ -96,14 +96,14 @@ class RendezvousDriver:
             self._told.set()
 
     async def lease(self) -> bool:
-        """Whether this hub may deal with the router: one hub at a time does."""
+        """Whether this hub may deal with the device: one hub at a time does."""
         if not self._is_leased:
             self._is_leased = await self._hot.take(self._lease_key, self._lease_s)
         return self._is_leased
 
-    def add_router(self, connection: int, line: SealedConnection) -> None:
+    def add_device(self, connection: int, line: SealedConnection) -> None:
         self._lines[connection] = line
-        self.tell(RouterAsked(connection))
+        self.tell(DeviceAsked(connection))
 
     async def run(self, *, is_ours: bool) -> None:
         """`is_ours`: the wish was made here, so that this hub also says the first step."""
@@ -135,7 +135,7 @@ class RendezvousDriver:
                 self._known = await self._servers()
         actions = self._core.handle(event, self._loop.time(), self._clock.now())
         await self._perform_all(actions, tasks)
-        if self._is_leased and self._core.wants_router:
+        if self._is_leased and self._core.wants_device:
             await self._end_lease()
 
     def _choose(self, failed: frozenset[str]) -> ServerChoice | None:
@@ -148,7 +148,7 @@ class RendezvousDriver:
 
     async def _perform(self, action: RendezvousAction, tasks: asyncio.TaskGroup) -> None:
         match action:
-            case CallRouter():
+            case CallDevice():
                 pass  # the report was answered before we heard of it
             case SayStep(step):
                 self._said.append(step)
@@ -162,10 +162,10 @@ class RendezvousDriver:
                 self._calls[seat].release()
                 with contextlib.suppress(UnreachableError):  # it expires by itself
                     await self._hot.unreserve(server, seat)
-            case DirectRouter(connection, direction):
+            case DirectDevice(connection, direction):
                 self._lines[connection].send(messages.encode(direction))
-            case CloseRouter(connection, fault):
-                self._close_router(connection, fault)
+            case CloseDevice(connection, fault):
+                self._close_device(connection, fault)
             case CloseServer(seat):
                 self._calls.pop(seat).close()
             case EndWish():
@@ -182,7 +182,7 @@ class RendezvousDriver:
             self._is_leased = await self._hot.take(self._lease_key, self._lease_s)
         tasks.create_task(call.run())
 
-    def _close_router(self, connection: int, fault: messages.FaultMessage | None) -> None:
+    def _close_device(self, connection: int, fault: messages.FaultMessage | None) -> None:
         line = self._lines.pop(connection)
         if fault is not None:
             line.send(messages.encode(fault))

@@ -1,4 +1,4 @@
-"""A call to a server: one seat, and a connection for as long as the hub waits for the router."""
+"""A call to a server: one seat, and a connection for as long as the hub waits for the device."""
 
 from collections.abc import Callable
 

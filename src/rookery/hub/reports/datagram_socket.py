@@ -1,6 +1,6 @@
 """Datagrams in batches: one system call for many, where Linux offers it.
 
-Reports come from as many addresses as there are routers, so segmentation offload has nothing to
+Reports come from as many addresses as there are devices, so segmentation offload has nothing to
 join. `recvmmsg` and `sendmmsg` do: the batch is one call, and a sender's address stays the bytes
 that the kernel wrote until somebody wants to read it. Datagrams and addresses are in two lists, of
 which the items with the same index belong together: a pair of each would cost more than the call.

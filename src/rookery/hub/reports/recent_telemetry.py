@@ -1,9 +1,9 @@
-"""Recent: how routers were in their last reports, in the memory of this hub alone.
+"""Recent: how devices were in their last reports, in the memory of this hub alone.
 
-    report ─▶ | at | received | sent | load | memory | disk | temperature |   32 of them a router
+    report ─▶ | at | received | sent | load | memory | disk | temperature |   32 of them a device
 
-A point is packed as it comes, into a ring of fixed size: ten thousand routers take 21 MB, where
-the reports themselves would take 120. Once all places are taken, a new router gets one when
+A point is packed as it comes, into a ring of fixed size: ten thousand devices take 21 MB, where
+the reports themselves would take 120. Once all places are taken, a new device gets one when
 somebody looks at it, instead of the one that nobody has looked at for longest: a fleet far larger
 than the table must not push everybody out all the time.
 """
@@ -18,7 +18,7 @@ from msgspec.structs import astuple
 from rookery.fleet.entry import FleetEntry
 from rookery.hub.reports.recent_sample import UNREADABLE, Row, decode
 
-ROUTERS_MAX: Final = 10_000
+DEVICES_MAX: Final = 10_000
 POINTS_MAX: Final = 32
 
 _POINT: Final = struct.Struct("<7d")
@@ -48,16 +48,16 @@ class _TelemetryRing:
         self.points = bytearray(_POINT_SIZE * POINTS_MAX)
         self.count = 0  # of all that ever came
         self.at = 0.0  # of the newest
-        self.t = 0  # the router's own time of it, in ms
+        self.t = 0  # the device's own time of it, in ms
         self.received = self.sent = -1  # counters of the newest, summed; -1: none
         self.traffic: tuple[int, ...] | None = ()  # as it was asked for; None: no longer
 
 
 class RecentTelemetry:
-    """`take` what was reported; `points` of a router, the oldest first."""
+    """`take` what was reported; `points` of a device, the oldest first."""
 
-    def __init__(self, routers_max: int = ROUTERS_MAX) -> None:
-        self._routers_max = routers_max
+    def __init__(self, devices_max: int = DEVICES_MAX) -> None:
+        self._devices_max = devices_max
         self._rings: dict[bytes, _TelemetryRing] = {}  # who was looked at last is at the end
 
     def __len__(self) -> int:
@@ -69,7 +69,7 @@ class RecentTelemetry:
         for entry in entries:
             ring = rings.get(entry.sender)
             if ring is None:
-                if len(rings) >= self._routers_max or entry.kind != "router":
+                if len(rings) >= self._devices_max or entry.kind != "router":
                     continue
                 ring = rings[entry.sender] = _TelemetryRing()
             if entry.last_seen > ring.at:
@@ -95,7 +95,7 @@ class RecentTelemetry:
     def _looked_at(self, sender: bytes) -> _TelemetryRing:
         ring = self._rings.pop(sender, None)
         if ring is None:
-            if len(self._rings) >= self._routers_max:
+            if len(self._rings) >= self._devices_max:
                 del self._rings[next(iter(self._rings))]
             ring = _TelemetryRing()
         self._rings[sender] = ring

@@ -77,7 +77,7 @@ ChangedEntries = tuple[
     dict[bytes, FleetEntry], dict[bytes, FleetEntry]
 ]  # what changed: in the open one, before it
 CodesById = dict[bytes, EnrolmentCode | None]  # by id; None: there is none
-OwnersByRouter = dict[bytes, int]  # accounts, of routers that have one
+OwnersByDevice = dict[bytes, int]  # accounts, of devices that have one
 
 
 class ReportBatch:
@@ -108,14 +108,14 @@ class ReportBatch:
         self.answers_now: list[bytes] = []  # that need no disk
         self.addresses_now: list[Address] = []
         self.events: list[SecurityEvent] = []
-        self.called: set[int] = set()  # wishes that routers were told of
+        self.called: set[int] = set()  # wishes that devices were told of
 
     def decide(
         self,
         arrivals: list[ReportArrival],
         entries: list[FleetEntry | None],
         codes: CodesById,
-        owners: OwnersByRouter | None = None,
+        owners: OwnersByDevice | None = None,
     ) -> list[ReportArrival]:
         """What is to be done about each; those that need a look for their code come back.
 
@@ -152,7 +152,7 @@ class ReportBatch:
         arrival: ReportArrival,
         entry: FleetEntry | None,
         codes: CodesById,
-        owners: OwnersByRouter,
+        owners: OwnersByDevice,
     ) -> bool:
         """By the desk."""
         sender, address, datagram, incoming = arrival
@@ -179,9 +179,9 @@ class ReportBatch:
         return True
 
     def _may_rebind(
-        self, incoming: IncomingReport, code: EnrolmentCode | None, owners: OwnersByRouter
+        self, incoming: IncomingReport, code: EnrolmentCode | None, owners: OwnersByDevice
     ) -> bool:
-        """Whether an owner says by a code that this is the router, and none says otherwise.
+        """Whether an owner says by a code that this is the device, and none says otherwise.
 
         Who was first to use an id has no right to it: only owners have.
         """

@@ -1,4 +1,4 @@
-"""Codes: what lets a router or a server enrol, once, until it expires."""
+"""Codes: what lets a device or a server enrol, once, until it expires."""
 
 from collections.abc import Sequence
 

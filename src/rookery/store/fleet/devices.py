@@ -1,4 +1,4 @@
-"""Devices: routers that belong to an account."""
+"""Devices that belong to an account."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ _BATCH_MAX = 500  # databases bound how many values a statement has
 
 
 class Device(msgspec.Struct, frozen=True):
-    """A router and whose it is."""
+    """A device and whose it is."""
 
     mac: bytes
     owner: int  # an account
@@ -31,7 +31,7 @@ _COLUMNS = columns(device, Device)
 
 
 class Devices:
-    """A router has one owner or none."""
+    """A device has one owner or none."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -71,7 +71,7 @@ class Devices:
         return await self._database.read(work)
 
     async def some(self, macs: Sequence[bytes]) -> dict[bytes, Device]:
-        """Those of these routers that are somebody's."""
+        """Those of these devices that are somebody's."""
         portions = [macs[start : start + _BATCH_MAX] for start in range(0, len(macs), _BATCH_MAX)]
 
         async def work(connection: AsyncConnection) -> dict[bytes, Device]:

@@ -54,7 +54,7 @@ class Entries:
 
     async def save_many(self, entries: Sequence[FleetEntry]) -> None:
         """Keep them all, except where what is there was changed later by another hub."""
-        # In one order, so that two hubs with the same routers do not lock each other out.
+        # In one order, so that two hubs with the same devices do not lock each other out.
         ordered = sorted(entries, key=attrgetter("sender"))
         for start in range(0, len(ordered), SAVED_AT_ONCE):
             await self._save([_values(entry) for entry in ordered[start : start + SAVED_AT_ONCE]])
@@ -92,7 +92,7 @@ class Entries:
         return await self._database.read(work)
 
     async def of(self, hashname: str) -> list[FleetEntry]:
-        """Those of a key: a server has one, a key may be used for several routers."""
+        """Those of a key: a server has one, a key may be used for several devices."""
         return await self._read(select(*_COLUMNS).where(fleet_entry.c.hashname == hashname))
 
     async def remove(self, one: bytes) -> bool:

@@ -24,7 +24,7 @@ EntryScan = Callable[[], AsyncIterator[list[FleetEntry]]]
 
 
 class TooManyWishesError(CongestionError):
-    """Enough clients already wait for this router."""
+    """Enough clients already wait for this device."""
 
 
 class HotStore(Protocol):
@@ -59,7 +59,7 @@ class HotStore(Protocol):
         ...
 
     async def wishes(self, macs: Sequence[bytes]) -> list[int | None]:
-        """The oldest open wish for each router."""
+        """The oldest open wish for each device."""
         ...
 
     async def add_wish(self, wish: Wish, seconds: float) -> Wish:

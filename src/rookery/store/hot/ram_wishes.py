@@ -25,28 +25,28 @@ class _WishHistory:
 
 
 class RamWishes:
-    """Open wishes by router, and stories that outlive them."""
+    """Open wishes by device, and stories that outlive them."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._open: dict[int, tuple[Wish, float]] = {}  # and until when
-        self._by_router: dict[bytes, list[int]] = {}  # the oldest first
+        self._by_device: dict[bytes, list[int]] = {}  # the oldest first
         self._expiries: list[tuple[float, int]] = []  # a heap
         self._stories: dict[int, _WishHistory] = {}  # the one to be forgotten first is first
 
     def __bool__(self) -> bool:
         """Whether any is open, which is rare."""
-        return bool(self._by_router)
+        return bool(self._by_device)
 
     def oldest(self, mac: bytes) -> int | None:
-        """The wish with which to call this router."""
+        """The wish with which to call this device."""
         self._expire()
-        waiting = self._by_router.get(mac)
+        waiting = self._by_device.get(mac)
         return waiting[0] if waiting else None
 
     def add(self, wish: Wish, seconds: float) -> Wish:
         self._expire()
-        waiting = self._by_router.setdefault(wish.mac, [])
+        waiting = self._by_device.setdefault(wish.mac, [])
         for other in waiting:
             known, _ = self._open[other]
             if (known.client, known.authority) == (wish.client, wish.authority):
@@ -69,9 +69,9 @@ class RamWishes:
         if known is None:
             return
         mac = known[0].mac
-        self._by_router[mac].remove(wish)
-        if not self._by_router[mac]:
-            del self._by_router[mac]
+        self._by_device[mac].remove(wish)
+        if not self._by_device[mac]:
+            del self._by_device[mac]
 
     def say(self, step: WishStep) -> None:
         self._expire()

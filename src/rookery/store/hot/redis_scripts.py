@@ -53,8 +53,8 @@ end
 return count
 """
 
-# A wish begins with its router and its client, `| mac 6 | length 2 | client |`, as scripts compare.
-# Keys: a router's wishes, the wish. Arguments: id, value, client with its length, milliseconds,
+# A wish begins with its device and its client, `| mac 6 | length 2 | client |`, as scripts compare.
+# Keys: a device's wishes, the wish. Arguments: id, value, client with its length, milliseconds,
 # most, prefix of a wish.
 ADD_WISH = """
 local count = 0
@@ -75,7 +75,7 @@ redis.call('PEXPIRE', KEYS[1], math.max(tonumber(ARGV[4]), redis.call('PTTL', KE
 return ARGV[2]
 """
 
-# Arguments: the prefix of a router's wishes, that of a wish, and the routers in one text. Answers
+# Arguments: the prefix of a device's wishes, that of a wish, and the devices in one text. Answers
 # which of them, counted from 0, has which wish: most have none.
 OLDEST_WISHES = """
 local found = {}
@@ -94,7 +94,7 @@ end
 return found
 """
 
-# Key: the wish. Arguments: id, the prefix of a router's wishes.
+# Key: the wish. Arguments: id, the prefix of a device's wishes.
 END_WISH = """
 local held = redis.call('GET', KEYS[1])
 if held then

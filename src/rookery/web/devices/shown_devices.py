@@ -13,8 +13,8 @@ DEVICES_MAX = 1000
 class ShownDevices:
     """The last ones that were shown to anybody."""
 
-    def __init__(self, routers_max: int = DEVICES_MAX) -> None:
-        self._routers_max = routers_max
+    def __init__(self, devices_max: int = DEVICES_MAX) -> None:
+        self._devices_max = devices_max
         self._macs: OrderedDict[bytes, None] = OrderedDict()
 
     def note(self, macs: Iterable[bytes]) -> None:
@@ -22,7 +22,7 @@ class ShownDevices:
         for mac in macs:
             self._macs[mac] = None
             self._macs.move_to_end(mac)
-        while len(self._macs) > self._routers_max:
+        while len(self._macs) > self._devices_max:
             self._macs.popitem(last=False)
 
     @property

@@ -1,4 +1,4 @@
-"""A router for tests: the real cores of reports and sealed streams on real sockets."""
+"""A device for tests: the real cores of reports and sealed streams on real sockets."""
 
 import asyncio
 import os
@@ -113,7 +113,7 @@ class Speaker(asyncio.DatagramProtocol):
         self._flush()
 
 
-class Router(Speaker):
+class FakeDevice(Speaker):
     """Reports when told to; goes where it is called when told to."""
 
     def __init__(
@@ -127,7 +127,7 @@ class Router(Speaker):
         super().__init__(link, identity, mac, "router", code, state)
         self.calls: asyncio.Queue[int] = asyncio.Queue()
 
-    async def __aenter__(self) -> "Router":
+    async def __aenter__(self) -> "FakeDevice":
         await self.open()
         return self
 
@@ -156,7 +156,7 @@ class Router(Speaker):
         )
 
     async def ask(self, wish: int) -> messages.Message | None:
-        """What the hub says to a router that asks for this wish; None if it just closes."""
+        """What the hub says to a device that asks for this wish; None if it just closes."""
         line = await self.dial_hub()
         line.send(messages.encode(messages.AskMessage(wish)))
         try:
