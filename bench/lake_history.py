@@ -97,5 +97,5 @@ def _cut(chunk: pa.Table, bounds: Sequence[datetime]) -> list[pa.Table]:
 
 def _append(lake: Lake, table: Table, part: pa.Table) -> None:
     if part.num_rows:
-        since = lake.included(table, _WRITER)
+        since = lake.ingested_version(table, _WRITER)
         lake.append(table, part, [CommitClaim(_WRITER, since, (since or 0) + 1)], {})

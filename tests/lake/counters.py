@@ -64,7 +64,7 @@ def land(lake: Lake, rows: Iterable[Row]) -> int:
         pa.array(column, field.type) for column, field in zip(columns, LANDED.arrow, strict=True)
     ]
     batch = pa.table(arrays, schema=LANDED.arrow)
-    last = lake.included(LANDED, "spool hub")
+    last = lake.ingested_version(LANDED, "spool hub")
     until = max(row.position for row in rows)
     return lake.append(LANDED, batch, [CommitClaim("spool hub", last, until)], {})
 

@@ -17,10 +17,10 @@ from tests.lake.synthetic_world import SyntheticWorld
 def test_tables_come_as_sql_and_arrow(synthetic: SyntheticWorld) -> None:
     lake = open_lake(synthetic.lake.url)
     assert {each.table.stage for each in lake.tables()} == {"landing"}
-    [(routers,)] = lake.sql(
+    [(devices,)] = lake.sql(
         "SELECT count(DISTINCT reporter) FROM landing.device_reports"
     ).fetchall()
-    assert routers == 24
+    assert devices == 24
     dataset = lake.arrow("landing.enrolments")
     assert dataset.count_rows(filter=pc.field("kind") == "server") == 4
 

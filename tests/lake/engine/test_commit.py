@@ -29,7 +29,7 @@ def test_what_is_committed_after_a_table_was_opened_is_not_among_its_commits(lak
     """Else a run would take the days of later commits for those of its own, and miss these."""
     for number in range(3):
         counters.land(lake, [Row(number, number, number)])
-    opened = lake.opened(LANDED)
+    opened = lake.delta_table(LANDED)
     version = opened.version()
     known = [commits(opened, limit) for limit in (1, 2, 100)]
     counters.land(lake, [Row(9, 9, 9)])

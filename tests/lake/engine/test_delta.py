@@ -37,11 +37,11 @@ def numbers(lake: Lake, version: int | None = None) -> list[int]:
 def test_a_table_that_is_not_there_is_empty_and_has_no_version(lake: Lake) -> None:
     assert lake.version(TABLE) is None
     assert lake.changes(TABLE, None) is None
-    assert lake.included(TABLE, "somewhere") is None
+    assert lake.ingested_version(TABLE, "somewhere") is None
     assert lake.files(TABLE) == []
     assert numbers(lake) == []
     with pytest.raises(UsageError, match="no facts/numbers"):
-        lake.opened(TABLE)
+        lake.delta_table(TABLE)
 
 
 def test_what_is_appended_is_there_with_its_dates(lake: Lake) -> None:
@@ -49,7 +49,7 @@ def test_what_is_appended_is_there_with_its_dates(lake: Lake) -> None:
     lake.append(TABLE, both, [CommitClaim("spool a", None, 7)], {"run": "r"})
     assert numbers(lake) == [1, 2, 3]
     assert lake.rows(TABLE) == 3
-    assert lake.included(TABLE, "spool a") == 7
+    assert lake.ingested_version(TABLE, "spool a") == 7
     assert len(lake.files(TABLE, {SECOND})) == 1
     assert lake.dataset(TABLE).to_table().schema.equals(TABLE.arrow)
 
@@ -83,7 +83,7 @@ def test_dates_are_replaced_in_one_commit_and_the_past_stays_readable(lake: Lake
 def test_compaction_is_no_change(lake: Lake) -> None:
     lake.append(TABLE, rows(1), [], {})
     last = lake.append(TABLE, rows(2), [], {})
-    lake.opened(TABLE).optimize.compact()
+    lake.delta_table(TABLE).optimize.compact()
     changes = lake.changes(TABLE, last)
     assert changes is not None
     assert changes.dates == frozenset()
@@ -103,7 +103,7 @@ def test_files_that_compaction_wrote_are_not_new_and_those_before_it_are(lake: L
     first = lake.append(TABLE, rows(1), [], {})
     lake.append(TABLE, rows(2), [], {})
     lake.append(TABLE, rows(3), [], {})
-    lake.opened(TABLE).optimize.compact()
+    lake.delta_table(TABLE).optimize.compact()
     lake.append(TABLE, rows(4, day=SECOND), [], {})
     changes = lake.changes(TABLE, first)
     assert changes is not None
@@ -118,7 +118,7 @@ def test_of_two_who_claim_the_same_at_once_one_is_refused(lake: Lake) -> None:
     """P3: both have looked, and both have written their files, before either commits."""
     lake.append(TABLE, rows(0), [], {})
     for turn in range(5):
-        since = lake.included(TABLE, "a")
+        since = lake.ingested_version(TABLE, "a")
         barrier = Barrier(3)
 
         def claim(number: int, turn: int = turn, since: int | None = since) -> bool:

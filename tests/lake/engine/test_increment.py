@@ -70,7 +70,7 @@ def land(synthetic: SyntheticWorld, lake: Lake, first: datetime, last: datetime)
             few = pa.array(sorted(set(every["reporter"].drop_null().to_pylist()))[:ROUTERS])
             is_due = pc.and_(is_due, pc.is_in(every["reporter"], few))
         table = BY_PATH[f"landing/{kind}"]
-        since = lake.included(table, "history")
+        since = lake.ingested_version(table, "history")
         lake.append(
             table, every.filter(is_due), [CommitClaim("history", since, (since or 0) + 1)], {}
         )

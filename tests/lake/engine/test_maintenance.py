@@ -46,7 +46,11 @@ def take_in(lake: Lake, target: Table, source: Table) -> None:
     until = lake.version(source)
     assert until is not None
     lake.commit(
-        target, [], None, [CommitClaim(source.path, lake.included(target, source), until)], {}
+        target,
+        [],
+        None,
+        [CommitClaim(source.path, lake.ingested_version(target, source), until)],
+        {},
     )
 
 
@@ -73,7 +77,7 @@ def test_compaction_leaves_rows_claims_and_landing_as_they_are(lake: Lake) -> No
     assert len(lake.files(clean.CALLS)) == 2
     assert len(lake.files(landing.CALLS)) == 5
     assert positions(lake, clean.CALLS) == [0, 1, 2, 3, 9]
-    assert lake.included(clean.CALLS, "spool hub") == 4
+    assert lake.ingested_version(clean.CALLS, "spool hub") == 4
     changes = lake.changes(clean.CALLS, before)
     assert changes is not None
     assert changes.is_nothing
@@ -150,7 +154,7 @@ def test_who_is_made_from_retired_dates_sees_no_change(lake: Lake) -> None:
     take_in(lake, facts.CALL_HOURS, clean.CALLS)
     (done,) = maintenance.retire(lake, {"clean": 35}, TODAY)
     assert done.dates == {FIRST}
-    changes = lake.changes(clean.CALLS, lake.included(facts.CALL_HOURS, clean.CALLS))
+    changes = lake.changes(clean.CALLS, lake.ingested_version(facts.CALL_HOURS, clean.CALLS))
     assert changes is not None
     assert changes.is_nothing
 
@@ -180,7 +184,7 @@ def test_claims_outlive_the_log_and_who_is_far_behind_gets_everything(lake: Lake
     append(lake, clean.CALLS, 3, day=SECOND, claims=(CommitClaim("spool hub", 3, 4),))
     maintenance.compact(lake)
     assert not (log / f"{1:020}.json").exists()
-    assert lake.included(clean.CALLS, "spool hub") == 4
+    assert lake.ingested_version(clean.CALLS, "spool hub") == 4
     with pytest.raises(ConflictError):
         append(lake, clean.CALLS, 3, claims=(CommitClaim("spool hub", 3, 4),))
     changes = lake.changes(clean.CALLS, 1)

@@ -84,6 +84,6 @@ def test_many_days_get_no_mark(spark: SparkSession, lake: Lake) -> None:
     rows = given(spark, DEVICE_RATES, made(DEVICE_RATES, [span(-10, 20, 1000)]))
     tables.replace(DEVICE_RATES, rows, days[:-1], [], {})
     tables.replace(DEVICE_RATES, rows, days, [], {})
-    many, few, *_ = lake.opened(DEVICE_RATES).history()
+    many, few, *_ = lake.delta_table(DEVICE_RATES).history()
     assert commit.FINGERPRINT in few
     assert commit.FINGERPRINT not in many

@@ -33,7 +33,7 @@ def test_a_commit_of_spark_is_a_delta_table_for_all(spark: SparkSession, lake: L
     assertDataFrameEqual(tables.read(DATED), [(1, FIRST), (3, SECOND)])
     assertDataFrameEqual(tables.read(DATED, {SECOND}), [(3, SECOND)])
     assert sorted(lake.dataset(DATED).to_table()["n"].to_pylist()) == [1, 3]
-    lake.opened(DATED).optimize.compact()
+    lake.delta_table(DATED).optimize.compact()
     assertDataFrameEqual(tables.read(DATED), [(1, FIRST), (3, SECOND)])
 
 

@@ -31,13 +31,13 @@ def test_links_of_routers_and_of_nodes_have_one_shape(spark: SparkSession) -> No
     place = {**HEAD, "realm": "r", "node": "n", "peer": "p", "path": "udp4"}
     samples = [{**place, **known, "is_up": True}, {**place, "loss_in": 1.0, "is_up": False}]
     found = link_samples.link_samples(reports, frame(spark, clean.LINK_SAMPLES, samples))
-    mac = HEAD["reporter"]
-    head = (mac, 1, 2)
+    device_id = HEAD["reporter"]
+    head = (device_id, 1, 2)
     n = None
     day = NOON.date()
     expected = [
-        (*head, 0, NOON, "", mac, "p", "udp4", 1235, n, n, n, 250_000, 8000, n, True, day),
-        (*head, 1, NOON, "", mac, "q", "tcp4", 1, n, n, n, 1_000_000, n, n, False, day),
+        (*head, 0, NOON, "", device_id, "p", "udp4", 1235, n, n, n, 250_000, 8000, n, True, day),
+        (*head, 1, NOON, "", device_id, "q", "tcp4", 1, n, n, n, 1_000_000, n, n, False, day),
         (
             *head,
             0,

@@ -51,14 +51,14 @@ def test_a_nightly_fade_is_seen_coming(spark: SparkSession) -> None:
     hours = range(2 * WEEK + 1)
     fading = [sample("ba", hour, 50_000 if hour % DAY in (2, 3) else 0, 10_000) for hour in hours]
     steady = [sample("ac", hour, 20_000, 30_000) for hour in hours]
-    routers = [sample("xy", hour, 500_000 * (hour % 2), 1, realm="") for hour in hours]
+    devices = [sample("xy", hour, 500_000 * (hour % 2), 1, realm="") for hour in hours]
     trips = {9: 13_000, 11: 11_000, 13: 10_999}  # a tenth more is worth a word, less is not
     slow = [sample("bc", hour, 0, trips.get(hour % WEEK, 10_000)) for hour in hours]
     down = [
         sample("cd", hour, 0, None, up_samples=0) if hour % DAY == 5 else sample("cd", hour, 0, 1)
         for hour in hours
     ]
-    found = advice(spark, [*fading, *steady, *routers, *slow, *down])
+    found = advice(spark, [*fading, *steady, *devices, *slow, *down])
     now = MONDAY + 2 * WEEK * HOUR
     known = [
         ("r", "a", "b", now + 2 * HOUR, now + 4 * HOUR, 1.5, 0.5, 2, 48),

@@ -180,7 +180,7 @@ def test_what_is_unlike_the_days_before_is_found_with_what_was_expected(
 def test_a_router_is_hot_or_busy_by_its_own_habit(spark: SparkSession) -> None:
     """Twelve degrees, or three processes that want to run, above what is usual at this hour."""
     days = range(6)
-    routers = [
+    devices = [
         *(felt("near", at(day, 3), 1000, 50_000) for day in days[:5]),
         felt("near", at(5, 3), 3999, 61_999),  # almost, but for a thousandth of each
         *(felt("far", at(day, 3), 1000, 50_000) for day in days[:5]),
@@ -198,7 +198,7 @@ def test_a_router_is_hot_or_busy_by_its_own_habit(spark: SparkSession) -> None:
         *(felt("uneven", at(day, 3), 1000 + 900 * day, 50_000 + 4000 * day) for day in days[:5]),
         felt("uneven", at(5, 3), 8199, 81_999),  # its scales are 0.9 and 4 °C
     ]
-    unusual = found(spark, [], [], [], [], routers)
+    unusual = found(spark, [], [], [], [], devices)
     nothing, hour, both = (None, None, None), (at(5, 3), at(5, 4)), (at(5, 3), at(5, 5))
     known = [
         ("device load", "far", "far", *nothing, *both, 1000, 4000, 6.0, 2, at(5).date()),
@@ -215,9 +215,9 @@ def test_figures_that_only_a_lie_can_make_are_unknown_and_stop_nothing(
     days = range(7)
     traffic = [carried("d", at(day, 3), huge // 64) for day in days]
     servers = [seated(at(day, 9), huge // 64) for day in days]
-    routers = [felt("d", at(day, 3), 10**18, 1_000_000, reports=9) for day in days]
+    devices = [felt("d", at(day, 3), 10**18, 1_000_000, reports=9) for day in days]
     lie = felt("d", at(7, 3), 1, 1_000_000, reports=9) | {"load_milli_sum": None}
-    assert found(spark, [], traffic, [], servers, [*routers, lie]).collect() == []
+    assert found(spark, [], traffic, [], servers, [*devices, lie]).collect() == []
 
 
 def test_what_a_history_planted_is_found_and_nothing_else(spark: SparkSession) -> None:
@@ -241,7 +241,7 @@ def history(chance: random.Random) -> tuple[list[Row], ...]:
     links: list[Row] = []
     servers: list[Row] = []
     outages: list[Row] = []
-    routers: list[Row] = []
+    devices: list[Row] = []
     for day in range(30):
         for hour in range(24):
             now, bad = at(day, hour), chance.random() < 0.03
@@ -258,14 +258,14 @@ def history(chance: random.Random) -> tuple[list[Row], ...]:
                 load = chance.randrange(0, 900) + 8000 * bad
                 temp = chance.randrange(-4000, 4000) + 30_000 * bad
                 sensed = None if chance.random() < 0.1 else temp
-                routers.append(felt("d", now, load, sensed, chance.choice((3, 4, 6, 60))))
+                devices.append(felt("d", now, load, sensed, chance.choice((3, 4, 6, 60))))
             servers.append(seated(now, min(100, chance.randrange(20, 30) + 60 * bad)))
         for device in ("d", "e"):
             outages += [
                 silent(device, at(day, hour), chance.choice((70, 90, 400, 3000)))
                 for hour in chance.sample(range(23), chance.randrange(3))
             ]
-    return outages, traffic, links, servers, routers
+    return outages, traffic, links, servers, devices
 
 
 def test_five_weeks_are_what_plain_python_makes_of_them(spark: SparkSession) -> None:

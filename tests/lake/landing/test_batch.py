@@ -37,7 +37,7 @@ def test_each_kind_comes_into_its_own_table_in_order() -> None:
     assert list(tables) == list(landing.TABLES)
     for index, rows in enumerate(tables.values(), start=1):
         assert rows["position"].to_pylist() == [index, index + len(records)]
-    assert (batch.rows, batch.refused, batch.until) == (22, 0, 22)
+    assert (batch.rows, batch.quarantined, batch.until) == (22, 0, 22)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_bad_ones_cost_the_good_ones_beside_them_nothing() -> None:
     tables = dict(batch.tables())
     assert tables[landing.CALLS]["sequence"].to_pylist() == [1, 2, 3]
     assert tables[quarantine.OBSERVATIONS]["position"].to_pylist() == [2, 4]
-    assert batch.refused == 2
+    assert batch.quarantined == 2
 
 
 def test_more_than_a_chunk_is_one_table_in_order() -> None:

@@ -45,12 +45,12 @@ def test_every_kind_lands_once_and_a_second_run_changes_nothing(lake: Lake, spoo
     records = [spools.record(kind) for kind in sorted(spools.STRUCTS)]
     end = spools.write_segment(spool, START, [*records, b"bad", *records])
     total = Lander(lake, spool, "hub").run()
-    assert total == LandingTotals(rows=22, refused=1, batches=1, position=end, until=end)
+    assert total == LandingTotals(rows=22, quarantined=1, batches=1, position=end, until=end)
     assert watermark.read(spool) == end
     before = versions(lake)
     for table in landing.TABLES:
         assert lake.rows(table) == 2
-        assert lake.included(table, "spool hub") == end
+        assert lake.ingested_version(table, "spool hub") == end
     assert lake.rows(quarantine.OBSERVATIONS) == 1
     assert Lander(lake, spool, "hub").run() == LandingTotals(position=end, until=end)
     assert versions(lake) == before

@@ -41,13 +41,13 @@ def off(kind: str, value: int, before: list[int]) -> Off | None:
 
 
 def series(
-    traffic: Iterable[Row], links: Iterable[Row], servers: Iterable[Row], routers: Iterable[Row]
+    traffic: Iterable[Row], links: Iterable[Row], servers: Iterable[Row], devices: Iterable[Row]
 ) -> Iterator[tuple[Entity, datetime, int]]:
-    devices: dict[tuple[str, datetime], list[tuple[int, int]]] = defaultdict(list)
+    totals: dict[tuple[str, datetime], list[tuple[int, int]]] = defaultdict(list)
     for row in traffic:
         size = row["received_bytes"] + row["sent_bytes"]
-        devices[row["device"], row["hour"]].append((size, row["covered_ms"]))
-    for (device, hour), interfaces in devices.items():
+        totals[row["device"], row["hour"]].append((size, row["covered_ms"]))
+    for (device, hour), interfaces in totals.items():
         covered = max(each for _, each in interfaces)
         if covered >= 1_800_000:
             value = sum(size for size, _ in interfaces) * 1000 // covered
@@ -61,7 +61,7 @@ def series(
     for row in servers:
         value = row["seats_used_sum"] * 1_000_000 // (row["reports"] * row["seats_max"])
         yield ("load", row["reporter"], row["reporter"], None, None, None), row["hour"], value
-    for row in routers:
+    for row in devices:
         for kind, name in (("device load", "load"), ("temperature", "temp")):
             total, samples = row[f"{name}_milli_sum"], row[f"{name}_samples"]
             if samples >= 4:
@@ -74,11 +74,11 @@ def anomalies(
     traffic: list[Row],
     links: list[Row],
     servers: list[Row],
-    routers: list[Row],
+    devices: list[Row],
 ) -> list[tuple[object, ...]]:
     """As in insights/anomalies."""
     values: dict[Entity, dict[datetime, int]] = defaultdict(dict)
-    for entity, hour, value in series(traffic, links, servers, routers):
+    for entity, hour, value in series(traffic, links, servers, devices):
         values[entity][hour] = value
     found = [row for entity, hours in values.items() for row in _hourly(entity, hours)]
     for row in outages:

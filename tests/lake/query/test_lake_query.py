@@ -70,20 +70,20 @@ def test_the_past_is_there_by_version_and_by_time(lake: Lake) -> None:
     then = datetime.now(UTC)
     land(SyntheticDataset(seed=2, days=1, devices=6, nodes=0, interval_s=300), lake)
 
-    def routers(as_of: int | datetime | None) -> int:
+    def devices(as_of: int | datetime | None) -> int:
         sql = "SELECT count(*) AS number FROM landing.enrolments WHERE kind = 'router'"
         (row,) = LakeQuery(lake, as_of).answer(sql).rows.to_pylist()
         number = row["number"]
         assert isinstance(number, int)
         return number
 
-    assert routers(None) == 10
-    assert routers(first) == 4
-    assert routers(then) == 4
+    assert devices(None) == 10
+    assert devices(first) == 4
+    assert devices(then) == 4
     with pytest.raises(UsageError, match="has versions 0 to"):
-        routers(1000)
+        devices(1000)
     with pytest.raises(UsageError, match="there was no landing/enrolments"):
-        routers(then - timedelta(days=1))
+        devices(then - timedelta(days=1))
 
 
 @pytest.mark.parametrize(

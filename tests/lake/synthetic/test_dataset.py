@@ -28,7 +28,7 @@ def whole(dataset: SyntheticDataset) -> dict[str, pa.Table]:
     return {name: pa.concat_tables(each) for name, each in chunks.items()}
 
 
-def lineages(rows: pa.Table) -> Counter[PlantedReport]:
+def report_ids(rows: pa.Table) -> Counter[PlantedReport]:
     columns = (rows[name].to_pylist() for name in LINEAGE)
     return Counter(map(PlantedReport, *columns))
 
@@ -91,7 +91,7 @@ def test_a_repeat_says_the_same_and_is_the_only_reason_to_come_twice(
     synthetic: SyntheticWorld,
 ) -> None:
     rows = synthetic.rows("device_reports")
-    counts = lineages(rows)
+    counts = report_ids(rows)
     assert {each for each, count in counts.items() if count > 1} == set(synthetic.truth.repeats())
     assert max(counts.values()) == 2
     assert len(counts) == synthetic.truth.made()
@@ -109,7 +109,7 @@ def test_other_kinds_come_again_as_often_as_the_truths_say(synthetic: SyntheticW
     for name, repeated in synthetic.truth.repeated_rows().items():
         rows = synthetic.rows(name)
         distinct = (
-            rows.num_rows if name in ("enrolments", "security_events") else len(lineages(rows))
+            rows.num_rows if name in ("enrolments", "security_events") else len(report_ids(rows))
         )
         assert rows.num_rows - distinct == repeated, name
 
@@ -125,15 +125,15 @@ def test_counters_fall_only_where_a_reset_a_wrap_or_a_reboot_is_planted(
     last: dict[tuple[str, int, str], int] = {}
     poisoned = synthetic.truth.poisoned()
     for row in rows.select([*LINEAGE, "interfaces"]).to_pylist():
-        lineage = PlantedReport(row["reporter"], row["boot"], row["sequence"])
-        if lineage in poisoned:
+        report_id = PlantedReport(row["reporter"], row["boot"], row["sequence"])
+        if report_id in poisoned:
             continue
         for interface in row["interfaces"]:
-            key = (lineage.device, lineage.boot, interface["name"])
+            key = (report_id.device, report_id.boot, interface["name"])
             total = interface["received_bytes"] + interface["sent_bytes"]
             if total < last.get(key, 0):
-                fell.add((lineage.device, interface["name"]))
-                resets[lineage.device, interface["name"]] += 1
+                fell.add((report_id.device, interface["name"]))
+                resets[report_id.device, interface["name"]] += 1
             last[key] = total
     planted = Counter((each.device, each.interface) for each in synthetic.truth.resets())
     wraps = Counter((each.device, each.interface) for each in synthetic.truth.wraps())
@@ -144,7 +144,7 @@ def test_counters_fall_only_where_a_reset_a_wrap_or_a_reboot_is_planted(
 
 def test_a_device_has_as_many_boots_as_it_was_started(synthetic: SyntheticWorld) -> None:
     boots: dict[str, set[int]] = defaultdict(set)
-    for report in lineages(synthetic.rows("device_reports")):
+    for report in report_ids(synthetic.rows("device_reports")):
         boots[report.device].add(report.boot)
     planted: dict[str, set[int]] = defaultdict(set)
     for reboot in synthetic.truth.reboots():
@@ -293,11 +293,11 @@ def test_a_withdrawn_relay_comes_back_in_a_new_epoch(synthetic: SyntheticWorld) 
 
 def test_a_herd_takes_seats_at_once(synthetic: SyntheticWorld) -> None:
     rows = synthetic.rows("server_reports")
-    for herd in synthetic.truth.herds():
-        mine = rows.filter(pc.equal(rows["reporter"], herd.sender)).sort_by("at")
+    for storm in synthetic.truth.reconnect_storms():
+        mine = rows.filter(pc.equal(rows["reporter"], storm.sender)).sort_by("at")
         seats = {row["at"]: row["seats_used"] for row in mine.to_pylist()}
-        before = [used for at, used in seats.items() if herd.from_at - HOUR < at < herd.from_at]
-        during = [used for at, used in seats.items() if herd.from_at <= at < herd.to_at]
+        before = [used for at, used in seats.items() if storm.from_at - HOUR < at < storm.from_at]
+        during = [used for at, used in seats.items() if storm.from_at <= at < storm.to_at]
         assert min(during) > max(before) + 50
 
 

@@ -24,7 +24,7 @@ async def test_spools_hold_what_landing_rows_say(tmp_path: Path) -> None:
     for name, count in counts.items():
         data = tmp_path / "spools" / name
         landed = Lander(lake, data / SPOOL, spool_name(data)).run()
-        assert landed.rows + landed.refused == count
+        assert landed.rows + landed.quarantined == count
     expected = whole(dataset)
     refused = lake.dataset(quarantine.OBSERVATIONS).to_table()
     # The wire's own bounds refuse all poison.

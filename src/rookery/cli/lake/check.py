@@ -43,8 +43,8 @@ def _print(report: "LakeCheckReport") -> None:
             for each in report.summed
         ]
         print_table(("facts", "made of", "rows of", "rows", ""), sums)
-    if report.refused:
-        refused = [(each.kind, each.reason, f"{each.rows:,}") for each in report.refused]
+    if report.quarantined:
+        refused = [(each.kind, each.reason, f"{each.rows:,}") for each in report.quarantined]
         print_table(("in quarantine", "reason", "rows"), refused)
     now = datetime.now(UTC)
     print_fields(
@@ -71,7 +71,7 @@ def _json(report: "LakeCheckReport") -> dict[str, object]:
         "ok": report.is_ok,
         "kinds": [{**each._asdict(), "missing": each.missing} for each in report.cleaned],
         "facts": [each._asdict() for each in report.summed],
-        "refused": [each._asdict() for each in report.refused],
+        "refused": [each._asdict() for each in report.quarantined],
         "landed_at": None if report.landed_at is None else report.landed_at.isoformat(),
         "happened_at": None if report.happened_at is None else report.happened_at.isoformat(),
     }

@@ -32,7 +32,7 @@ def land(
 
     def once() -> int:
         done = [lander.run() for lander in found]
-        rows, refused = sum(each.rows for each in done), sum(each.refused for each in done)
+        rows, refused = sum(each.rows for each in done), sum(each.quarantined for each in done)
         if output.json:
             print_json({"is": "done", "rows": rows, "refused": refused, "spools": len(done)})
         elif rows or refused or not follow:

@@ -45,10 +45,10 @@ def _progress(name: str, *, is_json: bool) -> "Callable[[LandingTotals], None]":
     def show(totals: "LandingTotals") -> None:
         left = max(totals.until - totals.position, 0)
         if is_json:
-            values = {"rows": totals.rows, "refused": totals.refused}
+            values = {"rows": totals.rows, "refused": totals.quarantined}
             print_json({"is": "totals", "spool": name, **values, "left_bytes": left})
         else:
-            refused = f", {totals.refused} refused" if totals.refused else ""
+            refused = f", {totals.quarantined} refused" if totals.quarantined else ""
             remark(f"landed {totals.rows} rows of {name}{refused}; {units.size(left)} left")
 
     return show

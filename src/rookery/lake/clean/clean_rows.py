@@ -1,12 +1,12 @@
-"""Clean: believe or refuse what landed, put its time right, and keep each observation once.
+"""Clean rows: validate what landed, correct its time, and keep each observation once.
 
     landing ─┬─ fresh ─────────────▶ clean        sound rows, less what is there already
              └─ judged ─ rejected ─▶ quarantine   with the first rule that a row breaks
 
-An observation is known by its lineage (reporter, boot, sequence), and where it has no sequence, or
-0, by its place in the spool. Of several with one lineage that which came first counts, whether it
-is sound or not: the others are the same once more. Repeats are few and rows are wide: repeats are
-looked for among hashes of keys, and only they are joined with the rows, which are never shuffled.
+The key of an observation is (reporter, boot, sequence); without a sequence, or with 0, it is the
+place in the spool. Of several rows with one key the first to arrive counts, sound or not: the
+others repeat it. Repeats are few and rows are wide, so repeats are looked for among hashes of keys
+and only their places are joined with the rows, which are never shuffled.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -21,7 +21,7 @@ from rookery.lake.schema.table import DATE, Table
 BEHIND_MAX_DAYS = 30
 AHEAD_MAX_MINUTES = 5
 
-# A repeat has the date of what it repeats, unless a clock was wrong: it is recognised for so long.
+# A repeat has the date of the original unless a clock was wrong; it is recognised for so long.
 LOOKBACK_DAYS = 2
 
 _CLOCK_WRONG = "clock_wrong"
@@ -32,47 +32,47 @@ _HASH = "_hash"
 _RANK = "_rank"
 
 
-def judged(table: Table, landed: DataFrame) -> DataFrame:
-    """Rows in landing with the columns of a table in clean, and a mark at those that are refused.
+def judged(table: Table, landing: DataFrame) -> DataFrame:
+    """Rows of landing with the columns of a table in clean, and REASON set where a rule is broken.
 
-    A refused row stays as it came; which rule it breaks is asked only then (see `rejected`), since
-    to ask it of all rows is more than Spark compiles.
+    A bad row keeps its values. Which rule it breaks is found out for bad rows only (see
+    `rejected`): the expression for all rows would be longer than Spark compiles.
     """
     reason = F.when(~validation.is_sound(rules(table)), F.lit("breaks a rule"))
     timed = {name: F.when(F.col(REASON).isNull(), value) for name, value in _times().items()}
     raw = {name: F.coalesce(timed[name], F.col(name)) for name in ("at", DATE)}
-    rows = landed.withColumn(REASON, reason)
+    rows = landing.withColumn(REASON, reason)
     return rows.withColumns({**timed, **raw}).select(*table.arrow.names, REASON)
 
 
-def rejected(table: Table, refused: DataFrame) -> DataFrame:
-    """Judged rows that are refused, as quarantine keeps them, with the first rule they break.
+def rejected(table: Table, bad: DataFrame) -> DataFrame:
+    """Bad rows as quarantine keeps them, with the first rule that each breaks.
 
-    They are few: sent elsewhere first, so that to pick them and to describe them are two stages, of
-    which each is short enough to be compiled.
+    They are repartitioned first, so that filtering and describing them are two stages, each short
+    enough for Spark to compile.
     """
-    landed = [name for name in table.arrow.names if name != _CLOCK_WRONG]
-    content = F.encode(F.to_json(F.struct(*landed)), "UTF-8")
+    columns = [name for name in table.arrow.names if name != _CLOCK_WRONG]
+    content = F.encode(F.to_json(F.struct(*columns)), "UTF-8")
     added = {
         "kind": F.lit(table.name),
         "content": content,
         "source": F.col("spool"),
         "reason": validation.reason(rules(table)),
     }
-    few = refused.repartition("reporter")
+    few = bad.repartition("reporter")
     return few.withColumns(added).select(*quarantine.OBSERVATIONS.arrow.names)
 
 
-def fresh(table: Table, landed: DataFrame, known: DataFrame) -> DataFrame:
-    """Rows of a table in clean: what landed and is sound, less what repeats others or the known."""
-    repeats = _repeats(landed).unionByName(_repeats_of(known, landed))
-    sound = landed.where(validation.is_sound(rules(table)))
+def fresh(table: Table, landing: DataFrame, known: DataFrame) -> DataFrame:
+    """Rows of a table in clean: sound rows of landing that repeat neither others nor known rows."""
+    repeats = _repeats(landing).unionByName(_repeats_of(known, landing))
+    sound = landing.where(validation.is_sound(rules(table)))
     rows = sound.join(F.broadcast(repeats), on=list(_PLACE), how="left_anti")
     return rows.withColumns(_times()).select(*table.arrow.names)
 
 
 def _times() -> dict[str, Column]:
-    """`at` in the lake's time, its date, and whether the reporter's own cannot be."""
+    """`at` by a clock that can be right (else when it was received), its date, and a mark."""
     at, received_at = F.col("at"), F.col("received_at")
     earliest = received_at - F.expr(f"INTERVAL {BEHIND_MAX_DAYS} DAYS")
     latest = received_at + F.expr(f"INTERVAL {AHEAD_MAX_MINUTES} MINUTES")
@@ -93,8 +93,8 @@ def _repeats(rows: DataFrame) -> DataFrame:
 
 def _repeats_of(known: DataFrame, rows: DataFrame) -> DataFrame:
     """Places of rows that have the same key as one that is known."""
-    met = _keyed(known).join(_keyed(rows), on=_HASH, how="left_semi").select(*_KEY)
-    return _keyed(rows).join(F.broadcast(met), on=list(_KEY), how="left_semi").select(*_PLACE)
+    repeated = _keyed(known).join(_keyed(rows), on=_HASH, how="left_semi").select(*_KEY)
+    return _keyed(rows).join(F.broadcast(repeated), on=list(_KEY), how="left_semi").select(*_PLACE)
 
 
 def _keyed(rows: DataFrame) -> DataFrame:

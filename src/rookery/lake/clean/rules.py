@@ -1,8 +1,8 @@
-"""Rules: what a landed row must be to be believed. What breaks one goes to quarantine.
+"""Validation rules of landed rows. A row that breaks one goes to quarantine.
 
-A column may be `list.field`: the rule then holds for each element. Times are no matter for rules: a
-clock that is wrong is put right (see `clean`). Values that a newer version may have, such as an
-event nobody has heard of, are kept.
+A column may be `list.field`: the rule then holds for each element. There are no rules for times, as
+a wrong clock is corrected (see `clean_rows`). Values that a newer version may send, such as a new
+kind of event, are kept.
 """
 
 from typing import NamedTuple

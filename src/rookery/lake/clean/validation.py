@@ -1,4 +1,4 @@
-"""Soundness: rules of a table as expressions of Spark.
+"""Validation: the rules of a table as Spark expressions.
 
 For each element of a list, functions of whole arrays are used, which Spark compiles; those that
 take a lambda are interpreted, and cost more than reading the rows.

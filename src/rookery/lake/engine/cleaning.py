@@ -1,10 +1,11 @@
-"""Cleaning: what landed goes into a clean table or is set aside, each row once.
+"""Runs a clean step: landed rows go into a clean table or into quarantine, each row once.
 
-landing ─▶ judged ─┬─▶ bad: set aside, with the reason   (first commit)
-                   └─▶ sound ─▶ not known yet ─▶ clean    (second commit)
+landing ─▶ judged ─┬─▶ bad: quarantine, with the reason   (first commit)
+                   └─▶ sound ─▶ not known yet ─▶ clean     (second commit)
 
-Where some rows are known already, those that are new are few, and are asked first for the days that
-they may be known on. Where none are, all there is is new: it is counted while the bad is picked.
+An incremental run has few new rows: a first pass over them finds the days on which the clean table
+may already hold them, and only those days are read for comparison. A first run has nothing to
+compare with, so that counting and quarantining share one pass.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +27,7 @@ from rookery.lake.schema.table import DATE
 
 NEWEST = "newest"  # key in a commit's metadata: the latest event time among its rows
 
-_LATEST_DAYS = 31  # what happened on a day has landed by then
+_LATEST_DAYS = 31  # observations land at most so long after they were made
 _EARLIEST_DAYS = 1  # clocks may be a little fast
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -43,12 +44,12 @@ class _Judgement(NamedTuple):
 def ingest(
     tables: SparkTables, step: CleanStep, found: LandingIncrement, metadata: Mapping[str, str]
 ) -> StepReport:
-    """Append what is new and sound; files that cannot be read are set aside by their names."""
+    """Append what is new and sound; damaged files are put into quarantine by their names."""
     _, unsound = damaged_files.sound(found.files, step.source)
     try:
         return _ingest(tables, step, _without(found, unsound), unsound, metadata)
     except SPARK_FAILURES:
-        # Perhaps for damage behind a sound footer: that takes a while to find, so only now.
+        # Perhaps a file is damaged behind a sound footer: slow to find, so only checked now.
         _, unreadable = damaged_files.readable(found.files, step.source)
         if len(unreadable) == len(unsound):
             raise
@@ -62,20 +63,21 @@ def _ingest(
     unreadable: Sequence[damaged_files.DamagedFile],
     metadata: Mapping[str, str],
 ) -> StepReport:
-    bad = _set_aside(tables.lake, step, unreadable, metadata)
-    landed = tables.read(step.source, files=found.files)
-    rows = step.judged(landed)
-    if found.refuge_files == found.files and not tables.lake.dates(step.target):
-        judgement = _set_aside_and_count(tables, step, rows, found.refuge_claim, metadata)
+    bad = _quarantine_files(tables.lake, step, unreadable, metadata)
+    landing = tables.read(step.source, files=found.files)
+    rows = step.judged(landing)
+    if found.quarantine_files == found.files and not tables.lake.dates(step.target):
+        judgement = _quarantine_and_count(tables, step, rows, found.quarantine_claim, metadata)
         bad += judgement.bad
     else:
         judgement = _judgement(rows)
         if judgement.bad:
-            again = step.judged(tables.read(step.source, files=found.refuge_files))
-            refused = step.rejected(again.where(~_is_sound()))
-            bad += tables.append(step.refuge, refused, [found.refuge_claim], metadata).rows
+            again = step.judged(tables.read(step.source, files=found.quarantine_files))
+            rejected = step.rejected(again.where(~_is_sound()))
+            claims = [found.quarantine_claim]
+            bad += tables.append(step.quarantine_table, rejected, claims, metadata).rows
     known = tables.read(step.target, dates=step.known(judgement.dates))
-    fresh = step.fresh(landed, known)
+    fresh = step.fresh(landing, known)
     written = tables.append(step.target, fresh, [found.claim], _dated(metadata, judgement.newest))
     return StepReport(
         step.target.path,
@@ -87,14 +89,16 @@ def _ingest(
     )
 
 
-def _set_aside(
+def _quarantine_files(
     lake: Lake,
     step: CleanStep,
     unreadable: Sequence[damaged_files.DamagedFile],
     metadata: Mapping[str, str],
 ) -> int:
-    """Files, each once: the log of the refuge knows their names."""
-    new = [bad for bad in unreadable if lake.included(step.refuge, bad[0]) is None]
+    """Record damaged files, each once: the log of the quarantine table has their names."""
+    new = [
+        bad for bad in unreadable if lake.ingested_version(step.quarantine_table, bad[0]) is None
+    ]
     if new:
         day = datetime.now(UTC).date()
         rows = [
@@ -103,7 +107,10 @@ def _set_aside(
         ]
         claims = [CommitClaim(uri, None, 1) for uri, _ in new]
         lake.append(
-            step.refuge, pa.Table.from_pylist(rows, schema=step.refuge.arrow), claims, metadata
+            step.quarantine_table,
+            pa.Table.from_pylist(rows, schema=step.quarantine_table.arrow),
+            claims,
+            metadata,
         )
     return len(unreadable)
 
@@ -116,7 +123,7 @@ def _without(
         return found
     return found._replace(
         files=tuple(uri for uri in found.files if uri not in lost),
-        refuge_files=tuple(uri for uri in found.refuge_files if uri not in lost),
+        quarantine_files=tuple(uri for uri in found.quarantine_files if uri not in lost),
     )
 
 
@@ -127,18 +134,18 @@ def replay(
     metadata: Mapping[str, str],
     taken: StepReport,
 ) -> StepReport:
-    """Clean days anew from all that landed; days that landing no longer has in full stay."""
+    """Clean days again from landing; days that landing no longer has in full stay as they are."""
     lake = tables.lake
-    version = lake.included(step.target, step.source)
-    landed = lake.dates(step.source, version) if version is not None else frozenset()
-    days = [day for day in sorted(dates) if landed and min(landed) <= day]
+    version = lake.ingested_version(step.target, step.source)
+    landing_dates = lake.dates(step.source, version) if version is not None else frozenset()
+    days = [day for day in sorted(dates) if landing_dates and min(landing_dates) <= day]
     if not days:
         return taken
     first = days[0] - timedelta(days=_EARLIEST_DAYS)
     last = days[-1] + timedelta(days=_LATEST_DAYS)
-    read = frozenset(day for day in landed if first <= day <= last)
-    landing, _ = damaged_files.sound(lake.files(step.source, read, version), step.source)
-    fresh = step.fresh(tables.read(step.source, files=landing), tables.read(step.target, files=[]))
+    read = frozenset(day for day in landing_dates if first <= day <= last)
+    files, _ = damaged_files.sound(lake.files(step.source, read, version), step.source)
+    fresh = step.fresh(tables.read(step.source, files=files), tables.read(step.target, files=[]))
     rows = fresh.where(F.col(DATE).isin(days))
     written = tables.replace(step.target, rows, days, [], metadata)
     return taken._replace(
@@ -148,27 +155,27 @@ def replay(
     )
 
 
-def _set_aside_and_count(
+def _quarantine_and_count(
     tables: SparkTables,
     step: CleanStep,
     rows: DataFrame,
     claim: CommitClaim,
     metadata: Mapping[str, str],
 ) -> _Judgement:
-    """Set bad rows aside, and count all of them in the same pass."""
-    seen = Observation()
-    refused = step.rejected(rows.observe(seen, *_counts()).where(~_is_sound())).persist()
+    """Put bad rows into quarantine, and count all rows in the same pass."""
+    counts = Observation()
+    rejected = step.rejected(rows.observe(counts, *_counts()).where(~_is_sound())).persist()
     try:
-        if bad := refused.count():
-            tables.append(step.refuge, refused, [claim], metadata)
+        if bad := rejected.count():
+            tables.append(step.quarantine_table, rejected, [claim], metadata)
     finally:
-        refused.unpersist()
-    found = seen.get
+        rejected.unpersist()
+    found = counts.get
     return _Judgement(found["rows"], bad, frozenset(), _time(found["newest"]))
 
 
 def _judgement(judged: DataFrame) -> _Judgement:
-    """One pass over few columns; the rows themselves stay where they are."""
+    """Count judged rows, by one pass over few columns."""
     dates = F.collect_set(F.when(_is_sound(), F.col(DATE))).alias("dates")
     [found] = judged.agg(*_counts(), F.count(REASON).alias("bad"), dates).collect()
     return _Judgement(found.rows, found.bad, frozenset(found.dates), _time(found.newest))

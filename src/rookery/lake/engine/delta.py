@@ -116,7 +116,7 @@ class Lake:
         opened = self._open(table, version)
         return frozenset() if opened is None else frozenset(dates_of(opened))
 
-    def included(self, target: Table, source: Table | str) -> int | None:
+    def ingested_version(self, target: Table, source: Table | str) -> int | None:
         """Up to which version a table has taken a source in."""
         opened = self._open(target)
         name = source if isinstance(source, str) else source.path
@@ -137,9 +137,9 @@ class Lake:
         limit = min(count + _MARKED * bool(source.reaches_back), _HISTORY_MAX)
         history = commits(opened, limit)
         if len(history) < count:
-            return TableChanges(version, self._new(source, since, files), None)
+            return TableChanges(version, self._files_since(source, since, files), None)
         new, before = history[:count], history[count:]
-        brought = self._brought(source, since, files, new)
+        brought = self._added_files(source, since, files, new)
         return TableChanges(
             version, brought, touched_dates(new), changed_fingerprint_dates(new, before)
         )
@@ -161,7 +161,7 @@ class Lake:
         try:
             return self.commit(table, added, None, claims, metadata)
         except LocalError:
-            self._take_back(table, added)
+            self._remove_uncommitted(table, added)
             raise
 
     def commit(
@@ -173,7 +173,7 @@ class Lake:
         metadata: Mapping[str, str],
     ) -> int:
         """Make files part of the table, in place of what it had of some dates, at once."""
-        opened = self._claimed(table, claims)
+        opened = self._open_claimed(table, claims)
         now_ms = int(datetime.now(UTC).timestamp() * 1000)
         touched = {each.date for each in added if each.date is not None}
         filters = None
@@ -210,14 +210,14 @@ class Lake:
             return pyarrow.dataset.dataset(table.arrow.empty_table())
         return opened.to_pyarrow_dataset(schema=table.arrow, filesystem=_local(self.uri(table)))
 
-    def opened(self, table: Table) -> DeltaTable:
+    def delta_table(self, table: Table) -> DeltaTable:
         """For upkeep: the table itself; UsageError when there is none."""
         opened = self._open(table)
         if opened is None:
             raise UsageError(f"there is no {table.path} in {self.url}")
         return opened
 
-    def _take_back(self, table: Table, added: Iterable[AddedFile]) -> None:
+    def _remove_uncommitted(self, table: Table, added: Iterable[AddedFile]) -> None:
         """Files that were not committed: a disk that was full needs the room for the next try."""
         with suppress(LocalError, OSError):
             committed = frozenset(self.files(table))
@@ -241,11 +241,11 @@ class Lake:
         except (DeltaError, OSError) as error:
             raise LocalError(f"{table.path} cannot be read: {delta_error_text(error)}") from error
 
-    def _new(self, table: Table, since: int, files: Iterable[str]) -> tuple[str, ...]:
-        known = frozenset(self._files_then(table, since))
+    def _files_since(self, table: Table, since: int, files: Iterable[str]) -> tuple[str, ...]:
+        known = frozenset(self._files_at(table, since))
         return tuple(uri for uri in files if uri not in known)
 
-    def _brought(
+    def _added_files(
         self,
         table: Table,
         since: int,
@@ -254,18 +254,20 @@ class Lake:
     ) -> tuple[str, ...]:
         """Files with new rows; what compaction wrote holds old ones, so those before it count."""
         if not any(commit.get("operation") == _COMPACTION for commit in history):
-            return self._new(table, since, files)
+            return self._files_since(table, since, files)
         ours = [int(str(commit["version"])) for commit in history if DATES in commit]
-        each = [self._new(table, at - 1, self.files(table, version=at)) for at in sorted(ours)]
+        each = [
+            self._files_since(table, at - 1, self.files(table, version=at)) for at in sorted(ours)
+        ]
         return tuple(uri for uris in each for uri in uris)
 
-    def _files_then(self, table: Table, version: int) -> list[str]:
+    def _files_at(self, table: Table, version: int) -> list[str]:
         try:
             return self.files(table, version=version)
         except LocalError:
             return []  # its log is cleaned up: whoever asks takes everything as new
 
-    def _claimed(self, table: Table, claims: Iterable[CommitClaim]) -> DeltaTable:
+    def _open_claimed(self, table: Table, claims: Iterable[CommitClaim]) -> DeltaTable:
         opened = self._open(table) or self._create(table)
         for claim in claims:
             found = opened.transaction_version(claim.source)
@@ -290,7 +292,7 @@ class Lake:
             pass  # by somebody else, at the same time
         except (DeltaError, OSError) as error:
             raise LocalError(f"{table.path} cannot be made: {delta_error_text(error)}") from error
-        return self.opened(table)
+        return self.delta_table(table)
 
     def _add_columns(self, opened: DeltaTable, table: Table) -> None:
         known = {field.name for field in opened.schema().fields}

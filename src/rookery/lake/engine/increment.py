@@ -27,8 +27,8 @@ class LandingIncrement(NamedTuple):
 
     claim: CommitClaim
     files: tuple[str, ...]
-    refuge_claim: CommitClaim
-    refuge_files: tuple[str, ...]  # those of them whose bad rows are not set aside yet
+    quarantine_claim: CommitClaim
+    quarantine_files: tuple[str, ...]  # those of them whose bad rows are not set aside yet
 
 
 def increment(lake: Lake, step: TransformStep, forced: frozenset[date]) -> Increment | None:
@@ -38,7 +38,7 @@ def increment(lake: Lake, step: TransformStep, forced: frozenset[date]) -> Incre
     reaching = forced
     is_due = bool(forced)
     for source in step.sources:
-        since = lake.included(step.target, source)
+        since = lake.ingested_version(step.target, source)
         changes = lake.changes(source, since)
         if changes is None:
             continue
@@ -76,19 +76,19 @@ def landing_increment(lake: Lake, step: CleanStep) -> LandingIncrement | None:
     Bad rows are set aside before the good ones are taken in, in commits of their own: whatever
     is taken in was set aside as well, and what was set aside before a crash is not set aside again.
     """
-    since = lake.included(step.target, step.source)
+    since = lake.ingested_version(step.target, step.source)
     changes = lake.changes(step.source, since)
     if changes is None or not changes.files:
         return None
     claim = CommitClaim(step.source.path, since, changes.version)
-    refuge_since = lake.included(step.refuge, step.source)
-    refuge_claim = CommitClaim(step.source.path, refuge_since, changes.version)
-    if refuge_since is None or (since is not None and since >= refuge_since):
-        return LandingIncrement(claim, changes.files, refuge_claim, changes.files)
-    rest = lake.changes(step.source, refuge_since)
+    quarantine_since = lake.ingested_version(step.quarantine_table, step.source)
+    quarantine_claim = CommitClaim(step.source.path, quarantine_since, changes.version)
+    if quarantine_since is None or (since is not None and since >= quarantine_since):
+        return LandingIncrement(claim, changes.files, quarantine_claim, changes.files)
+    rest = lake.changes(step.source, quarantine_since)
     known = frozenset(changes.files)
     files = () if rest is None else tuple(uri for uri in rest.files if uri in known)
-    return LandingIncrement(claim, changes.files, refuge_claim, files)
+    return LandingIncrement(claim, changes.files, quarantine_claim, files)
 
 
 def _touched(

@@ -138,7 +138,7 @@ def retire(
 def _existing(lake: Lake, tables: Iterable[Table]) -> Iterator[tuple[Table, DeltaTable]]:
     for table in tables:
         if lake.version(table) is not None:
-            yield table, lake.opened(table)
+            yield table, lake.delta_table(table)
 
 
 def _not_taken_in(lake: Lake, table: Table, dates: frozenset[date]) -> frozenset[date]:
@@ -147,7 +147,7 @@ def _not_taken_in(lake: Lake, table: Table, dates: frozenset[date]) -> frozenset
     for target in TABLES:
         if table.path not in target.sources:
             continue
-        changes = lake.changes(table, lake.included(target, table))
+        changes = lake.changes(table, lake.ingested_version(target, table))
         if changes is None or changes.dates is None:
             return dates
         waiting |= changes.dates

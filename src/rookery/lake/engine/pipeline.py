@@ -65,7 +65,7 @@ class Pipeline:
         self._lake = tables.lake
         self._steps = steps
         self._on_progress = on_progress
-        self._telling = Lock()  # whoever listens hears one thing at a time
+        self._progress_lock = Lock()  # whoever listens hears one thing at a time
 
     def run(self) -> RunReport:
         """Take in what is new."""
@@ -92,14 +92,14 @@ class Pipeline:
                 broken.add(report.step)
             if report.is_spark_lost:
                 broken.add(_SPARK)
-            self._tell(report)
+            self._report_progress(report)
 
         reports = run_parallel(self._steps, work, ended)
         newest = _newest(self._lake, self._steps, reports)
         return RunReport(run.id, reports, time.monotonic() - begun, newest)
 
-    def _tell(self, event: Progress) -> None:
-        with self._telling:
+    def _report_progress(self, event: Progress) -> None:
+        with self._progress_lock:
             self._on_progress(event)
 
     def _attempt(
@@ -110,7 +110,7 @@ class Pipeline:
             return StepReport(name, StepOutcome.BLOCKED, text=f"waits for {', '.join(missing)}")
 
         def started() -> None:
-            self._tell(StepStarted(name, number, len(self._steps)))
+            self._report_progress(StepStarted(name, number, len(self._steps)))
 
         begun = time.monotonic()
         try:
@@ -189,7 +189,7 @@ def _newest(
     found = [each.newest for each in reports if each.newest is not None]
     for step in steps:
         if isinstance(step, CleanStep) and lake.version(step.target) is not None:
-            commits = lake.opened(step.target).history(_NEWEST_COMMITS)
+            commits = lake.delta_table(step.target).history(_NEWEST_COMMITS)
             texts = (str(each.get(cleaning.NEWEST, "")) for each in commits)
             found += [datetime.fromisoformat(text) for text in texts if text]
     return max(found, default=None)

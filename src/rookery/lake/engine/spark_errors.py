@@ -26,8 +26,8 @@ def error_line(error: Exception) -> str:
         return lines[0] or type(error).__name__
     if isinstance(error, Py4JError):
         for mark in (_CAUSE, _RAISED):
-            if told := [each.removeprefix(mark) for each in lines if each.startswith(mark)]:
-                return told[-1]
+            if causes := [each.removeprefix(mark) for each in lines if each.startswith(mark)]:
+                return causes[-1]
     return ": ".join(each for each in (type(error).__name__, lines[0]) if each)
 
 

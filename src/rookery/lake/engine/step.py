@@ -59,7 +59,7 @@ class CleanStep:
     fresh: Callable[[DataFrame, DataFrame], DataFrame]  # (landing, known) → new ones, each once
     rejected: Callable[[DataFrame], DataFrame]  # judged rows that have a reason → quarantine's
     lookback_days: int = 1  # days before those of the new rows that hold the same ones, perhaps
-    refuge: Table = quarantine.OBSERVATIONS
+    quarantine_table: Table = quarantine.OBSERVATIONS
 
     @property
     def sources(self) -> tuple[Table, ...]:

@@ -52,7 +52,7 @@ def _records(changes: DataFrame) -> DataFrame:
     in_order = Window.partitionBy(*_NODE).orderBy("at", "version")
     so_far = in_order.rowsBetween(Window.unboundedPreceding, -1)
     newest = F.max("version").over(so_far)
-    heard = (
+    received = (
         changes.withColumns({"date": days, "version": version})
         .withColumn("newest", newest)
         .where(F.col("newest").isNull() | (F.col("version") > F.col("newest")))
@@ -60,7 +60,7 @@ def _records(changes: DataFrame) -> DataFrame:
     holds = F.least(F.coalesce("lifetime_s", F.lit(0)), F.lit(LIFETIME_MAX_S))
     expires_at = F.timestamp_micros(F.unix_micros("at") + holds * 1_000_000)
     until = F.least(expires_at, F.lead("at").over(in_order))
-    return heard.withColumn("until", until).where("NOT version.is_withdrawn")
+    return received.withColumn("until", until).where("NOT version.is_withdrawn")
 
 
 def _claims(records: DataFrame) -> DataFrame:

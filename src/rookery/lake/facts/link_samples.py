@@ -13,10 +13,10 @@ _HEAD = ("reporter", "boot", "sequence", "at", "date")
 
 def link_samples(reports: DataFrame, samples: DataFrame) -> DataFrame:
     """Facts of rows in clean/device_reports and clean/link_samples."""
-    return _of_routers(reports).unionByName(_of_nodes(samples))
+    return _of_devices(reports).unionByName(_of_nodes(samples))
 
 
-def _of_routers(reports: DataFrame) -> DataFrame:
+def _of_devices(reports: DataFrame) -> DataFrame:
     """A router knows neither realm nor direction of a loss; a rate of 0 is none it has measured."""
     exploded = F.posexplode("links").alias("number", "link")
     loss = F.col("link.loss")

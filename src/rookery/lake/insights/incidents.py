@@ -65,7 +65,7 @@ def _placed(outages: DataFrame, anomalies: DataFrame, places: DataFrame) -> Data
         )
     )
     known = places.select(F.col("reporter").alias("device"), "hashname", "site", "kind")
-    is_router = F.coalesce(F.col("known.kind") == "router", F.lit(False))
+    is_device = F.coalesce(F.col("known.kind") == "router", F.lit(False))
     # A node that measured is named by its hashname already, unless a router reported for it.
     node = F.when(F.col("members.peer").isNotNull(), F.coalesce("hashname", "members.device"))
     return (
@@ -77,7 +77,7 @@ def _placed(outages: DataFrame, anomalies: DataFrame, places: DataFrame) -> Data
             "members.kind",
             "entity",
             "to_at",
-            F.coalesce(node, F.when(is_router, F.col("hashname"))).alias("node_a"),
+            F.coalesce(node, F.when(is_device, F.col("hashname"))).alias("node_a"),
             F.col("peer").alias("node_b"),
             F.when(F.col("peer").isNull(), F.col("site")).alias("site"),
             "is_reboot",

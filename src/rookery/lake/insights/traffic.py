@@ -66,8 +66,10 @@ def traffic_hours(minutes: DataFrame) -> DataFrame:
     """`insights/traffic_hours` from `insights/traffic_minutes`."""
     hour = F.date_trunc("hour", "minute").alias("hour")
     peaks = [
-        (F.max(f"{way}_bytes").cast("double") * 8 / F.lit(60.0)).alias(f"{way}_peak_bps")
-        for way in _DIRECTIONS
+        (F.max(f"{direction}_bytes").cast("double") * 8 / F.lit(60.0)).alias(
+            f"{direction}_peak_bps"
+        )
+        for direction in _DIRECTIONS
     ]
     grouped = minutes.groupBy("device", "interface", hour)
     return _described(grouped.agg(*_sums("covered_ms", *_COUNTERS), *peaks), "hour", _PEAKS)

@@ -53,16 +53,16 @@ def dates(ms: pa.Array) -> pa.Array:
     return pc.divide(ms, _DAY_MS).cast(pa.int32()).cast(pa.date32())
 
 
-def lineage(
+def stamps(
     at: Sequence[object], boots: Sequence[object], numbers: Sequence[object]
 ) -> tuple[pa.Array, pa.Array, pa.Array]:
     """boot, sequence and at; the first two are null where the reporter gave neither."""
     boot, sequence = pa.array(boots, pa.int64()), pa.array(numbers, pa.int64())
-    is_given = pc.greater(pc.bit_wise_or(boot, sequence), 0)
+    is_stamped = pc.greater(pc.bit_wise_or(boot, sequence), 0)
     nothing = pa.scalar(None, pa.int64())
     return (
-        pc.if_else(is_given, boot, nothing),
-        pc.if_else(is_given, sequence, nothing),
+        pc.if_else(is_stamped, boot, nothing),
+        pc.if_else(is_stamped, sequence, nothing),
         times(pa.array(at, pa.int64())),
     )
 

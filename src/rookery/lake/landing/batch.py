@@ -30,14 +30,14 @@ class LandingBatch:
         self._spool = spool
         self._today = today  # of what has no time
         self._kinds: dict[int, _KindRows] = {kind: _KindRows(kind, spool) for kind in TABLES}
-        self._refused: list[tuple[object, ...]] = []
+        self._quarantined: list[tuple[object, ...]] = []
         self.rows = 0  # good and bad ones
         self.size = 0  # of the records
         self.until = 0  # position of the last record
 
     @property
-    def refused(self) -> int:
-        return len(self._refused)
+    def quarantined(self) -> int:
+        return len(self._quarantined)
 
     def fill(self, records: Iterable[tuple[int, bytes]], rows_max: int, bytes_max: int) -> None:
         """Take records, whatever is in them, until there are no more or it is full."""
@@ -47,21 +47,21 @@ class LandingBatch:
             self.size += len(record)
             self.until = position
             if not skip <= len(record) <= _SIZE_MAX:
-                self._refuse(position, record, f"{len(record)} bytes cannot be an observation")
+                self._quarantine(position, record, f"{len(record)} bytes cannot be an observation")
                 continue
-            received_ms, number, reporter, _, _ = unpack(record)
+            received_ms, number, sender, _, _ = unpack(record)
             kind = kinds.get(number)
             if kind is None:
-                self._refuse(position, record, "unknown kind")
+                self._quarantine(position, record, "unknown kind")
             elif received_ms > MS_MAX:
-                self._refuse(position, record, "received after year 9999")
+                self._quarantine(position, record, "received after year 9999")
             else:
                 try:
                     content = kind.decode(record[skip:])
                 except _UNREADABLE as error:
-                    self._refuse(position, record, str(error))
+                    self._quarantine(position, record, str(error))
                 else:
-                    kind.taken.append((position, received_ms, reporter, content))
+                    kind.taken.append((position, received_ms, sender, content))
                     if len(kind.taken) == _CHUNK:
                         kind.settle()
             if self.rows >= rows_max or self.size >= bytes_max:
@@ -73,34 +73,34 @@ class LandingBatch:
             rows = kind.rows()
             if rows is not None:
                 yield kind.table, rows
-        if self._refused:
+        if self._quarantined:
             table = quarantine.OBSERVATIONS
-            columns = zip(*self._refused, strict=True)
+            columns = zip(*self._quarantined, strict=True)
             arrays = [
                 pa.array(values, column.type)
                 for values, column in zip(columns, table.columns, strict=True)
             ]
             yield table, pa.table(arrays, schema=table.arrow)
 
-    def _refuse(self, position: int, record: bytes, reason: str) -> None:
-        received_ms = kind = reporter = None
+    def _quarantine(self, position: int, record: bytes, reason: str) -> None:
+        received_ms = kind = sender_id = None
         content = record
         if len(record) >= HEAD.size:
             received_ms, number, sender, _, _ = HEAD.unpack_from(record)
             known = self._kinds.get(number)
             kind = str(number) if known is None else known.table.name
-            reporter = sender.hex(":")
+            sender_id = sender.hex(":")
             content = record[HEAD.size :]
         at = None
         if received_ms is not None and received_ms <= MS_MAX:
             at = arrow_columns.instant(received_ms)
-        self._refused.append(
+        self._quarantined.append(
             (
                 self._spool,
                 position,
                 at,
                 kind,
-                reporter,
+                sender_id,
                 reason[:_REASON_SIZE_MAX],
                 content,
                 f"spool {self._spool}",

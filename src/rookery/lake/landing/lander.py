@@ -42,7 +42,7 @@ class LandingTotals(NamedTuple):
     """What a run has brought so far."""
 
     rows: int = 0  # new in landing
-    refused: int = 0  # new in quarantine
+    quarantined: int = 0  # new in quarantine
     batches: int = 0
     position: int = 0  # everything before it is in the lake
     until: int = 0  # where the spool ended when the run began
@@ -119,17 +119,17 @@ class Lander:
         return batch
 
     def _land(self, batch: LandingBatch, total: LandingTotals) -> LandingTotals:
-        rows = refused = 0
+        rows = quarantined = 0
         for table, content in batch.tables():
             count = self._append(table, content, batch.until)
             if table is quarantine.OBSERVATIONS:
-                refused += count
+                quarantined += count
             else:
                 rows += count
         self._mark(batch.until)
         return total._replace(
             rows=total.rows + rows,
-            refused=total.refused + refused,
+            quarantined=total.quarantined + quarantined,
             batches=total.batches + 1,
             position=batch.until,
         )
@@ -156,7 +156,7 @@ class Lander:
     def _claimed(self, table: Table) -> int | None:
         """Up to where the table has the spool."""
         if table.path not in self._claims:
-            self._claims[table.path] = self._lake.included(table, self._source)
+            self._claims[table.path] = self._lake.ingested_version(table, self._source)
         return self._claims[table.path]
 
     def _mark(self, position: int) -> None:

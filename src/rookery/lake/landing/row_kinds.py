@@ -44,7 +44,7 @@ RENAMED_FIELDS = {
 }
 """Field by kind and column, where the two have different names."""
 
-_LINEAGE = ("t", "b", "n")
+_STAMP_FIELDS = ("t", "b", "n")
 
 
 ParsedObservation = tuple[int, int, bytes, msgspec.Struct]
@@ -60,9 +60,9 @@ class RowKind:
         self.decode = msgspec.msgpack.Decoder(struct).decode
         own = self.table.columns[len(landing.HEAD) : -1]
         fields = [RENAMED_FIELDS.get((kind, column.name), column.name) for column in own]
-        self._has_lineage = set(_LINEAGE) <= set(struct.__struct_fields__)
+        self._is_stamped = set(_STAMP_FIELDS) <= set(struct.__struct_fields__)
         assert set(fields) <= set(struct.__struct_fields__)
-        self._fields = attrgetter(*fields, *(_LINEAGE if self._has_lineage else ()))
+        self._fields = attrgetter(*fields, *(_STAMP_FIELDS if self._is_stamped else ()))
         self._builds = [
             arrow_columns.instants  # the only times that are floats are an entry's
             if struct is FleetEntry and column.name == "first_seen"
@@ -73,19 +73,19 @@ class RowKind:
     def rows(self, spool: str, taken: Sequence[ParsedObservation]) -> pa.Table:
         """At least one, in the order they are given."""
         count = len(taken)
-        positions, received_ms, reporters, contents = zip(*taken, strict=True)
+        positions, received_ms, senders, contents = zip(*taken, strict=True)
         received = pa.array(received_ms, pa.int64())
         values = list(zip(*map(self._fields, contents), strict=True))
-        lineage = _nothing(count)
-        if self._has_lineage:
+        stamps = _nothing(count)
+        if self._is_stamped:
             *values, at, boots, numbers = values
-            lineage = arrow_columns.lineage(at, boots, numbers)
+            stamps = arrow_columns.stamps(at, boots, numbers)
         columns = [
             pa.repeat(pa.scalar(spool), count),
             pa.array(positions, pa.int64()),
             arrow_columns.times(received),
-            pa.array([each.hex(":") for each in reporters], pa.string()),
-            *lineage,
+            pa.array([each.hex(":") for each in senders], pa.string()),
+            *stamps,
             *(build(column) for build, column in zip(self._builds, values, strict=True)),
             arrow_columns.dates(received),
         ]

@@ -89,7 +89,7 @@ class LakeCheckReport(NamedTuple):
 
     cleaned: tuple[CleanRowCheck, ...]
     summed: tuple[FactSumCheck, ...]
-    refused: tuple[QuarantineCount, ...]  # the most frequent ones
+    quarantined: tuple[QuarantineCount, ...]  # the most frequent ones
     landed_at: datetime | None  # the newest row that landed
     happened_at: datetime | None  # the newest that is clean
 
@@ -106,7 +106,7 @@ def check(lake: Lake) -> LakeCheckReport:
         return LakeCheckReport(
             tuple(filter(None, map(checker.cleaned, clean.TABLES))),
             tuple(filter(None, (checker.summed(*sums) for sums in _SUMS))),
-            checker.refused(),
+            checker.quarantined(),
             checker.newest("landing", "received_at"),
             checker.newest("clean", "at"),
         )
@@ -138,7 +138,7 @@ class _LakeChecker:
         source = BY_PATH[table.sources[0]]
         if self._lake.version(source) is None:
             return None
-        until = self._lake.included(table, source)
+        until = self._lake.ingested_version(table, source)
         total = self._lake.rows(source)
         if until is None:
             return CleanRowCheck(table.name, 0, total, 0, 0, 0, 0, 0)
@@ -166,7 +166,7 @@ class _LakeChecker:
         )
 
     def summed(self, table: Table, column: str, source: Table) -> FactSumCheck | None:
-        until = self._lake.included(table, source)
+        until = self._lake.ingested_version(table, source)
         if until is None:
             return None
         self._connection.register("facts", self._lake.dataset(table))
@@ -174,7 +174,7 @@ class _LakeChecker:
         [found] = self._row(f"SELECT {counted} FROM facts")  # noqa: S608 (names of this package)
         return FactSumCheck(table.path, source.path, self._lake.rows(source, until), int(found))
 
-    def refused(self) -> tuple[QuarantineCount, ...]:
+    def quarantined(self) -> tuple[QuarantineCount, ...]:
         self._connection.register("quarantine", self._lake.dataset(quarantine.OBSERVATIONS))
         rows = self._connection.execute(
             "SELECT kind, reason, count(*) FROM quarantine GROUP BY ALL"

@@ -166,7 +166,7 @@ def parse_as_of(text: str) -> int | datetime:
 
 def _version_then(lake: Lake, table: Table, time: datetime) -> int:
     """The last version that was there at that time."""
-    known = commits(lake.opened(table), _HISTORY_MAX)
+    known = commits(lake.delta_table(table), _HISTORY_MAX)
     before = [int(str(each["version"])) for each in known if committed_at(each) <= time]
     if not before:
         raise UsageError(f"there was no {table.path} at {time.isoformat()}")

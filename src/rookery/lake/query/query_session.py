@@ -127,7 +127,7 @@ class LakeQuerySession:
             except (DeltaError, OSError):
                 opened.log = None  # another lake is there now, or none
         if opened.log is None and self._lake.version(table) is not None:
-            opened.log = self._lake.opened(table)
+            opened.log = self._lake.delta_table(table)
         opened.looked_at = now
         return opened.log
 

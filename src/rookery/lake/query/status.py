@@ -29,7 +29,7 @@ def table_status(lake: Lake, table: Table) -> TableStatus | None:
     """None while nobody has written it."""
     if lake.version(table) is None:
         return None
-    opened = lake.opened(table)
+    opened = lake.delta_table(table)
     actions = pa.table(opened.get_add_actions(flatten=True))
     dates = []
     if table.is_dated and "partition.date" in actions.column_names:
@@ -59,7 +59,7 @@ def _behind(lake: Lake, table: Table) -> tuple[str, ...]:
     found = []
     for path in table.sources:
         source = BY_PATH[path]
-        since = lake.included(table, source)
+        since = lake.ingested_version(table, source)
         changes = lake.changes(source, since)
         if changes is not None and not changes.is_nothing:
             found.append(path)

@@ -177,11 +177,11 @@ class DeviceReports:
         (reset,) = np.nonzero(self._has_resets[device])
         wan[reset] = self._reset_volumes[self._resets.before(device[reset], step[reset])]
         values = np.empty((len(device), len(INTERFACES), 2), dtype=np.int64)
-        for lane, direction in enumerate(_DIRECTIONS):
+        for column, direction in enumerate(_DIRECTIONS):
             # Smaller than what comes in an interval at least, so that no counter goes back.
-            ripple = share(bits, lane) * (0.25 * self._timeline.interval_s)
-            origin = wan if lane < 2 else lan
-            values[:, lane // 2, lane % 2] = (now - origin + ripple) * (mean * direction)
+            ripple = share(bits, column) * (0.25 * self._timeline.interval_s)
+            origin = wan if column < 2 else lan
+            values[:, column // 2, column % 2] = (now - origin + ripple) * (mean * direction)
         return values
 
     def _volumes(self, starts: DeviceStarts) -> Floats:

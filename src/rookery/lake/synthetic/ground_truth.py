@@ -235,7 +235,7 @@ class GroundTruth:
         first, last = (datetime_of(self._timeline.ms(at)) for at in self._mesh.away)
         return self._mesh.realms[-1], self._mesh.hashnames[self._mesh.relays[-1]], first, last
 
-    def herds(self) -> list[FaultSpan]:
+    def reconnect_storms(self) -> list[FaultSpan]:
         """Servers that many came to at once."""
         servers = self._people.server_ids
         return [

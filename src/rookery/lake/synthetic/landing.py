@@ -8,11 +8,11 @@ from rookery.lake.schema.landing import DEVICE_REPORTS
 from rookery.lake.schema.table import Table
 from rookery.lake.synthetic.dataset import SyntheticDataset
 
-LandedCallback = Callable[[Table, int], None]
+RowsCallback = Callable[[Table, int], None]
 
 
 def land(
-    dataset: SyntheticDataset, lake: Lake, landed: LandedCallback | None = None
+    dataset: SyntheticDataset, lake: Lake, on_rows: RowsCallback | None = None
 ) -> Counter[str]:
     """Rows that were new, by table; what landed before is passed over, so that it may go on."""
     rows_of: Counter[str] = Counter()
@@ -20,22 +20,22 @@ def land(
     source = _source(dataset)
     for table, rows in dataset.chunks():
         number[table.path] += 1
-        until, since = number[table.path], lake.included(table, source)
+        until, since = number[table.path], lake.ingested_version(table, source)
         if since is not None and since >= until:
             continue
         lake.append(
             table, rows, [CommitClaim(source, since, until)], {"history": str(dataset.seed)}
         )
         rows_of[table.name] += rows.num_rows
-        if landed is not None:
-            landed(table, rows.num_rows)
+        if on_rows is not None:
+            on_rows(table, rows.num_rows)
     return rows_of
 
 
 def is_alone(dataset: SyntheticDataset, lake: Lake) -> bool:
     """Whether no other device reports landed there."""
     is_there = lake.version(DEVICE_REPORTS) is not None
-    return not is_there or lake.included(DEVICE_REPORTS, _source(dataset)) is not None
+    return not is_there or lake.ingested_version(DEVICE_REPORTS, _source(dataset)) is not None
 
 
 def _source(dataset: SyntheticDataset) -> str:

@@ -8,12 +8,12 @@ Floats = NDArray[np.float64]
 Bits = NDArray[np.uint64]
 Flags = NDArray[np.bool_]
 
-LANES = 4  # independent shares in one noise
+FIELDS = 4  # independent shares in one noise
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
 _SECOND = np.uint64(0x94D049BB133111EB)
-_LANE_BITS = 16
+_FIELD_BITS = 16
 
 
 def noise(seed: int, channel: int, numbers: Ints) -> Bits:
@@ -29,16 +29,16 @@ def noise(seed: int, channel: int, numbers: Ints) -> Bits:
     return state
 
 
-def share(bits: Bits, lane: int) -> Floats:
+def share(bits: Bits, field: int) -> Floats:
     """From 0 up to but not 1, in steps of 2⁻¹⁶."""
-    part = (bits >> np.uint64(lane * _LANE_BITS)) & np.uint64(0xFFFF)
-    return part.astype(np.float64) * 2.0**-_LANE_BITS
+    part = (bits >> np.uint64(field * _FIELD_BITS)) & np.uint64(0xFFFF)
+    return part.astype(np.float64) * 2.0**-_FIELD_BITS
 
 
-def below(bits: Bits, lane: int, bound: int) -> Ints:
+def below(bits: Bits, field: int, bound: int) -> Ints:
     """Whole numbers from 0 up to but not the bound, which is at most 2¹⁶."""
-    part = (bits >> np.uint64(lane * _LANE_BITS)) & np.uint64(0xFFFF)
-    return ((part * np.uint64(bound)) >> np.uint64(_LANE_BITS)).astype(np.int64)
+    part = (bits >> np.uint64(field * _FIELD_BITS)) & np.uint64(0xFFFF)
+    return ((part * np.uint64(bound)) >> np.uint64(_FIELD_BITS)).astype(np.int64)
 
 
 def stepped(values: Floats, steps: int) -> Floats:

@@ -94,9 +94,9 @@ class ServerDays:
     def _seats(self, server: Ints, seconds: Floats, bits: Bits) -> Ints:
         usual = 16.0 + 96.0 * busyness(seconds + self._timeline.monday_s) + 16.0 * share(bits, 0)
         day, second = np.divmod(seconds, DAY_S)
-        is_herd = (second >= RECONNECT_STORM_S[0]) & (second < RECONNECT_STORM_S[1])
-        is_herd &= server == day % len(self._population.servers)
-        seats: Ints = (usual + np.where(is_herd, RECONNECT_STORM_SEATS, 0)).astype(np.int64)
+        is_storm = (second >= RECONNECT_STORM_S[0]) & (second < RECONNECT_STORM_S[1])
+        is_storm &= server == day % len(self._population.servers)
+        seats: Ints = (usual + np.where(is_storm, RECONNECT_STORM_SEATS, 0)).astype(np.int64)
         return seats
 
     def _day_sessions(self, day: int) -> DaySessions:

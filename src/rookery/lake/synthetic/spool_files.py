@@ -48,12 +48,12 @@ def record(kind: int, row: Mapping[str, object]) -> bytes:
     assert isinstance(received_ms, int)
     assert isinstance(boot, int)
     assert isinstance(sequence, int)
-    reporter = bytes.fromhex(str(row["reporter"]).replace(":", ""))
-    content = _ENCODER.encode(_content(kind, row, reporter))
-    return Observation(received_ms, kind, reporter, boot, sequence, content).serialize()
+    sender = bytes.fromhex(str(row["reporter"]).replace(":", ""))
+    content = _ENCODER.encode(_content(kind, row, sender))
+    return Observation(received_ms, kind, sender, boot, sequence, content).serialize()
 
 
-def _content(kind: int, row: Mapping[str, object], reporter: bytes) -> msgspec.Struct:
+def _content(kind: int, row: Mapping[str, object], sender: bytes) -> msgspec.Struct:
     names = {column.name: column.name for column in TABLES[kind].columns[len(landing.HEAD) : -1]}
     names |= {column: field for (of, column), field in RENAMED_FIELDS.items() if of == kind}
     values = {field: _value(kind, column, row[column]) for column, field in names.items()}
@@ -61,9 +61,9 @@ def _content(kind: int, row: Mapping[str, object], reporter: bytes) -> msgspec.S
         values |= {"t": row["at"], "b": row["boot"], "n": row["sequence"]}
     match kind:
         case observation.ENROLLED:
-            return _entry(values, reporter)
+            return _entry(values, sender)
         case observation.SECURITY:
-            return SecurityEvent(**{**values, "reporter": reporter})  # type: ignore[arg-type]
+            return SecurityEvent(**{**values, "reporter": sender})  # type: ignore[arg-type]
         case observation.SERVER:
             values["key2a"] = b""
     return STRUCTS[kind](**values)
@@ -86,11 +86,11 @@ def _value(kind: int, column: str, value: object) -> object:
     return value
 
 
-def _entry(values: Mapping[str, object], reporter: bytes) -> FleetEntry:
+def _entry(values: Mapping[str, object], sender: bytes) -> FleetEntry:
     first_seen = values["first_seen"]
     assert isinstance(first_seen, int)
     return FleetEntry(
-        sender=reporter,
+        sender=sender,
         kind="router" if values["kind"] == "router" else "server",
         hashname=str(values["hashname"]),
         key=b"",
