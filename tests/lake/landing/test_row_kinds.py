@@ -15,12 +15,12 @@ from tests.lake import spools
 LEFT_BEHIND = {
     observations.SERVER: {"key2a"},
     observations.ENROLLED: {
-        *("reporter", "key", "digest", "generation", "boot", "sequence", "window", "last_seen"),
+        *("sender", "key", "digest", "generation", "boot", "sequence", "window", "last_seen"),
         *("content", "strikes", "version", "previous", "struck_at"),
     },
-    observations.SECURITY: {"reporter"},
+    observations.SECURITY: {"sender"},
 }
-"""Fields without a column: keys, what the hub keeps for itself, and the reporter of the head."""
+"""Fields without a column: keys, what the hub keeps for itself, and the sender, which the head has."""
 
 RECEIVED = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=spools.RECEIVED_MS)
 SENT = RECEIVED - timedelta(seconds=5)

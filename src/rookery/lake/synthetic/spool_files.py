@@ -63,7 +63,7 @@ def _content(kind: int, row: Mapping[str, object], sender: bytes) -> msgspec.Str
         case observation.ENROLLED:
             return _entry(values, sender)
         case observation.SECURITY:
-            return SecurityEvent(**{**values, "reporter": sender})  # type: ignore[arg-type]
+            return SecurityEvent(**{**values, "sender": sender})  # type: ignore[arg-type]
         case observation.SERVER:
             values["key2a"] = b""
     return STRUCTS[kind](**values)
