@@ -93,6 +93,6 @@ def test_only_what_was_sent_meanwhile_counts() -> None:
     )
 
 
-def test_a_way_that_came_back_counts_anew() -> None:
+def test_a_path_that_came_back_counts_anew() -> None:
     again = BenchPathFigures("over east", 40, 0, 2.0, 2e6)
     assert figures_since([EAST], [again]) == (again,)

@@ -74,7 +74,7 @@ def test_a_guest_is_told_our_addresses_once_it_has_shown_a_certificate() -> None
 
 
 def test_a_record_that_tells_an_address_brings_a_link() -> None:
-    """M1: although another way leads there."""
+    """M1: although another route leads there."""
     world = NodeWorld()
     hub = world.member("hub")
     ada = world.member("ada", peers=["hub"], is_dialable=True)
@@ -227,7 +227,7 @@ def outcome(world: NodeWorld, node: SimulatedMember, token: bytes) -> object:
     return found
 
 
-def test_a_ping_and_a_trace_tell_the_way() -> None:
+def test_a_ping_and_a_trace_tell_the_route() -> None:
     world = NodeWorld()
     ada, bob, cy = world.line("ada", "bob", "cy")
     answered = outcome(world, ada, ada.core.ping(cy.hashname, world.now))

@@ -3,7 +3,7 @@ r"""A small mesh with a hostile member in its middle, and what honest members kn
       1 ─── 2
     /     /   \
    0 ─── M     3      a ring of honest members, and Mallory,
-    \     \   /       who is on the shortest way between three of them
+    \     \   /       who is on the shortest route between three of them
       5 ─── 4
 """
 
@@ -24,7 +24,7 @@ NEAR = (0, 2, 4)  # to Mallory
 HIVE = Topology(
     7,
     {
-        (0, 1): 0.016,  # so that no two ways between honest members cost nearly the same
+        (0, 1): 0.016,  # so that no two routes between honest members cost nearly the same
         (1, 2): 0.008,
         (2, 3): 0.013,
         (3, 4): 0.015,

@@ -128,32 +128,32 @@ class Ordeal:
         return self.figures
 
     def _harm(self, what: str, harm: Callable[[int, int], None], *, is_death: bool) -> None:
-        way = self._long_way()
-        before, after = way[1], way[2]
+        nodes = self._long_route()
+        before, after = nodes[1], nodes[2]
         if is_death:
             links = [(near, after) for near in self.world.topology.neighbours(after)]
         else:
             links = [(before, after), (after, before)]
-        pairs = self._pairs(way, lambda nodes: _passes(nodes, before, after, is_death=is_death))
+        pairs = self._pairs(nodes, lambda passed: _passes(passed, before, after, is_death=is_death))
         done = repair(self.world, pairs, links, lambda: harm(before, after))
         self.figures.repairs[what] = done
         assert done.mended_s <= REPAIRED_WITHIN_S, what
         assert done.late_s <= REPAIRED_WITHIN_S, what
         self._settled(what)
 
-    def _long_way(self) -> list[int]:
+    def _long_route(self) -> list[int]:
         """A route with relays, whose every step can be harmed."""
         members = sorted(self.world.members)
         for _ in range(1000):
-            way = route(self.world, *self._random.sample(members, 2))
-            if len(way) > HOPS_MIN:
-                return way
+            nodes = route(self.world, *self._random.sample(members, 2))
+            if len(nodes) > HOPS_MIN:
+                return nodes
         raise AssertionError("no route is long enough")
 
-    def _pairs(self, way: list[int], is_harmed: Callable[[list[int]], bool]) -> list[Pair]:
+    def _pairs(self, nodes: list[int], is_harmed: Callable[[list[int]], bool]) -> list[Pair]:
         """Many of those whose packets pass what is harmed, both ways."""
         members = sorted(self.world.members)
-        pairs = {(way[0], way[-1]): None, (way[-1], way[0]): None}
+        pairs = {(nodes[0], nodes[-1]): None, (nodes[-1], nodes[0]): None}
         for _ in range(_PAIRS_TRIED):
             source, target = self._random.sample(members, 2)
             if len(pairs) < PAIRS_MAX and is_harmed(route(self.world, source, target)):

@@ -161,9 +161,9 @@ def repair(
     )
 
 
-def _before(way: Sequence[int], links: Collection[tuple[int, int]]) -> int | None:
-    """Who stands on a way before the first of some links; None: it passes none of them."""
-    return next((one for one, other in pairwise(way) if (one, other) in links), None)
+def _before(route: Sequence[int], links: Collection[tuple[int, int]]) -> int | None:
+    """Who stands on a route before the first of some links; None: it passes none of them."""
+    return next((one for one, other in pairwise(route) if (one, other) in links), None)
 
 
 def _since(lost: Iterable[float], known_s: float) -> float:

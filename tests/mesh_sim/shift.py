@@ -1,10 +1,10 @@
-"""Shift: how many ways between others one hostile member changes.
+"""Shift: how many routes between others one hostile member changes.
 
-Three worlds of the same seed and topology: the member hostile, honest, and absent. A *way* is the
+Three worlds of the same seed and topology: the member hostile, honest, and absent. A *route* is the
 route that packets from one member to another take at the end, for every ordered pair of the others
-that can reach each other without her. It is *shifted* when it is neither the way of the honest
+that can reach each other without her. It is *shifted* when it is neither the route of the honest
 world nor that of the world without her: to lose her as a relay is what her absence does, too.
-The member is the one that most ways of the honest world pass, so that she can do the most harm.
+The member is the one that most routes of the honest world pass, so that she can do the most harm.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ DEGREE = 4.0
 SETTLE_S = 30.0
 
 Pair = tuple[int, int]
-Ways = dict[Pair, tuple[int, ...]]
+Routes = dict[Pair, tuple[int, ...]]
 Harm = Callable[[MeshWorld, SimulatedMember], object]
 
 
@@ -36,8 +36,8 @@ class Scene(msgspec.Struct, frozen=True):
     seed: int
     topology: Topology
     hostile: int
-    honest: Ways
-    absent: Ways
+    honest: Routes
+    absent: Routes
 
     def world(self) -> MeshWorld:
         """Converged, and as honest as ever."""
@@ -45,14 +45,14 @@ class Scene(msgspec.Struct, frozen=True):
 
     def passing(self) -> list[Pair]:
         """The pairs whose packets she relays while she is honest."""
-        return [pair for pair, way in self.honest.items() if self.hostile in way]
+        return [pair for pair, route in self.honest.items() if self.hostile in route]
 
-    def shifted(self, found: Ways) -> list[str]:
+    def shifted(self, found: Routes) -> list[str]:
         """The ways that are as in neither of the other worlds."""
         return [
-            f"{way}, honest {self.honest[pair]}, without her {self.absent[pair]}"
-            for pair, way in found.items()
-            if way not in (self.honest[pair], self.absent[pair])
+            f"{route}, honest {self.honest[pair]}, without her {self.absent[pair]}"
+            for pair, route in found.items()
+            if route not in (self.honest[pair], self.absent[pair])
         ]
 
 
@@ -60,13 +60,13 @@ class Scene(msgspec.Struct, frozen=True):
 def scene(seed: int) -> Scene:
     topology = random_topology(Random(seed), SIZE, DEGREE)
     world = settled(MeshWorld(seed, topology=topology))
-    everywhere = ways(world, range(SIZE))
-    relays = Counter(node for way in everywhere.values() for node in way[1:-1])
+    everywhere = routes(world, range(SIZE))
+    relays = Counter(node for route in everywhere.values() for node in route[1:-1])
     hostile = max(range(SIZE), key=lambda number: (relays[number], number))
     others = [number for number in range(SIZE) if number != hostile]
-    honest = {pair: way for pair, way in everywhere.items() if hostile not in pair}
+    honest = {pair: route for pair, route in everywhere.items() if hostile not in pair}
     world.kill(hostile)
-    return Scene(seed, topology, hostile, honest, ways(settled(world), others))
+    return Scene(seed, topology, hostile, honest, routes(settled(world), others))
 
 
 def settled(world: MeshWorld) -> MeshWorld:
@@ -86,23 +86,23 @@ def harmed(seed: int, harm: Harm, seconds: float = SETTLE_S) -> tuple[Scene, Mes
 
 
 def check_shift(one: Scene, world: MeshWorld) -> float:
-    """The share of ways that she shifts; AssertionError when it is too much."""
+    """The share of routes that she shifts; AssertionError when it is too much."""
     others = [number for number in range(SIZE) if number != one.hostile]
-    found = ways(world, others)
+    found = routes(world, others)
     shifted = one.shifted(found)
     share = len(shifted) / len(found)
     assert share <= SHIFT_MAX, "\n".join([f"seed {one.seed}: {share:.1%} shifted", *shifted])
     return share
 
 
-def ways(world: MeshWorld, members: "list[int] | range") -> Ways:
-    found = {(a, b): way(world, a, b) for a, b in permutations(members, 2)}
+def routes(world: MeshWorld, members: "list[int] | range") -> Routes:
+    found = {(a, b): route(world, a, b) for a, b in permutations(members, 2)}
     return {pair: nodes for pair, nodes in found.items() if nodes}
 
 
-def way(world: MeshWorld, source: int, target: int) -> tuple[int, ...]:
-    """Where packets go now, as numbers of members; none where no way leads there."""
-    nodes = world.members[source].core.data_plane.way(world.identifier(target), world.now)
+def route(world: MeshWorld, source: int, target: int) -> tuple[int, ...]:
+    """Where packets go now, as numbers of members; none where no route leads there."""
+    nodes = world.members[source].core.data_plane.current_route(world.identifier(target), world.now)
     return () if nodes is None else tuple(number(world, node) for node in nodes)
 
 

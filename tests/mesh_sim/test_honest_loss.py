@@ -1,7 +1,7 @@
 r"""Relays whose links lose packets, or lose them one way, are not taken for hostile ones.
 
    1 ─── 2        0 and 3 have no link: packets between them go over two relays on either side,
- /         \      and probes of the ways in use tell what is lost
+ /         \      and probes of the routes in use tell what is lost
 0           3
  \         /
    5 ─── 4
@@ -13,7 +13,7 @@ from rookery.mesh.routing.route_explanation import RouteExplanation
 from rookery.sim.mesh.topology import Topology
 from rookery.sim.mesh.world import MeshWorld, ip
 from rookery.sim.network.network import Conditions
-from tests.mesh_sim.shift import way
+from tests.mesh_sim.shift import route
 from tests.mesh_sim.traffic import Traffic
 
 RING = Topology(
@@ -40,8 +40,8 @@ def test_honest_relays_that_lose_packets_are_not_cut_off(
         assert share >= 0.9 * (1 - loss), f"seed {seed}: {share:.2f} of {pair} arrived"
     for source in (0, 3):
         core = world.members[source].core
-        ways = {candidate.route.nodes for candidate in _explained(world, source).candidates}
-        assert len([nodes for nodes in ways if len(nodes) == 4]) == 2, f"seed {seed}"
+        routes = {candidate.route.nodes for candidate in _explained(world, source).candidates}
+        assert len([nodes for nodes in routes if len(nodes) == 4]) == 2, f"seed {seed}"
         assert all(relay in core.graph.relays for relay in core.graph.weights)
 
 
@@ -56,12 +56,12 @@ def test_a_link_that_is_cut_is_no_reason_to_doubt_its_ends(seed: int) -> None:
     world = MeshWorld(seed, topology=RING)
     world.converge(60)
     Traffic(world, [(0, 3), (3, 0)], seed)
-    assert way(world, 0, 3) == (0, 1, 2, 3)
+    assert route(world, 0, 3) == (0, 1, 2, 3)
     for _ in range(3):
         world.sever(1, 2)
-        world.run_until(lambda: way(world, 0, 3) == (0, 5, 4, 3), 30)
+        world.run_until(lambda: route(world, 0, 3) == (0, 5, 4, 3), 30)
         world.run(10.0)
         assert not list(world.members[0].core.data_plane.blackhole_relays), f"seed {seed}"
         world.mend(1, 2)
-        world.run_until(lambda: way(world, 0, 3) == (0, 1, 2, 3), 600)
+        world.run_until(lambda: route(world, 0, 3) == (0, 1, 2, 3), 600)
         world.run(5.0)

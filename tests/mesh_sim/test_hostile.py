@@ -287,7 +287,7 @@ def test_who_claims_to_be_far_away_is_left_alone(world: MeshWorld, mallory: Pupp
     """She may repel packets, as every member may; those that go elsewhere arrive."""
     mallory.claim(lambda links: [RecordLink(link.peer, 0, COST_MAX) for link in links])
     world.run(10.0)
-    assert all(M not in way for way in routes(world).values())
+    assert all(M not in route for route in routes(world).values())
 
 
 # --- floods ---

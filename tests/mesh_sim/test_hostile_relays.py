@@ -82,11 +82,11 @@ def test_a_transfer_goes_on_when_its_relay_begins_to_swallow(
     assert min(lulls) < 1.0
 
 
-def test_whoever_never_used_her_way_notices_nothing(world: MeshWorld, mallory: Puppet) -> None:
+def test_whoever_never_used_her_route_notices_nothing(world: MeshWorld, mallory: Puppet) -> None:
     mallory.swallow()
     world.run(30.0)
-    for (source, target), way in routes(world).items():
-        if M not in way:
+    for (source, target), nodes in routes(world).items():
+        if M not in nodes:
             assert isinstance(ping(world, source, target), Echoed)
 
 
@@ -147,7 +147,7 @@ def test_routes_that_do_not_lead_here_are_refused(world: MeshWorld, mallory: Pup
 def test_a_made_up_error_moves_only_what_she_carries_anyway(
     world: MeshWorld, mallory: Puppet
 ) -> None:
-    """Of the ways that pass her she could as well drop the packets; the others stay."""
+    """Of the routes that pass her she could as well drop the packets; the others stay."""
     before = routes(world)
     nodes = [world.identifier(number) for number in range(7)]
     for failed in ((0, 1), (1, 2), (2, 3), (3, 4), (4, 5)):
@@ -160,9 +160,9 @@ def test_a_made_up_error_moves_only_what_she_carries_anyway(
             mallory.forward(0, frame)
     world.run(1.0)
     after = routes(world)
-    for pair, way in before.items():
-        if M not in way:
-            assert after[pair] == way
+    for pair, members in before.items():
+        if M not in members:
+            assert after[pair] == members
     world.run(10.0)
     assert routes(world) == before
 

@@ -1,4 +1,4 @@
-"""One hostile member in the worst place, and what she does to the ways of others.
+"""One hostile member in the worst place, and what she does to the routes of others.
 
 How much is too much: `shift`. `ROOKERY_LIARS=100` tries so many seeds instead of a few.
 """
@@ -45,12 +45,12 @@ pytestmark = pytest.mark.parametrize("seed", SEEDS)
 # --- lies ---
 
 
-def test_who_says_that_her_links_cost_nothing_draws_no_ways(seed: int) -> None:
+def test_who_says_that_her_links_cost_nothing_draws_no_routes(seed: int) -> None:
     one, world = harmed(seed, claim_cheap_links)
     check_shift(one, world)
 
 
-def test_who_says_that_she_held_beats_draws_no_ways_and_is_named(seed: int) -> None:
+def test_who_says_that_she_held_beats_draws_no_routes_and_is_named(seed: int) -> None:
     """Also together with the other lie; her neighbours say what they measure instead."""
 
     def harm(world: MeshWorld, node: SimulatedMember) -> None:
@@ -91,7 +91,7 @@ DROPPINGS = {
 
 @pytest.mark.parametrize("name", DROPPINGS)
 def test_packets_leave_a_relay_that_drops_them(seed: int, name: str) -> None:
-    """All of them arrive again, other ways stay as they are, and `explain` tells why."""
+    """All of them arrive again, other routes stay as they are, and `explain` tells why."""
     one, dropping = scene(seed), DROPPINGS[name]
     world, pairs = one.world(), one.passing()[:PAIRS_MAX]
     victim = _victim(world, one)
@@ -133,7 +133,7 @@ def test_what_is_said_or_sent_again_changes_nothing(seed: int) -> None:
     assert not more, f"seed {seed}: {more}"
 
 
-def test_a_flood_shifts_no_ways(seed: int) -> None:
+def test_a_flood_shifts_no_routes(seed: int) -> None:
     """Of records, forgeries, questions, packets for nobody and probes."""
     one, world = harmed(seed, lambda world, node: Flooder(world, node, Random(seed)), 15.0)
     check_shift(one, world)
@@ -145,7 +145,7 @@ def test_a_flood_shifts_no_ways(seed: int) -> None:
         )
 
 
-def test_names_that_are_all_hers_shift_no_ways(seed: int) -> None:
+def test_names_that_are_all_hers_shift_no_routes(seed: int) -> None:
     """Forty members that she took in, each with links to all her neighbours, as it says."""
     sybils: list[Sybils] = []
 

@@ -37,7 +37,7 @@ RING = Topology(
 
 
 def busy(world: MeshWorld, source: int, target: int) -> list[int]:
-    """Packets pass all the time; the way they take."""
+    """Packets pass all the time; the route they take."""
     world.converge(60)
     Probes(world, source, target)
     world.run(1.0)
@@ -80,14 +80,14 @@ def test_a_repair_that_may_revisit_a_node_is_caught(
     world.sever(1, 4)
     assert busy(world, 0, 6) == [0, 1, 2, 3, 6]
     monkeypatch.setattr(forwarding.Forwarder, "_detoured", mutant)
-    world.vanish(2)  # from 1 the only way left leads back over 0
+    world.vanish(2)  # from 1 the only route left leads back over 0
     with pytest.raises(InvariantError, match=r"twice|again") as caught:
         world.run(10.0)
     assert "what happened last" in caught.value.__notes__[0]
 
 
 @pytest.mark.parametrize("is_mutant", [False, True])
-def test_ways_that_are_not_mended_where_the_harm_is_known_are_caught(
+def test_routes_that_are_not_mended_where_the_harm_is_known_are_caught(
     monkeypatch: pytest.MonkeyPatch, *, is_mutant: bool
 ) -> None:
     """M2: until word of it is at the source, packets would be lost."""

@@ -7,7 +7,7 @@ from random import Random
 
 from rookery.errors import RookeryError
 from rookery.sim.mesh.world import MeshWorld
-from tests.mesh_sim.shift import Pair, way
+from tests.mesh_sim.shift import Pair, route
 
 EVERY_S = 0.2
 SIZES = (100, 900)
@@ -62,7 +62,7 @@ def left_s(
     while world.now < began_s + limit_s and len(left) < len(waiting):
         world.run(0.5)
         for pair in waiting:
-            if relay in way(world, *pair):
+            if relay in route(world, *pair):
                 left.pop(pair, None)
             else:
                 left.setdefault(pair, world.now - began_s)

@@ -1,1 +1,1 @@
-"""The mesh without I/O: who is a member, what each way is worth, and how packets find theirs."""
+"""The mesh without I/O: members, what each path costs, and the routes of packets."""

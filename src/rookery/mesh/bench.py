@@ -3,7 +3,7 @@
 {"do":"sink","seconds":5,"bytes":1000000000}      take what I send; at its end, say how much came
 {"do":"source","seconds":5,"bytes":1000000000}    send as much as you can
 {"do":"echo","seconds":5}                         send back what I send
-{"do":"ways"}                                     say how your tunnel with me uses its ways
+{"do":"ways"}                                     say how your tunnel with me uses its paths
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ class BenchAction(Enum):
     SINK = "sink"
     SOURCE = "source"
     ECHO = "echo"
-    WAYS = "ways"
+    PATHS = "ways"
 
 
 class BenchAnswer(Enum):
@@ -77,9 +77,9 @@ class BenchReceived(msgspec.Struct, frozen=True):
 
 
 class BenchPathFigures(msgspec.Struct, frozen=True):
-    """One way, in the words of the end that sends by it; counts since it came up."""
+    """One path, as reported by the end that sends over it; counts since it came up."""
 
-    way: Annotated[str, msgspec.Meta(max_length=256)]
+    path: Annotated[str, msgspec.Meta(max_length=256)] = msgspec.field(name="way")
     sent_bytes: Annotated[int, msgspec.Meta(ge=0)]
     lost_packets: Annotated[int, msgspec.Meta(ge=0)]
     rtt_ms: float
@@ -87,7 +87,7 @@ class BenchPathFigures(msgspec.Struct, frozen=True):
 
 
 class BenchPathsAnswer(msgspec.Struct, frozen=True):
-    ways: tuple[BenchPathFigures, ...]
+    paths: tuple[BenchPathFigures, ...] = msgspec.field(name="ways")
 
 
 def serialize_answer(answer: BenchReceived | BenchPathsAnswer) -> bytes:
@@ -103,9 +103,9 @@ def parse_received(data: bytes) -> BenchReceived:
 
 def parse_paths(data: bytes) -> tuple[BenchPathFigures, ...]:
     try:
-        return msgspec.json.decode(data, type=BenchPathsAnswer).ways
+        return msgspec.json.decode(data, type=BenchPathsAnswer).paths
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DecodeError("it does not say which ways it uses") from error
+        raise DecodeError("it does not say which paths it uses") from error
 
 
 def quantile(values: Sequence[float], share: float) -> float | None:
@@ -120,11 +120,11 @@ def quantile(values: Sequence[float], share: float) -> float | None:
 def figures_since(
     before: Sequence[BenchPathFigures], after: Sequence[BenchPathFigures]
 ) -> tuple[BenchPathFigures, ...]:
-    """What was sent between two answers; a way that came back counts anew."""
-    known = {figures.way: figures for figures in before}
+    """What was sent between two answers; a path that came back counts anew."""
+    known = {figures.path: figures for figures in before}
     sent = []
     for figures in after:
-        former = known.get(figures.way)
+        former = known.get(figures.path)
         if former is not None and former.sent_bytes <= figures.sent_bytes:
             figures = msgspec.structs.replace(
                 figures,

@@ -220,7 +220,7 @@ class Node:
         )
 
     def explain(self, hashname: str, now: float, source: str = "") -> RouteExplanation:
-        """Why packets for a member take the way they do, ours or those of another member."""
+        """Why packets for a member take the route they do, ours or those of another member."""
         origin = self.membership.named(source or self.own.hashname).node
         node = self.membership.named(hashname).node
         return self.route_explainer.explain(origin, node, now, self._endpoint.wall(now))

@@ -26,7 +26,7 @@ def test_who_only_announces_itself_gets_no_link() -> None:
     assert len(ada.core.peering.unproven_peers) == 0
 
 
-def test_a_guest_whose_certificate_comes_another_way_may_stay() -> None:
+def test_an_unproven_peer_whose_certificate_comes_over_others_may_stay() -> None:
     """It was a stranger when it came, and is none when its time is over."""
     world = NodeWorld()
     ada, bob = world.member("ada"), world.member("bob")

@@ -32,5 +32,5 @@ def test_the_callers_error_says_whose_doing_it_was() -> None:
     assert str(error) == "tcp a:1: refused"
 
 
-def test_any_other_error_of_ours_means_there_was_no_way() -> None:
+def test_any_other_error_of_ours_means_there_was_no_route() -> None:
     assert fault_of(UnreachableError("no path")) is ProxyFault.UNREACHABLE

@@ -74,7 +74,7 @@ def test_the_only_link_into_another_part_is_told_however_dear() -> None:
     records[beyond] = record(beyond, {far})
     records[OWN] = record(OWN, {far})
     assert far in advertised_links(OWN, dear, (), records)
-    records[far] = record(far, {beyond, ring[0]})  # there is another way
+    records[far] = record(far, {beyond, ring[0]})  # there is another route
     records[ring[0]] = record(ring[0], {ring[-1], ring[1], far})
     assert far not in advertised_links(OWN, dear, (), records)
 
@@ -86,8 +86,8 @@ def test_a_one_sided_claim_joins_no_parts() -> None:
     assert far in advertised_links(OWN, dear, (), records)
 
 
-def test_a_full_mesh_of_which_little_is_told_keeps_short_ways() -> None:
-    """All links of 120 nodes in a plane, told as here: nearly the way that all links would give."""
+def test_a_full_mesh_of_which_little_is_told_keeps_short_routes() -> None:
+    """All links of 120 nodes in a plane, told as here: nearly the routes of all links."""
     chance = Random(3)
     nodes = [node(number) for number in range(120)]
     places = {each: (chance.random(), chance.random()) for each in nodes}
@@ -121,7 +121,7 @@ def test_a_full_mesh_of_which_little_is_told_keeps_short_ways() -> None:
     assert sum(stretch) / len(stretch) < 1.05
 
 
-def test_there_is_one_only_way_into_each_part_that_is_not_reached_otherwise() -> None:
+def test_there_is_one_link_into_each_part_that_is_not_reached_otherwise() -> None:
     a, b, c, d, e = sorted(node(number) for number in range(1, 6))
     records = {
         a: record(a, {b, OWN}),

@@ -319,7 +319,7 @@ def test_a_link_that_goes_again_while_held_down_is_never_told() -> None:
     assert office.made == []
 
 
-def test_the_only_way_to_a_peer_is_told_at_once_however_often_it_flapped() -> None:
+def test_the_only_route_to_a_peer_is_told_at_once_however_often_it_flapped() -> None:
     office = Office({A: 100_000, B: 100_000})
     office.records |= {A: record(A, OWN.node), B: record(B, OWN.node)}
     office.run(10)
@@ -329,7 +329,7 @@ def test_the_only_way_to_a_peer_is_told_at_once_however_often_it_flapped() -> No
 
 
 def test_a_peer_that_lost_all_its_links_and_is_back_is_told_by_two_however_often_it_did() -> None:
-    """A node with one link that is known has no other way when that fails."""
+    """A node with one link that is known has no other route when that fails."""
     office = Office({A: 100_000, B: 100_000})
     office.records |= {A: record(A, OWN.node, B, C), B: record(B, OWN.node, A)}
     office.run(10)

@@ -57,7 +57,7 @@ def test_what_is_remembered_is_bounded() -> None:
     )
 
 
-def test_every_relay_of_the_route_is_passed_over_on_ways_to_that_destination() -> None:
+def test_every_relay_of_the_route_is_passed_over_on_routes_to_that_destination() -> None:
     blackhole_relays = BlackholeRelays()
     blackhole_relays.failed((A, B, C, D), "three probes lost", 10.0)
     assert blackhole_relays.avoids((A, B, C, D)) == 2

@@ -16,7 +16,7 @@ HANDSHAKE = b"\x00\x01\x40a handshake"
 def diamond(
     world: NodeWorld,
 ) -> tuple[SimulatedMember, SimulatedMember, SimulatedMember, SimulatedMember]:
-    """Ada and Dot, and two ways between them: over Bob, and a longer one over Cy."""
+    """Ada and Dot, and two routes between them: over Bob, and a longer one over Cy."""
     names = ("ada", "bob", "cy", "dot")
     ada, bob, cy, dot = (
         world.member(name, peers=[n for n in names if n != name]) for name in names
@@ -28,7 +28,7 @@ def diamond(
     return ada, bob, cy, dot
 
 
-def way(node: SimulatedMember, to: SimulatedMember, now: float) -> tuple[bytes, ...]:
+def route(node: SimulatedMember, to: SimulatedMember, now: float) -> tuple[bytes, ...]:
     choice = node.core.table.to(to.id, now)
     assert choice is not None
     return choice.route.nodes
@@ -60,7 +60,7 @@ def test_a_packet_comes_to_the_link_of_whoever_sent_it() -> None:
 def test_an_edge_that_failed_a_packet_is_avoided_for_a_while() -> None:
     world = NodeWorld()
     ada, bob, cy, dot = diamond(world)
-    first = way(ada, dot, world.now)[1]
+    first = route(ada, dot, world.now)[1]
     relay = bob if first == bob.id else cy
     error = PathError(PathErrorReason.NO_WAY, dot.id)
     frame = Forward((relay.id, ada.id), error.serialize(), ForwardKind.PATH_ERROR)
@@ -70,16 +70,16 @@ def test_an_edge_that_failed_a_packet_is_avoided_for_a_while() -> None:
     world.run(0.1)
     data_plane = ada.core.data_plane
     assert data_plane.avoids((ada.id, relay.id, dot.id))
-    assert way(ada, dot, world.now)[1] != first
+    assert route(ada, dot, world.now)[1] != first
     assert data_plane.deadline is not None
     world.run(AVOID_S + 0.1)
     assert not data_plane.avoids((ada.id, relay.id, dot.id))
 
 
-def test_an_error_about_no_way_of_ours_changes_nothing() -> None:
+def test_an_error_about_no_route_of_ours_changes_nothing() -> None:
     world = NodeWorld()
     ada, bob, cy, dot = diamond(world)
-    before = way(ada, dot, world.now)
+    before = route(ada, dot, world.now)
     frame = Forward(
         (bob.id, ada.id),
         PathError(PathErrorReason.NO_WAY, cy.id).serialize(),
@@ -89,13 +89,13 @@ def test_an_error_about_no_way_of_ours_changes_nothing() -> None:
     bob.due()
     world.run(0.1)
     assert ada.core.data_plane.errors.unrelated == 1
-    assert way(ada, dot, world.now) == before
+    assert route(ada, dot, world.now) == before
 
 
-def test_a_way_in_doubt_gives_way_to_the_next_and_is_tried_again_later() -> None:
+def test_a_route_in_doubt_gives_way_to_the_next_and_is_tried_again_later() -> None:
     world = NodeWorld()
     ada, bob, cy, dot = diamond(world)
-    before = way(ada, dot, world.now)
+    before = route(ada, dot, world.now)
     data_plane = ada.core.data_plane
     data_plane.start(dot.id, HANDSHAKE, world.now)
     ada.due()
@@ -113,15 +113,15 @@ def test_a_way_in_doubt_gives_way_to_the_next_and_is_tried_again_later() -> None
     assert not data_plane.avoids(before)
 
 
-def test_the_way_that_a_handshake_took_is_doubted_not_the_one_that_is_best_by_now() -> None:
-    """Else a fade that was just escaped would be gone back to, for as long as a way is avoided."""
+def test_the_route_that_a_handshake_took_is_doubted_not_the_one_that_is_best_by_now() -> None:
+    """Else packets would return to a fading route for as long as another is avoided."""
     world = NodeWorld()
     ada, _, _, dot = diamond(world)
-    before = way(ada, dot, world.now)
+    before = route(ada, dot, world.now)
     data_plane = ada.core.data_plane
     data_plane.start(dot.id, HANDSHAKE, world.now)
     ada.core.table.avoid(before[1], dot.id, world.now + 60)
-    after = way(ada, dot, world.now)
+    after = route(ada, dot, world.now)
     assert after != before
     data_plane.start(dot.id, b"\x00\x00a packet", world.now)  # which is no question
     data_plane.doubt(dot.id, world.now)

@@ -42,15 +42,15 @@ class EchoWorld(World):
             self.now += HOP_S
             self.step()
             while self.arrivals:
-                node, kind, way, payload, *_ = self.arrivals.pop()
+                node, kind, route, payload, *_ = self.arrivals.pop()
                 echoes = self.echoes[node]
                 if kind is ForwardKind.ECHO_REQUEST:
                     arrived, self.now = self.now, self.now + held_s
-                    echoes.requested(way, payload, self.now, arrived)
+                    echoes.requested(route, payload, self.now, arrived)
                 elif kind is ForwardKind.ECHO_REPLY:
-                    echoes.replied_to(way, payload, self.now)
+                    echoes.replied_to(route, payload, self.now)
                 else:
-                    echoes.gave_up(way, PathError.parse(payload), self.now)
+                    echoes.gave_up(route, PathError.parse(payload), self.now)
 
     def at(self, number: int) -> Echoes:
         return self.echoes[node_id(number)]
@@ -98,7 +98,7 @@ def test_a_trace_hears_of_every_relay_and_then_of_the_destination() -> None:
     assert last.back[0] == node_id(5)
 
 
-def test_a_relay_without_a_way_ends_an_echo_before_its_time() -> None:
+def test_a_relay_without_a_route_ends_an_echo_before_its_time() -> None:
     world = line(4)
     world.cut(3, 4)
     world.at(1).ask(route(1, 2, 3, 4), world.now)

@@ -181,7 +181,7 @@ def test_a_repair_goes_around_the_next_node_not_only_around_the_link() -> None:
 
 
 def test_a_repair_never_leads_back_over_a_node_already_passed() -> None:
-    """R2: the only other way from 3 to 5 leads back through 1, so the packet ends there."""
+    """R2: the only other route from 3 to 5 leads back through 1, so the packet ends there."""
     world = World([(1, 2), (2, 3), (3, 4), (4, 5), (3, 1), (1, 5)])
     world.cut(3, 4)
     world.forwarder(1).send(route(1, 2, 3, 4, 5), PAYLOAD)
@@ -190,7 +190,7 @@ def test_a_repair_never_leads_back_over_a_node_already_passed() -> None:
     assert error.kind is ForwardKind.PATH_ERROR
 
 
-def test_a_destination_whose_link_is_cut_is_reached_another_way() -> None:
+def test_a_destination_whose_link_is_cut_is_reached_over_another_route() -> None:
     world = World([(1, 2), (2, 3), (2, 4), (4, 3)])
     world.cut(2, 3)
     world.forwarder(1).send(route(1, 2, 3), PAYLOAD)

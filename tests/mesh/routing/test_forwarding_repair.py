@@ -82,7 +82,7 @@ def test_a_packet_visits_no_node_twice_and_is_lost_only_without_a_detour(seed: i
 @settings(max_examples=200, deadline=None)
 @given(seed=SEEDS)
 def test_what_nobody_else_may_know_yet_costs_no_packet_when_one_node_dies(seed: int) -> None:
-    """A relay dies: every packet whose previous node has another way to the target arrives."""
+    """A relay dies: every packet whose previous node has another route to the target arrives."""
     random = Random(seed)
     world = World(scattered(random))
     source, target = ends(world, random)

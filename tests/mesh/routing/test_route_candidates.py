@@ -15,12 +15,12 @@ def explain(graph: Graph, destination: NodeId = D) -> RouteExplanation:
     return RouteTable(graph, A).explain(destination, 7.0)
 
 
-def candidate(explanation: RouteExplanation, *way: NodeId) -> RouteCandidate:
-    (found,) = (one for one in explanation.candidates if one.route.nodes == way)
+def candidate(explanation: RouteExplanation, *route: NodeId) -> RouteCandidate:
+    (found,) = (one for one in explanation.candidates if one.route.nodes == route)
     return found
 
 
-def test_ways_over_other_neighbours_are_told_with_what_they_cost_more() -> None:
+def test_routes_over_other_neighbours_are_told_with_what_they_cost_more() -> None:
     edges = [(1, 2, 10), (2, 4, 10), (1, 3, 30), (3, 2, 1), (1, 5, 4)]
     explanation = explain(graph_of(edges))
     assert explanation.chosen is not None
@@ -30,7 +30,7 @@ def test_ways_over_other_neighbours_are_told_with_what_they_cost_more() -> None:
     assert dearer.ratio == 41 / 20
 
 
-def test_a_cheaper_way_that_the_direct_link_beats_is_told() -> None:
+def test_a_cheaper_route_that_the_direct_link_beats_is_told() -> None:
     edges = [(1, 4, 100), (1, 2, 50), (2, 4, 40), (1, 3, 50), (3, 4, 45)]
     explanation = explain(graph_of(edges))
     assert explanation.chosen is not None
@@ -96,7 +96,7 @@ def test_a_link_that_failed_lately_is_named() -> None:
     ]
 
 
-def test_a_way_with_too_many_hops_is_told() -> None:
+def test_a_route_with_too_many_hops_is_told() -> None:
     chain = [(number, number + 1, 1) for number in range(100, 120)]
     chain += [(1, 100, 1), (120, 4, 1)]
     explanation = explain(graph_of([*chain, (1, 2, 900), (2, 4, 900)]))

@@ -1,4 +1,4 @@
-"""R13: why packets take their way, from here and from elsewhere, in virtual time."""
+"""R13: why packets take their route, from here and from elsewhere, in virtual time."""
 
 from rookery.mesh.routing.route_explanation import RouteExplanation, RouteVerdict
 from rookery.sim.mesh.member import SimulatedMember
@@ -22,17 +22,17 @@ def remarks(explanation: RouteExplanation) -> str:
     return "; ".join(remark.text for remark in explanation.remarks)
 
 
-def test_anybody_can_tell_the_way_that_another_takes() -> None:
+def test_anybody_can_tell_the_route_that_another_takes() -> None:
     world = NodeWorld()
     ada, bob, cy, dot = line = world.line("ada", "bob", "cy", "dot")
     for asked in line:
-        for source, target, way in (
+        for source, target, route in (
             (bob, dot, (bob, cy, dot)),
             (dot, ada, (dot, cy, bob, ada)),
             (cy, bob, (cy, bob)),
         ):
             told = explained(asked, source, target, world.now)
-            assert used(told) == tuple(node.id for node in way)
+            assert used(told) == tuple(node.id for node in route)
             assert told.source == source.id
             itself = explained(source, source, target, world.now)
             assert used(told) == used(itself)
@@ -52,7 +52,7 @@ def test_our_own_trouble_with_a_link_is_none_of_anothers() -> None:
     )
 
 
-def test_a_source_that_tells_nothing_has_no_way_and_that_is_said() -> None:
+def test_a_source_that_tells_nothing_has_no_route_and_that_is_said() -> None:
     world = NodeWorld()
     ada, bob = world.line("ada", "bob")
     ada.core.tell(certify(identity("mute"), "mute"), world.now)

@@ -34,7 +34,7 @@ def explanation(
     return RouteExplanation(A, D, 12.5, RoutePolicy(), candidates, previous)
 
 
-def test_people_read_ways_costs_and_reasons() -> None:
+def test_people_read_routes_costs_and_reasons() -> None:
     told = explanation(
         RouteCandidate(DETOUR, RouteVerdict.CHEAPEST),
         RouteCandidate(DIRECT, RouteVerdict.DETOUR_CLEARLY_CHEAPER, 0.678),
@@ -165,7 +165,7 @@ def test_what_else_is_known_is_told_of_those_it_concerns() -> None:
     assert explanation().concerns(D)
 
 
-def test_one_line_says_why_there_is_another_way_p2() -> None:
+def test_one_line_says_why_there_is_another_route_p2() -> None:
     chosen = RouteCandidate(DETOUR, RouteVerdict.CHEAPEST)
     gone = RouteCandidate(DIRECT, RouteVerdict.GONE, culprits=((A, D),))
     assert explanation(chosen).account(name) == "chosen: the cheapest"

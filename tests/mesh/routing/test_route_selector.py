@@ -12,13 +12,13 @@ from rookery.wire.mesh.node_id import NodeId
 from tests.mesh.forwarding_world import node_id
 
 
-class Way(NamedTuple):
+class Route(NamedTuple):
     nodes: RouteNodes
 
 
 class Choice(NamedTuple):
-    route: Way
-    alternates: tuple[Way, ...] = ()
+    route: Route
+    alternates: tuple[Route, ...] = ()
 
 
 class Site:
@@ -54,7 +54,7 @@ def over(first_hop: int) -> RouteNodes:
     return node_id(1), node_id(first_hop), node_id(9)
 
 
-CHOICE = Choice(Way(over(2)), (Way(over(3)), Way(over(4))))
+CHOICE = Choice(Route(over(2)), (Route(over(3)), Route(over(4))))
 
 
 def test_a_packet_takes_the_best_route_while_all_is_well() -> None:
@@ -83,8 +83,8 @@ def test_when_all_are_in_doubt_the_two_best_carry_it() -> None:
 
 
 def test_a_suspect_first_hop_without_another_carries_it_alone() -> None:
-    assert RouteSelector(Site(suspect={2})).routes(Choice(Way(over(2)))) == (over(2),)
-    same = Choice(Way(over(2)), (Way((node_id(1), node_id(2), node_id(5), node_id(9))),))
+    assert RouteSelector(Site(suspect={2})).routes(Choice(Route(over(2)))) == (over(2),)
+    same = Choice(Route(over(2)), (Route((node_id(1), node_id(2), node_id(5), node_id(9))),))
     assert RouteSelector(Site(suspect={2})).routes(same) == (over(2),)
 
 
@@ -101,7 +101,7 @@ def test_with_every_first_hop_down_the_forwarder_gets_the_best_to_repair() -> No
     assert RouteSelector(Site(down={2, 3, 4})).routes(CHOICE) == (over(2),)
 
 
-def test_around_relays_that_are_passed_over_leads_the_best_way_without_them() -> None:
+def test_around_relays_that_are_passed_over_leads_the_best_route_without_them() -> None:
     """The spares share no relay with the best route at all, and may be far longer for it."""
     site = Site(avoided={over(2)}, around=over(5))
     assert RouteSelector(site).routes(CHOICE) == (over(5),)
@@ -116,7 +116,7 @@ def test_a_packet_takes_one_or_two_routes_and_the_best_of_those_that_work(
     down: set[int], suspect: set[int], avoided: set[int], order: list[int]
 ) -> None:
     site = Site(down=down, suspect=suspect, avoided={over(hop) for hop in avoided})
-    best, *others = (Way(over(hop)) for hop in order)
+    best, *others = (Route(over(hop)) for hop in order)
     routes = RouteSelector(site).routes(Choice(best, tuple(others)))
     assert 1 <= len(routes) <= 2
     assert len({nodes[1] for nodes in routes}) == len(routes)

@@ -24,7 +24,9 @@ A, B, C, D, E = nodes(1, 2, 3, 4, 5)
 DIAMOND = [(1, 2, 10), (2, 4, 10), (1, 3, 20), (3, 4, 20)]
 
 
-def way(table: RouteTable, destination: NodeId = D, now: float = 0.0) -> tuple[NodeId, ...] | None:
+def route(
+    table: RouteTable, destination: NodeId = D, now: float = 0.0
+) -> tuple[NodeId, ...] | None:
     choice = table.to(destination, now)
     return None if choice is None else choice.route.nodes
 
@@ -52,7 +54,7 @@ def test_the_routes_in_use_and_their_spares_are_listed() -> None:
     assert list(table.used()) == [(A, B, D), (A, C, D)]
 
 
-def test_any_way_has_a_price_while_it_counts() -> None:
+def test_any_route_has_a_price_while_it_counts() -> None:
     graph = graph_of(DIAMOND)
     table = RouteTable(graph, A)
     assert table.priced((A, C, D)) == Route((A, C, D), (20, 20))
@@ -74,17 +76,17 @@ def test_a_local_loss_is_felt_by_the_next_packet() -> None:
     graph = Graph(everybody, own=A)
     table = RouteTable(graph, A)
     table.changed(graph.measured(B, 10))
-    assert way(table, B) == (A, B)
+    assert route(table, B) == (A, B)
     table.changed(graph.measured(C, 20) + graph.claim(B, {D: 10}) + graph.claim(C, {D: 20}))
     table.changed(graph.claim(D, {B: 10, C: 20}))
-    assert way(table) == (A, B, D)
+    assert route(table) == (A, B, D)
     table.changed(graph.lost(B))
-    assert way(table) == (A, C, D)
-    assert way(table, B) == (A, C, D, B)
+    assert route(table) == (A, C, D)
+    assert route(table, B) == (A, C, D, B)
     table.changed(graph.lost(C))
-    assert way(table) is None
+    assert route(table) is None
     assert list(table.in_use) == [B]
-    assert way(table, B) is None
+    assert route(table, B) is None
 
 
 def test_a_choice_tells_what_changed_since_the_one_before() -> None:
@@ -110,11 +112,11 @@ def test_a_choice_tells_what_changed_since_the_one_before() -> None:
 def test_the_route_in_use_is_held_across_changes() -> None:
     graph = graph_of([(1, 2, 50), (2, 4, 50), (1, 3, 51), (3, 4, 51)])
     table = RouteTable(graph, A)
-    assert way(table) == (A, B, D)
+    assert route(table) == (A, B, D)
     table.changed(set_edge(graph, A, B, 54))
-    assert way(table) == (A, B, D)
+    assert route(table) == (A, B, D)
     table.changed(set_edge(graph, A, B, 58))
-    assert way(table) == (A, C, D)
+    assert route(table) == (A, C, D)
 
 
 def test_a_spare_that_broke_is_replaced_at_once() -> None:
@@ -144,23 +146,23 @@ def test_better_spares_are_looked_for_a_second_later() -> None:
 def test_an_edge_that_failed_is_avoided_for_a_while() -> None:
     graph = graph_of(DIAMOND)
     table = RouteTable(graph, A)
-    assert way(table) == (A, B, D)
+    assert route(table) == (A, B, D)
     assert table.deadline is None
     table.avoid(D, B, until=5.0)
     assert table.deadline == 5.0
-    assert way(table) == (A, C, D)
+    assert route(table) == (A, C, D)
     table.tick(4.9)
-    assert way(table) == (A, C, D)
+    assert route(table) == (A, C, D)
     table.tick(5.0)
     assert table.deadline is None
-    assert way(table) == (A, B, D)
+    assert route(table) == (A, B, D)
 
 
 def test_an_avoided_edge_is_taken_where_nothing_else_leads() -> None:
     """A lying error report cannot cut anybody off."""
     table = RouteTable(graph_of([(1, 2, 10), (2, 4, 10)]), A)
     table.avoid(B, D, until=5.0)
-    assert way(table) == (A, B, D)
+    assert route(table) == (A, B, D)
 
 
 def test_avoiding_lasts_until_the_later_of_two_reports() -> None:
@@ -174,7 +176,7 @@ def test_nobody_tells_us_to_avoid_our_own_links() -> None:
     table = RouteTable(graph_of(DIAMOND), A)
     table.avoid(B, A, until=5.0)
     assert table.deadline is None
-    assert way(table) == (A, B, D)
+    assert route(table) == (A, B, D)
 
 
 def test_so_many_edges_are_avoided_at_once_and_no_more() -> None:
@@ -182,7 +184,7 @@ def test_so_many_edges_are_avoided_at_once_and_no_more() -> None:
     table.avoid(B, D, until=1.0)
     for number in range(AVOIDED_MAX):
         table.avoid(B, node(1000 + number), until=2.0 + number)
-    assert way(table) == (A, B, D)  # the first to end made room
+    assert route(table) == (A, B, D)  # the first to end made room
     assert table.deadline == 2.0
 
 
@@ -191,7 +193,7 @@ def test_destinations_in_use_are_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(route_table, "DESTINATIONS_MAX", 2)
     table = RouteTable(graph_of(DIAMOND), A)
     for destination in (B, C, D):
-        assert way(table, destination) is not None
+        assert route(table, destination) is not None
     assert list(table.in_use) == [C, D]
 
 
@@ -201,9 +203,9 @@ def test_news_that_nobody_asks_about_takes_no_memory(monkeypatch: pytest.MonkeyP
     table = RouteTable(graph, A)
     for cost_us in range(20, 30):
         table.changed(set_edge(graph, B, D, cost_us * 10))
-    assert way(table) == (A, C, D)
+    assert route(table) == (A, C, D)
     table.changed(set_edge(graph, B, D, 1))
-    assert way(table) == (A, B, D)
+    assert route(table) == (A, B, D)
 
 
 def test_a_detour_passes_none_of_the_nodes_named() -> None:
@@ -248,7 +250,7 @@ def test_the_table_chooses_as_if_everything_were_computed_anew(seed: int) -> Non
                 used[destination] = choice
 
 
-def test_whoever_listens_hears_of_other_ways_only_p2() -> None:
+def test_whoever_listens_hears_of_other_routes_only_p2() -> None:
     graph = graph_of(DIAMOND)
     table = RouteTable(graph, A)
     heard: list[tuple[NodeId, tuple[NodeId, ...], tuple[NodeId, ...]]] = []
@@ -263,7 +265,7 @@ def test_whoever_listens_hears_of_other_ways_only_p2() -> None:
     table.to(D, 0.0)
     table.to(D, 1.0)
     assert heard == [(D, (A, B, D), ())]
-    table.changed(set_edge(graph, B, D, 11))  # dearer, but the same way
+    table.changed(set_edge(graph, B, D, 11))  # dearer, but the same route
     table.to(D, 2.0)
     assert len(heard) == 1
     table.changed(set_edge(graph, B, D, None))

@@ -35,18 +35,18 @@ def test_the_cheapest_route_is_taken() -> None:
     assert verdicts(choice)[A, B, D] is RouteVerdict.CHEAPEST
 
 
-@pytest.mark.parametrize(("detour_us", "way"), [(79, (A, B, D)), (80, (A, D)), (99, (A, D))])
+@pytest.mark.parametrize(("detour_us", "route"), [(79, (A, B, D)), (80, (A, D)), (99, (A, D))])
 def test_the_direct_link_wins_unless_a_detour_is_clearly_cheaper(
-    detour_us: int, way: tuple[bytes, ...]
+    detour_us: int, route: tuple[bytes, ...]
 ) -> None:
     """R6."""
     choice = choose(graph_of([(1, 4, 100), (1, 2, 9), (2, 4, detour_us - 9)]))
-    assert choice.route.nodes == way
+    assert choice.route.nodes == route
     given_reasons = {
         (A, B, D): {(A, B, D): RouteVerdict.CHEAPEST, (A, D): RouteVerdict.DETOUR_CLEARLY_CHEAPER},
         (A, D): {(A, D): RouteVerdict.DIRECT, (A, B, D): RouteVerdict.NOT_CLEARLY_CHEAPER},
     }
-    assert verdicts(choice) == given_reasons[way]
+    assert verdicts(choice) == given_reasons[route]
 
 
 def test_a_direct_link_that_is_also_the_cheapest_needs_no_rule() -> None:
@@ -54,29 +54,29 @@ def test_a_direct_link_that_is_also_the_cheapest_needs_no_rule() -> None:
     assert verdicts(choice)[A, D] is RouteVerdict.CHEAPEST
 
 
-def two_ways(over_b_us: int, over_c_us: int) -> Graph:
+def two_routes(over_b_us: int, over_c_us: int) -> Graph:
     return graph_of([(1, 2, 10), (2, 4, over_b_us - 10), (1, 3, 10), (3, 4, over_c_us - 10)])
 
 
 def test_the_route_in_use_stays_while_it_is_within_five_percent_of_the_best() -> None:
-    used = choose(two_ways(100, 110))
-    kept = choose(two_ways(105, 100), used)
+    used = choose(two_routes(100, 110))
+    kept = choose(two_routes(105, 100), used)
     assert kept.route == Route((A, B, D), (10, 95))
     assert verdicts(kept)[A, B, D] is RouteVerdict.HELD
     assert verdicts(kept)[A, C, D] is RouteVerdict.WITHIN_HOLD
 
 
 def test_the_route_in_use_is_let_go_beyond_five_percent() -> None:
-    used = choose(two_ways(100, 110))
-    moved = choose(two_ways(106, 100), used)
+    used = choose(two_routes(100, 110))
+    moved = choose(two_routes(106, 100), used)
     assert moved.route.nodes == (A, C, D)
     assert verdicts(moved)[A, B, D] is RouteVerdict.LET_GO
 
 
 def test_a_better_route_is_never_refused_because_the_metric_once_was_lower() -> None:
     """R12: all links have become dearer than anything seen before; only today's costs count."""
-    used = choose(two_ways(20, 500))
-    moved = choose(two_ways(5000, 4000), used)
+    used = choose(two_routes(20, 500))
+    moved = choose(two_routes(5000, 4000), used)
     assert moved.route.nodes == (A, C, D)
 
 
@@ -93,7 +93,7 @@ def test_the_hold_also_steadies_the_change_between_direct_link_and_detour() -> N
 
 def test_a_route_in_use_that_broke_is_gone() -> None:
     """R3, R13."""
-    used = choose(two_ways(100, 200))
+    used = choose(two_routes(100, 200))
     moved = choose(graph_of([(2, 4, 90), (1, 3, 10), (3, 4, 190)]), used)
     assert moved.route.nodes == (A, C, D)
     (gone,) = (one for one in moved.explanation.candidates if one.verdict is RouteVerdict.GONE)
@@ -103,7 +103,7 @@ def test_a_route_in_use_that_broke_is_gone() -> None:
 
 
 def test_a_route_in_use_whose_relay_may_no_longer_relay_is_gone() -> None:
-    used = choose(two_ways(100, 200))
+    used = choose(two_routes(100, 200))
     edges = [(1, 2, 10), (2, 4, 90), (1, 3, 10), (3, 4, 190)]
     moved = choose(graph_of(edges, {C}.__contains__), used)
     assert moved.route.nodes == (A, C, D)
@@ -152,7 +152,7 @@ def test_the_direct_link_is_a_spare_of_a_detour() -> None:
     assert [route.nodes for route in choice.alternates] == [(A, D)]
 
 
-def test_where_all_ways_share_a_node_a_spare_shares_at_least_no_link() -> None:
+def test_where_all_routes_share_a_node_a_spare_shares_at_least_no_link() -> None:
     edges = [(1, 2, 1), (2, 3, 1), (1, 5, 2), (5, 3, 2), (3, 4, 1), (3, 6, 2), (6, 4, 2)]
     choice = choose(graph_of(edges))
     assert [route.nodes for route in choice.alternates] == [(A, E, C, F, D)]
@@ -195,7 +195,7 @@ def test_choices_in_random_meshes_obey_all_rules(seed: int, size: int) -> None:
         return
     assert spare is not None
     assert spare.cost_us == networkx.shortest_path_length(judge, source, target, weight="weight")
-    used = [way for route in (choice.route, *choice.alternates) for way in route.inner]
+    used = [node for route in (choice.route, *choice.alternates) for node in route.inner]
     assert len(used) == len(set(used))
 
 
@@ -204,7 +204,7 @@ def test_what_is_in_use_is_never_worse_than_the_hold_allows(
     b_us: int, c_us: int, direct_us: int, uses_b: bool
 ) -> None:
     """R12, for any history: whatever was in use, the choice counts at most 1.05 × the best."""
-    used = choose(two_ways(100, 200) if uses_b else two_ways(200, 100))
+    used = choose(two_routes(100, 200) if uses_b else two_routes(200, 100))
     edges = [(1, 2, 10), (2, 4, b_us - 10), (1, 3, 10), (3, 4, c_us - 10), (1, 4, direct_us)]
     choice = choose(graph_of(edges), used)
     least = min(b_us, c_us, 0.8 * direct_us)

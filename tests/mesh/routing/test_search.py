@@ -1,4 +1,4 @@
-"""Ways that leave something out; networkx is the judge."""
+"""Routes that leave something out; networkx is the judge."""
 
 from itertools import pairwise
 
@@ -60,8 +60,8 @@ def test_networkx_finds_nothing_cheaper(
     )
     found = cheapest(paths, target, hop_max, without=without, cut=cut)
     judge = judge_of(edges, relays, without, cut, target)
-    ways = networkx.all_simple_paths(judge, A, target, cutoff=hop_max)
-    weights = [sum(judge.edges[hop]["weight"] for hop in pairwise(way)) for way in ways]
+    routes = networkx.all_simple_paths(judge, A, target, cutoff=hop_max)
+    weights = [sum(judge.edges[hop]["weight"] for hop in pairwise(route)) for route in routes]
     if found is None:
         assert weights == []
     else:
@@ -70,7 +70,7 @@ def test_networkx_finds_nothing_cheaper(
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_in_a_mesh_of_300_the_way_around_the_best_one_is_the_cheapest(seed: int) -> None:
+def test_in_a_mesh_of_300_the_route_around_the_best_one_is_the_cheapest(seed: int) -> None:
     edges = mesh_of(seed, 300, 1500)
     paths = ShortestPaths(graph_of(edges), A)
     target = max(paths.labels, key=paths.labels.__getitem__)
@@ -86,14 +86,14 @@ def test_in_a_mesh_of_300_the_way_around_the_best_one_is_the_cheapest(seed: int)
     )
 
 
-def test_among_equal_ways_the_smaller_ids_win() -> None:
+def test_among_equal_routes_the_smaller_ids_win() -> None:
     edges = [(0, 3, 1), (3, 5, 1), (0, 2, 1), (2, 5, 1), (0, 1, 1), (1, 5, 1)]
     for order in (edges, edges[::-1]):
         paths = ShortestPaths(graph_of(order), A)
         assert cheapest(paths, node(5), 16, without={B}) == (A, C, node(5))
 
 
-def test_among_equal_ways_onward_the_smaller_id_wins() -> None:
+def test_among_equal_routes_onward_the_smaller_id_wins() -> None:
     edges = [(0, 1, 1), (1, 2, 1), (1, 3, 1), (2, 4, 1), (3, 4, 1)]
     for order in (edges, edges[::-1]):
         assert cheapest(ShortestPaths(graph_of(order), A), node(4), 16) == (A, B, C, node(4))
@@ -102,13 +102,13 @@ def test_among_equal_ways_onward_the_smaller_id_wins() -> None:
     assert found == (A, node(9), C, node(4))
 
 
-def test_among_equal_ways_onward_the_smaller_id_wins_even_if_it_is_found_later() -> None:
+def test_among_equal_routes_onward_the_smaller_id_wins_even_if_it_is_found_later() -> None:
     edges = [(0, 1, 5), (1, 2, 1), (1, 3, 1), (2, 5, 1), (3, 5, 1), (0, 4, 1), (4, 3, 1)]
     paths = ShortestPaths(graph_of(edges), A)
     assert cheapest(paths, node(5), 16, without={node(4)}) == (A, B, C, node(5))
 
 
-def test_a_dearer_way_is_taken_when_the_cheapest_has_too_many_hops() -> None:
+def test_a_dearer_route_is_taken_when_the_cheapest_has_too_many_hops() -> None:
     edges = [(0, 1, 1), (1, 2, 1), (2, 3, 1), (0, 4, 9), (4, 3, 9)]
     paths = ShortestPaths(graph_of(edges), A)
     assert cheapest(paths, D, 3) == (A, B, C, D)
@@ -117,7 +117,7 @@ def test_a_dearer_way_is_taken_when_the_cheapest_has_too_many_hops() -> None:
     assert cheapest(paths, D, 2, without={node(4)}) is None
 
 
-def test_there_is_no_way_to_oneself_or_to_nobody() -> None:
+def test_there_is_no_route_to_oneself_or_to_nobody() -> None:
     paths = ShortestPaths(graph_of([(0, 1, 1)]), A)
     assert cheapest(paths, A, 16) is None
     assert cheapest(paths, D, 16) is None

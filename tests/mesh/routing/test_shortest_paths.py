@@ -1,4 +1,4 @@
-"""Cheapest ways, kept right as the graph changes; networkx is the judge."""
+"""Cheapest routes, kept right as the graph changes; networkx is the judge."""
 
 from itertools import pairwise
 from random import Random
@@ -76,12 +76,12 @@ def assert_right(paths: ShortestPaths, model: Model) -> None:
         assert paths.distance(target) == right.get(target)
         assert paths.path(target) == fresh.path(target)
         assert paths.hops(target) == fresh.hops(target)
-        way = paths.path(target)
-        assert (way is None) == (target not in right)
-        if way is not None:
-            assert sum(judge.edges[hop]["weight"] for hop in pairwise(way)) == right[target]
-            assert len(way) - 1 == paths.hops(target)
-            assert len(set(way)) == len(way)
+        route = paths.path(target)
+        assert (route is None) == (target not in right)
+        if route is not None:
+            assert sum(judge.edges[hop]["weight"] for hop in pairwise(route)) == right[target]
+            assert len(route) - 1 == paths.hops(target)
+            assert len(set(route)) == len(route)
 
 
 @pytest.mark.slow
@@ -158,7 +158,7 @@ def test_the_source_sends_even_if_it_relays_for_nobody() -> None:
     assert paths.path(A) == (A,)
 
 
-def test_among_equally_cheap_ways_the_one_with_fewer_hops_wins_then_the_smaller_ids() -> None:
+def test_among_equally_cheap_routes_the_one_with_fewer_hops_wins_then_the_smaller_ids() -> None:
     edges = [(1, 2, 2), (2, 3, 2), (3, 4, 2), (1, 5, 4), (5, 4, 2), (2, 4, 4)]
     assert ShortestPaths(graph_of(edges), A).path(D) == (A, B, D)
     assert ShortestPaths(graph_of(reversed(edges)), A).path(D) == (A, B, D)

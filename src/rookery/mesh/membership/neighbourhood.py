@@ -167,7 +167,7 @@ class Neighbourhood:
         return member
 
     def path_found(self, link: Link, now: float) -> None:
-        """There is one more way to a neighbour, or one again."""
+        """A path to a neighbour was found."""
         neighbour = self.get(link.hashname)
         if neighbour is not None:
             neighbour.tick(now)

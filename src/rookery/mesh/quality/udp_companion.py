@@ -352,7 +352,7 @@ class UdpCompanion:
         self.path = self.monitor = None
 
     def _complaint(self) -> str:
-        """What the results say about the way."""
+        """What the results say about the path."""
         if self.monitor is None:
             return "no datagram came" if not self._we_offered else "the offer was not answered"
         if not self._heard | self._told:

@@ -3,7 +3,7 @@
 An edge counts only if both ends tell of it, so each end chooses some and then tells, too, of those
 that the other end chose. Ours are, up to 24:
 
-    18 cheapest           short ways; one that is told already counts as a fifth cheaper
+    18 cheapest           short routes; one that is told already counts as a fifth cheaper
     2 next to us by id    where everybody is linked, the circle joins all, whatever links cost
     4 by hash             far ones that our cheap neighbours do not have, so routes stay short
 
@@ -64,11 +64,11 @@ def only_links(
     """Of the peers in `held`, one for each part of the realm that those in `told` do not reach."""
     parts = _parts(own, records)
     reached = {parts[node] for node in told if node in parts}
-    ways: dict[NodeId, NodeId] = {}
+    first_links: dict[NodeId, NodeId] = {}
     for node in sorted(held):
         if node in parts and parts[node] not in reached:
-            ways.setdefault(parts[node], node)
-    return set(ways.values())
+            first_links.setdefault(parts[node], node)
+    return set(first_links.values())
 
 
 def is_hardly_told(own: NodeId, peer: NodeId, records: Mapping[NodeId, Record]) -> bool:
@@ -86,7 +86,7 @@ def _tells_of(record: Record | None, node: NodeId) -> bool:
 
 
 def _parts(own: NodeId, records: Mapping[NodeId, Record]) -> dict[NodeId, NodeId]:
-    """For each node with a record a name of the part it is in: nodes with ways to each other
+    """For each node with a record a name of the part it is in: nodes with routes to each other
     that do not lead through us."""
     peers = {
         node: {link.peer for link in record.links}

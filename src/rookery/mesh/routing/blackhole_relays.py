@@ -1,10 +1,10 @@
-"""Silence: relays over which nothing comes back, by whom packets were for.
+"""Blackhole relays: relays that seem to drop packets, by destination.
 
-A relay that takes packets and drops them is told by nobody: its links work, and an error is just
-what it does not send. But handshakes and probes of a sealed link are answered by its far end, and
-no relay can answer for it, nor tell a probe from data. When they are not, the relays of the route
-are passed over on ways to that member, if there are others; each time it happens again for twice as
-long. Those over which probes of other routes come back are spared, if that leaves any.
+No error reports a relay that takes packets and drops them: its links work, and it is the one that
+would have to send the error. But handshakes and probes of a sealed link are answered by its far
+end, and no relay can forge the answer or tell a probe from data. When answers are missing, the
+relays of the route are passed over for that destination, if there are other routes; each time for
+twice as long. Relays over which probes of other routes come back are spared, if that leaves any.
 """
 
 from collections.abc import Iterator
@@ -24,11 +24,11 @@ PROVEN_S: Final = 3.0  # so long a relay is no suspect after a probe came back o
 PATIENCE_S: Final = 1.0  # as long the next route gets before it is doubted as well
 DOUBTS_MAX: Final = 1024
 
-_Relay = tuple[NodeId, NodeId]  # the destination, and who is passed over on ways there
+_Relay = tuple[NodeId, NodeId]  # the destination, and the relay that is passed over
 
 
 class SuspectedRelay(msgspec.Struct, frozen=True):
-    """Why a relay is passed over on ways to one member."""
+    """Why a relay is passed over on routes to one member."""
 
     relay: NodeId
     route: RouteNodes  # that failed
@@ -104,7 +104,7 @@ class BlackholeRelays:
         return sum((nodes[-1], relay) in self._doubts for relay in nodes[1:-1])
 
     def towards(self, destination: NodeId) -> list[SuspectedRelay]:
-        """Who is passed over on ways to a node."""
+        """Who is passed over on routes to a node."""
         return [doubt for doubt in self if doubt.route[-1] == destination]
 
     def __iter__(self) -> Iterator[SuspectedRelay]:

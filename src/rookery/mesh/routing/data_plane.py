@@ -30,7 +30,7 @@ Deliver = Callable[[NodeId, Octets, float], None]  # origin, packet, now
 
 _CARRYING: Final = (PathCondition.UP, PathCondition.SUSPECT)
 _TAKEN: Final = (DatagramFate.SENT_UDP, DatagramFate.SENT_TCP)
-_ASKED_MAX: Final = 1024
+_DESTINATIONS_MAX: Final = 1024
 
 
 class DataPlane:
@@ -59,12 +59,12 @@ class DataPlane:
         self.now = 0.0  # of the packet at hand
         self.started: dict[NodeId, float] = {}  # by destination, when the last packet was
         self._queues = queues
-        self._asked_by: dict[
+        self._handshake_routes: dict[
             NodeId, RouteNodes
         ] = {}  # by destination, what its last handshake took
-        # By destination, the best way over no relay that is passed over, and as of when.
+        # By destination, the best route over no relay that is passed over, and as of when.
         self._around: dict[NodeId, tuple[tuple[int, int], RouteNodes | None]] = {}
-        self.arrived_by: RouteNodes = ()  # the way that the packet at hand took to us,
+        self.arrived_by: RouteNodes = ()  # the route that the packet at hand took to us,
         self.arrived_marked = False  # and whether it had to wait there
 
     # --- what the node starts ---
@@ -76,7 +76,7 @@ class DataPlane:
         now: float,
         datagram_class: DatagramClass = DatagramClass.FALLBACK,
     ) -> bool:
-        """Start a packet on the way that is best now; False when there is none."""
+        """Start a packet on the best route; False when there is none."""
         self.now = now
         choice = self._table.to(destination, now)
         if choice is None:
@@ -102,7 +102,7 @@ class DataPlane:
         self.now = now
         return self.forwarder.send(route, packet)
 
-    def way(self, destination: NodeId, now: float) -> RouteNodes | None:
+    def current_route(self, destination: NodeId, now: float) -> RouteNodes | None:
         """The route that packets take now; of two copies, the first."""
         choice = self._table.to(destination, now)
         return None if choice is None else self._origin.routes(choice)[0]
@@ -119,17 +119,17 @@ class DataPlane:
         return self.echoes.ask(nodes, now, hop_limit=hop_limit, size=size)
 
     def doubt(self, destination: NodeId, now: float) -> None:
-        """No handshake comes back from there: pass over the way that ours took, if it may be."""
-        route = self._asked_by.get(destination)
+        """No handshake comes back from there: pass over the route that ours took, if it may be."""
+        route = self._handshake_routes.get(destination)
         if route is not None:
             self.blackhole_relays.unanswered(route, now)
 
     def _note_handshake(self, destination: NodeId, route: RouteNodes) -> None:
-        """Another way may be the best by the time that this one turns out to be silent."""
-        self._asked_by.pop(destination, None)
-        if len(self._asked_by) == _ASKED_MAX:
-            del self._asked_by[next(iter(self._asked_by))]
-        self._asked_by[destination] = route
+        """Another route may be the best by the time that this one turns out to be silent."""
+        self._handshake_routes.pop(destination, None)
+        if len(self._handshake_routes) == _DESTINATIONS_MAX:
+            del self._handshake_routes[next(iter(self._handshake_routes))]
+        self._handshake_routes[destination] = route
 
     # --- what arrives ---
 
@@ -185,7 +185,7 @@ class DataPlane:
         if known is None or known[0] != state:
             doubted = frozenset(doubt.relay for doubt in self.blackhole_relays.towards(destination))
             detour = self._table.detour(destination, doubted) if doubted else None
-            if len(self._around) == _ASKED_MAX:
+            if len(self._around) == _DESTINATIONS_MAX:
                 self._around.clear()
             known = self._around[destination] = (state, None if detour is None else detour.nodes)
         return known[1]

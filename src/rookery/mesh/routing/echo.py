@@ -48,7 +48,7 @@ class EchoSender(Protocol):
 
 
 class Echoed(msgspec.Struct, frozen=True):
-    """The destination answered; `back` is the way its reply took."""
+    """The destination answered; `back` is the route its reply took."""
 
     token: bytes
     route: RouteNodes

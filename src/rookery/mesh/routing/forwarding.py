@@ -77,7 +77,7 @@ class ForwardingContext(Protocol):
     def deliver(
         self, kind: ForwardKind, route: RouteNodes, payload: Octets, now: float, *, is_marked: bool
     ) -> None:
-        """A packet for this node; `route` is the way it really took, marked if it had to wait."""
+        """A packet for this node; `route` lists the nodes it passed; marked if it was queued."""
         ...
 
     def may_relay(self, previous: NodeId) -> bool:
@@ -192,7 +192,7 @@ class Forwarder:
         return step
 
     def _relay_around(self, frame: Forward, now: float) -> None:
-        """The next node cannot be passed, or perhaps not (R8): then only if there is another way.
+        """The next node cannot be passed, or perhaps not (R8): then only if there is another route.
 
         Whether there is one is found out at once, not when the link is known to be dead.
         """
@@ -209,7 +209,7 @@ class Forwarder:
             self.relayed_bytes += frame.body_size
 
     def _detoured(self, frame: Forward, at: int) -> Forward | str:
-        """The same packet on a way around the node after `at`, our own place in its route.
+        """The same packet on a route around the node after `at`, our own place in its route.
 
         That node may be dead, not only the link to it, so the detour touches it only if it is the
         destination itself. Without a detour: why there is none.

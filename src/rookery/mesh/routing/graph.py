@@ -12,8 +12,8 @@ there exactly while we say so (`measured`, `lost`), whatever records claim, and 
 Edges that failed a packet can be avoided for a while. They keep counting, but for so much that
 they are taken only where nothing else leads: a lying error report cannot cut anybody off.
 
-The `weights` are for searching: `cost << HOP_BITS | 1`, so that the least sum is the cheapest way,
-and among equally cheap ones the one with the fewest hops.
+The `weights` are for searching: `cost << HOP_BITS | 1`, so that the least sum is the
+cheapest route, and among equally cheap ones the one with the fewest hops.
 """
 
 from collections.abc import Callable, Iterator, Mapping

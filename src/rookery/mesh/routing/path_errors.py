@@ -1,4 +1,4 @@
-"""Path errors: edges that somebody on our way could not pass, remembered for a while.
+"""Path errors: edges that somebody on our route could not pass, remembered for a while.
 
 An error is a hint, not a proof: any relay on its way back could have made it up. So it counts only
 when it names an edge of a route that we use, right after the relay that reports, and comes back

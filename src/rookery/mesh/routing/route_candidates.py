@@ -1,6 +1,6 @@
 """Weighing: the full account of a choice, for those who ask why.
 
-A choice looks at few routes. Here they are joined by the ways over our other neighbours, and by
+A choice looks at few routes. Here they are joined by the routes over our other neighbours, and by
 those that would have been better but for a rule: links that only one side claims, nodes that may
 not relay, links that failed lately, too many hops. This computes several graphs anew, so it is for
 people and tests, not for every packet.
@@ -22,7 +22,7 @@ from rookery.mesh.routing.routes import RouteChoice, Routes
 from rookery.mesh.routing.shortest_paths import ShortestPaths
 from rookery.wire.mesh.node_id import NodeId
 
-NEIGHBOURS_MAX = 8  # ways over other neighbours: so many are shown
+NEIGHBOURS_MAX = 8  # routes over other neighbours: so many are shown
 
 Nodes = tuple[NodeId, ...]
 Weights = dict[NodeId, dict[NodeId, int]]
@@ -68,15 +68,15 @@ def _others(routes: Routes, destination: NodeId, chosen: Route | None) -> Iterat
 def _over_neighbours(
     routes: Routes, destination: NodeId, chosen: Route
 ) -> Iterator[RouteCandidate]:
-    """The best way over each of our neighbours, cheapest first."""
+    """The best route over each of our neighbours, cheapest first."""
     graph, source = routes.graph, routes.source
     back = ShortestPaths(graph, destination)  # costs are the same both ways
-    ways: list[Nodes] = []
+    found_routes: list[Nodes] = []
     for neighbour in graph.relays & graph.neighbours(source).keys():
-        way = back.path(neighbour)
-        if way is not None and source not in way:
-            ways.append((source, *reversed(way)))
-    found = [_supposed_route(graph, way) for way in ways]
+        nodes = back.path(neighbour)
+        if nodes is not None and source not in nodes:
+            found_routes.append((source, *reversed(nodes)))
+    found = [_supposed_route(graph, nodes) for nodes in found_routes]
     found.sort(key=lambda route: (route.cost_us, route.nodes))
     for route in found[:NEIGHBOURS_MAX]:
         if len(route.costs_us) > routes.policy.hop_max:
@@ -89,7 +89,7 @@ def _over_neighbours(
 
 
 def _obstructed(routes: Routes, destination: NodeId) -> Iterator[RouteCandidate]:
-    """The best way if this or that rule did not hold."""
+    """The best route if this or that rule did not hold."""
     graph, source = routes.graph, routes.source
     yield from _one_sided(graph, source, destination)
     everybody = _supposed(graph.weights, set(graph.weights))
@@ -127,7 +127,7 @@ def _if(
 
 
 def _culprits(verdict: RouteVerdict, nodes: Nodes, graph: Graph) -> tuple[Culprit, ...]:
-    """What on this way the verdict is about."""
+    """What on this route the verdict is about."""
     if verdict is RouteVerdict.NO_RELAY:
         return tuple((node,) for node in nodes[1:-1] if node not in graph.relays)
     if verdict is RouteVerdict.AVOIDED:

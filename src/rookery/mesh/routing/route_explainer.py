@@ -1,4 +1,4 @@
-"""Accounts: why packets between two members take the way they take, from here or from elsewhere.
+"""Route explainer: why packets between two members take their route.
 
     our own      the route table, which knows what is in use and what was before
     another's    its routes worked out from the claims held here, as it would weigh them
@@ -50,7 +50,7 @@ class RouteExplainer:
     def explain(
         self, source: NodeId, destination: NodeId, now: float, unix_s: float
     ) -> RouteExplanation:
-        """Every way worth a word; takes its time."""
+        """Every route worth a word; takes its time."""
         if source == self._table.routes.source:
             explanation = self._table.explain(destination, now)
             return self._remarked(explanation, self._passed_over(destination, now), unix_s)
@@ -63,7 +63,7 @@ class RouteExplainer:
         """Relays that nothing comes back over, and why we think so."""
         doubts = self._blackhole_relays.towards(destination)
         yield from (
-            RouteRemark(way, SILENT) for way in {one.route for one in doubts if not one.reason}
+            RouteRemark(route, SILENT) for route in {one.route for one in doubts if not one.reason}
         )
         for doubt in doubts:
             if doubt.reason:
@@ -94,7 +94,7 @@ class RouteExplainer:
         )
 
     def _disputes(self, explanation: RouteExplanation) -> Iterator[RouteRemark]:
-        """Links on those ways about which one end says something quite different."""
+        """Links on those routes about which one end says something quite different."""
         for ends in explanation.edges():
             claims = self._table.routes.graph.claimed(*ends)
             if claims is None:
@@ -105,7 +105,7 @@ class RouteExplainer:
                 yield RouteRemark(ends, f"costs {said} as its ends say: the worse of both counts")
 
     def _holders(self, explanation: RouteExplanation) -> Iterator[RouteRemark]:
-        """Neighbours on those ways that would look nearer than they are."""
+        """Neighbours on those routes that would look nearer than they are."""
         own = self._table.routes.source
         for node, neighbour in self._neighbours.items():
             claimed_s = max(

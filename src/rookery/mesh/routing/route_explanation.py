@@ -1,6 +1,6 @@
-"""Explanation: why packets to a node take the way they take.
+"""Explanation: why packets to a node take the route they take.
 
-Every way that was weighed is in it, with the cost of each hop and the reason why it won or lost,
+Every route that was weighed is in it, with the cost of each hop and the reason why it won or lost,
 the numbers of the policy, and what became of the route that was in use before. It is a value: it
 stays as it is when the mesh moves on, and it can be shown to people (`lines`) and programs
 (`json`).
@@ -69,7 +69,7 @@ class PreviousRoute(msgspec.Struct, frozen=True):
 
 
 class RouteRemark(msgspec.Struct, frozen=True):
-    """What else is to be known about a node, or a way."""
+    """What else is to be known about a node, or a route."""
 
     nodes: Culprit
     text: str
@@ -91,20 +91,20 @@ class RouteExplanation(msgspec.Struct, frozen=True):
         return first if first is not None and first.verdict in CHOSEN else None
 
     def account(self, name: Name) -> str:
-        """In one line: why the way before was given up, or else why this one is chosen."""
+        """In one line: why the route before was given up, or else why this one is chosen."""
         before = None if self.previous is None else self.previous.route.nodes
         given_up = [one for one in self.candidates if one.route.nodes == before]
         candidates = [*given_up, *self.candidates]
         return _reason(candidates[0], self.policy, name) if candidates else "nothing leads there"
 
     def concerns(self, node: NodeId) -> bool:
-        """Whether a node is on any of the ways that were weighed."""
+        """Whether a node is on any of the routes that were weighed."""
         return node == self.destination or any(
             node in candidate.route.nodes for candidate in self.candidates
         )
 
     def edges(self) -> list[tuple[NodeId, NodeId]]:
-        """The links on any of the ways that were weighed, each once."""
+        """The links on any of the routes that were weighed, each once."""
         ends = [ends for candidate in self.candidates for ends in pairwise(candidate.route.nodes)]
         return list(dict.fromkeys(edge(*each) for each in ends))
 
@@ -116,11 +116,11 @@ class RouteExplanation(msgspec.Struct, frozen=True):
         lines = [self._headline(name)]
         for candidate in self.candidates:
             mark = "*" if candidate.verdict in CHOSEN else " "
-            lines.append(f"{mark} {_way(candidate.route.nodes, name)}  {_cost(candidate.route)}")
+            lines.append(f"{mark} {_nodes(candidate.route.nodes, name)}  {_cost(candidate.route)}")
             lines.append(f"      {_account(candidate, self.policy, name)}")
         if self.previous is not None:
             lines.append(_before(self.previous, name))
-        lines += [f"note: {_way(remark.nodes, name)} {remark.text}" for remark in self.remarks]
+        lines += [f"note: {_nodes(remark.nodes, name)} {remark.text}" for remark in self.remarks]
         policy = self.policy
         lines.append(
             f"rules: a direct link counts {policy.detour_factor:g} of its cost; the route in use "
@@ -147,7 +147,7 @@ class RouteExplanation(msgspec.Struct, frozen=True):
     def _headline(self, name: Name) -> str:
         chosen, target = self.chosen, name(self.destination)
         if chosen is not None:
-            return f"to {target}: {_way(chosen.route.nodes, name)}"
+            return f"to {target}: {_nodes(chosen.route.nodes, name)}"
         if self.is_known:
             return f"to {target}: no route; nothing that counts leads there"
         return f"to {target}: no route; it has no link that we know of"
@@ -175,7 +175,7 @@ def _account(candidate: RouteCandidate, policy: RoutePolicy, name: Name) -> str:
 def _reason(candidate: RouteCandidate, policy: RoutePolicy, name: Name) -> str:
     ratio = 1.0 if candidate.ratio is None else candidate.ratio
     detour, hold = f"{policy.detour_factor:g}", f"{policy.hold_factor:g}"
-    culprits = ", ".join(_way(culprit, name) for culprit in candidate.culprits)
+    culprits = ", ".join(_nodes(culprit, name) for culprit in candidate.culprits)
     match candidate.verdict:
         case RouteVerdict.CHEAPEST:
             return "chosen: the cheapest"
@@ -212,7 +212,7 @@ def _reason(candidate: RouteCandidate, policy: RoutePolicy, name: Name) -> str:
             assert_never(other)
 
 
-def _way(nodes: tuple[NodeId, ...], name: Name) -> str:
+def _nodes(nodes: tuple[NodeId, ...], name: Name) -> str:
     return " – ".join(map(name, nodes))
 
 
@@ -233,12 +233,12 @@ def _before(previous: PreviousRoute, name: Name) -> str:
     route = previous.route
     hops = zip(pairwise(route.nodes), route.costs_us, previous.costs_now_us, strict=True)
     changes = [
-        f"{_way(ends, name)} {_ms(then)} → " + ("gone" if now is None else _ms(now))
+        f"{_nodes(ends, name)} {_ms(then)} → " + ("gone" if now is None else _ms(now))
         for ends, then, now in hops
         if then != now
     ]
     since = "; ".join(changes) if changes else "none of its links changed"
-    return f"before: {_way(route.nodes, name)}, {_cost(route)}; since then: {since}"
+    return f"before: {_nodes(route.nodes, name)}, {_cost(route)}; since then: {since}"
 
 
 def _candidate_json(candidate: RouteCandidate, policy: RoutePolicy, name: Name) -> JsonObject:

@@ -1,10 +1,10 @@
 """Probing: whether packets arrive by the routes that they take, asked of those at the far ends.
 
     packets start for a member over relays ──▶ each second a probe along the same route, small and
-    large in turn ──▶ its answer, along the way that the probe came
+    large in turn ──▶ its answer, along the route that the probe came
                   └─▶ none in time ──▶ evidence ──▶ the relays of that route are passed over
 
-Where several relays may be to blame, each is tried on a way that has none of the others in it, by
+Where several relays may be to blame, each is tried on a route that has none of the others in it, by
 probes alone: when so many come back in a row, it is cleared. It is tried once, so that one that
 drops a share is seldom lucky.
 
@@ -206,7 +206,7 @@ class RouteProber:
                 self._probed[destination] = _ProbedRoute(now)
 
     def _ask(self, destination: NodeId, probed: _ProbedRoute, now: float) -> None:
-        route = self._data_plane.way(destination, now)
+        route = self._data_plane.current_route(destination, now)
         if route is None:
             return
         if route != probed.route:
@@ -216,9 +216,9 @@ class RouteProber:
         doubted = {doubt.relay for doubt in self._data_plane.blackhole_relays.towards(destination)}
         probed.trials = {node: count for node, count in probed.trials.items() if node in doubted}
         for relay in doubted if len(doubted) > 1 else ():
-            way = self._table.detour(destination, doubted - {relay})
-            if way is not None and relay in way.inner and probed.trials.get(relay, 0) >= 0:
-                self._send(destination, way.nodes, probed.count, relay, now)
+            detour = self._table.detour(destination, doubted - {relay})
+            if detour is not None and relay in detour.inner and probed.trials.get(relay, 0) >= 0:
+                self._send(destination, detour.nodes, probed.count, relay, now)
 
     def _send(
         self, destination: NodeId, route: RouteNodes, count: int, relay: NodeId | None, now: float

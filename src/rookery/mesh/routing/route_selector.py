@@ -44,7 +44,7 @@ class RouteSelectorContext(Protocol):
         ...
 
     def around(self, nodes: RouteNodes) -> RouteNodes | None:
-        """The best way to the end of this route over none of the relays that are passed over."""
+        """The best route to the end of this route over none of the relays that are passed over."""
         ...
 
 
@@ -62,10 +62,10 @@ class RouteSelector:
         if site.usable(best[1]) and not self._is_doubtful(best):
             return (best,)
         around = site.around(best)
-        ways = [] if around is None else [around]
-        ways += [best, *(way.nodes for way in choice.alternates)]
+        candidates = [] if around is None else [around]
+        candidates += [best, *(alternate.nodes for alternate in choice.alternates)]
         # Where no first hop is usable the forwarder looks for a detour around the best one's.
-        usable = [nodes for nodes in ways if site.usable(nodes[1])] or [best]
+        usable = [nodes for nodes in candidates if site.usable(nodes[1])] or [best]
         first = min(usable, key=site.avoids)  # the first of the best
         if not self._is_doubtful(first):
             return (first,)

@@ -121,7 +121,7 @@ class RouteTable:
         return choice
 
     def priced(self, nodes: tuple[NodeId, ...]) -> Route | None:
-        """This very way at today's costs; None when it does not count."""
+        """This very route at today's costs; None when it does not count."""
         return self.routes.priced(nodes)
 
     def detour(
@@ -141,7 +141,7 @@ class RouteTable:
         return None if nodes is None else routes.priced(nodes)
 
     def explain(self, destination: NodeId, now: float) -> RouteExplanation:
-        """The choice as it stands now, with every other way worth a word; takes its time."""
+        """The choice as it stands now, with every other route worth a word; takes its time."""
         choice = self.to(destination, now)
         self._catch_up()
         return explain_choice(self.routes, destination, choice, now)
@@ -160,7 +160,7 @@ class RouteTable:
     def _tell(
         self, destination: NodeId, choice: RouteChoice | None, previous: RouteChoice | None
     ) -> None:
-        """Whoever listens hears of other ways, not of the same at another cost."""
+        """Whoever listens hears of other routes, not of the same at another cost."""
         if self.on_choice is not None and _nodes(choice) != _nodes(previous):
             self.on_choice(destination, choice, previous)
 

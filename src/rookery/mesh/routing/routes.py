@@ -1,4 +1,4 @@
-"""Routes: which way to take to a node, and which ways stand by.
+"""Routes: which route to take to a node, and which routes stand by.
 
 How a choice is made, in this order:
 
@@ -136,7 +136,7 @@ class Routes:
         return tuple(spares)
 
     def priced(self, nodes: tuple[NodeId, ...]) -> Route | None:
-        """This way at today's costs; None when it does not count."""
+        """This route at today's costs; None when it does not count."""
         costs = [self.graph.cost(u, v) for u, v in pairwise(nodes)]
         known = tuple(cost for cost in costs if cost is not None)
         if len(known) < len(costs) or not self.graph.relays.issuperset(nodes[1:-1]):

@@ -1,7 +1,7 @@
-"""The cheapest way to one node that leaves out certain nodes or edges.
+"""The cheapest route to one node that leaves out certain nodes or edges.
 
 The search starts at the destination and is drawn to the source by the labels of the shortest
-paths: no way, whatever it must leave out, is shorter than they say. So it looks at little more
+paths: no route, whatever it must leave out, is shorter than they say. So it looks at little more
 than the nodes of the answer and their neighbours.
 """
 
@@ -15,7 +15,7 @@ from rookery.wire.mesh.node_id import NodeId
 
 Nodes = tuple[NodeId, ...]
 _NO_EDGES: frozenset[Edge] = frozenset()
-_NOBODY: frozenset[NodeId] = frozenset()
+_NO_NODES: frozenset[NodeId] = frozenset()
 
 
 def cheapest(
@@ -50,8 +50,8 @@ def _guided(
             return _followed(onward, source, destination)
         weight_on = remaining[node]
         if total > weight_on + labels[node]:
-            continue  # a better way from here was found meanwhile
-        barred = severed.get(node, _NOBODY)
+            continue  # a better route from here was found meanwhile
+        barred = severed.get(node, _NO_NODES)
         for peer, weight in weights[node].items():
             offer, known = weight_on + weight, remaining.get(peer, UNREACHED)
             if offer > known or peer in barred or peer not in labels:
@@ -89,11 +89,11 @@ def _within(
     without: Container[NodeId],
     cut: AbstractSet[Edge],
 ) -> Nodes | None:
-    """By rounds of one more hop each: slower, but it finds the dearer way that is short enough."""
+    """In rounds of one more hop each: slower, but it finds a dearer route with few enough hops."""
     graph, source = paths.graph, paths.source
     best = {source: 0}
-    ways: dict[NodeId, Nodes] = {source: (source,)}
-    fresh = ways.copy()
+    cheapest_routes: dict[NodeId, Nodes] = {source: (source,)}
+    fresh = cheapest_routes.copy()
     for _ in range(hop_max):
         improved: dict[NodeId, Nodes] = {}
         labels = {node: best[node] for node in fresh}
@@ -105,6 +105,6 @@ def _within(
                 if label < best.get(peer, UNREACHED) and edge(node, peer) not in cut:
                     best[peer] = label
                     improved[peer] = (*fresh[node], peer)
-        ways.update(improved)
+        cheapest_routes.update(improved)
         fresh = improved
-    return ways.get(destination)
+    return cheapest_routes.get(destination)

@@ -1,6 +1,6 @@
-"""The cheapest way from one node to every other, kept right as edges change.
+"""The cheapest route from one node to every other, kept right as edges change.
 
-Each node has a label: the weight of its cheapest way. When edges change, only labels that may be
+Each node has a label: the weight of its cheapest route. When edges change, only labels that may be
 wrong are touched:
 
 1. A node whose label no neighbour *supports* any more (by a label and an edge that together weigh
@@ -10,8 +10,8 @@ wrong are touched:
    edges are offered what those edges now bring.
 3. Dijkstra's algorithm runs from the offers, as far as labels improve.
 
-Labels are unique whatever the order of changes was, and ways are read off them backwards, smallest
-id first among equals: so equal graphs give equal ways, however they came about.
+Labels do not depend on the order of changes, and routes are read off them backwards, smallest id
+first among equals: so equal graphs give equal routes, however they came about.
 """
 
 from collections.abc import Iterable, Mapping
@@ -61,17 +61,17 @@ class ShortestPaths:
         self._settle(heap)
 
     def distance(self, node: NodeId) -> int | None:
-        """The cost of its cheapest way in microseconds."""
+        """The cost of its cheapest route in microseconds."""
         label = self.labels.get(node)
         return None if label is None else label >> HOP_BITS
 
     def hops(self, node: NodeId) -> int | None:
-        """How many edges its cheapest way has."""
+        """How many edges its cheapest route has."""
         label = self.labels.get(node)
         return None if label is None else label & _HOPS_MASK
 
     def path(self, node: NodeId) -> tuple[NodeId, ...] | None:
-        """Its cheapest way, both ends included."""
+        """Its cheapest route, both ends included."""
         labels, source = self.labels, self.source
         relays, weights = self.graph.relays, self.graph.weights
         if node not in labels:

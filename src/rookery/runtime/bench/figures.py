@@ -1,4 +1,4 @@
-"""The ways of a tunnel in figures, as a bench tells them."""
+"""The paths of a tunnel in figures, as a bench reports them."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from rookery.mesh.tunnel.explanation import TunnelExplanation, TunnelPathRow
 
 
 def path_figures(tunnels: Iterable[TunnelExplanation]) -> tuple[BenchPathFigures, ...]:
-    """By way, of all tunnels with one member: both sides may have opened one."""
+    """By path, of all tunnels with one member: both sides may have opened one."""
     by_name: dict[str, list[TunnelPathRow]] = {}
     for tunnel in tunnels:
         for row in tunnel.paths:
@@ -18,7 +18,7 @@ def path_figures(tunnels: Iterable[TunnelExplanation]) -> tuple[BenchPathFigures
 def _figures(name: str, rows: list[TunnelPathRow]) -> BenchPathFigures:
     busiest = max(rows, key=lambda row: row.sent_size)
     return BenchPathFigures(
-        way=name[:256],
+        path=name[:256],
         sent_bytes=sum(row.sent_size for row in rows),
         lost_packets=sum(row.lost_packets for row in rows),
         rtt_ms=round(busiest.rtt_s * 1e3, 3),

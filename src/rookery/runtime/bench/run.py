@@ -177,7 +177,7 @@ class BenchRun:
 
     async def _far_figures(self) -> tuple[BenchPathFigures, ...]:
         """How the other end uses its ways to us."""
-        stream = await self._open(BenchRequest(BenchAction.WAYS))
+        stream = await self._open(BenchRequest(BenchAction.PATHS))
         await stream.finish()
         return parse_paths(await _to_end(stream))
 
@@ -210,7 +210,7 @@ def _flow(
 ) -> BenchFlow:
     rows = tuple(
         BenchPath(
-            way=way.way,
+            way=way.path,
             sent_bytes=way.sent_bytes,
             lost_packets=way.lost_packets,
             rtt_ms=way.rtt_ms,

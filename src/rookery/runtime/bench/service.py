@@ -71,7 +71,7 @@ class BenchService:
                 await self._source(stream, request)
             case BenchAction.ECHO:
                 await _echo(stream)
-            case BenchAction.WAYS:
+            case BenchAction.PATHS:
                 await stream.write(serialize_answer(BenchPathsAnswer(self._figures(stream.peer))))
 
     async def _source(self, stream: ByteStream, request: BenchRequest) -> None:

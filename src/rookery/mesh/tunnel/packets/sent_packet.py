@@ -3,11 +3,11 @@
 from rookery.mesh.tunnel.streams.stream import Stream
 
 Segment = tuple[Stream, int, int, bool]  # from, to, and whether the stream ends there
-ControlFrameKey = tuple[int, int]  # kind and stream: see notes
+ControlFrameKey = tuple[int, int]  # kind and stream, see `control_frames`
 
 
 class SentPacket:
-    """Kept by the way that it went by."""
+    """Kept by its path until it is acknowledged or lost."""
 
     __slots__ = (
         "delivered",

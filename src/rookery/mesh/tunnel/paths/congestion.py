@@ -51,7 +51,7 @@ class CongestionPhase(Enum):
 
 
 class CongestionControl:
-    """Window and rate of one way."""
+    """Window and rate of one path."""
 
     __slots__ = (
         "_ceiling",

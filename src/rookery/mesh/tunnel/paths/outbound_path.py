@@ -29,7 +29,7 @@ _COPIES_MAX: Final = 512
 
 
 class OutboundPath:
-    """What this side sends by one way."""
+    """What this side sends over one path."""
 
     __slots__ = (
         "_largest_acked",
