@@ -239,7 +239,7 @@ def test_a_wish_that_cannot_be_fulfilled_is_an_error_of_one_line(
 @pytest.mark.slow
 def test_what_mypyc_refuses_is_installed_uncompiled(tmp_path: Path) -> None:
     root = _copy(tmp_path / "root")
-    source = root / "src" / "rookery" / "wire" / "frame.py"
+    source = root / "src" / "rookery" / "wire" / "link" / "framing.py"
     source.write_text(source.read_text() + "\nWRONG: int = 'text'\n")
     with zipfile.ZipFile(_wheel(tmp_path / "dist", root=root)) as archive:
         reason = archive.read("rookery/not_compiled.txt").decode()

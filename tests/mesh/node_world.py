@@ -1,4 +1,4 @@
-"""A few whole nodes in virtual time, each as its test wants it; `sim.mesh_world` has the many."""
+"""A few whole nodes in virtual time, each as its test wants it; `sim.mesh.world` has the many."""
 
 from collections.abc import Iterable
 

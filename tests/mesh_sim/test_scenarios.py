@@ -1,7 +1,7 @@
 """Whole meshes of real nodes in virtual time; a seed replays every packet.
 
 In all of them the invariants hold at any time: no packet comes to a node twice, hop limits fall,
-no one-way edge counts, and neither memory nor floods outgrow their bounds (`sim.invariants`).
+no one-way edge counts, and neither memory nor floods outgrow their bounds (`sim.mesh.invariants`).
 After each blow the mesh settles, routes cost at most 1.05 × what networkx finds, and packets of all
 pairs pass again 30 ms after the first member has found out, beyond what its word takes to the
 others whose links are harmed.

@@ -4,7 +4,7 @@
 
 Each commit claims the spool up to the batch's end, so that a table's own log says how much of the
 spool it has: after a crash between two tables the batch is read again, and each takes only what is
-behind its claim. The mark (see `store.landed`) comes last. It says where to begin, and lets the
+behind its claim. The mark (see `store.spool.watermark`) comes last. It says where to begin, and lets the
 spool forget what is before it.
 """
 
@@ -54,7 +54,7 @@ LandingCallback = Callable[[LandingTotals], None]
 
 
 class Lander:
-    """Lands one spool. The name tells spools apart: see `store.spool_name`."""
+    """Lands one spool. The name tells spools apart: see `store.spool.name`."""
 
     def __init__(
         self,
