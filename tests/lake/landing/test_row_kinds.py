@@ -20,7 +20,7 @@ LEFT_BEHIND = {
     },
     observations.SECURITY: {"sender"},
 }
-"""Fields without a column: keys, what the hub keeps for itself, and the sender, which the head has."""
+"""Fields without a column: keys, what only the hub needs, and the sender, which the head has."""
 
 RECEIVED = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=spools.RECEIVED_MS)
 SENT = RECEIVED - timedelta(seconds=5)

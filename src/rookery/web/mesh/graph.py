@@ -26,7 +26,7 @@ class MemberShown(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     roles: tuple[str, ...]
     is_up: bool
     age_s: float | None  # since it told of its links
-    reach: str = ""  # how that node gets there, as `runtime.node.members` names it; empty: nobody says
+    reach: str = ""  # as `runtime.node.members` names it; empty: unknown
 
 
 class LinkShown(msgspec.Struct, frozen=True, kw_only=True, gc=False):
