@@ -41,7 +41,7 @@ Routes = dict[tuple[int, int], list[int]]
 
 def hive(seed: int = 1) -> MeshWorld:
     world = MeshWorld(seed, topology=HIVE)
-    world.travels.hostile.add(world.identifier(M))
+    world.traces.hostile.add(world.identifier(M))
     world.converge(60)
     world.run(20.0)  # what is measured becomes certain
     return world

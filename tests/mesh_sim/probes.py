@@ -72,7 +72,7 @@ class Probes:
 
     def lost(self) -> list[float]:
         """When those were sent that never came."""
-        arrived = self._world.travels.arrived
+        arrived = self._world.traces.arrived
         return [sent_s for token, sent_s in self.sent.items() if token not in arrived]
 
     def _send(self, turn: int) -> None:

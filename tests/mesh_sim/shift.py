@@ -79,7 +79,7 @@ def harmed(seed: int, harm: Harm, seconds: float = SETTLE_S) -> tuple[Scene, Mes
     """The world of a seed after its hostile member has had some time."""
     one = scene(seed)
     world = one.world()
-    world.travels.hostile.add(world.identifier(one.hostile))
+    world.traces.hostile.add(world.identifier(one.hostile))
     harm(world, world.members[one.hostile])
     world.run(seconds)
     return one, world

@@ -122,7 +122,7 @@ def test_what_is_said_or_sent_again_changes_nothing(seed: int) -> None:
     one = scene(seed)
     world, pairs = one.world(), one.passing()[:PAIRS_MAX]
     traffic = Traffic(world, pairs, seed)
-    world.travels.hostile.add(world.identifier(one.hostile))
+    world.traces.hostile.add(world.identifier(one.hostile))
     replayer = Replayer(world, world.members[one.hostile])
     world.run(15.0)
     assert replayer.replayed > 1000, f"seed {seed}"

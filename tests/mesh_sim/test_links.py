@@ -148,7 +148,7 @@ def test_while_the_first_link_is_in_doubt_packets_take_two_routes() -> None:
     probes.stop()
     assert world.now - doubted_s > 0.5
     world.run(1.0)
-    arrived = world.travels.arrived
+    arrived = world.traces.arrived
     lost = [sent_s for token, sent_s in probes.sent.items() if token not in arrived]
     assert lost
     assert max(lost) <= doubted_s

@@ -132,7 +132,7 @@ def test_a_stolen_invitation_serves_one_and_tells_of_the_other() -> None:
 
 def test_whoever_joined_by_a_stolen_invitation_is_revoked_like_anybody(world: MeshWorld) -> None:
     thief = world.members[M]
-    world.revoke(M, told=3)
+    world.revoke(M, via=3)
     world.run(SECONDS)
     for number in HONEST:
         assert thief.id not in world.members[number].core.membership.members
@@ -149,7 +149,7 @@ def test_a_revoked_member_is_out_everywhere_within_seconds() -> None:
     world.converge()
     gone, others = world.members[LAST], [world.members[number] for number in range(LAST)]
     began_s = world.now
-    world.revoke(LAST, told=0)
+    world.revoke(LAST, via=0)
 
     def is_out() -> bool:
         return all(
@@ -177,7 +177,7 @@ def test_what_a_revoked_member_says_later_is_refused(world: MeshWorld) -> None:
     mallory = Puppet(world, M)
     last_words = mallory.sign(mallory.record(sequence_more=9))
     certificate = mallory.node.core.own.certificate
-    world.revoke(M, told=0)
+    world.revoke(M, via=0)
     world.run(SECONDS)
     assert not any(world.identifier(M) in world.members[n].core.neighbours for n in HONEST)
     identity = mallory.node.endpoint.identity
@@ -213,7 +213,7 @@ def test_a_revoked_member_is_no_guest_but_where_it_can_be_invited_again(
     """Or it would have a link for ten seconds, again and again."""
     mallory, honest = world.members[M], world.members[0]
     honest.core.peering.takes_joins = takes_joins
-    world.revoke(M, told=0)
+    world.revoke(M, via=0)
     world.run(SECONDS)
     world.kill(M)
     dialled(world, outsider(world, 1, mallory.endpoint.identity))
@@ -228,7 +228,7 @@ def test_a_member_that_was_away_hears_of_the_revocation_when_it_is_back(world: M
     """Also if the revoked one is the first to greet it."""
     world.kill(0)
     world.run(1.0)
-    world.revoke(M, told=3)
+    world.revoke(M, via=3)
     world.run(SECONDS)
     world.revive(0)
     world.run(10.0)
@@ -240,7 +240,7 @@ def test_a_member_that_was_away_hears_of_the_revocation_when_it_is_back(world: M
 
 def test_who_is_revoked_itself_goes_on_without_harm(world: MeshWorld) -> None:
     mallory = world.members[M]
-    world.revoke(M, told=0)
+    world.revoke(M, via=0)
     world.run(60.0)
     assert all(near.state is PathCondition.JOINING for near in mallory.core.neighbours.values())
     assert mallory.is_running

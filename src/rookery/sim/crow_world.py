@@ -7,7 +7,7 @@
     assert [each.packet.data for each in bob.arrived] == [b"hello"]
 
 Towers meet by datagrams (gate 12, hop of 7 bytes) and by serial lines (any gate, hop of 1 byte).
-Whatever else should take part, such as a peer with defects, listens at an address by itself.
+Other participants, such as a peer with defects, listen at addresses with `listen`.
 """
 
 from collections.abc import Callable
@@ -48,7 +48,7 @@ def udp_path(argument: bytes) -> NetPath:
 
 
 class SimulatedTower:
-    """One tower in the world, with its nodes, its gates and what it was told."""
+    """One tower in the world, with its nodes, its gates and its events."""
 
     def __init__(self, world: "CrowWorld", tower: Tower, limits: NodeLimits | None) -> None:
         self.tower = tower
@@ -60,7 +60,7 @@ class SimulatedTower:
         self.sent = 0
         self.path: NetPath | None = None
         self._world = world
-        self._ways: dict[int, Callable[[CrowPacket], None]] = {}
+        self._gate_senders: dict[int, Callable[[CrowPacket], None]] = {}
         self._tick_at: float | None = None
 
     @property
@@ -85,7 +85,7 @@ class SimulatedTower:
 
     def add_gate(self, gate: int, send: Callable[[CrowPacket], None]) -> None:
         self.tower.gates.add(gate)
-        self._ways[gate] = send
+        self._gate_senders[gate] = send
 
     def deliver(self, data: bytes, return_hop: bytes) -> None:
         """Bytes from the medium of a gate."""
@@ -110,7 +110,7 @@ class SimulatedTower:
         match event:
             case CrowTransmit(gate, packet):
                 self.sent += 1
-                self._ways[gate](packet)
+                self._gate_senders[gate](packet)
                 return
             case PacketArrived():
                 self.arrived.append(event)

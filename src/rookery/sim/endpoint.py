@@ -1,4 +1,4 @@
-"""One endpoint in the deterministic world, with its addresses, its timers and what it was told."""
+"""One endpoint in the deterministic world, with its addresses, its timers and its events."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -102,10 +102,10 @@ class SimulatedEndpoint:
 
     def deliver(self, source: NetPath, data: bytes) -> None:
         """A packet, answered at once."""
-        self.hear(source, data)
+        self.receive(source, data)
         self.settle()
 
-    def hear(self, source: NetPath, data: bytes) -> None:
+    def receive(self, source: NetPath, data: bytes) -> None:
         """A packet; it is answered together with all others of this moment."""
         if self.is_frozen:
             if not source.is_datagram or len(self._held) < HELD_DATAGRAMS_MAX:
@@ -149,7 +149,7 @@ class SimulatedEndpoint:
                 if data is None:
                     self.lost(source)
                 else:
-                    self.hear(source, data)
+                    self.receive(source, data)
             self.settle()
         self._tick_at = self._world.now
         self._tick()

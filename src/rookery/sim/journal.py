@@ -26,7 +26,7 @@ class Journal:
         self._recent: deque[tuple[float, object, int]] = deque(maxlen=kept)
 
     def packet(self, now: float, where: object, number: int, data: bytes) -> None:
-        """A packet arrived; `number` stands for `where`, the same in every run."""
+        """A packet arrived; `number` identifies `where` and is the same in every run."""
         self.count += 1
         pieces = self._pieces
         pieces.append(_WHEN_AND_WHERE(now, number))

@@ -5,7 +5,7 @@
     timeline.invariants.append(check)      after every event, whatever happens
     timeline.watch(check, every_s=1.0)     for checks that take long
 
-A check raises InvariantError; the last events are then told with it.
+A check raises InvariantError; its text includes the last events.
 """
 
 import itertools

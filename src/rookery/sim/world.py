@@ -30,7 +30,7 @@ Listener = Callable[[NetPath, NetPath, bytes], object]
 
 
 class SimulatedSocket:
-    """An address, and who listens there now."""
+    """An address and the node that listens there."""
 
     __slots__ = ("node",)
 
@@ -50,7 +50,7 @@ class DatagramFlow:
         self.target = target
         self.home = home
         self.socket = socket
-        self.is_translated = False  # a NAT has a say in it
+        self.is_translated = False  # it passes a NAT
         self.number = 0
         self.pipe: Pipe
 
@@ -59,23 +59,23 @@ class DatagramFlow:
 
 
 class World(Timeline):
-    """Time, the network, and everybody in it."""
+    """Time, the network, and the nodes in it."""
 
     def __init__(self, seed: int = 0, conditions: Conditions | None = None) -> None:
         super().__init__()
         self.random = Random(seed)  # noqa: S311 - replayable on purpose
         self.network = Network(self.random, conditions or Conditions())
         self.connections = SimulatedConnections(self)
-        self.hosts: set[str] = set()  # machines that are there, whether a node runs on them or not
+        self.hosts: set[str] = set()  # machines that are up, whether a node runs on them or not
         self.deliveries = 0
         self.is_overheard = False
         self._sockets: dict[NetPath, SimulatedSocket] = {}
         self._behind: dict[str, Nat] = {}
-        self._gateways: dict[str, Nat] = {}
+        self._nats: dict[str, Nat] = {}
         self._listeners: list[Listener] = []
         self._flows = 0
 
-    # --- who is there ---
+    # --- nodes ---
 
     def node(
         self,
@@ -101,7 +101,7 @@ class World(Timeline):
         return node
 
     def place(self, node: SimulatedEndpoint) -> None:
-        """Have a node listen at its addresses; whoever did before is gone."""
+        """Have a node listen at its addresses; a previous node there crashes."""
         for path in node.paths:
             socket = self._socket(path)
             if socket.node is not None and socket.node is not node:
@@ -112,7 +112,7 @@ class World(Timeline):
         self.network.touch()
 
     def remove(self, node: SimulatedEndpoint) -> None:
-        """The node is gone without a word, and its machine with it."""
+        """Remove the node and its machine without closing any connection."""
         self._vacate(node)
         self.hosts.difference_update(path.ip for path in node.paths)
         self.network.touch()
@@ -141,19 +141,19 @@ class World(Timeline):
         )
 
     def step_clock(self, node: SimulatedEndpoint, seconds: float) -> None:
-        """Somebody sets the node's wall clock; its monotonic clock knows nothing of it."""
+        """Step the node's wall clock; its monotonic clock is not affected."""
         node.clock_error_s += seconds
 
     def nat(self, kind: NatKind, ip: str, inside: Iterable[str]) -> Nat:
-        """Put a NAT in front of some addresses, which nobody else reaches from now on."""
-        nat = self._gateways[ip] = Nat(kind, ip, self.random)
+        """Put a NAT in front of some addresses, which are reached only through it from now on."""
+        nat = self._nats[ip] = Nat(kind, ip, self.random)
         self._behind.update(dict.fromkeys(inside, nat))
         for socket in self._sockets.values():
             if socket.node is not None:
                 socket.node.flows.clear()
         return nat
 
-    # --- what passes between them ---
+    # --- traffic ---
 
     def cut(self, kind: str) -> None:
         """From now on nothing passes under this transport."""
@@ -165,7 +165,7 @@ class World(Timeline):
         self.network.block(other, one)
 
     def reunite(self) -> None:
-        """Everybody reaches everybody again."""
+        """Remove every block between addresses."""
         self.network.heal()
 
     def overhear(self, listener: Listener) -> None:
@@ -201,12 +201,12 @@ class World(Timeline):
             self.at(arrival, self._datagram_arrived, flow, source, data)
 
     def arrived(
-        self, node: SimulatedEndpoint, source: NetPath, data: bytes, way: object, number: int
+        self, node: SimulatedEndpoint, source: NetPath, data: bytes, where: object, number: int
     ) -> None:
         """A packet has reached the machine of its node."""
         self.deliveries += 1
-        self.journal.packet(self.now, way, number, data)
-        node.hear(source, data)
+        self.journal.packet(self.now, where, number, data)
+        node.receive(source, data)
 
     # --- for the connections ---
 
@@ -223,9 +223,9 @@ class World(Timeline):
         nat = self._behind.get(source)
         return None if self._behind.get(target) is nat else nat
 
-    def door(self, source: NetPath, target: NetPath) -> NetPath | None:
-        """Where what comes from `source` for `target` really ends, if anywhere."""
-        nat = self._gateways.get(target.ip)
+    def destination(self, source: NetPath, target: NetPath) -> NetPath | None:
+        """Where packets from `source` to `target` arrive behind a NAT, if they arrive."""
+        nat = self._nats.get(target.ip)
         if nat is not None:
             inner = nat.inbound(source, target, self.now)
             return inner if inner is not None and inner.ip in self.hosts else None
@@ -248,7 +248,7 @@ class World(Timeline):
             return None
         flow = DatagramFlow(source, target, self._socket(source), self._socket(target))
         behind, there = self._behind.get(source.ip), self._behind.get(target.ip)
-        flow.is_translated = behind is not there or target.ip in self._gateways
+        flow.is_translated = behind is not there or target.ip in self._nats
         flow.pipe = self.network.pipe(source.ip, target.ip)
         self._flows += 1
         flow.number = self._flows
@@ -268,7 +268,7 @@ class World(Timeline):
     def _datagram_arrived(self, flow: DatagramFlow, source: NetPath, data: bytes) -> None:
         node = flow.socket.node
         if flow.is_translated:
-            door = self.door(source, flow.target)
-            node = self.node_at(door) if door is not None else None
+            destination = self.destination(source, flow.target)
+            node = self.node_at(destination) if destination is not None else None
         if node is not None:
             self.arrived(node, source, data, flow, flow.number)

@@ -52,8 +52,8 @@ async def test_an_address_that_nobody_has_loses_pings() -> None:
     assert result.lost == 1.0
 
 
-async def test_crowds_are_not_pinged() -> None:
-    with pytest.raises(UsageError, match="crowd"):
+async def test_multicast_is_not_pinged() -> None:
+    with pytest.raises(UsageError, match="multicast"):
         await net.ping("224.0.0.1")
 
 

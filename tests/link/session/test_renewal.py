@@ -148,13 +148,13 @@ def test_a_link_whose_keys_cannot_be_renewed_is_made_anew() -> None:
     pair = Pair().up()
     pair.world.run(1)
     be_busy(pair)
-    hear = pair.bob.hear
+    receive = pair.bob.receive
 
     def hear_handshakes(source: NetPath, data: bytes) -> None:
         if data[1] == 1:
-            hear(source, data)
+            receive(source, data)
 
-    pair.bob.hear = hear_handshakes  # type: ignore[method-assign]
+    pair.bob.receive = hear_handshakes  # type: ignore[method-assign]
     began = pair.world.now
     pair.world.run_until(lambda: bool(notices(pair.alice, LinkDown)))
     assert pair.world.now - began < BUSY_S + RENEWAL_MAX_S + YIELD_S

@@ -168,7 +168,7 @@ def test_tunnels_end_with_the_membership_of_their_peer() -> None:
     transfer = Transfer(world, bytes(1000))
     world.run_until(lambda: transfer.step() or bool(transfer.opened), 20)
     south = transfer.south.core.tunnels
-    world.revoke(0, told=3)
+    world.revoke(0, via=3)
     world.run(3.0)
     assert [told.event.code for told in south.take() if isinstance(told.event, TunnelClosed)] == [
         CloseCode.REFUSED

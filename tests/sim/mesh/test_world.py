@@ -45,7 +45,7 @@ def test_everybody_pings_everybody() -> None:
     world = MeshWorld(1, topology=LINE)
     world.converge(60)
     assert all(pings(world, one, other) for one in range(4) for other in range(4) if one != other)
-    assert world.travels.hops > 0
+    assert world.traces.hops > 0
 
 
 def test_a_link_that_is_cut_is_gone_around_and_used_again() -> None:

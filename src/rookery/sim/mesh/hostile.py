@@ -5,7 +5,7 @@
     claim_long_holding(node.endpoint, node.core)  it says to have held each beat almost all the time
     swallow(node, everything)                     relays nothing, and answers for itself
     swallow(node, at_random(0.2, Random(seed)))   … or drops a share, or what is large, or one's
-    Replayer(world, node)                         says again what it heard
+    Replayer(world, node)                         repeats what it received
     Flooder(world, node, Random(seed))            says too much
     Sybils(world, node, 40, Random(seed))         takes in members that are all itself
 
@@ -87,7 +87,7 @@ def claim_links(world: MeshWorld, node: SimulatedMember, lie: Lie) -> None:
 
 
 def claim_cheap_links(world: MeshWorld, node: SimulatedMember) -> None:
-    """All its links cost a microsecond, lose nothing, and are as fast as can be told."""
+    """Claims that all its links cost a microsecond, lose nothing and have the highest rate."""
     claim_links(world, node, lambda links: [RecordLink(link.peer, 0, 1, 0, 0xFF) for link in links])
 
 
@@ -149,11 +149,11 @@ def all_but_handshakes(frame: Forward) -> bool:
     return frame.kind is ForwardKind.PACKET and bytes(frame.payload[:2]) == b"\0\0"
 
 
-# --- those who say too much ---
+# --- replay and floods ---
 
 
 class Replayer:
-    """Sends what it relays twice more, and statements that it heard again and again."""
+    """Sends what it relays twice more, and repeats statements that it received."""
 
     STATEMENTS_MAX = 64
     COPIES = 2
@@ -161,9 +161,9 @@ class Replayer:
     def __init__(self, world: MeshWorld, node: SimulatedMember) -> None:
         self.replayed = 0
         self._world, self._node = world, node
-        self._heard: deque[bytes] = deque(maxlen=self.STATEMENTS_MAX)
+        self._overheard: deque[bytes] = deque(maxlen=self.STATEMENTS_MAX)
         _overhear(node.endpoint, self._hears)
-        _every(world, self._say_again)
+        _every(world, self._repeat)
 
     def _hears(self, link: Link, path: Path, head: bytes, body: bytes, now: float) -> bool:
         if head[0] == FORWARD and Forward.parse(head, body).route[-1] != self._node.id:
@@ -171,12 +171,12 @@ class Replayer:
                 self.replayed += 1
                 self._node.core.frame_received(link, path, head, body, now)
         elif head[0] == STATEMENTS:
-            self._heard.append(body)
+            self._overheard.append(body)
         return True
 
-    def _say_again(self) -> None:
+    def _repeat(self) -> None:
         for link in _neighbour_links(self._node):
-            for body in list(self._heard)[:8]:
+            for body in list(self._overheard)[:8]:
                 self.replayed += 1
                 link.send_frame(bytes((STATEMENTS,)), body)
         self._node.due()
@@ -226,7 +226,7 @@ class Sybils:
     Each claims links with the issuer's neighbours, too, and the name and roles that it likes.
     """
 
-    EACH = 2  # told of each turn
+    EACH = 2  # sent each turn
 
     def __init__(
         self,
@@ -245,7 +245,7 @@ class Sybils:
         identities = [Identity.generate((0x40,), random.randbytes) for _ in range(count)]
         self.ids = [node_id(one.hashname) for one in identities]
         near = [node.id, *node.core.neighbours]
-        self._untold = [
+        self._unsent = [
             (self._certificate(one, name), self._record(one, [*near, *self.ids[:20]]))
             for one in identities
         ]
@@ -254,20 +254,20 @@ class Sybils:
             node,
             lambda links: [*links, *(RecordLink(one, 0, 1) for one in self.ids[:20])],
         )
-        _every(world, self._tell)
+        _every(world, self._send_next)
 
-    def _tell(self) -> None:
-        told, self._untold = self._untold[: self.EACH], self._untold[self.EACH :]
+    def _send_next(self) -> None:
+        batch, self._unsent = self._unsent[: self.EACH], self._unsent[self.EACH :]
         for link in _neighbour_links(self._node):
-            for statements in told:
+            for statements in batch:
                 link.send_frame(*Statements(statements).serialize())
         self._node.due()
 
-    def _certificate(self, who: Identity, name: str) -> bytes:
+    def _certificate(self, identity: Identity, name: str) -> bytes:
         now_s = int(EPOCH_UNIX_S + self._world.now)
         return self._authority.certify(
-            who.keys[0x40],
-            who.intermediates(0x40),
+            identity.keys[0x40],
+            identity.intermediates(0x40),
             name=name,
             roles=("relay", "exit"),
             serial=1,
@@ -275,11 +275,11 @@ class Sybils:
             until_s=now_s + 86_400,
         )
 
-    def _record(self, who: Identity, peers: Sequence[NodeId]) -> bytes:
-        own, now_s = node_id(who.hashname), int(EPOCH_UNIX_S + self._world.now)
+    def _record(self, identity: Identity, peers: Sequence[NodeId]) -> bytes:
+        own, now_s = node_id(identity.hashname), int(EPOCH_UNIX_S + self._world.now)
         links = tuple(RecordLink(peer, 0, 1) for peer in sorted({*peers} - {own}))
         record = Record(own, 1, 1, now_s, 3600, role_bits(["relay", "exit"]), links=links)
-        return _signed(who, self._world.realm.id, record)
+        return _signed(identity, self._world.realm.id, record)
 
 
 # --- inside ---
@@ -311,8 +311,8 @@ def _neighbour_links(node: SimulatedMember) -> list[Link]:
     return [links[name] for name in names if name in links]
 
 
-def _signed(who: Identity, realm: bytes, record: Record) -> bytes:
+def _signed(identity: Identity, realm: bytes, record: Record) -> bytes:
     content = record.serialize()
-    seed = signing.signing_seed(who.pairs[ROOKERY_CSID].secret)
+    seed = signing.signing_seed(identity.pairs[ROOKERY_CSID].secret)
     signature = signing.sign(seed, to_sign(RECORD, realm, content))
     return Statement(RECORD, realm, content, signature).serialize()

@@ -29,15 +29,15 @@ _PENDING_PER_MEMBER = 2000  # events of the world; a storm has more
 
 
 class _PacketTrace:
-    """What is known of one packet: who sent it, how often, and where its copies have been."""
+    """One packet: its origin, how many copies it sent, and which nodes they passed."""
 
-    __slots__ = ("copies", "last", "origin", "visits")
+    __slots__ = ("copies", "last", "origin", "passes")
 
     def __init__(self, origin: NodeId) -> None:
         self.origin = origin
         self.last = origin  # where it was last seen
-        self.copies = 0  # that the origin itself let go
-        self.visits: dict[NodeId, int] = {}
+        self.copies = 0  # sent by the origin itself
+        self.passes: dict[NodeId, int] = {}
 
 
 class PacketTraces:
@@ -48,12 +48,12 @@ class PacketTraces:
         self.hostile: set[NodeId] = set()  # members whose packets prove nothing
         self._timeline = timeline
         self.arrived: dict[bytes, float] = {}  # payloads of packets, and when they came to the end
-        self._travels: dict[bytes, _PacketTrace] = {}
+        self._traces: dict[bytes, _PacketTrace] = {}
 
     def seen(self, node: SimulatedMember, neighbour: NodeId, head: bytes, body: bytes) -> None:
         """A packet has come to a node."""
         self.hops += 1
-        if self.hostile and any(who == neighbour or who in body for who in self.hostile):
+        if self.hostile and any(id_ == neighbour or id_ in body for id_ in self.hostile):
             return
         if len(head) != HEAD_SIZE:
             raise InvariantError("a packet without a whole head")
@@ -72,19 +72,19 @@ class PacketTraces:
 
     def last_seen(self, payload: bytes) -> NodeId | None:
         """The node that a packet came to last; None if it never came to any."""
-        travel = self._travels.get(bytes((ForwardKind.PACKET,)) + payload)
-        return None if travel is None else travel.last
+        trace = self._traces.get(bytes((ForwardKind.PACKET,)) + payload)
+        return None if trace is None else trace.last
 
     def _count(self, node: SimulatedMember, neighbour: NodeId, packet: bytes) -> None:
-        travel = self._travels.get(packet)
-        if travel is None:
-            if len(self._travels) >= _PACKETS_MAX:
-                del self._travels[next(iter(self._travels))]
-            travel = self._travels[packet] = _PacketTrace(neighbour)
-        travel.copies += neighbour == travel.origin
-        travel.last = node.id
-        visits = travel.visits[node.id] = travel.visits.get(node.id, 0) + 1
-        if node.id == travel.origin or visits > travel.copies:
+        trace = self._traces.get(packet)
+        if trace is None:
+            if len(self._traces) >= _PACKETS_MAX:
+                del self._traces[next(iter(self._traces))]
+            trace = self._traces[packet] = _PacketTrace(neighbour)
+        trace.copies += neighbour == trace.origin
+        trace.last = node.id
+        passes = trace.passes[node.id] = trace.passes.get(node.id, 0) + 1
+        if node.id == trace.origin or passes > trace.copies:
             raise InvariantError(f"a packet comes to {node.id.hex()} again")
 
 

@@ -20,7 +20,7 @@ from rookery.wire.mesh.node_id import NodeId
 if TYPE_CHECKING:
     from rookery.sim.world import World
 
-# Told of every packet that comes to a node on its way: the node, its neighbour, head and body.
+# Called for every forwarded packet that reaches a node: node, neighbour, head, body.
 PacketWatcher = Callable[["SimulatedMember", NodeId, bytes, bytes], None]
 
 
@@ -74,11 +74,11 @@ class SimulatedMember(SimulatedEndpoint):
                 self._happened(event, now)
             core.flush(now)
             endpoint.flush(now)
-        for told in core.take():
-            if isinstance(told, MeshDatagramArrived):
-                self.datagrams.append(told)
+        for outcome in core.take():
+            if isinstance(outcome, MeshDatagramArrived):
+                self.datagrams.append(outcome)
             else:
-                self.outcomes.append(told)
+                self.outcomes.append(outcome)
         self.wake_at(core.deadline)
         self.wake_at(endpoint.deadline)
 

@@ -1,15 +1,15 @@
-"""A realm in the deterministic world: members with real certificates on a topology, and its woes.
+"""A realm in the deterministic world: members with real certificates on a topology, and faults.
 
     world = MeshWorld(seed=7, size=50)
     world.converge()
     world.sever(3, 17)                  nothing passes between these two
-    world.kill(5), world.vanish(6)      a process dies; a machine is gone without a word
-    world.revive(5)                     the same identity, nothing remembered but its certificate
+    world.kill(5), world.vanish(6)      a process dies; a machine disappears silently
+    world.revive(5)                     the same identity and certificate, without other state
     world.converge()
 
-Members are linked as the topology says and in no other way: none tells where it can be dialled,
-or, where they do (`is_dialable`), nothing passes between those that the topology does not link.
-Everything in `invariants` is checked all the time. The same signature is verified once for all.
+Members are linked exactly as the topology says: none advertises its address, or, with
+`is_dialable`, nothing passes between members that the topology does not link. The checks in
+`invariants` run all the time. Each signature is verified once for all members.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -64,7 +64,7 @@ class MeshWorld(World):
         self.numbers: dict[NodeId, int] = {}
         self.severed: set[Pair] = set()
         self.names_more = 0  # members that are names only, of a hostile issuer's making
-        self.travels = PacketTraces(self)
+        self.traces = PacketTraces(self)
         self._kinds = kinds
         self._is_dialable = is_dialable
         root_seed = sha256(b"root %d" % seed).digest()
@@ -87,7 +87,7 @@ class MeshWorld(World):
         self.watch(ResourceBounds(self).check, every_s=1.0)
         self.watch(TwoWayEdges(self).check, every_s=0.1)
 
-    # --- woes ---
+    # --- faults ---
 
     def revive(self, number: int) -> SimulatedMember:
         """Start a member, for the first time or again; its links are those of the topology."""
@@ -111,7 +111,7 @@ class MeshWorld(World):
             NodeSettings(peers=peers, paths=paths[:1] if self._is_dialable else ()),
             epoch=epoch,
             verify=verify_once,
-            watcher=self.travels.seen,
+            watcher=self.traces.seen,
         )
         self.numbers[node.id] = number
         self.place(node)
@@ -122,21 +122,21 @@ class MeshWorld(World):
         return node
 
     def kill(self, number: int) -> None:
-        """The process dies; its peers are told, as far as packets can pass."""
+        """The process dies; its machine closes its connections, as far as packets can pass."""
         self.crash(self.members.pop(number))
 
     def vanish(self, number: int) -> None:
-        """The machine is gone without a word."""
+        """The machine disappears without closing connections."""
         node = self.members.pop(number)
         self.remove(node)
         node.is_running = False
 
-    def revoke(self, number: int, told: int) -> None:
-        """The root takes a certificate back, and tells one member."""
+    def revoke(self, number: int, via: int) -> None:
+        """The root revokes a certificate and sends the revocation to the member `via`."""
         hashname = self._identities[number].hashname
         revocation = self._root.revoke(hashname, int(EPOCH_UNIX_S + self.now))
-        self.members[told].core.tell(revocation, self.now)
-        self.members[told].due()
+        self.members[via].core.tell(revocation, self.now)
+        self.members[via].due()
 
     def restart_all(self) -> None:
         """Every process, at the same moment."""

@@ -138,30 +138,30 @@ class SimulatedConnections:
         return end
 
     def _try(self, end: ConnectionEnd, again_s: float) -> None:
-        """Knock at the door; a machine that is there answers one way or the other."""
+        """Try to connect; a machine that is up accepts or refuses."""
         world, now = self._world, self._world.now
         if end.is_closed or end.other is not None:
             return
         back = world.network.pipe(end.path.ip, end.source.ip)
         world.network.current(end.pipe, end.source.ip, end.path.ip)
-        door = world.door(end.source, end.path)
+        destination = world.destination(end.source, end.path)
         is_open = not end.pipe.stops(end.path.kind) and not back.stops(end.path.kind)
-        if door is None or not is_open or end.ips[0] not in world.hosts:
+        if destination is None or not is_open or end.ips[0] not in world.hosts:
             world.at(now + again_s, self._try, end, 2 * again_s)
             return
         answer_at = back.segment(_SEGMENT_SIZE, end.pipe.segment(_SEGMENT_SIZE, now))
-        world.at(answer_at, self._answered, end, door, back)
+        world.at(answer_at, self._answered, end, destination, back)
 
-    def _answered(self, end: ConnectionEnd, door: NetPath, back: Pipe) -> None:
-        acceptor = self._world.node_at(door)
+    def _answered(self, end: ConnectionEnd, destination: NetPath, back: Pipe) -> None:
+        acceptor = self._world.node_at(destination)
         if end.is_closed or end.other is not None:
             return
         if acceptor is None:
             self._lose(end, "refused")
             return
-        other = ConnectionEnd(acceptor, end.source, end.path, (door.ip, end.ips[0]), back)
+        other = ConnectionEnd(acceptor, end.source, end.path, (destination.ip, end.ips[0]), back)
         other.number, other.other, other.mapping = end.number, end, end.mapping
-        end.ips = (end.ips[0], door.ip)
+        end.ips = (end.ips[0], destination.ip)
         end.other = acceptor.connections[end.source] = other
         self._release(end)
 

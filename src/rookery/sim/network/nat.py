@@ -1,4 +1,4 @@
-"""A NAT: hosts behind one public address, and who may send to them from outside.
+"""A NAT: hosts behind one public address, and which outside addresses may send to them.
 
     kind                  a mapping is for        packets come in from
     full cone             an inner address        anybody
@@ -57,13 +57,13 @@ class Nat:
         self.ip = ip
         self.datagram_mapping_s = DATAGRAM_MAPPING_S
         self.stream_mapping_s = STREAM_MAPPING_S
-        self.refused = 0  # packets from outside that nobody behind has asked for
+        self.refused = 0  # packets from outside without a mapping that admits them
         self._random = random
         self._by_inner: dict[tuple[NetPath, NetPath | None], NatMapping] = {}
         self._by_outer: dict[NetPath, NatMapping] = {}
 
     def outbound(self, source: NetPath, target: NetPath, now: float) -> NatMapping | None:
-        """The mapping that a packet from behind goes out through; None for a hairpin."""
+        """The mapping for a packet from inside; None for a hairpin."""
         if target.ip == self.ip:
             return None
         key = (source, target if self.kind is NatKind.SYMMETRIC else None)
@@ -82,7 +82,7 @@ class Nat:
         return mapping.inner
 
     def forward(self, port: int, inner: NetPath) -> NetPath:
-        """Open a port to everybody for good, as an operator would; the public path."""
+        """Forward a port permanently, as an operator would; returns the public path."""
         outer = NetPath(inner.kind, self.ip, port)
         mapping = self._by_outer[outer] = NatMapping(inner, outer, 0.0, 0.0)
         mapping.is_fixed = True
@@ -90,7 +90,7 @@ class Nat:
         return outer
 
     def restart(self) -> None:
-        """Everything is forgotten but the operator's own entries."""
+        """Forget all mappings but forwarded ports."""
         fixed = [mapping for mapping in self._by_outer.values() if mapping.is_fixed]
         for mapping in self._by_outer.values():
             mapping.used_s = float("-inf")
@@ -111,7 +111,9 @@ class Nat:
     def _admits(self, mapping: NatMapping, source: NetPath, now: float) -> bool:
         if mapping.is_fixed or self.kind is NatKind.FULL_CONE:
             return True
-        asked = (to for to, sent_s in mapping.sent_to.items() if now - sent_s <= mapping.lifetime_s)
+        contacted = (
+            to for to, sent_s in mapping.sent_to.items() if now - sent_s <= mapping.lifetime_s
+        )
         if self.kind is NatKind.ADDRESS_RESTRICTED:
-            return any(to.ip == source.ip for to in asked)
-        return source in asked
+            return any(to.ip == source.ip for to in contacted)
+        return source in contacted

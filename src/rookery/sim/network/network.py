@@ -1,7 +1,7 @@
 """A seeded network: what happens to a packet between two addresses, drawn from one generator.
 
     change(conditions, source, target)    delay, jitter, loss, rate … from one address to another
-    block(source, target, kind)           nothing passes this way any more, until `unblock`
+    block(source, target, kind)           nothing passes in this direction until `unblock`
     partition(these, those)               nothing passes between the sets, until `heal`
 
 An address may be left out and then stands for any; the most exact answer counts. The same seed and
@@ -127,7 +127,7 @@ class Network:
         self.version += 1
 
     def block(self, source: str = "", target: str = "", kind: str = "") -> None:
-        """Nothing passes this way any more, or nothing under one kind of path."""
+        """Block this direction, or one kind of path in it."""
         stopped = self._blocked.get((source, target), frozenset())
         self._blocked[source, target] = stopped | {kind}
         self.version += 1
@@ -139,7 +139,7 @@ class Network:
         self.version += 1
 
     def partition(self, *groups: Iterable[str]) -> None:
-        """Nothing passes from one group to another; whoever is in none reaches everybody."""
+        """Nothing passes from one group to another; addresses in no group reach all."""
         self._group = {ip: number for number, group in enumerate(groups) for ip in group}
         self.version += 1
 
@@ -162,9 +162,11 @@ class Network:
     def current(self, pipe: Pipe, source: str, target: str) -> Pipe:
         """The same pipe, brought up to date if anything has changed."""
         if pipe.version != self.version:
-            ways = ((source, target), (source, ""), ("", target), ("", ""))
-            conditions = next(self._conditions[way] for way in ways if way in self._conditions)
-            stopped = frozenset().union(*(self._blocked.get(way, ()) for way in ways))
+            scopes = ((source, target), (source, ""), ("", target), ("", ""))
+            conditions = next(
+                self._conditions[scope] for scope in scopes if scope in self._conditions
+            )
+            stopped = frozenset().union(*(self._blocked.get(scope, ()) for scope in scopes))
             if conditions.blocked or self._is_parted(source, target):
                 stopped |= {""}
             pipe.set(conditions, stopped, self.version)

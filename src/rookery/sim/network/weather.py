@@ -4,7 +4,7 @@
     flap         up for a while, down for a while, and so on
     is_cut       nothing passes, until it is mended
 
-A datagram that finds no way is lost. A stream loses nothing: what it carries waits, in order.
+A datagram without a route is lost. A stream loses nothing: what it carries waits, in order.
 """
 
 from collections.abc import Sequence
@@ -75,5 +75,5 @@ class WeatheredLink:
         return found
 
     def segment(self, direction: LinkDirection, size: int, now: float) -> float:
-        """When a piece of a stream arrives, were nothing ahead of it and the way open."""
+        """When a piece of a stream arrives, if nothing were ahead of it and the route open."""
         return self._pipes[direction].segment(size, now)
