@@ -84,7 +84,7 @@ async def member(post: Post, *peers: JsonObject) -> AsyncIterator[Member]:
             now=endpoint.now(),
             queue_size=streams.backlog,
         )
-        endpoint.house(node)
+        endpoint.attach(node)
         for peer in peers:
             endpoint.link(peer)
         yield Member(endpoint, node)

@@ -74,7 +74,7 @@ BOB_PEER = PeerRow(
     in_bytes=2_000_000,
     out_bytes=1_000,
     state_since_s=60.0,
-    ways=(
+    paths=(
         PeerPathRow(
             address="127.0.0.1:7002",
             transport="tcp4",
@@ -102,11 +102,11 @@ DAVE_PEER = PeerRow(
 )
 
 ROUTES = (
-    MemberRouteRow(to=BOB, reach=Reachability.DIRECT, way=RouteOption((ALICE, BOB), 900)),
+    MemberRouteRow(to=BOB, reach=Reachability.DIRECT, best=RouteOption((ALICE, BOB), 900)),
     MemberRouteRow(
         to=CAROL,
         reach=Reachability.ROUTE,
-        way=RouteOption((ALICE, BOB, CAROL), 2300),
+        best=RouteOption((ALICE, BOB, CAROL), 2300),
         alternates=(RouteOption((ALICE, CAROLINE, CAROL), 5100),),
     ),
     MemberRouteRow(to=DAVE, reach=Reachability.NONE, problem="nobody has a link with it"),

@@ -66,7 +66,7 @@ async def mesh_world(folder: Path, template: Path) -> AsyncIterator[MeshWorld]:
         berlin, rome = await start(homes[0], oslo), await start(homes[2], oslo)
         view = NodeView(berlin)
         path = folder / FILE_NAME
-        queues = QueueView(lambda: berlin.outbox, view.who)
+        queues = QueueView(lambda: berlin.outbox, view.name_of)
         control = await ControlServer.bind(view, path, queues=queues)
         stack.push_async_callback(control.close)
         settings = msgspec.structs.replace(SETTINGS, node=path)

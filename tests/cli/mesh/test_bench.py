@@ -23,7 +23,7 @@ def test_a_report_says_how_much_how_quickly_and_which_way() -> None:
     report = BenchReport(
         to=NodeName("b" * 52, "bob"),
         idle=QUICK,
-        up=BenchFlow(size_bytes=100_000_000, took_s=5.0, latency=QUICK, ways=(EAST, WEST)),
+        up=BenchFlow(size_bytes=100_000_000, took_s=5.0, latency=QUICK, paths=(EAST, WEST)),
         down=BenchFlow(size_bytes=0, took_s=5.0, latency=BenchLatency()),
     )
     assert list(described(report)) == [

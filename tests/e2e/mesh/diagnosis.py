@@ -19,7 +19,7 @@ _PROBE_S = 2.0
 
 async def diagnosis(flock: Flock, pairs: Sequence[Edge]) -> str:
     """Several lines; a node that cannot be asked is told as such."""
-    ends = [way for one, other in pairs[:PAIRS_MAX] for way in ((one, other), (other, one))]
+    ends = [pair for one, other in pairs[:PAIRS_MAX] for pair in ((one, other), (other, one))]
     lines: list[str] = []
     for source, target in ends:
         lines += await _way(flock.birds[source], flock.birds[target])
@@ -28,7 +28,7 @@ async def diagnosis(flock: Flock, pairs: Sequence[Edge]) -> str:
     except RookeryError as error:
         routes = {}
         lines.append(f"routes: {error}")
-    concerned = {number for way in ends for number in routes.get(way, way)}
+    concerned = {number for pair in ends for number in routes.get(pair, pair)}
     for number in sorted(concerned):
         lines += await _knowledge(flock.birds[number])
     return "\n".join(lines)
@@ -67,9 +67,9 @@ async def _knowledge(bird: Bird) -> list[str]:
 
 
 def _peer(peer: PeerRow) -> str:
-    ways = ", ".join(
-        f"{way.transport} {way.address} {way.state.value}{' (in use)' * way.is_used}"
-        f" {way.rtt_ms} ms, lost {way.loss_out} out and {way.loss_in} in {way.last_error}"
-        for way in peer.ways
+    paths = ", ".join(
+        f"{path.transport} {path.address} {path.state.value}{' (in use)' * path.is_used}"
+        f" {path.rtt_ms} ms, lost {path.loss_out} out and {path.loss_in} in {path.last_error}"
+        for path in peer.paths
     )
-    return f"peer {peer.node} {peer.state.value} since {peer.state_since_s:.1f}: {ways}"
+    return f"peer {peer.node} {peer.state.value} since {peer.state_since_s:.1f}: {paths}"

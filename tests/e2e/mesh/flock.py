@@ -127,8 +127,8 @@ class Flock:
         found = {}
         for bird in self.alive:
             for route in await bird.rows(ControlCommand.ROUTES, MemberRouteRow):
-                if route.way is not None:
-                    nodes = tuple(numbers[node.hashname] for node in route.way.nodes)
+                if route.best is not None:
+                    nodes = tuple(numbers[node.hashname] for node in route.best.nodes)
                     found[bird.number, nodes[-1]] = nodes
         return found
 
@@ -138,7 +138,7 @@ class Flock:
         found = {}
         for bird in self.alive:
             for peer in await bird.rows(ControlCommand.PEERS, PeerRow):
-                up = {way.transport for way in peer.ways if way.state is PeerPathState.UP}
+                up = {path.transport for path in peer.paths if path.state is PeerPathState.UP}
                 if up >= {"tcp4", "udp4"}:
                     found[bird.number, numbers[peer.node.hashname]] = peer
         return found

@@ -97,7 +97,7 @@ class Courier:
     async def ways(self) -> dict[str, PeerPathState]:
         async with connected(self.home.keys / "control.sock") as client:
             peers = await client.all(ControlRequest(do=ControlCommand.PEERS), PeerRow)
-        return {way.transport: way.state for peer in peers for way in peer.ways}
+        return {path.transport: path.state for peer in peers for path in peer.paths}
 
     async def until_udp(self, *states: PeerPathState | None) -> None:
         """Wait until there is TCP, and UDP is in one of these states."""

@@ -195,11 +195,11 @@ async def _missing(flock: Flock, links: Collection[Edge]) -> str:
             other = int(peer.node.name[1:])
             is_edge = are_near(bird.number, other, len(flock.birds))
             if is_edge and (bird.number, other) not in links:
-                ways = ", ".join(
-                    f"{way.transport} {way.address} {way.state.value} {way.last_error}"
-                    for way in peer.ways
+                paths = ", ".join(
+                    f"{path.transport} {path.address} {path.state.value} {path.last_error}"
+                    for path in peer.paths
                 )
-                lines.append(f"{bird.number} to {other} {peer.state.value}: {ways}")
+                lines.append(f"{bird.number} to {other} {peer.state.value}: {paths}")
     return "; ".join(lines)
 
 

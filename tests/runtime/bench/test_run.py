@@ -81,8 +81,10 @@ async def test_a_run_reports_both_directions_and_the_ways_of_who_sent(far: Far) 
             assert latency.p99_ms is not None
             assert 0 < latency.p50_ms <= latency.p99_ms
     assert report.idle.count
-    assert [(way.way, way.sent_bytes) for way in report.up.ways] == [("near", 0)]
-    assert [(way.way, way.sent_bytes) for way in report.down.ways] == [(f"to {ALICE[:4]}", 1000)]
+    assert [(path.way, path.sent_bytes) for path in report.up.paths] == [("near", 0)]
+    assert [(path.way, path.sent_bytes) for path in report.down.paths] == [
+        (f"to {ALICE[:4]}", 1000)
+    ]
 
 
 async def test_time_ends_a_run_that_bytes_do_not(far: Far) -> None:

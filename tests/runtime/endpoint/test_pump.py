@@ -49,7 +49,7 @@ def pumped() -> tuple[Pump, Sleeper]:
         sleeper.log.append(("sent", now()))
 
     pump = Pump(core, lambda event: None, sent, now, ClockJumpDetector(now, now()))
-    pump.resident = sleeper
+    pump.upper_layer = sleeper
     return pump, sleeper
 
 

@@ -24,23 +24,23 @@ TCP = NetPath("tcp4", "192.0.2.1", 7001)
 UDP = NetPath("udp4", "192.0.2.1", 7001)
 
 
-def way(
+def path(
     transport: str, state: PeerPathState = PeerPathState.UP, ip: str = "192.0.2.9"
 ) -> PeerPathRow:
     return PeerPathRow(address=f"{ip}:7002", transport=transport, state=state)
 
 
 def peer(
-    who: NodeName, *ways: PeerPathRow, state: PeerState = PeerState.UP, error: str = ""
+    who: NodeName, *paths: PeerPathRow, state: PeerState = PeerState.UP, error: str = ""
 ) -> PeerRow:
-    return PeerRow(node=who, state=state, ways=ways, last_error=error)
+    return PeerRow(node=who, state=state, paths=paths, last_error=error)
 
 
 FACTS = NetFacts(
     listening=(TCP, UDP),
     own_ips=frozenset({"127.0.0.1", "192.0.2.1"}),
     observed=(NetPath("tcp4", "192.0.2.1", 45678),),
-    peers=(peer(BOB, way("tcp4"), way("udp4")), peer(CAROL, way("tcp4"), way("udp4"))),
+    peers=(peer(BOB, path("tcp4"), path("udp4")), peer(CAROL, path("tcp4"), path("udp4"))),
     others=2,
     skews=(ClockSkew(BOB, 0.0), ClockSkew(CAROL, -0.5)),
     unix_s=NOW,
@@ -130,7 +130,7 @@ CASES: list[tuple[str, dict[str, object], NetCheckResult, str]] = [
     ("direct-peers", {"peers": (), "others": 0}, NetCheckResult.UNKNOWN, "nobody else"),
     (
         "udp-beside",
-        {"peers": (peer(BOB, way("tcp4"), way("udp4", PeerPathState.PROBING)),)},
+        {"peers": (peer(BOB, path("tcp4"), path("udp4", PeerPathState.PROBING)),)},
         NetCheckResult.WARNING,
         "up with 0 of 1 peer",
     ),
@@ -150,21 +150,21 @@ def test_what_is_wrong_is_named(
 def test_members_that_only_routes_reach_are_no_failure() -> None:
     """M1: a mesh needs no direct link with everybody."""
     lost = peer(CAROL, state=PeerState.DOWN, error="no answer")
-    item = found("direct-peers", peers=(peer(BOB, way("tcp4")), lost), others=5)
+    item = found("direct-peers", peers=(peer(BOB, path("tcp4")), lost), others=5)
     assert item.finding is NetCheckResult.OK
     assert item.found == "1 of 5 other members; not carol (no answer)"
     assert "rookery routes" in item.advice
-    assert found("direct-peers", peers=(peer(BOB, way("tcp4")),), others=5).found == (
+    assert found("direct-peers", peers=(peer(BOB, path("tcp4")),), others=5).found == (
         "1 of 5 other members"
     )
 
 
 def test_a_demonstration_on_one_machine_is_not_warned_of_itself() -> None:
     near = (NetPath("tcp4", "127.0.0.1", 7001),)
-    item = found("tcp-listening", listening=near, peers=(peer(BOB, way("tcp4", ip="127.0.0.1")),))
+    item = found("tcp-listening", listening=near, peers=(peer(BOB, path("tcp4", ip="127.0.0.1")),))
     assert item.finding is NetCheckResult.OK
 
 
 def test_a_large_mesh_is_not_listed_whole() -> None:
-    crowd = tuple(peer(NodeName(f"{n:052}"), way("tcp4")) for n in range(9))
+    crowd = tuple(peer(NodeName(f"{n:052}"), path("tcp4")) for n in range(9))
     assert "and 6 more" in found("udp-beside", peers=crowd).advice

@@ -44,7 +44,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 @asynccontextmanager
 async def colony(folder: Path) -> AsyncIterator[tuple[Looked, Looked, Looked]]:
-    """Alice, Bob and Carol, once each knows a way to the others."""
+    """Alice, Bob and Carol, once each knows a route to the others."""
     homes = realm(folder, "alice", "bob", "carol")
     async with AsyncExitStack() as stack:
 
@@ -89,7 +89,7 @@ async def test_peers_show_every_path_and_what_they_carried(tmp_path: Path) -> No
     async with colony(tmp_path) as (alice, _, _):
 
         def transports() -> dict[str, PeerPathState]:
-            return {way.transport: way.state for way in alice.peer("bob").ways}
+            return {path.transport: path.state for path in alice.peer("bob").paths}
 
         await until(lambda: transports() == {"tcp4": PeerPathState.UP, "udp4": PeerPathState.UP})
         bob = alice.peer("bob")
@@ -105,14 +105,14 @@ async def test_peers_show_every_path_and_what_they_carried(tmp_path: Path) -> No
         assert (carol.state, carol.last_error) == (PeerState.DOWN, "no path could be opened")
 
 
-async def test_routes_name_the_nodes_on_the_way(tmp_path: Path) -> None:
+async def test_routes_name_their_nodes(tmp_path: Path) -> None:
     async with colony(tmp_path) as (alice, _, _):
         bob, carol = alice.view.routes()
-        assert (bob.reach, str(bob.way)) == (Reachability.DIRECT, "bob")
-        assert (carol.reach, str(carol.way)) == (Reachability.ROUTE, "bob → carol")
-        assert carol.way is not None
-        assert bob.way is not None
-        assert carol.way.cost_us > bob.way.cost_us
+        assert (bob.reach, str(bob.best)) == (Reachability.DIRECT, "bob")
+        assert (carol.reach, str(carol.best)) == (Reachability.ROUTE, "bob → carol")
+        assert carol.best is not None
+        assert bob.best is not None
+        assert carol.best.cost_us > bob.best.cost_us
 
 
 async def test_ping_and_trace_go_the_way_of_packets(tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ async def test_the_queue_is_seen_and_cancelled_through_the_control_socket(tmp_pa
         node = await stack.enter_async_context(mesh_node(me.identity, me.store))
         await until(lambda: gone.hashname in node.outbox.core.peers)
         view = NodeView(node)
-        queues = QueueView(lambda: node.outbox, view.who)
+        queues = QueueView(lambda: node.outbox, view.name_of)
         control = await ControlServer.bind(view, tmp_path / "control", queues=queues)
         stack.push_async_callback(control.close)
         client = await stack.enter_async_context(connected(tmp_path / "control"))

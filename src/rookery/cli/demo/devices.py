@@ -130,8 +130,8 @@ class DemoNode:
     async def _watched(self, stack: AsyncExitStack, node: MeshNode) -> None:
         """By the control socket and for the lake; it takes the lake's advice in turn."""
         view = NodeView(node)
-        queues = QueueView(lambda: node.outbox, view.who)
-        streams = StreamOpener(node.open, node.way_figures)
+        queues = QueueView(lambda: node.outbox, view.name_of)
+        streams = StreamOpener(node.open, node.path_figures)
         control = await ControlServer.bind(
             view, self.folder / FILE_NAME, NodeListeners(node), streams, queues
         )

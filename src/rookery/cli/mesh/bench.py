@@ -101,8 +101,8 @@ def _latency(latency: BenchLatency) -> str:
 
 
 def _paths(flow: BenchFlow) -> Iterator[str]:
-    total = sum(path.sent_bytes for path in flow.ways) or 1
-    for path in flow.ways:
+    total = sum(path.sent_bytes for path in flow.paths) or 1
+    for path in flow.paths:
         yield (
             f"      {path.way}: {units.size(path.sent_bytes)} "
             f"({units.percent(round(path.sent_bytes / total, 3))}), "

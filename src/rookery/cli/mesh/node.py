@@ -85,8 +85,8 @@ def node(
                 monitoring_options.control or identity / FILE_NAME,
                 NodeListeners(running),
             )
-            streams = StreamOpener(running.open, running.way_figures)
-            queues = QueueView(lambda: running.outbox, view.who)
+            streams = StreamOpener(running.open, running.path_figures)
+            queues = QueueView(lambda: running.outbox, view.name_of)
             control = await ControlServer.bind(view, socket, listeners, streams, queues)
             stack.push_async_callback(control.close)
             if monitoring_options.metrics is not None:

@@ -42,7 +42,7 @@ def peers(
 
 
 def _rows(peer: PeerRow, *, paths: bool) -> list[tuple[str, ...]]:
-    return [peer_cells(peer), *(_path_cells(path) for path in peer.ways if paths)]
+    return [peer_cells(peer), *(_path_cells(path) for path in peer.paths if paths)]
 
 
 def peer_cells(peer: PeerRow) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ def routes(
 
 def route_cells(route: MemberRouteRow) -> tuple[str, ...]:
     """One route, in the order of COLUMNS."""
-    path = route.way
+    path = route.best
     alternates = [f"{other} ({units.cost(other.cost_us)})" for other in route.alternates]
     return (
         str(route.to),

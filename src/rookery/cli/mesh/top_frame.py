@@ -145,7 +145,7 @@ def _peer_row(peer: PeerRow, flows: dict[str, PeerTraffic], is_rate: bool) -> li
 
 
 def _route_row(route: MemberRouteRow) -> list[Text]:
-    path = route.way
+    path = route.best
     cells = (
         str(route.to),
         route.reach.value,

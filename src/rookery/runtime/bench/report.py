@@ -40,7 +40,7 @@ class BenchFlow(msgspec.Struct, frozen=True, kw_only=True):
     size_bytes: int  # that arrived
     took_s: float
     latency: BenchLatency
-    ways: tuple[BenchPath, ...] = ()
+    paths: tuple[BenchPath, ...] = msgspec.field(name="ways", default=())
 
     @property
     def rate_bytes_s(self) -> float:

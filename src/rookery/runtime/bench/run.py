@@ -218,4 +218,4 @@ def _flow(
         )
         for way in ways
     )
-    return BenchFlow(size_bytes=size, took_s=round(took_s, 6), latency=_latency(trips), ways=rows)
+    return BenchFlow(size_bytes=size, took_s=round(took_s, 6), latency=_latency(trips), paths=rows)

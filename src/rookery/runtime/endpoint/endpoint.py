@@ -98,7 +98,7 @@ class AsyncEndpoint:
         self.on_discover: OnDiscover | None = None
         self._gates: list[Gate] = []
         self._gate_of: dict[str, Gate] = {}
-        self._given: list[Gate] = []  # those that were given something since the last flush
+        self._unflushed: list[Gate] = []  # those that were given something since the last flush
         self._links: dict[str, AsyncLink] = {}
         self._channels: dict[ChannelCore, AsyncChannel] = {}
         self._services = ChannelHandlers()
@@ -322,9 +322,9 @@ class AsyncEndpoint:
         """Something was decided apart from the pump: have it carried out soon."""
         self._pump.soon()
 
-    def house(self, resident: UpperLayer) -> None:
+    def attach(self, upper_layer: UpperLayer) -> None:
         """Have somebody told of all events, and woken in time."""
-        self._pump.resident = resident
+        self._pump.upper_layer = upper_layer
         self._pump.soon()
 
     # --- gates ---
@@ -401,9 +401,9 @@ class AsyncEndpoint:
         self._pump.used(link.core, channel)
 
     def _flush_gates(self) -> None:
-        if self._given:
-            given, self._given = self._given, []
-            for gate in given:
+        if self._unflushed:
+            gates, self._unflushed = self._unflushed, []
+            for gate in gates:
                 gate.flush()
 
     def _carry_out(self, event: Event) -> None:
@@ -412,8 +412,8 @@ class AsyncEndpoint:
                 gate = self._gate_of.get(path.kind)
                 if gate is not None:
                     gate.send(path, data)
-                    if gate not in self._given:
-                        self._given.append(gate)
+                    if gate not in self._unflushed:
+                        self._unflushed.append(gate)
             case HangUp(path):
                 gate = self._gate_of.get(path.kind)
                 if gate is not None:

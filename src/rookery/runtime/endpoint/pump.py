@@ -78,7 +78,7 @@ class Pump:
         continuity: ClockJumpDetector,
     ) -> None:
         """`sent` is called when all is carried out, and before anything that could wait."""
-        self.resident: UpperLayer | None = None
+        self.upper_layer: UpperLayer | None = None
         self._core = core
         self._carry_out = carry_out
         self._sent = sent
@@ -128,19 +128,19 @@ class Pump:
                 self._carry_out(event)
                 if type(event) is not Transmit:
                     is_news = True
-                    if self.resident is not None:
-                        self.resident.handle(event, now)
+                    if self.upper_layer is not None:
+                        self.upper_layer.handle(event, now)
             if is_news:
                 self._flush(now)
             else:  # what was sent over a route may have to be bridged
                 self._core.flush(now)
         self._sent()
         self.is_between_runs = True
-        if self.resident is not None and self.resident.has_more:
+        if self.upper_layer is not None and self.upper_layer.has_more:
             self.soon()
         is_busy, self._ran_at = now - self._ran_at < _BUSY_S, now
         # The resident has many to ask, which is not worth it each time.
-        self._rearm(now + _BUSY_S if is_busy else self._resident_at)
+        self._rearm(now + _BUSY_S if is_busy else self._upper_deadline)
 
     def close(self) -> None:
         """Nothing is carried out from now on."""
@@ -149,20 +149,20 @@ class Pump:
             self._timer.cancel()
 
     def _flush(self, now: float) -> None:
-        if self.resident is not None:
+        if self.upper_layer is not None:
             was_due, self._is_due = self._is_due, True  # what they do needs no run of its own
-            self.resident.report()
+            self.upper_layer.report()
             self._is_due = was_due
             if self._used:  # except with channels
                 self.soon()
-            self.resident.flush(now)
+            self.upper_layer.flush(now)
         self._core.flush(now)
 
-    def _rearm(self, resident_at: float | None) -> None:
+    def _rearm(self, upper_deadline: float | None) -> None:
         """Keep one timer; one that comes too early finds nothing to do."""
         deadline = self._core.deadline
-        if self.resident is not None and resident_at is not None:
-            deadline = resident_at if deadline is None else min(deadline, resident_at)
+        if self.upper_layer is not None and upper_deadline is not None:
+            deadline = upper_deadline if deadline is None else min(deadline, upper_deadline)
         if deadline is not None:
             self._wake_at(deadline)
 
@@ -178,8 +178,8 @@ class Pump:
         self._timer = self._loop.call_later(delay_s, self._tick)
 
     @property
-    def _resident_at(self) -> float | None:
-        return None if self.resident is None else self.resident.deadline
+    def _upper_deadline(self) -> float | None:
+        return None if self.upper_layer is None else self.upper_layer.deadline
 
     def _tick(self) -> None:
         self._timer = None
@@ -190,9 +190,9 @@ class Pump:
         if (deadline := self._core.deadline) is not None and deadline <= now:
             self._core.tick(now)
             is_due = True
-        if self.resident is not None and self.resident.tick(now):
+        if self.upper_layer is not None and self.upper_layer.tick(now):
             is_due = True
         if is_due:
             self.run()
         else:  # it was put off meanwhile, as most are
-            self._rearm(self._resident_at)
+            self._rearm(self._upper_deadline)

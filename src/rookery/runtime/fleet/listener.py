@@ -1,4 +1,4 @@
-"""A listening socket and the visits that come of it, each with a task of its own."""
+"""A listening socket and the connections that it accepts, each served by a task of its own."""
 
 import asyncio
 import socket
@@ -9,11 +9,11 @@ from rookery.runtime.fleet.admission import ConnectionAdmission
 from rookery.runtime.net.address import BACKLOG, bound_socket
 from rookery.runtime.tls.acceptor import AcceptCallbacks, ListenerTls, TlsAcceptor
 
-CLOSE_S = 1.5  # for a peer to take our last words
+CLOSE_S = 1.5  # for a peer to take the last bytes
 
 
 class ListenerConnection(Protocol):
-    """A connection, as far as listening goes."""
+    """What the listener needs of a connection."""
 
     address: tuple[str, int]
 
@@ -25,22 +25,24 @@ AnyConnection = TypeVar("AnyConnection", bound=ListenerConnection)
 
 
 class ConnectionListener(Generic[AnyConnection]):
-    """Admits guests, has them served, and lets them go."""
+    """Accepts connections within the limits of `ConnectionAdmission` and serves each of them."""
 
     def __init__(
         self,
-        guests: ConnectionAdmission,
+        admission: ConnectionAdmission,
         serve: Callable[[AnyConnection], Awaitable[None]],
         dismiss: Callable[[AnyConnection], None],
     ) -> None:
-        self._guests = guests
+        self._admission = admission
         self._serve = serve
         self._dismiss = dismiss
         self._loop = asyncio.get_running_loop()
-        self._lines: set[AnyConnection] = set()
-        self._visits: set[asyncio.Task[None]] = set()  # a visit may outlast its line for a moment
-        self._entrance: asyncio.Task[None] | None = None
-        self._admitted: set[object] = set()  # lines that were counted before their handshake
+        self._connections: set[AnyConnection] = set()
+        self._serving: set[asyncio.Task[None]] = (
+            set()
+        )  # one may outlast its connection for a moment
+        self._accepting: asyncio.Task[None] | None = None
+        self._admitted: set[object] = set()  # connections that were counted before their handshake
         self._server: asyncio.Server | None = None
 
     async def listen(
@@ -60,65 +62,65 @@ class ConnectionListener(Generic[AnyConnection]):
         return ip, bound_port
 
     async def close(self) -> None:
-        """Dismiss everybody; what they are told has a moment to leave."""
+        """Dismiss every connection, and give its last bytes a moment to leave."""
         if self._server is not None:
             self._server.close()
-        if self._entrance is not None:
-            self._entrance.cancel()
-            await asyncio.gather(self._entrance, return_exceptions=True)
-        for line in list(self._lines):
-            self._dismiss(line)
-        if self._visits:
-            await asyncio.wait(self._visits, timeout=CLOSE_S)
-        for visit in self._visits:
-            visit.cancel()
-        await asyncio.gather(*self._visits, return_exceptions=True)
-        for line in list(self._lines):  # those who do not take their last words
-            line.abort()
+        if self._accepting is not None:
+            self._accepting.cancel()
+            await asyncio.gather(self._accepting, return_exceptions=True)
+        for connection in list(self._connections):
+            self._dismiss(connection)
+        if self._serving:
+            await asyncio.wait(self._serving, timeout=CLOSE_S)
+        for task in self._serving:
+            task.cancel()
+        await asyncio.gather(*self._serving, return_exceptions=True)
+        for connection in list(self._connections):  # peers that did not take their last bytes
+            connection.abort()
 
-    def connected(self, line: AnyConnection) -> None:
-        """What a line says when it is there."""
-        if line in self._admitted:
-            self._admitted.remove(line)
-        elif not self._admit(line.address[0]):
-            line.abort()
+    def connected(self, connection: AnyConnection) -> None:
+        """Called by a connection when it is made."""
+        if connection in self._admitted:
+            self._admitted.remove(connection)
+        elif not self._admit(connection.address[0]):
+            connection.abort()
             return
-        self._lines.add(line)
-        visit = self._loop.create_task(self._visit(line))
-        self._visits.add(visit)
-        visit.add_done_callback(self._visits.discard)
+        self._connections.add(connection)
+        task = self._loop.create_task(self._served(connection))
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
 
-    def lost(self, line: AnyConnection) -> None:
-        """What it says in the end, admitted or not."""
-        if line in self._lines:
-            self._lines.remove(line)
-            self._guests.let_go(line.address[0])
+    def lost(self, connection: AnyConnection) -> None:
+        """Called by a connection when it is lost, admitted or not."""
+        if connection in self._connections:
+            self._connections.remove(connection)
+            self._admission.let_go(connection.address[0])
 
     def _listen_secured(
         self, sock: socket.socket, accept: Callable[[], asyncio.Protocol], secured: ListenerTls
     ) -> None:
         def accepted() -> asyncio.Protocol:
-            line = accept()
-            self._admitted.add(line)
-            return line
+            connection = accept()
+            self._admitted.add(connection)
+            return connection
 
         async def enter() -> None:
             with sock:
-                await entrance.run()
+                await acceptor.run()
 
-        book = AcceptCallbacks(self._admit, accepted, self._failed)
-        entrance = TlsAcceptor(sock, secured, book)
-        self._entrance = self._loop.create_task(enter())
+        callbacks = AcceptCallbacks(self._admit, accepted, self._failed)
+        acceptor = TlsAcceptor(sock, secured, callbacks)
+        self._accepting = self._loop.create_task(enter())
 
     def _admit(self, ip: str) -> bool:
-        return self._guests.admit(ip, self._loop.time())
+        return self._admission.admit(ip, self._loop.time())
 
-    def _failed(self, line: object, ip: str) -> None:
-        """A handshake came to nothing; once it is over, the line itself says when it is lost."""
-        if line in self._admitted:
-            self._admitted.remove(line)
-            self._guests.tally["no_tls"] += 1
-            self._guests.let_go(ip)
+    def _failed(self, connection: object, ip: str) -> None:
+        """A handshake failed; after one that succeeds, the connection calls `lost` itself."""
+        if connection in self._admitted:
+            self._admitted.remove(connection)
+            self._admission.tally["no_tls"] += 1
+            self._admission.let_go(ip)
 
-    async def _visit(self, line: AnyConnection) -> None:
-        await self._serve(line)
+    async def _served(self, connection: AnyConnection) -> None:
+        await self._serve(connection)

@@ -62,7 +62,7 @@ def netcheck(facts: NetFacts) -> tuple[NetCheckItem, ...]:
         _udp_listening,
         _address,
         _direct_peers,
-        _udp_beside,
+        _udp_companion,
     )
     return tuple(check(facts) for check in checks)
 
@@ -148,7 +148,7 @@ def _address(facts: NetFacts) -> NetCheckItem:
 
 
 def _direct_peers(facts: NetFacts) -> NetCheckItem:
-    up = [peer for peer in facts.peers if peer.state is PeerState.UP and _ways(peer, "tcp")]
+    up = [peer for peer in facts.peers if peer.state is PeerState.UP and _up_paths(peer, "tcp")]
     if not facts.others:
         advice = "invite others with: rookery realm invite"
         return _item("direct-peers", NetCheckResult.UNKNOWN, "nobody else is in the realm", advice)
@@ -167,11 +167,11 @@ def _direct_peers(facts: NetFacts) -> NetCheckItem:
     return _item("direct-peers", NetCheckResult.OK, found)
 
 
-def _udp_beside(facts: NetFacts) -> NetCheckItem:
-    linked = [peer for peer in facts.peers if peer.state is PeerState.UP and _ways(peer, "tcp")]
+def _udp_companion(facts: NetFacts) -> NetCheckItem:
+    linked = [peer for peer in facts.peers if peer.state is PeerState.UP and _up_paths(peer, "tcp")]
     if not linked:
         return _item("udp-beside", NetCheckResult.UNKNOWN, "no peer to try it with")
-    up = [peer for peer in linked if _ways(peer, "udp")]
+    up = [peer for peer in linked if _up_paths(peer, "udp")]
     found = f"up with {len(up)} of {_count(len(linked), 'peer')}"
     if len(up) == len(linked):
         return _item("udp-beside", NetCheckResult.OK, found)
@@ -181,11 +181,11 @@ def _udp_beside(facts: NetFacts) -> NetCheckItem:
     return _item("udp-beside", NetCheckResult.WARNING, found, advice)
 
 
-def _ways(peer: PeerRow, carrier: str) -> list[PeerPathRow]:
+def _up_paths(peer: PeerRow, carrier: str) -> list[PeerPathRow]:
     return [
-        way
-        for way in peer.ways
-        if way.state is PeerPathState.UP and way.transport.startswith(carrier)
+        path
+        for path in peer.paths
+        if path.state is PeerPathState.UP and path.transport.startswith(carrier)
     ]
 
 
@@ -199,8 +199,8 @@ def _is_near(paths: Iterable[NetPath]) -> bool:
 
 def _all_peers_near(peers: Iterable[PeerRow]) -> bool:
     """Whether every peer is on this machine, as in a test or a demonstration."""
-    ways = [way for peer in peers for way in _ways(peer, "tcp")]
-    return bool(ways) and all(way.address.startswith(("127.", "[::1]")) for way in ways)
+    paths = [path for peer in peers for path in _up_paths(peer, "tcp")]
+    return bool(paths) and all(path.address.startswith(("127.", "[::1]")) for path in paths)
 
 
 def _with_error(peer: PeerRow) -> str:

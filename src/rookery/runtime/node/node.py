@@ -110,7 +110,7 @@ class MeshNode:
         self.tunnels = AsyncTunnels(core, endpoint.stir, endpoint.now)
         self.store = store
         self.started_s = time.time()
-        self.residence = NodeDriver(core, self.tunnels, endpoint.now())
+        self.driver = NodeDriver(core, self.tunnels, endpoint.now())
         self.joins: JoinServer | None = None  # where somebody signs for the realm
         self._outbox = MeshOutbox(endpoint.hashname, self.tunnels, self._members, outbox_path)
         endpoint.make_sock = lambda: self.proxy.sock
@@ -132,11 +132,11 @@ class MeshNode:
     @property
     def on_datagram(self) -> OnDatagram | None:
         """What is told of datagrams, with the hashname of who sent each."""
-        return self.residence.on_datagram
+        return self.driver.on_datagram
 
     @on_datagram.setter
     def on_datagram(self, call: OnDatagram | None) -> None:
-        self.residence.on_datagram = call
+        self.driver.on_datagram = call
 
     @property
     def outbox(self) -> "AsyncOutbox":
@@ -190,7 +190,7 @@ class MeshNode:
     ) -> Echoed | EchoFailed:
         """One echo along the route that packets take now; UnreachableError when none comes."""
         token = self.core.ping(hashname, self.endpoint.now(), size=size, hop_limit=hop_limit)
-        answered = self.residence.expect(token)
+        answered = self.driver.expect(token)
         self.endpoint.stir()
         try:
             async with asyncio.timeout(timeout_s):
@@ -198,7 +198,7 @@ class MeshNode:
         except TimeoutError as error:
             raise UnreachableError(f"{hashname[:8]} does not answer") from error
         finally:
-            self.residence.forget(token)
+            self.driver.forget(token)
         if isinstance(outcome, EchoLost):
             raise UnreachableError(f"{hashname[:8]} does not answer")
         return outcome
@@ -264,9 +264,9 @@ class MeshNode:
     def bench(self) -> "BenchService":
         from rookery.runtime.bench.service import BenchService
 
-        return BenchService(self.way_figures, is_on=self._is_benched)
+        return BenchService(self.path_figures, is_on=self._is_benched)
 
-    def way_figures(self, hashname: str) -> tuple[BenchPathFigures, ...]:
+    def path_figures(self, hashname: str) -> tuple[BenchPathFigures, ...]:
         """What went which way to a member since the tunnel with it began."""
         return path_figures(self.tunnels.explain(hashname))
 
@@ -358,7 +358,7 @@ async def mesh_node(
             outbox_path=outbox_path,
         )
         endpoint.add_gate(RouteGate(core, endpoint.now))
-        endpoint.house(node.residence)
+        endpoint.attach(node.driver)
         if is_hidden:
             endpoint.core.own_paths = ()
         node.joins = serve_joins(endpoint, store, JoinLog())

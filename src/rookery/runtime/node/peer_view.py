@@ -17,13 +17,13 @@ _STATES = {
     PathCondition.SUSPECT: PeerState.SUSPECT,
     PathCondition.DOWN: PeerState.DOWN,
 }
-_WAY_STATES = {
+_PATH_STATES = {
     PathCondition.JOINING: PeerPathState.UNPROVEN,
     PathCondition.UP: PeerPathState.UP,
     PathCondition.SUSPECT: PeerPathState.SUSPECT,
     PathCondition.DOWN: PeerPathState.DOWN,
 }
-_BESIDE_STATES = {
+_COMPANION_STATES = {
     UdpCompanionState.OFF: PeerPathState.UNPROVEN,
     UdpCompanionState.PROBING: PeerPathState.PROBING,
     UdpCompanionState.UP: PeerPathState.UP,
@@ -36,12 +36,12 @@ def linked_peer(neighbour: Neighbour, link: Link, now: float) -> PeerRow:
     """A member that has proved to be one over this link."""
     member, best = neighbour.member, link.paths.best
     rows = {row.path: row for row in neighbour.paths(now)}
-    ways = [_way(row, best, neighbour) for row in rows.values()]
-    ways += _other_ways(link, rows, best)
-    beside = _beside_without_path(neighbour)
-    if beside is not None:
-        ways.append(beside)
-    used = next((way for way in ways if way.is_used), None)
+    paths = [_path_row(row, best, neighbour) for row in rows.values()]
+    paths += _other_paths(link, rows, best)
+    companion = _absent_companion(neighbour)
+    if companion is not None:
+        paths.append(companion)
+    used = next((path for path in paths if path.is_used), None)
     return PeerRow(
         node=NodeName(member.hashname, member.name),
         state=_STATES[neighbour.state],
@@ -56,7 +56,7 @@ def linked_peer(neighbour: Neighbour, link: Link, now: float) -> PeerRow:
         rate_bytes_s=used.rate_bytes_s if used else None,
         in_bytes=link.in_bytes,
         out_bytes=link.out_bytes,
-        ways=tuple(ways),
+        paths=tuple(paths),
         last_error=link.last_error or "",
     )
 
@@ -65,13 +65,13 @@ def absent_peer(node: NodeName, link: Link | None) -> PeerRow:
     """One that should be a neighbour and is not."""
     if link is None:
         return PeerRow(node=node, state=PeerState.DOWN)
-    ways = _other_ways(link, {}, link.paths.best)
+    paths = _other_paths(link, {}, link.paths.best)
     return PeerRow(
         node=node,
-        state=PeerState.JOINING if any(way.is_used for way in ways) else PeerState.DOWN,
+        state=PeerState.JOINING if any(path.is_used for path in paths) else PeerState.DOWN,
         in_bytes=link.in_bytes,
         out_bytes=link.out_bytes,
-        ways=tuple(ways),
+        paths=tuple(paths),
         last_error=link.last_error or "",
     )
 
@@ -86,9 +86,9 @@ def noted(peer: PeerRow, error: str, error_at: float | None, since_s: float) -> 
     )
 
 
-def _way(row: PathRow, best: Path | None, neighbour: Neighbour) -> PeerPathRow:
-    beside = row.companion
-    state = _WAY_STATES[row.condition] if beside is None else _BESIDE_STATES[beside]
+def _path_row(row: PathRow, best: Path | None, neighbour: Neighbour) -> PeerPathRow:
+    companion = row.companion
+    state = _PATH_STATES[row.condition] if companion is None else _COMPANION_STATES[companion]
     return PeerPathRow(
         address=address(row.path),
         transport=row.path.kind,
@@ -99,11 +99,11 @@ def _way(row: PathRow, best: Path | None, neighbour: Neighbour) -> PeerPathRow:
         loss_out=round(row.loss_out, 4),
         loss_in=round(row.loss_in, 4),
         rate_bytes_s=None if row.rate is None else round(row.rate),
-        last_error=neighbour.companion.reason if beside is not None else "",
+        last_error=neighbour.companion.reason if companion is not None else "",
     )
 
 
-def _other_ways(link: Link, seen: dict[Path, PathRow], best: Path | None) -> list[PeerPathRow]:
+def _other_paths(link: Link, seen: dict[Path, PathRow], best: Path | None) -> list[PeerPathRow]:
     """What the link knows and nobody measures: paths not proved yet, relays, routes."""
     return [
         PeerPathRow(
@@ -118,20 +118,20 @@ def _other_ways(link: Link, seen: dict[Path, PathRow], best: Path | None) -> lis
     ]
 
 
-def _beside_without_path(neighbour: Neighbour) -> PeerPathRow | None:
-    """Why there are no datagrams beside a stream."""
-    beside = neighbour.companion
-    if beside.monitor is not None or beside.master is None:
+def _absent_companion(neighbour: Neighbour) -> PeerPathRow | None:
+    """Why there are no datagrams next to a stream."""
+    companion = neighbour.companion
+    if companion.monitor is not None or companion.master is None:
         return None
-    path = net_path("udp", *beside.master.address)
-    state = _BESIDE_STATES[beside.state]
+    path = net_path("udp", *companion.master.address)
+    state = _COMPANION_STATES[companion.state]
     return PeerPathRow(
-        address=address(path), transport=path.kind, state=state, last_error=beside.reason
+        address=address(path), transport=path.kind, state=state, last_error=companion.reason
     )
 
 
 def address(path: Path) -> str:
-    """Without the kind, which stands beside it."""
+    """The address without its kind, which is shown separately."""
     if isinstance(path, NetPath):
         return str(path).partition(":")[2]
     return str(path)

@@ -27,9 +27,12 @@ class Probes:
             outcome = await self._node.ping(hashname, timeout_s=timeout_s)
         except (UnreachableError, CongestionError) as error:
             return self._unanswered(to, str(error))
-        nodes = tuple(map(self._routes.who, outcome.route))
+        nodes = tuple(map(self._routes.name_of, outcome.route))
         if not isinstance(outcome, Echoed):
-            relay, failed = self._routes.who(outcome.back[0]), self._routes.who(outcome.failed)
+            relay, failed = (
+                self._routes.name_of(outcome.back[0]),
+                self._routes.name_of(outcome.failed),
+            )
             problem = f"{relay} gave it up before {failed}: {_reason(outcome.reason)}"
             return PingReply(to=to, reach=Reachability.ROUTE, problem=problem)
         is_direct = len(nodes) == 2
@@ -92,7 +95,7 @@ class Probes:
                 is_last = True
         return TraceHop(
             number=number,
-            node=self._routes.who(node),
+            node=self._routes.name_of(node),
             rtts_ms=tuple(rtts),
             is_last=is_last,
             problem=problem,

@@ -28,7 +28,7 @@ class RouteView:
         self._node = node
         self._core = node.core
 
-    def who(self, node: NodeId) -> NodeName:
+    def name_of(self, node: NodeId) -> NodeName:
         member = self._core.membership.member(node)
         if member is None:
             return NodeName(base32.encode(node)[:_PREFIX_SIZE])
@@ -65,14 +65,14 @@ class RouteView:
             yield MemberRouteRow(
                 to=to,
                 reach=Reachability.DIRECT if choice.route.is_direct else Reachability.ROUTE,
-                way=self.way(choice.route),
-                alternates=tuple(map(self.way, choice.alternates)),
+                best=self.route_option(choice.route),
+                alternates=tuple(map(self.route_option, choice.alternates)),
             )
 
-    def way(self, route: MeshRoute) -> RouteOption:
+    def route_option(self, route: MeshRoute) -> RouteOption:
         # An avoided edge counts for very much more than it costs.
         cost_us = sum(us - AVOIDED_US if us > AVOIDED_US else us for us in route.costs_us)
-        return RouteOption(tuple(map(self.who, route.nodes)), cost_us)
+        return RouteOption(tuple(map(self.name_of, route.nodes)), cost_us)
 
     def _problem(self, member: Certified) -> str:
         if member.node in self._core.database.records:
@@ -92,25 +92,25 @@ class RouteView:
             )
 
     def explain(self, hashname: str, source: str = "") -> ExplanationRow:
-        """Why packets to a member take their way, and who sent what could not be believed."""
+        """Why packets to a member take their route, and who sent rejected frames."""
         core, now = self._core, self._node.endpoint.now()
         if source == hashname:
-            raise UsageError("a member needs no way to itself; name two")
+            raise UsageError("a member needs no route to itself; name two")
         explanation = core.explain(hashname, now, source)
         refused = core.rejected_frames.most_common(_REFUSED_SHOWN_MAX)
-        lines = explanation.lines(lambda node: str(self.who(node)))
+        lines = explanation.lines(lambda node: str(self.name_of(node)))
         lines += [
             f"refused of {self._named(source)}: {reason}, {count} ×"
             for (source, reason), count in refused
         ]
-        decision = explanation.json(lambda node: self.who(node).hashname)
+        decision = explanation.json(lambda node: self.name_of(node).hashname)
         decision["refused"] = [
             {"source": source, "reason": reason, "count": count}
             for (source, reason), count in refused
         ]
         return ExplanationRow(
-            to=self.who(explanation.destination),
-            source=self.who(explanation.source),
+            to=self.name_of(explanation.destination),
+            source=self.name_of(explanation.source),
             lines=tuple(lines),
             decision=decision,
         )

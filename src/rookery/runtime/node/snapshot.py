@@ -27,7 +27,7 @@ class PeerState(Enum):
 
     JOINING = "joining"  # linked, but not measured in both directions yet
     UP = "up"
-    SUSPECT = "suspect"  # beats are missing
+    SUSPECT = "suspect"  # keepalives are missing
     DOWN = "down"
 
 
@@ -87,7 +87,7 @@ class PeerPathRow(msgspec.Struct, frozen=True, kw_only=True):
     is_used: bool = False  # now
     rtt_ms: float | None = None
     jitter_ms: float | None = None
-    loss_out: float | None = None  # lost on the way there, 0 to 1
+    loss_out: float | None = None  # lost on the way out, 0 to 1
     loss_in: float | None = None
     rate_bytes_s: int | None = None
     last_error: str = ""
@@ -110,17 +110,17 @@ class PeerRow(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="pe
     in_bytes: int = 0
     out_bytes: int = 0
     state_since_s: float = 0.0
-    ways: tuple[PeerPathRow, ...] = ()
+    paths: tuple[PeerPathRow, ...] = msgspec.field(name="ways", default=())
     last_error: str = ""
     last_error_at: float | None = None
 
     @property
     def used(self) -> PeerPathRow | None:
-        return next((way for way in self.ways if way.is_used), None)
+        return next((path for path in self.paths if path.is_used), None)
 
 
 class RouteOption(msgspec.Struct, frozen=True):
-    """A way through the mesh, both ends included."""
+    """A route through the mesh, both ends included."""
 
     nodes: tuple[NodeName, ...]
     cost_us: int
@@ -134,8 +134,8 @@ class MemberRouteRow(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", 
 
     to: NodeName
     reach: Reachability
-    way: RouteOption | None = None
-    alternates: tuple[RouteOption, ...] = ()  # that share no node with it, the cheapest first
+    best: RouteOption | None = msgspec.field(name="way", default=None)
+    alternates: tuple[RouteOption, ...] = ()  # that share no node with the best, the cheapest first
     problem: str = ""  # why there is none
 
 
@@ -175,12 +175,12 @@ class PingReply(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="
     to: NodeName
     reach: Reachability
     rtt_ms: float | None = None
-    over: str = ""  # the address, or the nodes on the way
+    over: str = ""  # the address, or the nodes of the route
     problem: str = ""  # why there is no answer
 
 
 class TraceHop(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="hop"):
-    """One node on the way."""
+    """One node of a route."""
 
     number: int  # from 1
     node: NodeName
@@ -194,7 +194,7 @@ class TraceHop(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="h
 
 
 class ExplanationRow(msgspec.Struct, frozen=True, kw_only=True, tag_field="is", tag="explanation"):
-    """Why packets to a member take the way they take."""
+    """Why packets to a member take the route they take."""
 
     to: NodeName
     source: NodeName | None = msgspec.field(
@@ -297,11 +297,11 @@ class ControlledNode(Protocol):
         ...
 
     def trace(self, hashname: str, probes: int, timeout_s: float) -> AsyncIterator[TraceHop]:
-        """Hop by hop, as the answers come; UnreachableError when there is no way at all."""
+        """Hop by hop, as the answers come; UnreachableError when there is no route."""
         ...
 
     def explain(self, hashname: str, source: str = "") -> ExplanationRow:
-        """Why packets take their way there, from here or from another member."""
+        """Why packets take their route there, from here or from another member."""
         ...
 
     def graph(self) -> Iterable[GraphPart]:

@@ -37,7 +37,7 @@ class NodeView:
         self._routes = RouteView(node)
         self._probes = Probes(node, self._routes)
         self._log = PeerLog()
-        node.residence.on_event = self._log.hear
+        node.driver.on_event = self._log.hear
 
     def status(self) -> NodeStatus:
         core, endpoint = self._core, self._node.endpoint
@@ -54,7 +54,7 @@ class NodeView:
             pid=os.getpid(),
             made_at=time.time(),
             uptime_s=round(time.time() - self._node.started_s, 3),
-            worked_ago_s=round(now - self._node.residence.worked_s, 3),
+            worked_ago_s=round(now - self._node.driver.worked_s, 3),
             listening=tuple(map(str, endpoint.core.own_paths)),
             members=len(core.membership.members),
             peers=len(states) + sum(1 for _ in self._absent()),
@@ -112,7 +112,7 @@ class NodeView:
         since_s = round(now - entry.changed_s, 3) if entry.changed_s else 0.0
         return noted(peer, entry.error, entry.error_at, since_s)
 
-    def who(self, hashname: str) -> NodeName:
+    def name_of(self, hashname: str) -> NodeName:
         """With its name, if it is a member."""
         member = self._core.membership.by_hashname(hashname)
         return NodeName(hashname, "" if member is None else member.name)

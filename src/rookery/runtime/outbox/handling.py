@@ -75,8 +75,8 @@ def failed(text: str) -> RequestOutcome:
 class RequestHandling:
     """The requests of all peers; every task started here ends with `close`."""
 
-    def __init__(self, desk: RequestExecutor) -> None:
-        self._desk = desk
+    def __init__(self, executor: RequestExecutor) -> None:
+        self._executor = executor
         self._loop = asyncio.get_running_loop()
         self._waiting: dict[OutboxPeer, deque[IncomingRequest]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -97,7 +97,7 @@ class RequestHandling:
             while waiting:
                 if (turns := turns + 1) % TURNS_MAX == 0:
                     await asyncio.sleep(0)  # so that answers leave while others are made
-                for made in await self._desk.handle(waiting):
+                for made in await self._executor.handle(waiting):
                     peer.handled(waiting.popleft(), made)
         finally:
             del self._waiting[peer]

@@ -59,7 +59,7 @@ class SqliteLedger:
         self._failed: Failed | None = None
         self._failure: Exception | None = None
 
-    def desk(self, handler: HandlerOf, transact: Transact | None) -> RequestExecutor:
+    def executor(self, handler: HandlerOf, transact: Transact | None) -> RequestExecutor:
         """Where requests are handled so that the ledger knows of it."""
         return _LedgerExecutor(self, handler, transact)
 

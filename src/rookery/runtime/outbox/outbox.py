@@ -78,13 +78,13 @@ class AsyncOutbox:
             wake=self._wake,
             ledger=ledger,
         )
-        desk: RequestExecutor = MemoryExecutor(lambda: self.handler)
+        executor: RequestExecutor = MemoryExecutor(lambda: self.handler)
         if ledger is not None:
-            desk = ledger.desk(lambda: self.handler, transact)
+            executor = ledger.executor(lambda: self.handler, transact)
             ledger.bind(self._cleared, self._unkept)
         elif transact is not None:
             raise UsageError("a handler that transacts needs a ledger to do so in")
-        self._handling = RequestHandling(desk)
+        self._handling = RequestHandling(executor)
         self._keepers: dict[OutboxPeer, SessionKeeper] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at: float | None = None

@@ -16,11 +16,13 @@ if TYPE_CHECKING:  # a node may never need an outbox, and so not load one
 
 
 class QueueView:
-    """`outbox` is asked for it when somebody looks; `who` gives a hashname its name."""
+    """`outbox` is asked for it when somebody looks; `name_of` gives a hashname its name."""
 
-    def __init__(self, outbox: "Callable[[], AsyncOutbox]", who: Callable[[str], NodeName]) -> None:
+    def __init__(
+        self, outbox: "Callable[[], AsyncOutbox]", name_of: Callable[[str], NodeName]
+    ) -> None:
         self._outbox = outbox
-        self._who = who
+        self._name_of = name_of
 
     @property
     def outbox(self) -> "AsyncOutbox":
@@ -35,7 +37,7 @@ class QueueView:
     def _row(self, peer: "OutboxPeer") -> QueueRow:
         limits = self.outbox.core.limits
         return QueueRow(
-            node=self._who(peer.host),
+            node=self._name_of(peer.host),
             requests=peer.count,
             requests_max=limits.peer_requests_max,
             bytes=peer.bytes,
@@ -65,7 +67,7 @@ class QueueView:
         """One, or all that are not being written; each as it then is."""
         requests = [one for one in self.outbox.peer(host).requests() if id_ in (None, one.id)]
         if id_ is not None and not requests:
-            raise UsageError(f"no request {id_} waits for {self._who(host)}")
+            raise UsageError(f"no request {id_} waits for {self._name_of(host)}")
         for request in requests:
             is_cancelled = request.set_invalid()
             if id_ is not None and not is_cancelled:
@@ -76,7 +78,7 @@ class QueueView:
     def _request(self, request: "OutboxRequest", host: str, state: str | None = None) -> RequestRow:
         expires_at = request.expires_at
         return RequestRow(
-            node=self._who(host),
+            node=self._name_of(host),
             id=request.id,
             state=state or request.state.value,
             qos=request.qos,

@@ -167,9 +167,9 @@ def serve_joins(
     """Redeem the folder's invitations over this endpoint; None if nothing signs for the realm."""
     if store.authority(endpoint.identity) is None:
         return None
-    desk = JoinServer(RealmAuthority(store, endpoint.identity), lambda: endpoint.address, on_join)
-    endpoint.serve(TYPE, desk.handle)
-    return desk
+    server = JoinServer(RealmAuthority(store, endpoint.identity), lambda: endpoint.address, on_join)
+    endpoint.serve(TYPE, server.handle)
+    return server
 
 
 async def join(
