@@ -129,3 +129,12 @@ def test_a_reporter_that_says_no_lineage_has_none() -> None:
     row = land(observations.LINK, said).to_pylist()[0]
     assert (row["boot"], row["sequence"]) == (None, None)
     assert row["at"] == SENT
+
+
+def test_security_events_in_spools_keep_the_names_of_their_fields() -> None:
+    """Spools of earlier versions are landed, too."""
+    event = {"kind": "forged", "reporter": spools.REPORTER, "address": "192.0.2.1:7420"}
+    content = RowKind(observations.SECURITY).decode(msgspec.msgpack.encode(event))
+    (row,) = land(observations.SECURITY, content).to_pylist()
+    assert (row["event"], row["address"]) == ("forged", "192.0.2.1:7420")
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(content)) == {**event, "detail": ""}

@@ -25,7 +25,7 @@ class SecurityEvent(msgspec.Struct, frozen=True):
     """For the log, the metrics and the lake."""
 
     kind: SecurityEventKind
-    sender: bytes
+    sender: bytes = msgspec.field(name="reporter")  # the name that spools have
     address: str
     detail: str = ""
 
