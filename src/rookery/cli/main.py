@@ -44,7 +44,7 @@ VERBS = (
     CliVerb(
         "link",
         "link.link:link",
-        "Link with somebody; print state, path, round-trip time and cipher set.",
+        "Link with an endpoint; print state, path, round-trip time and cipher set.",
         "rookery link bob.link",
     ),
     CliVerb(
@@ -74,7 +74,7 @@ VERBS = (
     CliVerb(
         "box",
         "link.box:app",
-        "Leave messages for somebody who is away; list, get and delete one's own.",
+        "Leave messages for an endpoint that is away; list, get and delete one's own.",
         "",
     ),
     CliVerb(
@@ -110,19 +110,19 @@ VERBS = (
     CliVerb(
         "ping",
         "mesh.ping:ping",
-        "Ping a member until the way there is a direct one.",
+        "Ping a member until a direct path is in use.",
         "rookery ping bob --id alice",
     ),
     CliVerb(
         "trace",
         "mesh.trace:trace",
-        "Show every node on the way to a member, with round-trip times.",
+        "Show every node of the route to a member, with round-trip times.",
         "rookery trace carol --id alice",
     ),
     CliVerb(
         "explain",
         "mesh.explain:explain",
-        "Say why packets to a member take the way they take.",
+        "Say why packets to a member take the route they take.",
         "rookery explain carol --id alice",
     ),
     CliVerb(
@@ -164,7 +164,7 @@ VERBS = (
     CliVerb(
         "bench",
         "mesh.bench:bench",
-        "Measure how much goes through to a member and back, how quickly, and by which ways.",
+        "Measure throughput and latency to a member, and which paths carried the data.",
         "rookery bench bob --id alice",
     ),
     CliVerb(
@@ -188,13 +188,13 @@ VERBS = (
     CliVerb(
         "hub",
         "fleet.hub:hub",
-        "Know a fleet's routers and let their owners in, until stopped; prints the JSON link.",
+        "Register a fleet's devices and sign their owners in, until stopped; prints the JSON link.",
         "rookery hub --data hub --udp 127.0.0.1:7420 --tcp 127.0.0.1:7420 > hub.link",
     ),
     CliVerb(
         "server",
         "fleet.server:server",
-        "Be where clients and their routers meet, until stopped; the first line says where.",
+        "Connect clients with their devices, until stopped; the first line says where.",
         "rookery server --hub hub.link --id server --code-file server.code",
     ),
     CliVerb(
@@ -279,7 +279,7 @@ def main(arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        # Whoever read our output has gone; the interpreter must not try to flush it again.
+        # The reader of our output has gone; the interpreter must not try to flush it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return BROKEN_PIPE
     except KeyboardInterrupt:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rookery.store.observers.observer import Observer
 
-if TYPE_CHECKING:  # whoever observes has one of them, and need not load the others
+if TYPE_CHECKING:  # each program needs one of them only
     from rookery.runtime.crow.broker import CrowBroker
     from rookery.runtime.node.node import MeshNode
     from rookery.runtime.node.view import NodeView

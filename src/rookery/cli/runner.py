@@ -1,4 +1,4 @@
-"""A verb's time on the event loop: Ctrl-C and SIGTERM end it in good order, and in time."""
+"""Runs a verb on the event loop: Ctrl-C and SIGTERM end it in good order, and in time."""
 
 import asyncio
 import contextlib
@@ -51,7 +51,7 @@ async def _interruptible(work: Coroutine[object, object, int]) -> int:
 
 
 async def until_first(works: Sequence[Coroutine[object, object, None]]) -> None:
-    """Run them together until one is done; what that one raised is raised here as it is."""
+    """Run them together; the first to end cancels the others, and its error is raised here."""
     loop = asyncio.get_running_loop()
     tasks = [loop.create_task(work) for work in works]
     try:

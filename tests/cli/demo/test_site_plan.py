@@ -26,7 +26,7 @@ def cost_ms(without: str = "") -> dict[int, float]:
     return dict(found.items())
 
 
-def test_there_are_twelve_routers_at_three_sites_and_eight_of_them_are_gateways() -> None:
+def test_there_are_twelve_devices_at_three_sites_and_eight_of_them_are_mesh_nodes() -> None:
     assert len(DEVICES) == 12
     assert len(NODES) == 8
     assert {place.site for place in DEVICES} == set(SITES)

@@ -45,7 +45,7 @@ VERBS = (
     CliVerb(
         "request",
         "crow.request:request",
-        "Ask whoever serves a theme; the answer goes to stdout.",
+        "Send a request to the server of a theme; the answer goes to stdout.",
         "rookery crow request clock now",
     ),
     CliVerb(

@@ -57,7 +57,7 @@ def broker(
     status = None if http is None else parse_http(http)
 
     async def work() -> int:
-        # The broker is there before its gates are: nobody shall be told that it is not.
+        # Broker first, gates second: packets that come in between must not be refused.
         async with (
             CrowTower() as tower,
             CrowBroker(tower) as serving,

@@ -70,7 +70,7 @@ async def listen(tower: CrowTower, options: CrowListenOptions) -> OpenTower:
 
 @asynccontextmanager
 async def tower_for_route(route: bytes, options: CrowSendOptions) -> AsyncIterator[OpenTower]:
-    """A tower that a packet with this route can leave; UsageError when there is no way."""
+    """A tower that a packet with this route can leave; UsageError when no gate leads there."""
     if not route:
         raise UsageError(
             "an empty address is this very tower; name a hop, as in .12.127.0.0.1:7001"
@@ -137,7 +137,7 @@ def _allowed(options: CrowListenOptions, gate: str) -> tuple[str, ...]:
 
 
 def _first_hop_host(route: bytes) -> tuple[str, ...]:
-    """The host of a first hop over UDP or TCP: whom we talk with when that is the way."""
+    """The host of a first hop over UDP or TCP, with which we have to talk."""
     ip = route[1 : 1 + _IP_SIZE]
     if len(ip) != _IP_SIZE:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""`rookery crow pub`: one message to everybody who subscribed to a theme."""
+"""`rookery crow pub`: one message to all subscribers of a theme."""
 
 from rookery.cli.crow.client import broker_client, checked_theme
 from rookery.cli.crow.message_data import message

@@ -1,4 +1,4 @@
-"""`rookery crow request`: ask whoever serves a theme, through the broker."""
+"""`rookery crow request`: send a request to the server of a theme, through the broker."""
 
 from typing import Annotated
 

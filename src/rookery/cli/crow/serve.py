@@ -126,7 +126,7 @@ class _RequestService:
 
 async def _output(command: Sequence[str], question: bytes) -> tuple[int, bytes]:
     """Exit code and stdout of a program, of which one byte too many is enough."""
-    with TemporaryFile() as stdin:  # a pipe could break: nobody has to read what it is asked
+    with TemporaryFile() as stdin:  # a pipe could break: the program need not read its stdin
         stdin.write(question)
         stdin.seek(0)
         process = await asyncio.create_subprocess_exec(

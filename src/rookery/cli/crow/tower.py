@@ -96,7 +96,7 @@ def _print_packet(arrived: PacketArrived) -> None:
 
 def _send_back(site: OpenTower, arrived: PacketArrived) -> None:
     packet = arrived.packet
-    with suppress(CongestionError):  # whoever sends faster than it reads gets less back
+    with suppress(CongestionError):  # a peer that sends faster than it reads gets less back
         site.tower.post(
             arrived.return_address,
             packet.data,

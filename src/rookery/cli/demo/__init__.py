@@ -1,13 +1,13 @@
-"""`rookery demo`: small worlds on this machine, with real packets, that explain themselves.
+"""`rookery demo`: small worlds on this machine, with real packets and a guided tour.
 
-    site_plan ─ who and where          world ─ puts it together, and tells the tour
-        ├─ gateways   mesh nodes behind weather relays, an agent beside each
-        ├─ devices    agents of routers without a node
-        ├─ servers    where owners and their routers meet
-        ├─ sensors    a crow broker; devices on a serial line and on UDP
-        ├─ past       two weeks of history for these very members, in the lake
-        └─ pipeline   the lake's own work, in the background, and what it exports
-    incident ─ what the user may let happen; desk ─ where another terminal asks for it
+    site_plan ─ devices, sites, links   world ─ composition root; shows the tour
+        ├─ devices         agents of devices; most are mesh nodes behind emulated links
+        ├─ fleet_hub       the hub, and servers that connect owners with their devices
+        ├─ sensors         a crow broker; sensors on a serial line and on UDP
+        ├─ synthetic_data  two weeks of history of these very devices, in the lake
+        └─ pipeline        the lake's own work, in the background, and what it exports
+    incidents ─ faults that the user can start and end, also from another terminal
 
-`links` and its modules are another, shorter world: endpoints and what runs over their links.
+`links_scenario` and `links_steps` are another, shorter demo: endpoints and what runs over their
+links.
 """

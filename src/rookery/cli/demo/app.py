@@ -81,7 +81,7 @@ def incident(
     folder: Folder = NAME,
     output: Output = OUTPUT,
 ) -> int:
-    """Let the incident of a running demo happen, and see how it is lived with."""
+    """Start the incident of a running demo; with --over, end it."""
 
     async def work() -> int:
         from rookery.cli.demo.incidents import IncidentCommand, send_command

@@ -1,4 +1,6 @@
-"""Devices: agents of routers, which report by real packets and are claimed by their owner."""
+"""Devices of the demo: each has an agent that reports with real packets; its owner claims it.
+
+Most are mesh nodes, too. Those reach each other only through the emulated links of `weather.py`."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -31,7 +33,7 @@ INTERVAL_S = 5.0
 
 
 class DemoDevice:
-    """One router's agent; `opened` whenever it has power."""
+    """The agent of one device; `opened` runs it while the device has power."""
 
     def __init__(
         self,
@@ -70,12 +72,12 @@ class DemoDevice:
                 pass
 
 
-TALK_S = 5.0  # between two words to each of the others, so that links have something to carry
+TALK_S = 5.0  # between two datagrams to each of the others, so that links have something to carry
 _WORDS = b"readings of this site " * 16
 
 
 class DemoNode:
-    """A node, its agent and what watches them; `opened` whenever it has power."""
+    """A device's mesh node, its agent and its observers; `opened` runs them while it has power."""
 
     def __init__(
         self,
@@ -95,7 +97,7 @@ class DemoNode:
         self._advice: Path | None = None
 
     def follow(self, advice: Path) -> None:
-        """Whatever the lake exports there."""
+        """Follow the advice that the lake exports to this file."""
         self._advice = advice
 
     @asynccontextmanager
@@ -128,7 +130,7 @@ class DemoNode:
         return found
 
     async def _watched(self, stack: AsyncExitStack, node: MeshNode) -> None:
-        """By the control socket and for the lake; it takes the lake's advice in turn."""
+        """Open its control socket, observe it for the lake, and follow the lake's advice."""
         view = NodeView(node)
         queues = QueueView(lambda: node.outbox, view.name_of)
         streams = StreamOpener(node.open, node.path_figures)
@@ -146,7 +148,7 @@ class DemoNode:
             await stack.enter_async_context(follow_advice(node, settings))
 
     async def _talk(self, node: MeshNode) -> None:
-        """A word to everybody, now and then; whether it arrives is not asked."""
+        """Send every other node a datagram now and then; delivery is not checked."""
         others = [self._members.hashname(place.name) for place in NODES if place is not self.place]
         while True:
             for hashname in others:

@@ -1,4 +1,7 @@
-"""The hub of the demo: a process of its own, with an administrator who owns all devices."""
+"""Hub and servers of the demo.
+
+The hub is a process of its own, with an administrator who owns all devices. The servers run in
+this process; there are two, so that one may die."""
 
 import asyncio
 import secrets
@@ -55,7 +58,7 @@ class PreparedHub:
     server_codes: dict[str, str]
 
     def __repr__(self) -> str:
-        return "Prepared()"
+        return "PreparedHub()"
 
 
 async def prepare(folder: DemoFolder) -> PreparedHub:
@@ -129,7 +132,7 @@ REPORT_S = 5.0
 
 
 class DemoServer:
-    """One server; `opened` whenever it has power."""
+    """One server; `opened` runs it while it has power."""
 
     def __init__(self, folder: Path, identity: Identity, hub: HubAddress, code: str) -> None:
         self._identity = identity

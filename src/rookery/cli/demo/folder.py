@@ -58,7 +58,7 @@ class DemoFolder:
         return self.path / "tmp"
 
     def member(self, name: str) -> Path:
-        """Of a gateway, a router or a server."""
+        """Folder of a device or a server."""
         return self.path / name
 
     def log(self, name: str) -> Path:
@@ -67,7 +67,7 @@ class DemoFolder:
 
 @contextmanager
 def prepared(path: Path) -> Iterator[DemoFolder]:
-    """Empty, and ours alone while it lasts; UsageError where it is somebody else's."""
+    """An empty folder, locked while in use; UsageError where it is not a demo's."""
     is_new = not path.exists()
     if not is_new and not (path / MARK).is_file() and any(path.iterdir()):
         raise UsageError(f"{path} holds something else; choose another --folder")

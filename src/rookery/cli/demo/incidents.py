@@ -1,4 +1,9 @@
-"""Incidents: what may be let happen to the world, and be undone again."""
+"""Incidents: faults that the user can start and end, by key or from another terminal.
+
+Over the socket, one line each way:
+
+    {"do": "begin"} ──▶     ◀── {"text": "berlin-relay is dead; …", "is_over": false}
+"""
 
 import asyncio
 import socket
@@ -30,7 +35,7 @@ class DemoIncident(Protocol):
 
 
 class RelayDies:
-    """Without a word: its lines are dead before it can say goodbye."""
+    """Its links are cut before it can say goodbye."""
 
     def __init__(self, power: PowerSwitch, weathers: DemoWeather) -> None:
         self._power = power
@@ -48,12 +53,12 @@ class RelayDies:
         self._weathers.cut(RELAY, is_cut=False)
         await self._power.switch_on()
         return IncidentNotice(
-            f"{RELAY} is back; the shorter way is taken again before long", is_over=True
+            f"{RELAY} is back; the shorter route is taken again before long", is_over=True
         )
 
 
 class ServerDies:
-    """The hub hears no more of it, and sends routers and owners to the other one."""
+    """Its reports stop; the hub sends devices and owners to the other one."""
 
     def __init__(self, power: PowerSwitch) -> None:
         self._power = power
@@ -79,7 +84,7 @@ class IncidentCommand(msgspec.Struct, frozen=True):
 
 
 class IncidentControl:
-    """Carries out what is asked for, one thing at a time."""
+    """Carries out commands, one at a time."""
 
     def __init__(self, incident: DemoIncident, tell: Callable[[IncidentNotice], None]) -> None:
         self._incident = incident
@@ -102,7 +107,7 @@ class IncidentControl:
 
 @asynccontextmanager
 async def incident_socket(control: IncidentControl, path: Path) -> AsyncIterator[None]:
-    """While it lasts, others can ask at the socket."""
+    """Take commands at the socket while open."""
     with _bound(path) as bound:
         server = await asyncio.start_unix_server(
             _request_handler(control.carry_out), sock=bound, limit=_LINE_SIZE_MAX
@@ -115,7 +120,7 @@ async def incident_socket(control: IncidentControl, path: Path) -> AsyncIterator
 
 @contextmanager
 def _bound(path: Path) -> Iterator[socket.socket]:
-    """Gone from the folder afterwards."""
+    """Remove the socket from the folder afterwards."""
     bound = listening(path)
     try:
         yield bound

@@ -1,8 +1,8 @@
-"""The endpoints of the demo.
+"""The steps of `--scenario links`; each returns its line of the story or raises.
 
-alice ══ link ══ bob        bob accepts whoever comes
+alice ══ link ══ bob        bob accepts everyone
    ╚═ router ══╗            the router introduces people and keeps messages
-             carol          away at first; nobody but she knows where she is
+             carol          away at first; only she knows her address
 """
 
 import asyncio
@@ -55,7 +55,7 @@ class LinksWorld:
     _stack: AsyncExitStack
 
     async def carol_comes_online(self) -> AsyncEndpoint:
-        """She knows the router, and nobody else knows where she is."""
+        """She knows the router; no other endpoint knows her address."""
         if self.carol is None:
             self.carol = await self._stack.enter_async_context(create(self.carol_identity))
             accept(self.carol, "all", ())
@@ -96,7 +96,12 @@ class LinksRelay:
 
 @asynccontextmanager
 async def relay_realm() -> AsyncIterator[tuple[MeshNode, tuple[LinksRelay, ...], MeshNode]]:
-    """North, the relays, and south, on loopback, with their realm in a folder that goes away."""
+    """North, the relays, and south, on loopback, with their realm in a temporary folder.
+
+            ┌── east ──┐
+    north ──┤          ├── south    north and south stand for nodes behind NATs:
+            └── west ──┘            they dial the relays, and cannot be dialled
+    """
     with tempfile.TemporaryDirectory(prefix="rookery-demo-") as folder:
         keys = {name: _keys() for name in (*RELAYS, "north", "south")}
         realm = _LinksRealm(Path(folder), keys)
@@ -113,7 +118,7 @@ async def relay_realm() -> AsyncIterator[tuple[MeshNode, tuple[LinksRelay, ...],
 
 
 class _LinksRealm:
-    """Folders for all of them; east has founded it."""
+    """The realm of these nodes, a folder for each; east has founded it."""
 
     def __init__(self, folder: Path, keys: dict[str, Identity]) -> None:
         self._keys = keys
@@ -251,7 +256,7 @@ async def mesh(world: LinksWorld) -> str:
         await _acquainted(north, south)
         to_south = await north.link(south.hashname).up()
         echoed = await _reaches(north, south)
-        _check(len(echoed.route) > 2, "no way over a relay")  # at first perhaps over both
+        _check(len(echoed.route) > 2, "no route over a relay")  # at first perhaps over both
         used = next(each for each in relays if each.node.core.own.node == echoed.route[1])
         began = time.perf_counter()
         await used.stop()
@@ -260,8 +265,8 @@ async def mesh(world: LinksWorld) -> str:
         spare = next(each for each in relays if each is not used)
         _check(to_south.is_up, "the link did not survive its relay")
     return (
-        f"north and south, whom nobody can dial, meet over {used.name}; it stops, and "
-        f"{gap_ms:.0f} ms later they meet over {spare.name}, on the same link"
+        f"north and south, which cannot be dialled, connect over {used.name}; it stops, and "
+        f"{gap_ms:.0f} ms later they connect over {spare.name}, on the same link"
     )
 
 
@@ -315,7 +320,7 @@ async def _next_line(room: ChatRoom) -> str:
 
 
 class _PageHandler(BaseHTTPRequestHandler):
-    """One page, the same for everybody who can reach it."""
+    """One page, the same for every request."""
 
     def do_GET(self) -> None:
         self.send_response(200)
@@ -330,7 +335,7 @@ class _PageHandler(BaseHTTPRequestHandler):
 
 @contextmanager
 def _http_server() -> Iterator[int]:
-    """Somebody's web server, which listens on loopback only; its port."""
+    """A web server that listens on loopback only; its port."""
     with ThreadingHTTPServer((HOST, 0), _PageHandler) as server:
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()

@@ -1,4 +1,4 @@
-"""Members: the keys of everybody in the demo, and the realm that its gateways share."""
+"""Members: the keys of all devices and servers of the demo, and the realm of its mesh nodes."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ REALM = "demo"
 
 @dataclass(frozen=True)
 class DemoMembers:
-    """Keys by name; of the gateways also what makes them members of the realm."""
+    """Keys by name, and the realm stores of the mesh nodes."""
 
     identities: dict[str, Identity]
     stores: dict[str, RealmStore]
@@ -52,7 +52,7 @@ def _keys() -> Identity:
 
 
 def _realm(folder: DemoFolder, identities: dict[str, Identity]) -> dict[str, RealmStore]:
-    """The first gateway has founded it."""
+    """The first mesh node has founded it."""
     founder, *others = (place.name for place in NODES)
     first = found(_realm_folder(folder, founder), REALM, identities[founder], member_name=founder)
     stores, authority = {founder: first}, RealmAuthority(first)

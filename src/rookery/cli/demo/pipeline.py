@@ -1,6 +1,6 @@
 """The lake's work: its past first, then whatever is observed, again and again; and its exports.
 
-    demo past ──▶ lake run --every ──run is over──▶ lake export ──▶ hub and gateways follow it
+    demo past ──▶ lake run --every ──run is over──▶ lake export ──▶ hub and nodes follow it
 
 All of it in processes of their own that give way to everything else. One that ends before it should
 is started again, after a pause that grows as long as that does not help.

@@ -1,4 +1,4 @@
-"""Ports of this machine: those that everybody knows, or others when somebody has them."""
+"""Ports of the demo: the well-known ones, or free ones when those are in use."""
 
 import secrets
 import socket
@@ -24,7 +24,7 @@ def wanted(port: int, kinds: Iterable[str], name: str, say: Callable[[str], None
 
 
 def free(kinds: Iterable[str]) -> int:
-    """One that nobody has right now, and that no connection is given before we use it."""
+    """A free port, outside of the range that the kernel gives to outgoing connections."""
     kinds = tuple(kinds)
     for _ in range(_TRIES):
         if is_free(port := _SCATTERED[0] + secrets.randbelow(len(_SCATTERED)), kinds):

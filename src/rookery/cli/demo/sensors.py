@@ -28,7 +28,7 @@ _READ_SIZE = 4096
 
 @contextmanager
 def null_modem() -> Iterator[tuple[str, str]]:
-    """The paths of both ends."""
+    """Two pseudo-terminals joined on the event loop, as a serial cable would; the paths of both."""
     loop = asyncio.get_running_loop()
     masters, slaves = zip(*(pty.openpty() for _ in range(2)), strict=True)
     left, right = masters

@@ -1,4 +1,4 @@
-"""Site plan: three places, eight gateways with a mesh between them, four more routers.
+"""Site plan: three sites, eight devices with mesh nodes, four devices without.
 
     berlin    gw1 ═ gw2 ═ relay        relay ──  9 ms ── riga gw1     gw1 ── 25 ms ── riga gw1
                                        relay ── 12 ms ── riga gw2
@@ -7,7 +7,7 @@
     riga      gw1 ═ gw2                gw2 ──── 45 ms ────────────────── berlin gw2
                                        gw1 ──── 70 ms, comes and goes ── riga gw1
 
-Without berlin's relay there is still a way from everywhere to everywhere, and a dearer one.
+Without berlin's relay every node still reaches every other, at a higher cost.
 """
 
 from typing import NamedTuple
@@ -24,7 +24,7 @@ _MAC_PREFIX = bytes((0x02, 0xDE, 0x30, 0x00, 0x00))
 
 
 class PlannedDevice(NamedTuple):
-    """A router of the fleet; its role is what befell it in the past, see the lake's faults."""
+    """A device of the fleet; `role` selects its past faults, see `lake/synthetic`."""
 
     name: str
     role: int = 0
@@ -49,7 +49,7 @@ class PlannedLink(NamedTuple):
         return Weather(conditions=conditions, flap=FLAP if self.is_flapping else None)
 
 
-# Those with a mesh node come first.
+# Devices with a mesh node.
 NODES = (
     PlannedDevice("berlin-gw1"),
     PlannedDevice("berlin-gw2", 1),  # reboots

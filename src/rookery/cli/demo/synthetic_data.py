@@ -1,6 +1,6 @@
 """The past: two weeks that the demo's own members would have reported, until it was started.
 
-It is made in a process of its own, from a file with the roster, so that nobody waits for it.
+It is generated in a process of its own, from a file with the roster, while the demo starts.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -67,7 +67,7 @@ def land_history(folder: DemoFolder, days: int) -> int:
     from rookery.lake.synthetic.roster import Roster
 
     file = folder.path / _FILE
-    # When the roster was written the living had not yet begun to report.
+    # When the roster was written, the demo's devices had not yet begun to report.
     now = datetime.fromtimestamp(file.stat().st_mtime, UTC)
     history = SyntheticDataset(
         seed=SEED,

@@ -37,12 +37,13 @@ class Tour:
         yield from _columns(list(self.commands()))
         yield ""
         yield f"  Press i, or type in another terminal:  {self.incident_command()}"
-        yield "  and see how it is lived with; i once more, and all is well again. Ctrl-C ends it."
+        yield "  and watch traffic move to another route; i once more ends the incident."
+        yield "  Ctrl-C ends it all."
 
     def _introduction(self) -> Iterator[str]:
         near = sum(link.one.split("-")[0] == link.other.split("-")[0] for link in LINKS)
         yield (
-            f"{len(DEVICES)} routers at three sites report to a hub, {len(NODES)} of them are a "
+            f"{len(DEVICES)} devices at three sites report to a hub, {len(NODES)} of them are a "
             f"mesh of {len(LINKS)} links,"
         )
         yield (
@@ -56,7 +57,7 @@ class Tour:
 
     def pages(self) -> Iterator[tuple[str, str]]:
         yield "/fleet", "how the fleet is"
-        yield "/fleet/map", f"the mesh; show the way from {WATCHED[0]} to {WATCHED[1]}"
+        yield "/fleet/map", f"the mesh; show the route from {WATCHED[0]} to {WATCHED[1]}"
         yield "/fleet/incidents", "what is wrong, and what was"
         yield "/", "your devices; connect to one and call its methods"
         if self.days:
@@ -68,8 +69,8 @@ class Tour:
         one, other = WATCHED
         node, device = self._path(one), mac_text(mac(DEVICES[0]))
         data = f"--data {self._path(CLI)}"
-        yield f"{self._program} explain {other} --id {node}", "why packets go the way they go"
-        yield f"{self._program} trace {other} --id {node}", "every node on the way"
+        yield f"{self._program} explain {other} --id {node}", "why packets take the route they take"
+        yield f"{self._program} trace {other} --id {node}", "every node of the route"
         yield f"{self._program} top --id {node}", "its links, live"
         yield f"{self._program} devices {data}", "your devices"
         yield f"{self._program} rpc {device} system.info {data}", "ask one of them"

@@ -19,11 +19,11 @@ class DemoWeather:
         self._relays = relays
 
     def leading_from(self, name: str) -> dict[str, EmulatorAddress]:
-        """Where a gateway dials whom."""
+        """The address at which it dials each of its neighbours."""
         return {link.one: relay.place for link, relay in self._relays.items() if link.other == name}
 
     def cut(self, name: str, *, is_cut: bool) -> None:
-        """Nothing passes to or from a gateway any more, or it does again."""
+        """Cut or restore all links of a node."""
         for link, relay in self._relays.items():
             if name in (link.one, link.other):
                 relay.passage.is_cut = is_cut
@@ -31,7 +31,7 @@ class DemoWeather:
 
 @asynccontextmanager
 async def demo_weather(ports: Mapping[str, int]) -> AsyncIterator[DemoWeather]:
-    """Between gateways that listen on these ports."""
+    """Between nodes that listen on these ports."""
     async with AsyncExitStack() as stack:
         relays = {}
         for number, link in enumerate(LINKS):

@@ -1,4 +1,4 @@
-"""The world: composition root. Starts the parts in an order in which nobody waits for long."""
+"""The demo's world: composition root. Starts its parts in an order that keeps waits short."""
 
 import asyncio
 import os

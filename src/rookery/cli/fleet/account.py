@@ -103,7 +103,7 @@ def reset_factors(
 def remove(
     login: Login, /, *, store: HubDatabaseOptions = DATABASE_OPTIONS, output: Output = OUTPUT
 ) -> int:
-    """Remove an account; its devices then belong to nobody."""
+    """Remove an account; its devices then have no owner."""
     return run_verb(_remove(login, store, output))
 
 

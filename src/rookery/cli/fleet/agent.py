@@ -151,7 +151,7 @@ class _ReportPrinter:
                 self._say("restarted", "the hub knew a later start of this device; went past it")
             case SenderCalled(wish) if wish != self._called:  # the hub repeats it until we come
                 self._called = wish
-                self._say("called", "somebody wishes for this device", wish=f"{wish:016x}")
+                self._say("called", "a client asked for this device", wish=f"{wish:016x}")
 
     def _say(self, event: str, text: str, **more: str) -> None:
         if self._output.json:

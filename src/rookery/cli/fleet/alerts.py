@@ -1,4 +1,4 @@
-"""`rookery fleet alerts`, `ack` and `mute`: what is the matter with a fleet, for its operators."""
+"""`rookery fleet alerts`, `ack` and `mute`: the alerts of a fleet, for its operators."""
 
 import re
 import time

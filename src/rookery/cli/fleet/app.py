@@ -9,7 +9,7 @@ VERBS = (
     CliVerb(
         "simulate",
         "fleet.simulate:simulate",
-        "Have many routers report to a hub with real packets, and count what becomes of it.",
+        "Have many devices report to a hub with real packets, and count what becomes of it.",
         "rookery fleet simulate --routers 100 --interval 2 --seconds 5",
     ),
     CliVerb(
@@ -21,13 +21,13 @@ VERBS = (
     CliVerb(
         "code",
         "fleet.code:code",
-        "Print a code with which one new server or router may enrol.",
+        "Print a code with which one new server or device may enrol.",
         "rookery fleet code --server > server.code",
     ),
     CliVerb(
         "drain",
         "fleet.drain:drain",
-        "Have a server get nobody new, so that it empties; --undo ends that.",
+        "Give a server no new sessions, so that it empties; --undo ends that.",
         "rookery fleet drain --list",
     ),
     CliVerb(
@@ -39,19 +39,19 @@ VERBS = (
     CliVerb(
         "alerts",
         "fleet.alerts:alerts",
-        "Show what is the matter with the fleet; with an ID, what happened to that alert.",
+        "List the fleet's alerts; with an ID, the history of one.",
         "rookery fleet alerts --all",
     ),
     CliVerb(
         "ack",
         "fleet.alerts:ack",
-        "Acknowledge an alert: you see to it.",
+        "Acknowledge an alert: you are working on it.",
         "rookery fleet ack 17",
     ),
     CliVerb(
         "mute",
         "fleet.alerts:mute",
-        "Have nobody told of an alert for a while; --for 0 ends that.",
+        "Send no notifications of an alert for a while; --for 0 ends that.",
         "rookery fleet mute 17 --for 8h",
     ),
 )

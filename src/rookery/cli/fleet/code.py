@@ -27,19 +27,22 @@ def code(
     device: Annotated[
         bool,
         Parameter(
-            name="--router", negative="", show_default=False, help="For a router; the default."
+            name="--router", negative="", show_default=False, help="For a device; the default."
         ),
     ] = False,
     owner: Annotated[
         str | None,
-        Parameter(name="--owner", help="LOGIN whose device the router becomes; else nobody's."),
+        Parameter(
+            name="--owner",
+            help="LOGIN of the account that will own the device; without it, none does.",
+        ),
     ] = None,
     hours: Annotated[float, Parameter(name="--hours", help="How long it can be used.")] = _HOURS,
     store: HubDatabaseOptions = DATABASE_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
     if server and device:
-        raise UsageError("a code is for a server or for a router, not for both")
+        raise UsageError("a code is for a server or for a device, not for both")
     if not 0 < hours <= 24 * 366:
         raise UsageError(f"--hours {hours:g}: give a time between now and a year")
     return run_verb(_make(owner, hours * 3600, store, output, is_server=server))

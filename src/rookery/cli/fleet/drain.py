@@ -1,4 +1,4 @@
-"""`rookery fleet drain`: a server that gets nobody new, so that it can be stopped in a while.
+"""`rookery fleet drain`: a server that gets no new sessions, so that it can be stopped later.
 
 Sessions there go on until they end by themselves. All hubs of the database heed it in a second.
 """
@@ -63,7 +63,9 @@ async def _drain(
     if output.json:
         print_json({"hashname": hashname, "is_draining": not is_undone})
     else:
-        remark("it serves again" if is_undone else "it gets nobody new; who is there may stay")
+        remark(
+            "it serves again" if is_undone else "it gets no new sessions; those there are may stay"
+        )
     return OK
 
 

@@ -1,4 +1,4 @@
-"""What the verbs of a hub's user share: who is signed in where, our keys, the way to a device."""
+"""Shared by the verbs of a hub's user: the sign-in, the client's keys, a session with a device."""
 
 import os
 from collections.abc import AsyncIterator, Callable
@@ -72,7 +72,7 @@ SIGN_IN_OPTIONS = SignInOptions()
 async def device_session(
     signed_in: SignInOptions, mac: bytes, stepped: Callable[[WishStep], None]
 ) -> AsyncIterator[DeviceRpcSession]:
-    """A session with a device of ours; `stepped` hears of every step on the way."""
+    """A session with a device of ours; `stepped` is called for every step until then."""
     api, identity = signed_in.api(), signed_in.identity()
     for attempt in range(ATTEMPTS_MAX):
         try:

@@ -35,7 +35,7 @@ class HubListenOptions:
     ] = f"127.0.0.1:{FLEET_PORT}"
     tcp: Annotated[
         str,
-        Parameter(name="--tcp", help="Take routers that were called here, IP:PORT."),
+        Parameter(name="--tcp", help="Take connections of devices here, IP:PORT."),
     ] = f"127.0.0.1:{FLEET_PORT}"
     advertise: Annotated[
         str,
@@ -77,18 +77,18 @@ class EnrolmentOptions:
         Literal["open", "claim"],
         Parameter(
             name="--policy",
-            help="Whether any router may enrol, or only one with a code; servers need one always. "
-            "Routers that are known already go on in any case.",
+            help="Whether any device may enrol, or only one with a code; servers always need one. "
+            "Devices that are enrolled already stay so.",
         ),
     ] = "claim"
     renewal_s: Annotated[
-        int, Parameter(name="--renewal", help="Seconds between new secrets for routers.")
+        int, Parameter(name="--renewal", help="Seconds between new secrets for devices.")
     ] = 86_400
     unclaimed_days: Annotated[
         float,
         Parameter(
             name="--unclaimed-days",
-            help="Days of silence after which a router that nobody owns is forgotten; 0: never.",
+            help="Days of silence after which a device without an owner is forgotten; 0: never.",
         ),
     ] = 30.0
     silent_after_s: Annotated[
@@ -99,7 +99,8 @@ class EnrolmentOptions:
         float,
         Parameter(
             name="--router-within",
-            help="Seconds in which a router that is asked for reports, and in which it then comes.",
+            help="Seconds to wait for the report of a requested device, and then for its "
+            "connection.",
         ),
     ] = 45.0
     legacy_plain: Annotated[
@@ -145,7 +146,7 @@ class HubWebOptions:
     insecure_http: InsecureHttp = False
     registration: Annotated[
         Literal["open", "closed"],
-        Parameter(name="--registration", help="Whether anybody may make an account."),
+        Parameter(name="--registration", help="Whether visitors may make an account themselves."),
     ] = "open"
     second_factor: Annotated[
         Literal["none", "admins", "all"],
@@ -165,7 +166,7 @@ class HubWebOptions:
         Path | None,
         Parameter(
             name="--node",
-            help="Folder of the mesh node that runs beside, or its control socket, for the map.",
+            help="Folder of a mesh node on this machine, or its control socket, for the map.",
         ),
     ] = None
 
@@ -173,14 +174,14 @@ class HubWebOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class HubForecastOptions:
-    """Whose word it takes on how full servers will be."""
+    """Whose forecasts of server load are followed."""
 
     forecast: Annotated[
         Path | None,
         Parameter(
             name="--forecast",
-            help="File that a lake exports, with what it expects of the servers; looked at all "
-            "the time, so that deleting it ends its effect.",
+            help="File that a lake exports, with what it expects of the servers; read again "
+            "when it changes, so that deleting it ends its effect.",
         ),
     ] = None
     forecasters: Annotated[
@@ -189,7 +190,8 @@ class HubForecastOptions:
             name="--forecaster",
             negative="",
             show_default=False,
-            help="HASHNAME of whose forecasts are believed; repeat for more. Nobody's are without.",
+            help="HASHNAME of a signer whose forecasts are followed; repeat for more. None by "
+            "default.",
         ),
     ] = ()
     no_forecast: Annotated[

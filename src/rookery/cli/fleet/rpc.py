@@ -98,6 +98,6 @@ def described(error: RpcError) -> str:
 
 
 def _tell(step: WishStep) -> None:
-    """Only people want to know on the way."""
+    """Show steps to people, not to programs."""
     if sys.stderr.isatty():
         remark(step.text)

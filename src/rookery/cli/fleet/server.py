@@ -1,4 +1,4 @@
-"""`rookery server`: where clients and their devices meet, until stopped.
+"""`rookery server`: connects clients with their devices, until stopped.
 
 The first line of output is JSON: who the server is and where it listens.
 """
@@ -45,7 +45,7 @@ class ServerListenOptions:
     tcp: Annotated[
         str,
         Parameter(
-            name="--tcp", help="Take hub, routers and clients here, IP:PORT; port 0 for a free one."
+            name="--tcp", help="Take hub, devices and clients here, IP:PORT; port 0 for a free one."
         ),
     ] = LISTEN
     http: Annotated[
@@ -102,7 +102,7 @@ def server(
     ] = FOLDER,
     listening: ServerListenOptions = LISTEN_OPTIONS,
     seats: Annotated[
-        int, Parameter(name="--seats", help="How many routers may sit here at a time.")
+        int, Parameter(name="--seats", help="How many devices may be connected at a time.")
     ] = 256,
     code_file: Annotated[
         Path | None,

@@ -1,4 +1,4 @@
-"""`rookery fleet simulate`: a fleet of simulated devices that report to a hub by real packets.
+"""`rookery fleet simulate`: many devices that report to a hub with real packets.
 
 Without --hub a hub is started beside it, on this machine and for as long as it takes.
 """
@@ -40,7 +40,7 @@ _LINE_SIZE_MAX = 1 << 16
 
 def simulate(
     *,
-    devices: Annotated[int, Parameter(name="--routers", help="How many report.")] = 100,
+    devices: Annotated[int, Parameter(name="--routers", help="How many devices report.")] = 100,
     servers: Annotated[
         int, Parameter(name="--servers", help="How many servers report as well, all of them full.")
     ] = 0,

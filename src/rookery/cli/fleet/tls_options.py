@@ -1,4 +1,6 @@
-"""How hub and server come by a certificate: from the fleet's own authority, or as files."""
+"""TLS options of hub and server: a certificate of the fleet's own authority, or files.
+
+Plain HTTP is for loopback only, unless --insecure-http allows more."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -40,7 +42,7 @@ InsecureHttp = Annotated[
         name="--insecure-http",
         negative="",
         show_default=False,
-        help="Have HTTP without TLS beyond this machine, where everybody on the way can read it.",
+        help="Have HTTP without TLS beyond this machine, where it can be read in transit.",
     ),
 ]
 

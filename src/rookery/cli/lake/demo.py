@@ -37,7 +37,7 @@ DEVICES_MAX = 100_000
 def demo(
     *,
     days: Annotated[int, Parameter(name="--days", help="How many, until last midnight.")] = 3,
-    routers: Annotated[int, Parameter(name="--routers", help="How many report.")] = 24,
+    routers: Annotated[int, Parameter(name="--routers", help="How many devices report.")] = 24,
     interval: Annotated[
         str, Parameter(name="--interval", help="Between two reports of each; at most 60s here.")
     ] = "60s",

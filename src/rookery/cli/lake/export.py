@@ -21,7 +21,7 @@ def export(
     ],
     out: Annotated[Path, Parameter(name="--out", help="Folder for the files.")] = Path(),
     lifetime: Annotated[
-        str, Parameter(name="--lifetime", help="After that nobody follows them any more.")
+        str, Parameter(name="--lifetime", help="How long they are followed.")
     ] = "1d",
     place: LakeOptions = LAKE_OPTIONS,
     output: Output = OUTPUT,

@@ -61,7 +61,7 @@ def repeated(
 
 @contextmanager
 def _pauses() -> Iterator[Callable[[float], None]]:
-    """A way to wait that SIGUSR1 cuts short.
+    """A pause that SIGUSR1 ends early.
 
     Through a pipe: a handler that set an Event could find its lock taken by the wait that it
     interrupts.

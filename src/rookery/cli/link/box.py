@@ -1,4 +1,4 @@
-"""`rookery box`: messages that LINK keeps for somebody who is away.
+"""`rookery box`: messages that LINK keeps for an endpoint that is away.
 
 They are sealed for the recipient: the keeper sees who leaves something for whom, and how much.
 """

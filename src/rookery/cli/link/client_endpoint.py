@@ -78,7 +78,7 @@ async def link_up(
 async def _link_when_announced(
     endpoint: AsyncEndpoint, target: LinkAddress, timeout_s: float
 ) -> AsyncLink:
-    """A bare hashname may still belong to somebody who announces itself nearby."""
+    """Link with a bare hashname once its endpoint announces itself nearby."""
     announced: asyncio.Future[Stranger] = asyncio.get_running_loop().create_future()
 
     def discovered(stranger: Stranger) -> None:

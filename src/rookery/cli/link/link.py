@@ -1,4 +1,4 @@
-"""`rookery link`: link with somebody and say how that went."""
+"""`rookery link`: link with an endpoint and show the state of the link."""
 
 from rookery.cli.link.client_endpoint import dialled_link
 from rookery.cli.link.options import LINK_OPTIONS, LinkOptions, Target

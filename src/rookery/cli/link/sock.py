@@ -65,7 +65,7 @@ async def _sock(
 
 
 async def _watch(forward: SockForward) -> NoReturn:
-    """Whoever connects sees only a reset; say here why."""
+    """A program that connects sees only a reset; print here why."""
     shown = None
     while True:
         await asyncio.sleep(_WATCH_S)

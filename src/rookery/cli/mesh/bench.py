@@ -1,4 +1,4 @@
-"""`rookery bench`: how much goes through to a member, how quickly, and by which ways."""
+"""`rookery bench`: throughput and latency to a member, and which paths carried the data."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`rookery explain`: why packets to a member take the way they take."""
+"""`rookery explain`: why packets to a member take the route they take."""
 
 from typing import Annotated
 

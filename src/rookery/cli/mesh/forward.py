@@ -37,7 +37,7 @@ def forward(
             name="--reverse",
             negative="",
             show_default=False,
-            help="The other way round: LOCAL is a port of NODE, HOST:PORT is as seen from here.",
+            help="Reverse it: LOCAL is a port of NODE, HOST:PORT is as seen from here.",
         ),
     ] = False,
     serial: Annotated[

@@ -1,4 +1,4 @@
-"""What verbs share that hold listeners of the running node: request, print addresses, troubles."""
+"""Shared by `forward` and `socks`: listeners of the running node, their addresses and errors."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -21,7 +21,7 @@ ExitName = Annotated[
     Parameter(
         name="--exit",
         help="The member whose node makes the connections: its hashname, the beginning of it, or "
-        "its certificate's name; auto for whoever gets through.",
+        "its certificate's name; auto for any exit that can connect.",
     ),
 ]
 
@@ -29,7 +29,7 @@ ExitName = Annotated[
 def run_listeners(
     wanted: Sequence[ListenerRequest], control_options: ControlOptions, output: Output
 ) -> int:
-    """Open the listeners, print their addresses, and hold them until stopped."""
+    """Open the listeners, print where they are, and hold them until stopped."""
 
     async def work() -> int:
         async with control_options.connected() as control:

@@ -126,7 +126,7 @@ class NodeServiceOptions:
     ] = ()
     bench: Annotated[
         bool,
-        Parameter(name="--bench", help="Take part when a member measures the way to here."),
+        Parameter(name="--bench", help="Take part when a member measures the route to here."),
     ] = True
     outbox: Annotated[
         Path | None,
@@ -139,7 +139,7 @@ class NodeServiceOptions:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class AdviceOptions:
-    """Whose word it takes on how links will be; nobody's unless named."""
+    """Whose advice about future link costs is followed; none by default."""
 
     advisors: Annotated[
         tuple[str, ...],
@@ -147,15 +147,15 @@ class AdviceOptions:
             name="--advisor",
             negative="",
             show_default=False,
-            help="HASHNAME of whose advice about links is believed; repeat for more.",
+            help="HASHNAME of a signer whose advice about links is followed; repeat for more.",
         ),
     ] = ()
     file: Annotated[
         Path | None,
         Parameter(
             name="--advice",
-            help="File that a lake exports, with what it expects of the links; looked at all the "
-            "time. Without it members are asked.",
+            help="File that a lake exports, with what it expects of the links; read again when "
+            "it changes. Without it members are asked.",
         ),
     ] = None
     members: Annotated[

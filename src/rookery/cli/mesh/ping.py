@@ -1,4 +1,4 @@
-"""`rookery ping`: how long it takes to a member and back, until the way there is a direct one."""
+"""`rookery ping`: the round-trip time to a member, until a direct path is in use."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -35,7 +35,7 @@ def ping(
     count: Annotated[int, Parameter(name="--count", help="How many pings at most.")] = COUNT,
     until_direct: Annotated[
         bool,
-        Parameter(name="--until-direct", help="Stop as soon as an answer came the direct way."),
+        Parameter(name="--until-direct", help="Stop as soon as an answer came over a direct path."),
     ] = True,
     interval_s: Annotated[
         float, Parameter(name="--interval", help="Seconds from one ping to the next.")
@@ -102,5 +102,5 @@ def summary(replies: list[PingReply]) -> str:
         shown = map(units.milliseconds, (least, mean, most))
         text += f"; least, average, most: {', '.join(shown)}"
     if rtts and not any(map(is_direct, replies)):
-        text += "; no direct way was found, rookery netcheck may say why"
+        text += "; no direct path was found, rookery netcheck may say why"
     return text

@@ -9,7 +9,7 @@ from rookery.runtime.control.client import ControlClient
 from rookery.runtime.control.messages import ControlCommand, ControlRequest
 from rookery.runtime.node.snapshot import MemberRouteRow
 
-COLUMNS = ("to", "reach", "way", "cost", "alternates")
+COLUMNS = ("to", "reach", "route", "cost", "alternates")
 
 
 def routes(

@@ -1,4 +1,4 @@
-"""`rookery socks`: local listeners through which any program connects from another node."""
+"""`rookery socks`: SOCKS5 and HTTP CONNECT listeners here that lead out at another node."""
 
 from pathlib import Path
 from typing import Annotated

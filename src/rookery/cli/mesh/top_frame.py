@@ -25,7 +25,7 @@ Sort = Literal["traffic", "rtt", "loss"]
 KEYS: dict[str, Sort] = {"t": "traffic", "r": "rtt", "l": "loss"}
 
 _PEER_COLUMNS = ("peer", "state", "over", "in", "out", "rtt", "loss out/in", "cost", "last error")
-_ROUTE_COLUMNS = ("to", "reach", "way", "cost", "spare")
+_ROUTE_COLUMNS = ("to", "reach", "route", "cost", "spare")
 _STYLES = {
     PeerState.UP: "green",
     PeerState.JOINING: "cyan",

@@ -1,4 +1,4 @@
-"""`rookery trace`: every node on the way to a member, and how long it takes to each."""
+"""`rookery trace`: every node of the route to a member, with the round-trip time to each."""
 
 from typing import Annotated
 
@@ -43,7 +43,7 @@ def trace(
                 is_there = hop.is_last and hop.is_answered
                 _print(hop, output)
         if not is_there and not output.json:
-            remark(f"{node} did not answer; rookery explain {node} says which way was taken")
+            remark(f"{node} did not answer; rookery explain {node} says which route was taken")
         return OK if is_there else UNREACHABLE
 
     return run_verb(work())

@@ -13,7 +13,7 @@ _CLEAR = "\r\x1b[K"
 
 
 class Progress:
-    """Told of every step, shows some; nothing at all where nobody looks."""
+    """Called for every step, shows some of them, and nothing unless stderr is a terminal."""
 
     def __init__(self, *, is_json: bool) -> None:
         self._is_json = is_json

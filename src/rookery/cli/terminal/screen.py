@@ -14,7 +14,7 @@ Json = Mapping[str, object]
 
 
 def print_json(value: Json) -> None:
-    """One object on one line, seen by whoever reads our output at once."""
+    """One object on one line, flushed at once."""
     text = msgspec.json.encode({"v": VERSION, **value}).decode()
     print(text, flush=True)
 
@@ -44,7 +44,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def remark(text: str, file: TextIO | None = None) -> None:
-    """What a person wants to know beside the result, out of the way of pipes."""
+    """A remark for people, on stderr, so that pipes carry the result only."""
     print(printable(text), file=file or sys.stderr, flush=True)
 
 

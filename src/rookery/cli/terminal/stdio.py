@@ -1,7 +1,7 @@
 """Standard input and output beside an event loop.
 
 They may be files, terminals or pipes, and any of them may block. A blocking call gets a thread
-that the process does not wait for, so a verb can end while nobody types or reads.
+that the process does not wait for, so a verb can end while a read or write is blocked.
 """
 
 import asyncio
