@@ -19,9 +19,11 @@ from rookery.fleet.entry import FleetEntry
 from rookery.fleet.rendezvous.placement import ServerLoad
 from rookery.fleet.rendezvous.seat_authority import SeatAuthority, encode
 from rookery.fleet.rendezvous.wish import Grant, Wish, WishStep, WishStepName
+from rookery.fleet.reports.validator_settings import ReportValidatorCounters
 from rookery.hub.clock import HubClock
 from rookery.hub.errors import SilentDeviceError, UnknownDeviceError
 from rookery.hub.hub import Hub
+from rookery.hub.metrics import HubCounts
 from rookery.hub.registry.entry_writer import HubBacklog
 from rookery.hub.rendezvous.forecasts import Forecasts
 from rookery.hub.reports.recent_telemetry import RecentTelemetry
@@ -69,6 +71,9 @@ class StagedHub(Hub):
         self.loads: list[ServerLoad] = []
         self._forecasts = Forecasts(self.settings, HubClock(60.0))
         self.waiting = HubBacklog(0, None, is_full=False, unsaved_entries=0)
+        self.judged = ReportValidatorCounters()
+        self.counted = HubCounts({}, 0, 0, 0)
+        self.present: dict[tuple[str, str], int] = {}
         self.cancelled: list[int] = []
         self.wishes: asyncio.Queue[Wish] = asyncio.Queue()
         self.is_up = True
@@ -76,6 +81,18 @@ class StagedHub(Hub):
     @property
     def backlog(self) -> HubBacklog:
         return self.waiting
+
+    @property
+    def report_counters(self) -> ReportValidatorCounters:
+        return self.judged
+
+    @property
+    def counts(self) -> HubCounts:
+        return self.counted
+
+    @property
+    def presence(self) -> dict[tuple[str, str], int]:
+        return self.present
 
     @property
     def link(self) -> LinkAddress:

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Self
@@ -31,7 +31,7 @@ from rookery.hub.audit_log import AuditLog
 from rookery.hub.clock import HubClock
 from rookery.hub.errors import SilentDeviceError, StoreUnavailableError, UnknownDeviceError
 from rookery.hub.key_files import hub_authority, hub_identity
-from rookery.hub.metrics import HubMetrics
+from rookery.hub.metrics import HubCounts, HubMetrics
 from rookery.hub.registry.code_redemption import CodeRedemption
 from rookery.hub.registry.entry_removal import EntryRemoval
 from rookery.hub.registry.entry_writer import EntryWriter, HubBacklog
@@ -309,6 +309,21 @@ class Hub:
     def report_counters(self) -> ReportValidatorCounters:
         """Reports and hellos, as the desk judged them."""
         return self._desk.counters
+
+    @property
+    def counts(self) -> HubCounts:
+        """Datagrams, spool writes and clock steps, as of now."""
+        return HubCounts(
+            dict(self._flow.tally),
+            self._socket.dropped,
+            self._spool.failed_writes,
+            self._clock.steps,
+        )
+
+    @property
+    def presence(self) -> Mapping[tuple[str, str], int]:
+        """Devices and servers by kind and state, as of the last count."""
+        return self._census.counts
 
     def metrics_text(self) -> bytes:
         """Counters and gauges in Prometheus' text format."""

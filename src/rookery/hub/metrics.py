@@ -4,6 +4,7 @@ Counters are named `rookery_<noun>_<unit>_total`. No label names a device: there
 """
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import msgspec
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -24,6 +25,15 @@ from rookery.hub.reports.report_socket import ReportSocket
 from rookery.hub.tcp_listener import HubListener
 from rookery.runtime.artifact_file import ArtifactState
 from rookery.store.spool.spool import Spool
+
+
+class HubCounts(NamedTuple):
+    """Counts since the hub started that its status page shows beside those of reports."""
+
+    undecided_reports: Mapping[str, int]  # left to be sent again, by reason
+    dropped_datagrams: int  # that the system's socket buffer had no room for
+    failed_spool_writes: int
+    clock_steps: int
 
 
 class HubMetrics(Collector):

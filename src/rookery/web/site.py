@@ -29,7 +29,7 @@ from rookery.web.live.streams import LiveStreams
 from rookery.web.mesh.source import MeshSource
 from rookery.web.overview.presence import PresenceCounter
 from rookery.web.settings import WebSettings
-from rookery.web.system.metrics_history import HubMetricsHistory
+from rookery.web.system.report_rates import ReportRates
 
 Wall = Callable[[], float]
 
@@ -41,6 +41,7 @@ class WebSite:
         self.hub = hub
         self.settings = settings
         self.wall = wall
+        self.started_at = wall()
         self.accounts = Accounts(hub.database)
         self.sessions = BrowserSessions(hub.database)
         self.tokens = ApiTokens(hub.database)
@@ -63,7 +64,7 @@ class WebSite:
         self.shown_devices = ShownDevices()
         self.live = LiveStreams(self)
         self.alerts = Alerts(hub.database)
-        self.metrics = HubMetricsHistory(hub)
+        self.report_rates = ReportRates(hub)
         self.alerting = Alerting(self, settings.alerts)
 
     async def factor_keys(self) -> FactorKeys:

@@ -76,7 +76,7 @@ async def test_of_reports_that_are_settled_together_one_may_be_what_the_disk_ref
         await hub._spool.durable(hub._flow._settling.position)
         monkeypatch.setattr(SegmentFile, "append", fail)
         device.send(DeviceReport(t=1))
-        await until(lambda: "rookery_spool_failed_writes_total 1.0" in hub.metrics_text().decode())
+        await until(lambda: hub.counts.failed_spool_writes == 1)
         device.send(DeviceReport(t=1))
         await until(lambda: hub.report_counters.reports == 4)
         go_on.set()

@@ -12,6 +12,7 @@ from rookery.errors import UnreachableError
 from rookery.fleet.alerts.tracker import AlertTrackerLimits
 from rookery.fleet.entry import FleetEntry
 from rookery.fleet.rendezvous.placement import ServerLoad
+from rookery.hub.registry.entry_writer import HubBacklog
 from rookery.store.accounts.audit import AuditRow
 from rookery.store.alerts.alert import Alert
 from rookery.store.alerts.deliveries import AlertDeliveries
@@ -184,12 +185,12 @@ async def test_what_honest_devices_do_not_do_is_told_at_once(watched: Watched) -
     assert await watched.look(31) == []
 
 
-async def test_the_hubs_own_spool(watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = b"rookery_spool_is_full 1.0\nrookery_spool_unlanded_bytes 9e9\n"
-    monkeypatch.setattr(watched.made.hub, "metrics_text", lambda: text)
+async def test_the_hubs_own_spool(watched: Watched) -> None:
+    hub = watched.made.hub
+    hub.waiting = HubBacklog(0, 9_000_000_000, is_full=True, unsaved_entries=0)
     (alert,) = await watched.look(1)
     assert (alert.kind, alert.severity) == ("spool_full", "critical")
-    text = b"rookery_spool_is_full 0.0\nrookery_spool_unlanded_bytes 9e9\n"
+    hub.waiting = HubBacklog(0, 9_000_000_000, is_full=False, unsaved_entries=0)
     await watched.look(1)
     found = await watched.look(31)
     assert [alert.kind for alert in found] == ["spool_behind"]

@@ -5,56 +5,63 @@ from contextlib import aclosing
 from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from rookery.fleet.reports.validator_settings import ReportValidatorCounters
+from rookery.hub.metrics import HubCounts
+from rookery.hub.registry.entry_writer import HubBacklog
 from rookery.lake.engine.delta import Lake
 from rookery.lake.engine.run_record import RunRecord, save
 from rookery.lake.schema import facts
 from rookery.store.accounts.audit import AuditRow
-from rookery.web.system.metrics_history import HubMetricSamples, HubMetricsHistory
+from rookery.web.system.report_rates import ReportRates
+from rookery.web.system.status import REFUSED, TAKEN
 from tests.web.lake_world import HOSTILE, NOON, append, with_lake
 from tests.web.world import SETTINGS, World, world
 
-METRICS = b"""# TYPE rookery_report_datagrams_total counter
-rookery_report_datagrams_total{fate="reports"} 50
-rookery_report_datagrams_total{fate="forged"} 2
-rookery_spool_size_bytes 1000
-rookery_spool_is_full 0
-rookery_reporters{kind="router",state="present"} 12
-rookery_forecast_state{state="off"} 0
-rookery_forecast_state{state="followed"} 1
-rookery_forecast_expires_seconds 1.7e9
-"""
-
 
 @pytest.fixture
-def figured(hubworld: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setattr(hubworld.hub, "metrics_text", lambda: METRICS)
+def counted(hubworld: World) -> World:
+    hub = hubworld.hub
+    hub.judged = ReportValidatorCounters(reports=50, forged=2, enrolled=1)
+    hub.counted = HubCounts({"shed": 3, "conflict": 0}, 4, 5, 6)
+    hub.waiting = HubBacklog(1000, None, is_full=False, unsaved_entries=7)
+    hub.present = {("router", "present"): 12}
     return hubworld
 
 
-async def test_the_hub_says_how_it_is(figured: World) -> None:
-    async with aclosing(await figured.signed_in("olga", "operator")) as client:
+async def test_the_hub_says_how_it_is(counted: World) -> None:
+    async with aclosing(await counted.signed_in("olga", "operator")) as client:
         system = (await client.get("/api/v1/system")).json()
     assert system["is_ready"]
     assert [store["state"] for store in system["stores"]] == ["ok", "ok"]
     assert system["reports"]["taken"]["reports"] == 50
     assert system["reports"]["refused"] == {"forged": 2}
     assert system["census"]["router"] == {"present": 12, "silent": 0}
+    assert system["reports"]["undecided"] == {"shed": 3}
+    assert (system["reports"]["dropped"], system["spool"]["failed_writes"]) == (4, 5)
+    assert (system["clock_steps"], system["unsaved_entries"]) == (6, 7)
+    assert system["spool"]["size_bytes"] == 1000
     assert system["spool"]["unlanded_bytes"] is None
-    assert system["forecast"]["state"] == "followed"
+    assert system["forecast"] == {"state": "off", "expires_at": None, "refused": 0}
     assert (system["mesh"]["state"], system["lake"]["state"]) == ("none", "none")
     assert system["memory_bytes"] > 1 << 20
 
 
+def test_all_fates_of_reports_are_counted() -> None:
+    counters = msgspec.structs.asdict(ReportValidatorCounters())
+    assert {*TAKEN, *REFUSED} <= counters.keys()
+
+
 async def test_a_store_that_is_away_is_said_to_be_so(
-    figured: World, monkeypatch: pytest.MonkeyPatch
+    counted: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def no() -> bool:
         return False
 
-    async with aclosing(await figured.signed_in("olga", "operator")) as client:
-        monkeypatch.setattr(figured.hub.hot, "ready", no)
+    async with aclosing(await counted.signed_in("olga", "operator")) as client:
+        monkeypatch.setattr(counted.hub.hot, "ready", no)
         system = (await client.get("/api/v1/system")).json()
         assert not system["is_ready"]
         assert [store["state"] for store in system["stores"]] == ["ok", "away"]
@@ -72,26 +79,13 @@ async def test_the_page_names_what_to_do_next(hubworld: World) -> None:
         assert (await client.get("/api/v1/topics")).status_code == 404
 
 
-def test_a_rate_is_what_lies_between_two_samples(
-    hubworld: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    signs, counts = HubMetricsHistory(hubworld.hub), iter((0, 20, 20, 5))
-
-    def text() -> bytes:
-        return b'rookery_report_datagrams_total{fate="reports"} %d\n' % next(counts)
-
-    monkeypatch.setattr(hubworld.hub, "metrics_text", text)
-    assert signs.rates() == []
-    for now in (0.0, 10.0, 20.0, 30.0):
-        signs.sample(now)
-    assert signs.rates() == [2.0, 0.0, 0.0]
-
-
-def test_figures_are_found_by_name_and_label() -> None:
-    figures = HubMetricSamples.of(METRICS)
-    assert figures.get("rookery_spool_size_bytes") == 1000
-    assert figures.get("rookery_reporters", kind="router", state="present") == 12
-    assert figures.get("rookery_unheard_of") is None
+def test_a_rate_is_what_lies_between_two_samples(hubworld: World) -> None:
+    samples = ReportRates(hubworld.hub)
+    assert samples.rates() == []
+    for now, reports in ((0.0, 0), (10.0, 20), (20.0, 20), (30.0, 5)):
+        hubworld.hub.judged.reports = reports
+        samples.sample(now)
+    assert samples.rates() == [2.0, 0.0, 0.0]
 
 
 async def test_the_audit_by_who_what_and_target(hubworld: World) -> None:

@@ -144,7 +144,7 @@ class Alerting:
             scope.watch = None
 
     async def _look_and_sample(self) -> None:
-        self._site.metrics.sample(self._clock())
+        self._site.report_rates.sample(self._clock())
         await self.look()
 
     async def _release(self) -> None:

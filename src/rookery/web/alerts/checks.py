@@ -90,13 +90,12 @@ class AlertChecks:
 
     async def local(self, open_keys: Collection[str]) -> AlertCheckResult:
         """What this hub alone sees: its own disk."""
-        figures = self._site.metrics.figures()
-        unlanded = figures.get("rookery_spool_unlanded_bytes")
+        backlog = self._site.hub.backlog
         seen = SeenSpool(
             name=self._spool,
             bytes_max=self._site.hub.settings.spool.bytes_max,
-            is_full=bool(figures.get("rookery_spool_is_full")),
-            unlanded_bytes=None if unlanded is None else int(unlanded),
+            is_full=backlog.is_full,
+            unlanded_bytes=backlog.unlanded_bytes,
         )
         return AlertCheckResult(rules.spool(seen, open_keys), set(SPOOL))
 

@@ -8,7 +8,7 @@ from rookery.store.accounts.audit import AuditTrail
 from rookery.store.fleet.devices import Devices
 from rookery.web.insights.lake_reader import HubLakeReader
 from rookery.web.mesh.source import MeshSource
-from rookery.web.system.metrics_history import HubMetricsHistory
+from rookery.web.system.report_rates import ReportRates
 
 
 class AlertSources(Protocol):
@@ -19,5 +19,5 @@ class AlertSources(Protocol):
     audit: AuditTrail
     mesh: MeshSource | None
     lake: HubLakeReader | None
-    metrics: HubMetricsHistory
+    report_rates: ReportRates
     wall: Callable[[], float]

@@ -14,9 +14,15 @@ from rookery.errors import RookeryError
 from rookery.runtime.version import build
 from rookery.store.alerts.deliveries import AlertDeliveries
 from rookery.web.site import WebSite
-from rookery.web.system.metrics_history import REFUSED, TAKEN, HubMetricSamples
 
 State = Literal["ok", "away", "none"]
+
+# Of the counters of reports and hellos: those that were taken, and those that were refused.
+TAKEN = ("reports", "repeats", "hellos")
+REFUSED = (
+    *("malformed", "plain_refused", "limited", "busy", "unknown", "ahead", "late", "stale"),
+    *("forged", "old_secret", "foreign_key", "denied"),
+)
 
 _VERSIONS = ("rookery", "litestar", "sqlalchemy", "uvicorn")
 _STATM = Path("/proc/self/statm")
@@ -114,7 +120,7 @@ class SystemShown(msgspec.Struct, frozen=True, kw_only=True):
 
 async def system_now(site: WebSite) -> SystemShown:
     """Whatever does not answer is away, and the rest is there all the same."""
-    hub, figures = site.hub, site.metrics.figures()
+    hub, counts = site.hub, site.hub.counts
     hot, database, mesh, lake, lake_run, alerting = await asyncio.gather(
         hub.hot.ready(),
         hub.database.ready(),
@@ -128,73 +134,65 @@ async def system_now(site: WebSite) -> SystemShown:
     return SystemShown(
         is_ready=hot and database,
         hub=hub.link.hashname or "",
-        started_at=site.metrics.started_at,
+        started_at=site.started_at,
         memory_bytes=await asyncio.to_thread(_memory),
         versions=_versions(),
         stores=[
             StoreShown(name="database", kind=kind, state="ok" if database else "away"),
             StoreShown(name="hot store", kind=hot_kind, state="ok" if hot else "away"),
         ],
-        spool=_spool(site, figures),
-        reports=_reports(site, figures),
-        census=_presence(figures),
-        unsaved_entries=_whole(figures, "rookery_unsaved_entries"),
-        clock_steps=_whole(figures, "rookery_clock_steps_total"),
+        spool=_spool(site),
+        reports=_reports(site),
+        census=_presence(site),
+        unsaved_entries=hub.backlog.unsaved_entries,
+        clock_steps=counts.clock_steps,
         refusals=dict(sorted(site.refusals.items())),
         mesh=mesh,
         lake=lake,
         lake_run=lake_run,
-        forecast=_forecast(figures),
+        forecast=_forecast(site),
         alerting=alerting,
     )
 
 
-def _whole(figures: HubMetricSamples, name: str) -> int:
-    return int(figures.get(name) or 0)
-
-
-def _spool(site: WebSite, figures: HubMetricSamples) -> SpoolShown:
-    unlanded = figures.get("rookery_spool_unlanded_bytes")
+def _spool(site: WebSite) -> SpoolShown:
+    backlog = site.hub.backlog
     return SpoolShown(
-        size_bytes=_whole(figures, "rookery_spool_size_bytes"),
+        size_bytes=backlog.spool_bytes,
         bytes_max=site.hub.settings.spool.bytes_max,
-        is_full=bool(figures.get("rookery_spool_is_full")),
-        unlanded_bytes=None if unlanded is None else int(unlanded),
-        failed_writes=_whole(figures, "rookery_spool_failed_writes_total"),
+        is_full=backlog.is_full,
+        unlanded_bytes=backlog.unlanded_bytes,
+        failed_writes=site.hub.counts.failed_spool_writes,
     )
 
 
-def _reports(site: WebSite, figures: HubMetricSamples) -> ReportsShown:
-    fates = figures.by("rookery_report_datagrams_total", "fate")
-    rates = site.metrics.rates()
-    undecided = figures.by("rookery_undecided_reports_total", "reason")
+def _reports(site: WebSite) -> ReportsShown:
+    fates: dict[str, int] = msgspec.structs.asdict(site.hub.report_counters)
+    counts, rates = site.hub.counts, site.report_rates.rates()
     return ReportsShown(
         rate=round(rates[-1], 2) if rates else None,
         rates=[round(rate, 2) for rate in rates],
-        taken={name: int(fates.get(name, 0)) for name in TAKEN},
-        refused={name: int(fates[name]) for name in REFUSED if fates.get(name)},
-        undecided={name: int(count) for name, count in undecided.items() if count},
-        dropped=_whole(figures, "rookery_socket_dropped_datagrams_total"),
+        taken={name: fates[name] for name in TAKEN},
+        refused={name: fates[name] for name in REFUSED if fates[name]},
+        undecided={reason: count for reason, count in counts.undecided_reports.items() if count},
+        dropped=counts.dropped_datagrams,
     )
 
 
-def _presence(figures: HubMetricSamples) -> dict[str, dict[str, int]]:
+def _presence(site: WebSite) -> dict[str, dict[str, int]]:
+    presence = site.hub.presence
     return {
-        kind: {
-            state: int(figures.get("rookery_reporters", kind=kind, state=state) or 0)
-            for state in ("present", "silent")
-        }
+        kind: {state: presence.get((kind, state), 0) for state in ("present", "silent")}
         for kind in ("router", "server")
     }
 
 
-def _forecast(figures: HubMetricSamples) -> HubForecastShown:
-    states = figures.by("rookery_forecast_state", "state")
-    expires = figures.get("rookery_forecast_expires_seconds")
+def _forecast(site: WebSite) -> HubForecastShown:
+    forecasts = site.hub.forecasts
     return HubForecastShown(
-        state=next((name for name, is_so in states.items() if is_so), "off"),
-        expires_at=expires or None,
-        refused=_whole(figures, "rookery_forecast_refused_files_total"),
+        state=forecasts.state.value,
+        expires_at=forecasts.expires_s or None,
+        refused=forecasts.refused,
     )
 
 
