@@ -1,4 +1,4 @@
-"""Who may call a route. A route that does not say so is closed to everybody.
+"""Access rules of routes. A route without one is closed.
 
 Each handler carries `opt=…` made here; one guard over the whole application reads it.
 """
@@ -16,14 +16,14 @@ from rookery.web.http.request import Connection
 class Access(msgspec.Struct, frozen=True):
     """The least role, and what a token must be good for; None: not by token, `any`: by each."""
 
-    role: Role | None  # None: anybody
+    role: Role | None  # None: no sign-in needed
     scope: Scope | Literal["any"] | None = None
     is_recent: bool = False  # whether the session must have been proved a short while ago
     is_enrolling: bool = False  # whether those who lack a required second factor may call it
 
 
 def anyone() -> dict[str, object]:
-    """Open to those who are not signed in."""
+    """Open without signing in."""
     return {"access": Access(None)}
 
 
@@ -38,17 +38,17 @@ def may_after_proof(role: Role) -> dict[str, object]:
 
 
 def may_enrolling(scope: Scope | Literal["any"] | None = None) -> dict[str, object]:
-    """Open to all who are signed in, also to those who have yet to set up a second factor."""
+    """Open to every account, also before a required second factor is set up."""
     return {"access": Access("user", scope, is_enrolling=True)}
 
 
 def may_enrolling_after_proof() -> dict[str, object]:
-    """Likewise, and the session was proved a short while ago."""
+    """The same, for sessions that were proved recently."""
     return {"access": Access("user", is_recent=True, is_enrolling=True)}
 
 
 def access_guard(connection: Connection, handler: BaseRouteHandler) -> None:
-    """Let through whom the route is for."""
+    """Check the caller's role, scope, second factor and proof against the route's rule."""
     access = handler.opt.get("access")
     if not isinstance(access, Access):
         raise RequestRefusedError(403, "denied", "this route is open to nobody")

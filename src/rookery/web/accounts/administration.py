@@ -37,7 +37,7 @@ class AccountShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RoleChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What somebody is to be."""
+    """The new role of an account."""
 
     role: Role
 
@@ -56,7 +56,7 @@ async def change_role(
     caller: TheCaller,
     site: TheSite,
 ) -> AccountShown:
-    """Give an account another role; not one's own, so that there is always an administrator."""
+    """Give another account a role; not your own, so that an administrator always remains."""
     account = await _another(site, caller, login)
     await site.accounts.set_role(account.id, data.role)
     detail = {"from": account.role, "to": data.role}
@@ -69,7 +69,7 @@ async def change_role(
 async def remove_account(
     request: AnyRequest, login: FromPath[str], caller: TheCaller, site: TheSite
 ) -> None:
-    """With its sessions and tokens; its devices then belong to nobody."""
+    """Removes its sessions and tokens as well; its devices become unowned."""
     account = await _another(site, caller, login)
     await site.accounts.remove(account.id)
     await record_audit(

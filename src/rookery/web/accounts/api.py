@@ -1,4 +1,4 @@
-"""One's own account: register, sign in and out, change the password."""
+"""API of the caller's account: register, sign in and out, change the password."""
 
 from typing import Annotated
 
@@ -67,11 +67,11 @@ class SessionProof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     code: Code = ""
 
     def __repr__(self) -> str:
-        return "Proof()"
+        return "SessionProof()"
 
 
 class OwnAccount(msgspec.Struct, frozen=True, kw_only=True):
-    """Who one is."""
+    """The caller's account."""
 
     login: str
     role: Role
@@ -104,7 +104,7 @@ async def open_session(
 
 @delete("/session", opt=may_enrolling(), tags=["account"], summary="Sign out", status_code=204)
 async def close_session(request: AnyRequest, caller: TheCaller, site: TheSite) -> Response[None]:
-    """End the session that asks."""
+    """End the session of this request."""
     origin = request_origin(request, site)
     await sign_out(site, caller, origin)
     return Response(

@@ -1,4 +1,4 @@
-"""Who did what: filtered, a page at a time."""
+"""The audit, filtered by account, action and target, a page at a time."""
 
 from urllib.parse import urlencode
 

@@ -1,4 +1,4 @@
-"""Finds out who asks, by the session's cookie or a bearer token; refuses nobody itself."""
+"""Identifies the caller by session cookie or bearer token; access rules refuse, not this."""
 
 from collections.abc import Callable
 
@@ -86,7 +86,7 @@ class AuthenticationMiddleware(ASGIMiddleware):
 
 
 async def must_enrol(site: WebSite, account: Account) -> bool:
-    """Whether the hub asks this account for a second factor that it does not have."""
+    """True if the hub requires a second factor and this account has none."""
     match site.settings.second_factor:
         case "none":
             return False

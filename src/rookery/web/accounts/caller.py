@@ -1,4 +1,4 @@
-"""Who makes a request: an account, by a session of a browser or by an API token."""
+"""The caller of a request: an account, by browser session or API token."""
 
 from typing import Literal
 

@@ -1,9 +1,9 @@
-"""Guessing, bounded: who was wrong too often waits until the window is over.
+"""Limits failed sign-ins: too many of them block further tries until the window is over.
 
-Counted per account and address together (a person who mistypes), per address (one guesser, many
-accounts) and per account (many guessers, one account). Keys are hashed into a fixed number of
-places, so that no number of addresses or invented logins grows the table; with a secret, so that
-nobody can find logins that share the place of another's account and lock that out.
+Failures are counted per account and address together (a person who mistypes), per address (one
+guesser, many accounts) and per account (many guessers, one account). Keys are hashed into a fixed
+number of slots, so that addresses and invented logins do not grow the table; the hash is keyed, so
+that an attacker cannot find logins that collide with another's account and lock that out.
 """
 
 import ipaddress
@@ -31,10 +31,10 @@ _AWAY = "the store that counts wrong guesses does not answer"
 
 
 class LoginThrottle:
-    """Counts what was wrong, and says when it was too much."""
+    """Fixed-window counters of failed sign-ins, codes and registrations."""
 
     def __init__(self, limits: LoginThrottleLimits, hot_url: str, places: int = 1 << 16) -> None:
-        """Beside the hot store: in memory, or in the Redis that all hubs share."""
+        """Counts in memory, or in the Redis of the hot store, which all hubs share."""
         self._limits = limits
         self._places = places
         self._redis = None if hot_url == "ram:" else redis_client(hot_url, os.environ)
@@ -48,40 +48,40 @@ class LoginThrottle:
             await self._redis.aclose()
 
     async def check(self, login: str, address: str) -> None:
-        """TooManyRequestsError when the login or the address was wrong too often of late."""
+        """TooManyRequestsError after too many failures of the login or the address."""
         for item, place in await self._counted(login, address):
             await self._refuse_if_spent(item, place)
 
     async def was_wrong(self, login: str, address: str) -> bool:
-        """Count one wrong guess; whether it was the last that this account has for now."""
+        """Count one failure; True if it uses up what the account may fail in this window."""
         for item, place in await self._counted(login, address):
             await self._count(item, place)
         with _storage_errors():
             return not await self._limiter.test(item, place)  # that of the account
 
     async def check_address(self, address: str) -> None:
-        """TooManyRequestsError when the address was wrong too often of late, at whatever login."""
+        """TooManyRequestsError after too many failures from the address, for any login."""
         await self._refuse_if_spent(*await self._of_address(address))
 
     async def was_wrong_at(self, address: str) -> None:
-        """Count one wrong guess that names no login."""
+        """Count one failure that names no login."""
         await self._count(*await self._of_address(address))
 
     async def take_code_try(self, login: str) -> bool:
-        """Count one code beside the right password; False: no code is taken for now.
+        """Count one code; False: no more codes are accepted in this window.
 
-        Counted before it is judged, so that many at once get no more than one after another.
+        Counted before the code is checked, so that parallel requests get no extra tries.
         """
         with _storage_errors():
             return await self._limiter.hit(*await self._of_codes(login))
 
     async def is_last_code(self, login: str) -> bool:
-        """Whether the one just counted was the last for now."""
+        """Whether the code just counted was the last one allowed in this window."""
         with _storage_errors():
             return not await self._limiter.test(*await self._of_codes(login))
 
     async def was_right_code(self, login: str) -> None:
-        """The wrong ones before it no longer count."""
+        """Forget the wrong codes before a right one."""
         with _storage_errors():
             await self._limiter.clear(*await self._of_codes(login))
 
@@ -145,7 +145,7 @@ def _storage_errors() -> Iterator[None]:
 
 
 async def _shared_key(client: Redis) -> bytes:
-    """The one that the first hub left there."""
+    """The hash key in Redis, which the first hub puts there."""
     try:
         with reachable():
             await client.set(_KEY, os.urandom(_KEY_SIZE), nx=True)

@@ -1,4 +1,4 @@
-"""One's account: password, sessions, tokens, language, theme."""
+"""The account page: password, sessions, tokens, language, theme."""
 
 import msgspec
 from litestar import Response, get, post
@@ -26,7 +26,7 @@ _DAYS = {"30": 30, "365": 365, "never": None}
 
 
 class AccountFormResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a form's answer tells beside the page itself, and at which form."""
+    """The result of one of the forms, shown on the page again."""
 
     form: str = ""
     problem: str = ""
@@ -91,7 +91,7 @@ async def revoke_token(
 
 @post("/preferences", opt=anyone(), include_in_schema=False)
 async def choose(request: AnyRequest, site: TheSite) -> Redirect:
-    """Language or theme: in this browser, and for the account of who is signed in."""
+    """Set language or theme: in this browser, and in the account if signed in."""
     fields, caller = await form_fields(request), request.user
     is_https = request_origin(request, site).is_https
     language = _known(fields.optional("language"), LANGUAGES)
@@ -113,7 +113,7 @@ def _known(value: str, known: tuple[str, ...]) -> str:
 
 
 def local_path(path: str) -> str:
-    """A path of ours; whatever could lead to another site leads to the first page."""
+    """The path if it is one of this site's, else `/`: no redirects to other sites."""
     is_ours = path.startswith("/") and path[1:2] not in ("/", "\\") and path.isprintable()
     return path if is_ours else "/"
 

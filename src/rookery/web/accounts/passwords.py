@@ -1,7 +1,7 @@
 """Passwords: the rules for new ones, and argon2 off the loop, a few at a time.
 
-One hash takes 64 MiB and tens of milliseconds, so a crowd that signs in waits in a short line
-instead of taking the hub's memory; whoever finds the line full is told to come again.
+One hash takes 64 MiB and tens of milliseconds, so sign-ins queue up in a short line instead of
+taking the hub's memory; when the line is full, a request is answered with 503.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ BYTES_MAX = 1024
 
 
 def check_new(password: str) -> None:
-    """UsageError unless it may become somebody's password."""
+    """UsageError unless it is allowed as a new password."""
     if len(password) < LENGTH_MIN:
         raise UsageError(f"a password has at least {LENGTH_MIN} characters")
     if _size(password) > BYTES_MAX:
@@ -43,7 +43,7 @@ class Passwords:
         self._turns = asyncio.Semaphore(cost.at_once_max)
         self._waiting_max = cost.waiting_max
         self._waiting = 0
-        # Checked where there is no such account, so that the time tells nobody who has one.
+        # Checked for unknown logins, so that timing does not reveal which accounts exist.
         self._nobody = self._hasher.hash(b"nobody has this password")
 
     async def hash(self, password: str) -> str:

@@ -1,4 +1,4 @@
-"""What a reader chose for pages: language and theme; the account's choice, else the cookie's."""
+"""Language and theme of pages, and their API: the account's choice, else the cookie's."""
 
 from typing import Literal
 
@@ -53,7 +53,7 @@ def _chosen(request: AnyRequest, name: Choice, known: tuple[str, ...]) -> str:
 
 
 class Preferences(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How one wants the pages; null: as the browser says."""
+    """The account's choices; null: as the browser prefers."""
 
     language: Literal["en", "ru"] | None = None
     theme: Literal["light", "dark"] | None = None

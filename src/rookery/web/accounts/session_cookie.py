@@ -14,7 +14,7 @@ _KEY_CHARACTERS = 43
 
 
 def new_key() -> str:
-    """A key nobody guesses; for sessions and for API tokens."""
+    """An unguessable key for a session or an API token."""
     return secrets.token_urlsafe(_KEY_BYTES)
 
 

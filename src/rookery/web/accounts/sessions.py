@@ -1,4 +1,4 @@
-"""One's own sessions: where one is signed in, and ending that."""
+"""API of the caller's sessions: list them and end them."""
 
 import msgspec
 from litestar.params import FromPath
@@ -63,7 +63,7 @@ async def end_session(
 
 
 async def end_others(site: WebSite, caller: Caller, origin: RequestOrigin) -> None:
-    """All of the account's sessions but the one that asks."""
+    """All of the account's sessions but the caller's."""
     for one in await site.sessions.of(caller.account, site.wall()):
         if one.key_hash != caller.session:
             await site.sessions.remove(one.key_hash)

@@ -1,4 +1,4 @@
-"""Registering, signing in and out, changing the password: the same for pages and programs."""
+"""Registration, sign-in and sign-out, password change: shared by pages and API."""
 
 import msgspec
 
@@ -22,13 +22,13 @@ from rookery.web.site import WebSite
 
 
 class SignInSecrets(msgspec.Struct, frozen=True):
-    """What is given to prove an account: the password, and a code if it has a second factor."""
+    """Password, and a code if the account has a second factor."""
 
     password: str
     code: str = ""
 
     def __repr__(self) -> str:
-        return "Secrets()"
+        return "SignInSecrets()"
 
 
 async def register(site: WebSite, login: str, password: str, origin: RequestOrigin) -> Account:
@@ -38,7 +38,7 @@ async def register(site: WebSite, login: str, password: str, origin: RequestOrig
     spelled = new_login(login)
     check_new(password)
     await site.login_throttle.register(origin.address)
-    # Hashed before it is known whether the name is free, so that the time does not tell.
+    # Hashed before looking whether the name is free, so that timing does not reveal it.
     hashed = await site.passwords.hash(password)
     account = await site.accounts.add(spelled, hashed, now=site.wall())
     await record_audit(site, spelled, "account.register", spelled, origin)
@@ -60,7 +60,7 @@ async def sign_in_by_passkey(
     origin: RequestOrigin,
     before: Caller | None,
 ) -> tuple[Account, str]:
-    """Likewise, with a passkey alone: its authenticator has verified who holds it."""
+    """The same, by passkey alone: its authenticator has verified the user."""
     passkey = await answered(site, expected, credential, origin)
     account = await site.accounts.get(passkey.account)
     if account is None:
@@ -91,7 +91,7 @@ async def _open_session(
 
 
 async def sign_out(site: WebSite, caller: Caller, origin: RequestOrigin) -> None:
-    """End the session that asks for it."""
+    """End the caller's session."""
     await site.sessions.remove(caller.session)
     await record_audit(site, caller.login, "session.sign_out", caller.login, origin)
 
@@ -99,9 +99,9 @@ async def sign_out(site: WebSite, caller: Caller, origin: RequestOrigin) -> None
 async def change_password(
     site: WebSite, caller: Caller, old: str, new: str, origin: RequestOrigin
 ) -> None:
-    """And end every other session: somebody else may be the reason for the change.
+    """Set a new password and end all other sessions: they may be an intruder's.
 
-    Where there is a second factor, the password alone is not enough for that either.
+    With a second factor, the old password alone does not suffice: the session must be proved.
     """
     check_new(new)
     if not caller.is_recent and (await site.factors.count(caller.account)).is_any:
@@ -117,7 +117,7 @@ async def change_password(
 async def prove_again(
     site: WebSite, caller: Caller, secrets: SignInSecrets, origin: RequestOrigin
 ) -> None:
-    """From now on, and for a short while, the session may administer."""
+    """Mark the session as proved, which administration asks for, for a short while."""
     await _proved(site, caller.login, secrets, origin)
     await _proof(site, caller, origin, "password")
 
@@ -129,7 +129,7 @@ async def prove_by_passkey(
     credential: PasskeyAuthentication,
     origin: RequestOrigin,
 ) -> None:
-    """Likewise, with a passkey of the account."""
+    """The same, by a passkey of the account."""
     await answered(site, expected, credential, origin)
     await _proof(site, caller, origin, "passkey")
 
@@ -142,7 +142,7 @@ async def _proof(site: WebSite, caller: Caller, origin: RequestOrigin, by: str) 
 async def _proved(
     site: WebSite, login: str, secrets: SignInSecrets, origin: RequestOrigin
 ) -> Account:
-    """By password, and by a code where the account has a second factor; one refusal for both."""
+    """Check password and, if needed, code; one refusal for both, so that it reveals neither."""
     await site.login_throttle.check(login, origin.address)
     account = await site.accounts.find(login)
     code = await look_up_code(site, 0 if account is None else account.id, secrets.code)
@@ -155,7 +155,7 @@ async def _proved(
 
 
 async def _known(site: WebSite, login: str, password: str, origin: RequestOrigin) -> Account:
-    """By password alone, of a session that is proved otherwise."""
+    """Check the password alone, for a session that is proved already."""
     await site.login_throttle.check(login, origin.address)
     account = await site.accounts.find(login)
     is_right = await _is_password(site, account, password)
@@ -181,7 +181,7 @@ async def _wrong(
 async def _count(
     site: WebSite, account: Account | None, login: str, why: str, origin: RequestOrigin
 ) -> None:
-    if account is not None:  # rows of logins that nobody has would let strangers fill the database
+    if account is not None:  # else invented logins would fill the database
         await record_audit(site, login, "session.sign_in", login, origin, why)
     is_locked = await site.login_throttle.was_wrong(login, origin.address)
     if account is not None and is_locked:

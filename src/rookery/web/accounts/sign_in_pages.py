@@ -40,7 +40,7 @@ class FrontPage(msgspec.Struct, frozen=True, kw_only=True):
 
 @get("/", opt=anyone(), include_in_schema=False)
 async def front(request: AnyRequest, site: TheSite) -> Page | Response[FrontPage]:
-    """One's own devices; a welcome to those who are not signed in."""
+    """The caller's devices, or a welcome page when not signed in."""
     caller = request.user
     if caller is not None and caller.must_enrol:
         raise enrol_first()

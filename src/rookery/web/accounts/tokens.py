@@ -72,13 +72,13 @@ async def make_token(
 async def revoke_token(
     request: AnyRequest, token: FromPath[int], caller: TheCaller, site: TheSite
 ) -> None:
-    """Whoever holds it is refused from now on."""
+    """It is refused from now on."""
     await revoke(site, caller, token, request_origin(request, site))
 
 
 @delete("/token", opt=may_enrolling("any"), tags=["tokens"], summary="Sign out", status_code=204)
 async def revoke_own_token(request: AnyRequest, caller: TheCaller, site: TheSite) -> None:
-    """The token that asks is worth nothing from now on; so a program signs out."""
+    """Revoke the token of this request: how a program signs out."""
     if not caller.token or not await site.tokens.remove(caller.token, caller.account):
         raise RequestRefusedError(404, "unknown", "you come with no token")
     await record_audit(

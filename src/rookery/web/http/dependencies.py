@@ -1,4 +1,4 @@
-"""What handlers are given by name: `site: TheSite`, `caller: TheCaller`."""
+"""Types of the injected parameters of handlers: `site: TheSite`, `caller: TheCaller`."""
 
 from litestar.di import NamedDependency
 

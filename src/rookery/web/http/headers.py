@@ -21,10 +21,10 @@ _STATIC = "/static/"
 
 
 def content_security_policy(sockets: Iterable[str] = ()) -> str:
-    """Everything from ourselves; WebSockets to these as well.
+    """Allow this origin only, and WebSockets to these addresses.
 
-    The addresses come from servers, so whatever is not plainly an address is left out: it could
-    end this rule and begin another.
+    Addresses come from servers: those that do not parse are left out, as they could close the
+    directive and open another.
     """
     allowed = sorted({origin for url in sockets if (origin := _ws_origin(url))})
     connect = " ".join(["'self'", *allowed])
@@ -43,7 +43,7 @@ _POLICY = content_security_policy()
 
 
 class SecurityHeaders:
-    """A hook that sees each message on its way out."""
+    """A `before_send` hook that adds the headers to each answer."""
 
     def __init__(self, *, is_https: bool) -> None:
         self._is_https = is_https

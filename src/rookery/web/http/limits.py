@@ -1,4 +1,4 @@
-"""No request takes longer than it may, however slowly its body comes."""
+"""Limits: time per request; changes a second and concurrent connections per account."""
 
 import asyncio
 import time
@@ -20,7 +20,7 @@ from rookery.web.settings import WebLimits
 
 
 class RequestDeadline(ASGIMiddleware):
-    """Ends a request that takes too long; routes that stream have their own bound."""
+    """Answers 503 to requests that take too long; streaming routes have bounds of their own."""
 
     scopes = (ScopeType.HTTP,)
     exclude_opt_key = "streams"
@@ -39,41 +39,42 @@ class RequestDeadline(ASGIMiddleware):
 
 
 class AccountChangeLimit:
-    """A guard over the whole application, the last: nobody else uses up what is an account's."""
+    """Guard of all routes: limits changes a second by an account, as each is audited.
+
+    It is the last guard, so that only requests of the account itself count.
+    """
 
     def __init__(self, limits: WebLimits) -> None:
         self._changes = TokenBuckets(limits.changes_per_s, limits.changes_burst)
         self._retry_after = max(1, round(1 / limits.changes_per_s))
 
     def __call__(self, connection: Connection, _: BaseRouteHandler) -> None:
-        """TooManyRequestsError for an account that does not stop."""
+        """TooManyRequestsError for an account that changes things too fast."""
         caller: Caller | None = connection.scope.get("user")
         if caller is None or connection.scope.get("method") in SAFE_METHODS:
             return
         if not self._changes.take(caller.account, time.monotonic()):
-            raise TooManyRequestsError(
-                self._retry_after, "more changes than anybody needs; go slower"
-            )
+            raise TooManyRequestsError(self._retry_after, "too many changes; go slower")
 
 
 class AccountConcurrencyLimit:
-    """Lets so many of each account in at once."""
+    """Limits concurrent connections per account."""
 
     def __init__(self, each_max: int) -> None:
         self._each_max = each_max
-        self._inside: Counter[int] = Counter()
+        self._open: Counter[int] = Counter()
 
     @contextmanager
     def enter(self, account: int) -> Iterator[None]:
-        """TooManyRequestsError when the account has all its places taken."""
-        if self._inside[account] >= self._each_max:
+        """TooManyRequestsError when the account has that many already."""
+        if self._open[account] >= self._each_max:
             raise TooManyRequestsError(
                 5, f"{self._each_max} connections are being made already; wait"
             )
-        self._inside[account] += 1
+        self._open[account] += 1
         try:
             yield
         finally:
-            self._inside[account] -= 1
-            if not self._inside[account]:
-                del self._inside[account]  # an account that left takes no memory
+            self._open[account] -= 1
+            if not self._open[account]:
+                del self._open[account]  # idle accounts take no memory

@@ -1,4 +1,4 @@
-"""What a client is told when it does not get what it asked for: a status, a code, a sentence.
+"""Errors as HTTP answers: a status, a stable code and a sentence.
 
     {"status": 409, "code": "silent", "detail": "… last reported …", "last_seen": 1763280000.5}
 
@@ -26,7 +26,7 @@ from rookery.web.http.request import AnyRequest
 
 
 class NodeUnavailableError(UnreachableError):
-    """Told as 503: whoever asks may come again."""
+    """The mesh node that the hub uses does not answer, or not as it should: 503."""
 
 
 MEDIA_TYPE = "application/problem+json"
@@ -47,12 +47,12 @@ _CODES = {
 
 
 class ProblemDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Why not."""
+    """Body of an error answer (`application/problem+json`)."""
 
     status: int
     code: str
     detail: str
-    last_seen: float | None = None  # wall seconds, of a router that is silent
+    last_seen: float | None = None  # Unix time, of a silent device
     retry_after: int | None = None  # seconds
 
 
@@ -69,14 +69,14 @@ class RequestRefusedError(LocalError):
 
 
 class SignInRequiredError(RequestRefusedError):
-    """Nobody is signed in, or no longer."""
+    """The request has no valid session or token."""
 
     def __init__(self, detail: str = "sign in first") -> None:
         super().__init__(401, "anonymous", detail)
 
 
 class TooManyRequestsError(RequestRefusedError):
-    """A limit is reached; it tells when to come again."""
+    """A rate or concurrency limit was reached; carries `Retry-After`."""
 
     def __init__(self, retry_after: int, detail: str = "") -> None:
         text = detail or f"too many tries; wait {retry_after} s"
@@ -84,7 +84,7 @@ class TooManyRequestsError(RequestRefusedError):
 
 
 def problem_of(error: Exception) -> ProblemDetails:
-    """The problem that an error is told as; nothing of what we did not expect is told."""
+    """The answer for an error; unexpected ones reveal nothing of their cause."""
     match error:
         case RequestRefusedError():
             return error.problem
@@ -132,7 +132,7 @@ def _http_problem(error: HTTPException) -> ProblemDetails:
 
 
 def logged_problem(request: AnyRequest, error: Exception) -> ProblemDetails:
-    """The problem, of which the log has what the client is not told."""
+    """The answer for an error; unexpected ones are logged."""
     problem = problem_of(error)
     if problem.status == 500:
         # The path without its query, which may hold a password by the seed's routes.

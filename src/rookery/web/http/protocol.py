@@ -1,8 +1,7 @@
-"""HTTP/1.1 connections that must say what they want within some seconds, and some an address.
+"""HTTP/1.1 connections with deadlines, and a bound on connections per address.
 
-uvicorn waits for ever for a connection's first request, for the rest of one it has answered, and
-for who does not take the answer; a crowd that connects and says nothing, or a byte now and then,
-would take all its places.
+uvicorn waits forever for a connection's first request, for the rest of a body after its answer, and
+for a client that does not read: idle or slow connections (slowloris) would take all its places.
 """
 
 import asyncio

@@ -1,4 +1,7 @@
-"""The types of a request here: who asks is a caller or None."""
+"""Types of connections and requests, and content negotiation by `Accept`.
+
+`request.user` is the caller, or None when not signed in.
+"""
 
 from litestar import Request
 from litestar.connection import ASGIConnection
@@ -12,7 +15,7 @@ AnyRequest = Request[Caller | None, str, State]
 
 
 def preferred(request: AnyRequest, offered: list[str]) -> str:
-    """One of them by `Accept`; the first where the header says nothing that we understand."""
+    """The offered media type that `Accept` prefers; the first one if the header does not parse."""
     try:
         return request.accept.best_match(offered, default=offered[0])
     except (ValueError, OverflowError):  # a weight that is no number, or an endless one

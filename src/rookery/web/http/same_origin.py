@@ -1,7 +1,8 @@
-"""Requests that another site makes a browser send are refused by where they come from.
+"""Guards against cross-site requests (CSRF) and malformed `Host` headers.
 
-Every browser says so itself: `Sec-Fetch-Site` on https and on this machine, `Origin` with every
-POST elsewhere. A program that is no browser sends neither, and has no cookie to be misused.
+Browsers send `Sec-Fetch-Site` over https and to localhost, and `Origin` with every POST. Programs
+that are not browsers send neither, and have no cookie to be misused. The `Host` of a request ends
+up in URLs, so it must be a host name or an address.
 """
 
 import re
@@ -16,7 +17,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class SameOriginGuard:
-    """A guard over the whole application."""
+    """Guard of all routes: refuses changes that another site makes a browser ask for."""
 
     def __init__(self, public_url: str) -> None:
         self._public = _origin(public_url) if public_url else None
@@ -44,7 +45,7 @@ class SameOriginGuard:
 
 
 def is_by_token(connection: Connection) -> bool:
-    """Whether it carries a token; its cookie, if any, then counts for nothing."""
+    """True if it carries a token; a cookie is then ignored."""
     return "authorization" in connection.headers
 
 
@@ -68,7 +69,7 @@ _PORT_MAX = 65_535
 
 
 def host_guard(connection: Connection, _handler: BaseRouteHandler) -> None:
-    """Refuse what would break, or be misread, further in."""
+    """Guard of all routes: refuses a `Host` that is no host name or address with a port."""
     found = _HOST.fullmatch(connection.headers.get("host", ""))
     if found is None or int(found[1] or 0) > _PORT_MAX:
         raise RequestRefusedError(400, "malformed", "the Host header names no host")

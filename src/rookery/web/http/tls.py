@@ -117,7 +117,7 @@ class HubCertificate:
 
 
 def hub_tls(hub: Hub, host: str, settings: WebSettings) -> HubTls | None:
-    """What the settings ask for; UsageError when that cannot be had."""
+    """TLS as the settings configure it; UsageError if that is impossible."""
     if not settings.is_tls:
         return None
     live = LiveContext()

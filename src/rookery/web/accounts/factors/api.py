@@ -1,4 +1,4 @@
-"""Second factors of one's own account, and signing in and proving oneself with a passkey."""
+"""API of the caller's second factors, and of sign-in and proof by passkey."""
 
 import secrets
 from typing import Annotated
@@ -79,7 +79,7 @@ class RecoveryCodes(msgspec.Struct, frozen=True):
 
 
 class PasskeyRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A new passkey, by a name of one's own."""
+    """A new passkey and its name."""
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=NAME_LENGTH_MAX)]
     credential: PasskeyRegistration
@@ -151,7 +151,7 @@ async def begin_passkey(request: AnyRequest, caller: TheCaller, site: TheSite) -
 async def finish_passkey(
     request: AnyRequest, data: JSONBody[PasskeyRequest], caller: TheCaller, site: TheSite
 ) -> NewPasskey:
-    """The credential that the browser made; from now on a password alone signs nobody in."""
+    """Register the browser's credential; from now on a password alone is not enough."""
     relying_party, origin = party(request, site), request_origin(request, site)
     made = await add_passkey(site, relying_party, caller, data.name, data.credential, origin)
     return NewPasskey(*made)
@@ -166,7 +166,7 @@ async def finish_passkey(
 async def end_passkey(
     request: AnyRequest, passkey: FromPath[int], caller: TheCaller, site: TheSite
 ) -> None:
-    """It signs nobody in from now on."""
+    """It is no longer accepted for sign-in."""
     await remove_passkey(site, caller, passkey, request_origin(request, site))
 
 

@@ -1,10 +1,10 @@
-"""Challenges that authenticators sign: nothing is kept of one until it was answered rightly.
+"""Stateless WebAuthn challenges: nothing is stored until one was answered correctly.
 
     | nonce 16 | expires 8 | tag 16 |  tag = HMAC(purpose, binding, nonce, expires)
 
-So strangers who ask for challenges fill no table, and any hub takes back what another gave out.
-The binding is the session, or a cookie of the browser that has none yet. A challenge that was
-answered rightly is written down until it expires, and is not taken again.
+So unauthenticated requests fill no table, and every hub of a database accepts the others'
+challenges. The binding is the session, or a cookie of a browser that has none yet. The hash of an
+answered challenge is stored until it expires, so that it is accepted once.
 """
 
 import struct

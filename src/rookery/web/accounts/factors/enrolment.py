@@ -1,4 +1,4 @@
-"""Setting up and giving up second factors of one's own account."""
+"""Setting up and removing second factors of the caller's account."""
 
 import os
 
@@ -28,7 +28,7 @@ class TotpProposal(msgspec.Struct, frozen=True, kw_only=True):
     uri: str
 
     def __repr__(self) -> str:
-        return "TotpProposed()"
+        return "TotpProposal()"
 
 
 async def propose_totp(site: WebSite, caller: Caller, issuer: str) -> TotpProposal:

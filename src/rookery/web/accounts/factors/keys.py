@@ -32,7 +32,7 @@ class FactorKeys:
         return nonce + self._seal.encrypt(nonce, secret, _name(account))
 
     def opened(self, account: int, sealed: bytes) -> bytes | None:
-        """None where the database was changed, or restored beside another master secret."""
+        """None if the database was tampered with, or restored with another master secret."""
         if len(sealed) < NONCE_SIZE + TAG_SIZE:
             return None
         nonce, rest = sealed[:NONCE_SIZE], sealed[NONCE_SIZE:]
@@ -48,7 +48,7 @@ class FactorKeys:
         return digest(self._challenge, text, "sha256")
 
     def user_handle(self, account: int) -> bytes:
-        """Names the account to authenticators, and says nothing about it."""
+        """An opaque id of the account for authenticators."""
         return digest(self._handle, _name(account), "sha256")
 
     def is_handle_of(self, account: int, handle: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""Second factors of one's own account: the page for them, and the one to prove who one is."""
+"""Pages of the caller's second factors, and of proving the session again."""
 
 import msgspec
 from litestar import Response, get, post
@@ -34,7 +34,7 @@ _PROOF = "/account/proof"
 
 
 class FactorFormResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a form's answer tells beside the page itself."""
+    """The result of a form, shown on the page again."""
 
     problem: str = ""
     proposed: TotpProposal | None = None

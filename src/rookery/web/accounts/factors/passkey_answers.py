@@ -1,6 +1,6 @@
-"""What browsers answer for passkeys, judged: a new passkey, or an account that proved itself.
+"""Verifies passkey responses of browsers: a registration, or an authentication.
 
-An answer is taken for the purpose and the session that its challenge was issued for, and once.
+A response counts once, for the purpose and the session that its challenge was issued for.
 """
 
 from typing import Annotated
@@ -59,7 +59,7 @@ class PasskeyRegistration(msgspec.Struct, frozen=True):
 
 
 class PasskeyAuthentication(msgspec.Struct, frozen=True):
-    """An answer by a credential, likewise."""
+    """A response signed by a credential, as `toJSON` writes it."""
 
     id: CredentialId
     response: PasskeyAssertion
@@ -71,7 +71,7 @@ class PasskeyChallenge(msgspec.Struct, frozen=True, kw_only=True):
     party: WebAuthnParty
     purpose: Purpose
     binding: bytes  # the session, or the cookie of the browser that has none
-    owner: int | None = None  # the account that is to prove itself; None: whichever answers
+    owner: int | None = None  # the account to be proved; None: any
 
 
 class PasskeyShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,7 +121,7 @@ async def answered(
     credential: PasskeyAuthentication,
     origin: RequestOrigin,
 ) -> Passkey:
-    """The passkey that answered; the same refusal whatever was wrong with the answer."""
+    """The verified passkey; one refusal for every fault, so that it reveals none."""
     await site.login_throttle.check_address(origin.address)
     try:
         known = await site.passkeys.find(decode(credential.id))

@@ -1,4 +1,4 @@
-"""What browsers are told to begin a ceremony with, in WebAuthn's own JSON."""
+"""Options that begin a WebAuthn ceremony in the browser, in WebAuthn's own JSON."""
 
 import os
 from typing import Literal

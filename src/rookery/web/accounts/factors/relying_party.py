@@ -1,4 +1,4 @@
-"""Who we are to browsers: the public URL if it is told, else the host that the request names."""
+"""The WebAuthn relying party: the public URL if set, else the host of the request."""
 
 from ipaddress import ip_address
 from urllib.parse import urlsplit

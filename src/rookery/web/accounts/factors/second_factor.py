@@ -1,7 +1,7 @@
-"""The code beside a password: what it is, and whether it lets its account in.
+"""The code of a second factor: which kind it is, and whether it is accepted.
 
-Everything is looked up before it is known whether the password is right, also for logins that
-there are not: neither the answer nor its time tells more of one than of the other.
+Everything is looked up before the password is known to be right, and for unknown logins as well,
+so that neither the answer nor its timing reveals whether a login exists.
 """
 
 import msgspec
@@ -40,7 +40,7 @@ async def look_up_code(site: WebSite, account: int, typed: str) -> SecondFactorC
 async def refusal(
     site: WebSite, account: Account, code: SecondFactorCode, origin: RequestOrigin
 ) -> str:
-    """Why the code lets nobody in beside the right password; empty: it does, and is used up."""
+    """Why the code is refused, the password being right; empty: accepted and spent."""
     if not code.is_needed:
         return ""
     if code.recovery is not None:

@@ -1,7 +1,7 @@
 """Codes of authenticator apps (RFC 6238): six digits of HMAC-SHA-1 over half minutes, counted.
 
-A code is good for its own half minute and those beside it, as clocks differ, and for one use:
-`matching_step` takes no step at or before the last that was accepted.
+A code is valid for its own half minute and its two neighbours, as clocks differ, and for one use:
+`matching_step` refuses a step at or before the last accepted one.
 """
 
 import hmac

@@ -1,8 +1,8 @@
-"""WebAuthn (Level 3), the relying party's side: what a browser answers, checked step by step.
+"""WebAuthn (Level 3), the relying party's side: verification of registrations and assertions.
 
-Registration takes any attestation and believes none (`none` is asked for): whoever signed in
-decides which authenticator to trust. Sign-in and proof take a signature by a registered key, over
-this challenge, made for this site, by a user whom the authenticator verified.
+Attestation statements are ignored (`none` is requested): the account's owner chooses which
+authenticator to trust. An assertion must be signed by a registered key over our challenge, for
+this origin, with user verification.
 """
 
 from hashlib import sha256
@@ -25,14 +25,14 @@ Ceremony = Literal["webauthn.create", "webauthn.get"]
 
 
 class WebAuthnParty(msgspec.Struct, frozen=True):
-    """Us, as browsers name us."""
+    """The relying party, as browsers see it."""
 
     rp_id: str  # the host
     origin: str  # scheme, host and port
 
 
 class ClientData(msgspec.Struct, frozen=True, rename="camel"):
-    """What the browser says of the ceremony, in JSON that the authenticator signs the hash of."""
+    """The browser's `clientDataJSON`; the authenticator signs its hash."""
 
     type: str
     challenge: str
@@ -91,7 +91,7 @@ def asserted(
 
 
 def is_cloned(stored: int, received: int) -> bool:
-    """Whether the counter did not grow, as where a copy is used; 0 throughout: it has none."""
+    """True if the counter did not grow, as with a copied key; always 0: no counter."""
     return (stored, received) != (0, 0) and received <= stored
 
 
