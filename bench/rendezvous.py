@@ -39,7 +39,7 @@ SERVERS = 2
 REPORT_S = 0.1
 
 _SEATS = 1_000_000
-_DOOR = HubListenerLimits(
+_LISTENER = HubListenerLimits(
     address_connections_max=1000,
     address_per_s=1e6,
     address_burst=1e6,
@@ -102,7 +102,7 @@ def serve(pipe: Connection, seconds: float) -> None:
 
 
 async def _serve(pipe: Connection, folder: Path, seconds: float) -> None:
-    async with await Hub.start(HubSettings(data=folder, door=_DOOR, policy="open")) as hub:
+    async with await Hub.start(HubSettings(data=folder, listener=_LISTENER, policy="open")) as hub:
         codes = tuple([await _code(hub, number) for number in range(SERVERS)])
         pipe.send(Opened(msgspec.json.encode(hub.link.json()).decode(), codes))
         while await ordered(pipe):

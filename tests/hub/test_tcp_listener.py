@@ -24,12 +24,12 @@ LIMITS = HubListenerLimits(
 )
 
 
-class Door:
+class OpenListener:
     """A door behind which one is asked nothing."""
 
     def __init__(self, limits: HubListenerLimits) -> None:
         self.visitors: list[str | None] = []
-        self.door = HubListener(identity("hub"), self._welcome, limits)
+        self.listener = HubListener(identity("hub"), self._welcome, limits)
         self.address = ("", 0)
 
     async def _welcome(self, line: SealedConnection) -> None:
@@ -47,26 +47,26 @@ class Door:
         )
 
 
-async def opened(limits: HubListenerLimits) -> Door:
-    door = Door(limits)
-    door.address = await door.door.listen("127.0.0.1", 0)
-    return door
+async def opened(limits: HubListenerLimits) -> OpenListener:
+    listener = OpenListener(limits)
+    listener.address = await listener.listener.listen("127.0.0.1", 0)
+    return listener
 
 
 @pytest.fixture
-async def door() -> AsyncIterator[Door]:
-    door = await opened(LIMITS)
-    yield door
-    await door.door.close()
-    assert door.door.connections == 0
+async def listener() -> AsyncIterator[OpenListener]:
+    listener = await opened(LIMITS)
+    yield listener
+    await listener.listener.close()
+    assert listener.listener.connections == 0
 
 
-async def test_who_has_proved_its_name_is_let_in(door: Door) -> None:
+async def test_who_has_proved_its_name_is_let_in(listener: OpenListener) -> None:
     """F8"""
-    line = await door.dial()
-    await until(lambda: door.visitors == [identity("alice").hashname])
+    line = await listener.dial()
+    await until(lambda: listener.visitors == [identity("alice").hashname])
     line.close()
-    await until(lambda: door.door.connections == 0)
+    await until(lambda: listener.listener.connections == 0)
 
 
 async def closed(reader: asyncio.StreamReader) -> None:
@@ -79,23 +79,23 @@ async def closed(reader: asyncio.StreamReader) -> None:
             pass
 
 
-async def test_who_says_nothing_is_shown_out(door: Door) -> None:
-    reader, writer = await door.knock()
+async def test_who_says_nothing_is_shown_out(listener: OpenListener) -> None:
+    reader, writer = await listener.knock()
     await closed(reader)
     writer.close()
-    assert door.door.tally["slow"] == 1
-    assert not door.visitors
+    assert listener.listener.tally["slow"] == 1
+    assert not listener.visitors
 
 
-async def test_who_says_a_byte_at_a_time_gets_no_more_time_for_it(door: Door) -> None:
-    reader, writer = await door.knock()
+async def test_who_says_a_byte_at_a_time_gets_no_more_time_for_it(listener: OpenListener) -> None:
+    reader, writer = await listener.knock()
     header = b"\x00\x02\x04\x00"  # KEY of 1024 bytes
     for octet in header:
         writer.write(bytes([octet]))
         await asyncio.sleep(0.01)
     await closed(reader)
     writer.close()
-    assert door.door.tally["slow"] == 1
+    assert listener.listener.tally["slow"] == 1
 
 
 @pytest.mark.parametrize(
@@ -108,25 +108,25 @@ async def test_who_says_a_byte_at_a_time_gets_no_more_time_for_it(door: Door) ->
     ],
     ids=["http", "a length that lies", "no handshake", "sealed before any key"],
 )
-async def test_rubbish_ends_the_connection_at_once(door: Door, rubbish: bytes) -> None:
-    reader, writer = await door.knock()
+async def test_rubbish_ends_the_connection_at_once(listener: OpenListener, rubbish: bytes) -> None:
+    reader, writer = await listener.knock()
     writer.write(rubbish)
     await closed(reader)
     writer.close()
-    await until(lambda: door.door.tally["rubbish"] == 1)
-    assert not door.visitors
+    await until(lambda: listener.listener.tally["rubbish"] == 1)
+    assert not listener.visitors
 
 
-async def test_one_address_may_hold_so_many_connections_and_no_more(door: Door) -> None:
-    held = [await door.knock() for _ in range(LIMITS.address_connections_max)]
-    await until(lambda: door.door.connections == LIMITS.address_connections_max)
-    reader, writer = await door.knock()
+async def test_one_address_may_hold_so_many_connections_and_no_more(listener: OpenListener) -> None:
+    held = [await listener.knock() for _ in range(LIMITS.address_connections_max)]
+    await until(lambda: listener.listener.connections == LIMITS.address_connections_max)
+    reader, writer = await listener.knock()
     await closed(reader)
-    assert door.door.tally["address_full"] == 1
+    assert listener.listener.tally["address_full"] == 1
     for _, each in [*held, (reader, writer)]:
         each.close()
-    await until(lambda: door.door.connections == 0)
-    (await door.dial()).close()
+    await until(lambda: listener.listener.connections == 0)
+    (await listener.dial()).close()
 
 
 @pytest.mark.parametrize(
@@ -139,27 +139,27 @@ async def test_one_address_may_hold_so_many_connections_and_no_more(door: Door) 
 async def test_one_address_and_all_together_may_knock_only_so_often(
     limits: HubListenerLimits, fate: str
 ) -> None:
-    door = await opened(limits)
+    listener = await opened(limits)
     try:
         for _ in range(2):
-            (await door.dial()).close()
-        reader, writer = await door.knock()
+            (await listener.dial()).close()
+        reader, writer = await listener.knock()
         await closed(reader)
         writer.close()
-        assert door.door.tally[fate] == 1
+        assert listener.listener.tally[fate] == 1
     finally:
-        await door.door.close()
+        await listener.listener.close()
 
 
-async def test_a_device_that_talks_too_much_is_cut_off(door: Door) -> None:
-    line = await door.dial()
+async def test_a_device_that_talks_too_much_is_cut_off(listener: OpenListener) -> None:
+    line = await listener.dial()
     line.send(Tlv(9, os.urandom(8000)))
     await until(lambda: line.is_closed)
 
 
 async def test_closing_the_door_ends_those_who_are_inside() -> None:
-    door = await opened(LIMITS)
-    line = await door.dial()
-    await until(lambda: bool(door.visitors))
-    await door.door.close()
+    listener = await opened(LIMITS)
+    line = await listener.dial()
+    await until(lambda: bool(listener.visitors))
+    await listener.listener.close()
     await until(lambda: line.is_closed)

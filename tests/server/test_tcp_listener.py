@@ -90,7 +90,7 @@ async def test_f9_f10_f11_a_seat_from_its_reservation_to_the_last_word() -> None
         device.line.close()
         await until(lambda: there.sessions.seats.free == 4)
     [(seat, audit)] = there.audits
-    assert (seat, audit.who, audit.device, audit.method, audit.code) == (
+    assert (seat, audit.client, audit.device, audit.method, audit.code) == (
         "seat-1",
         "ann",
         "02:fc:00:00:00:01",
@@ -139,7 +139,7 @@ async def test_f10_only_the_announced_device_with_its_ticket_arrives(
         intruder.say(arrive or planned.arrive)
         assert fault_code(await intruder.heard()) == FaultCode.NO_SEAT
         assert await intruder.gone()
-        assert there.guests.tally["no_seat"] == 1
+        assert there.admission.tally["no_seat"] == 1
         await there.arrived(planned)  # the right one is not hindered
         assert await hub.heard() == ArrivedMessage("seat-1")
 
@@ -392,7 +392,7 @@ async def test_a_client_that_breaks_the_rules_loses_its_place(tlvs: list[Tlv]) -
         assert fault_code(await client.heard()) == FaultCode.PROTOCOL
         assert await client.gone()
         assert not device.line.is_closed
-        assert there.guests.tally["protocol"] == 1
+        assert there.admission.tally["protocol"] == 1
 
 
 @pytest.mark.parametrize("data", [b"GET / HTTP/1.1\r\n\r\n", b"\0\2\xff\xff", bytes(5000)])
@@ -402,8 +402,8 @@ async def test_rubbish_is_closed_at_once(data: bytes) -> None:
         writer.write(data)
         assert await reader.read() == b""
         writer.close()
-        await until(lambda: there.guests.tally["rubbish"] == 1)
-        await until(lambda: there.guests.count == 0)
+        await until(lambda: there.admission.tally["rubbish"] == 1)
+        await until(lambda: there.admission.count == 0)
 
 
 async def test_who_proves_nothing_or_says_nothing_in_time_is_closed() -> None:
@@ -414,7 +414,7 @@ async def test_who_proves_nothing_or_says_nothing_in_time_is_closed() -> None:
         assert await reader.read() == b""
         assert await silent.gone()
         writer.close()
-        assert there.guests.tally["slow"] == 2
+        assert there.admission.tally["slow"] == 2
 
 
 async def test_a_client_without_a_sign_of_life_is_closed_a_device_is_not() -> None:
@@ -436,10 +436,10 @@ async def test_connections_have_bounds() -> None:
         with suppress(ConnectionError):  # the system may call it a reset
             assert await reader.read() == b""
         writer.close()
-        assert there.guests.tally["address_full"] == 1
+        assert there.admission.tally["address_full"] == 1
         first.line.close()
         await first.line.wait_closed()
-        await until(lambda: there.guests.count == 1)
+        await until(lambda: there.admission.count == 1)
         await there.dial(STRANGER)
         assert not second.line.is_closed
 
@@ -470,7 +470,7 @@ async def test_f11_a_client_that_does_not_read_holds_up_its_device_and_then_is_l
         assert sent < 40_000_000  # what systems hold for two connections, and no more
         talking.cancel()
         await asyncio.gather(talking, return_exceptions=True)
-        await until(lambda: there.sessions.seats.used == 1 and there.guests.count == 2)
+        await until(lambda: there.sessions.seats.used == 1 and there.admission.count == 2)
         assert not device.line.is_closed
         assert not client.line.is_closed  # it has not even noticed
 
@@ -512,7 +512,7 @@ async def test_a_server_that_stops_tells_everybody() -> None:
         assert (await client.received())["result"] == "just in time"
         await asyncio.wait_for(draining, PATIENCE_S)  # and not all of its time
         there.sessions.close()
-        await there.door.close()
+        await there.listener.close()
         assert await hub.heard() == AbandonedMessage("seat-2", "the server stops")
         for end in (device, client, hub):
             assert fault_code(await end.heard()) == FaultCode.CLOSING
@@ -537,10 +537,10 @@ async def test_strangers_do_not_keep_out_who_is_expected_at_a_seat() -> None:
         await there.reserved(type(planned)(reserve, planned.device_ticket, planned.client_ticket))
         now = asyncio.get_running_loop().time()
         strangers = [f"198.51.100.{number}" for number in range(20)]
-        admitted = [each for each in strangers if there.guests.admit(each, now)]
+        admitted = [each for each in strangers if there.admission.admit(each, now)]
         assert len(admitted) < len(strangers)
         for expected in ("192.0.2.1", "192.0.2.2"):
-            assert there.guests.admit(expected, now)
-            there.guests.let_go(expected)
+            assert there.admission.admit(expected, now)
+            there.admission.let_go(expected)
         for stranger in admitted:
-            there.guests.let_go(stranger)
+            there.admission.let_go(stranger)

@@ -68,7 +68,7 @@ async def test_f11_a_browser_calls_its_device() -> None:
         browser.leave(1001)
         await browser.closed()
         browser.close()
-        await until(lambda: there.guests.count == 2)
+        await until(lambda: there.admission.count == 2)
         back = await Browser.open(there.http)
         assert await back.accepted() == 101
         back.send({"seat": "seat-1", "ticket": welcome["ticket"]})
@@ -101,7 +101,7 @@ async def test_f11_without_the_ticket_there_is_nothing(said: object) -> None:
         browser.send(said)
         assert await browser.closed() == 4000 + FaultCode.NO_SEAT
         browser.close()
-        assert there.guests.tally["no_seat"] == 1
+        assert there.admission.tally["no_seat"] == 1
 
 
 async def test_a_stranger_is_heard_for_a_kilobyte_and_no_longer() -> None:
@@ -113,7 +113,7 @@ async def test_a_stranger_is_heard_for_a_kilobyte_and_no_longer() -> None:
             browser.send("x" * (FIRST_SIZE_MAX + 1), is_finished=is_finished)
             assert await browser.closed() == 1009
             browser.close()
-        await until(lambda: there.guests.tally["rubbish"] == 2)
+        await until(lambda: there.admission.tally["rubbish"] == 2)
 
 
 async def test_f11_a_ticket_opens_once() -> None:
@@ -195,7 +195,7 @@ async def test_who_does_not_take_a_seat_in_time_is_closed() -> None:
         assert await dripping.read() == b""
         writer.close()
         silent.close()
-        assert there.guests.tally["slow"] == 2
+        assert there.admission.tally["slow"] == 2
 
 
 async def test_pings_are_answered_and_silence_is_not_taken_for_life() -> None:
@@ -212,7 +212,7 @@ async def test_pings_are_answered_and_silence_is_not_taken_for_life() -> None:
             assert (await waiting)["result"] == 1
         browser.answers_pings = False
         assert await browser.closed() == 4000 + FaultCode.PROTOCOL
-        assert there.guests.tally["slow"] == 1
+        assert there.admission.tally["slow"] == 1
 
 
 async def test_f11_a_browser_that_does_not_read_is_lost_in_the_end() -> None:
@@ -228,7 +228,7 @@ async def test_f11_a_browser_that_does_not_read_is_lost_in_the_end() -> None:
         await until(lambda: there.sessions.tally["slow"] == 1)
         talking.cancel()
         await asyncio.gather(talking, return_exceptions=True)
-        await until(lambda: there.guests.count == 2)
+        await until(lambda: there.admission.count == 2)
 
 
 async def asked(place: tuple[str, int], request: bytes) -> bytes:
@@ -263,7 +263,7 @@ async def test_pages_are_answered_and_everything_else_refused(
 async def test_a_head_without_end_is_refused() -> None:
     async with world() as there:
         assert (await asked(there.http, b"GET /" + b"x" * 10_000)).split()[1] == b"431"
-        assert there.guests.tally["rubbish"] == 1
+        assert there.admission.tally["rubbish"] == 1
 
 
 async def test_a_server_that_stops_tells_browsers() -> None:

@@ -78,15 +78,15 @@ def test_silent_strangers_are_counted_and_end_in_time(run: Run, tmp_path: Path) 
         limits = ServerListenerLimits(authenticate_s=0.4, address_connections_max=6)
         async with secured(tmp_path, limits) as there:
             strangers = [await asyncio.open_connection(*there.http) for _ in range(9)]
-            await until(lambda: there.guests.tally["address_full"] == 3)
-            assert there.guests.count == 6
+            await until(lambda: there.admission.tally["address_full"] == 3)
+            assert there.admission.count == 6
             async with asyncio.timeout(PATIENCE_S):
                 for reader, writer in strangers:
                     with contextlib.suppress(ConnectionError):
                         await reader.read()
                     writer.close()
-            await until(lambda: there.guests.count == 0)
-            assert there.guests.tally["no_tls"] == 6
+            await until(lambda: there.admission.count == 0)
+            assert there.admission.tally["no_tls"] == 6
             browser = await Browser.open(there.http, tls=trusting())
             assert await browser.accepted() == 101
             browser.close()
@@ -105,7 +105,7 @@ def test_what_is_no_tls_is_closed_and_the_door_stays_open(run: Run, tmp_path: Pa
                     with contextlib.suppress(ConnectionError):
                         assert b"HTTP" not in await reader.read()
                 writer.close()
-            await until(lambda: there.guests.tally["no_tls"] == 3 and there.guests.count == 0)
+            await until(lambda: there.admission.tally["no_tls"] == 3 and there.admission.count == 0)
             browser = await Browser.open(there.http, tls=trusting())
             assert await browser.accepted() == 101
             browser.close()

@@ -121,7 +121,7 @@ class World:
 
     def __init__(
         self,
-        door: ServerListenerLimits,
+        listener: ServerListenerLimits,
         relay: RelayLimits,
         seats_max: int,
         linger_s: float,
@@ -129,11 +129,17 @@ class World:
     ) -> None:
         self.audits: list[tuple[str, RelayedCall]] = []
         self.ended: list[EndedSession] = []
-        self.guests = ConnectionAdmission(door, asyncio.get_running_loop().time())
+        self.admission = ConnectionAdmission(listener, asyncio.get_running_loop().time())
         seats = Seats(ACCEPTOR.hashname, seats_max, os.urandom, linger_s, lease_s)
-        self.sessions = SeatSessions(seats, self._audited, self.ended.append, relay, door.slow_s)
-        self.door = ServerListener(ACCEPTOR, HUB.hashname, self.sessions, self.guests, door)
-        self.web = WebListener(self.sessions, self.guests, _page, door, ("https://hub.example",))
+        self.sessions = SeatSessions(
+            seats, self._audited, self.ended.append, relay, listener.slow_s
+        )
+        self.listener = ServerListener(
+            ACCEPTOR, HUB.hashname, self.sessions, self.admission, listener
+        )
+        self.web = WebListener(
+            self.sessions, self.admission, _page, listener, ("https://hub.example",)
+        )
         self.tcp: tuple[str, int] = ("", 0)
         self.http: tuple[str, int] = ("", 0)
         self._ends: list[End] = []
@@ -181,26 +187,26 @@ class World:
 
     async def close(self) -> None:
         self.sessions.close()
-        await asyncio.gather(self.door.close(), self.web.close())
+        await asyncio.gather(self.listener.close(), self.web.close())
         for end in self._ends:
             end.line.abort()
         for end in self._ends:
             await end.line.wait_closed()
-        assert self.guests.count == 0
+        assert self.admission.count == 0
 
 
 @asynccontextmanager
 async def world(
-    door: ServerListenerLimits | None = None,
+    listener: ServerListenerLimits | None = None,
     relay: RelayLimits | None = None,
     seats_max: int = 4,
     linger_s: float = 60.0,
     lease_s: float = 60.0,
 ) -> AsyncIterator[World]:
     made = World(
-        door or ServerListenerLimits(), relay or RelayLimits(), seats_max, linger_s, lease_s
+        listener or ServerListenerLimits(), relay or RelayLimits(), seats_max, linger_s, lease_s
     )
-    made.tcp = await made.door.listen("127.0.0.1", 0)
+    made.tcp = await made.listener.listen("127.0.0.1", 0)
     made.http = await made.web.listen("127.0.0.1", 0)
     try:
         yield made

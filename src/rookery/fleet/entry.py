@@ -12,7 +12,7 @@ from rookery.wire.fleet.mac import MAC_SIZE
 FleetKind = Literal["router", "server"]
 
 _GROUP_BIT = 0x01
-_NOBODY = bytes(MAC_SIZE)
+_NO_MAC = bytes(MAC_SIZE)
 
 
 class FleetEntry(msgspec.Struct, array_like=True, gc=False):
@@ -64,4 +64,4 @@ def server_id(hashname: str) -> bytes:
 
 def is_device_id(sender: bytes) -> bool:
     """Whether it can be one device's own MAC."""
-    return not sender[0] & _GROUP_BIT and sender != _NOBODY
+    return not sender[0] & _GROUP_BIT and sender != _NO_MAC

@@ -56,8 +56,8 @@ class AuditLog:
 
     def certified(self, entry: FleetEntry, names: frozenset[str]) -> None:
         """A server got a certificate."""
-        told = " ".join(sorted(names))
-        self._note(entry.hashname, "server.certified", told, entry.address, entry.sender)
+        listed = " ".join(sorted(names))
+        self._note(entry.hashname, "server.certified", listed, entry.address, entry.sender)
 
     def uncertified(self, entry: FleetEntry, address: str, why: str) -> None:
         """A server asked for a certificate of a name that does not lead to it."""

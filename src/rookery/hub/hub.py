@@ -94,12 +94,14 @@ class Hub:
         self._is_closed = False
         self._identity = identity
         clock = self._clock = HubClock(settings.silent_after_s)
-        desk_settings = ReportValidatorSettings(
+        validator_settings = ReportValidatorSettings(
             policy=settings.policy,
             renewal_s=settings.renewal_s,
             legacy_plain=settings.is_legacy_plain,
         )
-        self._desk = ReportValidator(identity, master, os.urandom, clock.now(), desk_settings)
+        self._validator = ReportValidator(
+            identity, master, os.urandom, clock.now(), validator_settings
+        )
         self._audit_log = AuditLog(AuditTrail(database), clock)
         self._session_log = FailedSessionLog(identity.hashname, spool, clock)
         self._forecasts = Forecasts(settings, clock)
@@ -127,15 +129,15 @@ class Hub:
             self._audit_log.certified,
             self._audit_log.uncertified,
         )
-        reception = HubRequestHandler(
-            self._matchmaker, self._leases, certifying, settings.door.idle_s
+        handler = HubRequestHandler(
+            self._matchmaker, self._leases, certifying, settings.listener.idle_s
         )
-        self._door = HubListener(identity, reception.attend, settings.door)
-        self._bookkeeper = EntryWriter(
+        self._listener = HubListener(identity, handler.handle, settings.listener)
+        self._entry_writer = EntryWriter(
             spool_name(settings.data), settings, database, hot, spool, clock
         )
         self._flow = ReportFlow(
-            self._desk,
+            self._validator,
             hot,
             spool,
             CodeRedemption(database, clock),
@@ -194,7 +196,7 @@ class Hub:
             return
         self._is_closed = True
         self._socket.stop()
-        await self._door.close()
+        await self._listener.close()
         await self._matchmaker.close()
         for task in self._tasks:
             task.cancel()
@@ -202,7 +204,7 @@ class Hub:
         with contextlib.suppress(UnreachableError, TimeoutError):
             async with asyncio.timeout(CLOSE_S):
                 await self._flow.finish()
-                await self._bookkeeper.flush(self._flow)
+                await self._entry_writer.flush(self._flow)
                 await self._audit_log.flush()
         self._socket.close()
         await self._spool.close()
@@ -286,7 +288,7 @@ class Hub:
 
     def is_claimed(self, entry: FleetEntry, typed: str) -> bool:
         """Whether `typed` is the claim code that this device's agent shows."""
-        return self._desk.is_claimed(entry, typed, self._clock.now())
+        return self._validator.is_claimed(entry, typed, self._clock.now())
 
     async def servers(self) -> list[ServerLoad]:
         """The servers that report, with what they carry; StoreUnavailableError."""
@@ -301,14 +303,14 @@ class Hub:
     @property
     def backlog(self) -> HubBacklog:
         """What is kept for the lake and for the database."""
-        landed, position = self._bookkeeper.landed, self._spool.position
+        landed, position = self._entry_writer.landed, self._spool.position
         unlanded = None if landed is None else max(position - landed, 0)
         return HubBacklog(self._spool.size, unlanded, self._spool.is_full, len(self._flow.dirty))
 
     @property
     def report_counters(self) -> ReportValidatorCounters:
         """Reports and hellos, as the desk judged them."""
-        return self._desk.counters
+        return self._validator.counters
 
     @property
     def counts(self) -> HubCounts:
@@ -328,12 +330,12 @@ class Hub:
     def metrics_text(self) -> bytes:
         """Counters and gauges in Prometheus' text format."""
         return HubMetrics(
-            self._desk,
+            self._validator,
             self._socket,
             self._flow,
-            self._door,
+            self._listener,
             self._matchmaker,
-            self._bookkeeper,
+            self._entry_writer,
             self._spool,
             self._census,
             self._audit_log,
@@ -350,14 +352,14 @@ class Hub:
 
     async def _listen(self) -> None:
         settings, flow = self.settings, self._flow
-        flow.dirty |= await self._bookkeeper.load(self._desk)
+        flow.dirty |= await self._entry_writer.load(self._validator)
         await self._forgetting.catch_up()
-        tcp = await self._door.listen(*parse_address(settings.tcp))
+        tcp = await self._listener.listen(*parse_address(settings.tcp))
         for server in await self.hot.all("server"):
-            self._door.expect(server.address, EXPECTED_S)
+            self._listener.expect(server.address, EXPECTED_S)
         for carrier, (ip, port) in (("udp", self._socket.address), ("tcp", tcp)):
             self._paths.append(net_path(carrier, settings.advertise or advertised_ip(ip), port))
-        for work in (flow.run(), self._bookkeeper.run(flow), self._census.run()):
+        for work in (flow.run(), self._entry_writer.run(flow), self._census.run()):
             self._own(work)
         self._own(self._audit_log.run())
         self._own(self._leases.run())
@@ -367,7 +369,7 @@ class Hub:
 
     def _expect(self, address: str, seconds: float) -> None:
         """Strangers do not keep out who comes from there."""
-        self._door.expect(address, seconds)
+        self._listener.expect(address, seconds)
 
     def _own(self, work: Coroutine[object, object, None]) -> None:
         self._tasks.add(self._loop.create_task(work))

@@ -41,12 +41,12 @@ class HubMetrics(Collector):
 
     def __init__(
         self,
-        desk: ReportValidator,
+        validator: ReportValidator,
         socket: ReportSocket,
         flow: ReportFlow,
-        door: HubListener,
+        listener: HubListener,
         matchmaker: Matchmaker,
-        bookkeeper: EntryWriter,
+        entry_writer: EntryWriter,
         spool: Spool,
         census: FleetCounts,
         audit_log: AuditLog,
@@ -55,12 +55,12 @@ class HubMetrics(Collector):
         leases: LeaseService,
         forgetting: EntryRemoval,
     ) -> None:
-        self._desk = desk
+        self._validator = validator
         self._socket = socket
         self._flow = flow
-        self._door = door
+        self._listener = listener
         self._matchmaker = matchmaker
-        self._bookkeeper = bookkeeper
+        self._entry_writer = entry_writer
         self._spool = spool
         self._census = census
         self._audit_log = audit_log
@@ -94,11 +94,11 @@ class HubMetrics(Collector):
         yield forecast
 
     def _labelled(self) -> Iterator[Metric]:
-        fates: dict[str, int] = msgspec.structs.asdict(self._desk.counters)
+        fates: dict[str, int] = msgspec.structs.asdict(self._validator.counters)
         for name, text, label, counts in (
             ("report_datagrams", "Reports and hellos, as the desk judged them.", "fate", fates),
             ("undecided_reports", "Reports left to come again.", "reason", self._flow.tally),
-            ("door_connections", "Routers' connections by fate.", "fate", self._door.tally),
+            ("door_connections", "Routers' connections by fate.", "fate", self._listener.tally),
             ("wish_steps", "Steps of wishes made here.", "step", self._matchmaker.tally),
             ("leases", "Answers to servers about leases.", "what", self._leases.tally),
         ):
@@ -107,9 +107,9 @@ class HubMetrics(Collector):
     def _totals(self) -> Iterator[tuple[str, str, int]]:
         yield "socket_dropped_datagrams", "That the system had no room for.", self._socket.dropped
         yield "socket_pauses", "Times that reading waited.", self._socket.pauses
-        yield "database_written_entries", "Entries saved.", self._bookkeeper.written
-        yield "database_failed_writes", "Saves put off.", self._bookkeeper.failures
-        yield "spool_replayed_records", "Read again at the start.", self._bookkeeper.replayed
+        yield "database_written_entries", "Entries saved.", self._entry_writer.written
+        yield "database_failed_writes", "Saves put off.", self._entry_writer.failures
+        yield "spool_replayed_records", "Read again at the start.", self._entry_writer.replayed
         yield "spool_failed_writes", "Groups that the disk refused.", self._spool.failed_writes
         yield "audit_suppressed_rows", "Beyond what is kept.", self._audit_log.suppressed
         yield "forgotten_entries", "As somebody wanted it.", self._forgetting.forgotten
@@ -118,14 +118,14 @@ class HubMetrics(Collector):
         yield "forecast_refused_files", "Not signed by a forecaster.", self._forecasts.refused
 
     def _gauges(self) -> Iterator[tuple[str, str, float]]:
-        yield "door_open_connections", "Of routers.", self._door.connections
-        yield "meetings", "Wishes being seen to here.", self._matchmaker.meetings
+        yield "door_open_connections", "Of routers.", self._listener.connections
+        yield "meetings", "Wishes being seen to here.", self._matchmaker.rendezvous_count
         yield "leased_seats", "Of servers that ask here.", self._leases.held
         yield "unsaved_entries", "Changed since they were saved.", len(self._flow.dirty)
         yield "forecast_expires_seconds", "Unix time; 0: none.", self._forecasts.expires_s
         yield "spool_size_bytes", "Kept for the lake.", self._spool.size
         yield "spool_is_full", "1 while it has no room for more.", self._spool.is_full
-        if (landed := self._bookkeeper.landed) is not None:
+        if (landed := self._entry_writer.landed) is not None:
             behind = max(self._spool.position - landed, 0)
             yield "spool_unlanded_bytes", "Not in the lake yet.", behind
 

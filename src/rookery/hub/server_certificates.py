@@ -57,26 +57,26 @@ class ServerCertificates:
         self._hot = hot
         self._clock = clock
         self._issued = issued
-        self._refused = refused
+        self._on_refused = refused
         self._loop = asyncio.get_running_loop()
-        self._asked: OrderedDict[str, float] = OrderedDict()
-        self._under_way = 0
+        self._requested_at: OrderedDict[str, float] = OrderedDict()
+        self._in_progress = 0
 
-    async def certify(self, line: SealedConnection, asked: CertifyMessage) -> CertifiedMessage:
+    async def certify(self, line: SealedConnection, message: CertifyMessage) -> CertifiedMessage:
         """DeniedError, DecodeError or CongestionError say why there is no certificate."""
         if self._authority is None:
             raise DeniedError("this hub has no certificate authority; start it with --tls auto")
         entry, report = await self._server(line)
-        request = SigningRequest.parse(asked.request)
+        request = SigningRequest.parse(message.request)
         if foreign := request.names - announced_names(report.tcp, report.ws):
             raise self._refusal(line, entry, f"it does not announce {_list(foreign)}")
         self._pace(entry.hashname)
-        self._under_way += 1
+        self._in_progress += 1
         try:
             for name in sorted(request.names):
                 await self._check(line, entry, report, name)
         finally:
-            self._under_way -= 1
+            self._in_progress -= 1
         own = self._authority.issue(
             request.key,
             request.names,
@@ -115,24 +115,24 @@ class ServerCertificates:
                 limits=_LIMITS,
             )
         except (RookeryError, ValueError) as error:
-            told = f"it does not answer at {name}, port {port}: {error}"
-            raise self._refusal(line, entry, told) from error
+            reason = f"it does not answer at {name}, port {port}: {error}"
+            raise self._refusal(line, entry, reason) from error
         proof.close()
 
     def _pace(self, server: str) -> None:
         now = self._loop.time()
-        if now < self._asked.get(server, float("-inf")) + EACH_S:
+        if now < self._requested_at.get(server, float("-inf")) + EACH_S:
             raise CongestionError(f"ask once in {EACH_S:g} s")
-        if self._under_way >= AT_ONCE_MAX:
+        if self._in_progress >= AT_ONCE_MAX:
             raise CongestionError("too many servers ask at once; ask again")
-        self._asked[server] = now
-        self._asked.move_to_end(server)
-        if len(self._asked) > _REMEMBERED_MAX:
-            self._asked.popitem(last=False)
+        self._requested_at[server] = now
+        self._requested_at.move_to_end(server)
+        if len(self._requested_at) > _REMEMBERED_MAX:
+            self._requested_at.popitem(last=False)
 
     def _refusal(self, line: SealedConnection, entry: FleetEntry, why: str) -> DeniedError:
         address = f"{line.address[0]}:{line.address[1]}"
-        self._refused(entry, address, why)
+        self._on_refused(entry, address, why)
         return DeniedError(f"no certificate: {why}")
 
 

@@ -60,7 +60,7 @@ class HubSettings(msgspec.Struct, frozen=True, kw_only=True):
     flush_s: float = 10.0  # between writes to the database
     refresh_s: float = 60.0  # in which all that changed is written, however much it is
     rendezvous: RendezvousLimits = RendezvousLimits()
-    door: HubListenerLimits = HubListenerLimits()
+    listener: HubListenerLimits = HubListenerLimits()
     reports: ReportLimits = ReportLimits()
     spool: SpoolLimits = SpoolLimits()
     forecast: Path | None = None  # file with what an analysis expects of servers

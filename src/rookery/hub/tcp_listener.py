@@ -36,8 +36,8 @@ class HubListener:
         self._line_limits = SealedConnectionLimits(
             received_bytes_max=limits.received_bytes_max, unsent_bytes_max=limits.unsent_bytes_max
         )
-        self._guests = ConnectionAdmission(limits, asyncio.get_running_loop().time())
-        self._listener = ConnectionListener(self._guests, self._attend, SealedConnection.close)
+        self._admission = ConnectionAdmission(limits, asyncio.get_running_loop().time())
+        self._listener = ConnectionListener(self._admission, self._handle, SealedConnection.close)
 
     async def listen(self, host: str, port: int) -> tuple[str, int]:
         """Accept connections on the address returned; UsageError if that cannot be."""
@@ -46,16 +46,16 @@ class HubListener:
     def expect(self, address: str, seconds: float) -> None:
         """Somebody who was called, or whom we know, comes from this `ip` or `ip:port`."""
         ip = address.rpartition(":")[0].strip("[]") if ":" in address else address
-        self._guests.expect(ip, seconds, asyncio.get_running_loop().time())
+        self._admission.expect(ip, seconds, asyncio.get_running_loop().time())
 
     @property
     def connections(self) -> int:
-        return self._guests.count
+        return self._admission.count
 
     @property
     def tally(self) -> Counter[str]:
         """Connections by what became of them."""
-        return self._guests.tally
+        return self._admission.tally
 
     async def close(self) -> None:
         await self._listener.close()
@@ -63,7 +63,7 @@ class HubListener:
     def _accepted(self) -> SealedConnection:
         return SealedConnection.accept(self._identity, self._line_limits, self._listener)
 
-    async def _attend(self, line: SealedConnection) -> None:
+    async def _handle(self, line: SealedConnection) -> None:
         try:
             async with asyncio.timeout(self._authenticate_s):
                 await line.authenticated()
@@ -82,7 +82,7 @@ _TEXT_SIZE_MAX = 200
 
 
 class HubRequestHandler:
-    """`attend` is what the door calls; the connection may be closed when it returns."""
+    """`handle` is what the listener calls; the connection may be closed when it returns."""
 
     def __init__(
         self,
@@ -96,9 +96,9 @@ class HubRequestHandler:
         self._certifying = certifying
         self._idle_s = idle_s
 
-    async def attend(self, line: SealedConnection) -> None:
+    async def handle(self, line: SealedConnection) -> None:
         try:
-            fault = await self._attend(line)
+            fault = await self._respond(line)
         except TimeoutError:
             fault = FaultMessage(FaultCode.BUSY, "this took too long")
         except DecodeError as error:
@@ -113,7 +113,7 @@ class HubRequestHandler:
             self._matchmaker.tally[f"fault_{fault.code}"] += 1
             line.send(messages.encode(fault))
 
-    async def _attend(self, line: SealedConnection) -> FaultMessage | None:
+    async def _respond(self, line: SealedConnection) -> FaultMessage | None:
         async with asyncio.timeout(self._idle_s):
             tlv = await line.receive()
         if tlv is None:
@@ -121,12 +121,12 @@ class HubRequestHandler:
         match messages.decode(tlv):
             case AskMessage() as ask:
                 async with asyncio.timeout(self._idle_s):
-                    return await self._matchmaker.attend(line, ask)
+                    return await self._matchmaker.serve_device(line, ask)
             case HoldMessage() | RenewMessage() as first:
-                return await self._leases.attend(line, first)
-            case CertifyMessage() as asked:
+                return await self._leases.serve(line, first)
+            case CertifyMessage() as request:
                 async with asyncio.timeout(self._idle_s):
-                    line.send(messages.encode(await self._certifying.certify(line, asked)))
+                    line.send(messages.encode(await self._certifying.certify(line, request)))
                 return None
             case other:
                 raise DecodeError(

@@ -37,7 +37,7 @@ from rookery.wire.fleet.tlv import Tlv
 FORGOTTEN = "the hub does not know this server any more"
 
 _LIMITS = SealedConnectionLimits(unsent_bytes_max=64 << 20)  # the holds of all seats, at once
-_ASKED_MAX = 64  # questions without an answer that are remembered
+_PENDING_MAX = 64  # questions without an answer that are remembered
 
 _log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class SeatHolder(Protocol):
     def held(self) -> list[HoldMessage]:
         """Those that have a lease."""
 
-    def renew(self, seats: list[str], asked_at: float) -> None:
+    def renew(self, seats: list[str], requested_at: float) -> None:
         """A hub that was asked then says that these are allowed."""
 
     def revoke(self, seat: str, reason: str) -> None:
@@ -161,8 +161,8 @@ class _LeaseConnection:
         self._leases = leases
         self._loop = asyncio.get_running_loop()
         self._numbers = itertools.count(1)
-        self._told: dict[str, int] = {}  # seats, and the first RENEW after their HOLD
-        self._asked: dict[int, float] = {}  # numbers without an answer, and when they were asked
+        self._announced: dict[str, int] = {}  # seats, and the first RENEW after their HOLD
+        self._pending: dict[int, float] = {}  # numbers without an answer, and when they were asked
 
     async def run(self) -> None:
         """Until the hub is gone, or refuses us."""
@@ -171,40 +171,40 @@ class _LeaseConnection:
             if due <= (now := self._loop.time()):
                 self._ask(now)
                 due = now + self._limits.renew_s
-            waited_for = min(self._asked.values(), default=now)
+            waited_for = min(self._pending.values(), default=now)
             give_up_at = waited_for + self._leases.patience_s
             try:
                 async with asyncio.timeout_at(min(due, give_up_at)):
                     tlv = await self._line.receive()
             except TimeoutError:
-                if self._asked and self._loop.time() >= give_up_at:
+                if self._pending and self._loop.time() >= give_up_at:
                     self._leases.unanswered()
                     raise UnreachableError("the hub did not answer in time") from None
                 continue
             if tlv is None:
                 raise UnreachableError(f"the connection ended: {self._line.error or 'closed'}")
-            self._heard(tlv)
+            self._handle(tlv)
 
     def _ask(self, now: float) -> None:
-        if len(self._asked) >= _ASKED_MAX:
+        if len(self._pending) >= _PENDING_MAX:
             return
         number = next(self._numbers)
         held = {hold.seat: hold for hold in self._holder.held}
-        gone = [seat for seat in self._told if seat not in held]
-        new = [hold for seat, hold in held.items() if seat not in self._told]
+        gone = [seat for seat in self._announced if seat not in held]
+        new = [hold for seat, hold in held.items() if seat not in self._announced]
         for seat in gone:
-            del self._told[seat]
-        self._told.update((hold.seat, number) for hold in new)
-        self._asked[number] = now
+            del self._announced[seat]
+        self._announced.update((hold.seat, number) for hold in new)
+        self._pending[number] = now
         said: list[Message] = [*map(LetGoMessage, gone), *new, RenewMessage(number)]
         self._line.send(*map(encode, said))
 
-    def _heard(self, tlv: Tlv) -> None:
+    def _handle(self, tlv: Tlv) -> None:
         match decode(tlv):
             case RenewedMessage(number):
                 self._renewed(number)
             case ReleaseMessage(seat, reason):
-                self._told.pop(seat, None)
+                self._announced.pop(seat, None)
                 self._holder.revoke(seat, reason)
             case FaultMessage() as fault:
                 raise _LeaseRefusedError(fault)
@@ -212,11 +212,11 @@ class _LeaseConnection:
                 raise ProtocolError(f"a hub does not say {type(other).__name__} to a server")
 
     def _renewed(self, number: int) -> None:
-        asked_at = self._asked.get(number)
-        if asked_at is None:
+        requested_at = self._pending.get(number)
+        if requested_at is None:
             return
-        self._asked = {each: at for each, at in self._asked.items() if each > number}
+        self._pending = {each: at for each, at in self._pending.items() if each > number}
         self._leases.answered()
         self._holder.renew(
-            [seat for seat, since in self._told.items() if since <= number], asked_at
+            [seat for seat, since in self._announced.items() if since <= number], requested_at
         )

@@ -40,7 +40,7 @@ _LIMITS = SenderLimits(kept_max=2 * AUDITS_MAX, in_flight_max=16, pace_s=0.002)
 _JITTER = 0.05  # of the interval
 _AUDIT_S = 0.05  # between looks at whether the hub has taken some
 _LAST_LOOKS = 10  # at whether the hub has the last of them
-_METHOD_SIZE_MAX, _WHO_SIZE_MAX = 64, 256
+_METHOD_SIZE_MAX, _CLIENT_SIZE_MAX = 64, 256
 
 Sample = Callable[[], LoadReport]
 
@@ -87,7 +87,7 @@ class ServerReports:
             code,
         )
         reports = cls(identity.hashname, sender, sample, interval_s)
-        reports._uplink = await Uplink.open(sender, hub, reports._heard, file)
+        reports._uplink = await Uplink.open(sender, hub, reports._on_event, file)
         loop = asyncio.get_running_loop()
         reports._tasks = [
             loop.create_task(reports._report_load(reports._uplink)),
@@ -111,7 +111,7 @@ class ServerReports:
         self._add(
             CallReport(
                 t=_wall_ms(),
-                who=audit.who[:_WHO_SIZE_MAX],
+                who=audit.client[:_CLIENT_SIZE_MAX],
                 router=audit.device,
                 method=audit.method[:_METHOD_SIZE_MAX],
                 ms=audit.ms,
@@ -128,7 +128,7 @@ class ServerReports:
             SessionReport(
                 t=now,
                 seat=ended.seat,
-                who=ended.who[:_WHO_SIZE_MAX],
+                who=ended.client[:_CLIENT_SIZE_MAX],
                 router=ended.device,
                 server=self._server,
                 opened_at=max(now - round(ended.seconds * 1000), 0),
@@ -162,7 +162,7 @@ class ServerReports:
             await asyncio.sleep(_AUDIT_S)
         await self._uplink.close()
 
-    def _heard(self, event: SenderEvent) -> None:
+    def _on_event(self, event: SenderEvent) -> None:
         match event:
             case SenderEnrolled():
                 _log.info("the hub knows this server")

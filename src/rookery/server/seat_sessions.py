@@ -55,7 +55,7 @@ class EndedSession(msgspec.Struct, frozen=True):
     """A seat is free again."""
 
     seat: str
-    who: str
+    client: str
     device: str  # MAC
     seconds: float  # since it was reserved
     reason: str
@@ -73,7 +73,7 @@ class SeatSession:
         self.hub = hub
         self.device: SeatPeer | None = None
         self.client: SeatPeer | None = None
-        self.was_attended = False
+        self.had_client = False
         self.timer: asyncio.TimerHandle | None = None
         self.sent_bytes = self.received_bytes = 0  # to and from the device
 
@@ -97,30 +97,30 @@ Audited = Callable[[str, RelayedCall], None]  # the seat, and what happened ther
 class PeerSession:
     """One peer's hold of its side of a seat."""
 
-    def __init__(self, sessions: "SeatSessions", sitting: SeatHold, peer: SeatPeer) -> None:
+    def __init__(self, sessions: "SeatSessions", hold: SeatHold, peer: SeatPeer) -> None:
         self._sessions = sessions
-        self._sitting = sitting
+        self._hold = hold
         self._peer = peer
 
     @property
     def welcome(self) -> WelcomeMessage:
-        return self._sitting.welcome
+        return self._hold.welcome
 
     def receive(self, message: bytes) -> None:
         """The peer has said this."""
-        self._sessions.receive(self._sitting, self._peer, message)
+        self._sessions.receive(self._hold, self._peer, message)
 
     async def drained(self) -> None:
         """Wait until both sides have taken what was sent to them; a peer that does not is lost."""
-        await self._sessions.drained(self._sitting.seat)
+        await self._sessions.drained(self._hold.seat)
 
     def finish(self) -> None:
         """The peer has said that it will not come back: without its client a seat is free."""
-        self._sessions.finish(self._sitting, self._peer)
+        self._sessions.finish(self._hold, self._peer)
 
     def leave(self) -> None:
         """The peer is gone; to be called once."""
-        self._sessions.leave(self._sitting, self._peer)
+        self._sessions.leave(self._hold, self._peer)
 
 
 class SeatSessions:
@@ -140,7 +140,7 @@ class SeatSessions:
         self._limits = limits
         self._slow_s = slow_s
         self._loop = asyncio.get_running_loop()
-        self._tables: dict[str, SeatSession] = {}
+        self._sessions: dict[str, SeatSession] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._is_draining = False
         self._quiet = asyncio.Event()  # no call is open, once it drains
@@ -149,7 +149,7 @@ class SeatSessions:
 
     @property
     def open_calls(self) -> int:
-        return sum(table.relay.open_calls for table in self._tables.values())
+        return sum(session.relay.open_calls for session in self._sessions.values())
 
     @property
     def held(self) -> list[HoldMessage]:
@@ -166,7 +166,7 @@ class SeatSessions:
         now = self._loop.time()
         self.seats.reserve(reserve, now)
         relay = RpcRelay(reserve.client, mac_text(reserve.mac), self._limits)
-        self._tables[reserve.seat] = SeatSession(reserve, relay, hub, now)
+        self._sessions[reserve.seat] = SeatSession(reserve, relay, hub, now)
         self.tally["reserved"] += 1
         hub(ReservedMessage(reserve.seat))
         self._arm()
@@ -174,7 +174,7 @@ class SeatSessions:
     def release(self, seat: str) -> None:
         """The hub that reserved it does not need it."""
         if (freed := self.seats.release(seat)) is not None:
-            self._freed(freed, FaultCode.NO_SEAT, is_told=False)
+            self._freed(freed, FaultCode.NO_SEAT, tell_hub=False)
 
     def revoke(self, seat: str, reason: str) -> None:
         """A hub says that the seat is not allowed any more."""
@@ -185,58 +185,58 @@ class SeatSessions:
 
     def revoke_all(self, reason: str) -> None:
         """The hub does not know this server any more."""
-        for seat in list(self._tables):
+        for seat in list(self._sessions):
             self.revoke(seat, reason)
 
-    def renew(self, seats: Iterable[str], asked_at: float) -> None:
+    def renew(self, seats: Iterable[str], requested_at: float) -> None:
         """A hub that was asked then says that these are allowed."""
-        self.seats.renew(seats, asked_at)
+        self.seats.renew(seats, requested_at)
         self._arm()
 
     def hub_gone(self, hub: Tell) -> None:
         """What was only promised to it, nobody else knows of."""
-        for seat in [seat for seat, table in self._tables.items() if table.hub is hub]:
+        for seat in [seat for seat, session in self._sessions.items() if session.hub is hub]:
             if (freed := self.seats.withdraw(seat)) is not None:
-                self._freed(freed, FaultCode.NO_SEAT, is_told=False)
+                self._freed(freed, FaultCode.NO_SEAT, tell_hub=False)
 
-    def arrive(self, arrive: ArriveMessage, device: str, peer: SeatPeer) -> PeerSession:
+    def seat_device(self, request: ArriveMessage, device: str, peer: SeatPeer) -> PeerSession:
         """Seat a device; AuthenticationError when that is not its place."""
-        sitting = self.seats.arrive(arrive, device, self._loop.time())
-        table = self._tables[sitting.seat]
-        table.device = peer
+        hold = self.seats.seat_device(request, device, self._loop.time())
+        session = self._sessions[hold.seat]
+        session.device = peer
         self.tally["arrived"] += 1
-        table.hub(ArrivedMessage(sitting.seat))
+        session.hub(ArrivedMessage(hold.seat))
         self._arm()
-        return PeerSession(self, sitting, peer)
+        return PeerSession(self, hold, peer)
 
-    def attend(self, attend: AttendMessage, peer: SeatPeer) -> PeerSession:
+    def seat_client(self, request: AttendMessage, peer: SeatPeer) -> PeerSession:
         """Seat a client, in place of its older connection; AuthenticationError likewise."""
-        sitting = self.seats.attend(attend, self._loop.time())
-        table = self._tables[sitting.seat]
-        if (before := table.client) is not None:
-            self._client_gone(sitting.seat, table)
+        hold = self.seats.seat_client(request, self._loop.time())
+        session = self._sessions[hold.seat]
+        if (before := session.client) is not None:
+            self._client_gone(hold.seat, session)
             before.dismiss(FaultCode.NO_SEAT, "you are here again by another connection")
-        table.client = peer
-        table.was_attended = True
-        table.relay.client_came()
+        session.client = peer
+        session.had_client = True
+        session.relay.client_came()
         self.tally["attended"] += 1
         self._arm()
-        return PeerSession(self, sitting, peer)
+        return PeerSession(self, hold, peer)
 
-    def receive(self, sitting: SeatHold, peer: SeatPeer, message: bytes) -> None:
-        table = self._tables.get(sitting.seat)
-        if table is None:
+    def receive(self, hold: SeatHold, peer: SeatPeer, message: bytes) -> None:
+        session = self._sessions.get(hold.seat)
+        if session is None:
             return
         now = self._loop.time()
-        if peer is table.device:
-            table.received_bytes += len(message)
-            self._perform(sitting.seat, table, table.relay.from_device(message, now))
-        elif peer is table.client:
-            self._perform(sitting.seat, table, table.relay.from_client(message, now))
+        if peer is session.device:
+            session.received_bytes += len(message)
+            self._perform(hold.seat, session, session.relay.from_device(message, now))
+        elif peer is session.client:
+            self._perform(hold.seat, session, session.relay.from_client(message, now))
 
     async def drained(self, seat: str) -> None:
-        table = self._tables.get(seat)
-        for peer in (table.device, table.client) if table is not None else ():
+        session = self._sessions.get(seat)
+        for peer in (session.device, session.client) if session is not None else ():
             if peer is None:
                 continue
             try:
@@ -246,22 +246,22 @@ class SeatSessions:
                 self.tally["slow"] += 1
                 peer.abort()
 
-    def finish(self, sitting: SeatHold, peer: SeatPeer) -> None:
-        table = self._tables.get(sitting.seat)
-        if table is None or peer is not table.client:
+    def finish(self, hold: SeatHold, peer: SeatPeer) -> None:
+        session = self._sessions.get(hold.seat)
+        if session is None or peer is not session.client:
             return
-        self._client_gone(sitting.seat, table)
-        if (freed := self.seats.release(sitting.seat)) is not None:
+        self._client_gone(hold.seat, session)
+        if (freed := self.seats.release(hold.seat)) is not None:
             done = msgspec.structs.replace(freed, reason="the client is done")
             self._freed(done, FaultCode.NO_SEAT)
 
-    def leave(self, sitting: SeatHold, peer: SeatPeer) -> None:
-        table = self._tables.get(sitting.seat)
-        if table is not None and peer is table.client:
-            self._client_gone(sitting.seat, table)
-        if table is not None and peer is table.device:
-            table.device = None
-        if (freed := self.seats.leave(sitting, self._loop.time())) is not None:
+    def leave(self, hold: SeatHold, peer: SeatPeer) -> None:
+        session = self._sessions.get(hold.seat)
+        if session is not None and peer is session.client:
+            self._client_gone(hold.seat, session)
+        if session is not None and peer is session.device:
+            session.device = None
+        if (freed := self.seats.leave(hold, self._loop.time())) is not None:
             self._freed(freed, FaultCode.NO_SEAT)
         self._arm()
 
@@ -276,53 +276,53 @@ class SeatSessions:
     def close(self) -> None:
         """Tell everybody that the server stops."""
         self._is_draining = True
-        for seat in list(self._tables):
+        for seat in list(self._sessions):
             if (freed := self.seats.release(seat)) is not None:
                 why = msgspec.structs.replace(freed, reason="the server stops")
                 self._freed(why, FaultCode.CLOSING)
         if self._timer is not None:
             self._timer.cancel()
 
-    def _perform(self, seat: str, table: SeatSession, actions: list[RelayAction]) -> None:
+    def _perform(self, seat: str, session: SeatSession, actions: list[RelayAction]) -> None:
         for action in actions:
             match action:
                 case SendToClient(message):
-                    if table.client is not None:
-                        table.client.send(message)
+                    if session.client is not None:
+                        session.client.send(message)
                 case SendToDevice(message):
-                    if table.device is not None:
-                        table.sent_bytes += len(message)
-                        table.device.send(message)
+                    if session.device is not None:
+                        session.sent_bytes += len(message)
+                        session.device.send(message)
                 case RelayedCall():
                     self.calls[action.code] += 1
                     self._audited(seat, action)
         if self._is_draining and not self.open_calls:
             self._quiet.set()
-        if table.timer is None and (deadline := table.relay.deadline) is not None:
-            table.timer = self._loop.call_at(deadline, self._tick, seat, table)
+        if session.timer is None and (deadline := session.relay.deadline) is not None:
+            session.timer = self._loop.call_at(deadline, self._tick, seat, session)
 
-    def _tick(self, seat: str, table: SeatSession) -> None:
-        table.timer = None
-        self._perform(seat, table, table.relay.tick(self._loop.time()))
+    def _tick(self, seat: str, session: SeatSession) -> None:
+        session.timer = None
+        self._perform(seat, session, session.relay.tick(self._loop.time()))
 
-    def _client_gone(self, seat: str, table: SeatSession) -> None:
-        table.client = None
-        self._perform(seat, table, table.relay.client_lost(self._loop.time()))
+    def _client_gone(self, seat: str, session: SeatSession) -> None:
+        session.client = None
+        self._perform(seat, session, session.relay.client_lost(self._loop.time()))
 
-    def _freed(self, freed: FreedSeat, code: FaultCode, *, is_told: bool = True) -> None:
-        table = self._tables.pop(freed.seat)
+    def _freed(self, freed: FreedSeat, code: FaultCode, *, tell_hub: bool = True) -> None:
+        session = self._sessions.pop(freed.seat)
         now = self._loop.time()
-        self._perform(freed.seat, table, table.relay.device_lost(now))
-        if table.timer is not None:
-            table.timer.cancel()
+        self._perform(freed.seat, session, session.relay.device_lost(now))
+        if session.timer is not None:
+            session.timer.cancel()
         self.tally["freed"] += 1
-        self.tally += Counter({f"relay {name}": n for name, n in table.relay.counters.items()})
-        if is_told and not table.was_attended:
-            table.hub(AbandonedMessage(freed.seat, freed.reason))
-        for peer in (table.client, table.device):
+        self.tally += Counter({f"relay {name}": n for name, n in session.relay.counters.items()})
+        if tell_hub and not session.had_client:
+            session.hub(AbandonedMessage(freed.seat, freed.reason))
+        for peer in (session.client, session.device):
             if peer is not None:
                 peer.dismiss(code, freed.reason)
-        self._ended(table.ended(freed.reason, now))
+        self._ended(session.ended(freed.reason, now))
 
     def _arm(self) -> None:
         if self._timer is not None:

@@ -41,7 +41,7 @@ class Server:
     def __init__(self, settings: ServerSettings, identity: Identity, hub: HubAddress) -> None:
         self._settings = settings
         self._identity = identity
-        self._guests = ConnectionAdmission(settings.door, asyncio.get_running_loop().time())
+        self._admission = ConnectionAdmission(settings.listener, asyncio.get_running_loop().time())
         seats = Seats(
             identity.hashname,
             settings.seats_max,
@@ -50,10 +50,10 @@ class Server:
             settings.lease_s,
         )
         self._sessions = SeatSessions(
-            seats, self._audited, self._ended, settings.relay, settings.door.slow_s
+            seats, self._audited, self._ended, settings.relay, settings.listener.slow_s
         )
-        self._door = ServerListener(
-            identity, hub.hashname, self._sessions, self._guests, settings.door
+        self._listener = ServerListener(
+            identity, hub.hashname, self._sessions, self._admission, settings.listener
         )
         self._web: WebListener | None = None
         self._tls: ServerTls | None = None
@@ -130,8 +130,10 @@ class Server:
             await asyncio.gather(self._certifying, return_exceptions=True)
         await self._sessions.drain(self._settings.drain_s)
         self._sessions.close()
-        doors = [self._door.close()] + ([self._web.close()] if self._web is not None else [])
-        await asyncio.gather(*doors)
+        listeners = [self._listener.close()] + (
+            [self._web.close()] if self._web is not None else []
+        )
+        await asyncio.gather(*listeners)
         if self._renewing is not None:
             self._renewing.cancel()
             await asyncio.gather(self._renewing, return_exceptions=True)
@@ -140,14 +142,14 @@ class Server:
 
     async def _listen(self) -> None:
         settings = self._settings
-        ip, port = await self._door.listen(*parse_address(settings.tcp))
+        ip, port = await self._listener.listen(*parse_address(settings.tcp))
         self.port = port
         self.tcp = _advertised(settings.advertise, ip, port)
         if settings.http is None:
             return
         pages = StatusPages(self)
         self._web = WebListener(
-            self._sessions, self._guests, pages.answer, settings.door, settings.origins
+            self._sessions, self._admission, pages.answer, settings.listener, settings.origins
         )
         tls = self._tls = self._made_tls()
         secure = "" if tls is None else "s"
@@ -186,7 +188,7 @@ class Server:
             "seats_used": ("Seats with a router.", seats.used),
             "seats_reserved": ("Seats whose router is on its way.", seats.reserved),
             "open_calls": ("Calls that routers have not answered.", self._sessions.open_calls),
-            "connections": ("Of hub, routers and clients.", self._guests.count),
+            "connections": ("Of hub, routers and clients.", self._admission.count),
             "waiting_audits": (
                 "Audits that are not with the hub.",
                 0 if self._reports is None else self._reports.waiting,
@@ -201,7 +203,7 @@ class Server:
         return {
             "calls": ("Calls by outcome; 0 worked.", "code", calls),
             "seats": ("Seats and messages by what became of them.", "fate", self._sessions.tally),
-            "refused_connections": ("Guests turned away.", "reason", self._guests.tally),
+            "refused_connections": ("Guests turned away.", "reason", self._admission.tally),
             "reports": ("Reports to the hub.", "what", reports),
             "leases": ("Answers about leases.", "what", self._leases.tally),
         }

@@ -135,14 +135,14 @@ class HubSignedTls:
 
     async def _renew(self) -> None:
         key = new_key()
-        answer = await self._asked(SigningRequest.serialize(key, self._names))
+        answer = await self._requested(SigningRequest.serialize(key, self._names))
         made = Credential.of_answer(key, answer.chain)
         if not made.is_good(self._names, time.time()):
             raise DecodeError("the hub signs for other names or times; compare the clocks")
         self._store(made)
         _log.info("a new certificate for %s", ", ".join(sorted(self._names)))
 
-    async def _asked(self, request: bytes) -> CertifiedMessage:
+    async def _requested(self, request: bytes) -> CertifiedMessage:
         line = await self._dialled()
         try:
             line.send(encode(CertifyMessage(request)))

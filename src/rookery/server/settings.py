@@ -41,6 +41,6 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     linger_s: float = LINGER_S  # for a client to come back
     lease_s: float = LEASE_S  # for a seat that no hub speaks for
     drain_s: float = 1.5  # for open calls, once the server is told to stop
-    door: ServerListenerLimits = ServerListenerLimits()
+    listener: ServerListenerLimits = ServerListenerLimits()
     relay: RelayLimits = RelayLimits()
     leases: LeaseLimits = LeaseLimits()

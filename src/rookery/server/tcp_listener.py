@@ -73,18 +73,18 @@ class ServerListener:
         identity: Identity,
         hub: str,
         sessions: SeatSessions,
-        guests: ConnectionAdmission,
+        admission: ConnectionAdmission,
         limits: ServerListenerLimits,
     ) -> None:
         self._identity = identity
         self._hub = hub
         self._sessions = sessions
-        self._guests = guests
+        self._admission = admission
         self._limits = limits
         self._line_limits = SealedConnectionLimits(
             waiting_max=limits.waiting_max, unsent_bytes_max=limits.unsent_bytes_max
         )
-        self._listener = ConnectionListener(guests, self._attend, _dismiss)
+        self._listener = ConnectionListener(admission, self._handle, _dismiss)
 
     async def listen(self, host: str, port: int) -> tuple[str, int]:
         """Accept connections on the address returned; UsageError if that cannot be."""
@@ -97,18 +97,18 @@ class ServerListener:
     def _accepted(self) -> SealedConnection:
         return SealedConnection.accept(self._identity, self._line_limits, self._listener)
 
-    async def _attend(self, line: SealedConnection) -> None:
+    async def _handle(self, line: SealedConnection) -> None:
         try:
             await self._serve(line)
             if line.error is not None:
-                self._guests.tally["rubbish"] += 1
+                self._admission.tally["rubbish"] += 1
         except TimeoutError:
-            self._guests.tally["slow"] += 1
+            self._admission.tally["slow"] += 1
         except UnreachableError:  # before it proved anything
-            self._guests.tally["gone" if line.error is None else "rubbish"] += 1
+            self._admission.tally["gone" if line.error is None else "rubbish"] += 1
         except RookeryError as error:
             code = _code(error)
-            self._guests.tally[code.name.lower()] += 1
+            self._admission.tally[code.name.lower()] += 1
             line.send(encode(FaultMessage(code, str(error))))
         finally:
             line.close()
@@ -125,19 +125,19 @@ class ServerListener:
                 if peer != self._hub:
                     raise DeniedError("you are not the hub of this server")
                 await self._serve_hub(line, order)
-            case ArriveMessage() as arrive:
-                chair = self._sessions.arrive(arrive, peer, SealedPeer(line))
-                await self._serve_peer(line, chair, idle_s=None)
-            case AttendMessage() as attend:
-                chair = self._sessions.attend(attend, SealedPeer(line))
-                await self._serve_peer(line, chair, idle_s=self._limits.idle_s)
+            case ArriveMessage() as request:
+                session = self._sessions.seat_device(request, peer, SealedPeer(line))
+                await self._serve_peer(line, session, idle_s=None)
+            case AttendMessage() as request:
+                session = self._sessions.seat_client(request, SealedPeer(line))
+                await self._serve_peer(line, session, idle_s=self._limits.idle_s)
             case other:
-                raise ProtocolError(f"nobody begins with {type(other).__name__} here")
+                raise ProtocolError(f"no connection begins with {type(other).__name__} here")
 
     def _expect(self, addresses: list[str], seconds: float) -> None:
         now = asyncio.get_running_loop().time()
         for address in addresses:
-            self._guests.expect(address, seconds, now)
+            self._admission.expect(address, seconds, now)
 
     async def _serve_hub(
         self, line: SealedConnection, first: ReserveMessage | ReleaseMessage
@@ -168,21 +168,21 @@ class ServerListener:
                 raise ProtocolError(f"a hub does not say {type(order).__name__}")
 
     async def _serve_peer(
-        self, line: SealedConnection, chair: PeerSession, idle_s: float | None
+        self, line: SealedConnection, session: PeerSession, idle_s: float | None
     ) -> None:
         joiner = RpcJoiner()
         try:
-            line.send(encode(chair.welcome))
+            line.send(encode(session.welcome))
             while (tlv := await _next(line, idle_s)) is not None:
                 if tlv.tag == ERROR:
-                    chair.finish()
+                    session.finish()
                     return
                 message = joiner.add(tlv)
                 if message is not None:
-                    chair.receive(message)
-                    await chair.drained()
+                    session.receive(message)
+                    await session.drained()
         finally:
-            chair.leave()
+            session.leave()
 
 
 def _dismiss(line: SealedConnection) -> None:
@@ -193,12 +193,12 @@ def _dismiss(line: SealedConnection) -> None:
 async def _next(line: SealedConnection, idle_s: float | None) -> Tlv | None:
     """What comes next; TimeoutError when not even a sign of life does."""
     while idle_s is not None:
-        until = line.heard_at + idle_s
+        until = line.received_at + idle_s
         try:
             async with asyncio.timeout_at(until):
                 return await line.receive()
         except TimeoutError:
-            if line.heard_at + idle_s <= until:
+            if line.received_at + idle_s <= until:
                 raise
     return await line.receive()
 

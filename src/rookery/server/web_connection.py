@@ -84,7 +84,7 @@ class WebConnection(asyncio.Protocol):
         self._writable = asyncio.Event()
         self._writable.set()
         self.address: tuple[str, int] = ("", 0)
-        self.heard_at = 0.0  # loop time of the last bytes
+        self.received_at = 0.0  # loop time of the last bytes
         self.is_broken = False  # the peer does not keep to the rules
         self.is_done = False  # it has said goodbye
 
@@ -142,14 +142,14 @@ class WebConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is not one
         self.address = transport.get_extra_info("peername", ("", 0))[:2]
-        self.heard_at = self._loop.time()
+        self.received_at = self._loop.time()
         self._owner.connected(self)
 
     def data_received(self, data: bytes) -> None:
         assert self._transport is not None
         if self._transport.is_closing():
             return
-        self.heard_at = self._loop.time()
+        self.received_at = self._loop.time()
         was_full = len(self._received) >= self._limits.waiting_max
         try:
             if self._socket is None:

@@ -65,18 +65,18 @@ class WebListener:
     def __init__(
         self,
         sessions: SeatSessions,
-        guests: ConnectionAdmission,
+        admission: ConnectionAdmission,
         page: Page,
         limits: ServerListenerLimits,
         origins: tuple[str, ...] = (),
     ) -> None:
         self._sessions = sessions
-        self._guests = guests
+        self._admission = admission
         self._page = page
         self._limits = limits
         self._origins = origins
         self._loop = asyncio.get_running_loop()
-        self._listener = ConnectionListener(guests, self._attend, _dismiss)
+        self._listener = ConnectionListener(admission, self._handle, _dismiss)
 
     async def listen(
         self, host: str, port: int, tls: ssl.SSLContext | None = None
@@ -92,19 +92,19 @@ class WebListener:
     def _accepted(self) -> WebConnection:
         return WebConnection(self._page, self._origins, self._limits, self._listener)
 
-    async def _attend(self, line: WebConnection) -> None:
+    async def _handle(self, line: WebConnection) -> None:
         try:
             async with asyncio.timeout(self._limits.authenticate_s):
                 first = await line.receive()
             if first is not None:
                 await self._serve(line, first)
             elif line.is_broken:
-                self._guests.tally["rubbish"] += 1
+                self._admission.tally["rubbish"] += 1
         except TimeoutError:
-            self._guests.tally["slow"] += 1
+            self._admission.tally["slow"] += 1
             line.close(CLOSE_CODE + FaultCode.PROTOCOL, "no word for too long")
         except AuthenticationError as error:
-            self._guests.tally["no_seat"] += 1
+            self._admission.tally["no_seat"] += 1
             line.close(CLOSE_CODE + FaultCode.NO_SEAT, str(error))
         finally:
             line.end()
@@ -112,34 +112,34 @@ class WebListener:
 
     async def _serve(self, line: WebConnection, first: bytes) -> None:
         try:
-            attend = msgspec.json.decode(first, type=AttendMessage)
+            request = msgspec.json.decode(first, type=AttendMessage)
         except (msgspec.DecodeError, RecursionError) as error:
             raise AuthenticationError("begin with a seat and its ticket") from error
-        chair = self._sessions.attend(attend, WebPeer(line))
+        session = self._sessions.seat_client(request, WebPeer(line))
         line.admit()
         try:
-            line.send(msgspec.json.encode(WebWelcome.of(chair.welcome)))
-            await self._relay(line, chair)
+            line.send(msgspec.json.encode(WebWelcome.of(session.welcome)))
+            await self._relay(line, session)
             if line.is_done:
-                chair.finish()
+                session.finish()
         finally:
-            chair.leave()
+            session.leave()
 
-    async def _relay(self, line: WebConnection, chair: PeerSession) -> None:
+    async def _relay(self, line: WebConnection, session: PeerSession) -> None:
         """A browser answers pings by itself, so silence means that it is gone."""
         while True:
             try:
                 async with asyncio.timeout(self._limits.ping_s):
                     message = await line.receive()
             except TimeoutError:
-                if self._loop.time() - line.heard_at > 3 * self._limits.ping_s:
+                if self._loop.time() - line.received_at > 3 * self._limits.ping_s:
                     raise
                 line.ping()
                 continue
             if message is None:
                 return
-            chair.receive(message)
-            await chair.drained()
+            session.receive(message)
+            await session.drained()
 
 
 def _dismiss(line: WebConnection) -> None:

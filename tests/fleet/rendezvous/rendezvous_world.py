@@ -96,7 +96,7 @@ class FakeDevice:
 
     def arrive(self, direct: messages.DirectMessage) -> None:
         server = self.world.server(direct.server.hashname)
-        if server.name not in self.shut_out and server.arrive(direct):
+        if server.name not in self.shut_out and server.seat_device(direct):
             self.seat = direct.seat
         else:
             self.later(1.0, self.ask)
@@ -293,7 +293,7 @@ class World:
 
     def attend(self) -> None:
         if self.granted is not None and self.is_client_here:
-            self.is_attended = self.server(self.granted.server).attend(self.granted)
+            self.is_attended = self.server(self.granted.server).seat_client(self.granted)
 
     def connect_device(self) -> int:
         line, hub = next(self._lines), self.any_hub()

@@ -39,7 +39,7 @@ class Server:
         self.is_hung = False
         self.is_full = False
         self.lines: dict[str, Caller] = {}  # one for each seat that a hub waits for
-        self.sitting: dict[str, SeatHold] = {}
+        self.holds: dict[str, SeatHold] = {}
         self.redeemed: list[str] = []  # tickets
 
     def load(self) -> ServerLoad:
@@ -71,30 +71,30 @@ class Server:
         if self.answers and (freed := self.seats.release(seat)) is not None:
             self._freed(freed)
 
-    def arrive(self, direct: messages.DirectMessage) -> bool:
+    def seat_device(self, direct: messages.DirectMessage) -> bool:
         """False: the device hears nothing, or no."""
         if not self.answers:
             return False
         arrive = messages.ArriveMessage(direct.seat, direct.ticket)
-        self._refuse(partial(self.seats.arrive, arrive, INTRUDER))
+        self._refuse(partial(self.seats.seat_device, arrive, INTRUDER))
         try:
-            sitting = self.seats.arrive(arrive, DEVICE, self.time.now)
+            hold = self.seats.seat_device(arrive, DEVICE, self.time.now)
         except AuthenticationError:
             return False
-        self._refuse(partial(self.seats.arrive, arrive, DEVICE))
+        self._refuse(partial(self.seats.seat_device, arrive, DEVICE))
         self.redeemed.append(direct.ticket)
-        self.sitting[direct.seat] = sitting
+        self.holds[direct.seat] = hold
         self._tell(direct.seat, messages.ArrivedMessage(direct.seat))
-        self.time.after(sitting.welcome.seconds or 60, self._expire)
+        self.time.after(hold.welcome.seconds or 60, self._expire)
         return True
 
-    def attend(self, grant: Grant) -> bool:
+    def seat_client(self, grant: Grant) -> bool:
         if not self.answers:
             return False
         for wrong in self.redeemed:
-            self._refuse(partial(self.seats.attend, messages.AttendMessage(grant.seat, wrong)))
+            self._refuse(partial(self.seats.seat_client, messages.AttendMessage(grant.seat, wrong)))
         try:
-            self.seats.attend(messages.AttendMessage(grant.seat, grant.ticket), self.time.now)
+            self.seats.seat_client(messages.AttendMessage(grant.seat, grant.ticket), self.time.now)
         except AuthenticationError:
             return False
         self.redeemed.append(grant.ticket)
@@ -102,9 +102,9 @@ class Server:
 
     def leave(self, seat: str) -> None:
         """The device is gone."""
-        sitting = self.sitting.pop(seat, None)
-        if self.is_alive and sitting is not None:
-            freed = self.seats.leave(sitting, self.time.now)
+        hold = self.holds.pop(seat, None)
+        if self.is_alive and hold is not None:
+            freed = self.seats.leave(hold, self.time.now)
             if freed is not None:
                 self._freed(freed)
 
@@ -122,8 +122,8 @@ class Server:
     def die(self) -> None:
         self.is_alive = False
         self.break_lines()
-        for seat in list(self.sitting):
-            del self.sitting[seat]
+        for seat in list(self.holds):
+            del self.holds[seat]
             self.sent_away(seat)
         self.seats = Seats(self.name, SEATS_MAX, self.chance)
 
@@ -144,7 +144,7 @@ class Server:
 
     def _freed(self, freed: FreedSeat) -> None:
         if freed.had_device:
-            self.sitting.pop(freed.seat, None)
+            self.holds.pop(freed.seat, None)
             self.sent_away(freed.seat)
         if not freed.had_client:
             self._tell(freed.seat, messages.AbandonedMessage(freed.seat, freed.reason))

@@ -25,8 +25,8 @@ def test_device_and_client_get_in_with_what_they_were_told() -> None:
     direct, grant = attempt.direct(), attempt.grant()
     seats = Seats(SERVER, 1, CHANCE)
     seats.reserve(attempt.reserve(), 0.0)
-    seats.arrive(ArriveMessage(direct.seat, direct.ticket), DEVICE, 1.0)
-    seats.attend(AttendMessage(grant.seat, grant.ticket), 2.0)
+    seats.seat_device(ArriveMessage(direct.seat, direct.ticket), DEVICE, 1.0)
+    seats.seat_client(AttendMessage(grant.seat, grant.ticket), 2.0)
 
 
 def test_the_messages_pass_the_wire() -> None:

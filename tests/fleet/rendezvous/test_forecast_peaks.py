@@ -33,12 +33,12 @@ SEAT = 1 / SEATS
 Spoilt = Callable[[wire.Forecast], wire.Forecast]
 
 
-def outlook(forecast: wire.Forecast, number: int, *, lasts_s: int = DAY_S) -> LoadForecast:
+def followed(forecast: wire.Forecast, number: int, *, lasts_s: int = DAY_S) -> LoadForecast:
     """Issued six hours before the day begins, when the servers begin to fill."""
     issued_ms = (BEGIN_S + number * DAY_S - 6 * HOUR_S) * 1000
     expires_ms = issued_ms + (lasts_s + 6 * HOUR_S) * 1000
     found = LoadForecast({LAKE.hashname})
-    found.heed(seal(forecast, LAKE, issued_ms=issued_ms, expires_ms=expires_ms))
+    found.follow(seal(forecast, LAKE, issued_ms=issued_ms, expires_ms=expires_ms))
     return found
 
 
@@ -58,7 +58,7 @@ def test_forecasts_make_the_peak_lower_day_after_day(past: list[Day]) -> None:
     days = list(past)
     for number in range(3, 6):
         unadvised = day(nobody, number)
-        advised = day(outlook(forecast_from(days[-3:], number), number).forecast, number)
+        advised = day(followed(forecast_from(days[-3:], number), number).forecast, number)
         assert advised.mean == pytest.approx(unadvised.mean, rel=0.02), "nobody was sent away"
         assert advised.peak / advised.mean < 0.95 * unadvised.peak / unadvised.mean
         assert advised.unevenness <= FORECAST_MAX
@@ -100,7 +100,7 @@ def swapped(forecast: wire.Forecast) -> wire.Forecast:
 @pytest.mark.parametrize("spoilt", [inverted, shuffled, swapped])
 def test_wrong_forecasts_do_bounded_harm(spoilt: Spoilt, past: list[Day], without: Day) -> None:
     """P5"""
-    misled = day(outlook(spoilt(forecast_from(past, 3)), 3).forecast, 3)
+    misled = day(followed(spoilt(forecast_from(past, 3)), 3).forecast, 3)
     assert misled.unevenness <= FORECAST_MAX
     assert misled.peak <= without.peak + FORECAST_MAX + SEAT
 
@@ -124,12 +124,12 @@ def test_without_a_forecast_in_force_every_choice_is_the_same(
     """P5: the same servers in the same order, whatever lies around."""
     expected = without.samples
     forecast = forecast_from(past, 3)
-    stale = outlook(forecast, 2, lasts_s=12 * HOUR_S)
-    deleted = outlook(forecast, 3)
-    deleted.heed(None)
+    stale = followed(forecast, 2, lasts_s=12 * HOUR_S)
+    deleted = followed(forecast, 3)
+    deleted.follow(None)
     untrusted = LoadForecast()
     with pytest.raises(RemoteError):
-        untrusted.heed(seal(forecast, LAKE, issued_ms=0, expires_ms=1))
+        untrusted.follow(seal(forecast, LAKE, issued_ms=0, expires_ms=1))
     for each in (stale, deleted, untrusted):
         assert day(each.forecast, 3).samples == expected
-    assert day(outlook(forecast, 3).forecast, 3).samples != expected
+    assert day(followed(forecast, 3).forecast, 3).samples != expected

@@ -29,13 +29,13 @@ def expected(
     return ServerForecast(server_id(server), NOON_S * 1000, step_s, hours, confidence)
 
 
-def outlook(*servers: ServerForecast, lasts_s: int = 24 * HOUR_S) -> LoadForecast:
+def forecast(*servers: ServerForecast, lasts_s: int = 24 * HOUR_S) -> LoadForecast:
     found = LoadForecast({LAKE.hashname})
     issued_ms = NOON_S * 1000
     sealed = seal(
         Forecast(servers), LAKE, issued_ms=issued_ms, expires_ms=issued_ms + lasts_s * 1000
     )
-    found.heed(sealed)
+    found.follow(sealed)
     return found
 
 
@@ -55,7 +55,7 @@ def test_between_the_middles_of_two_steps_the_share_is_in_between(
 
 
 def test_a_server_that_will_be_fuller_within_the_hour_counts_so_now() -> None:
-    filling = outlook(expected(ROOK, 0.2, 0.3), expected(JAY, 0.2, 0.1))
+    filling = forecast(expected(ROOK, 0.2, 0.3), expected(JAY, 0.2, 0.1))
     half_past = NOON_S + 1800
     assert filling.growth(load(ROOK), half_past) == pytest.approx(0.1)
     assert filling.growth(load(JAY), half_past) == 0, "that others leave soon is no reason yet"
@@ -70,20 +70,20 @@ def test_a_server_that_will_be_fuller_within_the_hour_counts_so_now() -> None:
 
 def test_it_counts_by_its_confidence_and_no_more_than_the_bound() -> None:
     half_past = NOON_S + 1800
-    assert outlook(expected(ROOK, 0.2, 1.0)).growth(load(ROOK), half_past) == FORECAST_MAX
-    hesitant = outlook(expected(ROOK, 0.2, 1.0, confidence=0.1))
+    assert forecast(expected(ROOK, 0.2, 1.0)).growth(load(ROOK), half_past) == FORECAST_MAX
+    hesitant = forecast(expected(ROOK, 0.2, 1.0, confidence=0.1))
     assert hesitant.growth(load(ROOK), half_past) == pytest.approx(0.08)
 
 
 def test_a_forecast_that_is_wrong_about_now_is_not_believed_about_later() -> None:
-    sure = outlook(expected(ROOK, 0.2, 0.3))
+    sure = forecast(expected(ROOK, 0.2, 0.3))
     half_past, wrong = NOON_S + 1800, round(100 * ERROR_MAX)
     found = [sure.growth(load(ROOK, 20 + error), half_past) for error in (0, wrong // 2, wrong)]
     assert found == pytest.approx([0.1, 0.05, 0])
 
 
 def test_it_has_no_opinion_beyond_what_it_says() -> None:
-    short = outlook(expected(ROOK, 0.2))
+    short = forecast(expected(ROOK, 0.2))
     assert short.growth(load(JAY), NOON_S + 1800) is None
     assert short.growth(load(ROOK), NOON_S + HOUR_S) is None
     assert short.growth(load(ROOK), NOON_S + 3000) == 0
@@ -91,11 +91,11 @@ def test_it_has_no_opinion_beyond_what_it_says() -> None:
 
 
 def test_nothing_is_asked_of_a_forecast_that_expired_or_was_taken_away() -> None:
-    short = outlook(expected(ROOK, 0.2, 0.9), lasts_s=60)
+    short = forecast(expected(ROOK, 0.2, 0.9), lasts_s=60)
     assert short.forecast([load(ROOK)], NOON_S + 59) is not None
     assert short.forecast([load(ROOK)], NOON_S + 60) is None
     assert short.growth(load(ROOK), NOON_S + 60) is None
-    short.heed(None)
+    short.follow(None)
     assert short.forecast([load(ROOK)], NOON_S) is None
 
 
@@ -103,10 +103,10 @@ def test_nobody_is_believed_unless_named_and_then_nothing_is_followed() -> None:
     content = Forecast((expected(ROOK, 0.2, 0.9),))
     sealed = seal(content, LAKE, issued_ms=NOON_S * 1000, expires_ms=NOON_S * 1000 + 1)
     with pytest.raises(AuthenticationError):
-        LoadForecast().heed(sealed)
-    following = outlook(expected(ROOK, 0.2, 0.9))
+        LoadForecast().follow(sealed)
+    following = forecast(expected(ROOK, 0.2, 0.9))
     with pytest.raises(DecodeError):
-        following.heed(b"garbage")
+        following.follow(b"garbage")
     assert following.forecast([load(ROOK)], NOON_S) is None
 
 
@@ -134,7 +134,7 @@ def test_no_forecast_whatever_picks_a_server_fuller_than_the_emptiest_by_more_th
         for name, hours in servers.items()
     ]
     loads = [load(name, taken) for name, taken in zip(NAMES, used, strict=True)]
-    ask = outlook(*forecasts).forecast(loads, NOON_S + after_s)
+    ask = forecast(*forecasts).forecast(loads, NOON_S + after_s)
     choice = choose(loads, NOON_S, Random(seed).randbytes, ask)
     assert choice is not None
     assert choice.server.seats_used <= min(used) + 100 * FORECAST_MAX

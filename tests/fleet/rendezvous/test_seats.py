@@ -44,7 +44,7 @@ def reserved() -> Seats:
 
 def occupied() -> Seats:
     table = reserved()
-    table.arrive(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
+    table.seat_device(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
     return table
 
 
@@ -53,7 +53,7 @@ def test_a_seat_is_promised_then_occupied_then_free_again() -> None:
     assert (table.used, table.reserved, table.free, table.seats_max) == (0, 0, 2, 2)
     table.reserve(reserve(), 0.0)
     assert (table.used, table.reserved, table.free) == (0, 1, 1)
-    sitting = table.arrive(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
+    sitting = table.seat_device(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
     assert (table.used, table.reserved, table.free) == (1, 0, 1)
     assert (sitting.welcome.mac, sitting.welcome.router, sitting.client) == (MAC, DEVICE, "ann")
     assert table.leave(sitting, 2.0) == FreedSeat("seat", "the router has left", False, False)
@@ -88,27 +88,27 @@ def test_a_seat_that_exists_is_not_reserved_anew() -> None:
 def test_only_the_announced_device_arrives(arrive: ArriveMessage, device: str) -> None:
     table = reserved()
     with pytest.raises(AuthenticationError):
-        table.arrive(arrive, device, 1.0)
+        table.seat_device(arrive, device, 1.0)
     assert table.reserved == 1
-    table.arrive(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
+    table.seat_device(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
 
 
 def test_a_ticket_for_another_server_is_worth_nothing_here() -> None:
     table = seats()
     table.reserve(reserve(server=OTHER), 0.0)
     with pytest.raises(AuthenticationError):
-        table.arrive(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
+        table.seat_device(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
 
 
 def test_a_device_arrives_once() -> None:
     table = occupied()
     with pytest.raises(AuthenticationError):
-        table.arrive(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
+        table.seat_device(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
 
 
 def test_a_client_attends_where_its_device_is() -> None:
     table = occupied()
-    sitting = table.attend(AttendMessage("seat", "client ticket"), 2.0)
+    sitting = table.seat_client(AttendMessage("seat", "client ticket"), 2.0)
     assert (sitting.side, sitting.welcome.mac, sitting.welcome.seconds) == ("client", MAC, 30)
     assert table.deadline is None
     assert table.expire(1e9) == []
@@ -118,44 +118,44 @@ def test_a_client_attends_where_its_device_is() -> None:
 def test_a_client_without_its_ticket_is_refused(ticket: str) -> None:
     table = occupied()
     with pytest.raises(AuthenticationError):
-        table.attend(AttendMessage("seat", ticket), 2.0)
-    table.attend(AttendMessage("seat", "client ticket"), 2.0)
+        table.seat_client(AttendMessage("seat", ticket), 2.0)
+    table.seat_client(AttendMessage("seat", "client ticket"), 2.0)
 
 
 def test_a_client_cannot_come_before_its_device() -> None:
     table = reserved()
     for seat in ("seat", "other"):
         with pytest.raises(AuthenticationError):
-            table.attend(AttendMessage(seat, "client ticket"), 1.0)
-    table.arrive(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
-    table.attend(AttendMessage("seat", "client ticket"), 1.0)
+            table.seat_client(AttendMessage(seat, "client ticket"), 1.0)
+    table.seat_device(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
+    table.seat_client(AttendMessage("seat", "client ticket"), 1.0)
 
 
 def test_a_client_comes_back_with_a_new_ticket_only() -> None:
     table = occupied()
-    first = table.attend(AttendMessage("seat", "client ticket"), 2.0)
+    first = table.seat_client(AttendMessage("seat", "client ticket"), 2.0)
     assert table.leave(first, 3.0) is None
     with pytest.raises(AuthenticationError):
-        table.attend(AttendMessage("seat", "client ticket"), 4.0)
-    second = table.attend(AttendMessage("seat", first.welcome.ticket), 4.0)
+        table.seat_client(AttendMessage("seat", "client ticket"), 4.0)
+    second = table.seat_client(AttendMessage("seat", first.welcome.ticket), 4.0)
     with pytest.raises(AuthenticationError):
-        table.attend(AttendMessage("seat", first.welcome.ticket), 5.0)
-    assert table.attend(AttendMessage("seat", second.welcome.ticket), 5.0).turn == 3
+        table.seat_client(AttendMessage("seat", first.welcome.ticket), 5.0)
+    assert table.seat_client(AttendMessage("seat", second.welcome.ticket), 5.0).turn == 3
     assert table.used == 1
 
 
 def test_an_old_connection_that_is_missed_late_ends_nothing() -> None:
     table = occupied()
-    old = table.attend(AttendMessage("seat", "client ticket"), 2.0)
-    table.attend(AttendMessage("seat", old.welcome.ticket), 3.0)
+    old = table.seat_client(AttendMessage("seat", "client ticket"), 2.0)
+    table.seat_client(AttendMessage("seat", old.welcome.ticket), 3.0)
     assert table.leave(old, 4.0) is None
     assert table.deadline is None
 
 
 def test_a_device_that_leaves_ends_the_seat_for_its_client() -> None:
     table = reserved()
-    device = table.arrive(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
-    client = table.attend(AttendMessage("seat", "client ticket"), 2.0)
+    device = table.seat_device(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
+    client = table.seat_client(AttendMessage("seat", "client ticket"), 2.0)
     assert table.leave(device, 3.0) == FreedSeat("seat", "the router has left", False, True)
     assert table.leave(client, 3.0) is None
     assert table.leave(device, 3.0) is None
@@ -173,10 +173,10 @@ def test_a_device_that_does_not_come_loses_its_seat() -> None:
 def test_who_is_late_is_late_even_if_nobody_looked() -> None:
     table = reserved()
     with pytest.raises(AuthenticationError):
-        table.arrive(ArriveMessage("seat", "router ticket"), DEVICE, SECONDS)
+        table.seat_device(ArriveMessage("seat", "router ticket"), DEVICE, SECONDS)
     table = occupied()
     with pytest.raises(AuthenticationError):
-        table.attend(AttendMessage("seat", "client ticket"), 1.0 + SECONDS)
+        table.seat_client(AttendMessage("seat", "client ticket"), 1.0 + SECONDS)
 
 
 def test_a_client_that_does_not_come_loses_the_seat() -> None:
@@ -188,7 +188,7 @@ def test_a_client_that_does_not_come_loses_the_seat() -> None:
 
 def test_a_client_that_stays_away_loses_the_seat() -> None:
     table = occupied()
-    table.leave(table.attend(AttendMessage("seat", "client ticket"), 2.0), 3.0)
+    table.leave(table.seat_client(AttendMessage("seat", "client ticket"), 2.0), 3.0)
     assert table.deadline == 3.0 + LINGER_S
     assert table.expire(3.0 + LINGER_S) == [
         FreedSeat("seat", "the client did not come back", True, False)
@@ -201,7 +201,7 @@ def test_the_hub_releases_a_seat_in_any_state() -> None:
     assert reserved().release("seat") == FreedSeat("seat", reason, False, False)
     assert occupied().release("seat") == FreedSeat("seat", reason, True, False)
     table = occupied()
-    table.attend(AttendMessage("seat", "client ticket"), 2.0)
+    table.seat_client(AttendMessage("seat", "client ticket"), 2.0)
     assert table.release("seat") == FreedSeat("seat", reason, True, True)
     assert table.free == 2
 
@@ -212,7 +212,7 @@ def test_a_promise_goes_with_the_hub_it_was_made_to() -> None:
     assert table.withdraw("seat") == FreedSeat("seat", "the hub has gone", False, False)
     assert table.withdraw("seat") is None
     with pytest.raises(AuthenticationError):
-        table.arrive(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
+        table.seat_device(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
     table = occupied()
     assert table.withdraw("seat") is None
     assert table.used == 1
@@ -225,8 +225,8 @@ def leased() -> Seats:
     """With both sides there from second 2 on."""
     table = Seats(SERVER, 2, CHANCE, LINGER_S, LEASE_S)
     table.reserve(msgspec.structs.replace(reserve(), authority=b"by what"), 0.0)
-    table.arrive(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
-    table.attend(AttendMessage("seat", "client ticket"), 2.0)
+    table.seat_device(ArriveMessage("seat", "router ticket"), DEVICE, 1.0)
+    table.seat_client(AttendMessage("seat", "client ticket"), 2.0)
     return table
 
 
@@ -253,7 +253,7 @@ def test_a_lease_counts_from_when_the_hub_was_asked() -> None:
 def test_a_seat_without_authority_has_no_lease() -> None:
     """It was reserved by a hub of before, which renews none."""
     table = occupied()
-    table.attend(AttendMessage("seat", "client ticket"), 2.0)
+    table.seat_client(AttendMessage("seat", "client ticket"), 2.0)
     table.renew(["seat"], 3.0)
     assert table.held == []
     assert table.deadline is None
@@ -262,7 +262,7 @@ def test_a_seat_without_authority_has_no_lease() -> None:
 def test_no_client_comes_back_to_a_seat_whose_lease_is_over() -> None:
     table = leased()
     with pytest.raises(AuthenticationError):
-        table.attend(AttendMessage("seat", "client ticket"), LEASE_S)
+        table.seat_client(AttendMessage("seat", "client ticket"), LEASE_S)
 
 
 def test_a_released_seat_tells_why() -> None:

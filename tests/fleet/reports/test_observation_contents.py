@@ -33,6 +33,11 @@ def test_each_kind_is_read_as_its_struct_p2() -> None:
         assert msgspec.to_builtins(read) == msgspec.to_builtins(said)
 
 
+def test_a_security_event_is_spooled_under_the_names_it_always_had_p2() -> None:
+    names = msgspec.msgpack.decode(msgspec.msgpack.encode(EVENT)).keys()
+    assert list(names) == ["kind", "reporter", "address", "detail"]
+
+
 @given(st.integers(0, 255), st.binary(max_size=100))
 def test_arbitrary_bytes_are_read_or_raise_decode_error_p2(kind: int, data: bytes) -> None:
     with suppress(DecodeError):

@@ -1,4 +1,4 @@
-"""F4: what passes by the lane is as the desk would have it; all else is left to the desk."""
+"""F4: the fast path decides as the validator would, or leaves it to the validator."""
 
 import copy
 
@@ -35,26 +35,26 @@ def entry_of(office: Office) -> FleetEntry:
 
 
 def passed(office: Office, datagram: bytes, entry: FleetEntry) -> ReportFastPath | None:
-    """The lane, if the datagram passed; otherwise nothing may have happened."""
-    before, lane = copy.copy(entry), office.desk.lane(bytes.decode, office.now)
+    """The fast path, if the datagram passed; otherwise nothing may have happened."""
+    before, fast_path = copy.copy(entry), office.desk.fast_path(bytes.decode, office.now)
     if sender_of(datagram) is not None:
-        taken = lane.take(datagram, entry, ELSEWHERE.encode())
+        taken = fast_path.take(datagram, entry, ELSEWHERE.encode())
         if taken is not None:
             assert entry == before
-            _is_as_the_desk_has_it(office, datagram, entry, taken, lane)
-            return lane
+            _equals_the_validator(office, datagram, entry, taken, fast_path)
+            return fast_path
     assert entry == before
-    assert not lane.records
-    assert not lane.answers
+    assert not fast_path.records
+    assert not fast_path.answers
     return None
 
 
-def _is_as_the_desk_has_it(
+def _equals_the_validator(
     office: Office,
     datagram: bytes,
     entry: FleetEntry,
     taken: FleetEntry,
-    lane: ReportFastPath,
+    fast_path: ReportFastPath,
 ) -> None:
     incoming = office.desk.read(datagram, ELSEWHERE, office.now)
     assert incoming is not None
@@ -63,8 +63,8 @@ def _is_as_the_desk_has_it(
     outcome = office.desk.receive(incoming, copy.copy(entry), None, None, office.now)
     assert office.desk.counters.reports == counted + 1
     assert outcome.changed == taken
-    assert [outcome.spool] == lane.records
-    assert [outcome.answer_durable] == lane.answers
+    assert [outcome.spool] == fast_path.records
+    assert [outcome.answer_durable] == fast_path.answers
     assert (outcome.answer_now, outcome.events, outcome.enrolled) == (b"", (), None)
 
 
@@ -83,19 +83,21 @@ def test_it_may_have_any_size_that_a_report_has(office: Office, device: Device, 
 
 def test_each_may_build_on_the_one_before(office: Office, device: Device) -> None:
     """A window that is full stays as it is."""
-    entry, lane = entry_of(office), office.desk.lane(bytes.decode, NOW)
+    entry, fast_path = entry_of(office), office.desk.fast_path(bytes.decode, NOW)
     for sequence in range(3, 80):
-        taken = lane.take(device.report(sequence), entry, ELSEWHERE.encode())
+        taken = fast_path.take(device.report(sequence), entry, ELSEWHERE.encode())
         assert taken is not None
-        _is_as_the_desk_has_it(office, device.report(sequence), entry, taken, _last(lane, office))
+        _equals_the_validator(
+            office, device.report(sequence), entry, taken, _last(fast_path, office)
+        )
         entry = taken
-    assert len(lane.records) == len(lane.answers) == 77
+    assert len(fast_path.records) == len(fast_path.answers) == 77
 
 
-def _last(lane: ReportFastPath, office: Office) -> ReportFastPath:
-    last = office.desk.lane(bytes.decode, office.now)
-    last.records.append(lane.records[-1])
-    last.answers.append(lane.answers[-1])
+def _last(fast_path: ReportFastPath, office: Office) -> ReportFastPath:
+    last = office.desk.fast_path(bytes.decode, office.now)
+    last.records.append(fast_path.records[-1])
+    last.answers.append(fast_path.answers[-1])
     return last
 
 
@@ -131,16 +133,16 @@ def test_a_secret_that_is_not_at_hand_is_for_the_desk(office: Office, device: De
 
 
 def test_a_secret_that_is_to_be_renewed_is_for_the_desk(office: Office, device: Device) -> None:
-    lane = office.desk.lane(bytes.decode, device.generation + RENEWAL_S)
-    assert lane.take(device.report(3), entry_of(office), ELSEWHERE.encode()) is None
-    lane = office.desk.lane(bytes.decode, device.generation + RENEWAL_S - 0.001)
-    assert lane.take(device.report(3), entry_of(office), ELSEWHERE.encode()) is not None
+    fast_path = office.desk.fast_path(bytes.decode, device.generation + RENEWAL_S)
+    assert fast_path.take(device.report(3), entry_of(office), ELSEWHERE.encode()) is None
+    fast_path = office.desk.fast_path(bytes.decode, device.generation + RENEWAL_S - 0.001)
+    assert fast_path.take(device.report(3), entry_of(office), ELSEWHERE.encode()) is not None
 
 
 def test_it_was_heard_from_where_it_was_heard_last(office: Office, device: Device) -> None:
-    entry, lane = entry_of(office), office.desk.lane(bytes.decode, NOW)
+    entry, fast_path = entry_of(office), office.desk.fast_path(bytes.decode, NOW)
     for sequence, address in enumerate((HOME, HOME, ELSEWHERE, HOME), start=3):
-        taken = lane.take(device.report(sequence), entry, address.encode())
+        taken = fast_path.take(device.report(sequence), entry, address.encode())
         assert taken is not None
         assert taken.address == address
         entry = taken

@@ -280,8 +280,8 @@ async def test_a_device_that_was_called_gets_in_while_strangers_flood(
     settings: HubSettings, start: Start
 ) -> None:
     """They shared one budget, so that it had to win a race against them."""
-    door = HubListenerLimits(knocks_per_s=0.01, knocks_burst=3.0)
-    hub = await start(msgspec.structs.replace(settings, door=door))
+    listener = HubListenerLimits(knocks_per_s=0.01, knocks_burst=3.0)
+    hub = await start(msgspec.structs.replace(settings, listener=listener))
     code = await new_code(hub, "server")
     async with (
         FakeDevice(hub.link, identity("alice"), MAC) as device,

@@ -165,8 +165,8 @@ def security(seen: Sequence[SeenEvents]) -> list[AlertCondition]:
     return conditions
 
 
-def _threshold(key: str, open_keys: Collection[str], way_in: float, way_out: float) -> float:
-    return way_out if key in open_keys else way_in
+def _threshold(key: str, open_keys: Collection[str], opens_at: float, closes_at: float) -> float:
+    return closes_at if key in open_keys else opens_at
 
 
 def _is_full(server: SeenServer, open_keys: Collection[str]) -> bool:

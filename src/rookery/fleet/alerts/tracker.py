@@ -131,10 +131,10 @@ def _difference(
         return "worse"
     if set(after.entities) - set(before.entities):
         return "grew"
-    return None if _told(before) == _told(after) else "otherwise"
+    return None if _wording(before) == _wording(after) else "otherwise"
 
 
-def _told(condition: AlertCondition) -> tuple[str, str, str, str, tuple[str, ...]]:
+def _wording(condition: AlertCondition) -> tuple[str, str, str, str, tuple[str, ...]]:
     """What people see of it."""
     each = condition
     return each.severity, each.title, each.cause, each.note, each.entities

@@ -44,13 +44,13 @@ class Enrolment:
     """The part of the report desk that knows policy, codes and keys."""
 
     __slots__ = (
-        "_alarms",
         "_counters",
         "_known",
         "_local",
         "_random",
         "_renewals",
         "_secrets",
+        "_security_events",
         "_settings",
         "_strangers",
     )
@@ -61,7 +61,7 @@ class Enrolment:
         cache: SecretCache,
         settings: ReportValidatorSettings,
         counters: ReportValidatorCounters,
-        alarms: SecurityEventLimiter,
+        security_events: SecurityEventLimiter,
         random: RandomBytes,
         now: float,
     ) -> None:
@@ -69,7 +69,7 @@ class Enrolment:
         self._secrets = cache
         self._settings = settings
         self._counters = counters
-        self._alarms = alarms
+        self._security_events = security_events
         self._random = random
         self._strangers = _allowance(settings.stranger_rate, now)
         self._known = _allowance(settings.known_rate, now)
@@ -165,14 +165,18 @@ class Enrolment:
 
     def _deny(self, incoming: IncomingReport, hello: HelloDatagram, now: float) -> ReportOutcome:
         self._counters.denied += 1
-        events = self._alarms.sound("denied", hello.sender, incoming.address, now, incoming.kind)
+        events = self._security_events.report(
+            "denied", hello.sender, incoming.address, now, incoming.kind
+        )
         return ReportOutcome(_fault(DENIED, hello), events=events)
 
     def _refuse_foreign(
         self, incoming: IncomingReport, hello: HelloDatagram, name: str, now: float
     ) -> ReportOutcome:
         self._counters.foreign_key += 1
-        events = self._alarms.sound("foreign key", hello.sender, incoming.address, now, name)
+        events = self._security_events.report(
+            "foreign key", hello.sender, incoming.address, now, name
+        )
         return ReportOutcome(_fault(DENIED, hello), events=events)
 
     def _seal(self, sender: bytes, key: bytes, issue: IssuedSecret) -> bytes:

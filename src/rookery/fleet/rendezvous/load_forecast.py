@@ -45,7 +45,7 @@ class LoadForecast:
         self._known: dict[str, _ExpectedLoad | None] = {}  # by hashname, in this minute
         self._minute = 0
 
-    def heed(self, artifact: bytes | None) -> None:
+    def follow(self, artifact: bytes | None) -> None:
         """Follow this from now on, and nothing else; None: nothing at all.
 
         RemoteError when it is no forecast of somebody we trust; then nothing is followed either.
@@ -55,7 +55,7 @@ class LoadForecast:
             self.learned = open_forecast(artifact, self._forecasters)
             self._servers = {each.server: each for each in self.learned.content.servers}
 
-    def said(self, hashname: str) -> "wire.ServerForecast | None":
+    def expected_of(self, hashname: str) -> "wire.ServerForecast | None":
         """All that is expected of a server, current or not."""
         return self._servers.get(server_id(hashname))
 
@@ -85,7 +85,7 @@ class LoadForecast:
         if minute != self._minute:
             self._minute, self._known = minute, {}
         if hashname not in self._known:
-            said = self.said(hashname)
+            said = self.expected_of(hashname)
             self._known[hashname] = None if said is None else _ahead(said, minute * _MINUTE_S)
         return self._known[hashname]
 

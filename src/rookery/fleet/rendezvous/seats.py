@@ -158,52 +158,52 @@ class Seats:
             now + self._lease_s if reserve.authority else None,
         )
 
-    def arrive(self, arrive: ArriveMessage, device: str, now: float) -> SeatHold:
+    def seat_device(self, request: ArriveMessage, device: str, now: float) -> SeatHold:
         """Let the device of that proved hashname in, or raise AuthenticationError."""
-        seat = self._seats.get(arrive.seat)
+        seat = self._seats.get(request.seat)
         if seat is None or seat.is_late(now) or seat.device != device:
             raise AuthenticationError("no seat is kept for this router here")
-        if not seat.device_ticket.redeem(arrive.ticket):
+        if not seat.device_ticket.redeem(request.ticket):
             raise AuthenticationError("not the ticket of this seat, or shown before")
         seat.has_device = True
         seat.deadline = now + seat.seconds
-        welcome = WelcomeMessage(arrive.seat, seat.mac, seat.device)
-        return SeatHold(arrive.seat, "router", 0, seat.client, welcome)
+        welcome = WelcomeMessage(request.seat, seat.mac, seat.device)
+        return SeatHold(request.seat, "router", 0, seat.client, welcome)
 
-    def attend(self, attend: AttendMessage, now: float) -> SeatHold:
+    def seat_client(self, request: AttendMessage, now: float) -> SeatHold:
         """Let the client in, or raise AuthenticationError; one who sat there must go."""
-        seat = self._seats.get(attend.seat)
+        seat = self._seats.get(request.seat)
         if seat is None or seat.is_late(now) or not seat.has_device:
             raise AuthenticationError("no router waits at this seat")
-        if not seat.client_ticket.redeem(attend.ticket):
+        if not seat.client_ticket.redeem(request.ticket):
             raise AuthenticationError("not the ticket of this seat, or shown before")
         seat.has_client = True
         seat.deadline = None
         seat.turn += 1
         ticket, purpose = tickets.make(self._random), seat.client_ticket.purpose
         seat.client_ticket = Ticket(purpose, tickets.digest(ticket, purpose))
-        welcome = WelcomeMessage(attend.seat, seat.mac, seat.device, ticket, int(self._linger_s))
-        return SeatHold(attend.seat, "client", seat.turn, seat.client, welcome)
+        welcome = WelcomeMessage(request.seat, seat.mac, seat.device, ticket, int(self._linger_s))
+        return SeatHold(request.seat, "client", seat.turn, seat.client, welcome)
 
-    def leave(self, sitting: SeatHold, now: float) -> FreedSeat | None:
+    def leave(self, hold: SeatHold, now: float) -> FreedSeat | None:
         """That connection is gone; without its device a seat is free."""
-        seat = self._seats.get(sitting.seat)
+        seat = self._seats.get(hold.seat)
         if seat is None:
             return None
-        if sitting.side == "router":
+        if hold.side == "router":
             seat.has_device = False
-            return self._free(sitting.seat, "the router has left")
-        if sitting.turn == seat.turn:  # else the client is back already
+            return self._free(hold.seat, "the router has left")
+        if hold.turn == seat.turn:  # else the client is back already
             seat.has_client = False
             seat.deadline = now + self._linger_s
         return None
 
-    def renew(self, seats: Iterable[str], asked_at: float) -> None:
+    def renew(self, seats: Iterable[str], requested_at: float) -> None:
         """A hub that was asked then says that these are still allowed."""
         for name in seats:
             seat = self._seats.get(name)
             if seat is not None and seat.leased_until is not None:
-                seat.leased_until = max(seat.leased_until, asked_at + self._lease_s)
+                seat.leased_until = max(seat.leased_until, requested_at + self._lease_s)
 
     def release(self, seat: str, reason: str = "") -> FreedSeat | None:
         """The hub does not need or allow it; None when there is no such seat."""

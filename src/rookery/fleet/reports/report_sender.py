@@ -147,8 +147,8 @@ class ReportSender:
     def report(self, report: telemetry.Report, now: float) -> None:
         """Keep it until the hub has it; UsageError when it is too large."""
         self._made += 1
-        told = msgspec.structs.replace(report, b=self._boot, n=self._made)
-        self._keep(_TAGS[type(report)], telemetry.encode(told))
+        numbered = msgspec.structs.replace(report, b=self._boot, n=self._made)
+        self._keep(_TAGS[type(report)], telemetry.encode(numbered))
         self.counters.made += 1
         self.tick(now)
 

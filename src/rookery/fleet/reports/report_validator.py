@@ -3,7 +3,7 @@
     datagram ─read─▶ Incoming ─(entry, code, wish)─receive─▶ Outcome
 
 The way of a good report is straight, and everything else turns off it early. Most of them do not
-even come here: `lane` takes them as the desk would, for less.
+even come here: `fast_path` takes them as the desk would, for less.
 """
 
 from collections.abc import Callable
@@ -92,7 +92,7 @@ _REPORTED = frozenset(_OBSERVATION_KINDS.values())
 class ReportValidator:
     """One for a hub process; hubs with the same master and identity are the same to senders."""
 
-    __slots__ = ("_alarms", "_enrolment", "_renewal_s", "_secrets", "counters", "read")
+    __slots__ = ("_enrolment", "_renewal_s", "_secrets", "_security_events", "counters", "read")
 
     def __init__(
         self,
@@ -109,9 +109,9 @@ class ReportValidator:
             settings, self.counters, now
         ).read
         self._secrets = SecretCache(master, settings.secrets_max)
-        self._alarms = SecurityEventLimiter(settings, self.counters, now)
+        self._security_events = SecurityEventLimiter(settings, self.counters, now)
         self._enrolment = Enrolment(
-            identity, self._secrets, settings, self.counters, self._alarms, random, now
+            identity, self._secrets, settings, self.counters, self._security_events, random, now
         )
 
     def receive(
@@ -155,7 +155,7 @@ class ReportValidator:
         assert incoming.hello is not None
         return self._enrolment.put_off(incoming.hello)
 
-    def lane(self, address_text: Callable[[bytes], str], now: float) -> ReportFastPath:
+    def fast_path(self, address_text: Callable[[bytes], str], now: float) -> ReportFastPath:
         """For the reports of a batch; what passes there does not come here."""
         return ReportFastPath(self._secrets, self._renewal_s, address_text, now)
 
@@ -244,7 +244,7 @@ class ReportValidator:
         events: tuple[SecurityEvent, ...] = ()
         if verdict == LATE or network(incoming.address) != network(entry.address):
             self.counters.replays += 1
-            events = self._alarms.sound("replay", report.sender, incoming.address, now)
+            events = self._security_events.report("replay", report.sender, incoming.address, now)
         if verdict == LATE:
             self.counters.late += 1
             return ReportOutcome(events=events)
@@ -268,7 +268,7 @@ class ReportValidator:
         events: tuple[SecurityEvent, ...] = ()
         if replay_window.is_clone(entry, report.boot, now):
             self.counters.clones += 1
-            events = self._alarms.sound("clone", report.sender, incoming.address, now)
+            events = self._security_events.report("clone", report.sender, incoming.address, now)
         changed = entry if is_struck else None
         return ReportOutcome(stale_answer(report, prover, entry.boot), b"", changed, events=events)
 
@@ -326,5 +326,5 @@ class ReportValidator:
         self, kind: SecurityEventKind, incoming: IncomingReport, report: ReportDatagram, now: float
     ) -> ReportOutcome:
         """Not taken; an honest sender says hello and is known again."""
-        events = self._alarms.sound(kind, report.sender, incoming.address, now)
+        events = self._security_events.report(kind, report.sender, incoming.address, now)
         return ReportOutcome(unknown_answer(report), events=events)

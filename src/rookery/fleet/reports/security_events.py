@@ -44,7 +44,7 @@ class SecurityEventLimiter:
             for kind in get_args(SecurityEventKind)
         }
 
-    def sound(
+    def report(
         self, kind: SecurityEventKind, sender: bytes, address: str, now: float, detail: str = ""
     ) -> tuple[SecurityEvent, ...]:
         """The event, or nothing if there were too many of its kind."""

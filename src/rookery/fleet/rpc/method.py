@@ -63,10 +63,10 @@ class RpcMethod:
         """The function's result; RpcError where the parameters do not fit it."""
         decoder = self._by_position if params is not None and params[0] in b"[" else self._by_name
         try:
-            given = decoder.decode(b"{}" if params is None else params)
+            params_struct = decoder.decode(b"{}" if params is None else params)
         except _UNDECODABLE as error:
             raise RpcError(INVALID_PARAMS, data=str(error)) from error
-        values = ((each.name, getattr(given, each.name)) for each in self.arguments)
+        values = ((each.name, getattr(params_struct, each.name)) for each in self.arguments)
         # What was left out is left to the function's own defaults.
         return self._function(**{name: value for name, value in values if value is not _UNSET})
 

@@ -51,7 +51,7 @@ class SendToDevice(msgspec.Struct, frozen=True):
 class RelayedCall(msgspec.Struct, frozen=True):
     """What became of one call; its parameters are nobody's business."""
 
-    who: str
+    client: str
     device: str
     method: str
     ms: int
@@ -82,7 +82,7 @@ class _OpenRpcCall(msgspec.Struct):
 class RpcRelay:
     """Takes messages and time, returns what to send to whom and what to note down."""
 
-    who: str
+    client: str
     device: str
     limits: RelayLimits = LIMITS
     counters: Counter[str] = field(default_factory=Counter)
@@ -225,7 +225,7 @@ class RpcRelay:
         return [*_complete(call.waiting), self._audit(call.method, call.since, code, now)]
 
     def _audit(self, method: str, since: float, code: int, now: float) -> RelayedCall:
-        return RelayedCall(self.who, self.device, method, round((now - since) * 1000), code)
+        return RelayedCall(self.client, self.device, method, round((now - since) * 1000), code)
 
 
 def _complete(waiting: _PendingRpcMessage) -> list[RelayAction]:

@@ -71,7 +71,7 @@ class EntryWriter:
         self.written = 0  # entries
         self.failures = 0
 
-    async def load(self, desk: ReportValidator) -> set[bytes]:
+    async def load(self, validator: ReportValidator) -> set[bytes]:
         """Bring the hot store up to date; the senders that the database does not know so."""
         if self._settings.is_hot_in_memory:
             async for chunk in self._entries.load_all():
@@ -80,7 +80,7 @@ class EntryWriter:
         spooled = iter(self._spool.read(self._saved))
         changed: set[bytes] = set()
         while records := await asyncio.to_thread(lambda: list(itertools.islice(spooled, CHUNK))):
-            changed |= await self._replay(desk, [record.data for record in records])
+            changed |= await self._replay(validator, [record.data for record in records])
         return changed
 
     async def run(self, flow: ReportFlow) -> None:
@@ -129,13 +129,13 @@ class EntryWriter:
             raise
         self.written += len(todo)
 
-    async def _replay(self, desk: ReportValidator, records: list[bytes]) -> set[bytes]:
+    async def _replay(self, validator: ReportValidator, records: list[bytes]) -> set[bytes]:
         observations = list(_parsed(records))
         self.replayed += len(observations)
         senders = list(dict.fromkeys(each.sender for each in observations))
         known = dict(zip(senders, await self._hot.entries(senders), strict=True))
         for observation in observations:
-            known[observation.sender] = desk.restore(observation, known[observation.sender])
+            known[observation.sender] = validator.restore(observation, known[observation.sender])
         restored: list[FleetEntry] = [entry for entry in known.values() if entry is not None]
         await self._hot.restore(restored)
         return {entry.sender for entry in restored}

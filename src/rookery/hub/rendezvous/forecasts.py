@@ -28,22 +28,22 @@ class Forecasts:
 
     def __init__(self, settings: HubSettings, clock: HubClock) -> None:
         self._clock = clock
-        self._outlook = LoadForecast(frozenset(settings.forecasters))
+        self._forecast = LoadForecast(frozenset(settings.forecasters))
         self._file: ArtifactFile | None = None
         if settings.forecast is not None and settings.is_forecast_followed:
-            self._file = ArtifactFile(settings.forecast, self._outlook.heed)
+            self._file = ArtifactFile(settings.forecast, self._forecast.follow)
             self._file.look()
-        self._told = ArtifactState.OFF
+        self._logged_state = ArtifactState.OFF
 
     def ask(self, servers: Sequence[ServerLoad]) -> GrowthForecast | None:
         """What is expected of these servers; None: nothing is."""
-        return None if self._file is None else self._outlook.forecast(servers, self._clock.now())
+        return None if self._file is None else self._forecast.forecast(servers, self._clock.now())
 
     @property
     def state(self) -> ArtifactState:
         if self._file is None:
             return ArtifactState.OFF
-        if self._outlook.learned is None or self._outlook.is_current(self._clock.now()):
+        if self._forecast.learned is None or self._forecast.is_current(self._clock.now()):
             return self._file.state
         return ArtifactState.STALE
 
@@ -55,7 +55,7 @@ class Forecasts:
     @property
     def expires_s(self) -> float:
         """Wall time; 0: there is none."""
-        learned = self._outlook.learned
+        learned = self._forecast.learned
         return 0.0 if learned is None else learned.expires_ms / 1000
 
     @property
@@ -66,16 +66,16 @@ class Forecasts:
     @property
     def issuer(self) -> str:
         """Hashname of who signed it; empty: there is none."""
-        return "" if self._outlook.learned is None else self._outlook.learned.issuer
+        return "" if self._forecast.learned is None else self._forecast.learned.issuer
 
     def expected(self, hashname: str) -> "ServerForecast | None":
         """The shares of its seats that the followed forecast expects of a server."""
         is_followed = self.state is ArtifactState.FOLLOWED
-        return self._outlook.said(hashname) if is_followed else None
+        return self._forecast.expected_of(hashname) if is_followed else None
 
     def growth(self, server: ServerLoad) -> float | None:
         """By how much of its seats a server counts as fuller now; None: nothing is expected."""
-        return None if self._file is None else self._outlook.growth(server, self._clock.now())
+        return None if self._file is None else self._forecast.growth(server, self._clock.now())
 
     async def run(self) -> None:
         while self._file is not None:
@@ -84,10 +84,10 @@ class Forecasts:
             await asyncio.sleep(LOOK_S)
 
     def _tell(self, *, is_news: bool) -> None:
-        state, learned = self.state, self._outlook.learned
-        if state is self._told and not is_news:
+        state, learned = self.state, self._forecast.learned
+        if state is self._logged_state and not is_news:
             return
-        self._told = state
+        self._logged_state = state
         if state is ArtifactState.FOLLOWED and learned is not None:
             count = len(learned.content.servers)
             _log.info("following a forecast of %d servers by %s", count, learned.issuer)

@@ -54,17 +54,17 @@ class _LeasedSeat(msgspec.Struct, frozen=True):
 class _LeasingServer:
     """A server that asks, and what it holds."""
 
-    def __init__(self, line: SealedConnection, server: str) -> None:
+    def __init__(self, line: SealedConnection, hashname: str) -> None:
         self.line = line
-        self.server = server
+        self.hashname = hashname
         self.seats: dict[str, _LeasedSeat] = {}
-        self.asked = 0  # the last RENEW, and the last that was answered
+        self.requested = 0  # the last RENEW, and the last that was answered
         self.answered = 0
         self.is_forgotten = False
 
 
 class LeaseService:
-    """`attend` each server that asks; `run` answers them."""
+    """`serve` each server that asks; `run` answers them."""
 
     def __init__(self, database: Database, hot: HotStore, clock: HubClock, expect: Expect) -> None:
         self._credentials = AccountCredentials(database)
@@ -72,83 +72,83 @@ class LeaseService:
         self._hot = hot
         self._clock = clock
         self._expect = expect
-        self._visitors: set[_LeasingServer] = set()
-        self._asked = asyncio.Event()
+        self._servers: set[_LeasingServer] = set()
+        self._has_requests = asyncio.Event()
         self.tally: Counter[str] = Counter()
 
     @property
     def held(self) -> int:
         """Seats at servers that are connected here."""
-        return sum(len(visitor.seats) for visitor in self._visitors)
+        return sum(len(server.seats) for server in self._servers)
 
-    async def attend(
+    async def serve(
         self, line: SealedConnection, first: HoldMessage | RenewMessage
     ) -> FaultMessage | None:
         """A server that has proved who it is; returns when its connection may be closed."""
         assert line.peer is not None
-        visitor = _LeasingServer(line, line.peer)
-        if not await self._known([visitor.server]):
+        server = _LeasingServer(line, line.peer)
+        if not await self._known([server.hashname]):
             return _forgotten()
         line.trust(_LIMITS)
         self._expect(line.address[0], EXPECTED_S)
-        self._visitors.add(visitor)
+        self._servers.add(server)
         try:
             message: messages.Message = first
             while True:
-                self._take(visitor, message)
+                self._take(server, message)
                 async with asyncio.timeout(IDLE_S):
                     tlv = await line.receive()
                 if tlv is None:
                     return None
                 message = messages.decode(tlv)
         finally:
-            self._visitors.discard(visitor)
+            self._servers.discard(server)
 
     async def run(self) -> None:
         while True:
-            await self._asked.wait()
-            self._asked.clear()
+            await self._has_requests.wait()
+            self._has_requests.clear()
             try:
                 await self._answer()
             except UnreachableError:  # they ask again, and their leases go on until then
                 self.tally["store_away"] += 1
-                self._asked.set()
+                self._has_requests.set()
             await asyncio.sleep(PASS_S)
 
-    def _take(self, visitor: _LeasingServer, message: messages.Message) -> None:
+    def _take(self, server: _LeasingServer, message: messages.Message) -> None:
         match message:
             case HoldMessage(seat):
-                if len(visitor.seats) >= HOLDS_MAX:
+                if len(server.seats) >= HOLDS_MAX:
                     raise DecodeError("more seats than a server has")
-                visitor.seats[seat] = _LeasedSeat(message, _authority(message))
+                server.seats[seat] = _LeasedSeat(message, _authority(message))
             case LetGoMessage(seat):
-                visitor.seats.pop(seat, None)
+                server.seats.pop(seat, None)
             case RenewMessage(number):
-                visitor.asked = number
-                self._asked.set()
+                server.requested = number
+                self._has_requests.set()
             case other:
                 raise DecodeError(f"a server does not say {type(other).__name__} to a hub")
 
     async def _answer(self) -> None:
         """To all who have asked, as of now."""
-        asking = [each for each in self._visitors if each.asked != each.answered]
-        asked = [each.asked for each in asking]
-        seats = [(each, seat) for each in asking for seat in each.seats.values()]
-        known = await self._known([each.server for each in asking])
+        waiting = [each for each in self._servers if each.requested != each.answered]
+        requested = [each.requested for each in waiting]
+        seats = [(each, seat) for each in waiting for seat in each.seats.values()]
+        known = await self._known([each.hashname for each in waiting])
         objections = await self._objections([seat for _, seat in seats])
-        for (visitor, seat), objection in zip(seats, objections, strict=True):
-            if objection and visitor.seats.pop(seat.hold.seat, None) is not None:
+        for (server, seat), objection in zip(seats, objections, strict=True):
+            if objection and server.seats.pop(seat.hold.seat, None) is not None:
                 self.tally["released"] += 1
-                visitor.line.send(messages.encode(ReleaseMessage(seat.hold.seat, objection)))
-        for visitor, number in zip(asking, asked, strict=True):
-            visitor.answered = number
-            if visitor.server in known:
+                server.line.send(messages.encode(ReleaseMessage(seat.hold.seat, objection)))
+        for server, number in zip(waiting, requested, strict=True):
+            server.answered = number
+            if server.hashname in known:
                 self.tally["renewed"] += 1
-                visitor.line.send(messages.encode(RenewedMessage(number)))
+                server.line.send(messages.encode(RenewedMessage(number)))
             else:
                 self.tally["forgotten"] += 1
-                visitor.line.send(messages.encode(_forgotten()))
-                visitor.line.close()
+                server.line.send(messages.encode(_forgotten()))
+                server.line.close()
 
     async def _known(self, servers: list[str]) -> set[str]:
         """Those that the registry has."""

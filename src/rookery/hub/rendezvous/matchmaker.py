@@ -62,18 +62,18 @@ class Matchmaker:
         self._limits = limits
         self._expect = expect
         self._loop = asyncio.get_running_loop()
-        self._meetings: dict[int, RendezvousDriver] = {}
+        self._rendezvous: dict[int, RendezvousDriver] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._connections = itertools.count(1)
         self.tally: Counter[str] = Counter()  # steps by name, and what went wrong
 
     @property
-    def meetings(self) -> int:
-        return len(self._meetings)
+    def rendezvous_count(self) -> int:
+        return len(self._rendezvous)
 
     def begin(self, wish: Wish, entry: FleetEntry) -> bool:
         """A wish that was made here; False when there are too many."""
-        if len(self._meetings) >= RENDEZVOUS_MAX:
+        if len(self._rendezvous) >= RENDEZVOUS_MAX:
             return False
         self._expect(entry.address, self._limits.total_s)
         self._open(wish, entry.hashname, is_ours=True)
@@ -81,21 +81,23 @@ class Matchmaker:
 
     def called(self, wish: int) -> None:
         """A report of the device was answered by a call."""
-        if (meeting := self._meetings.get(wish)) is not None:
-            meeting.tell(DeviceReported())
+        if (rendezvous := self._rendezvous.get(wish)) is not None:
+            rendezvous.tell(DeviceReported())
         elif len(self._tasks) < RENDEZVOUS_MAX:
             self._own(self._say_called(wish))
 
     async def cancel(self, wish: Wish) -> None:
         """Its client no longer waits."""
-        if (meeting := self._meetings.get(wish.id)) is not None:
-            meeting.tell(ClientGone())
+        if (rendezvous := self._rendezvous.get(wish.id)) is not None:
+            rendezvous.tell(ClientGone())
             return
         step = WishStep(wish.id, "failed", texts.CANCELLED, self._clock.now(), reason="cancelled")
         await self._hot.say(step)  # whoever has the device watches, and ends it
         await self._hot.end_wish(wish.id)
 
-    async def attend(self, line: SealedConnection, ask: messages.AskMessage) -> FaultMessage | None:
+    async def serve_device(
+        self, line: SealedConnection, ask: messages.AskMessage
+    ) -> FaultMessage | None:
         """A device that asks; returns when its connection may be closed, perhaps with a word."""
         wish = await self._hot.wish(ask.wish)
         if wish is None:
@@ -106,45 +108,45 @@ class Matchmaker:
             detail = f"{line.peer} asked for a wish for another's router"
             self._note(SecurityEvent("foreign key", wish.mac, address, detail))
             return FaultMessage(FaultCode.DENIED, "this wish is for another router")
-        meeting = self._meetings.get(wish.id) or self._take_over(wish, entry)
-        if meeting is None or not await meeting.lease():
+        rendezvous = self._rendezvous.get(wish.id) or self._take_over(wish, entry)
+        if rendezvous is None or not await rendezvous.lease():
             return FaultMessage(FaultCode.BUSY, "another hub sees to it")
-        if self._meetings.get(wish.id) is not meeting:  # it has just ended
+        if self._rendezvous.get(wish.id) is not rendezvous:  # it has just ended
             return FaultMessage(FaultCode.NO_WISH, texts.NO_WISH)
-        await self._stay(meeting, line, wish.id)
+        await self._stay(rendezvous, line, wish.id)
         return None
 
     async def close(self) -> None:
         """End all meetings, and tell those who wait."""
-        for meeting in self._meetings.values():
-            meeting.tell(ClientGone())
+        for rendezvous in self._rendezvous.values():
+            rendezvous.tell(ClientGone())
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(1.0):
-                while self._meetings:
+                while self._rendezvous:
                     await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _stay(self, meeting: RendezvousDriver, line: SealedConnection, wish: int) -> None:
+    async def _stay(self, rendezvous: RendezvousDriver, line: SealedConnection, wish: int) -> None:
         """The meeting closes the line when the device knows where to go."""
         connection = next(self._connections)
-        meeting.add_device(connection, line)
+        rendezvous.add_device(connection, line)
         try:
             while (ask := await _ask(line)) is not None:
                 if ask.wish != wish:
                     raise DecodeError("one connection is for one wish")
-                meeting.tell(DeviceAsked(connection))
+                rendezvous.tell(DeviceAsked(connection))
         finally:
-            meeting.tell(DeviceLost(connection))
+            rendezvous.tell(DeviceLost(connection))
 
     def _take_over(self, wish: Wish, entry: FleetEntry) -> RendezvousDriver | None:
-        if len(self._meetings) >= RENDEZVOUS_MAX:
+        if len(self._rendezvous) >= RENDEZVOUS_MAX:
             return None
         return self._open(wish, entry.hashname, is_ours=False)
 
     def _open(self, wish: Wish, device: str, *, is_ours: bool) -> RendezvousDriver:
-        meeting = self._meetings[wish.id] = RendezvousDriver(
+        rendezvous = self._rendezvous[wish.id] = RendezvousDriver(
             wish,
             device,
             identity=self._identity,
@@ -156,14 +158,14 @@ class Matchmaker:
             failed=self._failed,
             ask=self._ask,
         )
-        self._own(self._hold(meeting, is_ours=is_ours))
-        return meeting
+        self._own(self._hold(rendezvous, is_ours=is_ours))
+        return rendezvous
 
-    async def _hold(self, meeting: RendezvousDriver, *, is_ours: bool) -> None:
+    async def _hold(self, rendezvous: RendezvousDriver, *, is_ours: bool) -> None:
         try:
-            await meeting.run(is_ours=is_ours)
+            await rendezvous.run(is_ours=is_ours)
         finally:
-            del self._meetings[meeting.wish.id]
+            del self._rendezvous[rendezvous.wish.id]
 
     async def _say_called(self, wish: int) -> None:
         """For another hub's wish, with whose device this hub has to do."""

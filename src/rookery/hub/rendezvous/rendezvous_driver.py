@@ -78,7 +78,7 @@ class RendezvousDriver:
         self._failed = failed
         self._ask = ask
         self._events: deque[RendezvousEvent] = deque()
-        self._told = asyncio.Event()
+        self._has_events = asyncio.Event()
         self._known: list[ServerLoad] = []  # as of the event that is being handled
         self._said: deque[WishStep] = deque(maxlen=EVENTS_MAX)  # our own, to know them again
         self._lines: dict[int, SealedConnection] = {}
@@ -93,7 +93,7 @@ class RendezvousDriver:
         """Something happened; what does not fit is lost, and the deadlines see to the rest."""
         if len(self._events) < EVENTS_MAX:
             self._events.append(event)
-            self._told.set()
+            self._has_events.set()
 
     async def lease(self) -> bool:
         """Whether this hub may deal with the device: one hub at a time does."""
@@ -125,8 +125,8 @@ class RendezvousDriver:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(deadline):
                 while not self._events:
-                    self._told.clear()
-                    await self._told.wait()
+                    self._has_events.clear()
+                    await self._has_events.wait()
         return self._events.popleft() if self._events else RendezvousTick()
 
     async def _handle(self, event: RendezvousEvent, tasks: asyncio.TaskGroup) -> None:

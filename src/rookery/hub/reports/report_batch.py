@@ -24,7 +24,9 @@ from rookery.wire.observation import CALLED, KIND_AT, Observation
 ReportArrival = tuple[bytes, Address, bytes, IncomingReport | None]
 
 
-def read_arrivals(desk: ReportValidator, received: Received, now: float) -> list[ReportArrival]:
+def read_arrivals(
+    validator: ReportValidator, received: Received, now: float
+) -> list[ReportArrival]:
     """Those that are one, in order."""
     arrivals: list[ReportArrival] = []
     datagrams, addresses = received
@@ -34,7 +36,7 @@ def read_arrivals(desk: ReportValidator, received: Received, now: float) -> list
         if sender is not None:
             arrivals.append((sender, address, datagram, None))
             continue
-        incoming = desk.read(datagram, address_text(address), now)
+        incoming = validator.read(datagram, address_text(address), now)
         if incoming is not None:
             arrivals.append((incoming.sender, address, datagram, incoming))
     return arrivals
@@ -85,23 +87,23 @@ class ReportBatch:
 
     def __init__(
         self,
-        desk: ReportValidator,
+        validator: ReportValidator,
         groups: ChangedEntries,
         wishes: dict[bytes, int],
         room: int,
         now: float,
     ) -> None:
         """`room` is how many may enrol."""
-        self._desk = desk
-        self._lane = desk.lane(address_text, now)
+        self._validator = validator
+        self._fast_path = validator.fast_path(address_text, now)
         self._groups = groups
         self._wishes = wishes
         self._room = room
         self._now = now
-        self.records = self._lane.records
+        self.records = self._fast_path.records
         self.changed: dict[bytes, FleetEntry] = {}
         self.decided: list[ReportArrival] = []
-        self.answers = self._lane.answers  # to each of those, once the records are durable
+        self.answers = self._fast_path.answers  # to each of those, once the records are durable
         self.enrolled: dict[bytes, FleetEntry] = {}
         self.redeemed: dict[bytes, EnrolmentCode] = {}  # of those enrolled, who needs a code for it
         self.rebound: set[bytes] = set()  # of those enrolled, in place of another key
@@ -123,7 +125,12 @@ class ReportBatch:
         """
         owners = owners or {}
         young, old = self._groups
-        changed, decided, wishes, lane = self.changed, self.decided, self._wishes, self._lane
+        changed, decided, wishes, fast_path = (
+            self.changed,
+            self.decided,
+            self._wishes,
+            self._fast_path,
+        )
         passed = 0
         undecided: list[ReportArrival] = []
         for index, arrival in enumerate(arrivals):
@@ -136,7 +143,7 @@ class ReportBatch:
             if entry is None:
                 entry = entries[index]
             if incoming is None and entry is not None and sender not in wishes:
-                taken = lane.take(datagram, entry, address)
+                taken = fast_path.take(datagram, entry, address)
                 if taken is not None:
                     passed += 1
                     changed[sender] = taken
@@ -144,7 +151,7 @@ class ReportBatch:
                     continue
             if not self._is_decided(arrival, entry, codes, owners):
                 undecided.append(arrival)
-        self._desk.counters.reports += passed
+        self._validator.counters.reports += passed
         return undecided
 
     def _is_decided(
@@ -156,14 +163,14 @@ class ReportBatch:
     ) -> bool:
         """By the desk."""
         sender, address, datagram, incoming = arrival
-        desk, now, code = self._desk, self._now, None
+        validator, now, code = self._validator, self._now, None
         if incoming is None:
-            incoming = desk.read(datagram, address_text(address), now)
+            incoming = validator.read(datagram, address_text(address), now)
             if incoming is None:
                 return True
         if incoming.hello is not None:
             if entry is None and len(self.enrolled) >= self._room:
-                self._take(arrival, desk.put_off(incoming), None, None)
+                self._take(arrival, validator.put_off(incoming), None, None)
                 return True
             is_bound = entry is not None and name_of(incoming.hello) == entry.hashname
             if not is_bound and _lacks_code(incoming, codes):
@@ -175,7 +182,7 @@ class ReportBatch:
         # The desk changes it in place, and the one in the hot store must not change yet.
         own = None if entry is None else copied(entry)
         wish = self._wishes.get(sender)
-        self._take(arrival, desk.receive(incoming, own, code, wish, now), code, wish)
+        self._take(arrival, validator.receive(incoming, own, code, wish, now), code, wish)
         return True
 
     def _may_rebind(
@@ -200,7 +207,7 @@ class ReportBatch:
     ) -> None:
         """As somebody unknown, in place of the one who is known by that id."""
         wish = self._wishes.get(incoming.sender)
-        outcome = self._desk.receive(incoming, None, code, wish, self._now)
+        outcome = self._validator.receive(incoming, None, code, wish, self._now)
         if outcome.enrolled is not None and outcome.changed is not None:
             outcome.changed.version = before.version
             self.rebound.add(incoming.sender)

@@ -38,7 +38,7 @@ class ReportFlow:
 
     def __init__(
         self,
-        desk: ReportValidator,
+        validator: ReportValidator,
         hot: HotStore,
         spool: Spool,
         enrolment: CodeRedemption,
@@ -52,7 +52,7 @@ class ReportFlow:
         recent: RecentTelemetry,
         limits: ReportLimits,
     ) -> None:
-        self._desk = desk
+        self._validator = validator
         self._hot = hot
         self._spool = spool
         self._enrolment = enrolment
@@ -124,7 +124,7 @@ class ReportFlow:
         while self._waiting and len(arrivals) < self._limits.batch_max:
             received = self._waiting.popleft()
             self._waiting_count -= len(received[0])
-            arrivals += read_arrivals(self._desk, received, now)
+            arrivals += read_arrivals(self._validator, received, now)
         return arrivals
 
     async def _decide(self, arrivals: list[ReportArrival]) -> None:
@@ -155,7 +155,7 @@ class ReportFlow:
             return None
         pairs = zip(senders, found, strict=True) if any(found) else ()  # they are rare
         wishes = {sender: wish for sender, wish in pairs if wish is not None}
-        return ReportBatch(self._desk, groups, wishes, room, self._clock.now()), entries
+        return ReportBatch(self._validator, groups, wishes, room, self._clock.now()), entries
 
     async def _room(self) -> int:
         """How many may enrol, with those who are about to be put into the hot store."""

@@ -59,7 +59,7 @@ class SealedConnection(asyncio.Protocol):
         self._writable.set()
         self.error: RemoteError | None = None  # what the peer did wrong
         self.address: tuple[str, int] = ("", 0)
-        self.heard_at = 0.0  # loop time of the last bytes
+        self.received_at = 0.0  # loop time of the last bytes
         self._loop = asyncio.get_running_loop()
 
     @classmethod
@@ -168,7 +168,7 @@ class SealedConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport = cast(asyncio.Transport, transport)  # uvloop's is not one
         self.address = transport.get_extra_info("peername", ("", 0))[:2]
-        self.heard_at = self._loop.time()
+        self.received_at = self._loop.time()
         with contextlib.suppress(OSError):
             keep_alive(transport.get_extra_info("socket"))
         if self._owner is not None:
@@ -177,7 +177,7 @@ class SealedConnection(asyncio.Protocol):
             self._flush()
 
     def data_received(self, data: bytes) -> None:
-        self.heard_at = self._loop.time()
+        self.received_at = self._loop.time()
         self._received_bytes += len(data)
         bound = self._limits.received_bytes_max
         if bound is not None and self._received_bytes > bound:
