@@ -153,7 +153,8 @@ class StagedHub(Hub):
 
     async def say(self, wish: Wish, name: WishStepName) -> None:
         grant = msgspec.structs.replace(GRANT, mac=mac_text(wish.mac)) if name == "done" else None
-        await self.hot.say(WishStep(wish.id, name, f"text of {name}", time.time(), grant=grant))
+        step = WishStep(wish.id, name, f"text of {name}", time.time(), grant=grant)
+        await self.hot.add_step(step)
 
     async def grant_next(self) -> None:
         """Have the next wish come true."""

@@ -5,7 +5,7 @@
                             │         ▲  head         │              │
     set_invalid ─▶ dropped ─┼─▶ …     └──────────── session lost ────┘
                             │
-The names are those of the protocol this grew from: peer, request, `add_packet`, `set_invalid`,
-`begin_write`, `process_packet_queue`. Who calls it from several threads gives it a lock as `guard`;
-everything that more than one thread touches is touched under that one lock.
+The names are those of the protocol that this is based on: peer, request, `add_packet`,
+`set_invalid`, `begin_write`, `process_packet_queue`. For use from several threads, pass a lock as
+`guard`: it protects all state that more than one thread uses.
 """

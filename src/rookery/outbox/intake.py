@@ -151,7 +151,7 @@ class RequestIntake:
 
     @property
     def settled(self) -> int:
-        """The highest id below which nobody needs to ask again."""
+        """All requests up to this id are settled and will not be repeated."""
         return next(iter(self._kept)) - 1 if self._kept else self.handled
 
     def _answer_again(self, frame: RequestFrame) -> Answer:
@@ -180,7 +180,7 @@ class RequestIntake:
 
 
 def answer_of(arrival: IncomingRequest, outcome: RequestOutcome) -> Answer:
-    """What the origin is told."""
+    """The answer for the origin."""
     if outcome.code is not None:
         return ErrorFrame(arrival.id, outcome.code, outcome.text)
     if arrival.wants_reply:

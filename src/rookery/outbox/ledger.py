@@ -28,7 +28,7 @@ class Ledger(Protocol):
 
 
 class RequestNumbering(msgspec.Struct, frozen=True, kw_only=True):
-    """With a ledger, it is kept."""
+    """Ids and epochs of one peer; a ledger keeps them across restarts."""
 
     epoch: int  # of our requests to it
     memory: int  # of its requests to us

@@ -13,7 +13,7 @@ class OutboxLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that can grow has its bound here."""
 
     pool_bytes_max: int = 256 << 20  # of all requests alive, overhead included
-    peer_requests_max: int = 100_000  # queued or under way to one peer
+    peer_requests_max: int = 100_000  # queued or in flight to one peer
     peer_bytes_max: int = 64 << 20
     payload_size_max: int = PAYLOAD_SIZE_MAX
     session_queue_max: int = 256  # requests that wait in a session rather than in the working list

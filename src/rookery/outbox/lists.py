@@ -1,4 +1,9 @@
-"""Expiry: which request's time is up next."""
+"""Lists of a peer's requests: those that wait for a session in order, and deadlines as a heap.
+
+In both, a request that was dropped or has ended stays as a mark until its turn comes; when marks
+are the majority, the list is rebuilt. So dropping needs no search, and memory stays within twice
+the live requests.
+"""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -11,7 +16,7 @@ _EXPIRY_SWEEP_AT: Final = 1024
 
 
 class RequestExpiry:
-    """A heap; requests that ended stay in it until their time comes, or until they are the most."""
+    """Requests by deadline, as a heap."""
 
     __slots__ = ("_alive", "_heap", "_number")
 
@@ -30,7 +35,7 @@ class RequestExpiry:
             heappush(self._heap, (request.expires_at, self._number, request))
 
     def ended(self, request: OutboxRequest) -> None:
-        """It needs no watching any more."""
+        """The request has ended, so its deadline does not matter any more."""
         if request.expires_at is None:
             return
         self._alive -= 1
@@ -46,7 +51,7 @@ class RequestExpiry:
         return heap[0][0] if heap else None
 
     def take_due(self, now: float) -> list[OutboxRequest]:
-        """Those whose time is up; each comes once."""
+        """Remove and return the requests that have expired."""
         due = []
         while (deadline := self.deadline) is not None and deadline <= now:
             due.append(heappop(self._heap)[2])
@@ -57,7 +62,7 @@ _SWEEP_AT: Final = 64
 
 
 class WorkingList:
-    """Belongs to the loop's thread."""
+    """Requests that wait for a session, oldest first; for the loop's thread only."""
 
     __slots__ = ("_dropped", "_requests")
 
@@ -77,7 +82,7 @@ class WorkingList:
         self._requests.append(request)
 
     def requeue(self, requests: Iterable[OutboxRequest]) -> None:
-        """To the head, in the order they have, ahead of whatever was added meanwhile."""
+        """Put them back at the head in their order, before those that were added meanwhile."""
         self._requests.extendleft(reversed(list(requests)))
 
     @property
@@ -94,7 +99,7 @@ class WorkingList:
         return self._requests.popleft()
 
     def dropped(self, request: OutboxRequest) -> None:
-        """One of them is not queued any more."""
+        """One of the requests is not queued any more."""
         assert not request.is_queued
         self._dropped += 1
         if self._dropped >= _SWEEP_AT and self._dropped * 2 > len(self._requests):

@@ -45,14 +45,14 @@ class Outbox:
         self.limits = limits
         self.pool = RequestPool(limits, guard)
         self.totals: Counter[RequestState] = Counter()  # requests that ended, by how
-        self.alarms: deque[OutboxAlarm] = deque(maxlen=1024)  # to be taken by whoever tells of them
+        self.alarms: deque[OutboxAlarm] = deque(maxlen=1024)  # taken by the shell
         self.on_ended: OnEnded | None = None
         self._peers: dict[str, OutboxPeer] = {}
         self._expiry = RequestExpiry()
         self._stirred: deque[OutboxPeer] = deque()
         self._is_waking = False
         self._wake = wake
-        self._around = OutboxPeerContext(
+        self._context = OutboxPeerContext(
             hashname, limits, self.pool.guard, self._expiry, self._stir, self._ended, ledger
         )
 
@@ -82,7 +82,7 @@ class Outbox:
         """Epoch and memory must be new, or those of the same peer before a restart."""
         if host in self._peers:
             raise UsageError(f"{host[:8]} is a peer already")
-        peer = OutboxPeer(host, numbering, self._around)
+        peer = OutboxPeer(host, numbering, self._context)
         self._peers = {**self._peers, host: peer}  # other threads may be looking one up
         return peer
 

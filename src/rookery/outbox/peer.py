@@ -51,31 +51,31 @@ class OutboxPeerContext:
 class OutboxPeer:
     """Made by `Outbox.add_peer`."""
 
-    def __init__(self, host: str, numbering: RequestNumbering, around: OutboxPeerContext) -> None:
+    def __init__(self, host: str, numbering: RequestNumbering, context: OutboxPeerContext) -> None:
         self.host = host
         self.epoch = numbering.epoch
         self.memory = numbering.memory
         self.their_memory = numbering.their_memory
-        self.intake = RequestIntake(host, around.limits)
+        self.intake = RequestIntake(host, context.limits)
         self.session: OutboxSession | None = None
         self.is_removed = False
         self.is_alarmed = False
         self.sessions = 0  # so far
         self.count = 0  # of requests without an end
         self.bytes = 0  # as the pool counts them
-        self._around = around
-        self.guard = around.guard
-        self._requests_max = around.limits.peer_requests_max
-        self._bytes_max = around.limits.peer_bytes_max
-        self._queue_max = around.limits.session_queue_max
+        self._context = context
+        self.guard = context.guard
+        self._requests_max = context.limits.peer_requests_max
+        self._bytes_max = context.limits.peer_bytes_max
+        self._queue_max = context.limits.session_queue_max
         self._next_id = numbering.next_id
         self._added: deque[OutboxRequest] = deque()  # the inbox
         self._dropped: deque[OutboxRequest] = deque()
         self._is_stirred = False
         self._working = WorkingList()
         self._last_id = 0  # of those that came out of the inbox
-        self._cleared_id = 0 if around.ledger is not None else _ID_MAX
-        self._asked_id = 0
+        self._cleared_id = 0 if context.ledger is not None else _ID_MAX
+        self._clear_requested_id = 0
 
     # --- from any thread ---
 
@@ -103,7 +103,7 @@ class OutboxPeer:
             if self._is_stirred:
                 return
             self._is_stirred = True
-        self._around.stirred(self)
+        self._context.stirred(self)
 
     def invalidated(self, request: OutboxRequest) -> None:
         """One of ours will never be written: take it out of its list."""
@@ -111,7 +111,7 @@ class OutboxPeer:
             self._dropped.append(request)
             is_first, self._is_stirred = not self._is_stirred, True
         if is_first:
-            self._around.stirred(self)
+            self._context.stirred(self)
 
     # --- from the loop's thread ---
 
@@ -135,9 +135,9 @@ class OutboxPeer:
     def _wait(self, request: OutboxRequest) -> None:
         self._working.append(request)
         self._last_id = request.id
-        self._around.expiry.add(request)
-        if self._around.ledger is not None:
-            self._around.ledger.added(self.host, request)
+        self._context.expiry.add(request)
+        if self._context.ledger is not None:
+            self._context.ledger.added(self.host, request)
 
     def _drop(self, request: OutboxRequest) -> None:
         if not request.state.is_end:
@@ -168,12 +168,12 @@ class OutboxPeer:
             session.stir()
 
     def _ask_to_clear(self, first_id: int) -> None:
-        ledger = self._around.ledger
+        ledger = self._context.ledger
         assert ledger is not None
         assert self.their_memory is not None
-        if first_id > self._asked_id:
-            self._asked_id = min(first_id + self._queue_max, self._last_id)
-            ledger.clear(self.host, self._asked_id, self.their_memory)
+        if first_id > self._clear_requested_id:
+            self._clear_requested_id = min(first_id + self._queue_max, self._last_id)
+            ledger.clear(self.host, self._clear_requested_id, self.their_memory)
 
     def cleared(self, id_: int, now: float) -> None:
         """The ledger has it that requests up to this id may be written."""
@@ -190,22 +190,22 @@ class OutboxPeer:
             request.restore(is_begun=request.id <= began_id)
             self._working.append(request)
             self._last_id = request.id
-            self._around.expiry.add(request)
+            self._context.expiry.add(request)
             request.release()  # the list's reference is the only one
         self._next_id = max(self._next_id, self._last_id + 1, began_id + 1)
         self._cleared_id = max(self._cleared_id, began_id)
 
     def floor(self, floor: int) -> int:
-        ledger = self._around.ledger
+        ledger = self._context.ledger
         return floor if ledger is None else ledger.floor(self.host, floor)
 
     # --- sessions ---
 
     @property
     def introduction(self) -> IntroductionFrame:
-        limits = self._around.limits
+        limits = self._context.limits
         return IntroductionFrame(
-            self._around.hashname,
+            self._context.hashname,
             self.epoch,
             self.memory,
             self.intake.epoch,
@@ -215,7 +215,7 @@ class OutboxPeer:
         )
 
     def introduced(self, session: OutboxSession, them: IntroductionFrame, now: float) -> None:
-        """They are there: this session is the one from now on."""
+        """The peer has introduced itself: this session replaces an earlier one."""
         if self.session is not None:
             self.session.close(now)
         self.intake.introduced(them.epoch)
@@ -225,8 +225,8 @@ class OutboxPeer:
             self._they_forgot()
         if self.their_memory != them.memory:
             self.their_memory = them.memory
-            self._asked_id = 0  # the ledger has to know whom we write to
-            if self._around.ledger is not None:
+            self._clear_requested_id = 0  # the ledger records which memory of the peer we write to
+            if self._context.ledger is not None:
                 self._cleared_id = 0
         self.session = session
         self.sessions += 1
@@ -275,7 +275,7 @@ class OutboxPeer:
         self._working.requeue(back)
 
     def handled(self, arrival: IncomingRequest, outcome: RequestOutcome) -> None:
-        """Somebody has dealt with what they sent."""
+        """The application has handled an incoming request."""
         answer = self.intake.done(arrival, outcome)
         if answer is not None and self.session is not None:
             self.session.answer(arrival, answer)
@@ -283,7 +283,7 @@ class OutboxPeer:
     # --- ends ---
 
     def expired(self, request: OutboxRequest) -> None:
-        """Its time is up: where it waits, it waits in vain; what is under way may still arrive."""
+        """The request has expired: it is dropped if it waits; one in flight may still arrive."""
         state = request.state
         if request.shut(RequestState.EXPIRED):
             self.end(request, request.end_unwritten)
@@ -342,33 +342,33 @@ class OutboxPeer:
         request.reset_queued()
         request.state = state
         request.failure = failure
-        around = self._around
+        context = self._context
         if request.id <= self._last_id:
             if request.expires_at is not None:
-                around.expiry.ended(request)
-            if around.ledger is not None:
-                around.ledger.ended(self.host, request)
+                context.expiry.ended(request)
+            if context.ledger is not None:
+                context.ledger.ended(self.host, request)
         with self.guard:
             self.count -= 1
             self.bytes -= request.size
-        around.ended(self, [request])
+        context.ended(self, [request])
         request.release()
 
     def acknowledged(self, requests: list[OutboxRequest]) -> None:
         """As `end` for each, at the price of one: most requests end here."""
-        around, size = self._around, 0
+        context, size = self._context, 0
         for request in requests:
             assert not request.state.is_end, "a request ended twice"
             request.state = _ACKNOWLEDGED
             size += request.size
             if request.expires_at is not None:
-                around.expiry.ended(request)
-            if around.ledger is not None:
-                around.ledger.ended(self.host, request)
+                context.expiry.ended(request)
+            if context.ledger is not None:
+                context.ledger.ended(self.host, request)
         with self.guard:
             self.count -= len(requests)
             self.bytes -= size
-        around.ended(self, requests)
+        context.ended(self, requests)
         with self.guard:
             for request in requests:
                 request.let_go()

@@ -26,7 +26,7 @@ _WRITING: Final = RequestState.WRITING
 
 
 class OutboxRequestHolder(Protocol):
-    """Whoever has the request in its lists: a peer."""
+    """The peer that has the request in its lists."""
 
     @property
     def host(self) -> str: ...
@@ -81,7 +81,7 @@ class OutboxRequest:
         self.is_queued = False
         self.was_written = False  # all of it, in some session
         self.attempts = 0  # to write it
-        self.made_at = 0.0  # set by whoever observes, monotonic
+        self.made_at = 0.0  # set by an observer, monotonic
         self.id = 0  # given by the peer, rising
         self.holder: OutboxRequestHolder | None = None
         self.answer: bytes | None = None
@@ -106,7 +106,7 @@ class OutboxRequest:
     # --- from any thread ---
 
     def acquire(self) -> None:
-        """One more reference; only who has one may take another."""
+        """Take one more reference; the caller must hold one."""
         with self._pool.guard:
             assert self.references > 0, "a request was used after its last release"
             self.references += 1
@@ -117,7 +117,7 @@ class OutboxRequest:
             self.let_go()
 
     def let_go(self) -> None:
-        """As `release`, for who has the guard already."""
+        """As `release`, with the guard already held."""
         self.references -= 1
         assert self.references >= 0, "a request was released too often"
         if not self.references:
@@ -168,19 +168,19 @@ class OutboxRequest:
         return self.expires_at is not None and self.expires_at <= now
 
     def begin_write(self) -> bool:
-        """Cross the border; False when somebody else was first. Again, for a repeat: True."""
+        """Mark it as being written; False if it was invalidated first. True again for a repeat."""
         with self._pool.guard:
             return self.cross_border()
 
     def cross_border(self) -> bool:
-        """As `begin_write`, for who has the guard already."""
+        """As `begin_write`, with the guard already held."""
         if self._border is None:
             self._border = _WRITING
         self.attempts += 1
         return self._border is _WRITING
 
     def shut(self, end: RequestState) -> bool:
-        """Nobody shall begin to write it any more; False when somebody did."""
+        """Prevent the write; False if it has begun."""
         with self._pool.guard:
             if self._border is None:
                 self._border = end

@@ -118,7 +118,7 @@ class SendQueue:
         if not self.written or self.written[0].id != id_:
             raise ProtocolError("an answer to what was not asked")
         if is_reply and not self.written[0].wants_reply:
-            raise ProtocolError("a reply that nobody asked for")
+            raise ProtocolError("a reply that was not requested")
         request = self.written.popleft()
         self._bytes -= len(request.payload)
         return request

@@ -58,17 +58,21 @@ class OutboxSession:
     """`stir` is called when `take` may have more to give than it had."""
 
     def __init__(
-        self, side: OutboxSessionOwner, stir: Callable[[], object], *, hashname: bytes | None = None
+        self,
+        owner: OutboxSessionOwner,
+        stir: Callable[[], object],
+        *,
+        hashname: bytes | None = None,
     ) -> None:
-        self._side = side
-        self._intake = side.intake
+        self._owner = owner
+        self._intake = owner.intake
         self._stir = stir
         self._hashname = hashname  # what the introduction has to name, where that is known
         self._reader = OutboxFrameReader()
-        self._control: deque[bytes] = deque([side.introduction.serialize()])
+        self._control: deque[bytes] = deque([owner.introduction.serialize()])
         self._ack = self._acked = 0
         self._received = 0  # highest id of a request in this session
-        self._asked: deque[int] = deque()  # ids in this session that are to be answered
+        self._to_answer: deque[int] = deque()  # ids of requests in this session, not answered yet
         self._rest = memoryview(b"")  # of the frame that was cut last
         self.sending: SendQueue | None = None  # once they have introduced themselves
         self.epoch = 0  # theirs
@@ -98,7 +102,7 @@ class OutboxSession:
         self._stir()
 
     def _complete(self) -> None:
-        """What was cut is out to its last byte."""
+        """The frame that was cut has been sent to its last byte."""
         if self.sending is not None and self.sending.half is not None:
             self.sending.wrote(self.sending.half)
 
@@ -123,10 +127,10 @@ class OutboxSession:
         now: float,
     ) -> int:
         """As many as there are, as fit, and as the other side takes; the size of all parts."""
-        floor = sending.floor and self._side.floor(sending.floor)
+        floor = sending.floor and self._owner.floor(sending.floor)
         while size < size_max and (begun := self._begin(sending, size_max - size, now)):
             if floor is None:  # nothing else is under way, and no answer comes in the meantime
-                floor = self._side.floor(begun[0].id)
+                floor = self._owner.floor(begun[0].id)
             for request in begun:
                 payload = request.payload
                 length = len(payload)
@@ -145,9 +149,9 @@ class OutboxSession:
             if not sending.has_room(first):
                 break
             if first.is_late(now):
-                self._side.expired(first)
+                self._owner.expired(first)
             else:
-                self._side.end(first, first.end_unwritten)
+                self._owner.end(first, first.end_unwritten)
         return []
 
     def _first(self, sending: SendQueue, now: float) -> OutboxRequest | None:
@@ -155,18 +159,18 @@ class OutboxSession:
         while queue and not queue[0].is_queued:  # dropped while it waited here
             queue.popleft()
         if not queue:
-            self._side.fill(now)
+            self._owner.fill(now)
         return queue[0] if queue else None
 
     def answer(self, arrival: IncomingRequest, answer: Answer) -> None:
-        """Tell them, if they asked in this session; else they will ask again, or never."""
-        asked = self._asked
+        """Answer a request of this session; one of an earlier session is repeated if it matters."""
+        to_answer = self._to_answer
         if arrival.epoch != self.epoch:
             return
-        while asked and asked[0] < arrival.id:
-            asked.popleft()
-        if asked and asked[0] == arrival.id:
-            asked.popleft()
+        while to_answer and to_answer[0] < arrival.id:
+            to_answer.popleft()
+        if to_answer and to_answer[0] == arrival.id:
+            to_answer.popleft()
             self._say(answer)
             self._stir()
 
@@ -178,7 +182,7 @@ class OutboxSession:
             self._control.append(answer.serialize())
 
     def refuse(self, code: OutboxErrorCode, text: str) -> bytes:
-        """The last bytes of a session that we end, when no frame is half out."""
+        """The last bytes of a session that we end, unless a frame is partly sent."""
         return b"" if self._rest else ErrorFrame(0, code, text).serialize()
 
     # --- in ---
@@ -205,10 +209,10 @@ class OutboxSession:
             case _:
                 raise ProtocolError("a session begins with an introduction")
         if self._hashname is not None and frame.hashname != self._hashname:
-            raise ProtocolError("an introduction in somebody else's name")
-        self.sending = SendQueue(frame.requests_max, frame.bytes_max, self._side.guard)
+            raise ProtocolError("an introduction with another peer's name")
+        self.sending = SendQueue(frame.requests_max, frame.bytes_max, self._owner.guard)
         self.epoch = frame.epoch
-        self._side.introduced(self, frame, now)
+        self._owner.introduced(self, frame, now)
 
     def _received_frame(
         self, frame: Frame, sending: SendQueue, arrivals: list[IncomingRequest]
@@ -217,26 +221,26 @@ class OutboxSession:
             case RequestFrame():
                 self._request(frame, arrivals)
             case AcknowledgementFrame(id=id_):
-                self._side.acknowledged(sending.acknowledged(id_))
+                self._owner.acknowledged(sending.acknowledged(id_))
                 self._stir()
             case ReplyFrame(id=id_, payload=payload):
                 request = self._answered(id_, sending, is_reply=True)
                 request.answer = payload
-                self._side.end(request, RequestState.ANSWERED)
+                self._owner.end(request, RequestState.ANSWERED)
                 self._stir()
             case ErrorFrame(id=0, text=text):
                 raise ChannelError(text or "the other side ended the session")
             case ErrorFrame(id=id_, text=text):
                 request = self._answered(id_, sending, is_reply=False)
                 request.failure_text = text or "refused"
-                self._side.end(request, RequestState.FAILED, RequestFailure.REFUSED)
+                self._owner.end(request, RequestState.FAILED, RequestFailure.REFUSED)
                 self._stir()
             case IntroductionFrame():
                 raise ProtocolError("a second introduction")
 
     def _answered(self, id_: int, sending: SendQueue, *, is_reply: bool) -> OutboxRequest:
         sending.check_written(id_)
-        self._side.acknowledged(sending.acknowledged(id_ - 1))
+        self._owner.acknowledged(sending.acknowledged(id_ - 1))
         return sending.answered(id_, is_reply=is_reply)
 
     def _request(self, frame: RequestFrame, arrivals: list[IncomingRequest]) -> None:
@@ -245,10 +249,10 @@ class OutboxSession:
         self._received = frame.id
         match self._intake.arrived(frame):
             case IncomingRequest() as arrival:
-                self._asked.append(frame.id)
+                self._to_answer.append(frame.id)
                 arrivals.append(arrival)
             case None:
-                self._asked.append(frame.id)
+                self._to_answer.append(frame.id)
             case answer:
                 self._say(answer)
                 self._stir()
@@ -256,8 +260,8 @@ class OutboxSession:
     # --- the end ---
 
     def close(self, now: float) -> None:
-        """The stream is lost, or given up; again: nothing."""
+        """The stream is lost or given up; further calls do nothing."""
         if not self.is_closed:
             self.is_closed = True
-            self._side.lost(self, now)
+            self._owner.lost(self, now)
             self._stir()

@@ -6,7 +6,7 @@ _ENDS = frozenset({"acknowledged", "answered", "expired", "cancelled", "failed"}
 
 
 class RequestState(Enum):
-    """As people and programs see it."""
+    """The states of a request."""
 
     NEW = "new"
     QUEUED = "queued"  # in the inbox or the working list
@@ -20,7 +20,7 @@ class RequestState(Enum):
     FAILED = "failed"
 
     def __init__(self, text: str) -> None:
-        # Known once and for all: it is asked for with every step of every request.
+        # Computed once: it is read at every step of every request.
         self.is_end = text in _ENDS
 
     __hash__ = object.__hash__  # members are few and the same; their names need no hashing

@@ -19,7 +19,7 @@ from rookery.store.database import migration
 from rookery.store.database.database import Database
 
 BEFORE = "0004"
-STEPS = Path(migration.__file__).parent / "migrations"
+STEPS = Path(migration.__file__).parents[1] / "migrations"
 NONE = FactorCount(has_totp=False, passkeys=0, recovery_codes=0)
 
 

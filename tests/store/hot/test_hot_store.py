@@ -159,7 +159,7 @@ async def test_steps_are_seen_by_early_and_late_watchers(hot: HotStore) -> None:
     early = asyncio.gather(watched(hot, ours.id), watched(hot, ours.id))
     said = [step(ours, "wished"), step(ours, "called", "…"), step(ours, "done")]
     for one in said:
-        await hot.say(one)
+        await hot.add_step(one)
     await hot.end_wish(ours.id)
     assert list(await early) == [said, said]
     assert await watched(hot, ours.id) == said
@@ -170,12 +170,12 @@ async def test_every_step_is_seen_once_and_in_order(hot: HotStore) -> None:
     said = [step(ours, "called", str(number)) for number in range(100)]
     said.append(step(ours, "failed"))
 
-    async def say() -> None:
+    async def add_step() -> None:
         for one in said:
-            await hot.say(one)
+            await hot.add_step(one)
 
     results = await asyncio.gather(
-        watched(hot, ours.id), watched(hot, ours.id), say(), watched(hot, ours.id)
+        watched(hot, ours.id), watched(hot, ours.id), add_step(), watched(hot, ours.id)
     )
     assert list(results) == [said, said, None, said]
 
@@ -184,7 +184,7 @@ async def test_a_step_said_twice_in_the_same_words_is_two(hot: HotStore) -> None
     ours = await hot.add_wish(wish(1, MAC), 60)
     said = [step(ours, "reserving"), step(ours, "reserving"), step(ours, "failed")]
     for one in said:
-        await hot.say(one)
+        await hot.add_step(one)
     assert await watched(hot, ours.id) == said
 
 
@@ -192,7 +192,7 @@ async def test_a_watcher_sees_a_step_while_it_waits(hot: HotStore) -> None:
     ours = await hot.add_wish(wish(1, MAC), 60)
     watcher = hot.steps(ours.id)
     for name in ("wished", "called", "router_here"):
-        await hot.say(step(ours, name))
+        await hot.add_step(step(ours, name))
         async with asyncio.timeout(PATIENCE_S):
             assert (await anext(watcher)).name == name
 
@@ -204,9 +204,9 @@ async def test_an_unknown_wish_has_no_steps(hot: HotStore) -> None:
 async def test_a_story_has_a_bound(hot: HotStore) -> None:
     ours = await hot.add_wish(wish(1, MAC), 60)
     for _ in range(STEPS_PER_WISH_MAX):
-        await hot.say(step(ours, "called"))
+        await hot.add_step(step(ours, "called"))
     with pytest.raises(CongestionError):
-        await hot.say(step(ours, "called"))
+        await hot.add_step(step(ours, "called"))
 
 
 async def test_only_one_takes_it(hot: HotStore) -> None:

@@ -52,8 +52,8 @@ async def test_steps_are_kept_for_a_while_after_the_last() -> None:
     clock = Clock()
     hot = RamHotStore(clock=clock)
     ours = await hot.add_wish(wish(1, sender(1)), 10)
-    await hot.say(step(ours, "wished"))
-    await hot.say(step(ours, "failed"))
+    await hot.add_step(step(ours, "wished"))
+    await hot.add_step(step(ours, "failed"))
     clock.now += STEPS_KEPT_S - 1
     assert await hot.wish(ours.id) is None
     assert len([one async for one in hot.steps(ours.id)]) == 2

@@ -62,7 +62,7 @@ async def test_what_redis_does_not_hold_comes_from_the_database(fresh: RedisServ
 async def test_the_memory_of_strangers_has_a_bound(
     fresh: RedisServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rookery.store.hot.redis_entries.STRANGERS_MAX", 10)
+    monkeypatch.setattr("rookery.store.hot.redis_entries.UNKNOWN_MAX", 10)
     archive = Archive()
     hot = await RedisHotStore.open(fresh.url, fallback=archive.find)
     await hot.entries([sender(number) for number in range(100)])
@@ -94,7 +94,7 @@ async def test_two_hubs_see_the_same(fresh: RedisServer) -> None:
     ours = await one.add_wish(wish(1, sender(1)), 60)
     assert await other.wishes([sender(1)]) == [ours.id]
     watcher = other.steps(ours.id)
-    await one.say(step(ours, "wished"))
+    await one.add_step(step(ours, "wished"))
     assert (await anext(watcher)).name == "wished"
     assert await one.take("lease", 60)
     assert not await other.take("lease", 60)
@@ -110,14 +110,14 @@ async def test_a_watcher_misses_nothing_when_redis_restarts(lasting: RedisServer
     """Said by another hub before, while nobody listens, and after: each seen once, in order."""
     teller, watcher = await RedisHotStore.open(lasting.url), await RedisHotStore.open(lasting.url)
     ours = await teller.add_wish(wish(1, sender(1)), 300)
-    await teller.say(step(ours, "called", "0"))
+    await teller.add_step(step(ours, "called", "0"))
     steps = watcher.steps(ours.id)
     seen = [await anext(steps)]
     for number in range(1, 4):
         await asyncio.to_thread(lasting.kill)
         await asyncio.to_thread(lasting.start)
-        await teller.say(step(ours, "called", str(number)))
-    await teller.say(step(ours, "failed", "4"))
+        await teller.add_step(step(ours, "called", str(number)))
+    await teller.add_step(step(ours, "failed", "4"))
     async with asyncio.timeout(PATIENCE_S):
         seen += [one async for one in steps]
     assert [one.text for one in seen] == ["0", "1", "2", "3", "4"]
@@ -130,12 +130,12 @@ async def test_a_watcher_goes_on_when_redis_lost_the_story(fresh: RedisServer) -
     hot = await RedisHotStore.open(fresh.url)
     ours = await hot.add_wish(wish(1, sender(1)), 300)
     steps = hot.steps(ours.id)
-    await hot.say(step(ours, "wished"))
-    await hot.say(step(ours, "called"))
+    await hot.add_step(step(ours, "wished"))
+    await hot.add_step(step(ours, "called"))
     seen = [await anext(steps), await anext(steps)]
     fresh.clear()
-    await hot.say(step(ours, "router_here"))
-    await hot.say(step(ours, "done"))
+    await hot.add_step(step(ours, "router_here"))
+    await hot.add_step(step(ours, "done"))
     async with asyncio.timeout(PATIENCE_S):
         seen += [one async for one in steps]
     assert [one.name for one in seen] == ["wished", "called", "router_here", "done"]
@@ -153,7 +153,7 @@ async def test_a_redis_that_is_away_is_unreachable_and_then_back(lasting: RedisS
         hot.put([ours]),
         hot.wishes([sender(1)]),
         hot.add_wish(wish(1, sender(1)), 60),
-        hot.say(step(wish(1, sender(1)), "wished")),
+        hot.add_step(step(wish(1, sender(1)), "wished")),
         hot.take("lease", 60),
         hot.reserved("server"),
         hot.all("server"),

@@ -92,7 +92,7 @@ class Matchmaker:
             rendezvous.tell(ClientGone())
             return
         step = WishStep(wish.id, "failed", texts.CANCELLED, self._clock.now(), reason="cancelled")
-        await self._hot.say(step)  # whoever has the device watches, and ends it
+        await self._hot.add_step(step)  # whoever has the device watches, and ends it
         await self._hot.end_wish(wish.id)
 
     async def serve_device(
@@ -175,7 +175,7 @@ class Matchmaker:
             if entry is not None:
                 self._expect(entry.address, self._limits.total_s)
             if await self._hot.take(f"called:{wish}", CALLED_S):
-                await self._hot.say(WishStep(wish, "called", texts.CALLED, self._clock.now()))
+                await self._hot.add_step(WishStep(wish, "called", texts.CALLED, self._clock.now()))
 
     def _own(self, work: Coroutine[object, object, None]) -> None:
         task = self._loop.create_task(work)

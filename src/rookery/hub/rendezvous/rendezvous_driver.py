@@ -155,7 +155,7 @@ class RendezvousDriver:
                 self._tally[step.name] += 1
                 if step.name == "failed":
                     self._failed(self.wish, step)
-                await self._insist(lambda: self._hot.say(step))
+                await self._insist(lambda: self._hot.add_step(step))
             case ReserveSeat(server, message):
                 await self._reserve(server, message, tasks)
             case ReleaseSeat(server, seat):

@@ -1,4 +1,4 @@
-"""Accounts: who may sign in, and as what."""
+"""Accounts: logins, passwords and roles."""
 
 from collections.abc import Collection, Mapping
 from typing import Literal
@@ -24,7 +24,7 @@ class LoginTakenError(UsageError):
 
 
 class Account(msgspec.Struct, frozen=True):
-    """One who may sign in."""
+    """One account."""
 
     id: int
     login: str
@@ -42,7 +42,7 @@ _ALL = select(*columns(account, Account))
 
 
 class Accounts:
-    """Logins are told apart without regard to case."""
+    """The accounts of a database; logins are compared without regard to case."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -111,7 +111,7 @@ class Accounts:
         return await self._database.read(work)
 
     async def set_password(self, number: int, password_hash: str) -> None:
-        """And end its tokens: whoever knew the old password may have made some."""
+        """Set the password and revoke all tokens: a thief of the old one may have created some."""
 
         async def work(connection: AsyncConnection) -> None:
             values = {"password_hash": password_hash}

@@ -1,4 +1,4 @@
-"""Audit: who did what to whom, and when; rows are only ever added, and purged by age."""
+"""Audit log: actor, action, target and time; rows are only added, and purged by age."""
 
 import msgspec
 from sqlalchemy import delete, insert, or_, select
@@ -21,7 +21,7 @@ class AuditRow(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that somebody did, or tried."""
 
     at: float  # wall seconds
-    who: str  # a login, a hashname, or what else names the one who acted
+    who: str  # the actor: a login, a hashname or another name
     what: str  # `session.begun`, `device.claimed`, `rpc.called`, …
     target: str = ""
     detail: JsonObject = {}

@@ -37,7 +37,7 @@ _ALL = select(*columns(passkey, Passkey))
 
 
 class Passkeys:
-    """By credential for those who answer a challenge, by account for their owners."""
+    """Looked up by credential to answer a challenge, and by account for their owners."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

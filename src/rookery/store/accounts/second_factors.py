@@ -171,7 +171,7 @@ class SecondFactors:
         return await self._database.write(work)
 
     async def remove_all(self, account: int) -> FactorCount:
-        """For a person who has lost them; says what there was."""
+        """Remove all factors of an account that has lost them; returns what was removed."""
 
         async def work(connection: AsyncConnection) -> FactorCount:
             there = await _counted(connection, account)

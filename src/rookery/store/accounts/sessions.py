@@ -21,7 +21,7 @@ class BrowserSession(msgspec.Struct, frozen=True):
     expires_at: float
     address: str = ""
     browser: str = ""
-    proved_at: float | None = None  # when the password was last given; None: only at the beginning
+    proved_at: float | None = None  # when the password was last confirmed; None: only at sign-in
 
     @property
     def proof_at(self) -> float:
@@ -88,7 +88,7 @@ class BrowserSessions:
         await self._database.write(work)
 
     async def prove(self, key_hash: bytes, now: float) -> None:
-        """Its account's password was given again."""
+        """The account's password was confirmed again."""
         statement = (
             update(web_session).where(web_session.c.key_hash == key_hash).values(proved_at=now)
         )

@@ -33,7 +33,7 @@ _COLUMNS = columns(api_token, ApiToken)
 
 
 class ApiTokens:
-    """By hash for those who present one, by account for those who manage them."""
+    """Looked up by hash to authenticate requests, and by account to manage them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -19,8 +19,8 @@ AlertEventKind = Literal[
     "muted",
     "unmuted",
     "resolved",
-    "told",  # outside, by a channel
-    "untold",  # given up
+    "told",  # a channel has accepted the notification
+    "untold",  # the notification was given up
 ]
 
 
@@ -57,7 +57,7 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def condition(self) -> AlertCondition:
-        """What raised it, for whoever goes on looking."""
+        """The condition that raised it, for the alert evaluator after a restart."""
         return AlertCondition(
             key=self.key,
             kind=self.kind,

@@ -1,7 +1,7 @@
-"""Alerts: what is the matter and was, who saw to it, who is not to be told of it for now.
+"""Alerts of a database: open and past ones, their events, acknowledgement and muting.
 
-Any hub acknowledges and mutes. Raising and resolving is `alert_keeping`, for whoever holds the
-lease of a scope.
+Any hub acknowledges and mutes. `writer` raises and resolves, for the hub that holds the lease of
+a scope.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ AlertSelection = Literal["open", "over", "all"]
 
 
 class AlertFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which ones somebody wants to see."""
+    """Which alerts to list."""
 
     which: AlertSelection = "all"
     severity: str = ""
@@ -40,7 +40,7 @@ class AlertFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Alerts:
-    """All of a database."""
+    """The alerts of a database."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -52,7 +52,7 @@ class Alerts:
         return await self._database.read(work)
 
     async def open(self, scope: str | None = None) -> list[Alert]:
-        """All that are, of one scope or of each; there is a bound on how many there can be."""
+        """All open alerts, of one scope or of all; their number is bounded."""
         query = select(*COLUMNS).where(alert.c.open_key.is_not(None)).order_by(alert.c.id)
         if scope is not None:
             query = query.where(alert.c.scope == scope)
@@ -75,7 +75,7 @@ class Alerts:
         return await self._alerts(query)
 
     async def events(self, number: int) -> list[AlertEvent]:
-        """What happened to one last, the oldest of it first."""
+        """The last events of an alert, oldest first."""
         query = (
             select(*EVENT_COLUMNS)
             .where(alert_event.c.alert == number)
@@ -88,23 +88,23 @@ class Alerts:
 
         return (await self._database.read(work))[::-1]
 
-    async def acknowledge(self, number: int, who: str, *, now: float) -> Alert | None:
-        """Somebody sees to it; whoever was first stays so. None: there is no such alert."""
+    async def acknowledge(self, number: int, actor: str, *, now: float) -> Alert | None:
+        """Acknowledge an alert; the first actor stays. None: there is no such alert."""
 
         async def work(connection: AsyncConnection) -> Alert | None:
             unseen = update(alert).where(alert.c.id == number, alert.c.acknowledged_at.is_(None))
-            values = {"acknowledged_by": who[:ACTOR_SIZE_MAX], "acknowledged_at": now}
+            values = {"acknowledged_by": actor[:ACTOR_SIZE_MAX], "acknowledged_at": now}
             if (await connection.execute(unseen.values(values))).rowcount:
-                await add_event(connection, number, "acknowledged", now=now, who=who)
+                await add_event(connection, number, "acknowledged", now=now, actor=actor)
             return await read_alert(connection, number)
 
         return await self._database.write(work)
 
-    async def mute(self, number: int, who: str, until: float, *, now: float) -> Alert | None:
-        """Tell nobody outside until then, even if it is over and comes back; now: unmute."""
+    async def mute(self, number: int, actor: str, until: float, *, now: float) -> Alert | None:
+        """Send no notifications until then, even if it is raised again; now: unmute."""
         is_muted = until > now
         values = {
-            "muted_by": who[:ACTOR_SIZE_MAX] if is_muted else "",
+            "muted_by": actor[:ACTOR_SIZE_MAX] if is_muted else "",
             "muted_until": until if is_muted else None,
         }
 
@@ -114,13 +114,13 @@ class Alerts:
                 return None
             what: AlertEventKind = "muted" if is_muted else "unmuted"
             text = _duration_text(until - now) if is_muted else ""
-            await add_event(connection, number, what, now=now, who=who, text=text)
+            await add_event(connection, number, what, now=now, actor=actor, text=text)
             return await read_alert(connection, number)
 
         return await self._database.write(work)
 
     async def count_open(self) -> dict[str, int]:
-        """How many are, by severity."""
+        """The number of open alerts by severity."""
         query = (
             select(alert.c.severity, func.count())
             .where(alert.c.open_key.is_not(None))
@@ -133,7 +133,7 @@ class Alerts:
         return await self._database.read(work)
 
     async def purge(self, before: float) -> int:
-        """Forget those that were over by then; says how many."""
+        """Delete alerts that were resolved before then; returns how many."""
         old = delete(alert).where(alert.c.open_key.is_(None), alert.c.until < before)
 
         async def work(connection: AsyncConnection) -> int:
@@ -149,7 +149,7 @@ class Alerts:
 
 
 async def read_alert(connection: AsyncConnection, number: int) -> Alert | None:
-    """One, within a transaction."""
+    """One alert, within a transaction."""
     row = (await connection.execute(select(*COLUMNS).where(alert.c.id == number))).one_or_none()
     return parse_alert(row) if row else None
 
@@ -160,15 +160,15 @@ async def add_event(
     what: AlertEventKind,
     *,
     now: float,
-    who: str = "",
+    actor: str = "",
     text: str = "",
 ) -> int:
-    """Put on record what happened to an alert; the event's id."""
+    """Record an event of an alert; returns the event's id."""
     row = {
         "alert": number,
         "at": now,
         "what": what,
-        "who": who[:ACTOR_SIZE_MAX],
+        "who": actor[:ACTOR_SIZE_MAX],
         "text": text[:TEXT_SIZE_MAX],
     }
     key: Sequence[object] | None = (

@@ -1,4 +1,4 @@
-"""Deliveries of alerts: what is still to be told outside, until it was or is given up."""
+"""Deliveries of alerts: notifications that wait to be sent, until they succeed or are given up."""
 
 from collections.abc import Collection
 
@@ -15,7 +15,7 @@ _SCANNED_MAX = 200
 
 
 class AlertDelivery(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing to be told by one channel."""
+    """One notification for one channel."""
 
     id: int
     key: str
@@ -31,7 +31,7 @@ _COLUMNS = columns(alert_delivery, AlertDelivery)
 
 
 class AlertDeliveries:
-    """In the order in which things happened; what is told of one alert does not overtake."""
+    """Ordered by event; notifications of one alert do not overtake each other."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -50,7 +50,7 @@ class AlertDeliveries:
         return [each for each in first.values() if each.due_at <= now]
 
     async def done(self, delivery: AlertDelivery, *, now: float, text: str) -> None:
-        """It was told."""
+        """The channel has accepted it."""
 
         async def work(connection: AsyncConnection) -> None:
             row = delete(alert_delivery).where(alert_delivery.c.id == delivery.id)
@@ -69,7 +69,7 @@ class AlertDeliveries:
         await self._database.write(work)
 
     async def given_up(self, delivery: AlertDelivery, *, now: float, text: str) -> None:
-        """It is told no more."""
+        """Give it up."""
 
         async def work(connection: AsyncConnection) -> None:
             row = delete(alert_delivery).where(alert_delivery.c.id == delivery.id)

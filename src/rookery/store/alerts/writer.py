@@ -1,7 +1,7 @@
-"""Keeping alerts: what a watch says is written, and what is to be told outside goes with it.
+"""Writes alert transitions, together with the notifications that they cause.
 
-One transaction does both and proves the lease, so that of several hubs one writes, and nothing is
-written that will not be told.
+One transaction writes both and checks the lease, so that one of several hubs writes, and no
+transition is written without its notifications.
 """
 
 from collections.abc import Sequence
@@ -32,22 +32,22 @@ from rookery.store.database.tables import alert, alert_delivery
 from rookery.store.hubs.leases import hold_lease
 
 LEASE_S = 30.0
-DELIVERIES_WAITING_MAX = 1000  # deliveries; what is beyond is in the pages only
+DELIVERIES_WAITING_MAX = 1000  # deliveries; beyond that an alert is only in the pages
 
 _encoder = msgspec.json.Encoder()
 
 
 class AlertChannels(msgspec.Struct, frozen=True, kw_only=True):
-    """Where alerts are told outside, and as whose."""
+    """The notification channels, and how notifications name this hub."""
 
     channels: tuple[str, ...] = ()
-    least: Severity = "notice"  # what is less grave is in the pages only
+    least: Severity = "notice"  # alerts below it are only in the pages
     hub: str = ""  # hashname
     url: str = ""  # of its pages
 
 
 class AlertNotice(msgspec.Struct, frozen=True, kw_only=True):
-    """What a channel is given: the body of a webhook."""
+    """A notification: the body of a webhook."""
 
     version: int = 1
     delivery: str  # the same at each attempt
@@ -59,7 +59,7 @@ class AlertNotice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AlertWriter:
-    """Of one scope, by one holder."""
+    """Writes the alerts of one scope for one lease holder."""
 
     def __init__(self, database: Database, scope: str, holder: str, outlets: AlertChannels) -> None:
         self._database = database
@@ -68,7 +68,7 @@ class AlertWriter:
         self._outlets = outlets
 
     async def apply(self, transitions: Sequence[AlertTransition], *, now: float) -> bool:
-        """Write them all and renew the lease; False, and nothing is written, when it is lost."""
+        """Write all transitions and renew the lease; False, without a write, when it is lost."""
 
         async def work(connection: AsyncConnection) -> bool:
             lease = f"alerts {self._scope}"
@@ -108,7 +108,7 @@ class AlertWriter:
             "muted_until": muted_until,
         }
         await connection.execute(insert(alert).values(values))
-        await self._happened(connection, condition.key, "raised", now, condition.note)
+        await self._add_event(connection, condition.key, "raised", now, condition.note)
 
     async def _change(self, connection: AsyncConnection, changed: AlertChanged, now: float) -> None:
         condition = changed.condition
@@ -121,7 +121,7 @@ class AlertWriter:
         ours = update(alert).where(alert.c.open_key == condition.key)
         await connection.execute(ours.values(values))
         if changed.how != "otherwise":
-            await self._happened(connection, condition.key, changed.how, now, condition.note)
+            await self._add_event(connection, condition.key, changed.how, now, condition.note)
 
     async def _resolve(
         self, connection: AsyncConnection, resolved: AlertResolved, now: float
@@ -134,12 +134,12 @@ class AlertWriter:
             detail = msgspec.structs.replace(found.detail, why=resolved.why)
             values["detail"] = detail_text(detail)
         await connection.execute(update(alert).where(alert.c.id == found.id).values(values))
-        await self._happened(connection, resolved.key, "resolved", now, resolved.why)
+        await self._add_event(connection, resolved.key, "resolved", now, resolved.why)
         closing = update(alert).where(alert.c.id == found.id).values(open_key=None)
         await connection.execute(closing)
 
     async def _end_mutes(self, connection: AsyncConnection, now: float) -> None:
-        """Whoever muted something and forgot it is reminded, if it is still the matter."""
+        """End mutes that have expired, and send a reminder of alerts that are still open."""
         over = select(*COLUMNS).where(
             alert.c.scope == self._scope, alert.c.open_key.is_not(None), alert.c.muted_until <= now
         )
@@ -147,9 +147,9 @@ class AlertWriter:
             ours = update(alert).where(alert.c.id == found.id)
             await connection.execute(ours.values(muted_by="", muted_until=None))
             event = await add_event(connection, found.id, "unmuted", now=now)
-            await self._tell(connection, found, event, "reminder", now)
+            await self._notify(connection, found, event, "reminder", now)
 
-    async def _happened(
+    async def _add_event(
         self, connection: AsyncConnection, key: str, what: AlertEventKind, now: float, text: str
     ) -> None:
         found = await _open_alert(connection, key)
@@ -157,9 +157,9 @@ class AlertWriter:
             return
         event = await add_event(connection, found.id, what, now=now, text=text)
         if what in ("raised", "worse", "resolved") and not found.is_muted(now):
-            await self._tell(connection, found, event, what, now)
+            await self._notify(connection, found, event, what, now)
 
-    async def _tell(
+    async def _notify(
         self, connection: AsyncConnection, found: Alert, event: int, word: str, now: float
     ) -> None:
         if RANKS[found.severity] < RANKS[self._outlets.least]:
@@ -168,7 +168,7 @@ class AlertWriter:
         room = max(0, DELIVERIES_WAITING_MAX - int(waiting or 0))
         for number, channel in enumerate(self._outlets.channels[:room]):
             key = f"{found.id}-{event}-{number}"
-            told = AlertNotice(
+            notice = AlertNotice(
                 delivery=key,
                 event=word,
                 at=now,
@@ -181,7 +181,7 @@ class AlertWriter:
                 "alert": found.id,
                 "channel": channel,
                 "event": word,
-                "body": _encoder.encode(told).decode(),
+                "body": _encoder.encode(notice).decode(),
                 "attempts": 0,
                 "due_at": now,
             }
@@ -189,7 +189,7 @@ class AlertWriter:
 
 
 def alert_notice_body(found: Alert) -> dict[str, object]:
-    """What is told outside of an alert; the scope is our own business."""
+    """The alert as notifications show it, without its scope."""
     detail = found.detail
     return {
         "id": found.id,

@@ -50,7 +50,7 @@ class Database:
         self._engine = engine
         self._reader = engine.execution_options(**{_READING: True})
         self.is_sqlite = engine.dialect.name == "sqlite"
-        # SQLite lets one write at a time; who waits here does not poll a lock.
+        # SQLite allows one writer at a time; waiting here avoids polling its lock.
         self._turn = asyncio.Semaphore(1 if self.is_sqlite else 64)
 
     @classmethod
@@ -71,7 +71,7 @@ class Database:
         return f"Database({self._engine.url.render_as_string(hide_password=True)})"
 
     async def migrate(self) -> None:
-        """Bring the tables up to date; whoever else does so at the same time waits."""
+        """Bring the tables up to date; concurrent callers wait."""
         await self.write(migration.upgrade)
 
     async def read(self, work: Work[T]) -> T:

@@ -1,4 +1,4 @@
-"""Migration: brings a database's tables to what `tables` says, by the steps in `migrations`."""
+"""Migration: brings the tables to what `tables` says, by the steps in `store/migrations`."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""Row: from what a database answers to a typed value, checked on the way."""
+"""Rows: conversion of rows to typed values, and inserting or updating in one statement (upsert)."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -12,22 +12,22 @@ AnyRow = Row[*tuple[object, ...]]
 
 
 def columns(table: Table, kind: type[S]) -> tuple[ColumnElement[object], ...]:
-    """To be selected, so that `parse_row` understands the rows."""
+    """The columns to select for `parse_row`."""
     return tuple(table.c[name] for name in kind.__struct_fields__)
 
 
 def parse_row(row: AnyRow, kind: type[S]) -> S:
-    """One row of `columns`."""
+    """Convert and check one row of `columns`."""
     return msgspec.convert(dict(zip(kind.__struct_fields__, row, strict=True)), kind)
 
 
-# From the row that is there and the one that comes: whether it is to be changed.
+# (existing row, new row) -> whether to update.
 Columns = ColumnCollection[str, ColumnElement[object]]
 Guard = Callable[[Columns, Columns], ColumnElement[bool]]
 
 
 def upsert(dialect: Dialect, table: Table, guard: Guard | None = None) -> Insert:
-    """For one row or many."""
+    """Insert a row or update the one with the same key, in the dialect of the database."""
     names = [column.name for column in table.columns if not column.primary_key]
     if dialect.name == "sqlite":
         statement = sqlite.insert(table)

@@ -1,7 +1,7 @@
 """The tables: what the database of a hub holds, the same in SQLite and MySQL.
 
 Times are wall seconds. Names compare byte by byte, in MySQL as in SQLite. Everything that is a key
-is short enough for any index. Migrations are in `migrations`; a test compares both.
+is short enough for any index. Migrations are in `store/migrations`; a test compares both.
 """
 
 from sqlalchemy import (
@@ -116,7 +116,7 @@ web_session = _table(
     Column("expires_at", Double, nullable=False, index=True),
     Column("address", String(64), nullable=False),
     Column("browser", String(255), nullable=False),
-    Column("proved_at", Double),  # when the password was given again; null: not since
+    Column("proved_at", Double),  # when the password was last confirmed; null: only at sign-in
 )
 
 api_token = _table(
@@ -247,9 +247,9 @@ alert = _table(
     "alert",
     Column("id", _NUMBER, primary_key=True, autoincrement=True),
     Column("key", String(160), nullable=False),
-    # The key while it is open, then null: so no two are open under one key, whoever raises them.
+    # The key while it is open, then null: so a key has one open alert, even if two hubs raise it.
     Column("open_key", String(160), unique=True),
-    Column("scope", String(64), nullable=False),  # who looks: all hubs' one, or one hub's own
+    Column("scope", String(64), nullable=False),  # shared by all hubs, or one hub's own
     Column("kind", String(16), nullable=False),
     Column("severity", String(16), nullable=False),
     Column("title", String(255), nullable=False),
@@ -282,7 +282,7 @@ alert_event = _table(
     Index("ix_alert_event_alert", "alert", "id"),
 )
 
-# What is still to be told outside; a row goes once it was, or once it is given up.
+# Notifications to send; a row is deleted when it was sent or given up.
 alert_delivery = _table(
     "alert_delivery",
     Column("id", _NUMBER, primary_key=True, autoincrement=True),

@@ -30,7 +30,7 @@ _ISSUED = columns(code, IssuedCode)
 
 
 class EnrolmentCodes:
-    """By id for who presents one, by owner for who made them."""
+    """Looked up by id to enrol, and by owner to manage them."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -71,7 +71,7 @@ class Devices:
         return await self._database.read(work)
 
     async def some(self, macs: Sequence[bytes]) -> dict[bytes, Device]:
-        """Those of these devices that are somebody's."""
+        """Those of these devices that have an owner."""
         portions = [macs[start : start + _BATCH_MAX] for start in range(0, len(macs), _BATCH_MAX)]
 
         async def work(connection: AsyncConnection) -> dict[bytes, Device]:

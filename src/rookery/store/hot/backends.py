@@ -19,7 +19,7 @@ async def open_hot_store(
     """
     if url == "ram:":
         return await RamHotStore.open(snapshot) if snapshot else RamHotStore()
-    # Only who needs Redis loads it.
+    # Imported only when Redis is used.
     from rookery.store.hot.redis_store import RedisHotStore
 
     return await RedisHotStore.open(url, fallback=fallback, everything=everything)

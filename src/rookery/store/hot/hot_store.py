@@ -1,7 +1,7 @@
 """Hot store: what changes with every report and every step of a rendezvous.
 
-One hub keeps it in memory (`ram_hot`), several hubs share it in Redis (`redis_hot`); `hot_url`
-opens either. The database stays what is believed when a hot store has lost everything.
+One hub keeps it in memory (`ram_store`), several hubs share it in Redis (`redis_store`);
+`backends` opens either. The database is the authority when a hot store has lost everything.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -24,7 +24,7 @@ EntryScan = Callable[[], AsyncIterator[list[FleetEntry]]]
 
 
 class TooManyWishesError(CongestionError):
-    """Enough clients already wait for this device."""
+    """Too many clients already wait for this device."""
 
 
 class HotStore(Protocol):
@@ -39,15 +39,15 @@ class HotStore(Protocol):
         ...
 
     async def remove(self, entry: FleetEntry) -> bool:
-        """Know it no more; False when it is not known, or was changed since."""
+        """Remove it; False when it is not known, or was changed since."""
         ...
 
     async def room(self) -> int:
-        """How many more entries may come; those that are known are kept in any case."""
+        """How many more entries fit; known entries are kept in any case."""
         ...
 
     async def restore(self, entries: Sequence[FleetEntry]) -> int:
-        """Take those that are not known, or heard later than what is; says how many."""
+        """Take entries that are unknown here or newer than the known ones; returns how many."""
         ...
 
     async def all(self, kind: str) -> list[FleetEntry]:
@@ -67,15 +67,15 @@ class HotStore(Protocol):
         ...
 
     async def wish(self, wish: int) -> Wish | None:
-        """As long as it is open."""
+        """The wish, while it is open."""
         ...
 
     async def end_wish(self, wish: int) -> None:
-        """It is called no more; its steps can be read for a while."""
+        """The device is no longer called for it; its steps can be read for a while."""
         ...
 
-    async def say(self, step: WishStep) -> None:
-        """Append to the wish's steps and wake those who watch."""
+    async def add_step(self, step: WishStep) -> None:
+        """Append to the wish's steps and wake the readers of `steps`."""
         ...
 
     def steps(self, wish: int) -> AsyncIterator[WishStep]:
@@ -94,7 +94,7 @@ class HotStore(Protocol):
         ...
 
     async def reserved(self, server: str) -> int:
-        """Open reservations at a server, by whichever hub."""
+        """Open reservations at a server, by any hub."""
         ...
 
     async def reserve(self, server: str, seat: str, seconds: float) -> None: ...

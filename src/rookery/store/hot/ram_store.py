@@ -136,8 +136,8 @@ class RamHotStore:
     async def end_wish(self, wish: int) -> None:
         self._wishes.end(wish)
 
-    async def say(self, step: WishStep) -> None:
-        self._wishes.say(step)
+    async def add_step(self, step: WishStep) -> None:
+        self._wishes.add_step(step)
 
     def steps(self, wish: int) -> AsyncIterator[WishStep]:
         return self._wishes.steps(wish)

@@ -25,7 +25,7 @@ class _WishHistory:
 
 
 class RamWishes:
-    """Open wishes by device, and stories that outlive them."""
+    """Open wishes by device, and their steps, which outlive them."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -39,7 +39,7 @@ class RamWishes:
         return bool(self._by_device)
 
     def oldest(self, mac: bytes) -> int | None:
-        """The wish with which to call this device."""
+        """The wish to call this device for."""
         self._expire()
         waiting = self._by_device.get(mac)
         return waiting[0] if waiting else None
@@ -52,7 +52,7 @@ class RamWishes:
             if (known.client, known.authority) == (wish.client, wish.authority):
                 return known
         if len(waiting) >= WISHES_PER_DEVICE_MAX:
-            raise TooManyWishesError(f"{len(waiting)} clients already wait for this router")
+            raise TooManyWishesError(f"{len(waiting)} clients already wait for this device")
         until = self._clock() + seconds
         waiting.append(wish.id)
         self._open[wish.id] = wish, until
@@ -73,7 +73,7 @@ class RamWishes:
         if not self._by_device[mac]:
             del self._by_device[mac]
 
-    def say(self, step: WishStep) -> None:
+    def add_step(self, step: WishStep) -> None:
         self._expire()
         story = self._stories.pop(step.wish, None) or _WishHistory(0.0)
         story.kept_until = self._clock() + STEPS_KEPT_S

@@ -21,7 +21,7 @@ Argument = bytes | str | int
 
 
 class Script(Protocol):
-    """A script that Redis knows, or is told."""
+    """A script that is loaded into Redis when it is missing there."""
 
     async def __call__(self, keys: Sequence[bytes], args: Sequence[Argument] = ()) -> object: ...
 

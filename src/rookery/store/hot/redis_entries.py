@@ -18,8 +18,8 @@ from rookery.store.hot import redis_scripts
 from rookery.store.hot.hot_store import ENTRIES_MAX, SCAN_CHUNK, EntryLookup, EntryScan
 from rookery.store.hot.redis_client import Argument, Script, reachable
 
-STRANGERS_MAX = 65_536
-STRANGER_S = 30.0
+UNKNOWN_MAX = 65_536
+UNKNOWN_S = 30.0
 
 _PREFIX = struct.Struct(">Qd")
 _ITEM = struct.Struct(">6scQQd")
@@ -41,7 +41,7 @@ class RedisEntries:
         self._put: Script = client.register_script(redis_scripts.PUT)
         self._remove: Script = client.register_script(redis_scripts.REMOVE)
         self._restore: Script = client.register_script(redis_scripts.RESTORE)
-        self._strangers: dict[bytes, float] = {}  # until when; the oldest first
+        self._unknown_until: dict[bytes, float] = {}  # sender -> no new lookup before then
 
     async def entries(self, senders: Sequence[bytes]) -> list[FleetEntry | None]:
         found = await self._held(senders)
@@ -66,7 +66,7 @@ class RedisEntries:
         results = [letter == _DONE for letter in done]
         for entry, is_done in zip(entries, results, strict=True):
             entry.version += is_done
-            self._strangers.pop(entry.sender, None)
+            self._unknown_until.pop(entry.sender, None)
         return results
 
     async def remove(self, entry: FleetEntry) -> bool:
@@ -113,23 +113,23 @@ class RedisEntries:
     async def _look_up(self, missing: list[bytes]) -> dict[bytes, FleetEntry]:
         """From the database back into Redis."""
         now = time.monotonic()
-        asked = [one for one in missing if self._strangers.get(one, now) <= now]
-        if self._fallback is None or not asked:
+        wanted = [one for one in missing if self._unknown_until.get(one, now) <= now]
+        if self._fallback is None or not wanted:
             return {}
-        answers = await self._fallback(asked)
+        answers = await self._fallback(wanted)
         known = {entry.sender: entry for entry in answers if entry is not None}
         if known:
             await self.restore(list(known.values()))
-        for one in asked:
+        for one in wanted:
             if one not in known:
-                self._strangers.pop(one, None)
-                self._strangers[one] = now + STRANGER_S
-        while len(self._strangers) > STRANGERS_MAX:
-            del self._strangers[next(iter(self._strangers))]
+                self._unknown_until.pop(one, None)
+                self._unknown_until[one] = now + UNKNOWN_S
+        while len(self._unknown_until) > UNKNOWN_MAX:
+            del self._unknown_until[next(iter(self._unknown_until))]
         return known
 
     async def _fill(self) -> None:
-        """A Redis without the mark has lost everything, or never had it."""
+        """Load all entries into a Redis without the mark: it is new, or has lost its data."""
         with reachable():
             is_filled = await self._client.exists(_FILLED)
         if is_filled or self._everything is None:

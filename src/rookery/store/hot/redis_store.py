@@ -28,7 +28,7 @@ class RedisHotStore:
         self._client = client
         self._entries = RedisEntries(client, fallback, everything)
         self._wishes = RedisWishes(client)
-        self._name = os.urandom(8)  # who gives back what it took
+        self._name = os.urandom(8)  # identifies this store as the holder of what it took
         self._take: Script = client.register_script(redis_scripts.TAKE)
         self._release: Script = client.register_script(redis_scripts.RELEASE)
         self._reserve: Script = client.register_script(redis_scripts.RESERVE)
@@ -100,8 +100,8 @@ class RedisHotStore:
     async def end_wish(self, wish: int) -> None:
         await self._wishes.end(wish)
 
-    async def say(self, step: WishStep) -> None:
-        await self._wishes.say(step)
+    async def add_step(self, step: WishStep) -> None:
+        await self._wishes.add_step(step)
 
     def steps(self, wish: int) -> AsyncIterator[WishStep]:
         return self._wishes.steps(wish)
@@ -109,9 +109,9 @@ class RedisHotStore:
     # Leases and reservations
 
     async def take(self, key: str, seconds: float) -> bool:
-        who = self._name + os.urandom(8)  # a repeated request finds itself
+        holder = self._name + os.urandom(8)  # a repeated request finds itself
         with reachable():
-            return await self._take([_TAKEN + key.encode()], [who, _ms(seconds)]) == 1
+            return await self._take([_TAKEN + key.encode()], [holder, _ms(seconds)]) == 1
 
     async def release(self, key: str) -> None:
         with reachable():

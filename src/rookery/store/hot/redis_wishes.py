@@ -31,7 +31,7 @@ AWAY_S_MAX = 30.0  # so long a watcher waits for a Redis that is away
 LOOK_AGAIN_S = 2.0  # also without a message
 _RETRY_S = 0.25
 
-_ROUTER = b"rookery:m:"
+_BY_DEVICE = b"rookery:m:"
 _WISH = b"rookery:w:"
 _STEPS = b"rookery:s:"
 _NAME_SIZE = 8
@@ -62,7 +62,7 @@ class RedisWishes:
         if not macs:
             return []
         with reachable():
-            found = await self._oldest([], [_ROUTER, _WISH, b"".join(macs)])
+            found = await self._oldest([], [_BY_DEVICE, _WISH, b"".join(macs)])
         assert isinstance(found, list)
         wishes: list[int | None] = [None] * len(macs)
         for index, id_ in zip(found[::2], found[1::2], strict=True):
@@ -75,11 +75,11 @@ class RedisWishes:
         value, most = wish.mac + client + _encoder.encode(wish), WISHES_PER_DEVICE_MAX
         with reachable():
             held = await self._add(
-                [_ROUTER + wish.mac, _WISH + id_],
+                [_BY_DEVICE + wish.mac, _WISH + id_],
                 [id_, value, client, _ms(seconds), most, _WISH],
             )
         if held is None:
-            raise TooManyWishesError(f"{most} clients already wait for this router")
+            raise TooManyWishesError(f"{most} clients already wait for this device")
         assert isinstance(held, bytes)
         return _wish(held)
 
@@ -90,9 +90,9 @@ class RedisWishes:
 
     async def end(self, wish: int) -> None:
         with reachable():
-            await self._end([_WISH + _id(wish)], [_id(wish), _ROUTER])
+            await self._end([_WISH + _id(wish)], [_id(wish), _BY_DEVICE])
 
-    async def say(self, step: WishStep) -> None:
+    async def add_step(self, step: WishStep) -> None:
         id_, item = _id(step.wish), os.urandom(_NAME_SIZE) + _encoder.encode(step)
         with reachable():
             is_said = await self._say(

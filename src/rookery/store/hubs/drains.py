@@ -1,4 +1,4 @@
-"""Drains: servers that get nobody new, as operators want it, for all hubs of a database.
+"""Drains: servers that get no new sessions, set by operators for all hubs of a database.
 
 One setting each, `drain HASHNAME`; there are few servers, and fewer that are drained.
 """
@@ -15,14 +15,14 @@ _PREFIX = "drain "
 
 
 class Drain(msgspec.Struct, frozen=True):
-    """Since when a server gets nobody new, and who wanted it."""
+    """Since when a server is drained, and by whom."""
 
     since: float  # wall seconds
     who: str
 
 
 class Drains:
-    """By hashname."""
+    """The drained servers of a database, by hashname."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -39,9 +39,9 @@ class Drains:
 
         return await self._database.read(work)
 
-    async def begin(self, hashname: str, who: str, *, now: float) -> None:
-        """Nobody new goes there from now on; who is there stays until they leave."""
-        value = msgspec.json.encode(Drain(now, who))
+    async def begin(self, hashname: str, actor: str, *, now: float) -> None:
+        """Assign no new sessions to this server; existing ones stay until they end."""
+        value = msgspec.json.encode(Drain(now, actor))
 
         async def work(connection: AsyncConnection) -> None:
             row = {"name": f"{_PREFIX}{hashname}", "value": value}
@@ -50,7 +50,7 @@ class Drains:
         await self._database.write(work)
 
     async def end(self, hashname: str) -> bool:
-        """It is as any other again; whether it was not."""
+        """End the drain; False if the server was not drained."""
         query = delete(setting).where(setting.c.name == f"{_PREFIX}{hashname}")
 
         async def work(connection: AsyncConnection) -> bool:

@@ -1,7 +1,7 @@
 """Leases: what one of several hubs does is done by the one that holds its row.
 
-A holder renews before its time is up; whoever comes after that takes over. Times are wall seconds,
-so hubs' clocks have to agree to within a lease, which is half a minute.
+A holder renews before the lease expires; after that another may take it over. Times are wall
+seconds, so hubs' clocks have to agree to within a lease, which is half a minute.
 """
 
 from sqlalchemy import ColumnElement, or_, select

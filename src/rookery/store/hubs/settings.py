@@ -37,7 +37,7 @@ class Settings:
         await self._database.write(work)
 
     async def first(self, name: str, value: bytes) -> bytes:
-        """The value that is there; this one if none was, whoever else says so at the same time."""
+        """The stored value, or this one if there is none; safe against concurrent calls."""
 
         async def work(connection: AsyncConnection) -> None:
             await connection.execute(insert(setting).values(name=name, value=value))
@@ -48,7 +48,7 @@ class Settings:
             await self._database.write(work)
         except IntegrityError:
             known = await self.get(name)
-            assert known is not None, "only the same name stands in the way"
+            assert known is not None, "an insert fails only when the name exists"
             return known
         return value
 

@@ -2,7 +2,7 @@
 
 every 20 s     each peer as the node sees it ─▶ LINK
 when it comes  a record of anybody, or its end ─▶ RECORD
-when it comes  another way to somebody ─▶ DECISION
+when it comes  another route to a node ─▶ DECISION
 """
 
 import asyncio

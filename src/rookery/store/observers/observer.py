@@ -1,10 +1,10 @@
-"""Observer: puts what was observed into a spool, and never stands in the way of who observes.
+"""Observer: puts observations into a spool without ever blocking the caller.
 
     note ─▶ at most so many a second ─▶ buffer ─(each second)─▶ spool
 
-Nobody waits for any of it. What comes too fast, and what a spool without room or a disk that fails
-does not take, is counted and said once a minute. While nobody lands the spool it is a ring, whose
-oldest segments make room; once somebody does, nothing is removed that has not landed.
+Observations that come too fast, or that a full spool or a failing disk cannot take, are counted and
+logged once a minute. While no lake lands the spool, its oldest segments are removed for new ones;
+once a lake does, nothing is removed before it has landed.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from rookery.wire.observation_content import KINDS, Observed
 WRITE_S = 1.0
 TRIM_S = 20.0
 WARN_S = 60.0
-BUFFERED_MAX = 20_000  # that wait for a disk which takes its time
+BUFFERED_MAX = 20_000  # observations that wait for a slow disk
 
 _log = logging.getLogger(__name__)
 
@@ -74,14 +74,14 @@ class Observer:
     ) -> Self:
         """Observe into the spool of this folder; UsageError where there can be none.
 
-        `hashname` is that of who observes; empty for programs that have none.
+        `hashname` is that of the observing node; empty for programs that have none.
         """
         spool = await Spool.open(
             data / SPOOL, segment_bytes=limits.segment_bytes, bytes_max=limits.bytes_max
         )
         try:
             name = await asyncio.to_thread(spool_name, data)
-            # Whoever has no keys is known by its spool: the name is made by chance, once.
+            # A program without keys is identified by its spool, whose name is random.
             sender = server_id(hashname or base32.encode(sha256(name.encode()).digest()))
             observer = cls(spool, data, sender, limits)
             await observer._trim()
@@ -97,7 +97,7 @@ class Observer:
         await self.close()
 
     def note(self, seen: Observed) -> None:
-        """Keep it, if it is not too much; its place in the lineage is filled in."""
+        """Queue an observation within the limits; boot and sequence number are filled in."""
         if not self._allowances[type(seen)].take(1.0, self._loop.time()):
             self._lose("too fast", 1)
             return
@@ -115,11 +115,11 @@ class Observer:
         self._buffer.append(Observation(*head, content).serialize())
 
     def own(self, work: Coroutine[object, object, None]) -> None:
-        """Have it run until `close`, for who observes by looking again and again."""
+        """Run a task until `close`, for observers that poll."""
         self._chores.append(self._loop.create_task(work))
 
     async def write(self) -> None:
-        """Have on disk what was noted, as far as the disk takes it."""
+        """Write the queued observations to disk, as far as the disk takes them."""
         records, self._buffer = self._buffer, []
         if not records:
             return
@@ -133,7 +133,7 @@ class Observer:
             self.kept += len(records)
 
     async def close(self) -> None:
-        """Write what was noted, and let others have the folder."""
+        """Write the queued observations and release the folder."""
         for chore in self._chores:
             chore.cancel()
         await asyncio.gather(*self._chores, return_exceptions=True)

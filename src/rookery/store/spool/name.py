@@ -1,9 +1,9 @@
-"""The name of a spool: made once and kept beside it, so that everybody means the same one.
+"""The name of a spool: made once and stored next to it, so that all programs use the same one.
 
 DATA/spool.name        of this folder alone: a hub finds its place in the database by it, the lake
 DATA/spool/            tells by it where an observation comes from
 
-It is no secret: whoever may enter the folder may read it, such as a lake with a user of its own.
+It is no secret: every user with access to the folder may read it, such as the lake's own user.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Spool: observations on disk, in order, before anybody is told that they were received.
+"""Spool: observations on disk, in order, before their receipt is acknowledged.
 
 append ─▶ buffer ─(256 KB, or 20 ms after the first)─▶ write, fdatasync ─▶ durable(position) returns
                                                         one at a time, in a thread
@@ -41,7 +41,7 @@ class SpoolFullError(CongestionError):
 
 
 class SpoolFailedError(LocalError):
-    """The disk did not take it."""
+    """A write to the disk failed."""
 
 
 class Spool:
@@ -75,7 +75,7 @@ class Spool:
         self._writing: asyncio.Future[None] | None = None
         self._waiters: deque[tuple[int, asyncio.Future[None]]] = deque()
         self._failures: deque[tuple[int, int, OSError]] = deque(maxlen=_FAILURES_KEPT)
-        self._refused_at: int | None = None  # our end then; until something behind it is on disk
+        self._refused_at: int | None = None  # the end at that time; until later data is on disk
         self.torn_bytes = 0  # cut off when it was opened
         self.dropped_segments = 0
         self.written_groups = 0
@@ -132,7 +132,7 @@ class Spool:
         self._file = SegmentFile.reopen(last, end)
 
     async def close(self) -> None:
-        """Write what is buffered, then let others have the folder."""
+        """Write what is buffered, then release the folder."""
         while self._buffer or self._writing is not None:
             self._write()
             if self._writing is not None:
@@ -208,7 +208,7 @@ class Spool:
         raise SpoolFullError(f"the spool is full: {why}")
 
     def _say_full(self, why: str) -> None:
-        if not self.is_full:  # once, not for everybody who is turned away
+        if not self.is_full:  # log once, not for every refusal
             _log.error("the spool %s is full, and takes nothing more: %s", self._folder, why)
         self._refused_at = self._end
 
@@ -253,7 +253,7 @@ class Spool:
         try:
             self._file.append(b"".join(group))
         except OSError:
-            self._close_file()  # what the kernel holds of it is not to be trusted any more
+            self._close_file()  # after a failed write the kernel's cached state is unknown
             raise
 
     def _close_file(self) -> None:

@@ -1,7 +1,7 @@
-"""Landed: up to which position of a spool everything is in the lake.
+"""Landing watermark: the position up to which everything in a spool is in the lake.
 
-Whoever lands a spool writes it beside the segments after each commit; whoever writes the spool
-keeps what is behind it. A spool without the mark has never been landed.
+The lander writes it next to the segments after each commit; the spool's writer keeps everything
+after that position. A spool without a watermark has never been landed.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ _DIGITS_MAX = 20
 
 
 def read(folder: Path) -> int | None:
-    """The mark in a spool's folder; None when there is none. UsageError where it is no position."""
+    """The watermark in a spool's folder, or None; UsageError if it holds no position."""
     try:
         text = (folder / _NAME).read_bytes()[: _DIGITS_MAX + 2]
     except FileNotFoundError:
@@ -29,5 +29,5 @@ def read(folder: Path) -> int | None:
 
 
 def save(folder: Path, position: int) -> None:
-    """Set the mark, as a whole and durable; OSError when that fails."""
+    """Replace the watermark atomically and durably; OSError when that fails."""
     atomic_file.replace(folder / _NAME, b"%d\n" % position, mode=readable_mode(folder))
