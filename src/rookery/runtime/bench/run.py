@@ -80,7 +80,7 @@ class BenchRun:
     def _begin(self, phase: BenchPhase) -> None:
         self._phase, self._size, self._began_at = phase, 0, self._now()
 
-    async def _asked(self, request: BenchRequest) -> tuple[ByteStream, BenchAnswer]:
+    async def _request(self, request: BenchRequest) -> tuple[ByteStream, BenchAnswer]:
         stream = await self._open_stream(self._to.hashname, BENCH, request.meta())
         try:
             async with asyncio.timeout(ANSWER_S):
@@ -92,9 +92,9 @@ class BenchRun:
     async def _open(self, request: BenchRequest) -> ByteStream:
         """A stream that the other side has said yes to."""
         try:
-            stream, answer = await self._asked(request)
+            stream, answer = await self._request(request)
         except ChannelError:  # a tunnel with a member that has restarted ends with its first stream
-            stream, answer = await self._asked(request)
+            stream, answer = await self._request(request)
         match answer:
             case BenchAnswer.GO:
                 return stream

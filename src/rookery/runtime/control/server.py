@@ -126,7 +126,9 @@ class ControlServer:
         self._holding: set[asyncio.Task[None]] = (
             set()
         )  # hold listeners, which have a bound of their own
-        self._refused: set[asyncio.Task[None]] = set()  # hear so, and are gone
+        self._refusing: set[asyncio.Task[None]] = (
+            set()
+        )  # clients beyond the limit, until they are told
         self._server: asyncio.Server | None = None
 
     @classmethod
@@ -148,7 +150,7 @@ class ControlServer:
     async def close(self) -> None:
         assert self._server is not None
         self._server.close()
-        tasks = self._clients | self._holding | self._refused
+        tasks = self._clients | self._holding | self._refusing
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -171,8 +173,8 @@ class ControlServer:
         )
         if len(self._clients) < CLIENTS_MAX:
             self._own(self._clients, client.serve())
-        elif len(self._refused) < CLIENTS_MAX:
-            self._own(self._refused, client.refuse())
+        elif len(self._refusing) < CLIENTS_MAX:
+            self._own(self._refusing, client.refuse())
         else:
             writer.close()
 

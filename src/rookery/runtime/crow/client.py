@@ -90,7 +90,7 @@ class CrowClient:
         self._loop = asyncio.get_running_loop()
         self._node = PubSubClientNode(tower.nodes, broker, self)
         self._subscriptions: dict[bytes, list[Subscription]] = {}
-        self._asked: dict[bytes, asyncio.Future[bytes]] = {}  # by reply theme
+        self._pending: dict[bytes, asyncio.Future[bytes]] = {}  # by reply theme
         self.on_refused: Callable[[], object] | None = None  # told when there is no broker
 
     def subscribe(
@@ -123,7 +123,7 @@ class CrowClient:
         if qos:
             await tower.outcomes.wait_for_room(self._broker)
         reply, ticket = self._node.ask(_name(theme), data, terms, tower.now())
-        future = self._asked[reply] = self._loop.create_future()
+        future = self._pending[reply] = self._loop.create_future()
         try:
             async with asyncio.timeout(timeout_s):
                 outcome = await tower.outcome(ticket, qos)
@@ -134,7 +134,7 @@ class CrowClient:
         except TimeoutError as error:
             raise UnreachableError("nobody has answered in time") from error
         finally:
-            del self._asked[reply]
+            del self._pending[reply]
             self._node.finish(reply, tower.now())
             tower.pump()
 
@@ -212,7 +212,7 @@ class CrowClient:
                 subscription.put(message)
 
     def answered(self, reply: bytes, data: bytes) -> None:
-        future = self._asked.get(reply)
+        future = self._pending.get(reply)
         if future is not None and not future.done():
             future.set_result(data)
 
@@ -225,7 +225,7 @@ class CrowClient:
             self.on_refused()
 
     def _fail(self, reason: str) -> None:
-        for future in self._asked.values():
+        for future in self._pending.values():
             if not future.done():
                 future.set_exception(UnreachableError(reason))
 

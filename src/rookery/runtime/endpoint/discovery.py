@@ -100,10 +100,10 @@ class AnnouncementListener:
                 data, address = self._socket.recvfrom(_DATAGRAM_SIZE_MAX)
             except OSError:
                 break
-            self._heard(data, address)
+            self._announced(data, address)
         self._receiver.drained()
 
-    def _heard(self, data: bytes, address: tuple[str, int]) -> None:
+    def _announced(self, data: bytes, address: tuple[str, int]) -> None:
         """Only announcements count here: nobody links through the shared port."""
         try:
             packet = Packet.parse(data)

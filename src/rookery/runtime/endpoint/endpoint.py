@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 
 def _closed_sock() -> "Sock":
-    """Opens nothing for others."""
+    """A `Sock` that opens nothing for peers."""
     from rookery.runtime.endpoint.channels.sock import Sock
 
     return Sock()
@@ -98,7 +98,7 @@ class AsyncEndpoint:
         self.on_discover: OnDiscover | None = None
         self._gates: list[Gate] = []
         self._gate_of: dict[str, Gate] = {}
-        self._unflushed: list[Gate] = []  # those that were given something since the last flush
+        self._unflushed: list[Gate] = []  # gates that were sent to since the last flush
         self._links: dict[str, AsyncLink] = {}
         self._channels: dict[ChannelCore, AsyncChannel] = {}
         self._services = ChannelHandlers()
@@ -162,7 +162,7 @@ class AsyncEndpoint:
         self._pump.soon()
 
     def route(self, policy: RoutingPolicy | None = route_for_links) -> None:
-        """Be a router for our links, or for those of them that a policy lets meet."""
+        """Be a router for our links, or for those that a policy lets connect."""
         self._core.route(policy)
 
     def discover(self, is_on: bool = True, *, seconds: float = DISCOVERY_S) -> None:
@@ -239,7 +239,7 @@ class AsyncEndpoint:
 
     @property
     def sock(self) -> "Sock":
-        """Sockets at peers, and ours for them."""
+        """Sockets at peers, and our sockets for peers."""
         if self._sock is None:
             self._sock = self.make_sock()
         return self._sock
@@ -264,7 +264,7 @@ class AsyncEndpoint:
         return self._chats
 
     def on_invite(self, handler: "OnInvite") -> None:
-        """Be told when a peer asks us into a chat; answer with `endpoint.chats.accept`."""
+        """Call this when a peer invites us to a chat; accept with `endpoint.chats.accept`."""
         self.chats.on_invite = handler
 
     async def _handle_profile(self, channel: AsyncChannel) -> None:
@@ -285,7 +285,7 @@ class AsyncEndpoint:
     # --- boxes ---
 
     def keep_boxes(self, keeper: "BoxKeeper | None" = None) -> "BoxKeeper":
-        """Keep sealed messages for those who are away, and tell them when they return."""
+        """Keep sealed messages for peers that are away, and announce them when they return."""
         keeper = self.keeper = keeper or self._keeper()
         self.serve("outbox", keeper.handle_outbox)
         self.serve("inbox", keeper.handle_inbox)
@@ -293,7 +293,7 @@ class AsyncEndpoint:
         return keeper
 
     def on_boxes(self, handler: "OnBoxes") -> None:
-        """Be told when a keeper has something for us; `link.letters()` fetches it."""
+        """Call this when a keeper has messages for us; `link.letters()` fetches them."""
         self.keeper = self._keeper()
         self.keeper.on_boxes = handler
         self.serve("boxes", self.keeper.handle_boxes)
@@ -304,7 +304,7 @@ class AsyncEndpoint:
         return self.keeper or BoxKeeper()
 
     async def announce_boxes(self, link: AsyncLink) -> None:
-        """Tell a peer that came back what is kept for it."""
+        """Announce to a peer that came back what is kept for it."""
         if self.keeper is not None and link.is_up:
             await self.keeper.announce(link, link.hashname)
 
@@ -312,18 +312,18 @@ class AsyncEndpoint:
 
     @property
     def core(self) -> Endpoint:
-        """For those that extend the endpoint; programs have no use for it."""
+        """For layers on top of the endpoint; programs do not need it."""
         return self._core
 
     def now(self) -> float:
         return self._now()
 
     def stir(self) -> None:
-        """Something was decided apart from the pump: have it carried out soon."""
+        """Run the pump soon, to carry out what was decided outside of it."""
         self._pump.soon()
 
     def attach(self, upper_layer: UpperLayer) -> None:
-        """Have somebody told of all events, and woken in time."""
+        """Drive this core as well: it gets all events, and is woken at its deadline."""
         self._pump.upper_layer = upper_layer
         self._pump.soon()
 
@@ -339,7 +339,7 @@ class AsyncEndpoint:
             self._discovery.add(gate)
 
     def gates_changed(self, public: Iterable[Path] = ()) -> None:
-        """The addresses we listen on are others now; `public` ones lead here from outside."""
+        """Update our addresses after they changed; `public` ones lead here from outside."""
         listening = tuple(path for gate in self._gates for path in gate.paths)
         self._core.own_paths = (*listening, *public)
 
@@ -362,7 +362,7 @@ class AsyncEndpoint:
         self._core.lost(path, self._now())
         self._pump.soon()
 
-    # --- life ---
+    # --- closing ---
 
     async def close(self) -> None:
         """Tell the peers, end every task and close every socket."""
@@ -497,5 +497,5 @@ class AsyncEndpoint:
         self._pump.soon()
 
     async def link_named(self, hashname: str) -> AsyncLink:
-        """A link that is up, for services that know somebody only by name."""
+        """A link that is up, for services that know a peer only by its hashname."""
         return await self.link(hashname).up()

@@ -62,8 +62,8 @@ class CopyResult(NamedTuple):
 class _CopyProgress:
     """Remembers how far it got, for what there is to say at the end."""
 
-    def __init__(self, told: OnProgress) -> None:
-        self._told = told
+    def __init__(self, on_progress: OnProgress) -> None:
+        self._on_progress = on_progress
         self.kept: int | None = None
         self.done = self.size = 0
 
@@ -71,12 +71,14 @@ class _CopyProgress:
         if self.kept is None:
             self.kept = done
         self.done, self.size = done, size
-        self._told(done, size)
+        self._on_progress(done, size)
 
 
-async def put(opener: Opener, local: Path, remote: MemberFile, told: OnProgress) -> CopyResult:
+async def put(
+    opener: Opener, local: Path, remote: MemberFile, on_progress: OnProgress
+) -> CopyResult:
     """Bring a file of ours to a folder of the member."""
-    watched = _CopyProgress(told)
+    watched = _CopyProgress(on_progress)
     with _sentences(local, remote, watched):
         async with opened_file(partial(_source, local)) as source:
             frames = await _answered(
@@ -87,12 +89,12 @@ async def put(opener: Opener, local: Path, remote: MemberFile, told: OnProgress)
     return CopyResult(watched.size, watched.kept or 0, digest)
 
 
-async def _put(frames: FrameStream, source: SourceFile, told: OnProgress) -> str:
+async def _put(frames: FrameStream, source: SourceFile, on_progress: OnProgress) -> str:
     have = await frames.message()
     if not isinstance(have, TransferHave):
         raise DecodeError("it does not say what it has")
     loop = asyncio.get_running_loop()
-    sending = loop.create_task(send_file(frames, source, have, told))
+    sending = loop.create_task(send_file(frames, source, have, on_progress))
     answering = loop.create_task(frames.message(None))
     try:
         # Whoever refuses says so while we still send; nobody reads on then.
@@ -125,9 +127,11 @@ async def _sent(sending: "asyncio.Task[str]", answering: "asyncio.Task[object]")
         raise
 
 
-async def get(opener: Opener, remote: MemberFile, local: Path, told: OnProgress) -> CopyResult:
+async def get(
+    opener: Opener, remote: MemberFile, local: Path, on_progress: OnProgress
+) -> CopyResult:
     """Fetch a file of the member, to this very place."""
-    watched, mode = _CopyProgress(told), file_mode()
+    watched, mode = _CopyProgress(on_progress), file_mode()
     with _sentences(local, remote, watched):
         async with opened_file(partial(_part, local, mode)) as part:
             have = await hash_part(part)

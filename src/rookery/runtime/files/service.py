@@ -81,20 +81,20 @@ class FileService:
                     await self._take(frames, request, stream.peer)
         await stream.finish()
 
-    async def _give(self, frames: FrameStream, request: GetFileRequest, who: str) -> None:
+    async def _give(self, frames: FrameStream, request: GetFileRequest, member: str) -> None:
         path = request.path
-        directory = self.rules.directory(path.folder, who, to_write=False)
+        directory = self.rules.directory(path.folder, member, to_write=False)
         async with opened_file(partial(_source, directory, path.parts)) as source:
-            await send_file(frames, source, request.have, _nobody)
+            await send_file(frames, source, request.have, _no_progress)
 
-    async def _take(self, frames: FrameStream, request: PutFileRequest, who: str) -> None:
+    async def _take(self, frames: FrameStream, request: PutFileRequest, member: str) -> None:
         path = request.path
-        directory = self.rules.directory(path.folder, who, to_write=True)
+        directory = self.rules.directory(path.folder, member, to_write=True)
         async with opened_file(partial(_part, directory, path.parts, self._mode)) as part:
             have = await hash_part(part)
             await frames.send(have)
             receiving = FileReceiver(have.size, request.size)
-            await receive_file(frames, part, receiving, self._room, _nobody)
+            await receive_file(frames, part, receiving, self._room, _no_progress)
         await frames.send(TransferStored())
 
     async def _refuse(self, stream: ByteStream, frames: FrameStream, fault: FileFault) -> None:
@@ -112,7 +112,7 @@ class FileService:
             return  # heard it and hung up, as it should
 
 
-def _nobody(done: int, size: int) -> None:
+def _no_progress(done: int, size: int) -> None:
     """Nobody watches."""
 
 

@@ -123,17 +123,17 @@ class FrameStream:
 
 
 async def send_file(
-    frames: FrameStream, source: SourceFile, have: TransferHave, told: OnProgress
+    frames: FrameStream, source: SourceFile, have: TransferHave, on_progress: OnProgress
 ) -> str:
     """All that the other end has not got yet; the digest of the whole."""
     while await asyncio.to_thread(source.skip, have):
         pass
     offset = source.agree(have)
     await frames.send(TransferStart(source.size, offset))
-    told(offset, source.size)
+    on_progress(offset, source.size)
     while data := await asyncio.to_thread(source.read, BLOCK_SIZE):
         await frames.write(data_header(len(data)) + data)
-        told(source.position, source.size)
+        on_progress(source.position, source.size)
     digest = await asyncio.to_thread(source.whole)
     await frames.send(TransferWhole(digest))
     return digest
@@ -151,7 +151,7 @@ async def receive_file(
     part: PartFile,
     receiving: FileReceiver,
     room: DiskSpace,
-    told: OnProgress,
+    on_progress: OnProgress,
 ) -> str:
     """Until it is in its place; its digest. It may go on behind what was hashed of the part."""
     promise: SpaceReservation | None = None
@@ -162,13 +162,13 @@ async def receive_file(
                 case TransferStart(size, offset):
                     await asyncio.to_thread(part.begin, offset)
                     promise = stack.enter_context(room.promise(part.folder, size - offset))
-                    told(offset, size)
+                    on_progress(offset, size)
                 case StoreChunk(data):
                     assert promise is not None
                     assert receiving.announced is not None
                     await asyncio.to_thread(part.write, data)
                     promise.written(len(data))
-                    told(receiving.received, receiving.announced)
+                    on_progress(receiving.received, receiving.announced)
                 case FinishFile(digest):
                     await asyncio.to_thread(part.finish, digest)
                     return digest

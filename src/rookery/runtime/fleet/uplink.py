@@ -37,18 +37,20 @@ class Uplink(asyncio.DatagramProtocol):
         self,
         sender: ReportSender,
         hub: HubAddress,
-        heard: OnSenderEvent,
+        on_event: OnSenderEvent,
         file: SenderStateFile | None,
     ) -> None:
         self._sender = sender
         self._hub = hub
-        self._heard = heard
+        self._on_event = on_event
         self._file = file
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.DatagramTransport | None = None
         self._place: HubSocketAddress | None = None
         self._places: list[HubSocketAddress] = []
-        self._asked_at: float | None = None  # the first word that the hub has not answered
+        self._unanswered_since: float | None = (
+            None  # when the first message was sent that has no answer
+        )
         self._timer: asyncio.TimerHandle | None = None
         self._finding: asyncio.Task[None] | None = None
         self._keeping: asyncio.Task[None] | None = None
@@ -60,12 +62,12 @@ class Uplink(asyncio.DatagramProtocol):
         cls,
         sender: ReportSender,
         hub: HubAddress,
-        heard: OnSenderEvent,
+        on_event: OnSenderEvent,
         file: SenderStateFile | None = None,
         keep_s: float = KEEP_S,
     ) -> Self:
         """Begin; a hub that cannot be found yet is looked for as long as it takes."""
-        uplink = cls(sender, hub, heard, file)
+        uplink = cls(sender, hub, on_event, file)
         await uplink._find()
         if file is not None:
             uplink._keeping = uplink._loop.create_task(uplink._keep_on(file, keep_s))
@@ -108,7 +110,7 @@ class Uplink(asyncio.DatagramProtocol):
             self.tally["stranger"] += 1
             return
         self.tally["received"] += 1
-        self._asked_at = None
+        self._unanswered_since = None
         self._sender.received(data, self._loop.time())
         self._pump()
 
@@ -129,12 +131,12 @@ class Uplink(asyncio.DatagramProtocol):
         for event in self._sender.events():
             if self._file is not None and not isinstance(event, SenderCalled):
                 self._file.save(self._sender.state)
-            self._heard(event)
+            self._on_event(event)
         self._rearm()
 
     def _send(self, datagram: bytes) -> None:
-        if self._asked_at is None:
-            self._asked_at = self._loop.time()
+        if self._unanswered_since is None:
+            self._unanswered_since = self._loop.time()
         if self._transport is None or self._place is None:
             self.tally["nowhere"] += 1
             return
@@ -145,10 +147,10 @@ class Uplink(asyncio.DatagramProtocol):
             self.tally["error"] += 1
 
     def _look_after_silence(self) -> None:
-        if self._asked_at is None or self._loop.time() < self._asked_at + SILENT_S:
+        if self._unanswered_since is None or self._loop.time() < self._unanswered_since + SILENT_S:
             return
         if self._finding is None or self._finding.done():
-            self._asked_at = self._loop.time()
+            self._unanswered_since = self._loop.time()
             self._finding = self._loop.create_task(self._find())
 
     def _rearm(self) -> None:

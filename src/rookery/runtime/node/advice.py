@@ -59,9 +59,9 @@ class AdviceFollower:
         self._file = None if settings.file is None else ArtifactFile(settings.file, self._heed)
         self._artifact: bytes | None = None
         self._is_off = False
-        self._asked = asyncio.Event()  # there is a reason to ask before it is time
+        self._refetch = asyncio.Event()  # there is a reason to ask before it is time
         self._askers = 0
-        self._told: object = None
+        self._logged: object = None
         if settings.is_served:
             node.serve(ADVICE, self._handle)
 
@@ -78,7 +78,7 @@ class AdviceFollower:
         """Look at the switch and the file."""
         while True:
             self._look()
-            self._tell()
+            self._log_changes()
             await asyncio.sleep(self._settings.look_s)
 
     async def fetch(self) -> None:
@@ -87,10 +87,10 @@ class AdviceFollower:
             wait_s = RETRY_S
             if self._is_off or await self._ask_all():
                 wait_s = self._settings.fetch_s
-            self._asked.clear()
+            self._refetch.clear()
             try:
                 async with asyncio.timeout(wait_s):
-                    await self._asked.wait()
+                    await self._refetch.wait()
             except TimeoutError:
                 continue
 
@@ -112,19 +112,19 @@ class AdviceFollower:
             self._file.look()
             self.problem = self._file.problem
         elif was_off:
-            self._asked.set()
+            self._refetch.set()
 
     def _heed(self, artifact: bytes | None) -> None:
         self._artifact = None
         self._cost_advice.heed(artifact)
         self._artifact = artifact
 
-    def _tell(self) -> None:
+    def _log_changes(self) -> None:
         learned = self._cost_advice.learned
-        told = (self.state, self.problem, None if learned is None else learned.issued_ms)
-        if told == self._told:
+        status = (self.state, self.problem, None if learned is None else learned.issued_ms)
+        if status == self._logged:
             return
-        self._told = told
+        self._logged = status
         if learned is not None and self.state is ArtifactState.FOLLOWED:
             _log.info("following an advice by %s", learned.issuer)
         else:
@@ -170,10 +170,10 @@ class AdviceFollower:
 
     def _take(self, data: bytes) -> None:
         """RemoteError for what nobody trusted has signed; then all stays as it is."""
-        told, artifact = parse_answer(data)
-        if self._is_off or told is AdviceAnswer.SAME:
+        answered, artifact = parse_answer(data)
+        if self._is_off or answered is AdviceAnswer.SAME:
             return
-        if told is AdviceAnswer.NONE:
+        if answered is AdviceAnswer.NONE:
             self._heed(None)
             return
         learned, known = open_advice(artifact, self._settings.advisors), self._cost_advice.learned

@@ -1,7 +1,7 @@
-"""Residence: a node's core as the pump drives it, and those who are told what comes of it.
+"""Drives a node's core with time and events from the pump, and delivers what comes of it.
 
-pump ──time, events──▶ core ──▶ tunnels' programs, datagrams, whoever asked for an echo
-                        └─────▶ a listener, of everything that happens to links
+pump ──time, events──▶ core ──▶ tunnels, received datagrams, replies to pings
+                        └─────▶ an observer, of everything that happens to links
 """
 
 import asyncio
@@ -18,7 +18,7 @@ OnEvent = Callable[[Event, float], None]
 
 
 class NodeDriver:
-    """Carries time and news back and forth for every packet, so it is compiled where it can be."""
+    """Runs for every packet, so it is compiled where that is possible."""
 
     def __init__(self, core: Node, tunnels: AsyncTunnels, now: float) -> None:
         self.on_datagram: OnDatagram | None = None
@@ -26,18 +26,18 @@ class NodeDriver:
         self.worked_s = now  # when the core was last given time
         self._core = core
         self._tunnels = tunnels
-        self._asked: dict[bytes, asyncio.Future[EchoOutcome]] = {}
+        self._pending: dict[bytes, asyncio.Future[EchoOutcome]] = {}
 
     def expect(self, token: bytes) -> "asyncio.Future[EchoOutcome]":
-        """What becomes of the echo with this token, until that is forgotten."""
+        """The outcome of the echo with this token; call `forget` in the end."""
         outcome: asyncio.Future[EchoOutcome] = asyncio.get_running_loop().create_future()
-        self._asked[token] = outcome
+        self._pending[token] = outcome
         return outcome
 
     def forget(self, token: bytes) -> None:
-        self._asked.pop(token, None)
+        self._pending.pop(token, None)
 
-    # --- as the pump's resident ---
+    # --- `UpperLayer` of the pump ---
 
     @property
     def deadline(self) -> float | None:
@@ -66,5 +66,5 @@ class NodeDriver:
             if isinstance(event, MeshDatagramArrived):
                 if self.on_datagram is not None:
                     self.on_datagram(event.hashname, event.payload)
-            elif (asked := self._asked.get(event.token)) is not None and not asked.done():
-                asked.set_result(event)
+            elif (pending := self._pending.get(event.token)) is not None and not pending.done():
+                pending.set_result(event)

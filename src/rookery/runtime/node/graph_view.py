@@ -62,16 +62,16 @@ class GraphView:
         core, now = self._core, self._node.endpoint.now()
         rtts_ms = dict(self._rtts_ms(now))
         measured = core.neighbourhood.record_links(now)
-        told: set[NodeId] = set()
+        linked: set[NodeId] = set()
         for link in list(survey(core.database.records, core.graph, measured, at)):
             if core.own.node in link.ends:
-                told.update(link.ends)
+                linked.update(link.ends)
             named = self._named(link.ends)
             if named is not None:
                 yield self._link(link, named, reaches, rtts_ms)
         for node, neighbour in list(core.neighbours.items()):
             named = self._named((core.own.node, node))
-            if node not in told and neighbour.state not in _CARRYING and named is not None:
+            if node not in linked and neighbour.state not in _CARRYING and named is not None:
                 yield GraphLink(a=min(named), b=max(named), state=GraphLinkState.DOWN)
 
     def _rtts_ms(self, now: float) -> Iterator[tuple[NodeId, float]]:

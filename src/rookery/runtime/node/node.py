@@ -61,9 +61,9 @@ if TYPE_CHECKING:
 
 PORT_TRIES = 16
 POLL_S = 1.0  # how often the folder is looked at
-MEASURE_S = 1.0  # how often the system is asked about connections
-ADDRESSES_S = 0.5  # how often it is asked about addresses
-REMEMBER_S = 30.0  # how often what the realm told us is kept for the next start
+MEASURE_S = 1.0  # how often the system's measures of connections are read
+ADDRESSES_S = 0.5  # how often the system's addresses are read
+REMEMBER_S = 30.0  # how often statements of the realm are saved for the next start
 
 
 class RouteGate:
@@ -81,10 +81,10 @@ class RouteGate:
         self._node.send_over_route(path.hn, data, self._now())
 
     def flush(self) -> None:
-        """What was sent here is sent again, through a gate of its own."""
+        """Nothing waits here: what was sent leaves through another gate."""
 
     def hang_up(self, path: Path) -> None:
-        """There are no connections here."""
+        """There are no connections to end."""
 
     async def close(self) -> None:
         pass
@@ -111,7 +111,7 @@ class MeshNode:
         self.store = store
         self.started_s = time.time()
         self.driver = NodeDriver(core, self.tunnels, endpoint.now())
-        self.joins: JoinServer | None = None  # where somebody signs for the realm
+        self.joins: JoinServer | None = None  # if this node signs for the realm
         self._outbox = MeshOutbox(endpoint.hashname, self.tunnels, self._members, outbox_path)
         endpoint.make_sock = lambda: self.proxy.sock
         self._remembered_at = endpoint.now()
@@ -131,7 +131,7 @@ class MeshNode:
 
     @property
     def on_datagram(self) -> OnDatagram | None:
-        """What is told of datagrams, with the hashname of who sent each."""
+        """Called with the sender's hashname and the payload of each datagram that arrives."""
         return self.driver.on_datagram
 
     @on_datagram.setter
@@ -144,7 +144,7 @@ class MeshNode:
         return self._outbox.get()
 
     def observe_requests(self, on_ended: "OnEnded | None") -> None:
-        """Tell of requests of the outbox that ended, from now on; None: not any more."""
+        """Call this for every request of the outbox that ends from now on; None: no longer."""
         self._outbox.observe(on_ended)
 
     def _members(self) -> Iterable[str]:
@@ -153,14 +153,14 @@ class MeshNode:
     # --- what programs do ---
 
     def link(self, hashname: str) -> AsyncLink:
-        """The link to a member, over whatever way there is."""
+        """The link to a member, over any path or route there is."""
         self.core.reach(hashname, self.endpoint.now())
         return self.endpoint.link(hashname)
 
     async def open(
         self, hashname: str, service: str, meta: Mapping[str, object] | None = None
     ) -> TunnelStream:
-        """A stream to a service of a member, over all ways there are; see `Tunnels.open`."""
+        """A stream to a service of a member, over all paths of the tunnel; see `AsyncTunnels.open`."""
         return await self.tunnels.open(hashname, service, meta)
 
     def serve(self, service: str, handler: TunnelHandler) -> None:
@@ -204,7 +204,7 @@ class MeshNode:
         return outcome
 
     async def measure_streams(self, streams: TcpGate) -> None:
-        """Tell the neighbours what the system knows of their connections."""
+        """Feed the system's measures of TCP connections to the neighbours' link quality."""
         while True:
             now = self.endpoint.now()
             for neighbour in self.core.neighbours.values():
@@ -213,16 +213,16 @@ class MeshNode:
                         neighbour.stream_measured(path, measure, now)
             await asyncio.sleep(MEASURE_S)
 
-    async def follow_addresses(self, streams: TcpGate, *, is_told: bool) -> None:
+    async def follow_addresses(self, streams: TcpGate, *, is_announced: bool) -> None:
         """A machine that moved need not wait for its connections to fall silent.
 
-        `is_told` unless the operator says what leads here.
+        `is_announced` unless the operator says what leads here.
         """
         known = streams.paths
         while True:
             streams.hang_up_from(lambda address: not has_address(address))
             paths = streams.paths
-            if is_told and paths != known and not _is_offline(paths):
+            if is_announced and paths != known and not _is_offline(paths):
                 known = paths
                 self.endpoint.gates_changed()
                 self.store.save_link(self.endpoint.address)
@@ -241,7 +241,7 @@ class MeshNode:
         return Proxy(self.tunnels.open, exits, rules=self._rules, devices=self._devices)
 
     def offered(self) -> tuple[str, ...]:
-        """What our record should say of the proxy; serial lines come and go."""
+        """The proxy services to announce in our record; serial lines come and go."""
         return () if self._rules is None else self.proxy.services()
 
     async def _handle_proxy(self, stream: TunnelStream) -> None:
@@ -267,7 +267,7 @@ class MeshNode:
         return BenchService(self.path_figures, is_on=self._is_benched)
 
     def path_figures(self, hashname: str) -> tuple[BenchPathFigures, ...]:
-        """What went which way to a member since the tunnel with it began."""
+        """What each path carried to a member since the tunnel with it began."""
         return path_figures(self.tunnels.explain(hashname))
 
     async def _handle_bench(self, stream: TunnelStream) -> None:
@@ -276,7 +276,7 @@ class MeshNode:
     # --- the realm's folder ---
 
     async def keep_folder(self) -> None:
-        """Look at the clock and the folder; keep there what the realm tells us."""
+        """Read the clock and the folder, and save there what the realm announces."""
         while True:
             self.endpoint.core.set_clock(time.time(), self.endpoint.now())
             self._read_folder()
@@ -289,7 +289,7 @@ class MeshNode:
 
     def _read_folder(self) -> None:
         for statement in self.store.take_new_statements():
-            with suppress(RemoteError):  # whoever can write here could also stop the node
+            with suppress(RemoteError):  # a process that can write here could also stop the node
                 self.core.tell(statement, self.endpoint.now())
         self.endpoint.stir()
 
@@ -372,7 +372,7 @@ async def mesh_node(
                     tasks.create_task(node.keep_folder()),
                     tasks.create_task(node.measure_streams(streams)),
                     tasks.create_task(
-                        node.follow_addresses(streams, is_told=not (advertised or is_hidden))
+                        node.follow_addresses(streams, is_announced=not (advertised or is_hidden))
                     ),
                 ]
                 try:
@@ -407,5 +407,5 @@ def _dialable(paths: Iterable[Path]) -> tuple[NetPath, ...]:
 
 
 def _is_offline(paths: Iterable[Path]) -> bool:
-    """Whether a listener on all addresses has none just now but that of the machine itself."""
+    """True if only loopback addresses are left."""
     return any(isinstance(path, NetPath) and ip_address(path.ip).is_loopback for path in paths)

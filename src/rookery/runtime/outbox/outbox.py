@@ -244,7 +244,7 @@ class AsyncOutbox:
 
     def knocked(self, host: str) -> None:
         """The peer has something to send; UnreachableError when it is none."""
-        self._keepers[self.peer(host)].want(is_asked=True)
+        self._keepers[self.peer(host)].want(is_requested=True)
 
     # --- sessions ---
 

@@ -31,8 +31,8 @@ class SessionKeeper:
         self._dial = dial
         self._knock = knock
         self._converse = converse
-        self._is_asked = dial is not None and knock is None  # nobody will say when
-        self._is_eager = self._is_asked
+        self._is_requested = dial is not None and knock is None  # no knock will tell
+        self._is_eager = self._is_requested
         self._wanted = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._is_closed = False
@@ -40,9 +40,9 @@ class SessionKeeper:
         if self._is_eager:
             self.want()
 
-    def want(self, *, is_asked: bool = False) -> None:
+    def want(self, *, is_requested: bool = False) -> None:
         """There is something to send, or the other side says that it has."""
-        self._is_asked |= is_asked
+        self._is_requested |= is_requested
         self._wanted.set()
         if self._task is None and (self._dial is not None or self._knock is not None):
             self._task = asyncio.get_running_loop().create_task(self._keep())
@@ -74,7 +74,7 @@ class SessionKeeper:
         peer = self._peer
         if self._is_closed or peer.session is not None:
             return False
-        return self._is_asked or self._is_eager or peer.count > 0
+        return self._is_requested or self._is_eager or peer.count > 0
 
     async def _try(self) -> None:
         if self._dial is None:
@@ -83,5 +83,5 @@ class SessionKeeper:
             return
         async with asyncio.timeout(DIAL_S_MAX):
             stream = await self._dial(self._peer.host)
-        self._is_asked = False
+        self._is_requested = False
         await self._converse(self._peer, stream)

@@ -39,8 +39,8 @@ async def _serve(passage: ListenerContext, stream: TcpStream) -> None:
     if request is None:
         return  # went away
     if not _is_known(request, passage.credentials):
-        asking = ("proxy-authenticate", 'Basic realm="rookery"')
-        await say_last(stream, _refusal(http, 407, asking))
+        challenge = ("proxy-authenticate", 'Basic realm="rookery"')
+        await say_last(stream, _refusal(http, 407, challenge))
     elif request.method != b"CONNECT":
         await say_last(stream, _refusal(http, 405, ("allow", "CONNECT")))
     elif (to := _authority(request.target)) is None:

@@ -116,9 +116,9 @@ class DatagramFlows(Generic[Key]):
             raise ChannelError("the exit has closed the socket")
 
         try:
-            async with asyncio.timeout(self._idle_s) as timeout, asyncio.TaskGroup() as ways:
+            async with asyncio.timeout(self._idle_s) as timeout, asyncio.TaskGroup() as tasks:
                 idle = IdleTimeout(timeout, self._idle_s)
-                receiving = ways.create_task(inward(idle))
+                receiving = tasks.create_task(inward(idle))
                 while True:
                     data = await waiting.get()
                     if self._has_choice and await _is_lost(datagrams):

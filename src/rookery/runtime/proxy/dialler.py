@@ -46,41 +46,41 @@ class Dialler:
         self._resolve = resolve
         self._own = own
 
-    async def tcp(self, target: NetTarget, who: str) -> TcpStream:
+    async def tcp(self, target: NetTarget, member: str) -> TcpStream:
         """LocalError with a fault when there is none."""
-        return await dial(target, await self._admitted(target, who), self._dial_s)
+        return await dial(target, await self._admitted(target, member), self._dial_s)
 
-    async def udp(self, target: NetTarget, who: str) -> tuple[QueuedDatagramSocket, SockAddress]:
-        address, *_ = await self._admitted(target, who)
+    async def udp(self, target: NetTarget, member: str) -> tuple[QueuedDatagramSocket, SockAddress]:
+        address, *_ = await self._admitted(target, member)
         return await open_datagrams(target, address), SockAddress(address, target.port)
 
-    def serial(self, line: SerialTarget, who: str) -> SerialStream:
-        self.rules.check_serial(line.name, who)
+    def serial(self, line: SerialTarget, member: str) -> SerialStream:
+        self.rules.check_serial(line.name, member)
         return self.devices.open(line)
 
-    def listener(self, port: int, who: str) -> SockListener:
+    def listener(self, port: int, member: str) -> SockListener:
         """Where we may listen for them."""
-        return self.rules.net.listener(SockProtocol.TCP, port, who)
+        return self.rules.net.listener(SockProtocol.TCP, port, member)
 
-    async def _admitted(self, target: NetTarget, who: str) -> list[str]:
+    async def _admitted(self, target: NetTarget, member: str) -> list[str]:
         """The addresses to dial, decided after resolving; nothing is resolved for strangers."""
         rules, host, port = self.rules.net, target.host, target.port
-        if not rules.admits_question(target.protocol, port, who):
+        if not rules.admits_question(target.protocol, port, member):
             raise ProxyFault.POLICY.error(target)
         addresses = [host]
         if plain_address(host) is None:
             addresses = await resolved(target, self._dial_s, self._resolve)
-            if not addresses and rules.admits_name(target.protocol, host, port, who):
+            if not addresses and rules.admits_name(target.protocol, host, port, member):
                 raise ProxyFault.DNS.error(target)
-        allowed = [address for address in addresses if self._is_allowed(target, address, who)]
+        allowed = [address for address in addresses if self._is_allowed(target, address, member)]
         if not allowed:
             raise ProxyFault.POLICY.error(target)
         return allowed
 
-    def _is_allowed(self, target: NetTarget, address: str, who: str) -> bool:
+    def _is_allowed(self, target: NetTarget, address: str, member: str) -> bool:
         net, host, port = self.rules.net, target.host, target.port
         try:
-            net.choose(target.protocol, host, [address], port, who, self._own())
+            net.choose(target.protocol, host, [address], port, member, self._own())
         except DeniedError:
             return False
         return True

@@ -175,9 +175,9 @@ class ProxyService:
         datagrams, limit_s = StreamDatagrams(stream), self.limits.idle.udp_s
         try:
             await self._connected(stream, reached)
-            async with asyncio.timeout(limit_s) as timeout, asyncio.TaskGroup() as ways:
+            async with asyncio.timeout(limit_s) as timeout, asyncio.TaskGroup() as tasks:
                 idle = IdleTimeout(timeout, limit_s)
-                inward = ways.create_task(_inward(datagrams, socket, idle))
+                inward = tasks.create_task(_inward(datagrams, socket, idle))
                 while (data := await datagrams.receive()) is not None:
                     idle.moved()
                     socket.send(data)

@@ -186,9 +186,9 @@ class RealmStore:
 
     def remember(self, statements: Iterable[bytes]) -> None:
         """Keep what the realm told us, for the next start."""
-        told = list(statements)
-        self._seen.update(told)
-        self.add_statements(told)
+        kept = list(statements)
+        self._seen.update(kept)
+        self.add_statements(kept)
 
     def take_new_statements(self) -> list[bytes]:
         """What was added since the last call, all of it at first; cheap while nothing was."""

@@ -67,9 +67,9 @@ _WILDCARDS = ("", "0.0.0.0", "::")  # noqa: S104 - recognised, not bound
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-def listener_names(host: str, told: Iterable[str]) -> frozenset[str]:
-    """For one that listens on `host`, reached by the names `told` as well; those come first."""
-    found = [*told, *_LOOPBACK, platform.node()]
+def listener_names(host: str, configured: Iterable[str]) -> frozenset[str]:
+    """The names of a listener on `host`; those that are configured come first."""
+    found = [*configured, *_LOOPBACK, platform.node()]
     found += _addresses() if host in _WILDCARDS else [host]
     named = dict.fromkeys(name for each in found if (name := normal_name(each)) is not None)
     return frozenset(list(named)[:NAMES_MAX])

@@ -25,14 +25,14 @@ class MemberQuota:
         return LOAD_MAX if taken >= self._all_max else LOAD_MAX * taken // self._all_max
 
     @contextmanager
-    def take(self, who: str) -> Iterator[None]:
+    def take(self, hashname: str) -> Iterator[None]:
         """CongestionError when there is none left."""
-        if self._taken[who] >= self._each_max or self.taken >= self._all_max:
-            raise ProxyFault.BUSY.error(f"a seat for {who[:8]}")
-        self._taken[who] += 1
+        if self._taken[hashname] >= self._each_max or self.taken >= self._all_max:
+            raise ProxyFault.BUSY.error(f"a seat for {hashname[:8]}")
+        self._taken[hashname] += 1
         try:
             yield
         finally:
-            self._taken[who] -= 1
-            if not self._taken[who]:
-                del self._taken[who]
+            self._taken[hashname] -= 1
+            if not self._taken[hashname]:
+                del self._taken[hashname]

@@ -113,8 +113,8 @@ class AsyncTunnels:
 
     def happened(self) -> None:
         """Pass on what the core has to tell."""
-        for told in self._core.tunnels.take():
-            self._happened(told)
+        for notice in self._core.tunnels.take():
+            self._happened(notice)
 
     async def close(self) -> None:
         self._core.tunnels.close(self._now())
@@ -122,15 +122,15 @@ class AsyncTunnels:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _happened(self, told: TunnelEvent) -> None:
-        tunnel, event = told.tunnel, told.event
+    def _happened(self, notice: TunnelEvent) -> None:
+        tunnel, event = notice.tunnel, notice.event
         if type(event) is StreamReadable:  # as most are; to be matched with all others takes longer
             if (stream := self._streams.get((tunnel, event.stream))) is not None:
                 stream.readable()
             return
         match event:
             case StreamOpened(number, service, meta):
-                opened = self._stream(tunnel, number, told.peer, meta)
+                opened = self._stream(tunnel, number, notice.peer, meta)
                 self._spawn(self._handle(opened, service))
             case StreamFinished(number):
                 if (stream := self._streams.get((tunnel, number))) is not None:

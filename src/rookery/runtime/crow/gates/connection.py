@@ -144,7 +144,7 @@ class CrowConnection(asyncio.Protocol):
         try:
             for packet in self._take(data):
                 if self._owner.received(self, packet):
-                    self._heard()
+                    self._clear_silence()
                 if self._is_closing:
                     break
         except DecodeError:  # out of step: nothing that follows could be trusted
@@ -163,7 +163,7 @@ class CrowConnection(asyncio.Protocol):
     def _take(self, data: bytes) -> Iterable[bytes]:
         return map(bytes, self._deframer.feed(data))
 
-    def _heard(self) -> None:
+    def _clear_silence(self) -> None:
         if self._silence is not None:
             self._silence.cancel()
             self._silence = None

@@ -153,11 +153,11 @@ class CrowSocksGate:
         if arrived is None:
             return False
         count = arrived.address[arrived.stage + 1 : arrived.stage + 2]
-        way = self._peer(connection, count[0]) if count else None
-        if way is None:
+        return_hop = self._peer(connection, count[0]) if count else None
+        if return_hop is None:
             self.threshold.drop(CrowDropReason.MALFORMED)
             return False
-        self._receiver.received([arrived], way[::-1] + bytes([self.id]))
+        self._receiver.received([arrived], return_hop[::-1] + bytes([self.id]))
         return True
 
     def drained(self) -> None:

@@ -32,7 +32,7 @@ from rookery.wire.link.lob import JsonObject
 Allow = Callable[[str, str], bool]  # (sender, recipient)
 OnBoxes = Callable[[str, list[bytes]], Awaitable[None]]  # (keeper, ids of boxes to fetch)
 
-TOLD_S = 5.0
+ANNOUNCEMENT_S = 5.0
 BOXES_MAX = 1 << 14
 
 
@@ -98,15 +98,15 @@ class BoxKeeper:
     async def handle_boxes(self, channel: ChannelInterface) -> None:
         """Answer who asks what waits for him; hear who tells us what waits for us."""
         if channel.opening[1]:
-            await self._told(channel)
+            await self._receive_announcement(channel)
             return
         for body in serialize_boxes(self.store.boxes(channel.link.hashname, self._now())):
             await channel.send({}, body)
 
-    async def _told(self, channel: ChannelInterface) -> None:
+    async def _receive_announcement(self, channel: ChannelInterface) -> None:
         boxes = parse_boxes(channel.opening[1])
         try:
-            async with asyncio.timeout(TOLD_S):  # unreliable: the rest may be lost
+            async with asyncio.timeout(ANNOUNCEMENT_S):  # unreliable: the rest may be lost
                 while (message := await channel.receive()) is not None:
                     if len(boxes) < BOXES_MAX:
                         boxes += parse_boxes(message[1])

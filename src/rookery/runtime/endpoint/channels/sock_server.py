@@ -104,10 +104,10 @@ class SockServer:
     async def bind(self, channel: SockChannel, request: SockBind) -> None:
         """Listen for the peer until it ends the channel."""
         protocol = SockProtocol.of(reliable=channel.reliable)
-        who = channel.link.hashname
-        with self._seat(who):
+        peer = channel.link.hashname
+        with self._seat(peer):
             try:
-                listener = self.rules.listener(protocol, request.port, who)
+                listener = self.rules.listener(protocol, request.port, peer)
             except DeniedError as error:
                 raise refusal(SockFault.DENIED) from error
             if protocol is SockProtocol.UDP:
@@ -116,34 +116,34 @@ class SockServer:
                 await self._bind_tcp(channel, listener)
 
     @contextmanager
-    def _seat(self, who: str) -> Iterator[None]:
+    def _seat(self, peer: str) -> Iterator[None]:
         limits = self._limits
         if (
-            self._sockets[who] >= limits.link_sockets_max
+            self._sockets[peer] >= limits.link_sockets_max
             or self._sockets.total() >= limits.sockets_max
         ):
             raise refusal(SockFault.BUSY)
-        self._sockets[who] += 1
+        self._sockets[peer] += 1
         try:
             yield
         finally:
-            self._sockets[who] -= 1
-            if not self._sockets[who]:
-                del self._sockets[who]
+            self._sockets[peer] -= 1
+            if not self._sockets[peer]:
+                del self._sockets[peer]
 
-    async def _admit(self, who: str, protocol: SockProtocol, wanted: SockAddress) -> str:
+    async def _admit(self, peer: str, protocol: SockProtocol, wanted: SockAddress) -> str:
         """The address to dial, decided after resolving; nothing is resolved for strangers."""
         host, port = wanted.host, wanted.port
-        if not self.rules.admits_question(protocol, port, who):
+        if not self.rules.admits_question(protocol, port, peer):
             raise refusal(SockFault.DENIED)
         if plain_address(host) is not None:
             addresses = [host]
         else:
             addresses = await self._resolved(host, port, protocol)
-            if not addresses and self.rules.admits_name(protocol, host, port, who):
+            if not addresses and self.rules.admits_name(protocol, host, port, peer):
                 raise refusal(SockFault.UNREACHABLE)
         try:
-            return self.rules.choose(protocol, host, addresses, port, who, self._own())
+            return self.rules.choose(protocol, host, addresses, port, peer, self._own())
         except DeniedError as error:
             raise refusal(SockFault.DENIED) from error
 
@@ -215,7 +215,7 @@ class SockServer:
         self, channel: SockChannel, socket: QueuedDatagramSocket, idle: asyncio.Timeout
     ) -> None:
         """Every datagram names its target, and every target is asked of the rules."""
-        who = channel.link.hashname
+        peer = channel.link.hashname
         while (message := await channel.receive()) is not None:
             self._moved(idle)
             try:
@@ -223,7 +223,7 @@ class SockServer:
                 # No names here: resolving one per datagram would be a tool for others.
                 if to is None or plain_address(to.host) is None:
                     continue
-                self.rules.choose(SockProtocol.UDP, to.host, [to.host], to.port, who, self._own())
+                self.rules.choose(SockProtocol.UDP, to.host, [to.host], to.port, peer, self._own())
             except (DecodeError, DeniedError):
                 continue
             socket.send(message[1], (to.host, to.port))

@@ -45,7 +45,7 @@ class ConnectionOwner(Protocol):
     def connected(self, connection: "GateConnection") -> None:
         """The socket is there."""
 
-    def heard(self, connection: "GateConnection") -> None:
+    def identified(self, connection: "GateConnection") -> None:
         """Its first packet is about to be reported."""
 
     def addressed(self, connection: "GateConnection") -> None:
@@ -70,7 +70,7 @@ class GateConnection:
     """
 
     def __init__(self, owner: ConnectionOwner, framing: Framing, tls: TlsLayer | None) -> None:
-        self.is_heard = False
+        self.has_received = False
         self.is_addressed = False
         self.path: Path | None = None
         self._loop = asyncio.get_running_loop()
@@ -252,7 +252,7 @@ class GateConnection:
 
     def _packet(self, data: bytes | memoryview) -> None:
         head = data[:_HEAD_SIZE] if isinstance(data, bytes) else bytes(data[:_HEAD_SIZE])
-        if self.is_heard and head == NO_HEAD:  # as nearly all are
+        if self.has_received and head == NO_HEAD:  # as nearly all are
             self._owner.counters.packets_in += 1
             if self.path is not None:
                 self._owner.received_sealed(self.path, tail(data, _HEAD_SIZE))
@@ -262,9 +262,9 @@ class GateConnection:
             # A plain packet with a long head begins with another byte, too, but loses none.
             self._cloaked = len(packet.head) + len(packet.body) + 2 < len(data)
         self._owner.counters.packets_in += 1
-        if not self.is_heard:
-            self.is_heard = True
-            self._owner.heard(self)
+        if not self.has_received:
+            self.has_received = True
+            self._owner.identified(self)
         if self.path is not None and not self._closing:
             self._owner.received(self.path, packet)
 
@@ -284,7 +284,7 @@ class GateConnection:
             for packet in waiting:
                 self._write(packet)
         if self._framing.finished or (self._tls is not None and self._tls.finished):
-            self._owner.counters.refused += not self.is_heard
+            self._owner.counters.refused += not self.has_received
             self.close()
 
     @property
@@ -354,7 +354,7 @@ class InboundConnection(GateConnection):
         return self.path
 
     def _stages(self) -> Iterator[tuple[float, Callable[[], bool]]]:
-        yield self._owner.limits.first_packet_s, lambda: self.is_heard
+        yield self._owner.limits.first_packet_s, lambda: self.has_received
         yield self._owner.limits.answer_s, lambda: self.is_addressed
 
 
@@ -369,4 +369,4 @@ class OutboundConnection(GateConnection):
 
     def _stages(self) -> Iterator[tuple[float, Callable[[], bool]]]:
         yield self._owner.limits.dial_s, lambda: self._is_ready
-        yield self._owner.limits.answer_s, lambda: self.is_heard
+        yield self._owner.limits.answer_s, lambda: self.has_received

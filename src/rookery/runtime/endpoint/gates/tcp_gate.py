@@ -258,7 +258,7 @@ class TcpGate:
             self._inbound.add(connection)
             self._strangers[source] += 1
 
-    def heard(self, connection: GateConnection) -> None:
+    def identified(self, connection: GateConnection) -> None:
         if isinstance(connection, InboundConnection):
             path = connection.identify()
             if self._connections.setdefault(path, connection) is not connection:
