@@ -123,12 +123,8 @@ class ControlServer:
         self._inode = path.stat().st_ino
         self._loop = asyncio.get_running_loop()
         self._clients: set[asyncio.Task[None]] = set()
-        self._holding: set[asyncio.Task[None]] = (
-            set()
-        )  # hold listeners, which have a bound of their own
-        self._refusing: set[asyncio.Task[None]] = (
-            set()
-        )  # clients beyond the limit, until they are told
+        self._holding: set[asyncio.Task[None]] = set()  # bounded by the listeners they hold
+        self._refusing: set[asyncio.Task[None]] = set()  # clients beyond the limit
         self._server: asyncio.Server | None = None
 
     @classmethod

@@ -139,7 +139,7 @@ class Pump:
         if self.upper_layer is not None and self.upper_layer.has_more:
             self.soon()
         is_busy, self._ran_at = now - self._ran_at < _BUSY_S, now
-        # The resident has many to ask, which is not worth it each time.
+        # The upper layer computes its deadline from many parts, too slow for each run.
         self._rearm(now + _BUSY_S if is_busy else self._upper_deadline)
 
     def close(self) -> None:

@@ -48,9 +48,7 @@ class Uplink(asyncio.DatagramProtocol):
         self._transport: asyncio.DatagramTransport | None = None
         self._place: HubSocketAddress | None = None
         self._places: list[HubSocketAddress] = []
-        self._unanswered_since: float | None = (
-            None  # when the first message was sent that has no answer
-        )
+        self._unanswered_since: float | None = None  # first unanswered message
         self._timer: asyncio.TimerHandle | None = None
         self._finding: asyncio.Task[None] | None = None
         self._keeping: asyncio.Task[None] | None = None

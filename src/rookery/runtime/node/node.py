@@ -160,7 +160,7 @@ class MeshNode:
     async def open(
         self, hashname: str, service: str, meta: Mapping[str, object] | None = None
     ) -> TunnelStream:
-        """A stream to a service of a member, over all paths of the tunnel; see `AsyncTunnels.open`."""
+        """A stream to a service of a member, over all paths there are; see `AsyncTunnels.open`."""
         return await self.tunnels.open(hashname, service, meta)
 
     def serve(self, service: str, handler: TunnelHandler) -> None:
