@@ -20,6 +20,7 @@ from bench.process import answer, child, ordered
 from rookery.mesh.routing.forwarding import Forwarder, RouteNodes
 from rookery.runtime.loop import run
 from rookery.wire.link.lob import JsonObject
+from rookery.wire.link.path import Arrival
 from rookery.wire.mesh.forward import DatagramClass, Forward, ForwardKind
 from rookery.wire.mesh.node_id import NODE_ID_SIZE, NodeId, node_id
 from rookery.wire.octets import Octets, Parts
@@ -248,9 +249,7 @@ class _Anywhere:
     def detour(self, destination: NodeId, avoid: frozenset[NodeId]) -> RouteNodes | None:
         return None
 
-    def deliver(
-        self, kind: ForwardKind, route: RouteNodes, payload: Octets, now: float, *, is_marked: bool
-    ) -> None:
+    def deliver(self, kind: ForwardKind, arrival: Arrival, payload: Octets, now: float) -> None:
         pass
 
     def is_busy(self, neighbour: NodeId) -> bool:

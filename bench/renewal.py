@@ -65,7 +65,7 @@ class Pair:
         return spent_s
 
     def _read(
-        self, link: Link, path: object, head: bytes, body: bytes | memoryview, now: float
+        self, link: Link, path: object, head: bytes, body: bytes | memoryview, *_: object
     ) -> None:
         self.opened += 1
 

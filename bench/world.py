@@ -95,5 +95,5 @@ class Town:
         node.due()
 
 
-def _ignore(link: Link, path: Path, head: bytes, body: bytes | memoryview, now: float) -> None:
+def _ignore(link: Link, path: Path, head: bytes, body: bytes | memoryview, *_: object) -> None:
     pass

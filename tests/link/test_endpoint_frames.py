@@ -4,14 +4,14 @@ from rookery.link.endpoint import FrameReader
 from rookery.link.events import PathFound, PathLost
 from rookery.link.link import Link, LinkState
 from rookery.sim.world import SimulatedEndpoint, World
-from rookery.wire.link.path import NetPath, Path
+from rookery.wire.link.path import Arrival, NetPath, Path
 from tests.link.worlds import is_up
 
 Frame = tuple[str, str, bytes, bytes]
 
 
 def reader(seen: list[Frame]) -> FrameReader:
-    def read(link: Link, path: Path, head: bytes, body: bytes | memoryview, now: float) -> None:
+    def read(link: Link, path: Path, head: bytes, body: bytes | memoryview, *_: object) -> None:
         seen.append((link.hashname, path.kind, head, bytes(body)))
 
     return read
@@ -72,7 +72,7 @@ def test_a_large_packet_is_taken_where_it_lies_and_refused_as_any_other() -> Non
     path = link.paths.best
     assert path is not None
     bodies: list[bytes | memoryview] = []
-    bob.endpoint.frame_reader = lambda link, path, head, body, now: bodies.append(body)
+    bob.endpoint.frame_reader = lambda link, path, head, body, now, _: bodies.append(body)
     sealed = link.sealed_parts(b"\x01", [b"first", memoryview(bytes(100_000)), b"last"])
     assert sealed is not None
     buffer, now = bytearray(sealed[2:]), world.now
@@ -200,3 +200,21 @@ def test_a_lost_connection_is_told() -> None:
 def bob_peer(bob: SimulatedEndpoint) -> str:
     (hashname,) = bob.endpoint.links
     return hashname
+
+
+def test_a_frame_comes_with_how_its_packet_came() -> None:
+    """The owner that delivers a packet from afar gets its arrival back with the frame in it."""
+    world, _, bob, link = pair()
+    path = link.paths.best
+    assert path is not None
+    arrivals: list[Arrival | None] = []
+    bob.endpoint.frame_reader = lambda link, path, head, body, now, arrival: arrivals.append(
+        arrival
+    )
+    arrival = Arrival((b"a", b"b"), (b"b", b"a"), is_marked=True)
+    for each in (arrival, None):
+        sealed = link.sealed_parts(b"\x01", [b"frame"])
+        assert sealed is not None
+        bob.endpoint.received_sealed(path, sealed[2:], world.now, each)
+    assert arrivals == [arrival, None]
+    assert arrivals[0] is arrival

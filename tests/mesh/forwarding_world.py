@@ -10,6 +10,7 @@ from typing import NamedTuple
 import networkx as nx  # type: ignore[import-untyped]
 
 from rookery.mesh.routing.forwarding import Forwarder, RouteNodes
+from rookery.wire.link.path import Arrival
 from rookery.wire.mesh.forward import DatagramClass, Forward, ForwardKind
 from rookery.wire.mesh.node_id import NODE_ID_SIZE, NodeId
 from rookery.wire.octets import Octets, Parts
@@ -32,8 +33,8 @@ class Hop(NamedTuple):
         return Forward.parse(self.head, self.body)
 
 
-class Arrival(NamedTuple):
-    """What a node was given."""
+class Delivered(NamedTuple):
+    """A packet that was delivered to a node."""
 
     node: NodeId
     kind: ForwardKind
@@ -52,7 +53,7 @@ class World:
         self.sites = {node: Site(node, self) for node in sorted(self.known)}
         self.under_way: deque[Hop] = deque()
         self.hops: list[Hop] = []
-        self.arrivals: list[Arrival] = []
+        self.arrivals: list[Delivered] = []
         self.now = 0.0
 
     def forwarder(self, number: int) -> Forwarder:
@@ -81,7 +82,7 @@ class World:
         while self.under_way:
             self.step()
 
-    def arrived(self, kind: ForwardKind) -> list[Arrival]:
+    def arrived(self, kind: ForwardKind) -> list[Delivered]:
         return [arrival for arrival in self.arrivals if arrival.kind is kind]
 
 
@@ -127,10 +128,9 @@ class Site:
         except (nx.NetworkXNoPath, nx.NodeNotFound):
             return None
 
-    def deliver(
-        self, kind: ForwardKind, route: RouteNodes, payload: Octets, now: float, *, is_marked: bool
-    ) -> None:
-        self._world.arrivals.append(Arrival(self.node, kind, route, bytes(payload), is_marked))
+    def deliver(self, kind: ForwardKind, arrival: Arrival, payload: Octets, now: float) -> None:
+        delivered = Delivered(self.node, kind, arrival.route, bytes(payload), arrival.is_marked)
+        self._world.arrivals.append(delivered)
 
     def is_busy(self, neighbour: NodeId) -> bool:
         return neighbour in self.busy

@@ -10,7 +10,7 @@ from rookery.mesh.records.publisher import Publisher
 from rookery.sim.mesh.member import SimulatedMember
 from rookery.sim.mesh.world import MeshWorld
 from rookery.wire.link.frame_types import FORWARD
-from rookery.wire.link.path import NetPath, Path
+from rookery.wire.link.path import Arrival, NetPath, Path
 from rookery.wire.mesh.flood import Statements
 from rookery.wire.mesh.forward import Forward
 from rookery.wire.mesh.node_id import NodeId
@@ -112,9 +112,16 @@ class Puppet:
         assert reader is not None
         ours = self.id
 
-        def read(link: Link, path: Path, head: bytes, body: bytes | memoryview, now: float) -> None:
+        def read(
+            link: Link,
+            path: Path,
+            head: bytes,
+            body: bytes | memoryview,
+            now: float,
+            arrival: Arrival | None,
+        ) -> None:
             if head[0] == FORWARD and Forward.parse(head, bytes(body)).route[-1] != ours:
                 return
-            reader(link, path, head, body, now)
+            reader(link, path, head, body, now, arrival)
 
         self.node.endpoint.frame_reader = read

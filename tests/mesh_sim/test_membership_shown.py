@@ -5,7 +5,7 @@ from rookery.sim.mesh.member import SimulatedMember
 from rookery.sim.mesh.topology import Topology
 from rookery.sim.mesh.world import MeshWorld
 from rookery.wire.link.frame_types import MEMBER
-from rookery.wire.link.path import Path
+from rookery.wire.link.path import Arrival, Path
 
 PAIR = Topology(2, {(0, 1): 0.01})
 
@@ -21,13 +21,19 @@ class Deaf:
         node.endpoint.frame_reader = self._received
 
     def _received(
-        self, link: Link, path: Path, head: bytes, body: bytes | memoryview, now: float
+        self,
+        link: Link,
+        path: Path,
+        head: bytes,
+        body: bytes | memoryview,
+        now: float,
+        arrival: Arrival | None,
     ) -> None:
         if head[0] == MEMBER:
             self.shown += 1
             if self.shown <= self._count:
                 return
-        self._read(link, path, head, body, now)
+        self._read(link, path, head, body, now, arrival)
 
 
 def test_a_certificate_that_is_not_heard_is_shown_again() -> None:

@@ -48,7 +48,7 @@ def test_an_outsider_learns_nothing_and_is_gone_after_a_while(world: MeshWorld) 
     """Not even with the certificate of a member, which everybody knows."""
     node, host = outsider(world, 1), world.members[0]
     frames: list[int] = []
-    node.endpoint.frame_reader = lambda link, path, head, body, now: frames.append(head[0])
+    node.endpoint.frame_reader = lambda link, path, head, body, now, _: frames.append(head[0])
     link = dialled(world, node)
     world.run_until(lambda: link.state is LinkState.UP, 5)
     stolen = world.members[3].core.own.certificate

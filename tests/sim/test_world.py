@@ -94,7 +94,7 @@ def pair(
 def test_a_frozen_node_hears_everything_late(kind: str) -> None:
     world, alice, bob, link = pair(kinds=(kind,))
     heard: list[float] = []
-    bob.endpoint.frame_reader = lambda link, path, head, body, now: heard.append(now)
+    bob.endpoint.frame_reader = lambda link, path, head, body, now, _: heard.append(now)
     bob.freeze()
     for _ in range(HELD_DATAGRAMS_MAX + 10):
         link.send_frame(b"\x01", b"")

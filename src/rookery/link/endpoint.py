@@ -30,11 +30,11 @@ from rookery.link.reliable import ChannelMessage
 from rookery.link.session.handshake import Handshake, Stranger
 from rookery.link.timers import Timers
 from rookery.wire.link.lob import Packet
-from rookery.wire.link.path import NetPath, Path, PeerPath, RoutePath
+from rookery.wire.link.path import Arrival, NetPath, Path, PeerPath, RoutePath
 from rookery.wire.octets import Octets
 
-# Of link, path, head, body and now.
-FrameReader = Callable[[Link, Path, bytes, bytes | memoryview, float], None]
+# Of link, path, head, body, now, and how the packet came if its path is a route.
+FrameReader = Callable[[Link, Path, bytes, bytes | memoryview, float, Arrival | None], None]
 
 LINKS_MAX: Final = 65536  # beyond it only the user's own wishes make new ones
 
@@ -149,12 +149,14 @@ class Endpoint:
 
     # --- what arrives ---
 
-    def received(self, path: Path, packet: Packet, now: float) -> None:
+    def received(
+        self, path: Path, packet: Packet, now: float, arrival: Arrival | None = None
+    ) -> None:
         """Take one packet; whatever is wrong with it is counted and costs nobody else."""
         try:
             size = len(packet.head)
             if size == 0:
-                self._channel_packet(packet.body, path, now)
+                self._channel_packet(packet.body, path, now, arrival)
             elif size == 1:
                 self.admit_handshake(packet, path, now)
             elif isinstance(path, RoutePath):
@@ -164,10 +166,12 @@ class Endpoint:
         except RemoteError as error:
             self.dropped[type(error).__name__] += 1
 
-    def received_sealed(self, path: Path, body: Octets, now: float) -> None:
+    def received_sealed(
+        self, path: Path, body: Octets, now: float, arrival: Arrival | None = None
+    ) -> None:
         """The same for a channel packet, without its empty head: large ones are not copied."""
         try:
-            self._channel_packet(body, path, now)
+            self._channel_packet(body, path, now, arrival)
         except RemoteError as error:
             self.dropped[type(error).__name__] += 1
 
@@ -178,7 +182,9 @@ class Endpoint:
             link.path_lost(path, now)
             self.touch(link)
 
-    def _channel_packet(self, body: Octets, path: Path, now: float) -> None:
+    def _channel_packet(
+        self, body: Octets, path: Path, now: float, arrival: Arrival | None
+    ) -> None:
         token = body[:TOKEN_SIZE] if isinstance(body, bytes) else bytes(body[:TOKEN_SIZE])
         link = self._tokens.get(token)
         if link is None:
@@ -187,7 +193,7 @@ class Endpoint:
                 raise ProtocolError("nobody here has this token")
             return
         self._touched[link.hashname] = link
-        link.packet_received(body, self._arrival(link, path), now)
+        link.packet_received(body, self._arrival_path(link, path), now, arrival)
 
     def admit_handshake(
         self, packet: Packet, path: Path, now: float, *, expected: str | None = None
@@ -222,7 +228,7 @@ class Endpoint:
             keys = {csid: handshake.key}
             self.stranger_appeared(Stranger(hashname, keys, (path,), packet, is_proven=True))
             return
-        path = self._arrival(link, path)
+        path = self._arrival_path(link, path)
         self.touch(link)
         link.handshake_received(opened, handshake, path, now)
         if hashname in self._links:
@@ -248,7 +254,7 @@ class Endpoint:
         for csid in keys.keys() & self.identity.keys.keys():
             cipher_set(csid).check_key(keys[csid])
 
-    def _arrival(self, link: Link, path: Path) -> Path:
+    def _arrival_path(self, link: Link, path: Path) -> Path:
         """A packet that a router bridged has come by the router, not from the router's address."""
         # Compared by type, as `isinstance` would ask the metaclass each time.
         if type(path) is RoutePath and path.hn != link.hashname:
@@ -329,11 +335,17 @@ class Endpoint:
         return not (self.streams_first and isinstance(path, NetPath) and path.is_datagram)
 
     def frame_received(
-        self, link: Link, path: Path, head: bytes, body: bytes | memoryview, now: float
+        self,
+        link: Link,
+        path: Path,
+        head: bytes,
+        body: bytes | memoryview,
+        now: float,
+        arrival: Arrival | None,
     ) -> None:
         if self.frame_reader is None:
             raise ProtocolError("nobody reads frames here")
-        self.frame_reader(link, path, head, body, now)
+        self.frame_reader(link, path, head, body, now, arrival)
 
     def serves(self, link: Link, channel_type: str) -> bool:
         return channel_type in self.types and self.may_open(link.hashname, channel_type)

@@ -23,7 +23,7 @@ from rookery.link.session.handshake import Handshake
 from rookery.link.session.key_agreement import KeyAgreement
 from rookery.link.traffic import Traffic
 from rookery.wire.link.lob import JsonObject
-from rookery.wire.link.path import Path
+from rookery.wire.link.path import Arrival, Path
 from rookery.wire.octets import Octets, Parts
 
 FRAGMENT_SIZE_DATAGRAM: Final = 1200
@@ -263,13 +263,15 @@ class Link:
         if not self._is_up:
             self._rise(now)
 
-    def packet_received(self, body: Octets, path: Path, now: float) -> None:
+    def packet_received(
+        self, body: Octets, path: Path, now: float, arrival: Arrival | None = None
+    ) -> None:
         """Open a channel packet and hand it on."""
         exchange, traffic = self.exchange, self._traffic
         if exchange is None or traffic is None:
             raise ProtocolError("channel packet before the handshake")
         self.in_bytes += len(body)
-        traffic.received(body, path, now)
+        traffic.received(body, path, now, arrival)
         state, best = self.paths.state(path), self.paths.best_state
         if state is None:
             self._moved(exchange, path, now)

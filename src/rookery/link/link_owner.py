@@ -6,7 +6,7 @@ from rookery.identity.cipher_set import RandomBytes
 from rookery.identity.identity import Identity
 from rookery.link.events import Event
 from rookery.link.reliable import ChannelMessage
-from rookery.wire.link.path import Path
+from rookery.wire.link.path import Arrival, Path
 from rookery.wire.octets import Octets
 
 if TYPE_CHECKING:
@@ -52,7 +52,13 @@ class LinkOwner(Protocol):
         ...
 
     def frame_received(
-        self, link: "Link", path: Path, head: bytes, body: bytes | memoryview, now: float
+        self,
+        link: "Link",
+        path: Path,
+        head: bytes,
+        body: bytes | memoryview,
+        now: float,
+        arrival: Arrival | None,
     ) -> None: ...
 
     def path_forgotten(self, link: "Link", path: Path) -> None: ...

@@ -25,7 +25,7 @@ from rookery.link.session.exchange import Exchange
 from rookery.link.session.renewal import Renewal
 from rookery.wire.link.frame_types import RENEWAL
 from rookery.wire.link.lob import JSON_SIZE_MIN, JsonObject
-from rookery.wire.link.path import Path
+from rookery.wire.link.path import Arrival, Path
 from rookery.wire.link.renewal import RenewalFrame
 from rookery.wire.octets import Octets, Parts, tail
 
@@ -89,7 +89,7 @@ class Traffic:
         if path is not None:
             self._owner.send(self._link, path, data)
 
-    def received(self, body: Octets, path: Path, now: float) -> None:
+    def received(self, body: Octets, path: Path, now: float, arrival: Arrival | None) -> None:
         """Open a packet and give it to its channel, or to whoever reads frames."""
         inner = self._exchange.open(body)
         size = inner[0] << 8 | inner[1] if len(inner) >= _LENGTH_SIZE else 0
@@ -99,7 +99,7 @@ class Traffic:
             if head[0] == RENEWAL:
                 self._renewal_received(RenewalFrame.parse(head, bytes(rest)), path, now)
                 return
-            self._owner.frame_received(self._link, path, head, rest, now)
+            self._owner.frame_received(self._link, path, head, rest, now, arrival)
             return
         if not JSON_SIZE_MIN <= size <= HEAD_SIZE_MAX or body_at > len(inner):
             raise ProtocolError("a channel packet needs a JSON head of moderate size")

@@ -52,7 +52,7 @@ from rookery.wire.link.frame_types import (
     TUNNEL,
 )
 from rookery.wire.link.lob import NO_HEAD, Packet
-from rookery.wire.link.path import Path, RoutePath
+from rookery.wire.link.path import Arrival, Path, RoutePath
 from rookery.wire.mesh.echo import REQUEST_SIZE_MIN
 from rookery.wire.mesh.forward import HOP_LIMIT_MAX, DatagramClass
 from rookery.wire.mesh.node_id import NodeId, node_id
@@ -262,17 +262,33 @@ class Node:
 
     # --- what arrives ---
 
-    def frame_received(self, link: Link, path: Path, head: bytes, body: Octets, now: float) -> None:
-        """Take one frame; whatever is wrong with it is counted by whose doing it is."""
+    def frame_received(
+        self,
+        link: Link,
+        path: Path,
+        head: bytes,
+        body: Octets,
+        now: float,
+        arrival: Arrival | None = None,
+    ) -> None:
+        """Take one frame; a bad one is counted for the peer that is responsible for it."""
         try:
-            self._take_frame(link, path, head, body, now)
+            self._take_frame(link, path, head, body, now, arrival)
         except RemoteError as error:
             self._refuse(error.culprit or link.hashname, str(error))
 
-    def _take_frame(self, link: Link, path: Path, head: bytes, octets: Octets, now: float) -> None:
+    def _take_frame(
+        self,
+        link: Link,
+        path: Path,
+        head: bytes,
+        octets: Octets,
+        now: float,
+        arrival: Arrival | None,
+    ) -> None:
         frame_type = head[0]
         if frame_type == TUNNEL:  # large ones are not copied again
-            self.tunnels.received(link, path, head, octets, now)
+            self.tunnels.received(link, arrival, head, octets, now)
             return
         if frame_type != FORWARD:
             self._stir()
@@ -280,7 +296,7 @@ class Node:
             self.datagram_service.received(link, path, bytes(octets), now)
             return
         if frame_type in _PROBES:
-            self.route_prober.received(link, path, head, bytes(octets), now)
+            self.route_prober.received(link, arrival, head, bytes(octets), now)
             return
         if isinstance(path, RoutePath):
             raise ProtocolError("a neighbour's frame by way of others")
@@ -312,16 +328,16 @@ class Node:
         if is_news:
             self.tell(certificate, now)
 
-    def _deliver(self, origin: NodeId, packet: Octets, now: float) -> None:
-        """A packet that came through the mesh is for the link with whoever sent it."""
-        member = self.membership.member(origin)
+    def _deliver(self, arrival: Arrival, packet: Octets, now: float) -> None:
+        """Give a packet that came through the mesh to the link with its origin."""
+        member = self.membership.member(arrival.route[0])
         if member is None:
             raise ProtocolError("a packet of no member")
         path = RoutePath(member.hashname)
         if packet[:2] == NO_HEAD:
-            self._endpoint.received_sealed(path, tail(packet, len(NO_HEAD)), now)
+            self._endpoint.received_sealed(path, tail(packet, len(NO_HEAD)), now, arrival)
         else:
-            self._endpoint.received(path, Packet.parse(packet), now)
+            self._endpoint.received(path, Packet.parse(packet), now, arrival)
 
     # --- time and output ---
 

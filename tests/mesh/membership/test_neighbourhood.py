@@ -131,7 +131,7 @@ def test_a_certificate_that_was_lost_is_shown_again() -> None:
     ada, bob = world.member("ada", peers=["bob"]), world.member("bob")
     link = world.link(ada, bob)
     reader, lost = bob.endpoint.frame_reader, list[bytes]()
-    bob.endpoint.frame_reader = lambda link, path, head, body, now: lost.append(head)
+    bob.endpoint.frame_reader = lambda link, path, head, body, now, _: lost.append(head)
     world.run_until(lambda: bool(lost), 5)
     assert link.state is LinkState.UP
     bob.endpoint.frame_reader = reader

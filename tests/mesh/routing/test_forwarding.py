@@ -15,7 +15,7 @@ from rookery.wire.mesh.forward import (
     PathErrorReason,
 )
 from rookery.wire.mesh.node_id import NodeId
-from tests.mesh.forwarding_world import Arrival, World, node_id
+from tests.mesh.forwarding_world import Delivered, World, node_id
 
 PAYLOAD = b"payload of a packet"
 
@@ -41,7 +41,7 @@ def test_a_packet_takes_its_route_and_keeps_its_body() -> None:
     )
     world.settle()
     [arrival] = world.arrivals
-    assert arrival == Arrival(node_id(4), ForwardKind.PACKET, route(1, 2, 3, 4), PAYLOAD)
+    assert arrival == Delivered(node_id(4), ForwardKind.PACKET, route(1, 2, 3, 4), PAYLOAD)
     assert len({hop.body for hop in world.hops}) == 1
     assert [hop.frame.hop_limit for hop in world.hops] == [16, 15, 14]
     assert [hop.frame.cursor for hop in world.hops] == [1, 2, 3]

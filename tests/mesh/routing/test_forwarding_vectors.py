@@ -8,6 +8,7 @@ import pytest
 
 from rookery.errors import RemoteError
 from rookery.mesh.routing.forwarding import Forwarder, RouteNodes
+from rookery.wire.link.path import Arrival
 from rookery.wire.mesh.echo import EchoReply, EchoRequest
 from rookery.wire.mesh.forward import (
     DatagramClass,
@@ -89,9 +90,7 @@ class Site:
         detour = self._step.detour
         return None if detour is None else tuple(map(bytes.fromhex, detour))
 
-    def deliver(
-        self, kind: ForwardKind, route: RouteNodes, payload: Octets, now: float, *, is_marked: bool
-    ) -> None:
+    def deliver(self, kind: ForwardKind, arrival: Arrival, payload: Octets, now: float) -> None:
         raise AssertionError("no step ends here")
 
     def is_busy(self, neighbour: NodeId) -> bool:

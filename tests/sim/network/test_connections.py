@@ -31,7 +31,9 @@ class Line:
         return [body for _, body in self.heard]
 
     def reader(self) -> FrameReader:
-        def read(link: Link, path: Path, head: bytes, body: bytes | memoryview, now: float) -> None:
+        def read(
+            link: Link, path: Path, head: bytes, body: bytes | memoryview, now: float, _: object
+        ) -> None:
             self.heard.append((now, bytes(body)))
 
         return read

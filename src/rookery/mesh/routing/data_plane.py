@@ -22,11 +22,12 @@ from rookery.mesh.routing.path_errors import AVOID_S, PathErrors
 from rookery.mesh.routing.route_selector import RouteSelector
 from rookery.mesh.routing.route_table import RouteTable
 from rookery.wire.link.lob import NO_HEAD
+from rookery.wire.link.path import Arrival
 from rookery.wire.mesh.forward import HOP_LIMIT_MAX, DatagramClass, ForwardKind, PathError
 from rookery.wire.mesh.node_id import NodeId
 from rookery.wire.octets import Octets, Parts
 
-Deliver = Callable[[NodeId, Octets, float], None]  # origin, packet, now
+Deliver = Callable[[Arrival, Octets, float], None]  # with the packet, and now
 
 _CARRYING: Final = (PathCondition.UP, PathCondition.SUSPECT)
 _TAKEN: Final = (DatagramFate.SENT_UDP, DatagramFate.SENT_TCP)
@@ -64,8 +65,6 @@ class DataPlane:
         ] = {}  # by destination, what its last handshake took
         # By destination, the best route over no relay that is passed over, and as of when.
         self._around: dict[NodeId, tuple[tuple[int, int], RouteNodes | None]] = {}
-        self.arrived_by: RouteNodes = ()  # the route that the packet at hand took to us,
-        self.arrived_marked = False  # and whether it had to wait there
 
     # --- what the node starts ---
 
@@ -138,18 +137,15 @@ class DataPlane:
         self.now = now
         self.forwarder.received(neighbour, head, body, now)
 
-    def deliver(
-        self, kind: ForwardKind, route: RouteNodes, payload: Octets, now: float, *, is_marked: bool
-    ) -> None:
+    def deliver(self, kind: ForwardKind, arrival: Arrival, payload: Octets, now: float) -> None:
         if kind is ForwardKind.PACKET:
-            self.arrived_by, self.arrived_marked = route, is_marked
-            self._deliver(route[0], payload, now)
+            self._deliver(arrival, payload, now)
         elif kind is ForwardKind.ECHO_REQUEST:
-            self.echoes.requested(route, bytes(payload), now)
+            self.echoes.requested(arrival.route, bytes(payload), now)
         elif kind is ForwardKind.ECHO_REPLY:
-            self.echoes.replied_to(route, bytes(payload), now)
+            self.echoes.replied_to(arrival.route, bytes(payload), now)
         else:
-            self._failed(route, PathError.parse(bytes(payload)), now)
+            self._failed(arrival.route, PathError.parse(bytes(payload)), now)
 
     def _failed(self, route: RouteNodes, error: PathError, now: float) -> None:
         self.echoes.gave_up(route, error, now)

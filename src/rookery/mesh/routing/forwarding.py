@@ -18,6 +18,7 @@ import msgspec
 
 from rookery.errors import DecodeError, ProtocolError, UsageError
 from rookery.mesh.rate_limit import PeerRateLimit
+from rookery.wire.link.path import Arrival
 from rookery.wire.mesh.forward import (
     HEAD_SIZE,
     HOP_LIMIT_MAX,
@@ -74,10 +75,8 @@ class ForwardingContext(Protocol):
         """Whether what is sent there has to wait for long, so that the origin should hear of it."""
         ...
 
-    def deliver(
-        self, kind: ForwardKind, route: RouteNodes, payload: Octets, now: float, *, is_marked: bool
-    ) -> None:
-        """A packet for this node; `route` lists the nodes it passed; marked if it was queued."""
+    def deliver(self, kind: ForwardKind, arrival: Arrival, payload: Octets, now: float) -> None:
+        """A packet for this node, and how it came."""
         ...
 
     def may_relay(self, previous: NodeId) -> bool:
@@ -88,12 +87,11 @@ class ForwardingContext(Protocol):
 class _ForwardingStep(NamedTuple):
     """What one head and route, from one neighbour, mean here."""
 
-    following: NodeId | None  # None: the packet has arrived
+    following: NodeId  # empty: the packet has arrived
     head: bytes  # for the following node; empty when the hop limit ends here
     kind: ForwardKind
     datagram_class: DatagramClass
-    route: RouteNodes
-    is_marked: bool
+    arrival: Arrival | None  # None: it goes on to the following node
 
 
 class Forwarder:
@@ -126,12 +124,12 @@ class Forwarder:
             raise DecodeError("not a forward head")
         known = neighbour + head + bytes(body[: head[_COUNT_AT] * NODE_ID_SIZE])
         step = self._steps.get(known) or self._learn(known, neighbour, head, body)
-        following, onward, kind, datagram_class, route, is_marked = step
+        following, onward, kind, datagram_class, arrival = step
         site = self._site
-        if following is None:
+        if arrival is not None:
             self._fates["delivered"] += 1
-            payload = tail(body, len(route) * NODE_ID_SIZE)
-            site.deliver(kind, route, payload, now, is_marked=is_marked)
+            payload = tail(body, head[_COUNT_AT] * NODE_ID_SIZE)
+            site.deliver(kind, arrival, payload, now)
         elif not onward:
             self._give_up(Forward.parse(head, body), PathErrorReason.HOP_LIMIT, now)
         elif not site.may_relay(neighbour):
@@ -178,16 +176,16 @@ class Forwarder:
             raise ProtocolError("not for this node")
         if route[cursor - 1] != neighbour:
             raise ProtocolError("not from the previous node")
-        following, onward = None, b""
-        if cursor + 1 < len(route):
+        following, onward, arrival = b"", b"", None
+        if cursor + 1 == len(route):
+            arrival = Arrival(route, route[::-1], frame.is_marked)
+        else:
             following = route[cursor + 1]
             if frame.hop_limit > 1:
                 onward = _onward(frame).head()
         if len(self._steps) == STEPS_MAX:
             self._steps.clear()
-        step = _ForwardingStep(
-            following, onward, frame.kind, frame.datagram_class, route, frame.is_marked
-        )
+        step = _ForwardingStep(following, onward, frame.kind, frame.datagram_class, arrival)
         self._steps[known] = step
         return step
 

@@ -33,7 +33,7 @@ from rookery.mesh.routing.graph import AVOIDED_US
 from rookery.mesh.routing.route_table import RouteTable
 from rookery.mesh.services import PROBES
 from rookery.wire.link.frame_types import PROBE
-from rookery.wire.link.path import Path, RoutePath
+from rookery.wire.link.path import Arrival
 from rookery.wire.mesh.node_id import NodeId, node_id
 from rookery.wire.mesh.ping import DATA_SIZE
 from rookery.wire.mesh.probe import SIZES, TOKEN_SIZE, Probe, Probed
@@ -146,12 +146,14 @@ class RouteProber:
 
     # --- what arrives ---
 
-    def received(self, link: Link, path: Path, head: bytes, body: bytes, now: float) -> None:
+    def received(
+        self, link: Link, arrival: Arrival | None, head: bytes, body: bytes, now: float
+    ) -> None:
         """A PROBE or PROBED frame of the member at the far end; RemoteError when refused."""
-        if not isinstance(path, RoutePath) or self._membership.by_hashname(link.hashname) is None:
+        if arrival is None or self._membership.by_hashname(link.hashname) is None:
             raise ProtocolError("a probe of no route to a member")
         if head[0] == PROBE:
-            self._answer(link, Probe.parse(head, body), now)
+            self._answer(link, Probe.parse(head, body), arrival.back, now)
             return
         probed = Probed.parse(head, body)
         asked = self._asked.get(probed.token)
@@ -159,12 +161,12 @@ class RouteProber:
             del self._asked[probed.token]
             self._learn(asked, now, is_lost=False)
 
-    def _answer(self, link: Link, probe: Probe, now: float) -> None:
+    def _answer(self, link: Link, probe: Probe, back: RouteNodes, now: float) -> None:
         if not self._answers.allow(node_id(link.hashname), now):
             raise ProtocolError("too many probes")
         sealed = link.sealed_frame(*Probed(probe.token).serialize())
         if sealed is not None:
-            self._data_plane.follow(self._data_plane.arrived_by[::-1], sealed, now)
+            self._data_plane.follow(back, sealed, now)
 
     # --- time ---
 

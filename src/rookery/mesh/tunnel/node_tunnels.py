@@ -33,7 +33,7 @@ from rookery.mesh.tunnel.paths.path import STREAM_MTU, TunnelPath, TunnelPathKin
 from rookery.mesh.tunnel.paths.scheduler import Mode
 from rookery.mesh.tunnel.tunnel import Tunnel
 from rookery.mesh.tunnel.tunnels import PeerPacket, TunnelEvent, Tunnels
-from rookery.wire.link.path import Path, RoutePath
+from rookery.wire.link.path import Arrival
 from rookery.wire.mesh.node_id import NodeId, node_id
 from rookery.wire.octets import Octets
 
@@ -141,7 +141,9 @@ class NodeTunnels:
         """A program read, wrote or opened."""
         self._tunnels.touched(hashname, tunnel)
 
-    def received(self, link: Link, path: Path, head: bytes, body: Octets, now: float) -> None:
+    def received(
+        self, link: Link, arrival: Arrival | None, head: bytes, body: Octets, now: float
+    ) -> None:
         """A packet of a tunnel with the peer of this link; RemoteError when it is refused."""
         hashname = link.hashname
         if self._membership.by_hashname(hashname) is None:
@@ -149,8 +151,8 @@ class NodeTunnels:
         if hashname not in self._paths:
             self._find_paths(hashname, now)
         route, is_marked = _DIRECT, False
-        if type(path) is RoutePath:
-            route, is_marked = self._data_plane.arrived_by[::-1], self._data_plane.arrived_marked
+        if arrival is not None:
+            route, is_marked = arrival.back, arrival.is_marked
         try:
             number = self._paths[hashname].number(route)
             self._tunnels.received(hashname, number, head, body, now, is_marked=is_marked)

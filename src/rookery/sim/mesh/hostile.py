@@ -31,7 +31,7 @@ from rookery.sim.endpoint import EPOCH_UNIX_S
 from rookery.sim.mesh.member import SimulatedMember
 from rookery.sim.mesh.world import MeshWorld
 from rookery.wire.link.frame_types import FORWARD, PING, STATEMENTS
-from rookery.wire.link.path import NetPath, Path
+from rookery.wire.link.path import Arrival, NetPath, Path
 from rookery.wire.mesh.certificate import role_bits
 from rookery.wire.mesh.echo import EchoRequest
 from rookery.wire.mesh.flood import RootDigest, Statements
@@ -290,9 +290,16 @@ def _overhear(endpoint: Endpoint, hears: FrameFilter) -> None:
     reader = endpoint.frame_reader
     assert reader is not None
 
-    def read(link: Link, path: Path, head: bytes, body: bytes | memoryview, now: float) -> None:
+    def read(
+        link: Link,
+        path: Path,
+        head: bytes,
+        body: bytes | memoryview,
+        now: float,
+        arrival: Arrival | None,
+    ) -> None:
         if hears(link, path, head, bytes(body), now):
-            reader(link, path, head, body, now)
+            reader(link, path, head, body, now, arrival)
 
     endpoint.frame_reader = read
 

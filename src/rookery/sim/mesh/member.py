@@ -14,7 +14,7 @@ from rookery.mesh.routing.datagrams import MeshDatagramArrived
 from rookery.mesh.routing.echo import EchoOutcome
 from rookery.sim.endpoint import SimulatedEndpoint
 from rookery.wire.link.frame_types import FORWARD
-from rookery.wire.link.path import NetPath, Path, RoutePath
+from rookery.wire.link.path import Arrival, NetPath, Path, RoutePath
 from rookery.wire.mesh.node_id import NodeId
 
 if TYPE_CHECKING:
@@ -100,13 +100,19 @@ class SimulatedMember(SimulatedEndpoint):
                 self.core.handle(event, now)
 
     def _frame_received(
-        self, link: Link, path: Path, head: bytes, body: bytes | memoryview, now: float
+        self,
+        link: Link,
+        path: Path,
+        head: bytes,
+        body: bytes | memoryview,
+        now: float,
+        arrival: Arrival | None,
     ) -> None:
         if head[0] == FORWARD:
             neighbour = self.core.neighbourhood.get(link.hashname)
             if neighbour is not None:
                 self._watcher(self, neighbour.member.node, head, bytes(body))
-        self.core.frame_received(link, path, head, body, now)
+        self.core.frame_received(link, path, head, body, now, arrival)
 
     def _queued(self, path: Path) -> int:
         assert isinstance(path, NetPath)

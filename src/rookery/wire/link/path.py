@@ -95,6 +95,14 @@ class RoutePath(msgspec.Struct, frozen=True, gc=False):
 Path = NetPath | UrlPath | PeerPath | RoutePath
 
 
+class Arrival(msgspec.Struct, frozen=True, gc=False):
+    """How one packet came over a RoutePath: the nodes that it passed, and whether it was queued."""
+
+    route: tuple[bytes, ...]  # from its origin to here
+    back: tuple[bytes, ...]  # the same nodes from here to its origin
+    is_marked: bool  # a node on the route had a long queue
+
+
 def net_path(carrier: str, ip: str, port: int) -> NetPath:
     """`net_path("udp", "::1", 42424)` is a udp6 path."""
     return NetPath(carrier + ("6" if ":" in ip else "4"), ip, port)
