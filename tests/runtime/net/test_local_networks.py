@@ -15,7 +15,8 @@ from rookery.runtime.net.local_networks import local_networks, network
         ("fe80::1%eth0", "ffff:ffff:ffff:ffff::", "fe80::/64"),
         ("203.0.113.7", None, "203.0.113.7/32"),
         ("203.0.113.7", "0.0.0.0", "203.0.113.7/32"),  # it would be everywhere
-        ("2001:db8::1", "", "2001:db8::1/128"),
+        ("2001:db8::1", "", "2001:db8::/64"),
+        ("2001:db8::1", "ffff:" * 7 + "ffff", "2001:db8::/64"),  # as DHCPv6 gives it
     ],
 )
 def test_a_mask_makes_a_network(address: str, netmask: str | None, expected: str) -> None:

@@ -9,6 +9,8 @@ from rookery.link.channels.sock_rules import IpNetwork
 
 KEPT_S = 5.0  # addresses come and go, and datagrams ask about each
 
+_LAN_BITS = 64  # of an IPv6 address, which all of a LAN share
+
 LocalNetworks = Callable[[], Sequence[IpNetwork]]
 
 
@@ -41,7 +43,12 @@ def _look() -> tuple[IpNetwork, ...]:
 
 
 def network(address: str, netmask: str | None) -> IpNetwork:
-    """An address without a mask, or with one that covers everything, stands for itself alone."""
-    bare = address.partition("%")[0]
-    ones = int(ip_address(netmask)).bit_count() if netmask else 0
-    return ip_interface(f"{bare}/{ones}" if ones else bare).network
+    """An address without a mask, or with one that covers everything, stands for itself alone.
+
+    Of IPv6 at least its /64: DHCPv6 gives addresses alone, though others of it are on the same LAN.
+    """
+    one = ip_interface(address.partition("%")[0])
+    ones = (int(ip_address(netmask)).bit_count() if netmask else 0) or one.max_prefixlen
+    if one.version == 6 and not one.is_loopback:
+        ones = min(ones, _LAN_BITS)
+    return ip_interface(f"{one.ip}/{ones}").network
