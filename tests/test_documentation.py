@@ -13,6 +13,7 @@ LAKE = "lake.md"  # tests/install carries it out, with rookery[lake] installed
 
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
+_SOURCE = re.compile(r"(?<![\w/.:-])(?:[\w-]+/)+(?:[\w-]+\.[a-z]+)?(?![\w*-])")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
@@ -68,6 +69,35 @@ def test_the_index_lists_every_page() -> None:
 @pytest.mark.parametrize("page", [page for page in guides() if page.name != LAKE], ids=name)
 def test_every_command_shown_does_what_the_page_says(page: Path, tmp_path: Path) -> None:
     run(page.read_text(), tmp_path)
+
+
+def missing_sources(text: str) -> list[str]:
+    """Files and folders that the text names, and that are neither in `src/rookery` nor in ROOT.
+
+    A folder without its parent, as in a picture of the rooms, may be any of `src/rookery`.
+    """
+    package = ROOT / "src" / "rookery"
+    rooms = {path.name for path in package.rglob("*") if path.is_dir()}
+    return [
+        path
+        for path in _SOURCE.findall(text)
+        if path.removesuffix("/") not in rooms
+        and not any((root / path).exists() for root in (package, ROOT))
+    ]
+
+
+def test_every_file_that_the_architecture_names_is_there() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    assert len(_SOURCE.findall(text)) > 100
+    assert missing_sources(text) == []
+
+
+def test_a_file_that_moved_is_noticed() -> None:
+    assert missing_sources("`mesh/node.py` mesh/no.py, `no/` mesh/tunnel/ web/static/no.js") == [
+        "mesh/no.py",
+        "no/",
+        "web/static/no.js",
+    ]
 
 
 def test_a_link_to_nowhere_is_noticed(tmp_path: Path) -> None:
