@@ -1,12 +1,6 @@
 """How much work strangers may cause."""
 
-from rookery.link.admission import (
-    BUCKETS_MAX,
-    Admission,
-    AdmissionLimits,
-    TokenBucket,
-    TokenBuckets,
-)
+from rookery.link.admission import Admission, AdmissionLimits
 from rookery.wire.link.path import NetPath, PeerPath, UrlPath
 
 TOKEN = bytes(16)
@@ -14,23 +8,6 @@ TOKEN = bytes(16)
 
 def address(number: int) -> NetPath:
     return NetPath("udp4", f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}", 42424)
-
-
-def test_a_bucket_gives_its_burst_then_its_rate() -> None:
-    bucket = TokenBucket(2.0, 5.0, 0.0)
-    assert sum(bucket.take(1.0, 0.0) for _ in range(9)) == 5
-    assert sum(bucket.take(1.0, 1.0) for _ in range(9)) == 2
-    assert sum(bucket.take(1.0, 100.0) for _ in range(9)) == 5
-
-
-def test_buckets_are_bounded_and_the_busy_ones_stay() -> None:
-    buckets = TokenBuckets(0.0, 1.0)
-    assert buckets.take("busy", 0.0)
-    for number in range(BUCKETS_MAX + 100):
-        assert buckets.take(number, 0.0)
-        if number % 1000 == 0:
-            assert not buckets.take("busy", 0.0)
-    assert buckets.take(0, 0.0)
 
 
 def test_strangers_together_get_a_share_of_one_core() -> None:

@@ -10,13 +10,14 @@ import pytest
 from rookery.errors import CongestionError, DecodeError
 from rookery.identity.identity import Identity
 from rookery.link import endpoint as endpoint_module
-from rookery.link.admission import BUCKETS_MAX, AdmissionLimits
+from rookery.link.admission import AdmissionLimits
 from rookery.link.discovery.announcement import announcements
 from rookery.link.endpoint import Endpoint
 from rookery.link.events import Discovered, LinkDown, LinkForgotten, Transmit
 from rookery.link.link import LinkState
 from rookery.link.paths import PATHS_MAX
 from rookery.link.session.handshake import Handshake, Stranger
+from rookery.link.token_bucket import BUCKETS_MAX
 from rookery.sim.network.network import Conditions
 from rookery.sim.world import EPOCH_UNIX_S, World
 from rookery.wire.link.lob import Packet

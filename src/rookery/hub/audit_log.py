@@ -13,7 +13,7 @@ from rookery.errors import DecodeError, UnreachableError
 from rookery.fleet.entry import FleetEntry
 from rookery.fleet.reports.security_events import SecurityEvent
 from rookery.hub.clock import HubClock
-from rookery.link.admission import TokenBucket
+from rookery.link.token_bucket import TokenBucket
 from rookery.store.accounts.audit import AuditRow, AuditTrail
 from rookery.wire.fleet import telemetry
 from rookery.wire.fleet.telemetry import CallReport

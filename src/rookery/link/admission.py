@@ -5,13 +5,10 @@ one is unknown until it is done. So strangers share a budget in seconds of proce
 address gets a small part of it, and a peer that has already proved itself has a budget of its own.
 """
 
-from collections import OrderedDict
-
 import msgspec
 
+from rookery.link.token_bucket import TokenBucket, TokenBuckets
 from rookery.wire.link.path import NetPath, Path
-
-BUCKETS_MAX = 4096
 
 _COST_S = {0x1A: 0.02, 0x2A: 0.0015, 0x3A: 0.0004, 0x40: 0.0004}
 _COST_UNKNOWN_S = 0.002
@@ -27,47 +24,6 @@ class AdmissionLimits(msgspec.Struct, frozen=True):
     peer_per_s: float = 10.0  # handshakes from one peer that is linked
     peer_burst: float = 40.0
     announcements_per_s: float = 20.0
-
-
-class TokenBucket:
-    """A token bucket: `rate` a second, at most `burst` saved up."""
-
-    __slots__ = ("_burst", "_filled_at", "_level", "_rate")
-
-    def __init__(self, rate: float, burst: float, now: float) -> None:
-        self._rate = rate
-        self._burst = burst
-        self._level = burst
-        self._filled_at = now
-
-    def take(self, amount: float, now: float) -> bool:
-        self._level = min(self._burst, self._level + (now - self._filled_at) * self._rate)
-        self._filled_at = now
-        if self._level < amount:
-            return False
-        self._level -= amount
-        return True
-
-
-class TokenBuckets:
-    """A bucket per key; the longest unused one makes room, and starts full when it returns."""
-
-    __slots__ = ("_buckets", "_burst", "_rate")
-
-    def __init__(self, rate: float, burst: float) -> None:
-        self._rate = rate
-        self._burst = burst
-        self._buckets: OrderedDict[object, TokenBucket] = OrderedDict()
-
-    def take(self, key: object, now: float) -> bool:
-        bucket = self._buckets.get(key)
-        if bucket is None:
-            bucket = self._buckets[key] = TokenBucket(self._rate, self._burst, now)
-            if len(self._buckets) > BUCKETS_MAX:
-                self._buckets.popitem(last=False)
-        else:
-            self._buckets.move_to_end(key)
-        return bucket.take(1.0, now)
 
 
 class Admission:

@@ -11,11 +11,11 @@ from enum import Enum
 from ipaddress import IPv6Address, ip_address
 from typing import Protocol
 
-from rookery.link.admission import TokenBuckets
 from rookery.link.channels import path as path_channel
 from rookery.link.link import Link
 from rookery.link.policies import TrustPolicy
 from rookery.link.reliable import ChannelMessage
+from rookery.link.token_bucket import TokenBuckets
 from rookery.wire.link.path import NetPath, Path, PeerPath
 
 TRIES_PER_S = 0.5  # new addresses of one peer,

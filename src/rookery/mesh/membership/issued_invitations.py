@@ -12,7 +12,7 @@ from hmac import compare_digest
 import msgspec
 
 from rookery.errors import CongestionError, ProtocolError, UsageError
-from rookery.mesh.rate_limit import MeshTokenBucket
+from rookery.link.token_bucket import TokenBucket
 
 INVITATIONS_MAX = 256
 REFUSALS_MAX = 8
@@ -139,14 +139,14 @@ class RedemptionAttempts:
     REMEMBERED_MAX = 1024
 
     def __init__(self, now: float) -> None:
-        self._all = MeshTokenBucket(self.ALL_RATE, self.ALL_BURST, now)
-        self._own: OrderedDict[str, MeshTokenBucket] = OrderedDict()
+        self._all = TokenBucket(self.ALL_RATE, self.ALL_BURST, now)
+        self._own: OrderedDict[str, TokenBucket] = OrderedDict()
 
     def begin(self, hashname: str, now: float) -> None:
         """ProtocolError when it is too much."""
         own = self._own.get(hashname)
         if own is None:
-            own = self._own[hashname] = MeshTokenBucket(self.OWN_RATE, self.OWN_BURST, now)
+            own = self._own[hashname] = TokenBucket(self.OWN_RATE, self.OWN_BURST, now)
         self._own.move_to_end(hashname)
         if len(self._own) > self.REMEMBERED_MAX:
             self._own.popitem(last=False)

@@ -14,6 +14,7 @@ from typing import Final
 
 from rookery.errors import ProtocolError
 from rookery.identity.cipher_set import RandomBytes
+from rookery.link.token_bucket import TokenBucket
 from rookery.mesh.membership.link_interface import LinkInterface, PathView
 from rookery.mesh.membership.membership import Member
 from rookery.mesh.quality.datagram_policy import DatagramFate, DatagramPolicy, StreamEstimate
@@ -22,7 +23,6 @@ from rookery.mesh.quality.path_monitor import PathMonitor
 from rookery.mesh.quality.path_quality import COST_MAX, StreamMeasure
 from rookery.mesh.quality.path_row import PathRow
 from rookery.mesh.quality.udp_companion import UdpCompanion, UdpCompanionState
-from rookery.mesh.rate_limit import MeshTokenBucket
 from rookery.wire.link.frame_types import COMPANION, PING, PONG
 from rookery.wire.link.path import Path
 from rookery.wire.mesh.companion import CompanionFrame
@@ -40,7 +40,7 @@ class PeerLossReports:
     __slots__ = ("_bucket", "_doubted")
 
     def __init__(self, now: float) -> None:
-        self._bucket = MeshTokenBucket(DOUBTS_PER_S, DOUBTS_BURST, now)
+        self._bucket = TokenBucket(DOUBTS_PER_S, DOUBTS_BURST, now)
         self._doubted: dict[Path, int] = {}  # and the first of its beats that settles the matter
 
     def __bool__(self) -> bool:

@@ -16,12 +16,12 @@ from rookery.errors import ProtocolError
 from rookery.identity.cipher_set import RandomBytes
 from rookery.link.link import Link
 from rookery.link.timers import Timers
+from rookery.link.token_bucket import TokenBuckets
 from rookery.mesh.membership.membership import Member, Membership
 from rookery.mesh.membership.neighbour import Neighbour, QueueSize
 from rookery.mesh.quality.cost_advice import CostAdvice
 from rookery.mesh.quality.datagram_policy import DatagramFate
 from rookery.mesh.quality.liveness import PathCondition
-from rookery.mesh.rate_limit import PeerRateLimit
 from rookery.wire.link.frame_types import MEMBER
 from rookery.wire.link.path import Path
 from rookery.wire.mesh.forward import DatagramClass
@@ -69,7 +69,7 @@ class Neighbourhood:
         self._past: Counter[tuple[DatagramClass, DatagramFate]] = (
             Counter()
         )  # of neighbours that are gone
-        self._proofs = PeerRateLimit(_PROOFS_PER_S, _PROOFS_BURST)
+        self._proofs = TokenBuckets(_PROOFS_PER_S, _PROOFS_BURST)
         self._timers = Timers()
         self._repeats = Timers()
         self._is_changed = False
@@ -148,7 +148,7 @@ class Neighbourhood:
         """The peer proves to be a member; RemoteError when it does not."""
         known = self._membership.by_hashname(link.hashname)
         is_news = known is None or known.certificate != certificate
-        if is_news and not self._proofs.allow(node_id(link.hashname), now):
+        if is_news and not self._proofs.take(node_id(link.hashname), now):
             raise ProtocolError("too many certificates")
         member = self._membership.prove(link.hashname, certificate, unix_s)
         self.show(link, now)

@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from rookery.link.token_bucket import TokenBucket
 from rookery.mesh.quality.liveness import LivenessPing, PathCondition, PathLiveness
 from rookery.mesh.quality.path_quality import PathQuality
-from rookery.mesh.rate_limit import MeshTokenBucket
 from rookery.wire.link.path import Path
 from rookery.wire.mesh.ping import Ping, Pong
 
@@ -25,7 +25,7 @@ class PathMonitor:
         self.liveness = PathLiveness(now)
         self.quality = PathQuality()
         self.ignored = 0  # beats of another attempt, and more than anybody needs
-        self._answers = MeshTokenBucket(ANSWERS_PER_S, ANSWERS_BURST, now)
+        self._answers = TokenBucket(ANSWERS_PER_S, ANSWERS_BURST, now)
 
     @property
     def condition(self) -> PathCondition:

@@ -30,10 +30,10 @@ from enum import Enum
 
 from rookery.errors import ProtocolError
 from rookery.identity.cipher_set import RandomBytes
+from rookery.link.token_bucket import TokenBucket
 from rookery.mesh.membership.link_interface import LinkInterface
 from rookery.mesh.quality.liveness import PathCondition
 from rookery.mesh.quality.path_monitor import PathMonitor
-from rookery.mesh.rate_limit import MeshTokenBucket
 from rookery.wire.link.path import NetPath, Path, net_path
 from rookery.wire.mesh.companion import (
     HEARD_BOTH,
@@ -112,7 +112,7 @@ class UdpCompanion:
         self.ignored = 0  # datagrams and words that belong to nothing here
         self._port = port
         self._random = random
-        self._offers = MeshTokenBucket(OFFERS_PER_S, OFFERS_BURST, now)
+        self._offers = TokenBucket(OFFERS_PER_S, OFFERS_BURST, now)
         self._attempt = 0
         self._we_offered = False
         self._heard = self._told = 0

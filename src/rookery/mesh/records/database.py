@@ -22,8 +22,8 @@ from rookery.identity import signing
 from rookery.identity.realm import CLOCK_SKEW_S
 from rookery.identity.signing import Verify
 from rookery.link.timers import Timers
+from rookery.link.token_bucket import TokenBucket
 from rookery.mesh.membership.membership import Member, Membership
-from rookery.mesh.rate_limit import MeshTokenBucket
 from rookery.mesh.records.inventory import Inventory
 from rookery.wire.mesh.certificate import role_bits, roles_of
 from rookery.wire.mesh.flood import StatementKey, SummaryEntry, key_of
@@ -68,7 +68,7 @@ class _OriginState:
 
     def __init__(self, now: float) -> None:
         self.floor = _NEVER  # the newest version seen, so that older ones cannot come back
-        self.pace = MeshTokenBucket(RECORDS_PER_S, RECORDS_BURST, now)
+        self.pace = TokenBucket(RECORDS_PER_S, RECORDS_BURST, now)
         self.contradicted = _NEVER
         self.contradictions = 0
         self.pretences = 0  # records with roles that its certificate has not

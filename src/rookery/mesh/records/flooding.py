@@ -22,7 +22,7 @@ import msgspec
 
 from rookery.errors import AuthenticationError, DecodeError, ProtocolError, RemoteError
 from rookery.identity.cipher_set import RandomBytes
-from rookery.mesh.rate_limit import MeshTokenBucket
+from rookery.link.token_bucket import TokenBucket
 from rookery.mesh.records.database import RecordDatabase, RecordVerdict
 from rookery.mesh.records.flood_queue import WAITING_MAX, FloodQueue
 from rookery.wire.link.frame_types import DIGEST, STATEMENTS, SUMMARY, WANT
@@ -97,8 +97,8 @@ class _FloodPeer:
 
     def __init__(self, limits: FloodLimits, now: float) -> None:
         self.queue = FloodQueue(limits.waiting_max)
-        self.accept = MeshTokenBucket(limits.accept_per_s, limits.accept_burst, now)
-        self.returns = MeshTokenBucket(_RETURNS_PER_S, _RETURNS_BURST, now)
+        self.accept = TokenBucket(limits.accept_per_s, limits.accept_burst, now)
+        self.returns = TokenBucket(_RETURNS_PER_S, _RETURNS_BURST, now)
 
 
 class Flooding:
@@ -117,7 +117,7 @@ class Flooding:
         self._send = send
         self._random = random
         self._limits = limits or FloodLimits()
-        self._budget = MeshTokenBucket(
+        self._budget = TokenBucket(
             self._limits.send_bytes_per_s, self._limits.send_burst_bytes, now
         )
         self._neighbours: dict[NodeId, _FloodPeer] = {}

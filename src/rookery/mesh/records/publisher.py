@@ -22,8 +22,8 @@ from math import inf, log
 from types import MappingProxyType
 
 from rookery.identity import signing
+from rookery.link.token_bucket import TokenBucket
 from rookery.mesh.membership.membership import Member
-from rookery.mesh.rate_limit import MeshTokenBucket
 from rookery.mesh.records.advertised_links import (
     CHOSEN_MAX,
     advertised_links,
@@ -164,8 +164,8 @@ class Publisher:
         self._seed = signing.signing_seed(secret)
         self._records = records
         self._lifetime_s = lifetime_s
-        self._pace = MeshTokenBucket(RECORDS_PER_S, RECORDS_BURST, now)
-        self._cost_pace = MeshTokenBucket(COSTS_PER_S, COSTS_BURST, now)
+        self._pace = TokenBucket(RECORDS_PER_S, RECORDS_BURST, now)
+        self._cost_pace = TokenBucket(COSTS_PER_S, COSTS_BURST, now)
         self._cost_pace.charge(_COSTS_FIRST, now)
         self._published: dict[NodeId, _PublishedLink] = {}
         self._chosen: set[NodeId] = set()

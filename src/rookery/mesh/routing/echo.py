@@ -13,7 +13,7 @@ import msgspec
 
 from rookery.errors import CongestionError, ProtocolError, UnreachableError, UsageError
 from rookery.identity.cipher_set import RandomBytes
-from rookery.mesh.rate_limit import PeerRateLimit
+from rookery.link.token_bucket import TokenBuckets
 from rookery.mesh.routing.forwarding import RouteNodes
 from rookery.wire.mesh.echo import HELD_MAX_US, REQUEST_SIZE_MIN, TOKEN_SIZE, EchoReply, EchoRequest
 from rookery.wire.mesh.forward import (
@@ -95,7 +95,7 @@ class Echoes:
         self._random = random
         self._asked: dict[bytes, _PendingEcho] = {}  # oldest first
         self.outcomes: list[EchoOutcome] = []
-        self._replies = PeerRateLimit(_REPLIES_PER_S, _REPLIES_BURST)
+        self._replies = TokenBuckets(_REPLIES_PER_S, _REPLIES_BURST)
 
     def ask(
         self,
@@ -126,7 +126,7 @@ class Echoes:
     ) -> None:
         """Somebody's request: answer it, if its neighbour has not caused too many answers."""
         request = EchoRequest.parse(payload)
-        if not self._replies.allow(route[-2], now):
+        if not self._replies.take(route[-2], now):
             raise ProtocolError("too many echo requests")
         held_s = 0.0 if arrived is None else max(0.0, now - arrived)
         reply = EchoReply(request.token, min(round(held_s * 1e6), HELD_MAX_US)).serialize()

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from rookery.errors import DecodeError, ProtocolError, UsageError
-from rookery.mesh.rate_limit import PeerRateLimit
+from rookery.link.token_bucket import TokenBuckets
 from rookery.wire.link.path import Arrival
 from rookery.wire.mesh.forward import (
     HEAD_SIZE,
@@ -105,7 +105,7 @@ class Forwarder:
         self.relayed_bytes = 0
         self._site = site
         self._steps: dict[bytes, _ForwardingStep] = {}
-        self._errors = PeerRateLimit(_ERRORS_PER_S, _ERRORS_BURST)
+        self._errors = TokenBuckets(_ERRORS_PER_S, _ERRORS_BURST)
         self._fates: Counter[str] = Counter()
 
     @property
@@ -232,7 +232,7 @@ class Forwarder:
         if frame.kind in _ANSWERS:
             return
         here = frame.cursor
-        if not self._errors.allow(frame.route[here - 1], now):
+        if not self._errors.take(frame.route[here - 1], now):
             self._fates["error held back"] += 1
             return
         error = PathError(reason, frame.route[here + 1], bytes(frame.payload[:QUOTE_SIZE_MAX]))

@@ -24,9 +24,9 @@ import msgspec
 from rookery.errors import ProtocolError
 from rookery.identity.cipher_set import RandomBytes
 from rookery.link.link import Link, LinkState
+from rookery.link.token_bucket import TokenBuckets
 from rookery.mesh.membership.membership import Membership
 from rookery.mesh.quality.path_quality import LOSS_BEATS
-from rookery.mesh.rate_limit import PeerRateLimit
 from rookery.mesh.routing.data_plane import DataPlane
 from rookery.mesh.routing.forwarding import RouteNodes
 from rookery.mesh.routing.graph import AVOIDED_US
@@ -142,7 +142,7 @@ class RouteProber:
         self._random = random
         self._probed: dict[NodeId, _ProbedRoute] = {}
         self._asked: dict[bytes, _PendingProbe] = {}  # by token, oldest first
-        self._answers = PeerRateLimit(_ANSWERS_PER_S, _ANSWERS_BURST)
+        self._answers = TokenBuckets(_ANSWERS_PER_S, _ANSWERS_BURST)
 
     # --- what arrives ---
 
@@ -162,7 +162,7 @@ class RouteProber:
             self._learn(asked, now, is_lost=False)
 
     def _answer(self, link: Link, probe: Probe, back: RouteNodes, now: float) -> None:
-        if not self._answers.allow(node_id(link.hashname), now):
+        if not self._answers.take(node_id(link.hashname), now):
             raise ProtocolError("too many probes")
         sealed = link.sealed_frame(*Probed(probe.token).serialize())
         if sealed is not None:

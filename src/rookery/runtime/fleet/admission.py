@@ -8,7 +8,7 @@ from collections import Counter
 
 import msgspec
 
-from rookery.link.admission import TokenBucket, TokenBuckets
+from rookery.link.token_bucket import TokenBucket, TokenBuckets
 from rookery.runtime.net.address import source_network
 
 EXPECTED_MAX = 65_536  # addresses

@@ -19,10 +19,10 @@ from rookery.errors import (
     UsageError,
 )
 from rookery.identity.identity import Identity
+from rookery.link.token_bucket import TokenBucket
 from rookery.mesh.membership.invitation import Invitation
 from rookery.mesh.membership.issued_invitations import InvitationRedemption, RedemptionAttempts
 from rookery.mesh.membership.join import TYPE, JoinAnswer, JoinRequest
-from rookery.mesh.rate_limit import MeshTokenBucket
 from rookery.runtime.endpoint.endpoint import AsyncEndpoint
 from rookery.runtime.realm.authority import RealmAuthority
 from rookery.runtime.realm.store import RealmStore
@@ -71,7 +71,7 @@ class JoinLog:
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
-        self._pace = MeshTokenBucket(LINES_PER_S, LINES_BURST, now())
+        self._pace = TokenBucket(LINES_PER_S, LINES_BURST, now())
         self._unsaid = 0
 
     def __call__(self, what: JoinAccepted | JoinRefused) -> None:

@@ -22,7 +22,7 @@ import msgspec
 from rookery.errors import LocalError, UsageError
 from rookery.fleet.entry import server_id
 from rookery.fleet.reports.report_sender import next_boot
-from rookery.link.admission import TokenBucket
+from rookery.link.token_bucket import TokenBucket
 from rookery.store.spool import watermark
 from rookery.store.spool.name import SPOOL, spool_name
 from rookery.store.spool.spool import Spool, SpoolFullError

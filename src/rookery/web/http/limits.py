@@ -11,7 +11,7 @@ from litestar.handlers import BaseRouteHandler
 from litestar.middleware import ASGIMiddleware
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from rookery.link.admission import TokenBuckets
+from rookery.link.token_bucket import TokenBuckets
 from rookery.web.accounts.caller import Caller
 from rookery.web.http.problems import RequestRefusedError, TooManyRequestsError
 from rookery.web.http.request import Connection
