@@ -3,6 +3,7 @@
 import asyncio
 import os
 
+import msgspec
 import pytest
 from sqlalchemy.exc import IntegrityError
 
@@ -88,6 +89,37 @@ class TestAccounts:
         await Accounts(database).set_password(alice.id, "other")
         assert await ApiTokens(database).of(alice.id) == []
         assert len(await ApiTokens(database).of(bob.id)) == 1
+
+    async def test_sessions_but_one_and_open_codes_end_with_the_password(
+        self, database: Database
+    ) -> None:
+        """Whoever knew the old one may have them; what was used stays on record."""
+        alice, bob = await account(database), await account(database, "bob")
+        kept = session(alice.id, 1)
+        for each in (session(alice.id), kept, session(bob.id)):
+            await Sessions(database).add(each)
+        for one in (alice, bob):
+            await Codes(database).add(code(one.id), now=NOW)
+        used = msgspec.structs.replace(code(alice.id), id=b"used".ljust(8))
+        await Codes(database).add(used, now=NOW)
+        assert await Codes(database).redeem(used.id, "somebody", NOW)
+        await Accounts(database).set_password(alice.id, "other", kept=kept.key_hash)
+        assert await Sessions(database).of(alice.id, NOW) == [kept]
+        assert [one.id for one in await Codes(database).of(alice.id)] == [used.id]
+        assert len(await Sessions(database).of(bob.id, NOW)) == len(
+            await Codes(database).of(bob.id)
+        )
+
+    async def test_who_is_no_operator_any_more_adds_no_server(self, database: Database) -> None:
+        olga = await account(database, "olga")
+        router = code(olga.id)
+        server = msgspec.structs.replace(router, id=b"server".ljust(8), kind="server")
+        for each in (router, server):
+            await Codes(database).add(each, now=NOW)
+        await Accounts(database).set_role(olga.id, "admin")
+        assert len(await Codes(database).of(olga.id)) == 2
+        await Accounts(database).set_role(olga.id, "user")
+        assert [one.id for one in await Codes(database).of(olga.id)] == [router.id]
 
     async def test_all_of_an_account_goes_with_it(self, database: Database) -> None:
         alice, bob = await account(database), await account(database, "bob")

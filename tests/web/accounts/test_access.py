@@ -195,6 +195,22 @@ async def test_no_token_administers_accounts(hubworld: World) -> None:
     assert zoe.role == "user"
 
 
+async def test_servers_are_added_by_no_token_and_after_a_proof(hubworld: World) -> None:
+    """A server reads the calls that pass it, so a stolen token could have read those of all."""
+    olga, site = await hubworld.signed_in("olga", "operator"), hubworld.site
+    wanted = {"name": "all", "scopes": ["read", "connect", "write"]}
+    token = (await olga.post(f"{API}/tokens", json=wanted)).json()["token"]
+    async with hubworld.visitor(authorization=f"Bearer {token}") as program:
+        refused = await program.post(f"{API}/codes", json={"kind": "server"})
+        assert (refused.status_code, refused.json()["code"]) == (403, "scope")
+        assert (await program.post(f"{API}/codes", json={})).status_code == 201
+    assert (await olga.post(f"{API}/codes", json={"kind": "server"})).status_code == 201
+    began = site.wall()
+    site.wall = lambda: began + site.settings.proof_s + 1
+    stale = await olga.post(f"{API}/codes", json={"kind": "server"})
+    assert (stale.status_code, stale.json()["code"]) == (403, "proof")
+
+
 async def test_accounts_are_administered_after_the_password_was_given_again(
     hubworld: World,
 ) -> None:

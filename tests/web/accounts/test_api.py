@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 
+from rookery.store.accounts.sessions import BrowserSession
 from rookery.web.settings import LoginThrottleLimits
 from tests.web.world import PASSWORD, SETTINGS, World, world
 
@@ -110,6 +112,50 @@ async def test_a_new_password_ends_all_other_sessions(hubworld: World) -> None:
         assert (await second.post(f"{API}/session", json=body)).status_code == 401
     wrong = {"old": PASSWORD, "new": "yet another one"}
     assert (await first.put(f"{API}/me/password", json=wrong)).status_code == 401
+
+
+async def test_a_sign_in_with_the_old_password_is_too_late_once_there_is_a_new_one(
+    hubworld: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """H2: whoever kept trying with the old one had a session that the change did not end."""
+    await hubworld.account("alice")
+    async with hubworld.visitor() as first, hubworld.visitor() as second:
+        body = {"login": "alice", "password": PASSWORD}
+        assert (await first.post(f"{API}/session", json=body)).status_code == 201
+        add = hubworld.site.sessions.add
+
+        async def changed_meanwhile(session: BrowserSession) -> None:
+            monkeypatch.undo()
+            change = {"old": PASSWORD, "new": "another password"}
+            assert (await first.put(f"{API}/me/password", json=change)).status_code == 204
+            await add(session)
+
+        monkeypatch.setattr(hubworld.site.sessions, "add", changed_meanwhile)
+        assert (await second.post(f"{API}/session", json=body)).status_code == 401
+        assert len((await first.get(f"{API}/sessions")).json()) == 1
+
+
+@pytest.mark.parametrize("what", ["tokens", "codes"])
+async def test_a_session_that_ends_meanwhile_leaves_nothing(
+    hubworld: World, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """H2: a token that was under way when the password changed was good for a year."""
+    first, body = await hubworld.signed_in("alice"), {"login": "alice", "password": PASSWORD}
+    async with hubworld.visitor() as second:
+        assert (await second.post(f"{API}/session", json=body)).status_code == 201
+        store = getattr(hubworld.site, what)
+        of = store.of
+
+        async def changed_meanwhile(account: int) -> object:
+            monkeypatch.undo()
+            change = {"old": PASSWORD, "new": "another password"}
+            assert (await first.put(f"{API}/me/password", json=change)).status_code == 204
+            return await of(account)
+
+        monkeypatch.setattr(store, "of", changed_meanwhile)
+        wanted = {"name": "mine"} if what == "tokens" else {}
+        assert (await second.post(f"{API}/{what}", json=wanted)).status_code == 401
+    assert (await first.get(f"{API}/{what}")).json() == []
 
 
 async def test_an_account_holds_a_bounded_number_of_sessions(hubworld: World) -> None:

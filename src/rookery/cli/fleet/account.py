@@ -154,11 +154,8 @@ async def _set_password(
     login: str, password: str, store: HubDatabaseOptions, output: Output
 ) -> int:
     async with hub_database(store) as database:
-        from rookery.store.accounts.sessions import BrowserSessions
-
         accounts, account = await _found(database, login)
         await accounts.set_password(account.id, await _hashed(password))
-        await BrowserSessions(database).remove_all(account.id)
         await _note(database, "account.password", account.login)
     _print(account, output)
     return OK

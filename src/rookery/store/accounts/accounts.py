@@ -11,7 +11,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from rookery.errors import UsageError
 from rookery.store.database.database import Database
 from rookery.store.database.rows import AnyRow, columns, parse_row
-from rookery.store.database.tables import account, api_token
+from rookery.store.database.tables import account, api_token, code, web_session
 
 LOGIN_SIZE_MAX = 64
 PAGE = 100
@@ -110,18 +110,41 @@ class Accounts:
 
         return await self._database.read(work)
 
-    async def set_password(self, number: int, password_hash: str) -> None:
-        """Set the password and revoke all tokens: a thief of the old one may have created some."""
+    async def set_password(self, number: int, password_hash: str, *, kept: bytes = b"") -> None:
+        """And end its sessions but one, its tokens and its open codes, all at once.
+
+        Whoever knew the old password may have them.
+        """
+        values = {"password_hash": password_hash}
+        statements = (
+            update(account).where(account.c.id == number).values(values),
+            delete(web_session).where(
+                web_session.c.account == number, web_session.c.key_hash != kept
+            ),
+            delete(api_token).where(api_token.c.account == number),
+            delete(code).where(code.c.owner == number, code.c.used_by == ""),
+        )
 
         async def work(connection: AsyncConnection) -> None:
-            values = {"password_hash": password_hash}
-            await connection.execute(update(account).where(account.c.id == number).values(values))
-            await connection.execute(delete(api_token).where(api_token.c.account == number))
+            for statement in statements:
+                await connection.execute(statement)
 
         await self._database.write(work)
 
     async def set_role(self, number: int, role: Role) -> None:
-        await self._set(number, {"role": role})
+        """Whoever adds servers no more has no open codes for them either."""
+        for_servers = delete(code).where(
+            code.c.owner == number, code.c.kind == "server", code.c.used_by == ""
+        )
+
+        async def work(connection: AsyncConnection) -> None:
+            await connection.execute(
+                update(account).where(account.c.id == number).values({"role": role})
+            )
+            if role == "user":
+                await connection.execute(for_servers)
+
+        await self._database.write(work)
 
     async def prefer(self, number: int, language: str | None, theme: str | None) -> None:
         """Keep how somebody wants the pages."""

@@ -85,6 +85,11 @@ class AuthenticationMiddleware(ASGIMiddleware):
         )
 
 
+async def is_signed_in(site: WebSite, caller: Caller) -> bool:
+    """Whether the session or token that a caller came with is still good."""
+    return bool(await site.credentials.bearers({caller.credential}, site.wall()))
+
+
 async def must_enrol(site: WebSite, account: Account) -> bool:
     """True if the hub requires a second factor and this account has none."""
     match site.settings.second_factor:

@@ -80,6 +80,10 @@ async def _open_session(
     await site.sessions.add(
         BrowserSession(key_hash(key), account.id, now, now, until, origin.address, origin.browser)
     )
+    is_there = await site.accounts.get(account.id)
+    if is_there is None or is_there.password_hash != account.password_hash:
+        await site.sessions.remove(key_hash(key))  # a new password has not ended this one
+        raise SignInRequiredError("the password was changed just now")
     if before is not None and before.session:
         await site.sessions.remove(before.session)
     for oldest in (await site.sessions.of(account.id, now))[_sessions_max(site) :]:
@@ -107,10 +111,8 @@ async def change_password(
     if not caller.is_recent and (await site.factors.count(caller.account)).is_any:
         raise prove_first()
     account = await _known(site, caller.login, old, origin)
-    await site.accounts.set_password(account.id, await site.passwords.hash(new))
-    for session in await site.sessions.of(account.id, site.wall()):
-        if session.key_hash != caller.session:
-            await site.sessions.remove(session.key_hash)
+    hashed = await site.passwords.hash(new)
+    await site.accounts.set_password(account.id, hashed, kept=caller.session)
     await record_audit(site, caller.login, "account.password", caller.login, origin)
 
 

@@ -7,13 +7,13 @@ from litestar.params import FromPath, JSONBody
 
 from rookery.store.accounts.tokens import NAME_SIZE_MAX, ApiToken
 from rookery.web.accounts.access import may, may_after_proof, may_enrolling
-from rookery.web.accounts.authentication import TOKEN_PREFIX
+from rookery.web.accounts.authentication import TOKEN_PREFIX, is_signed_in
 from rookery.web.accounts.caller import SCOPES, Caller, Scope
 from rookery.web.accounts.names import checked_name
 from rookery.web.accounts.session_cookie import key_hash, new_key
 from rookery.web.http.api_routes import delete, get, post
 from rookery.web.http.dependencies import TheCaller, TheSite
-from rookery.web.http.problems import RequestRefusedError
+from rookery.web.http.problems import RequestRefusedError, SignInRequiredError
 from rookery.web.http.request import AnyRequest
 from rookery.web.http.request_origin import RequestOrigin, record_audit, request_origin
 from rookery.web.settings import DAY_S
@@ -106,6 +106,9 @@ async def made_token(
         now=now,
         expires_at=None if wanted.days is None else now + wanted.days * DAY_S,
     )
+    if not await is_signed_in(site, caller):  # what ended that missed the token
+        await site.tokens.remove(token.id, caller.account)
+        raise SignInRequiredError
     made = {"scopes": token.scopes, "name": token.name}
     await record_audit(site, caller.login, "token.make", str(token.id), origin, detail=made)
     return NewApiToken(token=text, **msgspec.structs.asdict(_shown(token)))

@@ -9,8 +9,10 @@ from rookery.fleet.enrolment.code import EnrolmentCode
 from rookery.fleet.enrolment.secrets import code_id, code_key, new_code
 from rookery.fleet.entry import FleetKind
 from rookery.store.fleet.codes import EnrolmentCodes, IssuedCode
+from rookery.web.accounts.access import prove_first
+from rookery.web.accounts.authentication import is_signed_in
 from rookery.web.accounts.caller import Caller
-from rookery.web.http.problems import RequestRefusedError
+from rookery.web.http.problems import RequestRefusedError, SignInRequiredError
 from rookery.web.http.request_origin import RequestOrigin, record_audit
 from rookery.web.site import WebSite
 
@@ -42,9 +44,17 @@ async def add_code(
 async def make_code(
     site: WebSite, caller: Caller, kind: FleetKind, origin: RequestOrigin
 ) -> NewEnrolmentCode:
-    """Routers for anybody, and they are the caller's then; servers for operators."""
-    if kind == "server" and not caller.is_at_least("operator"):
-        raise DeniedError("only operators add servers")
+    """Routers for anybody, and they are the caller's then; servers for operators.
+
+    A server reads the calls that pass it, so those are added by no token and after a recent proof.
+    """
+    if kind == "server":
+        if not caller.is_at_least("operator"):
+            raise DeniedError("only operators add servers")
+        if caller.scopes is not None:
+            raise RequestRefusedError(403, "scope", "no token adds servers: sign in instead")
+        if not caller.is_recent:
+            raise prove_first()
     now = site.wall()
     mine = await site.codes.of(caller.account)
     if sum(_is_open(code, now) for code in mine) >= site.settings.limits.open_codes_per_account:
@@ -54,6 +64,9 @@ async def make_code(
     code, stored = await add_code(
         site.codes, kind, caller.account, now=now, seconds=site.settings.code_s
     )
+    if not await is_signed_in(site, caller):  # what ended that missed the code
+        await site.codes.remove(stored.id, caller.account)
+        raise SignInRequiredError
     await record_audit(
         site, caller.login, "code.make", stored.id.hex(), origin, detail={"kind": kind}
     )
