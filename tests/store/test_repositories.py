@@ -97,17 +97,17 @@ class TestAccounts:
         alice, bob = await account(database), await account(database, "bob")
         kept = session(alice.id, 1)
         for each in (session(alice.id), kept, session(bob.id)):
-            await Sessions(database).add(each)
+            await BrowserSessions(database).add(each)
         for one in (alice, bob):
-            await Codes(database).add(code(one.id), now=NOW)
+            await EnrolmentCodes(database).add(code(one.id), now=NOW)
         used = msgspec.structs.replace(code(alice.id), id=b"used".ljust(8))
-        await Codes(database).add(used, now=NOW)
-        assert await Codes(database).redeem(used.id, "somebody", NOW)
+        await EnrolmentCodes(database).add(used, now=NOW)
+        assert await EnrolmentCodes(database).redeem(used.id, "somebody", NOW)
         await Accounts(database).set_password(alice.id, "other", kept=kept.key_hash)
-        assert await Sessions(database).of(alice.id, NOW) == [kept]
-        assert [one.id for one in await Codes(database).of(alice.id)] == [used.id]
-        assert len(await Sessions(database).of(bob.id, NOW)) == len(
-            await Codes(database).of(bob.id)
+        assert await BrowserSessions(database).of(alice.id, NOW) == [kept]
+        assert [one.id for one in await EnrolmentCodes(database).of(alice.id)] == [used.id]
+        assert len(await BrowserSessions(database).of(bob.id, NOW)) == len(
+            await EnrolmentCodes(database).of(bob.id)
         )
 
     async def test_who_is_no_operator_any_more_adds_no_server(self, database: Database) -> None:
@@ -115,11 +115,11 @@ class TestAccounts:
         router = code(olga.id)
         server = msgspec.structs.replace(router, id=b"server".ljust(8), kind="server")
         for each in (router, server):
-            await Codes(database).add(each, now=NOW)
+            await EnrolmentCodes(database).add(each, now=NOW)
         await Accounts(database).set_role(olga.id, "admin")
-        assert len(await Codes(database).of(olga.id)) == 2
+        assert len(await EnrolmentCodes(database).of(olga.id)) == 2
         await Accounts(database).set_role(olga.id, "user")
-        assert [one.id for one in await Codes(database).of(olga.id)] == [router.id]
+        assert [one.id for one in await EnrolmentCodes(database).of(olga.id)] == [router.id]
 
     async def test_all_of_an_account_goes_with_it(self, database: Database) -> None:
         alice, bob = await account(database), await account(database, "bob")

@@ -68,6 +68,21 @@ async def test_administrators_forget_devices_and_servers(hubworld: World) -> Non
     assert [(row.who, row.target) for row in rows] == [("ada", HASHNAME)] * 2
 
 
+async def test_no_token_and_no_old_proof_forgets_what_is_anothers(hubworld: World) -> None:
+    """A stolen token of an administrator could have put all devices out of the fleet."""
+    await hubworld.owner("alice")
+    ada, site = await hubworld.signed_in("ada", "admin"), hubworld.site
+    wanted = {"name": "all", "scopes": ["read", "connect", "write"]}
+    token = (await ada.post("/api/v1/tokens", json=wanted)).json()["token"]
+    async with hubworld.visitor(authorization=f"Bearer {token}") as program:
+        assert (await program.delete(DEVICE)).json()["code"] == "scope"
+    began = site.wall()
+    site.wall = lambda: began + site.settings.proof_s + 1
+    assert (await ada.delete(DEVICE)).json()["code"] == "proof"
+    assert await forgotten(hubworld) == []
+    assert await site.devices.find(MAC) is not None
+
+
 async def test_what_is_not_there_cannot_be_forgotten(hubworld: World) -> None:
     ada = await hubworld.signed_in("ada", "admin")
     for path in (DEVICE, SERVER, "/api/v1/servers/nonsense"):

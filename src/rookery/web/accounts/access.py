@@ -69,6 +69,14 @@ def access_guard(connection: Connection, handler: BaseRouteHandler) -> None:
         raise prove_first()
 
 
+def check_proved(caller: Caller) -> None:
+    """For what depends on more than the route: no token, and a session proved a short while ago."""
+    if caller.scopes is not None:
+        raise RequestRefusedError(403, "scope", "this takes a token of no kind: sign in instead")
+    if not caller.is_recent:
+        raise prove_first()
+
+
 def enrol_first() -> RequestRefusedError:
     """For accounts that need a second factor and have none."""
     detail = "this hub asks for a second factor; set one up in a browser, at /account/factors"

@@ -96,7 +96,8 @@ async def forget_enrolled(
 ) -> None:
     """It belongs to nobody, sessions with it end, and it needs a new code to come back.
 
-    Owners forget their own devices, administrators every one.
+    Owners forget their own devices; administrators every one, by a session that was proved within
+    the last 15 minutes.
     """
     await forget_device(site, caller, parse_mac(mac), request_origin(request, site))
 

@@ -9,7 +9,7 @@ from rookery.fleet.enrolment.code import EnrolmentCode
 from rookery.fleet.enrolment.secrets import code_id, code_key, new_code
 from rookery.fleet.entry import FleetKind
 from rookery.store.fleet.codes import EnrolmentCodes, IssuedCode
-from rookery.web.accounts.access import prove_first
+from rookery.web.accounts.access import check_proved
 from rookery.web.accounts.authentication import is_signed_in
 from rookery.web.accounts.caller import Caller
 from rookery.web.http.problems import RequestRefusedError, SignInRequiredError
@@ -51,10 +51,7 @@ async def make_code(
     if kind == "server":
         if not caller.is_at_least("operator"):
             raise DeniedError("only operators add servers")
-        if caller.scopes is not None:
-            raise RequestRefusedError(403, "scope", "no token adds servers: sign in instead")
-        if not caller.is_recent:
-            raise prove_first()
+        check_proved(caller)
     now = site.wall()
     mine = await site.codes.of(caller.account)
     if sum(_is_open(code, now) for code in mine) >= site.settings.limits.open_codes_per_account:

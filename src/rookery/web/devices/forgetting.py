@@ -4,6 +4,7 @@ from rookery.fleet.entry import server_id
 from rookery.hub.errors import UnknownDeviceError
 from rookery.identity.hashname import is_hashname
 from rookery.store.fleet.forgotten import ForgottenEntries
+from rookery.web.accounts.access import check_proved
 from rookery.web.accounts.caller import Caller
 from rookery.web.devices.ownership import owned_by
 from rookery.web.http.problems import RequestRefusedError
@@ -13,12 +14,18 @@ from rookery.wire.fleet.mac import mac_text
 
 
 async def forget_device(site: WebSite, caller: Caller, mac: bytes, origin: RequestOrigin) -> None:
-    """Owners forget what is theirs, administrators every router; it needs a code to come back."""
+    """Owners forget what is theirs; administrators, after a recent proof, every router.
+
+    It needs a code to come back.
+    """
     if not caller.is_at_least("admin"):
         await owned_by(site, caller, mac)
     entry = await site.hub.entry(mac)
     if entry is None:
         raise UnknownDeviceError(f"no router {mac_text(mac)} has ever reported here")
+    device = await site.devices.find(mac)
+    if device is None or device.owner != caller.account:
+        check_proved(caller)
     await ForgottenEntries(site.hub.database).add(entry, now=site.wall())
     detail = {"hashname": entry.hashname}
     await record_audit(site, caller.login, "device.forget", mac_text(mac), origin, detail=detail)
