@@ -158,6 +158,23 @@ async def test_a_session_that_ends_meanwhile_leaves_nothing(
     assert (await first.get(f"{API}/{what}")).json() == []
 
 
+async def test_who_stops_being_an_operator_meanwhile_adds_no_server(
+    hubworld: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such a code was made after those of its maker had ended, so it was good for a day."""
+    olga = await hubworld.signed_in("olga", "operator")
+    of = hubworld.site.codes.of
+
+    async def demoted_meanwhile(account: int) -> object:
+        await hubworld.site.accounts.set_role(account, "user")
+        return await of(account)
+
+    monkeypatch.setattr(hubworld.site.codes, "of", demoted_meanwhile)
+    assert (await olga.post(f"{API}/codes", json={"kind": "server"})).status_code == 401
+    monkeypatch.undo()
+    assert (await olga.get(f"{API}/codes")).json() == []
+
+
 async def test_an_account_holds_a_bounded_number_of_sessions(hubworld: World) -> None:
     await hubworld.account("alice")
     count = SETTINGS.limits.sessions_per_account

@@ -86,8 +86,9 @@ class AuthenticationMiddleware(ASGIMiddleware):
 
 
 async def is_signed_in(site: WebSite, caller: Caller) -> bool:
-    """Whether the session or token that a caller came with is still good."""
-    return bool(await site.credentials.bearers({caller.credential}, site.wall()))
+    """Whether the session or token that a caller came with is still good, in the same role."""
+    bearers = await site.credentials.bearers({caller.credential}, site.wall())
+    return any(bearer.role == caller.role for bearer in bearers.values())
 
 
 async def must_enrol(site: WebSite, account: Account) -> bool:
