@@ -101,7 +101,7 @@ bench: ## measure what is installed, into bench/results.md; PART=tunnel: one par
 soak-lake: $(READY) ## 300 runs of the lake in one session: does what it needs stay the same?
 	@$(BIN)/python -m bench.lake_resident
 
-fuzz: $(READY) ## every parser for FUZZ_SECONDS, on from where it was; TARGET=wire.lob:Packet.parse: one
+fuzz: $(READY) ## every parser for FUZZ_SECONDS, on from where it was; TARGET=wire.link.lob:Packet.parse: one
 	@$(BIN)/python -m tests.fuzz.run $(FUZZ_SECONDS) $(TARGET)
 
 soak-hostile: $(READY) ## 200,000 mutated packets to a live endpoint by every transport
