@@ -107,7 +107,7 @@ class StagedHub(Hub):
     ) -> Wish:
         entry = await self.entry(mac)
         if entry is None:
-            raise UnknownDeviceError(f"no router {mac_text(mac)}")
+            raise UnknownDeviceError(f"no device {mac_text(mac)}")
         if self.is_silent(entry):
             raise SilentDeviceError(f"{mac_text(mac)} is silent", entry.last_seen)
         number = len(self.cancelled) + self.wishes.qsize() + 1

@@ -246,7 +246,7 @@ class Hub:
         """
         entry = await self.entry(mac)
         if entry is None:
-            raise UnknownDeviceError(f"no router {mac_text(mac)} has ever reported")
+            raise UnknownDeviceError(f"no device {mac_text(mac)} has ever reported")
         if self.is_silent(entry):
             text = f"the router {mac_text(mac)} has not reported for too long"
             raise SilentDeviceError(text, entry.last_seen)

@@ -22,10 +22,10 @@ class PasswordCost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LoginThrottleLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """How often somebody may be wrong within one window.
+    """How many failed sign-ins are allowed within one window.
 
-    The account's own bound is far above what a person mistypes: whoever guesses from many
-    addresses shuts its owner out only by an effort that the audit shows.
+    The bound per account is far above what a person mistypes: locking an owner out takes guesses
+    from many addresses, which the audit shows.
     """
 
     window_s: int = 300
@@ -57,7 +57,7 @@ class WebLimits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything the HTTP side may be told; nothing has to be."""
+    """Settings of HTTP; each has a default."""
 
     public_url: str = ""  # what browsers see, where a proxy stands between
     trusted_proxies: str = ""  # addresses whose X-Forwarded-For and -Proto are believed
@@ -88,5 +88,5 @@ class WebSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_https(self) -> bool:
-        """Whether we know that browsers come by https, whatever a single request says."""
+        """True if browsers are known to use https, whatever a single request says."""
         return self.is_tls or self.public_url.startswith("https://")

@@ -1,4 +1,4 @@
-"""The site: all that handlers work with, put together once."""
+"""The site: all that handlers work with, assembled once."""
 
 import os
 import time
@@ -35,7 +35,7 @@ Wall = Callable[[], float]
 
 
 class WebSite:
-    """A hub's stores and what the web keeps in memory beside them."""
+    """A hub, its stores, and the state of the web in memory."""
 
     def __init__(self, hub: Hub, settings: WebSettings, wall: Wall = time.time) -> None:
         self.hub = hub

@@ -1,4 +1,4 @@
-"""One's own devices: list, look, claim, rename, release, forget."""
+"""API of the caller's devices: list, show, claim, rename, release, forget."""
 
 from typing import Annotated
 
@@ -46,7 +46,7 @@ async def list_devices(caller: TheCaller, site: TheSite) -> list[DeviceShown]:
 async def claim_device(
     request: AnyRequest, data: JSONBody[DeviceClaim], caller: TheCaller, site: TheSite
 ) -> DeviceShown:
-    """With the code that the agent shows; a device that belongs to somebody is refused."""
+    """Claim by the code that the agent shows; a device that has an owner is refused."""
     mac = parse_mac(data.mac)
     await ownership.claim(site, caller, mac, data.code, data.name, request_origin(request, site))
     return await ownership.my_device(site, caller, mac)
@@ -54,7 +54,7 @@ async def claim_device(
 
 @get("/devices/{mac:str}", opt=may("user", "read"), tags=["devices"], summary="One device")
 async def get_device(mac: FromPath[str], caller: TheCaller, site: TheSite) -> DeviceShown:
-    """One's own; operators may look at every one."""
+    """A device of the caller; for operators, any device."""
     return await ownership.seen_device(site, caller, parse_mac(mac))
 
 
@@ -80,7 +80,7 @@ async def change_device(
 async def release_device(
     request: AnyRequest, mac: FromPath[str], caller: TheCaller, site: TheSite
 ) -> None:
-    """It keeps reporting, and belongs to nobody."""
+    """It keeps reporting, without an owner."""
     await ownership.release(site, caller, parse_mac(mac), request_origin(request, site))
 
 
@@ -94,7 +94,7 @@ async def release_device(
 async def forget_enrolled(
     request: AnyRequest, mac: FromPath[str], caller: TheCaller, site: TheSite
 ) -> None:
-    """It belongs to nobody, sessions with it end, and it needs a new code to come back.
+    """It loses its owner, its sessions end, and it needs a new code to enrol again.
 
     Owners forget their own devices; administrators every one, by a session that was proved within
     the last 15 minutes.

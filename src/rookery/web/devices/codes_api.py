@@ -1,4 +1,4 @@
-"""Claim codes: adding a router or a server with one command."""
+"""API of enrolment codes: add a device or a server with one command."""
 
 import msgspec
 from litestar.params import FromPath, JSONBody
@@ -55,7 +55,7 @@ async def post_code(
 async def withdraw_code(
     request: AnyRequest, code: FromPath[str], caller: TheCaller, site: TheSite
 ) -> None:
-    """Nobody can use it then; `code` is its id."""
+    """Invalidate an unused code; `code` is its id."""
     try:
         raw = bytes.fromhex(code)
     except ValueError:

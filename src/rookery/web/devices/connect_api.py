@@ -1,4 +1,4 @@
-"""Connect to a device: its steps live, or only how it went."""
+"""API to connect to a device: the steps as a stream, or the outcome alone."""
 
 from litestar import Response
 from litestar.openapi import ResponseSpec
@@ -59,14 +59,14 @@ async def connect_device(
 
 
 def wants_json(request: AnyRequest) -> bool:
-    """Whether JSON is asked for, and the stream is not."""
+    """True if `Accept` prefers JSON to the stream."""
     return preferred(request, [EVENT_STREAM, _JSON]) == _JSON
 
 
 async def granted(
     request: AnyRequest, site: WebSite, caller: Caller, mac: bytes
 ) -> DeviceConnectOutcome:
-    """Wait for the grant; what failed is a problem with status 504."""
+    """Wait for the grant; a failure is answered with 504."""
     outcome = await connected(request, site, caller, mac)
     if outcome.grant is None:
         raise RequestRefusedError(504, "failed", outcome.failure)

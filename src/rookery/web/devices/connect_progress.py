@@ -1,4 +1,4 @@
-"""Following a wish to its end, and taking it back when nobody follows it any more."""
+"""Follows wishes to their end, and cancels those that no request follows any more."""
 
 import asyncio
 import time
@@ -14,7 +14,7 @@ PULSE_S = 10.0  # so that a proxy between does not take a quiet stream for a dea
 
 
 class DeviceConnectProgress:
-    """Counts who follows which wish: two windows of one client share theirs."""
+    """Counts the followers of each wish: two windows of one client share a wish."""
 
     def __init__(self, hub: Hub, connect_s: float) -> None:
         self._hub = hub
@@ -42,12 +42,12 @@ class DeviceConnectProgress:
             self._leave(wish, is_over=is_over)
 
     def close(self) -> None:
-        """End all that is followed, now."""
+        """End all streams of steps."""
         for pump in self._pumps:
             pump.cancel()
 
     async def closed(self) -> None:
-        """When all that had to be taken back is."""
+        """Wait until abandoned wishes are cancelled."""
         while self._tasks:
             await asyncio.wait(self._tasks)
 

@@ -1,4 +1,4 @@
-"""Connecting a client with its router: the wish, its steps as a stream or all at once."""
+"""Connecting a client with a device: the wish, its steps as a stream or as one outcome."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -20,7 +20,7 @@ _encoder = msgspec.json.Encoder()
 
 
 class DeviceConnectOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """How it went; with a grant, the router waits at the server."""
+    """The steps; with a grant, the device waits at the server."""
 
     steps: list[WishStep]
     grant: Grant | None
@@ -31,7 +31,7 @@ class DeviceConnectOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def make_wish(site: WebSite, caller: Caller, mac: bytes, origin: RequestOrigin) -> Wish:
-    """403 not the caller's, 409 silent; whatever it is, the audit has it."""
+    """Make and audit a wish; 403 for a device of another owner, 409 for a silent one."""
     try:
         authority = await authority_over(site, caller, mac)
         wish = await site.hub.wish(mac, caller.login, authority, origin.address)
@@ -67,7 +67,7 @@ async def _events(site: WebSite, wish: Wish, place: ExitStack) -> AsyncIterator[
 async def connected(
     request: AnyRequest, site: WebSite, caller: Caller, mac: bytes
 ) -> DeviceConnectOutcome:
-    """Wait until it is done or has failed; a client that goes away takes its wish back."""
+    """Wait until it is done or failed; the wish is cancelled if the client disconnects."""
     with site.connect_limit.enter(caller.account):
         wish = await make_wish(site, caller, mac, request_origin(request, site))
         loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""Codes that let a router or a server enrol: made here, shown once, kept as hashes."""
+"""Codes that let a device or a server enrol: shown once, stored as hashes."""
 
 import secrets
 
@@ -18,7 +18,7 @@ from rookery.web.site import WebSite
 
 
 class NewEnrolmentCode(msgspec.Struct, frozen=True, kw_only=True):
-    """The only time that a code is shown, with the command to use it."""
+    """A new code, shown this once, and the command to use it."""
 
     id: str
     kind: FleetKind
@@ -33,7 +33,7 @@ class NewEnrolmentCode(msgspec.Struct, frozen=True, kw_only=True):
 async def add_code(
     codes: EnrolmentCodes, kind: FleetKind, owner: int | None, *, now: float, seconds: float
 ) -> tuple[str, EnrolmentCode]:
-    """A new code as people see it, and what is kept of it."""
+    """A new code as shown, and what is stored of it."""
     code = new_code(secrets.token_bytes)
     key = code_key(code)
     kept = EnrolmentCode(id=code_id(key), key=key, kind=kind, owner=owner, expires_at=now + seconds)
@@ -44,7 +44,7 @@ async def add_code(
 async def make_code(
     site: WebSite, caller: Caller, kind: FleetKind, origin: RequestOrigin
 ) -> NewEnrolmentCode:
-    """Routers for anybody, and they are the caller's then; servers for operators.
+    """For a device, which becomes the caller's; for a server, by operators only.
 
     A server reads the calls that pass it, so those are added by no token and after a recent proof.
     """
@@ -77,7 +77,7 @@ async def make_code(
 
 
 def command(kind: FleetKind, code: str, hub: str) -> str:
-    """One line that brings a new router or server here."""
+    """The shell command that enrols a new device or server."""
     if kind == "router":
         return f"ROOKERY_CODE={code} rookery agent --hub '{hub}'"
     return f"echo {code} > server.code; rookery server --hub '{hub}' --code-file server.code"

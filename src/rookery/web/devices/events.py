@@ -1,4 +1,4 @@
-"""What happened to a device, newest first: the audit's rows, and what the lake found out.
+"""Events of a device, newest first: audit rows, and findings of the lake.
 
 An owner sees what happened since the device became theirs; operators see all of it.
 """
@@ -24,7 +24,7 @@ EventKind = Literal["access", "call", "claim", "security", "outage", "session", 
 
 
 class DeviceEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that happened."""
+    """One event."""
 
     at: float  # wall seconds
     kind: EventKind
@@ -36,7 +36,7 @@ class DeviceEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeviceEvents(msgspec.Struct, frozen=True, kw_only=True):
-    """A timeline, and whether the lake had its say in it."""
+    """Events, and whether the lake contributed."""
 
     events: list[DeviceEvent]
     lake: Literal["asked", "none", "away"]
@@ -67,7 +67,7 @@ _QUESTIONS: tuple[tuple[EventKind, str], ...] = (
 
 
 async def device_events(site: WebSite, caller: Caller, mac: bytes, since: float) -> DeviceEvents:
-    """At most so many, from `since` on."""
+    """The newest events since then, at most `EVENTS_MAX` of each source."""
     rows = await site.audit.latest(target=mac_text(mac), limit=EVENTS_MAX)
     rows += await site.audit.latest(who=mac_text(mac), limit=EVENTS_MAX)  # security events
     events = [_audited(row, caller) for row in rows]
@@ -84,7 +84,7 @@ async def device_events(site: WebSite, caller: Caller, mac: bytes, since: float)
 
 
 async def accesses(site: WebSite, caller: Caller, mac: bytes, since: float) -> list[DeviceEvent]:
-    """Who connected lately, and what they called."""
+    """The latest connections and calls."""
     rows = await site.audit.latest(target=mac_text(mac), limit=EVENTS_MAX)
     events = (_audited(row, caller) for row in rows)
     return [one for one in events if one.at >= since and one.kind in ("access", "call")][:20]

@@ -32,7 +32,7 @@ async def list_routers(
     how: Annotated[Literal["online", "silent", ""], QueryParameter(name="state")] = "",
     owner: Annotated[str, QueryParameter(max_length=64)] = "",
 ) -> FleetDevicePage:
-    """Filters: `text` in name, MAC, address or hashname; `state`; `owner`, `-` for nobody's."""
+    """Filters: `text` in name, MAC, address or hashname; `state`; `owner`, `-` for unowned."""
     start = b"" if after is None else parse_mac(after)
     return await fleet_device_page(
         site, FleetDeviceFilter(text=text, state=how, owner=owner), start, count

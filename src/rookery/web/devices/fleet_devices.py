@@ -1,4 +1,4 @@
-"""All routers for operators: a page of those that fit a filter, and how those shown are now."""
+"""All devices, for operators: filtered, a page at a time, and live for those on a page."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -12,7 +12,7 @@ from rookery.wire.fleet.mac import mac_text
 
 
 class FleetDeviceShown(msgspec.Struct, frozen=True, kw_only=True):
-    """A router, whosever it is."""
+    """A device of any owner."""
 
     mac: str
     state: State
@@ -26,18 +26,18 @@ class FleetDeviceShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FleetDevicePage(msgspec.Struct, frozen=True, kw_only=True):
-    """Some routers, in the order of their MACs; `next` is `after` for the page behind."""
+    """A page in order of MAC addresses; `next` is `after` for the next page."""
 
     routers: list[FleetDeviceShown]
     next: str | None
 
 
 class FleetDeviceFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which routers are asked for; what is empty lets all pass."""
+    """Filter of devices; an empty field matches all."""
 
     text: str = ""  # in its name, MAC or address, or the beginning of its hashname
     state: Literal["online", "silent", ""] = ""
-    owner: str = ""  # login; `-`: nobody's
+    owner: str = ""  # login; `-`: unowned
 
 
 UNOWNED = "-"
@@ -46,7 +46,7 @@ UNOWNED = "-"
 async def fleet_device_page(
     site: WebSite, wanted: FleetDeviceFilter, start: bytes, count: int
 ) -> FleetDevicePage:
-    """The first so many behind `start`."""
+    """The first `count` matches after `start`."""
     entries = await _page(site, wanted, start, count + 1)
     shown = await fleet_devices_shown(site, entries[:count])
     site.shown_devices.note(entry.sender for entry in entries[:count])
@@ -54,13 +54,13 @@ async def fleet_device_page(
 
 
 async def fleet_devices_now(site: WebSite) -> list[FleetDeviceShown]:
-    """Those that pages showed lately."""
+    """Devices that pages showed recently."""
     entries = await site.hub.hot.entries(site.shown_devices.macs)
     return await fleet_devices_shown(site, [entry for entry in entries if entry is not None])
 
 
 async def fleet_devices_shown(site: WebSite, entries: list[FleetEntry]) -> list[FleetDeviceShown]:
-    """With names and owners, by two questions to the database however many there are."""
+    """Add names and owners, by two queries in all."""
     devices = await site.devices.some([entry.sender for entry in entries])
     logins = await site.accounts.logins({device.owner for device in devices.values()})
     shown = []
@@ -85,7 +85,7 @@ async def fleet_devices_shown(site: WebSite, entries: list[FleetEntry]) -> list[
 async def _page(
     site: WebSite, wanted: FleetDeviceFilter, start: bytes, count: int
 ) -> list[FleetEntry]:
-    """Holds no more than that and a chunk at a time."""
+    """Scans in chunks, so that memory is bounded by a page and a chunk."""
     fits = await _fitting(site, wanted)
     best: list[FleetEntry] = []
     async for chunk in site.hub.hot.scan("router"):
@@ -96,7 +96,7 @@ async def _page(
 
 
 async def _fitting(site: WebSite, wanted: FleetDeviceFilter) -> Callable[[FleetEntry], bool]:
-    """What decides on one entry without asking anybody any more."""
+    """A predicate of entries; what it needs of the database is read beforehand."""
     text = wanted.text.strip().lower()
     named = await site.devices.matching(text=text) if text else set()
     owned: set[bytes] | None = None

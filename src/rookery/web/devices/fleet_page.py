@@ -18,7 +18,7 @@ _LENGTH_MAX = 64
 
 @get("/fleet/devices", opt=may("operator"), include_in_schema=False)
 async def fleet_devices_page(request: AnyRequest, site: TheSite) -> Response[str]:
-    """Those behind `after`; what is not a state is none."""
+    """Devices after `after`; an unknown state filters nothing."""
     fields = {
         name: str(request.query_params.get(name, ""))[:_LENGTH_MAX]
         for name in ("text", "state", "owner", "after")

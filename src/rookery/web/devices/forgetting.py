@@ -1,4 +1,4 @@
-"""Forgetting a device or a server: it is nobody's, its keys are unknown, its sessions end."""
+"""Removes a device or a server: owner and keys are deleted, its sessions end."""
 
 from rookery.fleet.entry import server_id
 from rookery.hub.errors import UnknownDeviceError
@@ -14,7 +14,7 @@ from rookery.wire.fleet.mac import mac_text
 
 
 async def forget_device(site: WebSite, caller: Caller, mac: bytes, origin: RequestOrigin) -> None:
-    """Owners forget what is theirs; administrators, after a recent proof, every router.
+    """For owners; after a recent proof, administrators may forget any device.
 
     It needs a code to come back.
     """
@@ -22,7 +22,7 @@ async def forget_device(site: WebSite, caller: Caller, mac: bytes, origin: Reque
         await owned_by(site, caller, mac)
     entry = await site.hub.entry(mac)
     if entry is None:
-        raise UnknownDeviceError(f"no router {mac_text(mac)} has ever reported here")
+        raise UnknownDeviceError(f"no device {mac_text(mac)} has ever reported here")
     device = await site.devices.find(mac)
     if device is None or device.owner != caller.account:
         check_proved(caller)
@@ -34,7 +34,7 @@ async def forget_device(site: WebSite, caller: Caller, mac: bytes, origin: Reque
 async def forget_server(
     site: WebSite, caller: Caller, hashname: str, origin: RequestOrigin
 ) -> None:
-    """It gets nobody new, and who is there has to leave; it needs a code to come back."""
+    """It gets no new sessions, its sessions end, and it needs a code to enrol again."""
     entry = None
     if is_hashname(hashname):
         (entry,) = await site.hub.hot.entries([server_id(hashname)])

@@ -1,4 +1,4 @@
-"""My devices, a page at a time, and those of them that fit a filter."""
+"""The page of the caller's devices: filtered, a page at a time."""
 
 from math import ceil
 
@@ -15,7 +15,7 @@ _TEXT_MAX = 64
 
 
 class DeviceList(msgspec.Struct, frozen=True, kw_only=True):
-    """What a page of the list shows."""
+    """One page of the list."""
 
     rows: list[DeviceShown]
     total: int
@@ -30,7 +30,7 @@ class DeviceList(msgspec.Struct, frozen=True, kw_only=True):
 def device_list(
     devices: list[DeviceShown], text: str = "", state: str = "", number: int = 1
 ) -> DeviceList:
-    """The page of that number, or the nearest there is."""
+    """The page of that number, or the nearest one."""
     sought = text.strip().lower()[:_TEXT_MAX]
     fitting = [
         device
@@ -53,7 +53,7 @@ def device_list(
 
 
 def devices_page(request: AnyRequest, devices: list[DeviceShown]) -> Response[str]:
-    """The cabinet's first page; the filter comes from the query."""
+    """The list of the caller's devices; the filter is in the query."""
     query = request.query_params
     state, number = str(query.get("state", "")), str(query.get("page", "1"))
     listed = device_list(

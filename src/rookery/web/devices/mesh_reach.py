@@ -1,6 +1,6 @@
-"""How devices are reached: what the node beside the hub says of those that are in its mesh.
+"""Reachability of devices in the mesh, as the hub's mesh node sees it.
 
-A device is in the mesh by its hashname, that is when its node and its agent share their keys.
+A device is in the mesh by its hashname, that is if its node and its agent share their keys.
 """
 
 from collections.abc import Collection, Mapping
@@ -14,7 +14,7 @@ Reach = Literal["direct", "relayed", "unreachable", ""]
 
 
 class DeviceMeshReach(NamedTuple):
-    """Where a device is in the mesh."""
+    """Reachability of a device, and its queue."""
 
     reach: Reach
     queued: int | None  # requests that wait for it
@@ -33,7 +33,7 @@ _REACHES: dict[str, Reach] = {
 
 
 async def mesh_reach_of(site: WebSite, hashnames: Collection[str]) -> MeshReaches:
-    """Those of these that are in the mesh; nobody, where no node is beside us or it is away."""
+    """Those that are in the mesh; none if the hub has no node or it does not answer."""
     if site.mesh is None or not hashnames:
         return {}
     with suppress(UnreachableError):

@@ -1,4 +1,4 @@
-"""The cabinet: one's own devices, how they are, and making them one's own."""
+"""Devices of accounts: who may see and reach them; claiming, renaming, releasing."""
 
 import secrets
 from typing import Literal
@@ -41,7 +41,7 @@ class DeviceShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def my_devices(site: WebSite, caller: Caller) -> list[DeviceShown]:
-    """All that the caller owns, by name."""
+    """The caller's devices, by name."""
     devices = await site.devices.of(caller.account)
     entries = await site.hub.hot.entries([device.mac for device in devices])
     mesh = await mesh_reach_of(site, {entry.hashname for entry in entries if entry is not None})
@@ -52,26 +52,26 @@ async def my_devices(site: WebSite, caller: Caller) -> list[DeviceShown]:
 
 
 async def my_device(site: WebSite, caller: Caller, mac: bytes) -> DeviceShown:
-    """One of them; 403 when it is not the caller's, whether or not there is such a router."""
+    """A device of the caller; 403 for any other, whether or not it exists."""
     device = await owned_by(site, caller, mac)
     return await _looked_at(site, mac, device, await site.hub.entry(mac))
 
 
 async def seen_device(site: WebSite, caller: Caller, mac: bytes) -> DeviceShown:
-    """The same for operators, who see every router; the caller's own is as `my_device`."""
+    """A device of the caller; for operators, any device."""
     device = await site.devices.find(mac)
     if not caller.is_at_least("operator") or (device and device.owner == caller.account):
         return await my_device(site, caller, mac)
     entry = await site.hub.entry(mac)
     if device is None and entry is None:
-        raise UnknownDeviceError(f"no router {mac_text(mac)} has ever reported here")
+        raise UnknownDeviceError(f"no device {mac_text(mac)} has ever reported here")
     owner = "" if device is None else (await site.accounts.logins([device.owner]))[device.owner]
     shown = await _looked_at(site, mac, device, entry)
     return msgspec.structs.replace(shown, is_mine=False, owner=owner)
 
 
 async def authority_over(site: WebSite, caller: Caller, mac: bytes) -> SeatAuthority:
-    """Owners connect to what is theirs, operators to what is nobody's yet; 403 for all else."""
+    """Owners may connect to their devices, operators to unowned ones; else 403."""
     device = await site.devices.find(mac)
     if device is None and caller.is_at_least("operator"):
         return SeatAuthority(caller.credential, None)
@@ -81,7 +81,7 @@ async def authority_over(site: WebSite, caller: Caller, mac: bytes) -> SeatAutho
 async def claim(
     site: WebSite, caller: Caller, mac: bytes, code: str, name: str, origin: RequestOrigin
 ) -> Device:
-    """Make a device one's own with the code that its agent shows."""
+    """Make the caller owner of a device, by the code that its agent shows."""
     target = mac_text(mac)
     guessed = f"claim {target}"
     await site.login_throttle.check(guessed, origin.address)
@@ -101,7 +101,7 @@ async def claim(
 async def rename(
     site: WebSite, caller: Caller, mac: bytes, name: str, origin: RequestOrigin
 ) -> None:
-    """Call a device something else."""
+    """Give a device another name."""
     spelled = checked_name(name)
     await owned_by(site, caller, mac)
     await site.devices.rename(mac, caller.account, spelled)
@@ -111,19 +111,19 @@ async def rename(
 
 
 async def release(site: WebSite, caller: Caller, mac: bytes, origin: RequestOrigin) -> None:
-    """Let go of a device; whoever reads its code may claim it then."""
+    """Give up ownership; the device can then be claimed by its code again."""
     await owned_by(site, caller, mac)
     await site.devices.release(mac, caller.account)
     await record_audit(site, caller.login, "device.release", mac_text(mac), origin)
 
 
 async def owned_by(site: WebSite, caller: Caller, mac: bytes) -> Device:
-    """The caller's device; 403 for any other, whether or not there is such a router."""
+    """The caller's device; 403 for any other, whether or not it exists."""
     device = await site.devices.find(mac)
     if device is not None and device.owner == caller.account:
         return device
     if caller.is_at_least("operator") and device is None and await site.hub.entry(mac) is None:
-        raise UnknownDeviceError(f"no router {mac_text(mac)} has ever reported here")
+        raise UnknownDeviceError(f"no device {mac_text(mac)} has ever reported here")
     # The same for another's and for what is not there: strangers do not learn which MACs we know.
     detail = f"{mac_text(mac)} is not your device; to claim yours, take the code its agent shows"
     raise RequestRefusedError(403, "foreign", detail)
@@ -142,7 +142,7 @@ async def _is_its_code(site: WebSite, entry: FleetEntry, typed: str) -> bool:
 
 
 def state_of(site: WebSite, entry: FleetEntry | None) -> State:
-    """How a router is."""
+    """Status of a device."""
     if entry is None:
         return "never"
     return "silent" if site.hub.is_silent(entry) else "online"

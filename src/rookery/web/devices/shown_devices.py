@@ -1,4 +1,4 @@
-"""Routers that operators look at: those that pages showed lately are followed, and no others.
+"""Devices that operators' pages showed recently: only these are followed live.
 
 A fleet of a hundred thousand reports five thousand times a second; what somebody has before their
 eyes is a page of it.

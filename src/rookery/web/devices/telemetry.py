@@ -1,6 +1,7 @@
-"""Telemetry of a device over time: from this hub's memory the last minutes, from the lake the rest.
+"""Telemetry of a device: its last report, and its history.
 
-Columns, as charts take them: `at` and the others have the same length, None is a gap.
+The last minutes come from this hub's memory, the rest from the lake. Columns, as charts take
+them: `at` and the others have the same length, None is a gap.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,7 +24,7 @@ Span = Literal["now", "1h", "24h", "7d", "14d"]
 
 
 class DeviceTelemetry(msgspec.Struct, frozen=True, kw_only=True):
-    """How a device was, oldest first."""
+    """History in columns, oldest first."""
 
     mac: str
     span: Span
@@ -71,7 +72,7 @@ GROUP BY 1 ORDER BY 1
 
 
 def recent_telemetry(site: WebSite, mac: bytes, *, since: float = 0.0) -> DeviceTelemetry:
-    """The reports that this hub remembers, none of before `since`."""
+    """The reports in this hub's memory since then."""
     points = [point for point in site.hub.recent.points(mac) if point.at >= since]
 
     def column(read: Callable[[TelemetryPoint], float | None]) -> list[float | None]:
@@ -95,7 +96,7 @@ def recent_telemetry(site: WebSite, mac: bytes, *, since: float = 0.0) -> Device
 async def lake_telemetry(
     site: WebSite, mac: bytes, span: Span, *, since: float = 0.0
 ) -> DeviceTelemetry:
-    """What the lake has of the span that ends now, nothing of it before `since`."""
+    """The lake's rows of the span that ends now, none before `since`."""
     if site.lake is None:
         raise RequestRefusedError(404, "no_lake", "this hub has no lake; start it with --lake")
     chosen = _RANGES[span]
@@ -184,7 +185,7 @@ class DeviceReportShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def last_report(entry: FleetEntry | None) -> DeviceReportShown | None:
-    """None for a device that has not told of itself in words we know."""
+    """None if the device has sent no telemetry that decodes."""
     if entry is None:
         return None
     try:

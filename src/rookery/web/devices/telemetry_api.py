@@ -66,13 +66,13 @@ async def get_events(mac: FromPath[str], caller: TheCaller, site: TheSite) -> De
 
 @get("/devices/{mac:str}/route", opt=READ, tags=["devices"], summary="How it is reached, and why")
 async def get_route(mac: FromPath[str], caller: TheCaller, site: TheSite) -> MeshRouteExplanation:
-    """From the node beside the hub; 404 for a device that is not in its mesh."""
+    """From the hub's mesh node; 404 for a device that is not in its mesh."""
     device = await ownership.seen_device(site, caller, parse_mac(mac))
     return await route_to(site, caller, device)
 
 
 async def route_to(site: WebSite, caller: Caller, device: DeviceShown) -> MeshRouteExplanation:
-    """Why packets for a device take the way they take; operators alone see who is on it."""
+    """Why packets to a device take their route; only operators see all relays' names."""
     source = mesh_of(site)
     if not device.reach:
         raise RequestRefusedError(

@@ -1,1 +1,1 @@
-"""The mesh: map, matrix, history and queues, asked of the hub's own node and of the lake."""
+"""The mesh: map, matrix, history and queues, from the hub's mesh node and the lake."""

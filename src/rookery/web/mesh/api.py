@@ -1,4 +1,4 @@
-"""For operators: the mesh as the node beside the hub knows it."""
+"""For operators: the mesh as the hub's mesh node sees it."""
 
 import asyncio
 from typing import Annotated
@@ -19,14 +19,14 @@ from rookery.web.mesh.source import MeshSource
 from rookery.web.site import WebSite
 
 _NAME_MAX = 64
-_CONCURRENT = 500  # links that a page is told of without a pause
+_CONCURRENT = 500  # links sent to a page without a pause
 _MEMBERS_TEXT_MAX = MEMBERS_MAX * (_NAME_MAX + 1)
 
 
 def mesh_of(site: WebSite) -> MeshSource:
-    """The node beside the hub; a problem that says how to name one when there is none."""
+    """The hub's mesh node; 404 that names the option if there is none."""
     if site.mesh is None:
-        text = "this hub has no node beside it; name one with: rookery hub --node CONTROL.SOCK"
+        text = "this hub has no mesh node; name one with: rookery hub --node CONTROL.SOCK"
         raise RequestRefusedError(404, "no_node", text)
     return site.mesh
 
@@ -43,7 +43,7 @@ async def get_matrix(
     members: Annotated[str, QueryParameter(max_length=_MEMBERS_TEXT_MAX)] = "",
     in_site: Annotated[str, QueryParameter(name="site", max_length=_NAME_MAX)] = "",
 ) -> MeshMatrix:
-    """Between the members named (separated by commas), those of a site, or those that tell most."""
+    """Between the members named (by commas), those of a site, or those with most links."""
     source = mesh_of(site)
     names = [one for one in members.split(",") if one]
     return await source.matrix(names, in_site)
@@ -55,7 +55,7 @@ async def get_explanation(
     from_: Annotated[str, QueryParameter(name="from", min_length=1, max_length=_NAME_MAX)],
     to: Annotated[str, QueryParameter(min_length=1, max_length=_NAME_MAX)],
 ) -> MeshRouteExplanation:
-    """Which ways there are between two members, which is used, and why the others lost."""
+    """Candidate routes between two members: which is used, and why not the others."""
     source = mesh_of(site)
     graph = await source.graph()
     origin, target = member_by_name(graph, from_), member_by_name(graph, to)
@@ -63,7 +63,7 @@ async def get_explanation(
 
 
 async def read_mesh(site: WebSite, _caller: Caller) -> Values:
-    """Nothing while there is no node; ages are left to those who look."""
+    """Empty without a mesh node; times instead of ages, which would always change."""
     if site.mesh is None:
         return {}
     graph = await site.mesh.graph()

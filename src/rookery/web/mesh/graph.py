@@ -1,9 +1,9 @@
-"""The mesh as pages and programs are shown it, now or at a time of the past.
+"""Schemas of the mesh, now or at a past time, and looking up its members.
 
     {"at": …, "members": [{"hashname": …, "name": …, …}], "links": [{"a": …, "b": …, …}]}
 
-None is what is not known. Hashnames of a link are in order: `a` before `b`. What there are
-thousands of is left out of garbage collection, as it refers to nothing that could refer back.
+None: unknown. The hashnames of a link are in order: `a` before `b`. Structs that come in thousands
+are not tracked by the garbage collector, as they cannot be part of a cycle.
 """
 
 from typing import Literal
@@ -18,19 +18,19 @@ LinkState = Literal["up", "down", "one-way"]
 
 
 class MemberShown(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A member, and whether the node beside the hub finds a way to it."""
+    """A member, and whether the hub's node has a route to it."""
 
     hashname: str
     name: str
-    site: str  # empty when its name tells none
+    site: str  # from its name; empty: none
     roles: tuple[str, ...]
     is_up: bool
-    age_s: float | None  # since it told of its links
+    age_s: float | None  # of its last record of links
     reach: str = ""  # as `runtime.node.members` names it; empty: unknown
 
 
 class LinkShown(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A link, as its two ends tell of it."""
+    """A link, as its two ends report it."""
 
     a: str
     b: str
@@ -41,7 +41,7 @@ class LinkShown(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     cost_ba_us: int | None
     rate_bytes_s: int | None
     state: LinkState
-    age_s: float | None  # of the older claim
+    age_s: float | None  # of the older report
 
 
 class MeshGraphShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +53,7 @@ class MeshGraphShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemberNow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A member as it is followed live: a time instead of an age, which would change always."""
+    """A member in live updates: a time instead of an age, which would always change."""
 
     hashname: str
     name: str
@@ -64,7 +64,7 @@ class MemberNow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class LinkNow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A link as it is followed live."""
+    """A link in live updates."""
 
     a: str
     b: str
@@ -79,7 +79,7 @@ class LinkNow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class MeshRouteShown(msgspec.Struct, frozen=True, kw_only=True):
-    """A way that was weighed."""
+    """A candidate route, its cost, and why it is used or not."""
 
     nodes: tuple[str, ...]
     cost_us: int
@@ -88,7 +88,7 @@ class MeshRouteShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MeshRouteExplanation(msgspec.Struct, frozen=True, kw_only=True):
-    """Why packets from one member to another take the way they take."""
+    """Why packets from one member to another take their route."""
 
     source: str = msgspec.field(name="from")
     target: str = msgspec.field(name="to")
@@ -97,19 +97,19 @@ class MeshRouteExplanation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MeshMatrixCell(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """From one member to another, along the way that packets take; None: there is none."""
+    """From one member to another, along the route in use; None: there is no route."""
 
     source: str = msgspec.field(name="from")
     target: str = msgspec.field(name="to")
     latency_ms: float | None
     loss: float | None
-    age_s: float | None  # of the oldest claim on the way
+    age_s: float | None  # of the oldest report on the route
     is_direct: bool
     via: tuple[str, ...]
 
 
 class MeshMatrix(msgspec.Struct, frozen=True, kw_only=True):
-    """Some members, and every way between two of them."""
+    """Some members, and the routes between every two of them."""
 
     at: float
     members: tuple[MemberShown, ...]
@@ -118,7 +118,7 @@ class MeshMatrix(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueueShown(msgspec.Struct, frozen=True, kw_only=True):
-    """What waits for one member."""
+    """Requests queued for one member."""
 
     hashname: str
     name: str
@@ -133,7 +133,7 @@ class QueueShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QueuedRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """One request that waits, or is under way."""
+    """A request that is queued or being delivered."""
 
     id: int
     state: str
@@ -145,7 +145,7 @@ class QueuedRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def member_by_name(graph: MeshGraphShown, text: str) -> MemberShown:
-    """The one of that name, or whose hashname begins so; 404 when there is none."""
+    """The member of that name or hashname prefix; 404 if there is none."""
     found = named_by(text, graph.members, lambda one: (one.name, one.hashname))
     if not found:
         raise RequestRefusedError(404, "unknown", f"no member of the mesh is called {text!r}")

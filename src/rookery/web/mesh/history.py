@@ -1,4 +1,4 @@
-"""The mesh as it was at a time, from the lake, in the same shape as the mesh as it is.
+"""The mesh at a past time, from the lake, in the schema of the live mesh.
 
     edges     facts/topology_edges   what both ends claimed then
     figures   facts/link_samples     of the minutes before, for the last days
@@ -117,7 +117,7 @@ async def graph_then(
 
 
 async def _figures(lake: HubLakeReader, at: datetime) -> list[Row]:
-    """By single samples where there are not too many to look through, else by the hour's sums."""
+    """From single samples if they are few enough, else from hourly sums."""
     samples = (await lake.freshness()).get("facts/link_samples")
     if samples is not None and _is_quick(samples, at):
         since = at - _BEFORE
@@ -163,7 +163,7 @@ def _link(
 
 
 def _loss(sender: _LinkSide | None, receiver: _LinkSide | None) -> float | None:
-    """What was lost on one way: who receives knows best."""
+    """Loss in one direction, by the receiver if it measured."""
     if receiver is not None and receiver.loss_in_ppm is not None:
         return receiver.loss_in_ppm / _PPM
     if sender is not None and sender.loss_out_ppm is not None:
@@ -172,7 +172,7 @@ def _loss(sender: _LinkSide | None, receiver: _LinkSide | None) -> float | None:
 
 
 def _state(edge: _ClaimedLink, there: _LinkSide | None, back: _LinkSide | None) -> LinkState:
-    """By what was measured; where only one end did, the other one's claim counts for it."""
+    """By measurements; if only one end measured, the other one's report counts."""
     ups = [edge.is_held if each is None else bool(each.is_up) for each in (there, back)]
     if all(ups):
         return "up"

@@ -1,11 +1,11 @@
-"""The matrix: what it takes to get from each member to each other one, derived from a graph.
+"""The matrix: latency and loss from each member to each other one, derived from a graph.
 
-Ways are those that the rules of routing choose over the links that are up. Along a way
+Routes are those that the routing rules choose over the links that are up. Along a route
 
-    latency   half the round trip of each link that the node beside the hub measured itself, and
-              of each other one its cost, the worse of both ends' claims, which is never less
-    loss      1 - (1 - a)(1 - b)…, of what each node on the way sends to the next
-    age       of the oldest claim
+    latency   half the round trip of each link that the hub's node measured itself, and of each
+              other one its cost, the worse of both ends' reports, which is never less
+    loss      1 - (1 - a)(1 - b)…, of what each node on the route sends to the next
+    age       of the oldest report
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -40,7 +40,7 @@ Hops = dict[tuple[bytes, bytes], _Hop]
 
 
 def matrix_of(graph: MeshGraphShown, chosen: Sequence[MemberShown]) -> MeshMatrix:
-    """The ways between these members, over all of them; takes its time in a large mesh."""
+    """Routes between these members over the whole mesh; slow for a large mesh."""
     relays = {_id(one.hashname) for one in graph.members if "relay" in one.roles}
     links = LinkGraph(relays.__contains__)
     hops: Hops = {}
@@ -60,7 +60,7 @@ def matrix_of(graph: MeshGraphShown, chosen: Sequence[MemberShown]) -> MeshMatri
 
 
 def telling(graph: MeshGraphShown, count: int = MEMBERS) -> list[MemberShown]:
-    """The members that tell most of a mesh too large to show: those that are up with most links."""
+    """The members to show of a large mesh: those that are up with most links."""
     degrees: dict[str, int] = {}
     for link in graph.links:
         for end in (link.a, link.b):
@@ -74,7 +74,7 @@ def telling(graph: MeshGraphShown, count: int = MEMBERS) -> list[MemberShown]:
 
 
 def in_order(members: Iterable[MemberShown]) -> list[MemberShown]:
-    """By site and name, as people look for them."""
+    """Members by site and name."""
     return sorted(members, key=lambda one: (one.site, one.name, one.hashname))
 
 

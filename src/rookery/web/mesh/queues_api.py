@@ -1,4 +1,4 @@
-"""Requests that wait in the outbox of the node beside the hub."""
+"""API of requests queued in the outbox of the hub's mesh node."""
 
 from typing import Annotated
 
@@ -99,7 +99,7 @@ async def cancel_device_request(
 
 
 async def _member(source: MeshSource, hashname: str) -> MemberShown | None:
-    """By the whole hashname, which is the device's own: a name may be anybody's."""
+    """By full hashname, as names are not unique."""
     graph = await source.graph()
     return next((one for one in graph.members if hashname and one.hashname == hashname), None)
 

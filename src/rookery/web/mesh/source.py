@@ -1,11 +1,10 @@
-"""The node beside the hub, asked over its control socket about the whole mesh.
+"""The mesh as the hub's mesh node knows it, read over its control socket.
 
     pages, API, live ─▶ MeshSource ─ graph, explain, queue … ─▶ control socket of one node
                           │ remembers the graph for a second
 
-A hundred pages cost one question: those who ask for the graph while it is being fetched wait for
-the same answer. All faults of the node are one kind of error, NodeUnavailableError,
-after bounded time.
+Concurrent requests for the graph share one fetch. All faults of the node become
+NodeUnavailableError, after bounded time.
 """
 
 import asyncio
@@ -38,15 +37,15 @@ from rookery.web.mesh.graph import (
 )
 from rookery.web.mesh.matrix import MEMBERS_MAX, in_order, matrix_of, telling
 
-ANSWER_S_MAX = 5.0  # for the whole of an answer
+ANSWER_S_MAX = 5.0  # for a whole answer
 FRESH_S = 1.0
-CONCURRENT_MAX = 4  # of the node's 16 clients; people at its shell want some, too
+CONCURRENT_MAX = 4  # of the node's 16 clients, to leave some to its shell
 
 Answer = TypeVar("Answer")
 
 
 class MeshSource:
-    """Asks the node whose control socket this is; connects for each question anew."""
+    """Client of one control socket; connects anew for each request."""
 
     def __init__(
         self,
@@ -60,11 +59,11 @@ class MeshSource:
         self._clock = clock
         self._places = asyncio.Semaphore(CONCURRENT_MAX)
         self._fetched: MeshGraphShown | NodeUnavailableError = NodeUnavailableError(
-            "nobody has asked yet"
+            "not fetched yet"
         )
         self._fetched_at = float("-inf")
         self._fetching = asyncio.Lock()
-        self._matrix: MeshMatrix | None = None  # the last one, for those who ask for the same
+        self._matrix: MeshMatrix | None = None  # the last one, for repeated requests
         self._computing = asyncio.Lock()
 
     async def graph(self) -> MeshGraphShown:
@@ -74,7 +73,7 @@ class MeshSource:
                 self._fetched = await self._graph_or_error()
                 self._fetched_at = self._clock()
         if isinstance(self._fetched, NodeUnavailableError):
-            raise NodeUnavailableError(str(self._fetched))  # those who waited do not wait again
+            raise NodeUnavailableError(str(self._fetched))  # concurrent requests share the failure
         return self._fetched
 
     async def _graph_or_error(self) -> MeshGraphShown | NodeUnavailableError:
@@ -84,7 +83,7 @@ class MeshSource:
             return error
 
     async def matrix(self, names: Sequence[str] = (), site: str = "") -> MeshMatrix:
-        """Between these members, those of a site, or those that tell most of the mesh."""
+        """Between these members, those of a site, or those with most links."""
         graph = await self.graph()
         if names:
             found = {
@@ -105,7 +104,7 @@ class MeshSource:
         return last
 
     async def explain(self, source: str, target: str) -> MeshRouteExplanation:
-        """Why packets from one member to another take their way; UsageError: no such members."""
+        """Why packets from one member to another take their route; UsageError: no such members."""
 
         async def ask(client: ControlClient) -> MeshRouteExplanation:
             request = ControlRequest(do=ControlCommand.EXPLAIN, node=target, source=source)
@@ -114,7 +113,7 @@ class MeshSource:
         return await self._call(ask)
 
     async def queues(self) -> list[QueueShown]:
-        """One for each member that something waits for."""
+        """One for each member with queued requests."""
 
         async def ask(client: ControlClient) -> list[QueueShown]:
             return [
@@ -125,7 +124,7 @@ class MeshSource:
         return await self._call(ask)
 
     async def queue(self, node: str) -> list[QueuedRequest]:
-        """What waits for one member, oldest first; UsageError when there is no such member."""
+        """Requests queued for one member, oldest first; UsageError: no such member."""
 
         async def ask(client: ControlClient) -> list[QueuedRequest]:
             rows = await client.all(ControlRequest(do=ControlCommand.QUEUE, node=node), RequestRow)
@@ -134,7 +133,7 @@ class MeshSource:
         return await self._call(ask)
 
     async def cancel(self, node: str, id_: int) -> None:
-        """Take one request back; UsageError when it is gone, or too late."""
+        """Cancel one request; UsageError if it is gone or being delivered."""
 
         async def ask(client: ControlClient) -> None:
             await client.all(
@@ -165,7 +164,7 @@ class MeshSource:
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[ControlClient]:
-        """Not being let in is its being away; what it denies later is an answer."""
+        """A refused connection counts as unavailable; a refused command is an answer."""
         async with AsyncExitStack() as stack:
             try:
                 connecting = connected(self._control, self._answer_s)

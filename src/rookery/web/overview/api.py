@@ -11,7 +11,7 @@ from rookery.web.site import WebSite
 
 @get("/overview", opt=may("operator", "read"), tags=["fleet"], summary="The fleet in figures")
 async def get_overview(site: TheSite) -> Overview:
-    """What is not there is null: no mesh node beside the hub, no lake, no forecast."""
+    """Null stands for what the hub runs without: mesh node, lake, forecast."""
     return await overview_now(site)
 
 

@@ -1,6 +1,6 @@
-"""What happened lately that operators want to know: alerts, and a part of the audit.
+"""Recent events for operators: alerts, and a part of the audit.
 
-The audit as a whole is for administrators. Who signed in and who called what is not shown here.
+The whole audit is for administrators: sign-ins and calls are not shown here.
 """
 
 from typing import Literal

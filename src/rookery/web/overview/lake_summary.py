@@ -1,4 +1,4 @@
-"""How fresh the lake is, in a few figures."""
+"""Size and freshness of the lake."""
 
 import msgspec
 
@@ -6,7 +6,7 @@ from rookery.web.insights.lake_reader import HubLakeReader
 
 
 class LakeSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """The lake as its logs tell of it."""
+    """Size and freshness of the lake, from its tables' logs."""
 
     tables: int
     rows: int  # that landed

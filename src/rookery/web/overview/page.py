@@ -24,7 +24,7 @@ async def overview(request: AnyRequest, site: TheSite) -> Response[str]:
 
 @get("/fleet/now", opt=may("operator"), include_in_schema=False)
 async def overview_part(request: AnyRequest, site: TheSite) -> Response[str]:
-    """The tiles alone, for a page that heard of a change."""
+    """The tiles alone, for a page that reloads them after a change."""
     return page(request, "parts/overview_now.html", await _values(site))
 
 

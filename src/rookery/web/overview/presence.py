@@ -1,4 +1,4 @@
-"""The census: how many routers report and how many are silent, as fresh as that is cheap."""
+"""Counts of reporting and silent devices, recounted as often as is cheap."""
 
 import time
 from typing import TYPE_CHECKING
@@ -8,19 +8,19 @@ import msgspec
 if TYPE_CHECKING:
     from rookery.web.site import WebSite
 
-_COUNT_SHARE = 50  # counting everybody may take one part of so many of our time
+_COUNT_SHARE = 50  # counting takes at most 1/50 of the time
 _COUNT_S_MIN = 1.0
 
 
 class Presence(msgspec.Struct, frozen=True, kw_only=True):
-    """How many routers report, and how many are silent."""
+    """Numbers of reporting and of silent devices."""
 
     online: int
     silent: int
 
 
 class PresenceCounter:
-    """Counts routers anew when that is cheap: a hundred thousand are not counted every second."""
+    """Recounts at intervals that grow with the time a count takes."""
 
     def __init__(self) -> None:
         self._known = Presence(online=0, silent=0)

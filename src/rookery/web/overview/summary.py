@@ -52,7 +52,7 @@ class WorstLink(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MeshSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """The mesh that the node beside the hub sees."""
+    """The mesh as the hub's node sees it."""
 
     members: int
     up: int
@@ -87,7 +87,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def overview_now(site: WebSite) -> Overview:
-    """Reads the stores of the hub, and asks node and lake if there are any."""
+    """Read the hub's stores, and mesh node and lake if there are any."""
     mesh, queues, mesh_problem = await _mesh(site)
     lake, lake_problem = await _lake(site)
     backlog = site.hub.backlog

@@ -1,4 +1,7 @@
-"""Figures as pages write them: shares, sizes, lengths of time, and cells of the lake's tables."""
+"""Text of values on pages: shares, sizes, durations, ages, table cells, browsers.
+
+Ages are in one short unit, in the same words that shell.js goes on with.
+"""
 
 import re
 from collections.abc import Mapping

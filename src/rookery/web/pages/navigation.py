@@ -1,4 +1,4 @@
-"""The pages that navigation leads to: their keys, addresses and names, and whom they are for."""
+"""The entries of the navigation: key, address, name, and the role that sees each."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Problems as pages: what happened, and the way back."""
+"""Errors as pages or as JSON; redirects to sign-in and to proof."""
 
 from litestar import Response
 from litestar.exceptions import HTTPException
@@ -15,7 +15,7 @@ _API = "/api/"
 def answer_problem(
     request: AnyRequest, error: Exception
 ) -> Response[bytes] | Response[str] | Redirect:
-    """A page for people, or the way to sign in or to prove oneself; JSON for programs."""
+    """A page, or a redirect to sign-in or proof, for browsers; JSON for programs."""
     problem = logged_problem(request, error)
     if request.scope["path"].startswith(_API) or not wants_page(request):
         return problem_json(problem)
@@ -25,7 +25,7 @@ def answer_problem(
 
 
 def _redirect_location(request: AnyRequest, problem: ProblemDetails) -> str | None:
-    """Where what is missing can be given; None where a page has to say what is wrong."""
+    """Where to sign in, prove the session or set up a factor; None: show the error."""
     match problem.code:
         case "anonymous":
             return "/auth"

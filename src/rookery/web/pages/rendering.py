@@ -1,4 +1,7 @@
-"""A page: a template, filled for one request. Everything put into it is escaped."""
+"""Renders pages: a template for one request, with everything escaped.
+
+Pages show the command that gets the same data; where the CLI has none, a call of the API.
+"""
 
 import time
 from collections.abc import Mapping
@@ -68,12 +71,12 @@ def page(
 
 
 def wants_page(request: AnyRequest) -> bool:
-    """Whether a person asks, by a browser; whoever takes anything gets JSON."""
+    """True if `Accept` prefers HTML; `*/*` gets JSON."""
     return preferred(request, ["application/json", "text/html"]) == "text/html"
 
 
 def _back(request: AnyRequest) -> str:
-    """Where a switch in the header leads back to; what was posted is not asked for again."""
+    """Where a switch in the header leads back to; never to the answer of a POST."""
     if request.method != "GET":
         return "/"
     query = request.scope["query_string"].decode("latin-1")

@@ -32,7 +32,7 @@ async def list_outlooks(site: TheSite) -> list[ServerLoadChart]:
 
 @get("/servers/forecast", opt=may("operator", "read"), tags=_TAGS, summary="Is it followed")
 async def get_forecast(site: TheSite) -> ServerForecastShown:
-    """Whether forecasts have a say in which server is chosen, and why not."""
+    """Whether the choice of servers follows a forecast, and if not, why."""
     return status.forecast_now(site)
 
 
@@ -40,7 +40,7 @@ async def get_forecast(site: TheSite) -> ServerForecastShown:
 async def drain_server(
     request: AnyRequest, hashname: FromPath[str], caller: TheCaller, site: TheSite
 ) -> ServerShown:
-    """It gets nobody new; sessions there end by themselves. All hubs heed it in a second."""
+    """It gets no new sessions; those there end by themselves. All hubs follow in a second."""
     return await status.drain(site, caller, hashname, request_origin(request, site))
 
 
@@ -67,7 +67,7 @@ async def undrain_server(
 async def forget(
     request: AnyRequest, hashname: FromPath[str], caller: TheCaller, site: TheSite
 ) -> None:
-    """It gets nobody new, sessions there end, and it needs a new code to come back."""
+    """It gets no new sessions, those there end, and it needs a new code to enrol again."""
     await forget_server(site, caller, hashname, request_origin(request, site))
 
 

@@ -31,7 +31,7 @@ async def servers_page(request: AnyRequest, site: TheSite) -> Response[str]:
 
 @get(f"{_PAGE}/now", opt=may("operator"), include_in_schema=False)
 async def servers_part(request: AnyRequest, site: TheSite) -> Response[str]:
-    """The table alone, for a page that heard of a change."""
+    """The table alone, for a page that reloads it after a change."""
     return page(request, "parts/servers_now.html", await _values(site))
 
 

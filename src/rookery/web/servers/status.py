@@ -36,7 +36,7 @@ class ServerShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerForecastShown(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether forecasts have a say in which server is chosen, and why not."""
+    """Whether the choice of servers follows a forecast, and if not, why."""
 
     state: Literal["followed", "stale", "refused", "missing", "off"]
     problem: str = ""
@@ -65,7 +65,7 @@ def forecast_now(site: WebSite) -> ServerForecastShown:
 
 
 async def drain(site: WebSite, caller: Caller, hashname: str, origin: RequestOrigin) -> ServerShown:
-    """Have a server get nobody new."""
+    """Give a server no new sessions."""
     await _known(site, hashname)
     await Drains(site.hub.database).begin(hashname, caller.login, now=site.wall())
     await record_audit(site, caller.login, "server.drain", hashname, origin)

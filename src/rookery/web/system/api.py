@@ -11,7 +11,7 @@ from rookery.web.system.status import SystemShown, system_now
 
 @get("/system", opt=may("operator", "read"), tags=["system"], summary="How the hub itself is")
 async def get_system(site: TheSite) -> SystemShown:
-    """Stores, spool, reports, what stands beside it; a store that is away is said to be so."""
+    """Stores, spool, reports, connected services; one that does not answer is shown as away."""
     return await system_now(site)
 
 

@@ -1,7 +1,7 @@
-"""The certificate of the hub's authority, for those who shall trust it: browsers, `rookery login`.
+"""The certificate of the hub's authority, for browsers and `rookery login` to trust.
 
-It is no secret, and comes over a connection that is not trusted yet: what makes it worth
-anything is that a person compares its fingerprint.
+It is public, and is fetched over a connection that is not trusted yet: trust comes from a person
+who compares its fingerprint.
 """
 
 from litestar import Response, get
@@ -15,7 +15,7 @@ _PEM = "application/x-pem-file"
 
 @get("/authority.pem", opt=anyone(), include_in_schema=False)
 async def authority(site: TheSite) -> Response[bytes]:
-    """As PEM; 404 where the hub's certificate is of somebody else."""
+    """As PEM; 404 if another authority signed the hub's certificate."""
     own = site.hub.authority
     if own is None or not site.settings.is_tls_auto:
         raise RequestRefusedError(

@@ -1,4 +1,4 @@
-"""For supervisors and scrapers: is it alive, is it ready, what does it count."""
+"""Liveness, readiness and metrics, for supervisors and Prometheus."""
 
 from litestar import Response, get
 
@@ -12,7 +12,7 @@ _METRICS = "text/plain; version=0.0.4; charset=utf-8"
 
 @get("/healthz", opt=anyone(), include_in_schema=False)
 async def healthz() -> Response[bytes]:
-    """The loop turns; no store is asked."""
+    """The process answers; no store is checked."""
     return Response(b"ok\n", media_type=_TEXT)
 
 
@@ -29,7 +29,7 @@ async def readyz(site: TheSite) -> Response[bytes]:
 
 @get("/metrics", opt=anyone(), include_in_schema=False)
 async def metrics(site: TheSite) -> Response[bytes]:
-    """Prometheus' text format; counts and sums, nothing of anybody in particular."""
+    """Prometheus' text format; totals only, no data of a device or account."""
     lines = [f'{_REFUSALS}{{reason="{why}"}} {count}' for why, count in site.refusals.items()]
     refusals = "\n".join([f"# TYPE {_REFUSALS} counter", *lines, ""]).encode()
     return Response(site.hub.metrics_text() + refusals, media_type=_METRICS)

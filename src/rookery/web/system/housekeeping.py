@@ -1,4 +1,4 @@
-"""Forgetting what nobody needs: sessions, codes and alerts that are over, an audit of years ago."""
+"""Deletes expired sessions and codes, old alerts and audit rows."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""The hub itself: its stores, its spool, what comes in, and what stands beside it."""
+"""The page of the hub itself: stores, spool, reports, connected services."""
 
 from litestar import Response, get
 

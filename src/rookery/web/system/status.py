@@ -1,4 +1,4 @@
-"""The hub itself: its stores, its spool, what comes in, and what stands beside it."""
+"""Status of the hub: stores, spool, reports, connected services."""
 
 import asyncio
 import os
@@ -42,7 +42,7 @@ class SpoolShown(msgspec.Struct, frozen=True, kw_only=True):
     size_bytes: int
     bytes_max: int
     is_full: bool
-    unlanded_bytes: int | None  # None: nobody lands it
+    unlanded_bytes: int | None  # None: no lake reads this spool
     failed_writes: int
 
 
@@ -54,11 +54,11 @@ class ReportsShown(msgspec.Struct, frozen=True, kw_only=True):
     taken: dict[str, int]
     refused: dict[str, int]
     undecided: dict[str, int]  # left to come again, by reason
-    dropped: int  # that the system had no room for
+    dropped: int  # by the system, its buffer being full
 
 
 class ConnectedServiceShown(msgspec.Struct, frozen=True, kw_only=True):
-    """Something beside the hub: the mesh's node, the lake."""
+    """A service that the hub uses: mesh node or lake."""
 
     state: State
     detail: str = ""
@@ -87,17 +87,17 @@ class HubForecastShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AlertingShown(msgspec.Struct, frozen=True, kw_only=True):
-    """How alerts are found and told."""
+    """State of alerting."""
 
     is_ours: bool  # whether this hub looks at the fleet; else another of the same database does
     channels: list[str]
-    waiting: int  # to be told outside
+    waiting: int  # to be sent
     told: int
     failures: int
 
 
 class SystemShown(msgspec.Struct, frozen=True, kw_only=True):
-    """All of it."""
+    """Status of the hub."""
 
     is_ready: bool
     hub: str  # hashname
@@ -119,7 +119,7 @@ class SystemShown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def system_now(site: WebSite) -> SystemShown:
-    """Whatever does not answer is away, and the rest is there all the same."""
+    """What does not answer is shown as away; the rest is complete."""
     hub, counts = site.hub, site.hub.counts
     hot, database, mesh, lake, lake_run, alerting = await asyncio.gather(
         hub.hot.ready(),
@@ -244,7 +244,7 @@ async def _alerting(site: WebSite) -> AlertingShown:
 
 
 def _memory() -> int | None:
-    """What of this process is in memory, where the system tells."""
+    """Resident memory of this process; None where the system does not tell."""
     try:
         return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
