@@ -88,7 +88,17 @@ async def test_charts_are_lines_over_time(lakeworld: World) -> None:
     ]
     none = (await olga.get("/api/v1/insights/traffic_hours/chart?text=nobody")).json()
     assert none["times"] == []
-    assert (await olga.get("/api/v1/insights/outages/chart")).status_code == 404
+    forecast = (await olga.get("/api/v1/insights/server_load_forecast/chart")).json()
+    assert forecast["unit"] == "ratio"
+    assert len(forecast["series"][0]["values"]) == len(forecast["times"])
+
+
+async def test_insights_have_a_chart_where_their_tables_say_so(lakeworld: World) -> None:
+    olga = await lakeworld.signed_in("olga", "operator")
+    for table in insights.TABLES:
+        assert table.display is not None
+        answer = await olga.get(f"/api/v1/insights/{table.name}/chart?text=02:fc")
+        assert (answer.status_code == 200) == (table.display.lines is not None), table.name
 
 
 async def test_the_runs_behind_the_rows_are_those_of_their_lineage(lakeworld: World) -> None:

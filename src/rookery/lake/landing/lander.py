@@ -4,8 +4,8 @@
 
 Each commit claims the spool up to the batch's end, so that a table's own log says how much of the
 spool it has: after a crash between two tables the batch is read again, and each takes only what is
-behind its claim. The watermark (see `store.spool.watermark`) comes last. It says where to begin, and
-lets the spool forget what is before it.
+behind its claim. The watermark (see `store.spool.watermark`) comes last: the next run begins there,
+and the spool may forget what is before it.
 """
 
 import fcntl

@@ -1,12 +1,14 @@
 """Insights: what facts mean: availability, traffic, quality, what breaks, what is to come.
 
-Every row carries its lineage. Dated tables are recomputed by the days that changed; whole ones are
-small and replaced as a whole. Times are UTC; a span is from, and not including, to. Shares and
-rates are the last division of integers, so that every engine comes to the same ones.
+Each says how pages show it (`display`). Every row carries its lineage. Dated tables are recomputed
+by the days that changed; whole ones are small and replaced as a whole. Times are UTC; a span is
+from, and not including, to. Shares and rates are the last division of integers, so that every
+engine comes to the same ones.
 """
 
 import pyarrow as pa
 
+from rookery.lake.schema.display import Display, Lines, Spans
 from rookery.lake.schema.table import DATE, TIMESTAMP, Column, Table
 
 LINEAGE = Column(
@@ -22,16 +24,35 @@ _HOUR = Column("hour", TIMESTAMP, "start of the hour")
 
 
 def _dated(
-    name: str, key: tuple[str, ...], sources: tuple[str, ...], text: str, *columns: Column
+    name: str,
+    key: tuple[str, ...],
+    sources: tuple[str, ...],
+    text: str,
+    display: Display,
+    *columns: Column,
 ) -> Table:
     day = Column(DATE, pa.date32(), "UTC date that the row belongs to")
-    return Table("insights", name, (*columns, day, LINEAGE), key, text, sources)
+    return Table("insights", name, (*columns, day, LINEAGE), key, text, sources, display=display)
 
 
 def _whole(
-    name: str, key: tuple[str, ...], sources: tuple[str, ...], text: str, *columns: Column
+    name: str,
+    key: tuple[str, ...],
+    sources: tuple[str, ...],
+    text: str,
+    display: Display,
+    *columns: Column,
 ) -> Table:
-    return Table("insights", name, (*columns, LINEAGE), key, text, sources, is_dated=False)
+    return Table(
+        "insights",
+        name,
+        (*columns, LINEAGE),
+        key,
+        text,
+        sources,
+        is_dated=False,
+        display=display,
+    )
 
 
 PLACES = _whole(
@@ -39,6 +60,7 @@ PLACES = _whole(
     ("reporter",),
     ("clean/enrolments",),
     "who is where: what the hub knew of a router or server when it last enrolled",
+    Display("Places", "reporter", searched=("reporter",)),
     Column("reporter", _TEXT, "MAC of the router or id of the server", is_nullable=False),
     Column("kind", _TEXT, "router or server"),
     Column("hashname", _TEXT, "its identity"),
@@ -50,6 +72,15 @@ OUTAGES = _dated(
     ("device", "from_at"),
     ("facts/uptime_intervals",),
     "a router that was expected and not heard of for more than a minute, cut at midnight",
+    Display(
+        "Outages",
+        "from_at DESC, device",
+        searched=("device",),
+        view=Spans(
+            "device",
+            "CASE WHEN is_open THEN 'open' WHEN is_reboot THEN 'reboot' ELSE 'outage' END",
+        ),
+    ),
     _DEVICE,
     Column("from_at", TIMESTAMP, "when it was last heard of, or midnight"),
     Column("to_at", TIMESTAMP, "when it was heard of again, or midnight, or the end of the data"),
@@ -64,6 +95,7 @@ AVAILABILITY = _dated(
     "how much of a day a router was there: from a report to the next, unless more than a minute or"
     " a start lies between them. It is expected from midnight on, or from its first report in eight"
     " days, until midnight, or until the last that was heard of anybody that day",
+    Display("Availability by day", "date DESC, share, device", searched=("device",), view="days"),
     _DEVICE,
     Column("present_us", _LONG, "it was there", "µs"),
     Column("expected_us", _LONG, "it should have been there", "µs"),
@@ -82,6 +114,7 @@ AVAILABILITY_WEEKS = _whole(
     ("device", "week"),
     ("insights/availability",),
     "availability by week, against what was promised (99.9 % unless told otherwise)",
+    Display("Availability by week", "week DESC, share, device", searched=("device",), view="days"),
     _DEVICE,
     Column("week", pa.date32(), "Monday that the week begins with"),
     Column("days", _LONG, "days of it that something is known of", "days"),
@@ -99,6 +132,7 @@ UPTIME_SESSIONS = _whole(
     ("device", "from_at"),
     ("facts/uptime_intervals",),
     "uninterrupted presence of a router within one boot, over as many days as it lasted",
+    Display("Uptime", "from_at DESC, device", searched=("device",), view=Spans("device", "'up'")),
     _DEVICE,
     Column("boot", _LONG, "its boot"),
     Column("from_at", TIMESTAMP, "first report"),
@@ -115,12 +149,30 @@ _PEAKS = (
 )
 
 
-def _traffic(name: str, source: str, text: str, start: Column, *columns: Column) -> Table:
+def _traffic(
+    name: str,
+    source: str,
+    text: str,
+    title: str,
+    seconds: int,
+    start: Column,
+    *columns: Column,
+    days: int,
+    hours: int | None = None,
+) -> Table:
+    """Traffic by periods of so many seconds; a chart looks back over `days` or `hours`."""
+    series = tuple((each, f"sum({each}_bytes) / {seconds:.1f}") for each in ("received", "sent"))
     return _dated(
         name,
         ("device", "interface", start.name),
         (source,),
         text,
+        Display(
+            title,
+            f"{start.name} DESC, device, interface",
+            searched=("device",),
+            lines=Lines(start.name, series, unit="bytes/s", days=days, hours=hours),
+        ),
         _DEVICE,
         Column("interface", _TEXT, "its name on the router"),
         start,
@@ -141,21 +193,31 @@ TRAFFIC_MINUTES = _traffic(
     "traffic by minute. What was counted between two reports belongs to the minutes between them in"
     " proportion to time: up to a moment has passed the whole part of total × elapsed ÷ length,"
     " and a minute gets the difference, so that sums are exact",
+    "Traffic by minute",
+    60,
     Column("minute", TIMESTAMP, "its start"),
+    days=1,
+    hours=6,
 )
 TRAFFIC_HOURS = _traffic(
     "traffic_hours",
     "insights/traffic_minutes",
     "traffic by hour, summed from minutes",
+    "Traffic by hour",
+    3600,
     _HOUR,
     *_PEAKS,
+    days=14,
 )
 TRAFFIC_DAYS = _traffic(
     "traffic_days",
     "insights/traffic_hours",
     "traffic by day, summed from hours",
+    "Traffic by day",
+    86_400,
     Column("day", TIMESTAMP, "its start"),
     *_PEAKS,
+    days=365,
 )
 LINK_QUALITY = _whole(
     "link_quality",
@@ -163,6 +225,12 @@ LINK_QUALITY = _whole(
     ("facts/link_hours",),
     "how a link is at this time of the week, seen from one end, over eight weeks. A quantile is the"
     " largest value of the histogram's step that holds the sample of that rank, at most 5 % above",
+    Display(
+        "Link quality",
+        "loss DESC, rtt_p95_us DESC, node, peer, hour_of_week",
+        searched=("node", "peer"),
+        view="week",
+    ),
     _REALM,
     Column("node", _TEXT, "hashname of who measured"),
     Column("peer", _TEXT, "hashname of the other end"),
@@ -181,6 +249,18 @@ TOPOLOGY_HEALTH = _dated(
     ("facts/topology_edges",),
     "how well a realm hangs together. An edge counts in an hour that it held for at least half of;"
     " a node in an hour in which it had an edge at any time",
+    Display(
+        "Topology health",
+        "hour DESC, realm",
+        view="critical",
+        lines=Lines(
+            "hour",
+            tuple(
+                (name, f"sum({name})::DOUBLE")
+                for name in ("nodes", "edges", "articulation_points", "bridges")
+            ),
+        ),
+    ),
     _REALM,
     _HOUR,
     Column("nodes", _LONG, "members seen", "nodes"),
@@ -198,6 +278,12 @@ CRITICAL_ELEMENTS = _dated(
     ("facts/topology_edges",),
     "what disconnects whom: nodes and links that a part of the realm hangs on. Cut off is what is"
     " not in the largest part that remains (of equal ones: the one with the first name)",
+    Display(
+        "Critical elements",
+        "hour DESC, cut_off DESC, kind, a, b",
+        searched=("a", "b"),
+        view="critical",
+    ),
     _REALM,
     _HOUR,
     Column("kind", _TEXT, "node or link"),
@@ -206,7 +292,16 @@ CRITICAL_ELEMENTS = _dated(
     Column("cut_off", _LONG, "how many nodes lose the rest", "nodes"),
     Column("nodes", pa.list_(_TEXT), "the first 20 of them by name"),
 )
-_UNITS = "by kind: µs, B/s, ppm, µs, ppm, processes / 1000, °C / 1000"
+_ANOMALY_UNITS = (
+    ("silence", "µs"),
+    ("traffic", "B/s"),
+    ("loss", "ppm"),
+    ("rtt", "µs"),
+    ("load", "ppm"),
+    ("device load", "processes / 1000"),
+    ("temperature", "°C / 1000"),
+)
+_UNITS = f"by kind: {', '.join(unit for _, unit in _ANOMALY_UNITS)}"
 ANOMALIES = _dated(
     "anomalies",
     ("kind", "entity", "from_at"),
@@ -221,6 +316,13 @@ ANOMALIES = _dated(
     " of the 14 days before by 6 times the median of their distances from it (or a tenth of it, but"
     " of temperatures, or 1 kB/s, 5000 ppm of loss, 1 ms, 2 % of a server's seats, half a process,"
     " 2 °C) or more; silences by outages likewise. Only traffic can be too little. Cut at midnight",
+    Display(
+        "Anomalies",
+        "from_at DESC, kind, entity",
+        searched=("entity", "device", "node", "peer"),
+        view=Spans("entity", "kind"),
+        units=_ANOMALY_UNITS,
+    ),
     Column(
         "kind",
         _TEXT,
@@ -251,6 +353,12 @@ INCIDENTS = _dated(
     "what failed together: outages and anomalies of a day that overlap within 5 minutes and share"
     " a site (/24 or /48 of the address that it enrolled from), a mesh node or a server; a chain of"
     " such is one incident",
+    Display(
+        "Incidents found",
+        "from_at DESC, id",
+        searched=("id", "first"),
+        view=Spans("coalesce(cause_entity, first)", "kind"),
+    ),
     Column("id", _TEXT, "date and a digest of the first member", is_nullable=False),
     Column(
         "kind",
@@ -274,6 +382,12 @@ SERVER_LOAD_FORECAST = _whole(
     "how full a server will be in each of 48 hours, beginning with the last one of the data: the"
     " weighted median of the same hour of the week in eight weeks, each week counting 4/5 of the"
     " next; of the same hour in seven days where fewer than two weeks are known",
+    Display(
+        "Server load forecast",
+        "hour, server",
+        searched=("server",),
+        lines=Lines("hour", (("share", "max(share)"),), unit="ratio", split_by="server"),
+    ),
     Column("server", _TEXT, "id of the server", is_nullable=False),
     _HOUR,
     Column("share", _DOUBLE, "seats that will be taken", "share"),
@@ -293,6 +407,12 @@ LINK_COST_ADVICE = _whole(
     "hours of the next 48 in which a link is used to be worse than it mostly is: the factor is"
     " 1 + 10 × loss above its own median + round trip above its own median as a share of it,"
     " between 1 and 2; hours in a row are one window, if each counts 1.1 at least",
+    Display(
+        "Link cost advice",
+        "from_at, factor DESC, a, b",
+        searched=("a", "b"),
+        view=Spans("a || ' – ' || b", "'advice'"),
+    ),
     _REALM,
     Column("a", _TEXT, "hashname of the end whose name is first"),
     Column("b", _TEXT, "hashname of the other end"),

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import pyarrow as pa
 
+from rookery.lake.schema.display import Display
+
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
@@ -41,6 +43,7 @@ class Table:
     sources: tuple[str, ...] = ()  # paths of the tables it is made from
     is_dated: bool = True  # partitioned by `date`; else replaced as a whole
     reaches_back: str = ""  # SQL: which rows say something of the day before theirs, too
+    display: Display | None = None  # how pages show it; insights have one
 
     @property
     def path(self) -> str:

@@ -22,6 +22,7 @@ from rookery.web.insights.lake_reader import (
 
 if TYPE_CHECKING:
     from rookery.lake.query.query_session import TableFreshness
+    from rookery.lake.schema.display import Display
     from rookery.lake.schema.table import Column, Table
 
 
@@ -32,44 +33,6 @@ DOWNLOAD_ROWS_MAX = 10_000
 _TEXT_MAX = 128
 _WHOLE = (len("02:fc:00:00:00:01"), 52)  # lengths of a MAC and of a hashname
 _UNQUOTED = frozenset('"$`\\!')  # what means something between a shell's double quotes
-
-# What comes first in a table, where its key does not put the most interesting rows there.
-_ORDERS = {
-    "outages": "from_at DESC, device",
-    "availability": "date DESC, share, device",
-    "availability_weeks": "week DESC, share, device",
-    "uptime_sessions": "from_at DESC, device",
-    "traffic_minutes": "minute DESC, device, interface",
-    "traffic_hours": "hour DESC, device, interface",
-    "traffic_days": "day DESC, device, interface",
-    "link_quality": "loss DESC, rtt_p95_us DESC, node, peer, hour_of_week",
-    "topology_health": "hour DESC, realm",
-    "critical_elements": "hour DESC, cut_off DESC, kind, a, b",
-    "anomalies": "from_at DESC, kind, entity",
-    "incidents": "from_at DESC, id",
-    "server_load_forecast": "hour, server",
-    "link_cost_advice": "from_at, factor DESC, a, b",
-    "places": "reporter",
-}
-_TIMES = ("from_at", "hour", "minute", "day")  # which dated tables are in order of
-_SEARCHED = ("device", "reporter", "server", "node", "peer", "a", "b", "entity", "first", "id")
-_TITLES = {
-    "places": "Places",
-    "outages": "Outages",
-    "availability": "Availability by day",
-    "availability_weeks": "Availability by week",
-    "uptime_sessions": "Uptime",
-    "traffic_minutes": "Traffic by minute",
-    "traffic_hours": "Traffic by hour",
-    "traffic_days": "Traffic by day",
-    "link_quality": "Link quality",
-    "topology_health": "Topology health",
-    "critical_elements": "Critical elements",
-    "anomalies": "Anomalies",
-    "incidents": "Incidents found",
-    "server_load_forecast": "Server load forecast",
-    "link_cost_advice": "Link cost advice",
-}
 
 
 class ColumnShown(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,25 +144,41 @@ def windows(fresh: "TableFreshness | None", wanted: int) -> Iterator[datetime | 
 
 def _statement(table: "Table", text: str, since: datetime | None = None) -> tuple[str, list[Value]]:
     names = [each.name for each in table.columns if each.name != "lineage"]
-    searched = [name for name in names if name in _SEARCHED]
+    display = _display(table)
     conditions, parameters = list[str](), list[Value]()
     if since is not None:
         conditions.append("date >= ?")
         parameters.append(since.date())
-        time = next((name for name in _TIMES if name in names), "")
-        if time:
-            conditions.append(f"{time} >= ?")
+        if display.first_column != "date":
+            conditions.append(f"{display.first_column} >= ?")
             parameters.append(since)
-    if text and searched:
-        part = text[:_TEXT_MAX].lower()
-        is_whole = len(part) in _WHOLE  # which needs no look into every name
-        form = "{} = ?" if is_whole else "contains(lower({}), ?)"
-        conditions.append("(" + " OR ".join(form.format(name) for name in searched) + ")")
-        parameters += [part] * len(searched)
+    if text and display.searched:
+        condition, parts = search_condition(display, text)
+        conditions.append(condition)
+        parameters += parts
     where = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    order = _ORDERS.get(table.name) or ", ".join(table.key)
-    sql = f"SELECT {', '.join(names)} FROM insights.{table.name}{where} ORDER BY {order}"  # noqa: S608 (names of the schema)
+    sql = f"SELECT {', '.join(names)} FROM insights.{table.name}{where} ORDER BY {display.order}"  # noqa: S608 (names of the schema)
     return sql, parameters
+
+
+def search_condition(display: "Display", text: str) -> tuple[str, list[Value]]:
+    """Rows in which a searched column is the text or contains it, as SQL and its parameters."""
+    part = text[:_TEXT_MAX].lower()
+    is_whole = len(part) in _WHOLE  # found by equality, without a look into every name
+    form = "{} = ?" if is_whole else "contains(lower({}), ?)"
+    condition = " OR ".join(form.format(name) for name in display.searched)
+    return f"({condition})", [part] * len(display.searched)
+
+
+def _display(table: "Table") -> "Display":
+    assert table.display is not None, f"{table.path} says nowhere how it is shown"
+    return table.display
+
+
+def insight_table(name: str) -> "tuple[Table, Display]":
+    """The schema of an insight and how it is shown; a problem of 404 for another name."""
+    table = _table(name)
+    return table, _display(table)
 
 
 def _tables() -> "dict[str, Table]":
@@ -223,7 +202,7 @@ def _shown(table: "Table", known: "dict[str, TableFreshness]", now: float) -> In
     fresh = known.get(table.path)
     return InsightShown(
         name=table.name,
-        title=_TITLES.get(table.name, table.name),
+        title=_display(table).title,
         text=_sentence(table.text),
         state=_state(fresh, now),
         rows=0 if fresh is None else fresh.rows,

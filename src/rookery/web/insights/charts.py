@@ -1,45 +1,20 @@
-"""Charts of insights: lines over time, as `chart.js` draws them."""
+"""Charts of insights: lines over time, as `chart.js` draws them; their tables say of what."""
 
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from rookery.web.http.problems import RequestRefusedError
-from rookery.web.insights.catalogue import insight
+from rookery.web.insights.catalogue import insight, insight_table, search_condition
 from rookery.web.insights.lake_reader import VIEW_KEPT_S, HubLakeReader, Row, Value
 
+if TYPE_CHECKING:
+    from rookery.lake.schema.display import Lines
+
 POINTS_MAX = 3000
-SERVERS_MAX = 8
-
-_TRAFFIC = {
-    "traffic_minutes": """
-SELECT epoch(minute) AS "at", sum(received_bytes) / 60.0 AS received,
-    sum(sent_bytes) / 60.0 AS sent
-FROM insights.traffic_minutes WHERE date > ? AND minute > ? {of_device}
-GROUP BY minute ORDER BY minute""",
-    "traffic_hours": """
-SELECT epoch(hour) AS "at", sum(received_bytes) / 3600.0 AS received,
-    sum(sent_bytes) / 3600.0 AS sent
-FROM insights.traffic_hours WHERE date > ? {of_device}
-GROUP BY hour ORDER BY hour""",
-    "traffic_days": """
-SELECT epoch(day) AS "at", sum(received_bytes) / 86400.0 AS received,
-    sum(sent_bytes) / 86400.0 AS sent
-FROM insights.traffic_days WHERE date > ? {of_device}
-GROUP BY day ORDER BY day""",
-}
-_DAYS = {"traffic_minutes": 1, "traffic_hours": 14, "traffic_days": 365, "topology_health": 14}
-_LAST_MINUTE = "SELECT max(minute) AS last FROM insights.traffic_minutes WHERE date > ?"
-_MINUTES = timedelta(hours=6)
-_TOPOLOGY = """
-SELECT epoch(hour) AS "at", sum(nodes)::DOUBLE AS nodes, sum(edges)::DOUBLE AS edges,
-    sum(articulation_points)::DOUBLE AS articulation_points, sum(bridges)::DOUBLE AS bridges
-FROM insights.topology_health WHERE date > ? GROUP BY hour ORDER BY hour"""
-_FORECAST = """
-SELECT epoch(hour) AS "at", server, share FROM insights.server_load_forecast ORDER BY hour"""
-
-NAMES = frozenset({*_TRAFFIC, "topology_health", "server_load_forecast"})
+LINES_MAX = 8
 
 
 class ChartLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,28 +34,44 @@ class InsightChart(msgspec.Struct, frozen=True, kw_only=True):
 
 async def chart(lake: HubLakeReader, name: str, text: str, now: float) -> InsightChart:
     """A problem of 404 for insights that are no lines over time."""
-    if name not in NAMES:
-        raise RequestRefusedError(404, "unknown", "this insight has no chart")
     last = (await insight(lake, name, now)).last
-    if name == "server_load_forecast":
-        return _by_server(await lake.rows(_FORECAST, rows_max=POINTS_MAX, kept_s=VIEW_KEPT_S))
-    if not last:
-        return InsightChart(unit="", times=[], series=[])
-    since = date.fromisoformat(last) - timedelta(days=_DAYS[name])
-    if name == "topology_health":
-        rows = await lake.rows(_TOPOLOGY, since, rows_max=POINTS_MAX, kept_s=VIEW_KEPT_S)
-        return _chart(rows, "", ("nodes", "edges", "articulation_points", "bridges"))
-    sql = _TRAFFIC[name].format(of_device="AND contains(device, ?)" if text else "")
-    parameters: list[Value] = [since]
-    if name == "traffic_minutes":
-        [row] = await lake.rows(_LAST_MINUTE, since, kept_s=VIEW_KEPT_S)
+    table, display = insight_table(name)
+    lines = display.lines
+    if lines is None:
+        raise RequestRefusedError(404, "unknown", "this insight has no chart")
+    conditions, parameters = list[str](), list[Value]()
+    if table.is_dated:
+        if not last:
+            return InsightChart(unit="", times=[], series=[])
+        conditions.append("date > ?")
+        parameters.append(date.fromisoformat(last) - timedelta(days=lines.days))
+    if lines.hours is not None:
+        sql = f"SELECT max({lines.time}) AS last FROM insights.{name} WHERE {conditions[0]}"  # noqa: S608 (names of the schema)
+        [row] = await lake.rows(sql, *parameters, kept_s=VIEW_KEPT_S)
         newest = row["last"]
         assert isinstance(newest, datetime)
-        parameters.append(newest - _MINUTES)
-    if text:
-        parameters.append(text.lower())
+        conditions.append(f"{lines.time} > ?")
+        parameters.append(newest - timedelta(hours=lines.hours))
+    if text and display.searched:
+        condition, parts = search_condition(display, text)
+        conditions.append(condition)
+        parameters += parts
+    sql = _statement(name, lines, conditions)
     rows = await lake.rows(sql, *parameters, rows_max=POINTS_MAX, kept_s=VIEW_KEPT_S)
-    return _chart(rows, "bytes/s", ("received", "sent"))
+    labels = [label for label, _ in lines.series]
+    if lines.split_by:
+        return _split(rows, lines.unit, labels[0])
+    return _chart(rows, lines.unit, labels)
+
+
+def _statement(name: str, lines: "Lines", conditions: list[str]) -> str:
+    series = "".join(f", {sql} AS {label}" for label, sql in lines.series)
+    split = f", {lines.split_by} AS line" if lines.split_by else ""
+    where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+    group = f"{lines.time}, {lines.split_by}" if lines.split_by else lines.time
+    return f"""
+SELECT epoch({lines.time}) AS "at"{split}{series}
+FROM insights.{name} {where} GROUP BY {group} ORDER BY {lines.time}"""  # noqa: S608 (names of the schema)
 
 
 def _chart(rows: list[Row], unit: str, names: Iterable[str]) -> InsightChart:
@@ -93,18 +84,19 @@ def _chart(rows: list[Row], unit: str, names: Iterable[str]) -> InsightChart:
     )
 
 
-def _by_server(rows: list[Row]) -> InsightChart:
+def _split(rows: list[Row], unit: str, label: str) -> InsightChart:
+    """One line for each value of a column."""
     times = sorted({_number(row["at"]) or 0.0 for row in rows})
-    shares: dict[str, dict[float, float | None]] = {}
+    lines: dict[str, dict[float, float | None]] = {}
     for row in rows:
-        hours = shares.setdefault(str(row["server"]), {})
-        hours[_number(row["at"]) or 0.0] = _number(row["share"])
+        values = lines.setdefault(str(row["line"]), {})
+        values[_number(row["at"]) or 0.0] = _number(row[label])
     return InsightChart(
-        unit="ratio",
+        unit=unit,
         times=times,
         series=[
-            ChartLine(label=server, values=[hours.get(at) for at in times])
-            for server, hours in sorted(shares.items())[:SERVERS_MAX]
+            ChartLine(label=name, values=[values.get(at) for at in times])
+            for name, values in sorted(lines.items())[:LINES_MAX]
         ],
     )
 

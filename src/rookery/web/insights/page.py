@@ -2,22 +2,24 @@
 
 import re
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlencode
 
 from litestar import Response, get
 from litestar.params import FromPath, QueryParameter
 
 from rookery.errors import UnreachableError
+from rookery.lake.schema.display import Lines, Spans
 from rookery.web.accounts.access import may
 from rookery.web.accounts.preferences import language_of
 from rookery.web.http.dependencies import TheSite
 from rookery.web.http.problems import RequestRefusedError
 from rookery.web.http.request import AnyRequest
-from rookery.web.insights import charts, views
+from rookery.web.insights import views
 from rookery.web.insights.catalogue import (
     PAGE_ROWS,
     ColumnShown,
@@ -26,6 +28,7 @@ from rookery.web.insights.catalogue import (
     command,
     insight,
     insight_rows,
+    insight_table,
     runs,
 )
 from rookery.web.insights.lake_reader import HubLakeReader, Row, lake_of
@@ -36,6 +39,9 @@ from rookery.web.site import WebSite
 from rookery.web.words.translation import PageTranslation
 from rookery.wire.fleet.mac import mac_text, parse_mac
 
+if TYPE_CHECKING:
+    from rookery.lake.schema.table import Table
+
 _JSON = "/api/v1/insights"
 _TEXT_MAX = 128
 _OFFSET_MAX = 10_000_000
@@ -45,18 +51,6 @@ _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 
 Measure = Literal["loss", "rtt", "up"]
 
-_VIEWS = {
-    "availability": "days",
-    "availability_weeks": "days",
-    "link_quality": "week",
-    "topology_health": "critical",
-    "critical_elements": "critical",
-    "outages": "spans",
-    "uptime_sessions": "spans",
-    "anomalies": "spans",
-    "incidents": "spans",
-    "link_cost_advice": "spans",
-}
 _HEAT: dict[str, tuple[float, ...]] = {
     "loss": (0.001, 0.01, 0.03, 0.1, 0.25),
     "rtt": (10_000, 30_000, 80_000, 150_000, 300_000),
@@ -67,16 +61,6 @@ _LEGENDS = {
     "rtt": ("< 10 ms", "< 30 ms", "< 80 ms", "< 150 ms", "< 300 ms", "≥ 300 ms"),
     "up": ("100 %", "> 99.9 %", "> 99 %", "> 95 %", "> 75 %", "≤ 75 %"),
 }
-_UNITS_OF_KINDS = {
-    "silence": "µs",
-    "traffic": "B/s",
-    "loss": "ppm",
-    "rtt": "µs",
-    "load": "ppm",
-    "device load": "processes / 1000",
-    "temperature": "°C / 1000",
-}
-_LABELS = ("received", "sent", "nodes", "edges", "articulation_points", "bridges")
 
 
 @get("/fleet/insights", opt=may("operator"), include_in_schema=False)
@@ -113,8 +97,9 @@ async def insight_page(
     shown = await insight(lake, name, now)
     rows = await insight_rows(lake, name, text, offset)
     texts = PageTranslation(language_of(request))
-    view = await _view(lake, shown, text, offset, link, now)
-    values = _words(texts, await _names(site, view)) | {
+    table, display = insight_table(name)
+    view = await _view(lake, table, shown, text, link, now)
+    values = _words(texts, await _names(site, view), dict(display.units)) | {
         "insight": shown,
         "insights": await catalogue(lake, now),
         "columns": {each.name: each for each in shown.columns},
@@ -126,9 +111,9 @@ async def insight_page(
         "searched": True,
         "levels": _levels(shown),
         "runs": await runs(lake, shown),
-        "has_chart": name in charts.NAMES,
-        "chart_labels": "|".join(f"{each}={texts(each.replace('_', ' '))}" for each in _LABELS),
-        "view_kind": _VIEWS.get(name, ""),
+        "has_chart": display.lines is not None,
+        "chart_labels": _chart_labels(texts, display.lines),
+        "view_kind": "spans" if isinstance(display.view, Spans) else display.view,
         "view": view,
         "run_command": _run_command(site),
         "paged": lambda start: urlencode(_query(text, link, measure, max(0, start))),
@@ -137,18 +122,25 @@ async def insight_page(
     return page(request, "insight.html", values, cli=command(lake, name, text), json=json)
 
 
+def _chart_labels(texts: PageTranslation, lines: Lines | None) -> str:
+    """Translations of labels for `insight.js`: `received=…|sent=…`; lines of servers need none."""
+    if lines is None or lines.split_by:
+        return ""
+    return "|".join(f"{label}={texts(label.replace('_', ' '))}" for label, _ in lines.series)
+
+
 async def _view(
-    lake: HubLakeReader, shown: InsightShown, text: str, offset: int, link: str, now: float
+    lake: HubLakeReader, table: "Table", shown: InsightShown, text: str, link: str, now: float
 ) -> object:
-    if shown.version is None:
+    if shown.version is None or table.display is None:
         return None
-    match _VIEWS.get(shown.name):
+    match table.display.view:
+        case Spans() as spans:
+            at = datetime.fromtimestamp(now, UTC)
+            return await views.spans_view(lake, table, spans, shown.last, at, _SPAN_DAYS)
         case "days":
             last = (await insight(lake, "availability", now)).last
             return await views.days_view(lake, last, text, 0)
-        case "spans":
-            at = datetime.fromtimestamp(now, UTC)
-            return await views.spans_view(lake, shown.name, shown.last, at, _SPAN_DAYS)
         case "week":
             node, _, peer = link.partition(" ")
             return await views.week_view(lake, node, peer)
@@ -180,12 +172,17 @@ async def _device_names(site: WebSite, view: object) -> dict[str, str]:
     return {mac_text(mac): one.name for mac, one in (await site.devices.some(macs)).items()}
 
 
-def _words(texts: PageTranslation, names: dict[str, str]) -> dict[str, object]:
+def _words(
+    texts: PageTranslation, names: dict[str, str], units: Mapping[str, str]
+) -> dict[str, object]:
     """What templates write figures with."""
 
     def short(name: str) -> str:
         parts = name.split(" – ")
         return " – ".join(names.get(each) or formats.short(each) for each in parts)
+
+    def cell(row: Row, column: ColumnShown) -> str:
+        return formats.cell(row[column.name], _unit(row, column, units), texts)
 
     return {
         "percent": formats.percent,
@@ -193,18 +190,18 @@ def _words(texts: PageTranslation, names: dict[str, str]) -> dict[str, object]:
         "number": formats.number,
         "short": short,
         "lasting": lambda micros: formats.lasting(micros, texts),
-        "cell": lambda row, column: formats.cell(row[column.name], _unit(row, column), texts),
+        "cell": cell,
         "heat": _heat,
         "heat_legend": _LEGENDS.__getitem__,
         "tick": _tick,
     }
 
 
-def _unit(row: Row, column: ColumnShown) -> str:
-    """A column of anomalies has the unit of each row's kind."""
+def _unit(row: Row, column: ColumnShown, units: Mapping[str, str]) -> str:
+    """A column whose unit depends on the row's kind lists several; `units` says which."""
     kind = row.get("kind")
     is_mixed = "," in column.unit and isinstance(kind, str)
-    return _UNITS_OF_KINDS.get(str(kind), "") if is_mixed else column.unit
+    return units.get(str(kind), "") if is_mixed else column.unit
 
 
 def _heat(hour: WeekHour, measure: Measure) -> int:

@@ -1,18 +1,24 @@
-"""Views of insights: each in the shape that its question is answered by at a glance.
+"""Views of insights; which one an insight has, its table says (`rookery.lake.schema.display`).
 
-days      availability             a strip of days for each router, the worst first
+days      availability             a strip of days for each device, the worst first
 spans     outages, anomalies …     when, on one axis of time, for each entity
 week      link_quality             a heat map of the hours of the week, of one link
 critical  topology_health …        what disconnects whom, as of the last hour known
-chart     traffic, forecast …      lines over time; see `insight_charts`
+
+Lines over time are in `charts`.
 """
 
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from rookery.lake.schema.display import Spans
 from rookery.web.insights.lake_reader import VIEW_KEPT_S, HubLakeReader
+
+if TYPE_CHECKING:
+    from rookery.lake.schema.table import Table
 
 DAYS = 28
 ENTITIES_MAX = 40
@@ -38,23 +44,8 @@ _SLA = """
 SELECT count(*) AS weeks, count(*) FILTER (is_met) AS met, any_value(sla_share) AS sla_share
 FROM insights.availability_weeks
 WHERE week = (SELECT max(week) FROM insights.availability_weeks)"""
-_SPANS_SQL = {
-    "outages": """
-SELECT device AS entity, from_at, to_at,
-    CASE WHEN is_open THEN 'open' WHEN is_reboot THEN 'reboot' ELSE 'outage' END AS kind
-FROM insights.outages WHERE date > ?""",
-    "uptime_sessions": """
-SELECT device AS entity, from_at, to_at, 'up' AS kind
-FROM insights.uptime_sessions WHERE to_at > ?""",
-    "anomalies": """
-SELECT entity, from_at, to_at, kind FROM insights.anomalies WHERE date > ?""",
-    "incidents": """
-SELECT coalesce(cause_entity, first) AS entity, from_at, to_at, kind
-FROM insights.incidents WHERE date > ?""",
-    "link_cost_advice": """
-SELECT a || ' – ' || b AS entity, from_at, to_at, 'advice' AS kind
-FROM insights.link_cost_advice WHERE to_at > ?""",
-}
+_SPANS_SQL = """
+SELECT {entity} AS entity, from_at, to_at, {kind} AS kind FROM insights.{name} WHERE {time} > ?"""
 _LINKS_SQL = """
 SELECT node, peer, max(loss) AS loss, max(rtt_p95_us) AS rtt_us, min(up_share) AS up_share
 FROM insights.link_quality GROUP BY node, peer ORDER BY loss DESC, node, peer LIMIT ?"""
@@ -177,16 +168,15 @@ class _FoundSpan(msgspec.Struct, frozen=True):
 
 
 async def spans_view(
-    lake: HubLakeReader, name: str, last: str, now: datetime, days: int
+    lake: HubLakeReader, table: "Table", spans: Spans, last: str, now: datetime, days: int
 ) -> InsightSpansView:
-    """Of those tables that tell from when to when something was."""
+    """Of a table that says from when to when something was."""
     newest = datetime.fromisoformat(last).replace(tzinfo=now.tzinfo) if last else now
     since = newest - timedelta(days=days)
-    floor = since.date() if name not in ("uptime_sessions", "link_cost_advice") else since
-    found = [
-        msgspec.convert(row, _FoundSpan)
-        for row in await lake.rows(_SPANS_SQL[name], floor, rows_max=SPANS_MAX, kept_s=VIEW_KEPT_S)
-    ]
+    floor, time = (since.date(), "date") if table.is_dated else (since, "to_at")
+    sql = _SPANS_SQL.format(entity=spans.entity, kind=spans.kind, name=table.name, time=time)
+    rows = await lake.rows(sql, floor, rows_max=SPANS_MAX, kept_s=VIEW_KEPT_S)
+    found = [msgspec.convert(row, _FoundSpan) for row in rows]
     if not found:
         return InsightSpansView(since=0, until=0, ticks=[], entities=[], left_out=0)
     start = max(since, min(each.from_at for each in found))
