@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rookery.cli.fleet.alert_options import AlertOptions
-from rookery.cli.fleet.alerts import parse_span
+from rookery.cli.fleet.alerts import mute_seconds
 from rookery.errors import UsageError
 
 SECRET = {"ROOKERY_ALERT_SECRET": "0123456789abcdef"}
@@ -89,10 +89,10 @@ def test_what_is_no_mail_server_is_refused_and_no_password_repeated(smtp: str) -
     ("text", "seconds"), [("45m", 2700), ("8h", 28_800), ("1d", 86_400), ("90", 90), ("0", 0)]
 )
 def test_spans(text: str, seconds: float) -> None:
-    assert parse_span(text) == seconds
+    assert mute_seconds(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "h", "-1h", "1.5h", "1w", "٣h", "9" * 12])
+@pytest.mark.parametrize("text", ["", "h", "-1h", "1w", "٣h", "٣", "9" * 12])
 def test_what_is_no_span_is_refused(text: str) -> None:
-    with pytest.raises(UsageError, match="write 45m, 8h or 1d"):
-        parse_span(text)
+    with pytest.raises(UsageError, match="no length of time"):
+        mute_seconds(text)

@@ -13,9 +13,7 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from rookery.cli.lake.options import parse_duration
 from rookery.cli.main import main
-from rookery.errors import UsageError
 from rookery.identity.artifact import open_forecast
 from rookery.lake.engine.delta import CommitClaim, Lake
 from rookery.lake.query.check import check
@@ -321,17 +319,6 @@ def test_an_export_of_nothing_is_stale(data: str, tmp_path: Path) -> None:
     outcome = rookery("lake", "export", "--id", "analyst", "--data", data, cwd=tmp_path)
     assert outcome.code == 5
     assert not list(tmp_path.glob("*.rka"))
-
-
-def test_lengths_of_time() -> None:
-    assert [parse_duration(text) for text in ("90s", "5m", "1.5h", "7d")] == [
-        90,
-        300,
-        5400,
-        604_800,
-    ]
-    with pytest.raises(UsageError):
-        parse_duration("5 weeks")
 
 
 def test_a_reader_that_leaves_early_is_no_error(data: str, tmp_path: Path) -> None:

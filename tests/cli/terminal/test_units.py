@@ -3,6 +3,7 @@
 import pytest
 
 from rookery.cli.terminal import units
+from rookery.errors import UsageError
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,20 @@ def test_sizes_have_three_digits(count: float, text: str) -> None:
 )
 def test_spans_name_two_parts(seconds: float, text: str) -> None:
     assert units.span(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90s", 90), ("5m", 300), ("5min", 300), ("1.5h", 5400), (" 7 D", 604_800), ("0s", 0)],
+)
+def test_spans_are_read(text: str, seconds: float) -> None:
+    assert units.parse_span(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "h", "90", "-1h", "5 weeks", "٣h", "9" * 12 + "d"])
+def test_what_is_no_span_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="no length of time"):
+        units.parse_span(text)
 
 
 def test_what_is_not_known_is_a_dash() -> None:

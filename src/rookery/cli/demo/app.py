@@ -8,8 +8,8 @@ from cyclopts import App, Parameter
 
 from rookery.cli import extras
 from rookery.cli.demo.folder import NAME, DemoFolder, prepared
-from rookery.cli.lake.options import parse_duration
 from rookery.cli.runner import run_service, run_verb
+from rookery.cli.terminal import units
 from rookery.cli.terminal.exit_codes import OK, advice
 from rookery.cli.terminal.options import OUTPUT, Output
 from rookery.cli.terminal.screen import print_json, print_table, remark
@@ -66,7 +66,7 @@ def demo(
     if keep:
         raise UsageError("--keep is for --scenario links; the others stay until Ctrl-C")
     _check(days)
-    parse_duration(every)  # or what is wrong with it
+    units.parse_span(every)  # or what is wrong with it
     with prepared(folder) as ready:
         return run_service(_live(ready, scenario, days, every, output))
 

@@ -1,6 +1,5 @@
 """`rookery fleet alerts`, `ack` and `mute`: the alerts of a fleet, for its operators."""
 
-import re
 import time
 from typing import Annotated
 
@@ -14,12 +13,8 @@ from rookery.cli.terminal.exit_codes import OK
 from rookery.cli.terminal.options import OUTPUT, Output
 from rookery.cli.terminal.screen import print_fields, print_json, print_table, remark
 from rookery.client.api import HubAlert, HubAlertHistory, HubApi
-from rookery.errors import UsageError
 
 Number = Annotated[int, Parameter(name="ID", help="The number of an alert.")]
-
-_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
-_SPAN = re.compile(r"(\d{1,9})(s|m|min|h|d)?", re.ASCII)
 
 
 def alerts(
@@ -61,7 +56,7 @@ def mute(
     signed_in: SignInOptions = SIGN_IN_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
-    seconds = parse_span(span)
+    seconds = mute_seconds(span)
 
     async def work(api: HubApi) -> int:
         _show([await api.mute(number, seconds)], output)
@@ -70,12 +65,11 @@ def mute(
     return run_verb(work(signed_in.api()))
 
 
-def parse_span(text: str) -> float:
-    """`45m`, `8h`, `1d`, or seconds; UsageError."""
-    found = _SPAN.fullmatch(text.strip().lower())
-    if found is None:
-        raise UsageError(f"--for {text}: write 45m, 8h or 1d")
-    return float(int(found[1]) * _SECONDS[found[2] or "s"])
+def mute_seconds(text: str) -> float:
+    """`45m`, `8h`, `1d`, or a number of seconds; UsageError."""
+    seconds = text.strip()
+    is_bare = seconds.isascii() and seconds.isdecimal()
+    return units.parse_span(f"{seconds}s" if is_bare else seconds)
 
 
 def _show(found: list[HubAlert], output: Output) -> None:

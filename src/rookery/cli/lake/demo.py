@@ -14,7 +14,6 @@ from rookery.cli.lake.options import (
     check_spark,
     open_lake,
     parse_day,
-    parse_duration,
 )
 from rookery.cli.lake.pipeline_runs import pipeline_runs
 from rookery.cli.lake.run_progress import RunProgress
@@ -68,7 +67,7 @@ def demo(
         else parse_day(start),
         days=days,
         devices=routers,
-        interval_s=int(parse_duration(interval)),
+        interval_s=int(units.parse_span(interval)),
     )
     _check_alone(history, lake, data)
     if generate_only:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from rookery.cli.lake.options import LAKE_OPTIONS, LakeOptions, open_lake, parse_duration
+from rookery.cli.lake.options import LAKE_OPTIONS, LakeOptions, open_lake
 from rookery.cli.link.keys import load_identity
 from rookery.cli.terminal import units
 from rookery.cli.terminal.exit_codes import OK, STALE
@@ -27,7 +27,7 @@ def export(
     output: Output = OUTPUT,
 ) -> int:
     signer = load_identity(identity)
-    lifetime_s = int(parse_duration(lifetime))
+    lifetime_s = int(units.parse_span(lifetime))
     lake = open_lake(place)
     from rookery.lake.feedback.export import export as write
 

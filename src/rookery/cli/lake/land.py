@@ -4,9 +4,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from rookery.cli.lake.options import LAKE_OPTIONS, LakeOptions, open_lake, parse_duration
+from rookery.cli.lake.options import LAKE_OPTIONS, LakeOptions, open_lake
 from rookery.cli.lake.signals import repeated, until_signal
 from rookery.cli.lake.spools import Spools, landers
+from rookery.cli.terminal import units
 from rookery.cli.terminal.exit_codes import OK
 from rookery.cli.terminal.options import OUTPUT, Output
 from rookery.cli.terminal.screen import print_json, remark
@@ -27,7 +28,7 @@ def land(
 ) -> int:
     if not spool:
         raise UsageError("give at least one --spool: the folder of a hub or node")
-    pause_s = parse_duration(every)
+    pause_s = units.parse_span(every)
     found = landers(open_lake(place, must_exist=False), spool, is_json=output.json)
 
     def once() -> int:

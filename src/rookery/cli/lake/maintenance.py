@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from rookery.cli.lake.options import LAKE_OPTIONS, LakeOptions, open_lake, parse_duration
+from rookery.cli.lake.options import LAKE_OPTIONS, LakeOptions, open_lake
+from rookery.cli.terminal import units
 from rookery.cli.terminal.exit_codes import OK
 from rookery.cli.terminal.options import OUTPUT, Output
 from rookery.cli.terminal.screen import print_json, print_table, remark
@@ -62,7 +63,7 @@ def vacuum(
     place: LakeOptions = LAKE_OPTIONS,
     output: Output = OUTPUT,
 ) -> int:
-    kept = timedelta(seconds=parse_duration(keep))
+    kept = timedelta(seconds=units.parse_span(keep))
     lake = open_lake(place)
     from rookery.lake.engine import maintenance as upkeep
 

@@ -16,8 +16,6 @@ from rookery.errors import UsageError
 if TYPE_CHECKING:
     from rookery.lake.engine.delta import Lake
 
-_SPAN = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*(s|m|h|d)")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _SECRET = re.compile("key|pass|sas|secret|token", re.IGNORECASE)
 
 
@@ -97,14 +95,6 @@ def check_spark(engine: SparkOptions) -> str:
 
     found = java.find()
     return f"Spark at {engine.master}, Java {found.version} ({found.source}, {found.home})"
-
-
-def parse_duration(text: str) -> float:
-    """A length of time: 90s, 5m, 12h, 7d."""
-    match = _SPAN.fullmatch(text.strip())
-    if match is None:
-        raise UsageError(f"{text!r} is no length of time like 90s, 5m, 12h or 7d")
-    return float(match[1]) * _SECONDS[match[2]]
 
 
 def parse_day(text: str) -> date:

@@ -12,12 +12,12 @@ from rookery.cli.lake.options import (
     check_spark,
     open_lake,
     parse_day,
-    parse_duration,
 )
 from rookery.cli.lake.pipeline_runs import pipeline_runs
 from rookery.cli.lake.run_progress import RunProgress
 from rookery.cli.lake.signals import repeated, until_signal
 from rookery.cli.lake.spools import Spools, landers
+from rookery.cli.terminal import units
 from rookery.cli.terminal.options import OUTPUT, Output
 from rookery.errors import UsageError
 
@@ -39,7 +39,7 @@ def run(
 ) -> int:
     if once and every is not None:
         raise UsageError("either --once or --every")
-    pause_s = None if every is None else parse_duration(every)
+    pause_s = None if every is None else units.parse_span(every)
     lake = open_lake(place, must_exist=not spool)
     found = landers(lake, spool, is_json=output.json)
     progress = RunProgress(is_json=output.json)

@@ -1,9 +1,15 @@
-"""Figures as people read them; what is not known is a dash."""
+"""Figures as people read and write them; what is not known is a dash."""
+
+import re
+
+from rookery.errors import UsageError
 
 UNKNOWN = "–"
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 _SPANS = ((86400, "d"), (3600, "h"), (60, "min"))
+_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400}
+_SPAN = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(s|m|min|h|d)")
 
 
 def milliseconds(value: float | None) -> str:
@@ -47,3 +53,11 @@ def span(seconds: float) -> str:
         if count or parts:
             parts.append(f"{count} {unit}")
     return " ".join([*parts, f"{rest} s"][:2])
+
+
+def parse_span(text: str) -> float:
+    """The seconds of a length of time such as 90s, 45m, 1.5h or 7d; UsageError."""
+    found = _SPAN.fullmatch(text.strip().lower())
+    if found is None:
+        raise UsageError(f"{text!r} is no length of time like 90s, 5m, 12h or 7d")
+    return float(found[1]) * _SECONDS[found[2]]
