@@ -1,8 +1,8 @@
-"""Admission: how much work strangers may cause.
+"""Admission: limits the work that unknown senders can cause.
 
-Opening a handshake is dear (an RSA operation for `2a`, a slow curve for `1a`) and whoever sends
-one is unknown until it is done. So strangers share a budget in seconds of processor time, each
-address gets a small part of it, and a peer that has already proved itself has a budget of its own.
+Opening a handshake is expensive (an RSA operation for `2a`, a slow curve for `1a`), and its sender
+is unknown until it is done. So unknown senders share a budget in seconds of processor time, each
+address gets a small part of it, and a peer that has proved itself has a budget of its own.
 """
 
 import msgspec
@@ -17,7 +17,7 @@ _COST_UNKNOWN_S = 0.002
 class AdmissionLimits(msgspec.Struct, frozen=True):
     """What an operator may tune; the defaults leave a small device time for its work."""
 
-    stranger_share: float = 0.15  # of one core, for everybody unknown together
+    stranger_share: float = 0.15  # of one core, for all unknown senders
     stranger_burst_s: float = 0.5
     address_per_s: float = 50.0  # handshakes from one address
     address_burst: float = 100.0
@@ -46,8 +46,8 @@ class Admission:
         self._announcements = TokenBucket(
             limits.announcements_per_s, limits.announcements_per_s, now
         )
-        self._proved: dict[bytes, str] = {}  # one routing token for each peer we know
-        self._tokens: dict[str, bytes] = {}  # and back
+        self._proved: dict[bytes, str] = {}  # routing token -> hashname, one for each peer
+        self._tokens: dict[str, bytes] = {}  # hashname -> routing token
         self.refused = 0
 
     def prove(self, token: bytes, hashname: str) -> None:
@@ -57,13 +57,13 @@ class Admission:
         self._tokens[hashname] = token
 
     def forget(self, hashname: str) -> None:
-        """A peer is no more to us than any stranger."""
+        """Treat the peer as unknown again."""
         token = self._tokens.pop(hashname, None)
         if token is not None:
             self._proved.pop(token, None)
 
     def admits(self, token: bytes, csid: int, path: Path, now: float) -> bool:
-        """Whether to open a handshake, from a peer's own budget or from that of strangers."""
+        """True if a handshake may be opened, on the peer's budget or that of unknown senders."""
         hashname = self._proved.get(token)
         if hashname is not None:
             return self._counted(self._peers.take(hashname, now))

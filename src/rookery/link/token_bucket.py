@@ -6,7 +6,10 @@ BUCKETS_MAX = 4096
 
 
 class TokenBucket:
-    """`rate` tokens a second, at most `burst` of them saved; full at first."""
+    """`rate` tokens a second, at most `burst` of them saved; full at first.
+
+    `now` may be a wall clock: one that is set back gives nothing, and refills from there on.
+    """
 
     __slots__ = ("_burst", "_filled_at", "_level", "_rate")
 
@@ -19,7 +22,7 @@ class TokenBucket:
     def level(self, now: float) -> float:
         """Tokens at this time; below zero while a debt is paid off."""
         self._level = min(self._burst, self._level + max(0.0, now - self._filled_at) * self._rate)
-        self._filled_at = max(now, self._filled_at)
+        self._filled_at = now
         return self._level
 
     def take(self, amount: float, now: float) -> bool:

@@ -2,12 +2,13 @@
 
 import pytest
 
-from rookery.fleet.reports.rate_limits import HelloLimiter, RateAllowance, network
+from rookery.fleet.reports.rate_limits import HelloLimiter, network
+from rookery.link.token_bucket import TokenBucket
 
 
 def limiter(total: float = 1e6, addresses_max: int = 100) -> HelloLimiter:
     return HelloLimiter(
-        RateAllowance(total, total, 0.0), rate=1.0, burst=3.0, addresses_max=addresses_max
+        TokenBucket(total, total, 0.0), rate=1.0, burst=3.0, addresses_max=addresses_max
     )
 
 
@@ -46,8 +47,8 @@ def test_one_address_does_not_use_up_what_is_for_all() -> None:
     ("address", "expected"),
     [
         ("192.0.2.1:4000", "192.0.2.1"),
-        ("[2001:db8:1:2:3::4]:4000", "20010db800010002::/64"),
-        ("[fe80::1%eth0]:4000", "fe80000000000000::/64"),
+        ("[2001:db8:1:2:3::4]:4000", "2001:db8:1:2::/64"),
+        ("[fe80::1%eth0]:4000", "fe80::/64"),
         ("[::ffff:192.0.2.1]:4000", "192.0.2.1"),
         ("[a:b]:4000", "a:b"),
         ("", ""),

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from rookery.runtime.net.address import advertised_ip, datagram_address, has_address, source_network
+from rookery.runtime.net.address import advertised_ip, datagram_address, has_address
 
 LOOPBACK_INDEX = socket.if_nameindex()[0][0]
 LOOPBACK_NAME = socket.if_nameindex()[0][1]
@@ -28,16 +28,6 @@ LOOPBACK_NAME = socket.if_nameindex()[0][1]
 def test_where_a_datagram_goes(ip: str, port: int, address: tuple[str, int] | None) -> None:
     """Zone 7 is that of the gate, for link-local addresses that name none."""
     assert datagram_address(ip, port, scope=7) == address
-
-
-def test_an_ipv6_host_is_one_origin_whatever_its_lower_half() -> None:
-    assert (
-        source_network("2001:db8::1")
-        == source_network("2001:db8::2:3")
-        != source_network("2001:db8:0:1::1")
-    )
-    assert source_network("192.0.2.1") != source_network("192.0.2.2")
-    assert source_network("") == b""
 
 
 @pytest.mark.parametrize("wildcard", ["0.0.0.0", "::"])

@@ -13,7 +13,6 @@ from rookery.fleet.enrolment import secrets
 from rookery.fleet.enrolment.code import EnrolmentCode
 from rookery.fleet.enrolment.secret_cache import SecretCache
 from rookery.fleet.entry import FleetEntry
-from rookery.fleet.reports.rate_limits import RateAllowance
 from rookery.fleet.reports.report_outcome import IncomingReport, ReportOutcome
 from rookery.fleet.reports.security_events import SecurityEventLimiter
 from rookery.fleet.reports.validator_settings import (
@@ -25,6 +24,7 @@ from rookery.identity.cipher_set import RandomBytes
 from rookery.identity.cipher_sets import RSA_CSID
 from rookery.identity.hashname import hashname
 from rookery.identity.identity import Identity
+from rookery.link.token_bucket import TokenBucket
 from rookery.wire.fleet import tlv
 from rookery.wire.fleet.datagrams import (
     BUSY,
@@ -95,7 +95,7 @@ class Enrolment:
         else:
             generation = max(generation, entry.generation)
             allowance = self._known
-        if not allowance.take(now):
+        if not allowance.take(1.0, now):
             return self.put_off(hello)
         secret = self._secrets.derive(hello.sender, name, generation)
         try:
@@ -140,7 +140,7 @@ class Enrolment:
 
     def renew(self, entry: FleetEntry, report: ReportDatagram, now: float) -> bytes:
         """The newest secret in answer to a report that was proved with an older one, or nothing."""
-        if not self._renewals.take(now):
+        if not self._renewals.take(1.0, now):
             self._counters.renewals_put_off += 1  # the old one is good until the next time
             return b""
         self._counters.renewals += 1
@@ -198,8 +198,8 @@ def is_admitting(
     )
 
 
-def _allowance(rate: float, now: float) -> RateAllowance:
-    return RateAllowance(rate, rate, now)
+def _allowance(rate: float, now: float) -> TokenBucket:
+    return TokenBucket(rate, rate, now)
 
 
 def _fault(code: int, hello: HelloDatagram) -> bytes:

@@ -1,32 +1,7 @@
-"""Allowance: so much a second, and a little saved up; whatever the wall clock does."""
+"""Rate limits of hellos: per network and for all together."""
 
-from ipaddress import IPv6Address, ip_address
-
-
-class RateAllowance:
-    """`rate` a second, at most `burst` of them saved; full at first."""
-
-    __slots__ = ("_at", "_burst", "_level", "_rate")
-
-    def __init__(self, rate: float, burst: float, now: float) -> None:
-        self._rate = rate
-        self._burst = burst
-        self._level = burst
-        self._at = now
-
-    def take(self, now: float) -> bool:
-        """One, or False."""
-        # A clock set back must not stop what it limits until it has caught up.
-        passed = max(0.0, now - self._at)
-        self._at = now
-        self._level = min(self._burst, self._level + passed * self._rate)
-        if self._level < 1.0:
-            return False
-        self._level -= 1.0
-        return True
-
-
-_NETWORK_BITS = 64  # an IPv6 user has so many addresses to choose from
+from rookery.link.source_network import source_network
+from rookery.link.token_bucket import TokenBucket
 
 
 class HelloLimiter:
@@ -35,14 +10,14 @@ class HelloLimiter:
     __slots__ = ("_burst", "_half", "_old", "_rate", "_total", "_young")
 
     def __init__(
-        self, total: RateAllowance, *, rate: float, burst: float, addresses_max: int = 65_536
+        self, total: TokenBucket, *, rate: float, burst: float, addresses_max: int = 65_536
     ) -> None:
         self._total = total
         self._rate = rate
         self._burst = burst
         self._half = addresses_max // 2
-        self._young: dict[str, RateAllowance] = {}
-        self._old: dict[str, RateAllowance] = {}
+        self._young: dict[str, TokenBucket] = {}
+        self._old: dict[str, TokenBucket] = {}
 
     def __len__(self) -> int:
         return len(self._young) + len(self._old)
@@ -52,24 +27,14 @@ class HelloLimiter:
         host = network(address)
         allowance = self._young.get(host)
         if allowance is None:
-            allowance = self._old.pop(host, None) or RateAllowance(self._rate, self._burst, now)
+            allowance = self._old.pop(host, None) or TokenBucket(self._rate, self._burst, now)
             if len(self._young) >= self._half:
                 self._old, self._young = self._young, {}
             self._young[host] = allowance
-        # In this order: what one address has too much of is not taken from the others.
-        return allowance.take(now) and self._total.take(now)
+        # In this order, so that excess hellos of one address do not use up the total.
+        return allowance.take(1.0, now) and self._total.take(1.0, now)
 
 
 def network(address: str) -> str:
-    """Whom an `ip:port` belongs to: the IPv4 address, or the /64 of an IPv6 one."""
-    host = address.rpartition(":")[0].strip("[]").partition("%")[0]
-    if ":" not in host:
-        return host
-    try:
-        ip = ip_address(host)
-    except ValueError:
-        return host
-    assert isinstance(ip, IPv6Address)
-    if ip.ipv4_mapped is not None:
-        return str(ip.ipv4_mapped)
-    return f"{int(ip) >> _NETWORK_BITS:x}::/{_NETWORK_BITS}"
+    """The network that an `ip:port` belongs to."""
+    return source_network(address.rpartition(":")[0].strip("[]").partition("%")[0])

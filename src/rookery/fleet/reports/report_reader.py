@@ -3,12 +3,13 @@
 from rookery.errors import DecodeError
 from rookery.fleet.enrolment.enrolment import name_of
 from rookery.fleet.entry import FleetKind, is_device_id, server_id
-from rookery.fleet.reports.rate_limits import HelloLimiter, RateAllowance
+from rookery.fleet.reports.rate_limits import HelloLimiter
 from rookery.fleet.reports.report_outcome import IncomingReport
 from rookery.fleet.reports.validator_settings import (
     ReportValidatorCounters,
     ReportValidatorSettings,
 )
+from rookery.link.token_bucket import TokenBucket
 from rookery.wire.fleet import tlv
 from rookery.wire.fleet.datagrams import (
     HELLO_DATAGRAM_SIZE_MIN,
@@ -38,7 +39,7 @@ class ReportReader:
         self._counters = counters
         self._is_plain_allowed = settings.legacy_plain
         self._limiter = HelloLimiter(
-            RateAllowance(settings.hello_rate, settings.hello_burst, now),
+            TokenBucket(settings.hello_rate, settings.hello_burst, now),
             rate=settings.address_rate,
             burst=settings.address_burst,
             addresses_max=settings.addresses_max,

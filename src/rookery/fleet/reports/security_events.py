@@ -4,11 +4,11 @@ from typing import Literal, get_args
 
 import msgspec
 
-from rookery.fleet.reports.rate_limits import RateAllowance
 from rookery.fleet.reports.validator_settings import (
     ReportValidatorCounters,
     ReportValidatorSettings,
 )
+from rookery.link.token_bucket import TokenBucket
 
 SecurityEventKind = Literal[
     "forged",  # a proof that does not hold
@@ -40,7 +40,7 @@ class SecurityEventLimiter:
     ) -> None:
         self._counters = counters
         self._allowances = {
-            kind: RateAllowance(settings.event_rate, settings.event_burst, now)
+            kind: TokenBucket(settings.event_rate, settings.event_burst, now)
             for kind in get_args(SecurityEventKind)
         }
 
@@ -48,7 +48,7 @@ class SecurityEventLimiter:
         self, kind: SecurityEventKind, sender: bytes, address: str, now: float, detail: str = ""
     ) -> tuple[SecurityEvent, ...]:
         """The event, or nothing if there were too many of its kind."""
-        if self._allowances[kind].take(now):
+        if self._allowances[kind].take(1.0, now):
             return (SecurityEvent(kind, sender, address, detail),)
         self._counters.events_shed += 1
         return ()

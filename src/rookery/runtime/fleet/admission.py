@@ -8,8 +8,8 @@ from collections import Counter
 
 import msgspec
 
+from rookery.link.source_network import source_network
 from rookery.link.token_bucket import TokenBucket, TokenBuckets
-from rookery.runtime.net.address import source_network
 
 EXPECTED_MAX = 65_536  # addresses
 _RESERVED_SHARE = 4  # one part of so many, of all connections, is for those who are expected
@@ -34,9 +34,9 @@ class ConnectionAdmission:
         self._knocks = TokenBuckets(limits.address_per_s, limits.address_burst)
         self._all_knocks = TokenBucket(limits.knocks_per_s, limits.knocks_burst, now)
         self._expected_knocks = TokenBucket(limits.knocks_per_s, limits.knocks_burst, now)
-        self._expected: dict[bytes, float] = {}  # origins, and until when; the oldest first
-        self._origins: Counter[bytes] = Counter()
-        self._strange_origins: Counter[bytes] = Counter()  # those that were not expected
+        self._expected: dict[str, float] = {}  # origins, and until when; the oldest first
+        self._origins: Counter[str] = Counter()
+        self._strange_origins: Counter[str] = Counter()  # those that were not expected
         self._strangers = 0
         self.count = 0
         self.tally: Counter[str] = Counter()  # connections by what became of them
@@ -78,7 +78,7 @@ class ConnectionAdmission:
         if not self._strange_origins[whence]:
             del self._strange_origins[whence]
 
-    def _refusal(self, whence: bytes, now: float, *, is_expected: bool) -> str | None:
+    def _refusal(self, whence: str, now: float, *, is_expected: bool) -> str | None:
         most = self._limits.connections_max
         if self.count >= most:
             return "full"

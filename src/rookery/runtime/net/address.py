@@ -126,15 +126,6 @@ def datagram_address(ip: str, port: int, scope: int = 0) -> SocketAddress | None
     return None if index is None else (ip.partition("%")[0], port, 0, index)
 
 
-def source_network(ip: str) -> bytes:
-    """Whom to blame for this address: an IPv6 host has a whole /64 to come from."""
-    try:
-        address = ip_address(ip)
-    except ValueError:
-        return b""
-    return address.packed[:8] if isinstance(address, IPv6Address) else address.packed
-
-
 def keep_alive(sock: socket.socket) -> None:
     """Let the system notice within some two minutes that a peer has vanished."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

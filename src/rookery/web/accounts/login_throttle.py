@@ -6,7 +6,6 @@ number of slots, so that addresses and invented logins do not grow the table; th
 that an attacker cannot find logins that collide with another's account and lock that out.
 """
 
-import ipaddress
 import os
 import time
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from redis.asyncio import Redis
 
 from rookery.errors import UnreachableError
 from rookery.hub.errors import StoreUnavailableError
+from rookery.link.source_network import source_network
 from rookery.store.hot.redis_client import reachable, redis_client
 from rookery.web.http.problems import TooManyRequestsError
 from rookery.web.settings import LoginThrottleLimits
@@ -88,12 +88,12 @@ class LoginThrottle:
     async def register(self, address: str) -> None:
         """Count one registration, or TooManyRequestsError."""
         item = self._item(self._limits.registrations_per_address, "registration")
-        place = await self._place(_network(address))
+        place = await self._place(source_network(address))
         await self._refuse_if_spent(item, place)
         await self._count(item, place)
 
     async def _counted(self, login: str, address: str) -> list[tuple[RateLimitItem, str]]:
-        limits, network = self._limits, _network(address)
+        limits, network = self._limits, source_network(address)
         return [
             (
                 self._item(limits.per_account_and_address, "pair"),
@@ -104,7 +104,7 @@ class LoginThrottle:
         ]
 
     async def _of_address(self, address: str) -> tuple[RateLimitItem, str]:
-        place = await self._place(_network(address))
+        place = await self._place(source_network(address))
         return self._item(self._limits.per_address, "address"), place
 
     async def _of_codes(self, login: str) -> tuple[RateLimitItem, str]:
@@ -163,14 +163,3 @@ def _shared(client: Redis) -> RedisStorage:
         key_prefix="rookery:limits",
         connection_pool=client.connection_pool,  # type: ignore[arg-type]
     )
-
-
-def _network(address: str) -> str:
-    """The address, or the /64 that one household has of IPv6."""
-    try:
-        ip = ipaddress.ip_address(address)
-    except ValueError:
-        return address
-    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is None:
-        return str(ipaddress.ip_network((int(ip), 64), strict=False))
-    return str(ip)

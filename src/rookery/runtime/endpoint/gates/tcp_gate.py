@@ -15,6 +15,7 @@ from typing import Final, cast
 import msgspec
 
 from rookery.errors import CongestionError, DecodeError, RookeryError
+from rookery.link.source_network import source_network
 from rookery.mesh.quality.path_quality import StreamMeasure
 from rookery.runtime.endpoint.gates.connection import (
     GateConnection,
@@ -30,7 +31,6 @@ from rookery.runtime.net.address import (
     SocketAddress,
     advertised_ip,
     bound_socket,
-    source_network,
 )
 from rookery.wire.link.framing import SpareBuffer
 from rookery.wire.link.lob import JsonObject, Packet
@@ -83,7 +83,7 @@ class TcpGate:
         self._connections: dict[Path, GateConnection] = {}
         self._inbound: set[InboundConnection] = set()
         self._outbound: set[OutboundConnection] = set()
-        self._strangers: Counter[bytes] = Counter()  # not yet addressed, by where they are from
+        self._strangers: Counter[str] = Counter()  # not yet addressed, by where they are from
         self._dials: set[asyncio.Task[None]] = set()
         self._unsent: list[GateConnection] = []
         self._closed = False
