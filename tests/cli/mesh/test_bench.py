@@ -15,8 +15,8 @@ from rookery.runtime.bench.report import (
 from rookery.runtime.node.members import NodeName
 
 QUICK = BenchLatency(count=100, p50_ms=1.25, p99_ms=20.0, max_ms=30.0)
-EAST = BenchPath(way="over east", sent_bytes=75_000_000, lost_packets=2, rtt_ms=3.5)
-WEST = BenchPath(way="over west", sent_bytes=25_000_000, lost_packets=0, rtt_ms=9.5)
+EAST = BenchPath(path="over east", sent_bytes=75_000_000, lost_packets=2, rtt_ms=3.5)
+WEST = BenchPath(path="over west", sent_bytes=25_000_000, lost_packets=0, rtt_ms=9.5)
 
 
 def test_a_report_says_how_much_how_quickly_and_which_way() -> None:

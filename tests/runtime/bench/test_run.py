@@ -81,8 +81,8 @@ async def test_a_run_reports_both_directions_and_the_ways_of_who_sent(far: Far) 
             assert latency.p99_ms is not None
             assert 0 < latency.p50_ms <= latency.p99_ms
     assert report.idle.count
-    assert [(path.way, path.sent_bytes) for path in report.up.paths] == [("near", 0)]
-    assert [(path.way, path.sent_bytes) for path in report.down.paths] == [
+    assert [(path.path, path.sent_bytes) for path in report.up.paths] == [("near", 0)]
+    assert [(path.path, path.sent_bytes) for path in report.down.paths] == [
         (f"to {ALICE[:4]}", 1000)
     ]
 

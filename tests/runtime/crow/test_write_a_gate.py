@@ -68,7 +68,7 @@ def gate(
 
 
 def dropped(gate: CrowGate) -> dict[str, int]:
-    return dict(gate.threshold.counters.dropped)  # type: ignore[attr-defined]
+    return dict(gate.codec.counters.dropped)  # type: ignore[attr-defined]
 
 
 def test_the_gate_is_as_short_as_the_page_says() -> None:

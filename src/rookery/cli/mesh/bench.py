@@ -104,7 +104,7 @@ def _paths(flow: BenchFlow) -> Iterator[str]:
     total = sum(path.sent_bytes for path in flow.paths) or 1
     for path in flow.paths:
         yield (
-            f"      {path.way}: {units.size(path.sent_bytes)} "
+            f"      {path.path}: {units.size(path.sent_bytes)} "
             f"({units.percent(round(path.sent_bytes / total, 3))}), "
             f"rtt {units.milliseconds(path.rtt_ms)}, {path.lost_packets} packets lost"
         )

@@ -27,7 +27,7 @@ class BenchLatency(msgspec.Struct, frozen=True, kw_only=True):
 class BenchPath(msgspec.Struct, frozen=True, kw_only=True):
     """One way of the tunnel, as the end saw it that sent."""
 
-    way: str  # "direct", or the relays
+    path: str = msgspec.field(name="way")  # "direct", or the relays
     sent_bytes: int  # in this phase, everything that was repeated included
     lost_packets: int
     rtt_ms: float | None = None

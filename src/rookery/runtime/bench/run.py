@@ -67,14 +67,14 @@ class BenchRun:
         idle = await self._small(min(IDLE_S, seconds))
         self._begin(BenchPhase.UP)
         before = self._figures(self._to.hashname)
-        arrived, took_s, latency = await self._beside(self._up(seconds, size), seconds)
-        ways = figures_since(before, self._figures(self._to.hashname))
-        up = _flow(arrived, took_s, latency, ways)
+        arrived, took_s, latency = await self._with_probes(self._up(seconds, size), seconds)
+        paths = figures_since(before, self._figures(self._to.hashname))
+        up = _flow(arrived, took_s, latency, paths)
         before = await self._far_figures()
         self._begin(BenchPhase.DOWN)
-        arrived, took_s, latency = await self._beside(self._down(seconds, size), seconds)
-        ways = figures_since(before, await self._far_figures())
-        down = _flow(arrived, took_s, latency, ways)
+        arrived, took_s, latency = await self._with_probes(self._down(seconds, size), seconds)
+        paths = figures_since(before, await self._far_figures())
+        down = _flow(arrived, took_s, latency, paths)
         return BenchReport(to=self._to, idle=_latency(idle), up=up, down=down)
 
     def _begin(self, phase: BenchPhase) -> None:
@@ -107,7 +107,7 @@ class BenchRun:
 
     # --- small messages ---
 
-    async def _beside(
+    async def _with_probes(
         self, bulk: Coroutine[object, object, tuple[int, float]], seconds: float
     ) -> tuple[int, float, list[float]]:
         """Bulk with small messages beside it, until the bulk is through."""
@@ -206,16 +206,16 @@ def _ms(seconds: float | None) -> float | None:
 
 
 def _flow(
-    size: int, took_s: float, trips: list[float], ways: tuple[BenchPathFigures, ...]
+    size: int, took_s: float, trips: list[float], paths: tuple[BenchPathFigures, ...]
 ) -> BenchFlow:
     rows = tuple(
         BenchPath(
-            way=way.path,
-            sent_bytes=way.sent_bytes,
-            lost_packets=way.lost_packets,
-            rtt_ms=way.rtt_ms,
-            rate_bytes_s=way.rate_bytes_s,
+            path=path.path,
+            sent_bytes=path.sent_bytes,
+            lost_packets=path.lost_packets,
+            rtt_ms=path.rtt_ms,
+            rate_bytes_s=path.rate_bytes_s,
         )
-        for way in ways
+        for path in paths
     )
     return BenchFlow(size_bytes=size, took_s=round(took_s, 6), latency=_latency(trips), paths=rows)

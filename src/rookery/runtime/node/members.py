@@ -1,4 +1,4 @@
-"""Who: a node, wherever a row mentions one."""
+"""How rows name a node, how it is reached, and the rows of the graph."""
 
 from enum import Enum
 

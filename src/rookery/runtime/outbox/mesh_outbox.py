@@ -80,9 +80,11 @@ class MeshOutbox:
         return self.get()
 
     def _make(self, ledger: "SqliteLedger | None" = None) -> "AsyncOutbox":
-        from rookery.runtime.outbox.outbox import AsyncOutbox as Outbox
+        from rookery.runtime.outbox.outbox import AsyncOutbox
 
-        self._outbox = Outbox(self._hashname, dial=self._dial, knock=self._knock, ledger=ledger)
+        self._outbox = AsyncOutbox(
+            self._hashname, dial=self._dial, knock=self._knock, ledger=ledger
+        )
         self._outbox.core.on_ended = self._on_ended
         return self._outbox
 

@@ -23,8 +23,7 @@ from typing import TYPE_CHECKING
 from rookery.errors import ProtocolError, RookeryError, UnreachableError, UsageError
 from rookery.outbox.ledger import RequestNumbering
 from rookery.outbox.limits import OutboxLimits
-from rookery.outbox.outbox import LIMITS, OutboxAlarm
-from rookery.outbox.outbox import Outbox as Core
+from rookery.outbox.outbox import LIMITS, Outbox, OutboxAlarm
 from rookery.outbox.peer import OutboxPeer
 from rookery.outbox.request import OutboxRequest
 from rookery.runtime.outbox.connection import (
@@ -71,7 +70,7 @@ class AsyncOutbox:
         self._dial = dial
         self._knock = knock
         self._ledger = ledger
-        self.core = Core(
+        self.core = Outbox(
             base32.decode(hashname),
             limits=limits,
             guard=threading.Lock(),

@@ -38,12 +38,12 @@ def test_many_forged_addresses_are_all_decided_rightly() -> None:
 
 async def test_bytes_that_are_no_packet_are_dropped_and_counted() -> None:
     recorder = CrowRecorder()
-    threshold = CrowGateCodec(recorder)
-    assert not threshold.enter(b"short", b"\x01")
-    assert threshold.enter(packet(b"\x01").serialize(), b"\x01")
-    assert threshold.counters.dropped == {"malformed": 1}
+    codec = CrowGateCodec(recorder)
+    assert not codec.enter(b"short", b"\x01")
+    assert codec.enter(packet(b"\x01").serialize(), b"\x01")
+    assert codec.counters.dropped == {"malformed": 1}
     assert recorder.arrivals == [(packet(b"\x01"), b"\x01")]
-    assert (threshold.counters.packets_in, threshold.counters.bytes_in) == (1, 14)
+    assert (codec.counters.packets_in, codec.counters.bytes_in) == (1, 14)
 
 
 async def test_a_packet_that_the_header_cannot_hold_is_dropped_and_counted() -> None:

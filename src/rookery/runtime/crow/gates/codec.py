@@ -1,4 +1,4 @@
-"""The threshold of a gate: what every one of them does with what passes."""
+"""What all gates do with the packets that pass: read and write the header, count, drop."""
 
 from collections import Counter
 

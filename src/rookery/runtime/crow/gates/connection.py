@@ -42,7 +42,7 @@ class CrowConnectionOwner(Protocol):
     """The gate, as its connections see it."""
 
     limits: CrowStreamLimits
-    threshold: CrowGateCodec
+    codec: CrowGateCodec
 
     def connected(self, connection: "CrowConnection") -> None:
         """The socket is there."""
@@ -90,9 +90,9 @@ class CrowConnection(asyncio.Protocol):
         """Send one packet as soon as may be, or drop it."""
         data = frame(packet)
         if self._is_closing:
-            self._owner.threshold.drop(CrowDropReason.UNREACHABLE)
+            self._owner.codec.drop(CrowDropReason.UNREACHABLE)
         elif self._queue_size + len(data) > self._owner.limits.queue_size_max:
-            self._owner.threshold.drop(CrowDropReason.FULL)
+            self._owner.codec.drop(CrowDropReason.FULL)
         else:
             self._queue.append(data)
             self._queue_size += len(data)
@@ -135,7 +135,7 @@ class CrowConnection(asyncio.Protocol):
             if timer is not None:
                 timer.cancel()
         for _ in self._queue:
-            self._owner.threshold.drop(CrowDropReason.UNREACHABLE)
+            self._owner.codec.drop(CrowDropReason.UNREACHABLE)
         self._queue.clear()
         self.gone.set_result(None)
         self._owner.closed(self)
@@ -148,7 +148,7 @@ class CrowConnection(asyncio.Protocol):
                 if self._is_closing:
                     break
         except DecodeError:  # out of step: nothing that follows could be trusted
-            self._owner.threshold.drop(CrowDropReason.MALFORMED)
+            self._owner.codec.drop(CrowDropReason.MALFORMED)
             self.abort()
         finally:
             self._owner.drained()
@@ -169,7 +169,7 @@ class CrowConnection(asyncio.Protocol):
             self._silence = None
 
     def _silent(self) -> None:
-        self._owner.threshold.drop(CrowDropReason.REFUSED)
+        self._owner.codec.drop(CrowDropReason.REFUSED)
         self.abort()
 
     def _flush(self) -> None:
@@ -184,7 +184,7 @@ class CrowConnection(asyncio.Protocol):
             except RuntimeError:  # uvloop's, for a socket that was reset meanwhile
                 self.abort()
                 return
-            self._owner.threshold.sent(len(data))
+            self._owner.codec.sent(len(data))
             if self._gap_s:
                 self._gap = self._loop.call_later(self._gap_s, self._rested)
 
@@ -196,9 +196,9 @@ class CrowConnection(asyncio.Protocol):
 class CrowConnections:
     """All connections of a gate, by whom they lead to; bounded, and closed together."""
 
-    def __init__(self, limits: CrowStreamLimits, threshold: CrowGateCodec) -> None:
+    def __init__(self, limits: CrowStreamLimits, codec: CrowGateCodec) -> None:
         self._limits = limits
-        self._threshold = threshold
+        self._codec = codec
         self._loop = asyncio.get_running_loop()
         self._by_peer: dict[bytes, CrowConnection] = {}
         self._inbound: set[CrowConnection] = set()
@@ -218,7 +218,7 @@ class CrowConnections:
             or len(self._dials) >= limits.dials_max
             or len(self._outbound) >= limits.outbound_max
         ):
-            self._threshold.drop(CrowDropReason.REFUSED)
+            self._codec.drop(CrowDropReason.REFUSED)
             return False
         self._outbound.add(connection)
         self._by_peer[connection.peer] = connection
@@ -230,7 +230,7 @@ class CrowConnections:
     def accept(self, connection: CrowConnection) -> bool:
         """Keep a connection that somebody made; False when there are too many, or it is closed."""
         if self._is_closed or len(self._inbound) >= self._limits.inbound_max:
-            self._threshold.drop(CrowDropReason.REFUSED)
+            self._codec.drop(CrowDropReason.REFUSED)
             return False
         self._inbound.add(connection)
         return True

@@ -1,10 +1,10 @@
 """Crow gates: where crow packets enter and leave a tower, one class per medium.
 
-    medium ─ bytes ─▶ gate ─ packet, way back ─▶ receiver (the tower)
+    medium ─ bytes ─▶ gate ─ packet, return hop ─▶ receiver (the tower)
     medium ◀─ bytes ─ gate ◀─ packet ─────────── receiver
 
 A packet for this gate has its id at `address[stage]` and the gate's own argument behind it. At the
-other end the way back is written over both: as many bytes, backwards, that gate's own id last.
+other end the return hop is written over both: as many bytes, backwards, that gate's own id last.
 Nothing here authenticates anybody; that is why every gate has a list of whom it talks with.
 """
 

@@ -22,7 +22,7 @@ class CrowLoopGate:
     def __init__(self, receiver: CrowReceiver, *, gate_id: int = ID) -> None:
         self.id = checked_id(gate_id)
         self._receiver = receiver
-        self._threshold = CrowGateCodec(receiver)
+        self._codec = CrowGateCodec(receiver)
         self._loop = asyncio.get_running_loop()
         self._other: CrowLoopGate = self
         self._queue: deque[bytes] = deque()
@@ -39,18 +39,18 @@ class CrowLoopGate:
 
     @property
     def counters(self) -> CrowGateCounters:
-        return self._threshold.counters
+        return self._codec.counters
 
     def send(self, packet: CrowPacket) -> None:
-        data = self._threshold.leave(packet)
+        data = self._codec.leave(packet)
         if data is None:
             return
         if self._is_closed or self._other._is_closed:
-            self._threshold.drop(CrowDropReason.UNREACHABLE)
+            self._codec.drop(CrowDropReason.UNREACHABLE)
         elif len(self._other._queue) >= QUEUE_MAX:
-            self._threshold.drop(CrowDropReason.FULL)
+            self._codec.drop(CrowDropReason.FULL)
         else:
-            self._threshold.sent(len(data))
+            self._codec.sent(len(data))
             self._other._take(data)
 
     async def close(self) -> None:
@@ -66,6 +66,6 @@ class CrowLoopGate:
         queue, self._queue = self._queue, deque()
         return_hop = bytes([self.id])
         for data in queue:
-            self._threshold.enter(data, return_hop)
+            self._codec.enter(data, return_hop)
         if queue:
             self._receiver.drained()

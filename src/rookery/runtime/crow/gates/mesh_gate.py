@@ -58,7 +58,7 @@ class CrowMeshGate:
         self._receiver = receiver
         self._endpoint = endpoint
         self._allow = allow
-        self._threshold = CrowGateCodec(receiver)
+        self._codec = CrowGateCodec(receiver)
         self._loop = asyncio.get_running_loop()
         self._channels: dict[str, AsyncChannel] = {}
         self._incoming: set[AsyncChannel] = set()
@@ -68,21 +68,21 @@ class CrowMeshGate:
 
     @property
     def counters(self) -> CrowGateCounters:
-        return self._threshold.counters
+        return self._codec.counters
 
     def send(self, packet: CrowPacket) -> None:
         start = packet.stage + 1
         name = packet.address[start : start + _HASHNAME_SIZE]
         if len(name) != _HASHNAME_SIZE:
-            self._threshold.drop(CrowDropReason.UNFIT)
+            self._codec.drop(CrowDropReason.UNFIT)
             return
         hashname = base32.encode(name)
         link = self._endpoint.links.get(hashname)
         if not self._allows(hashname):
-            self._threshold.drop(CrowDropReason.DENIED)
+            self._codec.drop(CrowDropReason.DENIED)
         elif self._is_closed or link is None or not link.is_up or not self._trusts(hashname):
-            self._threshold.drop(CrowDropReason.UNREACHABLE)
-        elif (data := self._threshold.leave(packet)) is not None:
+            self._codec.drop(CrowDropReason.UNREACHABLE)
+        elif (data := self._codec.leave(packet)) is not None:
             self._send(link, data)
 
     async def close(self) -> None:
@@ -93,7 +93,7 @@ class CrowMeshGate:
 
     def _send(self, link: AsyncLink, data: bytes) -> None:
         if len(data) > PACKET_SIZE_MAX:
-            self._threshold.drop(CrowDropReason.UNFIT)
+            self._codec.drop(CrowDropReason.UNFIT)
             return
         channel = self._channels.get(link.hashname)
         try:
@@ -103,9 +103,9 @@ class CrowMeshGate:
             else:
                 channel.post(_HEAD, data)
         except RookeryError:
-            self._threshold.drop(CrowDropReason.UNREACHABLE)
+            self._codec.drop(CrowDropReason.UNREACHABLE)
         else:
-            self._threshold.sent(len(data))
+            self._codec.sent(len(data))
 
     async def _serve(self, channel: AsyncChannel) -> None:
         """What a peer sends, until it ends the channel."""
@@ -113,7 +113,7 @@ class CrowMeshGate:
         if self._is_closed:
             raise UnreachableError("closed")
         if not self._allows(hashname) or channel.reliable:
-            self._threshold.drop(CrowDropReason.DENIED)
+            self._codec.drop(CrowDropReason.DENIED)
             raise DeniedError("not allowed")
         return_hop = hop(hashname, self.id)[::-1]
         self._incoming.add(channel)
@@ -128,7 +128,7 @@ class CrowMeshGate:
             self._incoming.discard(channel)
 
     def _enter(self, data: bytes, return_hop: bytes) -> None:
-        if self._threshold.enter(data, return_hop) and not self._is_drain_due:
+        if self._codec.enter(data, return_hop) and not self._is_drain_due:
             self._is_drain_due = True
             self._loop.call_soon(self._drain)
 

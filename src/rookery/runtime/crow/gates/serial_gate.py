@@ -40,31 +40,31 @@ class CrowSerialGate:
         self.id = checked_id(gate_id)
         self.address = bytes([gate_id])
         self._receiver = receiver
-        self._threshold = CrowGateCodec(receiver, header_version=header_version)
+        self._codec = CrowGateCodec(receiver, header_version=header_version)
         self._symbols = _SYMBOLS[symbols_version]
         self._deframer = self._new_deframer()
         self._line = SerialLine(path, self, baudrate=baudrate)
 
     @property
     def counters(self) -> CrowGateCounters:
-        return self._threshold.counters
+        return self._codec.counters
 
     @property
     def is_plugged(self) -> bool:
         return self._line.is_plugged
 
     def send(self, packet: CrowPacket) -> None:
-        data = self._threshold.leave(packet)
+        data = self._codec.leave(packet)
         if data is None:
             return
         if len(data) > PACKET_SIZE_MAX:
-            self._threshold.drop(CrowDropReason.UNFIT)
+            self._codec.drop(CrowDropReason.UNFIT)
         elif not self._line.is_plugged:
-            self._threshold.drop(CrowDropReason.UNREACHABLE)
+            self._codec.drop(CrowDropReason.UNREACHABLE)
         elif not self._line.write(gstuff.frame(data, self._symbols)):
-            self._threshold.drop(CrowDropReason.FULL)
+            self._codec.drop(CrowDropReason.FULL)
         else:
-            self._threshold.sent(len(data))
+            self._codec.sent(len(data))
 
     async def close(self) -> None:
         self._line.close()
@@ -79,7 +79,7 @@ class CrowSerialGate:
         if spoilt:
             self.counters.dropped[CrowDropReason.MALFORMED] += spoilt
         for packet in packets:
-            self._threshold.enter(packet, self.address)
+            self._codec.enter(packet, self.address)
 
     def drained(self) -> None:
         self._receiver.drained()

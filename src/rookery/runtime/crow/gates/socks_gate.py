@@ -6,11 +6,11 @@
     stream   | count | host  | port | frames …        the dialler's own name, count 0 if it has none
              |   1   | count |  2   |                 then as over TCP, both ways
 
-The way back must be as long as the hop. Who dialled knows what it dialled. Who was dialled sees
+The return hop must be as long as the hop. Who dialled knows what it dialled. Who was dialled sees
 its proxy only, so it writes a name of its own making: a `~` for every letter that the dialler used,
 and the number of the connection as the port. It is good for as long as the connection, like the
 ephemeral port of a TCP hop. A dialler's own name is used instead if it is listed in `believe` and
-as long, as the names of hidden services are among each other. Such a way back outlives the
+as long, as the names of hidden services are among each other. Such a return hop outlives the
 connection, but nothing proves the name: the mesh gate is for where that matters.
 """
 
@@ -97,7 +97,7 @@ class CrowSocksGate:
         """
         self.id = checked_id(gate_id)
         self.limits = limits or CrowStreamLimits()
-        self.threshold = CrowGateCodec(receiver)
+        self.codec = CrowGateCodec(receiver)
         self._receiver = receiver
         self._proxy = proxy
         self._hello = argument(name) if name else _NAMELESS
@@ -105,7 +105,7 @@ class CrowSocksGate:
         self._allow = CrowAllowList(allow)
         self._loop = asyncio.get_running_loop()
         self._servers: list[asyncio.Server] = []
-        self._connections = CrowConnections(self.limits, self.threshold)
+        self._connections = CrowConnections(self.limits, self.codec)
         self._numbered: dict[int, _AcceptedCrowConnection] = {}
         self._number = 0
 
@@ -121,11 +121,11 @@ class CrowSocksGate:
 
     @property
     def counters(self) -> CrowGateCounters:
-        return self.threshold.counters
+        return self.codec.counters
 
     def send(self, packet: CrowPacket) -> None:
         connection = self._to(packet)
-        if connection is not None and (data := self.threshold.leave(packet)) is not None:
+        if connection is not None and (data := self.codec.leave(packet)) is not None:
             connection.send(data)
 
     async def close(self) -> None:
@@ -141,7 +141,7 @@ class CrowSocksGate:
         if not isinstance(connection, _AcceptedCrowConnection):
             return
         if not self._allow.allows(connection.peer_address[0]):
-            self.threshold.drop(CrowDropReason.DENIED)
+            self.codec.drop(CrowDropReason.DENIED)
             connection.abort()
         elif self._connections.accept(connection):
             self._enumerate(connection)
@@ -149,13 +149,13 @@ class CrowSocksGate:
             connection.abort()
 
     def received(self, connection: CrowConnection, packet: bytes) -> bool:
-        arrived = self.threshold.read(packet)
+        arrived = self.codec.read(packet)
         if arrived is None:
             return False
         count = arrived.address[arrived.stage + 1 : arrived.stage + 2]
         return_hop = self._peer(connection, count[0]) if count else None
         if return_hop is None:
-            self.threshold.drop(CrowDropReason.MALFORMED)
+            self.codec.drop(CrowDropReason.MALFORMED)
             return False
         self._receiver.received([arrived], return_hop[::-1] + bytes([self.id]))
         return True
@@ -192,19 +192,19 @@ class CrowSocksGate:
         end = start + 1 + count[0] + 2 if count else 0
         peer = packet.address[start:end]
         if not count or end > len(packet.address):
-            self.threshold.drop(CrowDropReason.UNFIT)
+            self.codec.drop(CrowDropReason.UNFIT)
             return None
         host, port = peer[1:-2], int.from_bytes(peer[-2:], "big")
         if not host.strip(b"~"):
             connection: CrowConnection | None = self._numbered.get(port)
             if connection is None:
-                self.threshold.drop(CrowDropReason.UNREACHABLE)
+                self.codec.drop(CrowDropReason.UNREACHABLE)
             return connection
         return self._connections.to(peer) or self._dial(peer, host, port)
 
     def _dial(self, peer: bytes, host: bytes, port: int) -> CrowConnection | None:
         if not port or not socks5.is_host(host):
-            self.threshold.drop(CrowDropReason.UNFIT)
+            self.codec.drop(CrowDropReason.UNFIT)
             return None
 
         async def connect(connection: CrowConnection) -> None:

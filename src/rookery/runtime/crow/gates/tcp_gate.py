@@ -48,14 +48,14 @@ class CrowTcpGate:
         """
         self.id = checked_id(gate_id)
         self.limits = limits or CrowStreamLimits()
-        self.threshold = CrowGateCodec(receiver)
+        self.codec = CrowGateCodec(receiver)
         self.address = b""  # a hop to this gate, once it listens
         self._receiver = receiver
         self._allow = CrowAllowList(allow)
         self._gap_s = gap_s
         self._loop = asyncio.get_running_loop()
         self._servers: list[asyncio.Server] = []
-        self._connections = CrowConnections(self.limits, self.threshold)
+        self._connections = CrowConnections(self.limits, self.codec)
 
     async def listen(self, host: str = "127.0.0.1", port: int = 0) -> int:
         """Accept connections here, on the port returned; UsageError if that cannot be."""
@@ -72,13 +72,13 @@ class CrowTcpGate:
 
     @property
     def counters(self) -> CrowGateCounters:
-        return self.threshold.counters
+        return self.codec.counters
 
     def send(self, packet: CrowPacket) -> None:
         start = packet.stage + 1
         peer = packet.address[start : start + _ARGUMENT_SIZE]
         connection = self._connections.to(peer) or self._dial(peer)
-        if connection is not None and (data := self.threshold.leave(packet)) is not None:
+        if connection is not None and (data := self.codec.leave(packet)) is not None:
             connection.send(data)
 
     async def close(self) -> None:
@@ -96,7 +96,7 @@ class CrowTcpGate:
             return
         ip, port = connection.peer_address
         if not self._allow.allows(ip):
-            self.threshold.drop(CrowDropReason.DENIED)
+            self.codec.drop(CrowDropReason.DENIED)
             connection.abort()
         elif self._connections.accept(connection):
             self._connections.name(connection, udp_hop(ip, port, self.id)[1:])
@@ -104,7 +104,7 @@ class CrowTcpGate:
             connection.abort()
 
     def received(self, connection: CrowConnection, packet: bytes) -> bool:
-        return self.threshold.enter(packet, connection.peer[::-1] + bytes([self.id]))
+        return self.codec.enter(packet, connection.peer[::-1] + bytes([self.id]))
 
     def drained(self) -> None:
         self._receiver.drained()
@@ -117,11 +117,11 @@ class CrowTcpGate:
 
     def _dial(self, peer: bytes) -> CrowConnection | None:
         if len(peer) != _ARGUMENT_SIZE:
-            self.threshold.drop(CrowDropReason.UNFIT)
+            self.codec.drop(CrowDropReason.UNFIT)
             return None
         ip, port = socket.inet_ntoa(peer[:4]), int.from_bytes(peer[4:], "big")
         if not port or not self._allow.allows(ip):
-            self.threshold.drop(CrowDropReason.DENIED)
+            self.codec.drop(CrowDropReason.DENIED)
             return None
         connection = CrowConnection(self, peer, gap_s=self._gap_s)
 

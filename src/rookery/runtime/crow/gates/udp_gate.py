@@ -3,7 +3,7 @@
     hop   | id | ip | port |     port big-endian
           | 1  | 4  |  2   |
 
-The way back names the sender as this socket sees it. Acknowledgements find their packet by that
+The return hop names the sender as this socket sees it. Acknowledgements find their packet by that
 address byte for byte, so a tower must be addressed by the very IP it answers from.
 """
 
@@ -41,7 +41,7 @@ class CrowUdpGate:
         self, receiver: CrowReceiver, sock: socket.socket, *, gate_id: int, allow: Iterable[str]
     ) -> None:
         self.id = checked_id(gate_id)
-        self._threshold = CrowGateCodec(receiver)
+        self._codec = CrowGateCodec(receiver)
         self._receiver = receiver
         self._allow = CrowAllowList(allow)
         ip, self.port = sock.getsockname()
@@ -75,7 +75,7 @@ class CrowUdpGate:
 
     @property
     def counters(self) -> CrowGateCounters:
-        return self._threshold.counters
+        return self._codec.counters
 
     def send(self, packet: CrowPacket) -> None:
         self.send_all([packet])
@@ -105,17 +105,17 @@ class CrowUdpGate:
         self._socket.close()
 
     def _send(self, argument: bytes, packets: list[CrowPacket]) -> None:
-        threshold = self._threshold
+        codec = self._codec
         target = self._targets.get(argument) or self._target(argument)
         if target is None:
             reason = (
                 CrowDropReason.DENIED if len(argument) == _ARGUMENT_SIZE else CrowDropReason.UNFIT
             )
-            threshold.drop(reason, len(packets))
+            codec.drop(reason, len(packets))
             return
-        datagrams = threshold.leave_all(_longer_first(packets))
+        datagrams = codec.leave_all(_longer_first(packets))
         if any(len(each) > DATAGRAM_SIZE_MAX for each in datagrams):
-            threshold.drop(
+            codec.drop(
                 CrowDropReason.UNFIT, sum(len(each) > DATAGRAM_SIZE_MAX for each in datagrams)
             )
             datagrams = [each for each in datagrams if len(each) <= DATAGRAM_SIZE_MAX]
@@ -124,7 +124,7 @@ class CrowUdpGate:
         send = sock.send_now if sock.is_reading else sock.send_all
         left_over = len(datagrams) - send(datagrams, target)
         if left_over:
-            threshold.drop(CrowDropReason.FULL, left_over)
+            codec.drop(CrowDropReason.FULL, left_over)
 
     # What the socket reports.
 
@@ -133,18 +133,18 @@ class CrowUdpGate:
         if return_hop is None:
             return_hop = self._return_hop(address)
         if return_hop:
-            self._threshold.enter_all(datagrams, return_hop)
+            self._codec.enter_all(datagrams, return_hop)
         else:
-            self._threshold.drop(CrowDropReason.DENIED, len(datagrams))
+            self._codec.drop(CrowDropReason.DENIED, len(datagrams))
 
     def drained(self) -> None:
         self._receiver.drained(is_more=self._socket.is_behind)
 
     def datagrams_sent(self, count: int, size: int) -> None:
-        self._threshold.sent(size, count)
+        self._codec.sent(size, count)
 
     def datagram_lost(self) -> None:
-        self._threshold.drop(CrowDropReason.UNREACHABLE)
+        self._codec.drop(CrowDropReason.UNREACHABLE)
 
     def _return_hop(self, address: SocketAddress) -> bytes:
         """In wire order; empty for somebody we do not talk with."""

@@ -1,4 +1,4 @@
-"""Framing: how packets lie in a stream of bytes, and how to tell which way a peer chose.
+"""Framing: how packets lie in a stream of bytes, and how to tell which framing a peer chose.
 
     preface   → frames, between rookery endpoints
     "GET "    → HTTP, and a WebSocket after its upgrade (rookery.runtime.endpoint.gates.websocket)
