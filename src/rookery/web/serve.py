@@ -36,18 +36,18 @@ async def serve(
     loop = asyncio.get_running_loop()
     running = loop.create_task(server.serve([listener]))
     site.alerting.url = settings.public_url or _url(listener, settings)
-    beside = {loop.create_task(run_housekeeping(site)), loop.create_task(site.alerting.run())}
+    background = {loop.create_task(run_housekeeping(site)), loop.create_task(site.alerting.run())}
     if tls is not None:
-        beside.add(loop.create_task(tls.run()))
+        background.add(loop.create_task(tls.run()))
     try:
         await _started(server, running)
         yield _url(listener, settings)
     finally:
         site.close()  # ends the streams, so that nothing has to be waited for
         server.should_exit = True
-        for task in beside:
+        for task in background:
             task.cancel()
-        await asyncio.wait({running, *beside})
+        await asyncio.wait({running, *background})
         await site.closed()
     running.result()  # whatever broke the server is the caller's to know
 

@@ -15,7 +15,7 @@ from rookery.fleet.alerts.alert import (
     Severity,
 )
 from rookery.store.alerts.writer import AlertChannels, AlertWriter
-from rookery.web.alerts.timeline import LANES_MAX, WIDTH, alert_timeline
+from rookery.web.alerts.timeline import ROWS_MAX, WIDTH, alert_timeline
 from rookery.web.alerts.titles import PATTERNS, translated
 from rookery.web.words.translation import PageTranslation
 from tests.web.world import MAC, World
@@ -193,12 +193,12 @@ async def test_the_strip_has_a_bar_for_each_and_no_two_overlap(hubworld: World) 
     await keeping(hubworld).apply([AlertResolved("old0", NOW - 89_000)], now=NOW)
     await raise_some(hubworld, *(condition(f"new{n}") for n in range(9)), since=NOW - 1)
     made = alert_timeline(await hubworld.site.alerts.open(), NOW)
-    lanes: dict[float, list[tuple[float, float]]] = {}
+    rows: dict[float, list[tuple[float, float]]] = {}
     for bar in made.bars:
         assert 0 <= bar.x <= bar.x + bar.width <= WIDTH + 0.1
-        lanes.setdefault(bar.y, []).append((bar.x, bar.x + bar.width))
-    for spans in lanes.values():
+        rows.setdefault(bar.y, []).append((bar.x, bar.x + bar.width))
+    for spans in rows.values():
         spans.sort()
         assert all(before[1] <= after[0] for before, after in pairwise(spans))
-    assert len(lanes) == LANES_MAX
+    assert len(rows) == ROWS_MAX
     assert len(made.bars) + made.omitted == 11

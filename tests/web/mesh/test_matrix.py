@@ -23,7 +23,7 @@ from rookery.web.mesh.graph import (
     MeshMatrixCell,
 )
 from rookery.web.mesh.graph import LinkState as LinkStateShown
-from rookery.web.mesh.matrix import MEMBERS, MEMBERS_MAX, matrix_of, telling
+from rookery.web.mesh.matrix import MEMBERS, MEMBERS_MAX, matrix_of, most_linked
 from rookery.web.mesh.source import MeshSource
 from rookery.wire import base32
 
@@ -121,11 +121,11 @@ def test_of_a_mesh_too_large_those_are_shown_that_tell_most() -> None:
             member("off", is_up=False),
         ),
     )
-    shown = [one.hashname for one in telling(mesh)]
+    shown = [one.hashname for one in most_linked(mesh)]
     assert len(shown) == MEMBERS
     assert "hub" in shown
     assert "off" not in shown
-    assert matrix_of(mesh, telling(mesh)).left_out == len(mesh.members) - MEMBERS
+    assert matrix_of(mesh, most_linked(mesh)).left_out == len(mesh.members) - MEMBERS
 
 
 def large_answer() -> list[bytes]:

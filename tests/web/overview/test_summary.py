@@ -40,7 +40,7 @@ async def test_devices_servers_and_backlog_are_counted(hubworld: World) -> None:
     hubworld.hub.loads = [load(used=40), load(OTHER, 20), load(SILENT, 90, age_s=500)]
     hubworld.hub.waiting = HubBacklog(5000, 2000, is_full=False, unsaved_entries=1)
     found = await shown(hubworld)
-    assert (found.routers.online, found.routers.silent) == (3, 1)
+    assert (found.devices.online, found.devices.silent) == (3, 1)
     sums = found.servers
     assert (sums.servers, sums.silent, sums.seats_used, sums.seats_max) == (2, 1, 60, 200)
     assert (found.backlog.unlanded_bytes, found.backlog.requests) == (2000, None)
@@ -105,7 +105,7 @@ async def test_a_node_that_is_away_is_told_and_the_rest_is_there(
     settings: WebSettings = msgspec.structs.replace(SETTINGS, node=tmp_path / "no.sock")
     async with world(tmp_path, template, settings) as made:
         found = await overview_now(made.site)
-    assert (found.mesh, found.routers.online) == (None, 0)
+    assert (found.mesh, found.devices.online) == (None, 0)
     assert found.mesh_problem
 
 

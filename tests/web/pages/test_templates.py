@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from jinja2 import nodes
 
-from rookery.web.pages.navigation import CABINET, FLEET
+from rookery.web.pages.navigation import FLEET, PERSONAL
 from rookery.web.pages.rendering import templates
 from rookery.web.words.translation import PARTS, PageTranslation
 
@@ -54,7 +54,7 @@ def test_texts_are_really_found() -> None:
 
 def test_the_navigation_has_russian_words() -> None:
     russian = PageTranslation("ru")
-    for section in (*CABINET, *FLEET):
+    for section in (*PERSONAL, *FLEET):
         assert russian(section.title) != section.title
         assert russian(section.group) != section.group
 

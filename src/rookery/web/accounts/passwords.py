@@ -44,7 +44,7 @@ class Passwords:
         self._waiting_max = cost.waiting_max
         self._waiting = 0
         # Checked for unknown logins, so that timing does not reveal which accounts exist.
-        self._nobody = self._hasher.hash(b"nobody has this password")
+        self._decoy_hash = self._hasher.hash(b"nobody has this password")
 
     async def hash(self, password: str) -> str:
         """What to keep of it."""
@@ -56,7 +56,7 @@ class Passwords:
         if _size(password) > BYTES_MAX:
             return False  # and no work either, which is the same for every login
         data = password.encode(errors="surrogatepass")
-        is_same = await self._in_turn(lambda: self._verify(hashed or self._nobody, data))
+        is_same = await self._in_turn(lambda: self._verify(hashed or self._decoy_hash, data))
         return is_same and hashed is not None
 
     def _verify(self, hashed: str, password: bytes) -> bool:

@@ -8,9 +8,9 @@ from rookery.store.alerts.alert import Alert
 
 SPAN_S = 24 * 3600.0
 WIDTH = 1000  # units of the picture
-LANES_MAX = 6
+ROWS_MAX = 6
 BAR_MIN = 4
-LANE = 14
+ROW_HEIGHT = 14
 TICKS = 6
 
 _GAP = 3
@@ -46,13 +46,15 @@ def alert_timeline(alerts: Sequence[Alert], now: float) -> AlertTimeline:
         x = max(0.0, (alert.since - start) / SPAN_S * WIDTH)
         width = max(BAR_MIN, (until - start) / SPAN_S * WIDTH - x)
         x = min(x, WIDTH - width)
-        lane = next((lane for lane, end in enumerate(ends) if end <= x), len(ends))
-        if lane == LANES_MAX:
+        row = next((row for row, end in enumerate(ends) if end <= x), len(ends))
+        if row == ROWS_MAX:
             omitted += 1
             continue
-        ends[lane:] = [x + width + _GAP, *ends[lane + 1 :]]
+        ends[row:] = [x + width + _GAP, *ends[row + 1 :]]
         bars.append(
-            AlertTimelineBar(alert=alert, x=round(x, 1), y=lane * LANE, width=round(width, 1))
+            AlertTimelineBar(alert=alert, x=round(x, 1), y=row * ROW_HEIGHT, width=round(width, 1))
         )
     ticks = [start + SPAN_S * number / TICKS for number in range(TICKS + 1)]
-    return AlertTimeline(bars=bars, height=max(1, len(ends)) * LANE, ticks=ticks, omitted=omitted)
+    return AlertTimeline(
+        bars=bars, height=max(1, len(ends)) * ROW_HEIGHT, ticks=ticks, omitted=omitted
+    )

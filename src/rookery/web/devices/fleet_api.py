@@ -40,7 +40,7 @@ async def list_routers(
 
 
 async def _shown_now(site: WebSite, _caller: Caller) -> dict[str, msgspec.Struct]:
-    return {router.mac: router for router in await fleet_devices_now(site)}
+    return {device.mac: device for device in await fleet_devices_now(site)}
 
 
 HANDLERS = (list_routers,)

@@ -28,7 +28,7 @@ class FleetDeviceShown(msgspec.Struct, frozen=True, kw_only=True):
 class FleetDevicePage(msgspec.Struct, frozen=True, kw_only=True):
     """A page in order of MAC addresses; `next` is `after` for the next page."""
 
-    routers: list[FleetDeviceShown]
+    devices: list[FleetDeviceShown] = msgspec.field(name="routers")
     next: str | None
 
 
@@ -50,7 +50,7 @@ async def fleet_device_page(
     entries = await _page(site, wanted, start, count + 1)
     shown = await fleet_devices_shown(site, entries[:count])
     site.shown_devices.note(entry.sender for entry in entries[:count])
-    return FleetDevicePage(routers=shown, next=shown[-1].mac if len(entries) > count else None)
+    return FleetDevicePage(devices=shown, next=shown[-1].mac if len(entries) > count else None)
 
 
 async def fleet_devices_now(site: WebSite) -> list[FleetDeviceShown]:

@@ -21,8 +21,8 @@ async def own_members(site: WebSite, caller: Caller) -> set[str]:
 
 def redacted_explanation(explanation: MeshRouteExplanation, own: set[str]) -> MeshRouteExplanation:
     """The same, with nothing of the node's own words but what names nobody."""
-    ways = tuple(_route(route, own) for route in explanation.ways)
-    return msgspec.structs.replace(explanation, lines=tuple(map(_line, ways)), ways=ways)
+    routes = tuple(_route(route, own) for route in explanation.routes)
+    return msgspec.structs.replace(explanation, lines=tuple(map(_line, routes)), routes=routes)
 
 
 def _route(route: MeshRouteShown, own: set[str]) -> MeshRouteShown:

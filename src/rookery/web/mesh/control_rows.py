@@ -136,7 +136,7 @@ def explanation_shown(row: ExplanationRow, source: str, target: str) -> MeshRout
         source=source,
         target=target,
         lines=row.lines,
-        ways=tuple(
+        routes=tuple(
             MeshRouteShown(
                 nodes=one.nodes,
                 cost_us=sum(us - AVOIDED_US if us > AVOIDED_US else us for us in one.costs_us),

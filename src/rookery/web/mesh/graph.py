@@ -93,7 +93,8 @@ class MeshRouteExplanation(msgspec.Struct, frozen=True, kw_only=True):
     source: str = msgspec.field(name="from")
     target: str = msgspec.field(name="to")
     lines: tuple[str, ...]
-    ways: tuple[MeshRouteShown, ...]  # the one in use first, if there is one
+    # The one in use first, if there is one.
+    routes: tuple[MeshRouteShown, ...] = msgspec.field(name="ways")
 
 
 class MeshMatrixCell(msgspec.Struct, frozen=True, kw_only=True, gc=False):

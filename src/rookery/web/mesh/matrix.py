@@ -59,7 +59,7 @@ def matrix_of(graph: MeshGraphShown, chosen: Sequence[MemberShown]) -> MeshMatri
     return MeshMatrix(at=graph.at, members=tuple(chosen), cells=tuple(cells), left_out=left_out)
 
 
-def telling(graph: MeshGraphShown, count: int = MEMBERS) -> list[MemberShown]:
+def most_linked(graph: MeshGraphShown, count: int = MEMBERS) -> list[MemberShown]:
     """The members to show of a large mesh: those that are up with most links."""
     degrees: dict[str, int] = {}
     for link in graph.links:

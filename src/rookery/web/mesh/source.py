@@ -35,7 +35,7 @@ from rookery.web.mesh.graph import (
     QueueShown,
     member_by_name,
 )
-from rookery.web.mesh.matrix import MEMBERS_MAX, in_order, matrix_of, telling
+from rookery.web.mesh.matrix import MEMBERS_MAX, in_order, matrix_of, most_linked
 
 ANSWER_S_MAX = 5.0  # for a whole answer
 FRESH_S = 1.0
@@ -93,7 +93,7 @@ class MeshSource:
         elif site:
             chosen = in_order(member for member in graph.members if member.site == site)
         else:
-            chosen = telling(graph)
+            chosen = most_linked(graph)
         if len(chosen) > MEMBERS_MAX:
             raise UsageError(f"a matrix has at most {MEMBERS_MAX} members; name fewer")
         wanted = tuple(member.hashname for member in chosen)

@@ -118,7 +118,7 @@ async def _routers(site: WebSite, wanted: str, known: set[str]) -> list[HubSearc
             note=one.mac if one.name else one.address,
             url=f"/devices/{one.mac}",
         )
-        for one in page.routers
+        for one in page.devices
     ]
     return [one for one in found if one.url not in known]
 

@@ -75,7 +75,7 @@ class BacklogSummary(msgspec.Struct, frozen=True, kw_only=True):
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """The fleet, now."""
 
-    routers: Presence
+    devices: Presence = msgspec.field(name="routers")
     servers: ServersSummary
     incidents: dict[str, int]  # open ones by severity
     mesh: MeshSummary | None
@@ -92,7 +92,7 @@ async def overview_now(site: WebSite) -> Overview:
     lake, lake_problem = await _lake(site)
     backlog = site.hub.backlog
     return Overview(
-        routers=await site.presence.count(site),
+        devices=await site.presence.count(site),
         servers=await _servers(site),
         incidents=await Alerts(site.hub.database).count_open(),
         mesh=mesh,

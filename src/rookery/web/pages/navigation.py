@@ -15,7 +15,7 @@ class PageSection(NamedTuple):
     group: str = "Fleet"
 
 
-CABINET = (
+PERSONAL = (
     PageSection("devices", "/", "My devices", "user", "Cabinet"),
     PageSection("account", "/account", "Account", "user", "Cabinet"),
 )
@@ -37,7 +37,7 @@ def sections_for(caller: Caller | None) -> list[PageSection]:
     """Those that the caller may open."""
     if caller is None:
         return []
-    return [section for section in (*CABINET, *FLEET) if caller.is_at_least(section.role)]
+    return [section for section in (*PERSONAL, *FLEET) if caller.is_at_least(section.role)]
 
 
 def section_of(path: str) -> str:
@@ -46,7 +46,7 @@ def section_of(path: str) -> str:
         return "devices"
     inside = [
         section
-        for section in (*CABINET, *FLEET)
+        for section in (*PERSONAL, *FLEET)
         if path == section.url or path.startswith(f"{section.url.rstrip('/')}/")
     ]
     return max(inside, key=lambda section: len(section.url)).key if inside else ""

@@ -92,7 +92,7 @@ class AlertingShown(msgspec.Struct, frozen=True, kw_only=True):
     is_ours: bool  # whether this hub looks at the fleet; else another of the same database does
     channels: list[str]
     waiting: int  # to be sent
-    told: int
+    delivered: int = msgspec.field(name="told")
     failures: int
 
 
@@ -107,7 +107,8 @@ class SystemShown(msgspec.Struct, frozen=True, kw_only=True):
     stores: list[StoreShown]
     spool: SpoolShown
     reports: ReportsShown
-    census: dict[str, dict[str, int]]  # by kind and state, as of the last count
+    # By kind and state, as of the last count.
+    presence: dict[str, dict[str, int]] = msgspec.field(name="census")
     unsaved_entries: int
     clock_steps: int
     refusals: dict[str, int]  # of HTTP, by status or reason
@@ -143,7 +144,7 @@ async def system_now(site: WebSite) -> SystemShown:
         ],
         spool=_spool(site),
         reports=_reports(site),
-        census=_presence(site),
+        presence=_presence(site),
         unsaved_entries=hub.backlog.unsaved_entries,
         clock_steps=counts.clock_steps,
         refusals=dict(sorted(site.refusals.items())),
@@ -238,7 +239,7 @@ async def _alerting(site: WebSite) -> AlertingShown:
         is_ours=alerting.is_ours,
         channels=list(alerting.channels),
         waiting=waiting,
-        told=alerting.sender.delivered,
+        delivered=alerting.sender.delivered,
         failures=alerting.sender.failures,
     )
 
