@@ -1,6 +1,7 @@
 """A hub without sockets, its stores for real, and browsers and programs that visit it."""
 
 import asyncio
+import os
 import shutil
 import time
 from collections.abc import AsyncIterator
@@ -19,6 +20,7 @@ from rookery.fleet.entry import FleetEntry
 from rookery.fleet.rendezvous.placement import ServerLoad
 from rookery.fleet.rendezvous.seat_authority import SeatAuthority, encode
 from rookery.fleet.rendezvous.wish import Grant, Wish, WishStep, WishStepName
+from rookery.fleet.reports.report_validator import ReportValidator
 from rookery.fleet.reports.validator_settings import ReportValidatorCounters
 from rookery.hub.clock import HubClock
 from rookery.hub.errors import SilentDeviceError, UnknownDeviceError
@@ -41,6 +43,7 @@ from rookery.wire import base32
 from rookery.wire.fleet.mac import mac_text
 from rookery.wire.link.path import NetPath
 from rookery.wire.link.uri import LinkAddress
+from tests.fleet.identities import ACCEPTOR
 from tests.patience import PATIENCE_S
 
 HOST = "hub.test"
@@ -69,7 +72,9 @@ class StagedHub(Hub):
         self.recent = RecentTelemetry()
         self.authority = None
         self.loads: list[ServerLoad] = []
-        self._forecasts = Forecasts(self.settings, HubClock(60.0))
+        self._clock = HubClock(60.0)
+        self._validator = ReportValidator(ACCEPTOR, MASTER, os.urandom, self._clock.now())
+        self._forecasts = Forecasts(self.settings, self._clock)
         self.waiting = HubBacklog(0, None, is_full=False, unsaved_entries=0)
         self.judged = ReportValidatorCounters()
         self.counted = HubCounts({}, 0, 0, 0)

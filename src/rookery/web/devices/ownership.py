@@ -1,11 +1,9 @@
 """Devices of accounts: who may see and reach them; claiming, renaming, releasing."""
 
-import secrets
 from typing import Literal
 
 import msgspec
 
-from rookery.fleet.enrolment.secrets import derive, generation, is_claim_code
 from rookery.fleet.entry import FleetEntry
 from rookery.fleet.rendezvous.seat_authority import SeatAuthority
 from rookery.hub.errors import UnknownDeviceError
@@ -16,7 +14,6 @@ from rookery.web.devices.mesh_reach import NOT_IN_MESH, MeshReaches, Reach, mesh
 from rookery.web.http.problems import RequestRefusedError
 from rookery.web.http.request_origin import RequestOrigin, record_audit
 from rookery.web.site import WebSite
-from rookery.wire import base32
 from rookery.wire.fleet.mac import mac_text
 
 State = Literal["online", "silent", "never"]
@@ -86,7 +83,7 @@ async def claim(
     guessed = f"claim {target}"
     await site.login_throttle.check(guessed, origin.address)
     entry = await site.hub.entry(mac)
-    if entry is None or not await _is_its_code(site, entry, code):
+    if entry is None or not site.hub.is_claimed(entry, code):
         await site.login_throttle.was_wrong(guessed, origin.address)
         await record_audit(site, caller.login, "device.claim", target, origin, "wrong code")
         detail = "this is not the code that the device shows, or it does not report here yet"
@@ -127,18 +124,6 @@ async def owned_by(site: WebSite, caller: Caller, mac: bytes) -> Device:
     # The same for another's and for what is not there: strangers do not learn which MACs we know.
     detail = f"{mac_text(mac)} is not your device; to claim yours, take the code its agent shows"
     raise RequestRefusedError(403, "foreign", detail)
-
-
-async def _is_its_code(site: WebSite, entry: FleetEntry, typed: str) -> bool:
-    """Of the secret it has proved, or of the newer one it may have just been given."""
-    master = await site.shared.master_secret(secrets.token_bytes)
-    newest = generation(entry.sender, site.wall(), site.hub.settings.renewal_s)
-    raw = base32.decode(entry.hashname)
-    found = [
-        is_claim_code(derive(master, entry.sender, raw, number), typed)
-        for number in {entry.generation, max(newest, entry.generation)}
-    ]
-    return any(found)
 
 
 def state_of(site: WebSite, entry: FleetEntry | None) -> State:
