@@ -9,7 +9,7 @@ from itertools import count, pairwise
 import msgspec
 
 from rookery.fleet import entry as entries
-from rookery.fleet.entry import FleetEntry
+from rookery.fleet.entry import FleetEntry, copied
 from rookery.fleet.reports.report_outcome import ReportOutcome
 from rookery.fleet.reports.report_sender import ReportSender, SenderEvent
 from rookery.fleet.reports.report_validator import ReportValidator
@@ -72,15 +72,14 @@ class Hub:
         incoming = self.desk.read(datagram, address, self.wall)
         if incoming is None:
             return
-        entry = self.entries.get(incoming.sender)
+        held = self.entries.get(incoming.sender)
+        entry = None if held is None else copied(held)  # the spool may take nothing
         wish = self.wishes.get(incoming.sender)
         outcome = self.desk.receive(incoming, entry, None, wish, self.wall)
         self._heard(outcome.events)
-        if outcome.changed is not None:
-            self.entries[incoming.sender] = outcome.changed
-        if outcome.spool is not None and self.is_spool_full:
-            self.desk.undo(incoming, self.entries[incoming.sender])
-        else:
+        if outcome.spool is None or not self.is_spool_full:
+            if outcome.changed is not None:
+                self.entries[incoming.sender] = outcome.changed
             self._keep(outcome, address, incoming.sender)
         self.world.send(outcome.answer_now, address)
 

@@ -45,26 +45,6 @@ def test_a_newer_boot_begins_anew_and_an_older_one_is_stale_f4() -> None:
     assert (known.boot, known.previous) == (101, 100)
 
 
-def test_what_was_undone_may_come_again() -> None:
-    known = entry()
-    for number in (1, 2, 3):
-        replay_window.take(known, 100, number)
-    replay_window.undo(known, 100, 2)
-    assert replay_window.take(known, 100, 1) == REPEAT
-    assert replay_window.take(known, 100, 2) == NEW
-    replay_window.undo(known, 100, 3)
-    assert replay_window.take(known, 100, 3) == NEW
-
-
-def test_what_is_not_in_the_window_cannot_be_undone() -> None:
-    known = entry()
-    replay_window.take(known, 100, 100)
-    before = known.window
-    for boot, number in ((99, 100), (100, 101), (100, 100 - replay_window.WINDOW_SIZE)):
-        replay_window.undo(known, boot, number)
-    assert known.window == before
-
-
 def turns(known: FleetEntry, number: int, seconds: float) -> list[bool]:
     """Two devices with one key: each takes a newer boot, and the other finds itself stale."""
     found = []

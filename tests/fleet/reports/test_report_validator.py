@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from rookery.fleet.enrolment import secrets
+from rookery.fleet.entry import copied
 from rookery.fleet.reports.validator_settings import ReportValidatorSettings
 from rookery.wire import observation as observations
 from rookery.wire.fleet import tlv
@@ -101,8 +102,7 @@ def test_a_new_report_that_could_not_be_spooled_may_come_again_f3(
     datagram = device.report(2)
     incoming = office.desk.read(datagram, HOME, NOW)
     assert incoming is not None
-    office.desk.receive(incoming, office.entries[MAC], None, None, NOW)
-    office.desk.undo(incoming, office.entries[MAC])
+    office.desk.receive(incoming, copied(office.entries[MAC]), None, None, NOW)
     assert office.answer(datagram).spool is not None
 
 

@@ -59,13 +59,6 @@ def begin(entry: FleetEntry, boot: int, sequence: int) -> None:
     entry.window = 1
 
 
-def undo(entry: FleetEntry, boot: int, sequence: int) -> None:
-    """Forget that a report has come: it could not be kept, and is to come again."""
-    behind = entry.sequence - sequence
-    if boot == entry.boot and 0 <= behind < WINDOW_SIZE:
-        entry.window &= ~(1 << behind)
-
-
 def is_clone(entry: FleetEntry, boot: int, now: float) -> bool:
     """Whether a stale boot is one too many of those that spoke up after their successor.
 

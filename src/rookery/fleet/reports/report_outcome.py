@@ -30,7 +30,8 @@ class ReportOutcome(msgspec.Struct, frozen=True, gc=False):
 
     `answer_durable` goes out once all that was spooled up to here is durable, also where this
     outcome adds nothing to it: it may acknowledge a repeat of what was added a moment ago. If
-    the spool takes nothing, it does not go out at all, and `ReportDesk.undo` is called.
+    the spool takes nothing, it does not go out at all and `changed` is dropped: so decide on a
+    copy of the entry, as the hub does, and the report can come again.
     """
 
     answer_now: bytes = b""

@@ -159,11 +159,6 @@ class ReportValidator:
         """For the reports of a batch; what passes there does not come here."""
         return ReportFastPath(self._secrets, self._renewal_s, address_text, now)
 
-    def undo(self, incoming: IncomingReport, entry: FleetEntry) -> None:
-        """The spool did not take a new report: it must be able to come again."""
-        assert incoming.report is not None
-        replay_window.undo(entry, incoming.report.boot, incoming.report.sequence)
-
     def restore(self, observation: Observation, entry: FleetEntry | None) -> FleetEntry | None:
         """The entry with what an observation says of it, to read the spool again after a crash."""
         if observation.kind == observations.ENROLLED and entry is None:
