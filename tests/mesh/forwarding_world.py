@@ -93,7 +93,7 @@ class Site:
         self.node = node
         self.relays = True
         self.takes = True
-        self.doubted: set[NodeId] = set()  # links with beats missing
+        self.doubted: set[NodeId] = set()  # links with pings missing
         self.busy: set[NodeId] = set()  # neighbours that much waits for
         self.strange_detour: RouteNodes | None = None
         self._world = world

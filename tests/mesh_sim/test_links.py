@@ -134,7 +134,7 @@ def test_a_path_that_becomes_slow_is_left_behind_with_what_it_holds() -> None:
 
 
 def test_while_the_first_link_is_in_doubt_packets_take_two_routes() -> None:
-    """R8: none is lost from the second missed beat on, though the link is not down yet."""
+    """R8: none is lost from the second missed ping on, though the link is not down yet."""
     world = MeshWorld(5, topology=DIAMOND)
     world.converge(60)
     probes = Probes(world, 0, 3)

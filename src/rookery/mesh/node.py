@@ -83,7 +83,7 @@ _MEMBERS_S: Final = 1.0  # how often certificates are looked at
 _COSTS_S: Final = 1.0  # how often costs are, while nothing happens
 _GRAIN_S: Final = 0.005  # so exactly are deadlines known while packets only come and go
 _NEVER: Final = float("inf")
-_BEATS: Final = (PING, PONG, COMPANION)
+_LIVENESS_FRAMES: Final = (PING, PONG, COMPANION)
 _PROBES: Final = (PROBE, PROBED)
 
 MeshEvent = EchoOutcome | MeshDatagramArrived
@@ -166,8 +166,8 @@ class Node:
         known = self.neighbourhood, self.flooding, self.database
         self._timed: tuple[Timed, ...] = (*known, self.data_plane, self.peering, self.route_prober)
         self._endpoint = endpoint
-        self._members_at = self._costs_at = self._due_at = self._others_at = self._now = now
-        self._asked_at = self._ask_at = -_NEVER  # when all were asked what is due, and next are
+        self._members_at = self._costs_at = self._due_at = self._timed_at = self._now = now
+        self._collected_at = self._collect_at = -_NEVER  # deadlines: known since, and due again
         self._is_stirred = True
         endpoint.frame_reader = self.frame_received
         endpoint.may_open = self._may_open
@@ -233,7 +233,7 @@ class Node:
 
     def _stir(self) -> None:
         """Something happened that others than tunnels and relayed packets have to do with."""
-        self._is_stirred, self._asked_at = True, -_NEVER
+        self._is_stirred, self._collected_at = True, -_NEVER
 
     # --- what happens to links ---
 
@@ -311,7 +311,7 @@ class Node:
             self.data_plane.received(neighbour.member.node, head, octets, now)
             return
         body = bytes(octets)
-        if frame_type in _BEATS:
+        if frame_type in _LIVENESS_FRAMES:
             neighbour.received(frame_type, path, head, body, now)
             self.neighbourhood.touch(neighbour)
         elif frame_type in FRAME_TYPES:
@@ -344,25 +344,25 @@ class Node:
     @property
     def deadline(self) -> float | None:
         """When `tick` has something to do, as of the last `flush`."""
-        if self._now >= self._ask_at:
-            self._ask_others(self._now)
-        soonest = min(self._others_at, self._ask_at)
+        if self._now >= self._collect_at:
+            self._collect_deadlines(self._now)
+        soonest = min(self._timed_at, self._collect_at)
         tunnels_at = self.tunnels.deadline
         return soonest if tunnels_at is None else min(soonest, tunnels_at)
 
-    def _ask_others(self, now: float) -> None:
+    def _collect_deadlines(self, now: float) -> None:
         times = [self.publisher.deadline, *(part.deadline for part in self._timed)]
-        self._asked_at, self._ask_at = now, _NEVER
+        self._collected_at, self._collect_at = now, _NEVER
         own_at = min(self._members_at, self._costs_at)
-        self._others_at = min([own_at, *(time for time in times if time is not None)])
+        self._timed_at = min([own_at, *(time for time in times if time is not None)])
 
     def tick(self, now: float) -> bool:
         """Do what is due by now; whether anything was."""
         self._now = now
         is_due = self.tunnels.tick(now)
-        if now >= self._asked_at + _GRAIN_S:
-            self._ask_others(now)
-        if now < self._others_at:
+        if now >= self._collected_at + _GRAIN_S:
+            self._collect_deadlines(now)
+        if now < self._timed_at:
             return is_due
         self._is_stirred = True
         if now >= self._members_at:
@@ -381,7 +381,7 @@ class Node:
 
     def flush(self, now: float) -> None:
         """Draw conclusions from what has changed, and send what has gathered."""
-        self._now, self._ask_at = now, min(self._others_at, self._asked_at + _GRAIN_S)
+        self._now, self._collect_at = now, min(self._timed_at, self._collected_at + _GRAIN_S)
         if self._is_stirred or now >= self._due_at:
             self._is_stirred = False
             self._settle(now)

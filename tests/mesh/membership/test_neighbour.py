@@ -112,7 +112,7 @@ def until(world: World, state: PathCondition) -> None:
 
 
 def test_who_keeps_the_time_hears_of_the_first_traffic_after_a_pause() -> None:
-    """M2: or the next beat would come as late as if the link were idle."""
+    """M2: or the next ping would come as late as if the link were idle."""
     world = stream_world()
     told: list[float | None] = []
     neighbour = Neighbour(
@@ -393,7 +393,7 @@ def state(world: World) -> PathCondition:
     return world.a.state
 
 
-def beats_of_alice(world: World) -> int:
+def pings_of_alice(world: World) -> int:
     return sum(head[0] == PING for _, _, head, _ in world.alice.sent)
 
 
@@ -401,11 +401,11 @@ def test_who_is_said_to_be_lost_is_asked_at_once_and_suspect_until_it_answers() 
     """M2"""
     world = stream_world()
     world.run(60.0)
-    beats = beats_of_alice(world)
+    pings = pings_of_alice(world)
     world.a.doubt(world.now)
     assert state(world) is PathCondition.SUSPECT
     assert world.a.take_changed()
-    assert beats_of_alice(world) == beats + 1
+    assert pings_of_alice(world) == pings + 1
     assert world.a.send(*FRAME, world.now) is DatagramFate.SENT_TCP  # it may well work
     world.run(world.now + 0.039)
     assert state(world) is PathCondition.SUSPECT
@@ -440,10 +440,10 @@ def test_nobody_has_a_neighbour_asked_more_than_now_and_then() -> None:
     doubts = 0
     for _ in range(1000):
         world.run(world.now + 0.1)
-        before = beats_of_alice(world)
+        before = pings_of_alice(world)
         world.a.doubt(world.now)
         world.a.doubt(world.now)
-        doubts += beats_of_alice(world) - before
+        doubts += pings_of_alice(world) - before
     assert 100 * DOUBTS_PER_S <= doubts <= DOUBTS_BURST + 100 * DOUBTS_PER_S
 
 

@@ -1,4 +1,4 @@
-"""M2, R5: when beats are sent, and what silence means."""
+"""M2, R5: when pings are sent, and what silence means."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -22,12 +22,12 @@ def none(_: float, __: LivenessPing) -> bool:
     return False
 
 
-def small_only(_: float, beat: LivenessPing) -> bool:
-    return beat.size == SMALL_SIZE
+def small_only(_: float, ping: LivenessPing) -> bool:
+    return ping.size == SMALL_SIZE
 
 
 class Path:
-    """Beats over a path that answers those that pass, in virtual time."""
+    """Pings over a path that answers those that pass, in virtual time."""
 
     def __init__(self, passes: Passes = every, patience_s: float = 0.5) -> None:
         self.liveness = PathLiveness(0.0)
@@ -46,12 +46,12 @@ class Path:
                 self.now = until
                 return
             if answer_s <= self.now:
-                _, beat = self._answers.pop(0)
-                self.liveness.answered(beat.sequence, beat.size, self.now)
-            elif beat_now := self.liveness.tick(self.now):
-                self.sent.append((self.now, beat_now))
-                if self.passes(self.now, beat_now):
-                    self._answers.append((self.now + RTT_S, beat_now))
+                _, ping = self._answers.pop(0)
+                self.liveness.answered(ping.sequence, ping.size, self.now)
+            elif ping_now := self.liveness.tick(self.now):
+                self.sent.append((self.now, ping_now))
+                if self.passes(self.now, ping_now):
+                    self._answers.append((self.now + RTT_S, ping_now))
             self._note()
 
     def carry(self, size_out: int = 0) -> None:
@@ -85,7 +85,7 @@ def test_a_path_that_swallows_large_packets_never_comes_up() -> None:
     path = Path(small_only)
     path.run(300.0)
     assert path.changes == [(0.0, PathCondition.JOINING)]
-    assert {beat.size for _, beat in path.sent} == {DATA_SIZE}
+    assert {ping.size for _, ping in path.sent} == {DATA_SIZE}
 
 
 def test_an_answer_smaller_than_its_beat_is_no_proof() -> None:
@@ -141,7 +141,7 @@ def test_an_idle_path_hurries_after_the_first_miss() -> None:
     path = Path(lambda now, _: now < 20.0)
     path.run(50.0)
     assert path.times(20.0)[:3] == [31.0, 32.0, 33.0]
-    assert [beat.next_s for at, beat in path.sent if 20.0 <= at < 33.5] == [15, 1, 1]
+    assert [ping.next_s for at, ping in path.sent if 20.0 <= at < 33.5] == [15, 1, 1]
     assert path.when(PathCondition.DOWN) == pytest.approx(33.5)
 
 
@@ -180,7 +180,7 @@ def test_a_path_that_was_down_must_answer_twice() -> None:
     path.run(40.0)
     up_s = path.changes[-1][0]
     assert path.changes[-1][1] is PathCondition.UP
-    assert all(beat.size == DATA_SIZE for at, beat in path.sent if down_s < at < up_s)
+    assert all(ping.size == DATA_SIZE for at, ping in path.sent if down_s < at < up_s)
     assert [at for at, _ in path.sent if 30.0 <= at < up_s][1:] != []
     assert up_s <= 30.0 + 2.0 + 1.0 + 2 * RTT_S
 
@@ -194,8 +194,8 @@ def test_a_path_that_answers_now_and_then_stays_down() -> None:
 
 
 def test_a_path_that_stops_passing_large_packets_goes_down_when_idle() -> None:
-    """R5: a data-size beat at least every 30 s."""
-    path = Path(lambda now, beat: now < 20.0 or beat.size == SMALL_SIZE)
+    """R5: a data-size ping at least every 30 s."""
+    path = Path(lambda now, ping: now < 20.0 or ping.size == SMALL_SIZE)
     path.run(120.0)
     assert path.when(PathCondition.DOWN) <= 20.0 + 30.0 + 3.5
     assert path.liveness.condition is PathCondition.DOWN
@@ -203,7 +203,7 @@ def test_a_path_that_stops_passing_large_packets_goes_down_when_idle() -> None:
 
 def test_a_path_that_stops_passing_large_packets_goes_down_at_once_under_load() -> None:
     """R5: data went out, and nothing of its size came back."""
-    path = Path(lambda now, beat: now < 20.0 or beat.size == SMALL_SIZE)
+    path = Path(lambda now, ping: now < 20.0 or ping.size == SMALL_SIZE)
     busy(path, 30.0, size_out=5000)
     assert path.when(PathCondition.DOWN) <= 20.0 + 4.5
 
@@ -211,14 +211,14 @@ def test_a_path_that_stops_passing_large_packets_goes_down_at_once_under_load() 
 def test_small_traffic_needs_no_large_beats() -> None:
     path = Path()
     busy(path, 28.0, size_out=10)
-    assert [at for at, beat in path.sent if beat.size == DATA_SIZE] == [0.0]
+    assert [at for at, ping in path.sent if ping.size == DATA_SIZE] == [0.0]
 
 
 def test_proofs_are_at_most_30_s_apart() -> None:
     """R5"""
     path = Path()
     path.run(300.0)
-    proofs = [at for at, beat in path.sent if beat.size == DATA_SIZE]
+    proofs = [at for at, ping in path.sent if ping.size == DATA_SIZE]
     assert all(later - earlier <= 30.0 for earlier, later in pairwise(proofs))
 
 

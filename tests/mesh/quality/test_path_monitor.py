@@ -1,4 +1,4 @@
-"""M2: beats as frames."""
+"""M2: pings as frames."""
 
 from rookery.mesh.quality.liveness import PathCondition
 from rookery.mesh.quality.path_monitor import PathMonitor

@@ -11,7 +11,7 @@ from rookery.wire.mesh.ping import PingReport
 
 
 def trip(quality: PathQuality, sequence: int, rtt_s: float, now: float = 0.0) -> float | None:
-    """A beat that was answered at once."""
+    """A ping that was answered at once."""
     quality.sent(sequence, now)
     return quality.answered(sequence, 5_000, 5_000, now + rtt_s)
 
@@ -45,7 +45,7 @@ def cost(quality: PathQuality, now: float = 61.0, offset_us: int = 0, advice: fl
 def test_the_round_trip_needs_no_common_clock(
     offset_us: int, out_s: float, holding_s: float, back_s: float
 ) -> None:
-    """M2: holding a beat makes its round trip no longer, whatever the far clock shows."""
+    """M2: holding a ping makes its round trip no longer, whatever the far clock shows."""
     quality = PathQuality()
     trip(quality, 1, out_s + back_s, 60.0)
     rtt_s = claimed(quality, out_s + holding_s + back_s, holding_s, offset_us + int(out_s * 1e6))
@@ -55,14 +55,14 @@ def test_the_round_trip_needs_no_common_clock(
 def claimed(
     quality: PathQuality, elapsed_s: float, holding_s: float, received_us: int = 5_000
 ) -> float | None:
-    """The round trip to a peer that says how long it held the beat."""
+    """The round trip to a peer that says how long it held the ping."""
     quality.sent(2, 100.0)
     replied_us = received_us + int(holding_s * 1e6)
     return quality.answered(2, received_us, replied_us, 100.0 + elapsed_s)
 
 
 def test_a_peer_cannot_claim_to_be_near() -> None:
-    """120 ms away, it says that it held each beat for 19 of them, or for 119."""
+    """120 ms away, it says that it held each ping for 19 of them, or for 119."""
     for holding_s in (0.019, 0.119):
         quality = PathQuality()
         for _ in range(60):
@@ -162,7 +162,7 @@ def test_loss_out_is_what_the_peer_did_not_hear() -> None:
     quality = PathQuality()
     for sequence in range(1, 11):
         quality.sent(sequence, float(sequence))
-    quality.told(PingReport(10, 0b1111101111), 0, 10.1, is_limited=False)
+    quality.report_received(PingReport(10, 0b1111101111), 0, 10.1, is_limited=False)
     assert quality.loss_out == pytest.approx(0.1)
     assert quality.loss_in(10.1) == 0
 
@@ -172,7 +172,7 @@ def test_loss_out_grows_when_reports_come_but_nothing_new_is_heard() -> None:
     quality = PathQuality()
     for sequence in range(1, 5):
         quality.sent(sequence, float(sequence))
-    quality.told(PingReport(2, 0b11), 0, 9.0, is_limited=False)
+    quality.report_received(PingReport(2, 0b11), 0, 9.0, is_limited=False)
     assert quality.loss_out == pytest.approx(0.5)
     assert quality.loss_in(9.0) == 0
 
@@ -181,7 +181,7 @@ def test_what_is_still_under_way_is_not_lost() -> None:
     quality = PathQuality()
     quality.sent(1, 1.0)
     quality.sent(2, 2.0)
-    quality.told(PingReport(1, 1), 0, 2.1, is_limited=False)
+    quality.report_received(PingReport(1, 1), 0, 2.1, is_limited=False)
     assert quality.loss_out == 0
 
 
@@ -189,24 +189,24 @@ def test_beats_before_the_peer_was_there_are_not_lost() -> None:
     quality = PathQuality()
     for sequence in range(1, 5):
         quality.sent(sequence, float(sequence))
-    quality.told(PingReport(4, 0b11), 0, 4.1, is_limited=False)
+    quality.report_received(PingReport(4, 0b11), 0, 4.1, is_limited=False)
     assert quality.loss_out == 0
 
 
 def test_a_direction_that_never_worked_is_all_loss() -> None:
     quality = PathQuality()
-    quality.told(PingReport(), 0, 0.5, is_limited=False)
+    quality.report_received(PingReport(), 0, 0.5, is_limited=False)
     assert quality.loss_out == 0
     quality.sent(1, 1.0)
-    quality.told(PingReport(), 0, 9.0, is_limited=False)
+    quality.report_received(PingReport(), 0, 9.0, is_limited=False)
     assert quality.loss_out == 1
 
 
 def test_loss_in_is_gaps_and_silence() -> None:
-    """M2: the peer promised a beat each second."""
+    """M2: the peer promised a ping each second."""
     quality = PathQuality()
     for sequence in (1, 2, 4):
-        quality.heard(sequence, 1, float(sequence))
+        quality.ping_received(sequence, 1, float(sequence))
     assert quality.loss_in(4.5) == 0.25
     assert quality.loss_in(8.6) == pytest.approx(5 / 8)
     assert quality.loss_out == 0
@@ -214,10 +214,10 @@ def test_loss_in_is_gaps_and_silence() -> None:
 
 def test_an_idle_peer_is_not_lossy() -> None:
     quality = PathQuality()
-    quality.heard(1, 15, 0.0)
+    quality.ping_received(1, 15, 0.0)
     assert quality.loss_in(20.0) == 0
     assert quality.loss_in(23.0) == 0.5
-    quality.heard(2, 0, 23.0)
+    quality.ping_received(2, 0, 23.0)
     assert quality.loss_in(1000.0) == 0, "who promises nothing owes nothing"
 
 
@@ -225,15 +225,15 @@ def test_nobody_can_have_heard_what_was_never_sent() -> None:
     quality = PathQuality()
     quality.sent(1, 0.0)
     with pytest.raises(ProtocolError, match="never sent"):
-        quality.told(PingReport(2, 1), 0, 0.1, is_limited=False)
+        quality.report_received(PingReport(2, 1), 0, 0.1, is_limited=False)
 
 
 def test_the_report_tells_what_came() -> None:
     quality = PathQuality()
     quality.received_size = 99
     assert quality.report == PingReport(0, 0, 99)
-    quality.heard(1, 1, 0.0)
-    quality.heard(3, 1, 2.0)
+    quality.ping_received(1, 1, 0.0)
+    quality.ping_received(3, 1, 2.0)
     assert quality.report == PingReport(3, 0b101, 99)
 
 
@@ -257,7 +257,7 @@ def test_repeated_segments_are_losses_that_a_stream_hides() -> None:
 def deliver(quality: PathQuality, steps: list[tuple[float, int]], *, is_limited: bool) -> None:
     for at_s, size in steps:
         report = PingReport(received_size=size)
-        quality.told(report, int(at_s * 1e6), at_s, is_limited=is_limited)
+        quality.report_received(report, int(at_s * 1e6), at_s, is_limited=is_limited)
 
 
 def test_the_rate_is_what_arrived_while_there_was_more_to_send() -> None:
@@ -310,11 +310,11 @@ def test_a_quiet_path_costs_half_its_round_trip_and_a_hop() -> None:
 
 
 def test_cost_contains_loss() -> None:
-    """R7: half of the beats lost one way: each packet takes two tries on average."""
+    """R7: half of the pings lost one way: each packet takes two tries on average."""
     quality = steady(0.04)
     for sequence in range(61, 93):
         quality.sent(sequence, float(sequence))
-    quality.told(PingReport(92, 0x5555_5555), 0, 92.1, is_limited=False)
+    quality.report_received(PingReport(92, 0x5555_5555), 0, 92.1, is_limited=False)
     assert quality.loss_out == pytest.approx(0.5, abs=0.02)
     assert cost(quality, 92.1) == pytest.approx(20_000 + HOP_US + 40_000, rel=0.05)
 
@@ -354,6 +354,6 @@ def test_a_cost_fits_its_field(
     rtt_s: float, lost: int, rate: float, offset_us: int, advice: float
 ) -> None:
     quality = measured(*[rtt_s] * 32)
-    quality.told(PingReport(32, lost | 1 | 1 << 31), 0, 33.0, is_limited=False)
+    quality.report_received(PingReport(32, lost | 1 | 1 << 31), 0, 33.0, is_limited=False)
     quality.stream_measured(stream(1, 0, rate=rate), 33.0)
     assert 1 <= cost(quality, 33.0, offset_us, advice) <= COST_MAX

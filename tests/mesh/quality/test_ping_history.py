@@ -1,4 +1,4 @@
-"""M2: which beats came."""
+"""M2: which pings came."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""M2, M10, R7: beats and costs against tests/vectors/mesh-quality.json, as docs/protocol has it."""
+"""M2, M10, R7: pings and costs against tests/vectors/mesh-quality.json, as docs/protocol has it."""
 
 from pathlib import Path
 
@@ -146,7 +146,7 @@ def test_what_is_refused(vector: RefusedVector) -> None:
 
 @pytest.mark.parametrize("vector", VECTORS.costs, ids=name)
 def test_costs(vector: CostVector) -> None:
-    """R7: 32 beats each way, of which so many did not arrive."""
+    """R7: 32 pings each way, of which so many did not arrive."""
     quality = PathQuality()
     for sequence, trip_s in enumerate(vector.trips_s, 1):
         quality.sent(sequence, 0.0)
@@ -156,9 +156,9 @@ def test_costs(vector: CostVector) -> None:
     if vector.lost_out:
         # The first and the last of them came, so that exactly these 32 are counted.
         came = (1 << 32) - 1 - ((1 << vector.lost_out) - 1 << 1)
-        quality.told(PingReport(131, came), 0, 1.1, is_limited=False)
+        quality.report_received(PingReport(131, came), 0, 1.1, is_limited=False)
     for sequence in [100, *range(101 + vector.lost_in, 132)]:
-        quality.heard(sequence, 0, 1.0)
+        quality.ping_received(sequence, 0, 1.0)
     if vector.rate is not None:
         measure = StreamMeasure(0.0, 0.0, 0, 0, vector.rate, is_app_limited=False)
         quality.stream_measured(measure, 1.0)

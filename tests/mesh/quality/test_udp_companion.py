@@ -191,7 +191,7 @@ def test_who_is_up_still_tells_who_asks() -> None:
 
 
 def test_without_results_over_the_stream_nobody_is_up() -> None:
-    """M10: beats alone do not do."""
+    """M10: pings alone do not do."""
     world = World()
     world.drop = lambda _, __, head, ___: is_said(head, CompanionKind.HEARD)
     world.run(6.0)

@@ -155,7 +155,7 @@ def test_an_unanswered_echo_is_lost_in_time() -> None:
     assert echoes.take() == [EchoLost(second, route(1, 3))]
     echoes.replied_to(route(2, 1), EchoReply(first).serialize(), 101.0)
     assert echoes.take() == []
-    assert echoes.unasked == 1
+    assert echoes.unexpected == 1
 
 
 def test_so_many_echoes_may_be_under_way_and_no_more() -> None:

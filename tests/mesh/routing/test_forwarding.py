@@ -209,7 +209,7 @@ def test_the_origin_repairs_as_a_relay_does() -> None:
 
 
 def test_a_relay_goes_around_a_link_in_doubt_where_it_can() -> None:
-    """R8: two beats are missing, which may be all that is ever heard of a cut."""
+    """R8: two pings are missing, which may be all that is ever heard of a cut."""
     world = World([(1, 2), (2, 3), (2, 4), (4, 3)])
     world.sites[node_id(2)].doubted.add(node_id(3))
     world.forwarder(1).send(route(1, 2, 3), PAYLOAD)

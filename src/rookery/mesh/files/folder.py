@@ -25,24 +25,26 @@ class FolderRule(msgspec.Struct, frozen=True):
     name: str
     directory: str
     is_writable: bool
-    who: str | None  # None: every member
+    member: str | None  # None: every member
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        place, is_limited, who = text.rpartition(" from ")
+        place, is_limited, member = text.rpartition(" from ")
         if not is_limited:
-            place, who = text, ""
+            place, member = text, ""
         name, _, directory = place.partition("=")
         directory, mode = _without_mode(directory)
         if not is_folder(name) or not directory:
             raise UsageError(f"{text!r} is no folder; write it as in --folder {EXAMPLE}")
-        if is_limited and not is_hashname(who.strip()):
-            raise UsageError(f"folder {text!r}: {who.strip()!r} is not a hashname")
-        return cls(name, directory, mode == "rw", who.strip() or None)
+        if is_limited and not is_hashname(member.strip()):
+            raise UsageError(f"folder {text!r}: {member.strip()!r} is not a hashname")
+        return cls(name, directory, mode == "rw", member.strip() or None)
 
     def __str__(self) -> str:
         mode = "rw" if self.is_writable else "ro"
-        return f"{self.name}={self.directory}:{mode}" + (f" from {self.who}" if self.who else "")
+        return f"{self.name}={self.directory}:{mode}" + (
+            f" from {self.member}" if self.member else ""
+        )
 
 
 def _without_mode(directory: str) -> tuple[str, str]:
@@ -66,11 +68,13 @@ class FolderRules:
     def parse(cls, texts: Sequence[str]) -> Self:
         return cls([FolderRule.parse(text) for text in texts])
 
-    def directory(self, name: str, who: str, *, to_write: bool) -> str:
+    def directory(self, name: str, member: str, *, to_write: bool) -> str:
         """Where it is, if this member may; else CopyError says what is in the way."""
         if name not in self.directories:
             raise CopyError(FileFault.FOLDER)
-        allowed = [rule for rule in self._rules if rule.name == name and rule.who in (None, who)]
+        allowed = [
+            rule for rule in self._rules if rule.name == name and rule.member in (None, member)
+        ]
         if not allowed:
             raise CopyError(FileFault.POLICY)
         if to_write and not any(rule.is_writable for rule in allowed):

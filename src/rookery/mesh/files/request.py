@@ -55,15 +55,15 @@ class _PutFileMeta(msgspec.Struct, tag_field="do", tag="put"):
 def parse_request(meta: Mapping[str, object]) -> FileRequest:
     """What a stream was opened for; DecodeError, or CopyError for a path that is not allowed."""
     try:
-        asked: _GetFileMeta | _PutFileMeta = msgspec.convert(
+        parsed: _GetFileMeta | _PutFileMeta = msgspec.convert(
             dict(meta), _GetFileMeta | _PutFileMeta
         )
     except msgspec.ValidationError as error:
         raise DecodeError(f"no request for a file: {error}") from error
     try:
-        path = FilePath.parse(asked.path)
+        path = FilePath.parse(parsed.path)
     except DecodeError as error:
         raise CopyError(FileFault.PATH) from error
-    if isinstance(asked, _GetFileMeta):
-        return GetFileRequest(path, TransferHave(asked.have, asked.digest))
-    return PutFileRequest(path, asked.size)
+    if isinstance(parsed, _GetFileMeta):
+        return GetFileRequest(path, TransferHave(parsed.have, parsed.digest))
+    return PutFileRequest(path, parsed.size)

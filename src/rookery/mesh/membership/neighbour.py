@@ -41,17 +41,17 @@ class PeerLossReports:
 
     def __init__(self, now: float) -> None:
         self._bucket = TokenBucket(DOUBTS_PER_S, DOUBTS_BURST, now)
-        self._doubted: dict[Path, int] = {}  # and the first of its beats that settles the matter
+        self._doubted: dict[Path, int] = {}  # and the first of its pings that settles the matter
 
     def __bool__(self) -> bool:
         return bool(self._doubted)
 
-    def is_worth_asking(self, now: float) -> bool:
+    def may_probe(self, now: float) -> bool:
         """Whether to ask at once; this much was spent on it then."""
         return not self._doubted and self._bucket.take(1.0, now)
 
-    def asked(self, monitors: Iterable[PathMonitor]) -> None:
-        """Beats have just left over these paths."""
+    def probed(self, monitors: Iterable[PathMonitor]) -> None:
+        """Pings have just left over these paths."""
         self._doubted = {monitor.path: monitor.liveness.sequence for monitor in monitors}
 
     def answered(self, path: Path, sequence: int) -> None:
@@ -59,8 +59,8 @@ class PeerLossReports:
             self._doubted.clear()
 
     def keep_to(self, paths: Collection[Path]) -> None:
-        """Of others their own beats have said more by now."""
-        self._doubted = {path: beat for path, beat in self._doubted.items() if path in paths}
+        """Of others their own pings have said more by now."""
+        self._doubted = {path: ping for path, ping in self._doubted.items() if path in paths}
 
 
 _SWITCH_FACTOR: Final = 0.7  # another stream must be this much better, before traffic moves
@@ -115,7 +115,7 @@ class Neighbour:
         self.state = PathCondition.JOINING
         self.datagrams = DatagramPolicy()
         self.companion = UdpCompanion(link, random, now, is_allowed=is_udp_allowed)
-        self.ignored = 0  # beats over paths that the link does not have
+        self.ignored = 0  # pings over paths that the link does not have
         self._queue_size: QueueSize = queue_size or (lambda _: 0)
         self._hastened = hastened  # is told when traffic may have made the deadline earlier
         self._carried_s = now - _CARRIED_S
@@ -154,7 +154,7 @@ class Neighbour:
         elif (here := self._monitor_at(path)) is not None:
             here.liveness.loaded(size_out)
             here.quality.received_size += size_in
-        # Beats need not know of every packet, only that there are some.
+        # Pings need not know of every packet, only that there are some.
         if now >= self._carried_s + _CARRIED_S:
             self._carried_s = now
             for monitor in self.monitors():
@@ -163,14 +163,14 @@ class Neighbour:
                 self._hastened(self)
 
     def doubt(self, now: float) -> None:
-        """Others have lost it, so ask it at once: it is suspect until a beat is answered."""
+        """Others have lost it, so ask it at once: it is suspect until a ping is answered."""
         up = [monitor.path for monitor in self._in(PathCondition.UP)]
-        if not up or not self._loss_reports.is_worth_asking(now):
+        if not up or not self._loss_reports.may_probe(now):
             return
         for monitor in self.monitors():
             monitor.liveness.ask(now)
         self.tick(now)
-        self._loss_reports.asked(monitor for monitor in self.monitors() if monitor.path in up)
+        self._loss_reports.probed(monitor for monitor in self.monitors() if monitor.path in up)
         self._judge(now)
 
     def stream_measured(self, path: Path, measure: StreamMeasure, now: float) -> None:
@@ -279,12 +279,12 @@ class Neighbour:
         return min(times, default=None)
 
     def tick(self, now: float) -> None:
-        """See what paths there are and send the beats that are due."""
+        """See what paths there are and send the pings that are due."""
         self._look(now)
         for monitor in self._monitors.values():
-            beat = monitor.tick(now)
-            if beat is not None:
-                self.link.send_frame(*beat, monitor.path)
+            ping = monitor.tick(now)
+            if ping is not None:
+                self.link.send_frame(*ping, monitor.path)
         self.companion.tick(now)
         self._judge(now)
 

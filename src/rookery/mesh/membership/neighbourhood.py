@@ -1,7 +1,7 @@
 """The neighbourhood: links with members, and who has proved to be one.
 
     a direct path is found ──▶ to a member, or to a peer we were told of: show our certificate,
-                               again and again until the peer's beats say that it has seen it
+                               again and again until the peer's pings say that it has seen it
     a certificate is shown ──▶ it holds for that very hashname ──▶ neighbour; show ours in turn
     a link is gone         ──▶ the neighbour with it, and nobody else (R3)
 

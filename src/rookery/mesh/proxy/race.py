@@ -37,7 +37,7 @@ class CancelAttempt(msgspec.Struct, frozen=True):
 RaceOrder = BeginAttempt | CancelAttempt
 
 # What tells most about the target first.
-_TELLING = (
+_INFORMATIVE = (
     ProxyFault.REFUSED,
     ProxyFault.GONE,
     ProxyFault.IN_USE,
@@ -80,7 +80,7 @@ class ExitAttempts:
     def fault(self) -> ProxyFault:
         """Of a lost race, the answer that says most; exits that gave none say little."""
         faults = self._answers or self._silences
-        return min(faults, key=_TELLING.index, default=ProxyFault.UNREACHABLE)
+        return min(faults, key=_INFORMATIVE.index, default=ProxyFault.UNREACHABLE)
 
     @property
     def deadline(self) -> float | None:

@@ -22,7 +22,7 @@ RULES_MAX = 1024
 
 class SerialRule(msgspec.Struct, frozen=True):
     name: str  # "*" = every line we know
-    who: str | None
+    member: str | None
 
     @classmethod
     def parse(cls, line: str) -> "SerialRule":
@@ -35,11 +35,11 @@ class SerialRule(msgspec.Struct, frozen=True):
             raise UsageError(f"rule {line!r}: {words[3]!r} is not a hashname")
         return cls(words[1], words[3] if len(words) == 4 else None)
 
-    def allows(self, name: str, who: str) -> bool:
-        return self.name in ("*", name) and self.who in (None, who)
+    def allows(self, name: str, member: str) -> bool:
+        return self.name in ("*", name) and self.member in (None, member)
 
     def __str__(self) -> str:
-        return f"serial {self.name}" + (f" from {self.who}" if self.who else "")
+        return f"serial {self.name}" + (f" from {self.member}" if self.member else "")
 
 
 class ProxyRules:
@@ -59,10 +59,10 @@ class ProxyRules:
         net = [line for line in lines if line.split()[:1] != ["serial"]]
         return cls(list(map(SockRule.parse, net)), list(map(SerialRule.parse, serial)))
 
-    def check_serial(self, name: str, who: str) -> None:
+    def check_serial(self, name: str, member: str) -> None:
         """DeniedError unless a rule allows it."""
-        if not any(rule.allows(name, who) for rule in self._serial):
-            raise DeniedError(f"no rule lets {who[:8]} open serial {name}")
+        if not any(rule.allows(name, member) for rule in self._serial):
+            raise DeniedError(f"no rule lets {member[:8]} open serial {name}")
 
     def services(self, plugged: Sequence[str] = ()) -> tuple[str, ...]:
         """What to tell of ourselves in our record, with these serial lines plugged in."""

@@ -131,19 +131,19 @@ class SocksNegotiation:
             return False
         size = _address_size(held[3], held[4])
         if size is None:
-            raise self._refused(SocksReply.NO_SUCH_ADDRESS)
+            raise self._error(SocksReply.NO_SUCH_ADDRESS)
         if len(held) < 3 + size:
             return False
         message = self._cut(3 + size)
         if not SocksCommand.CONNECT <= message[1] <= SocksCommand.UDP_ASSOCIATE:
-            raise self._refused(SocksReply.NO_SUCH_COMMAND)
+            raise self._error(SocksReply.NO_SUCH_COMMAND)
         try:
             self.request = SocksRequest(SocksCommand(message[1]), _address(message[3:]))
         except DecodeError:
-            raise self._refused(SocksReply.NO_SUCH_ADDRESS) from None
+            raise self._error(SocksReply.NO_SUCH_ADDRESS) from None
         return True
 
-    def _refused(self, code: SocksReply) -> DecodeError:
+    def _error(self, code: SocksReply) -> DecodeError:
         self._out += reply(code)
         return DecodeError(f"SOCKS request: {code.name.lower().replace('_', ' ')}")
 

@@ -1,18 +1,18 @@
-"""Beats: when to ask whether a path still carries what we send, and what silence means.
+"""Pings: when to ask whether a path still carries what we send, and what silence means.
 
     joining ──data-size answer──▶ up ──2 missed──▶ suspect ──3 missed──▶ down
                                   ▲                   │                   │
                                   ├──────answer───────┘                   │
                                   └────────2 data-size answers in a row───┘
 
-A beat is missed when its answer is late, and forgiven when that or a later answer comes after all.
+A ping is missed when its answer is late, and forgiven when that or a later answer comes after all.
 Only an answer of data size makes a path usable, for there are paths that pass small packets and
-swallow large ones; so a path proves itself again with a data-size beat every 30 s, and whenever
-more than a packet's worth went out since the last proof. While that proof is owed every beat is
+swallow large ones; so a path proves itself again with a data-size ping every 30 s, and whenever
+more than a packet's worth went out since the last proof. While that proof is owed every ping is
 of data size, and no smaller answer excuses it.
 
     each    while
-    1 s     joining; for 10 s after traffic either way; after a missed beat
+    1 s     joining; for 10 s after traffic either way; after a missed ping
     2 s     down
     15 s    idle
 """
@@ -28,7 +28,7 @@ from rookery.wire.mesh.ping import DATA_SIZE, SMALL_SIZE
 BUSY_INTERVAL_S = 1.0
 DOWN_INTERVAL_S = 2.0
 IDLE_INTERVAL_S = 15.0
-BUSY_S = 10.0  # how long traffic keeps the beats quick
+BUSY_S = 10.0  # how long traffic keeps the pings quick
 PROOF_INTERVAL_S = 30.0
 SUSPECT_MISSED = 2
 DOWN_MISSED = 3
@@ -48,7 +48,7 @@ class PathCondition(Enum):
 
 
 class LivenessPing(msgspec.Struct, frozen=True, gc=False):
-    """One beat to send now."""
+    """One ping to send now."""
 
     sequence: int
     size: int
@@ -62,7 +62,7 @@ class _AwaitedPing(msgspec.Struct, frozen=True, gc=False):
 
 
 class PathLiveness:
-    """The beats of one path."""
+    """The pings of one path."""
 
     __slots__ = (
         "_answers",
@@ -95,7 +95,7 @@ class PathLiveness:
 
     @property
     def sequence(self) -> int:
-        """Of the last beat that was sent."""
+        """Of the last ping that was sent."""
         return self._sequence
 
     @property
@@ -115,7 +115,7 @@ class PathLiveness:
         return self._next_s
 
     def loaded(self, size_out: int) -> None:
-        """So much went out here that was no beat."""
+        """So much went out here that was no ping."""
         self._unproven_size += size_out
 
     def carried(self, now: float) -> None:
@@ -124,13 +124,13 @@ class PathLiveness:
         self._hasten(now)
 
     def ask(self, now: float) -> None:
-        """There is reason to doubt the path: the next beat is due, those after it come quickly."""
+        """There is reason to doubt the path: the next ping is due, those after it come quickly."""
         self._busy_until = now + BUSY_S
         if self.condition is not PathCondition.DOWN:
             self._next_s = now
 
     def tick(self, now: float) -> LivenessPing | None:
-        """Count what is missed; the beat to send, when one is due."""
+        """Count what is missed; the ping to send, when one is due."""
         self._count_missed(now)
         if now < self._next_s:
             return None
@@ -138,7 +138,7 @@ class PathLiveness:
         return self.probe(DATA_SIZE if self._owes_proof(next_s) else SMALL_SIZE, now)
 
     def probe(self, size: int, now: float) -> LivenessPing:
-        """A beat out of turn; the next in turn comes an interval after it."""
+        """A ping out of turn; the next in turn comes an interval after it."""
         interval_s = self._interval_s(now)
         self._sequence += 1
         self._waiting.append(_AwaitedPing(self._sequence, now, size))
@@ -147,7 +147,7 @@ class PathLiveness:
 
     def answered(self, sequence: int, size: int, now: float) -> None:
         """An answer came; what was sent before it is forgiven."""
-        waiting = next((beat for beat in self._waiting if beat.sequence == sequence), None)
+        waiting = next((ping for ping in self._waiting if ping.sequence == sequence), None)
         if waiting is None:
             return  # a later one was answered before it
         if size != waiting.size:
@@ -174,7 +174,7 @@ class PathLiveness:
 
     def _count_missed(self, now: float) -> None:
         # The deadline is this very sum, so that it is reached when it has come.
-        self._missed = sum(beat.sent_s + self.patience_s <= now for beat in self._waiting)
+        self._missed = sum(ping.sent_s + self.patience_s <= now for ping in self._waiting)
         if self._missed:
             self._answers = 0
             self._hasten(now)
@@ -187,7 +187,7 @@ class PathLiveness:
                 self.condition = PathCondition.UP
 
     def _hasten(self, now: float) -> None:
-        """The next beat need not wait for the end of an idle interval."""
+        """The next ping need not wait for the end of an idle interval."""
         if self.condition is not PathCondition.DOWN:
             self._next_s = min(self._next_s, max(self._sent_s + BUSY_INTERVAL_S, now))
 

@@ -1,4 +1,4 @@
-"""Watch: the beats and the numbers of one path, as frames in and frames out."""
+"""Watch: the pings and the numbers of one path, as frames in and frames out."""
 
 from typing import Final
 
@@ -24,7 +24,7 @@ class PathMonitor:
         self.attempt = attempt
         self.liveness = PathLiveness(now)
         self.quality = PathQuality()
-        self.ignored = 0  # beats of another attempt, and more than anybody needs
+        self.ignored = 0  # pings of another attempt, and more than anybody needs
         self._answers = TokenBucket(ANSWERS_PER_S, ANSWERS_BURST, now)
 
     @property
@@ -32,22 +32,22 @@ class PathMonitor:
         return self.liveness.condition
 
     def tick(self, now: float) -> Frame | None:
-        """The beat to send, when one is due."""
-        beat = self.liveness.tick(now)
-        return self._ping(beat, now) if beat is not None else None
+        """The ping to send, when one is due."""
+        ping = self.liveness.tick(now)
+        return self._ping(ping, now) if ping is not None else None
 
     def probe(self, size: int, now: float) -> Frame:
-        """A beat of this size, now."""
+        """A ping of this size, now."""
         return self._ping(self.liveness.probe(size, now), now)
 
     def ping_received(self, ping: Ping, now: float, *, is_limited: bool = False) -> Frame | None:
-        """Note the peer's beat; the answer to it."""
+        """Note the peer's ping; the answer to it."""
         if ping.attempt != self.attempt or not self._answers.take(1, now):
             self.ignored += 1
             return None
         self.quality.received_size += ping.size
-        self.quality.told(ping.report, ping.sent_us, now, is_limited=is_limited)
-        self.quality.heard(ping.sequence, ping.next_s, now)
+        self.quality.report_received(ping.report, ping.sent_us, now, is_limited=is_limited)
+        self.quality.ping_received(ping.sequence, ping.next_s, now)
         pong = Pong(
             attempt=self.attempt,
             sequence=ping.sequence,
@@ -59,26 +59,26 @@ class PathMonitor:
         return pong.serialize()
 
     def pong_received(self, pong: Pong, now: float, *, is_limited: bool = False) -> float | None:
-        """Note the answer to a beat of ours; its round trip, where it makes sense."""
+        """Note the answer to a ping of ours; its round trip, where it makes sense."""
         if pong.attempt != self.attempt:
             self.ignored += 1
             return None
         self.quality.received_size += pong.size
         self.liveness.answered(pong.sequence, pong.size, now)
         rtt_s = self.quality.answered(pong.sequence, pong.received_us, pong.sent_us, now)
-        self.quality.told(pong.report, pong.sent_us, now, is_limited=is_limited)
+        self.quality.report_received(pong.report, pong.sent_us, now, is_limited=is_limited)
         self.liveness.patience_s = self.quality.patience_s
         return rtt_s
 
-    def _ping(self, beat: LivenessPing, now: float) -> Frame:
-        self.quality.sent(beat.sequence, now)
+    def _ping(self, due: LivenessPing, now: float) -> Frame:
+        self.quality.sent(due.sequence, now)
         ping = Ping(
             attempt=self.attempt,
-            sequence=beat.sequence,
+            sequence=due.sequence,
             sent_us=_us(now),
-            next_s=beat.next_s,
+            next_s=due.next_s,
             report=self.quality.report,
-            size=beat.size,
+            size=due.size,
         )
         return ping.serialize()
 

@@ -5,7 +5,7 @@
                  round trip is less than the least t4 - t1 of the last minute, nor than the
                  least that the system saw on a stream to the peer
     srtt         the usual 1/8 of each new sample, rttvar 1/4, jitter 1/16 of the step between two
-    loss         of the last 32 beats, each way: ours by the peer's reports, the peer's by the gaps
+    loss         of the last 32 pings, each way: ours by the peer's reports, the peer's by the gaps
     rate         the most that arrived per second while the sender had more to send
 
     cost = advice × (srtt/2 + rttvar + (ETX - 1)(srtt + 4 rttvar) + 16 KB/rate + 500 µs) + offset
@@ -26,7 +26,7 @@ _MASK = (1 << HISTORY_SIZE) - 1
 
 
 class PingHistory:
-    """The last 64 beats of a peer."""
+    """The last 64 pings of a peer."""
 
     __slots__ = ("_span", "bits", "highest")
 
@@ -36,7 +36,7 @@ class PingHistory:
         self._span = 0  # how many of the bits count
 
     def add(self, sequence: int) -> None:
-        """A beat came, perhaps late or for the second time."""
+        """A ping came, perhaps late or for the second time."""
         ahead = sequence - self.highest
         if self.highest == 0 or ahead <= -HISTORY_SIZE:
             # So far back is not late: the peer counts anew.
@@ -48,10 +48,10 @@ class PingHistory:
         elif sequence > 0 and -ahead < self._span:
             self.bits |= 1 << -ahead
 
-    def loss(self, beats: int, overdue: int = 0) -> float:
-        """The share of the last `beats` that did not come, with so many overdue ones behind."""
-        overdue = min(overdue, beats) if self.highest else 0
-        counted = min(self._span + overdue, beats)
+    def loss(self, pings: int, overdue: int = 0) -> float:
+        """The share of the last `pings` that did not come, with so many overdue ones behind."""
+        overdue = min(overdue, pings) if self.highest else 0
+        counted = min(self._span + overdue, pings)
         if counted == 0:
             return 0.0
         came = (self.bits << overdue) & ((1 << counted) - 1)
@@ -61,7 +61,7 @@ class PingHistory:
 COST_MAX = 2**32 - 2
 HOP_US = 500  # what passing through one more node costs
 ADVICE_MAX = 2.0
-LOSS_BEATS = 32
+LOSS_PINGS = 32
 WINDOW_S = 60.0  # of the minimum round trip and of the maximum rate
 
 _BURST_SIZE = 16 << 10
@@ -70,7 +70,7 @@ _SRTT_WEIGHT = 1 / 8
 _RTTVAR_WEIGHT = 1 / 4
 _JITTER_WEIGHT = 1 / 16
 _RTT_MIN_S = 1e-6
-_HOLDING_MAX_S = 0.02  # who holds a beat for longer is slow, or wants to look near
+_HOLDING_MAX_S = 0.02  # who holds a ping for longer is slow, or wants to look near
 _CLAIM_WEIGHT = 1 / 8
 _RTT_MAX_S = 60.0  # longer is no round trip but a clock gone wrong
 _PATIENCE_S = (0.5, 4.0)
@@ -117,17 +117,17 @@ class PathQuality:
 
     __slots__ = (
         "_baseline",
-        "_beats_lost",
         "_elapsed",
-        "_heard",
-        "_heard_at",
+        "_history",
         "_last_rtt_s",
         "_minima",
         "_next_s",
+        "_ping_received_at",
+        "_pings_lost",
         "_rates",
+        "_reported_size",
+        "_reported_us",
         "_sent",
-        "_told_size",
-        "_told_us",
         "_unanswered",
         "_was_limited",
         "disbelieved_s",
@@ -156,22 +156,22 @@ class PathQuality:
         )
         self._last_rtt_s: float | None = None
         self._minima = Minima()  # of round trips,
-        self._elapsed = Minima()  # and of the whole time that beats were away
+        self._elapsed = Minima()  # and of the whole time that pings were away
         self._sent: deque[tuple[int, float]] = deque(maxlen=_SENT_MAX)
         self._unanswered: dict[int, float] = {}
-        self._baseline: int | None = None  # the first of our beats that the peer heard
-        self._beats_lost = 0.0
-        self._heard = PingHistory()
-        self._heard_at = 0.0
+        self._baseline: int | None = None  # the first of our pings that the peer heard
+        self._pings_lost = 0.0
+        self._history = PingHistory()
+        self._ping_received_at = 0.0
         self._next_s = 0
-        self._told_us: int | None = None
-        self._told_size = 0
+        self._reported_us: int | None = None
+        self._reported_size = 0
         self._rates: deque[tuple[float, float]] = deque()  # falling, so the first is the most
 
-    # --- our beats ---
+    # --- our pings ---
 
     def sent(self, sequence: int, now: float) -> None:
-        """A beat of ours left."""
+        """A ping of ours left."""
         if len(self._sent) == _SENT_MAX:
             self._unanswered.pop(self._sent[0][0], None)
         self._sent.append((sequence, now))
@@ -180,7 +180,7 @@ class PathQuality:
     def answered(
         self, sequence: int, received_us: int, replied_us: int, now: float
     ) -> float | None:
-        """The round trip of an answered beat; None where the numbers make no sense."""
+        """The round trip of an answered ping; None where the numbers make no sense."""
         sent_s = self._unanswered.pop(sequence, None)
         if sent_s is None:
             return None
@@ -197,29 +197,31 @@ class PathQuality:
         self._sample(rtt_s, now)
         return rtt_s
 
-    def told(self, report: PingReport, at_us: int, now: float, *, is_limited: bool) -> None:
+    def report_received(
+        self, report: PingReport, at_us: int, now: float, *, is_limited: bool
+    ) -> None:
         """The peer's report; `is_limited`: we had more to send than the path took."""
         if report.heard > (self._sent[-1][0] if self._sent else 0):
             raise ProtocolError("the peer heard a beat that was never sent")
         self._count_losses(report, now)
         self._measure_rate(report.received_size, at_us, now, is_limited=is_limited)
 
-    # --- the peer's beats ---
+    # --- the peer's pings ---
 
-    def heard(self, sequence: int, next_s: int, now: float) -> None:
-        """A beat of the peer came, and says when the next one will at the latest."""
-        self._heard.add(sequence)
-        self._heard_at, self._next_s = now, next_s
+    def ping_received(self, sequence: int, next_s: int, now: float) -> None:
+        """A ping of the peer came, and says when the next one will at the latest."""
+        self._history.add(sequence)
+        self._ping_received_at, self._next_s = now, next_s
 
     @property
     def report(self) -> PingReport:
         """What to tell the peer."""
-        return PingReport(self._heard.highest, self._heard.bits, self.received_size)
+        return PingReport(self._history.highest, self._history.bits, self.received_size)
 
     # --- what the system tells ---
 
     def stream_measured(self, measure: StreamMeasure, now: float) -> None:
-        """Repeated segments are lost packets that a stream hides from beats."""
+        """Repeated segments are lost packets that a stream hides from pings."""
         previous, self.stream = self.stream, measure
         self.floor_s = measure.rtt_min_s or 0.0
         if measure.rate is not None:
@@ -238,7 +240,7 @@ class PathQuality:
 
     @property
     def patience_s(self) -> float:
-        """How long an answer may take before the beat counts as missed."""
+        """How long an answer may take before the ping counts as missed."""
         if self.srtt_s is None:
             return _PATIENCE_UNKNOWN_S
         low, high = _PATIENCE_S
@@ -246,14 +248,14 @@ class PathQuality:
 
     @property
     def loss_out(self) -> float:
-        return max(self._beats_lost, self.stream_loss)
+        return max(self._pings_lost, self.stream_loss)
 
     def loss_in(self, now: float) -> float:
-        """Gaps in the peer's beats, and those that are overdue."""
+        """Gaps in the peer's pings, and those that are overdue."""
         overdue = 0
         if self._next_s:
-            overdue = max(int((now - self._heard_at) / self._next_s - 0.5), 0)
-        return self._heard.loss(LOSS_BEATS, overdue)
+            overdue = max(int((now - self._ping_received_at) / self._next_s - 0.5), 0)
+        return self._history.loss(LOSS_PINGS, overdue)
 
     def rate(self, now: float) -> float | None:
         """Bytes per second; None while the path was never filled."""
@@ -295,7 +297,7 @@ class PathQuality:
         self._minima.add(rtt_s, now)
 
     def _count_losses(self, report: PingReport, now: float) -> None:
-        """Which of our last beats the peer has, and which it should have by now."""
+        """Which of our last pings the peer has, and which it should have by now."""
         if self._baseline is None and report.heard:
             # Before that the peer may not have been there to hear.
             self._baseline = report.heard - report.history.bit_length() + 1
@@ -308,24 +310,24 @@ class PathQuality:
                 fates.append(report.history >> (report.heard - sequence) & 1)
             elif sent_s <= due_s:
                 fates.append(0)
-        recent = fates[-LOSS_BEATS:]
-        self._beats_lost = 1 - sum(recent) / len(recent) if recent else 0.0
+        recent = fates[-LOSS_PINGS:]
+        self._pings_lost = 1 - sum(recent) / len(recent) if recent else 0.0
 
     def _measure_rate(self, size: int, at_us: int, now: float, *, is_limited: bool) -> None:
         """How much arrived between two reports, by the peer's clock."""
-        if self._told_us is not None:
-            elapsed_s = (at_us - self._told_us) / 1e6
+        if self._reported_us is not None:
+            elapsed_s = (at_us - self._reported_us) / 1e6
             shortest_s, longest_s = _RATE_INTERVAL_S
             if 0 <= elapsed_s < shortest_s:
                 return
-            if size >= self._told_size and shortest_s <= elapsed_s <= longest_s:
-                rate = (size - self._told_size) / elapsed_s
+            if size >= self._reported_size and shortest_s <= elapsed_s <= longest_s:
+                rate = (size - self._reported_size) / elapsed_s
                 # Limited at both ends of the interval: then probably within it, too.
                 self._rate(rate, now, is_limited=is_limited and self._was_limited)
-        self._told_us, self._told_size, self._was_limited = at_us, size, is_limited
+        self._reported_us, self._reported_size, self._was_limited = at_us, size, is_limited
 
     def _rate(self, rate: float, now: float, *, is_limited: bool) -> None:
-        # While there was little to send, a rate is only news when it beats what we thought.
+        # While there was little to send, a rate is only news when it pings what we thought.
         known = self.rate(now)
         if rate <= 0 or (not is_limited and (known is None or rate <= known)):
             return

@@ -9,11 +9,11 @@ datagrams of this very session came from, as long as it is the stream's address.
                the peer offers                                  probing, accept
     probing    accepted, or the peer's first datagram came      both sizes, every 0.5 s
                both sizes came, the peer says the same, and
-               a data-size beat was answered                    up
+               a data-size ping was answered                    up
                5 s passed, GONE or REFUSE came                  down
-    up         2 beats missed                                   suspect
-    suspect    a beat is answered                               up
-    up,        3 beats missed, or GONE came                     down, tell GONE
+    up         2 pings missed                                   suspect
+    suspect    a ping is answered                               up
+    up,        3 pings missed, or GONE came                     down, tell GONE
     suspect
     down       5 s … 5 min later, if the offer was ours         probing, offer
                three times as long, if it was not               off
@@ -82,13 +82,13 @@ class UdpCompanion:
         "_attempt",
         "_failures",
         "_give_up_s",
-        "_heard",
         "_offers",
         "_port",
         "_probe_s",
         "_random",
         "_retry_s",
-        "_told",
+        "_sizes_confirmed",
+        "_sizes_received",
         "_up_s",
         "_we_offered",
         "ignored",
@@ -115,7 +115,7 @@ class UdpCompanion:
         self._offers = TokenBucket(OFFERS_PER_S, OFFERS_BURST, now)
         self._attempt = 0
         self._we_offered = False
-        self._heard = self._told = 0
+        self._sizes_received = self._sizes_confirmed = 0
         self._failures = 0
         self._up_s = 0.0
         self._probe_s: float | None = None
@@ -163,9 +163,9 @@ class UdpCompanion:
         elif frame.kind is CompanionKind.ACCEPT:
             self._accepted(now)
         elif frame.kind is CompanionKind.HEARD:
-            self._told |= frame.sizes
+            self._sizes_confirmed |= frame.sizes
             if frame.asks:
-                self._tell_heard(asks=False)
+                self._send_heard(asks=False)
             self._judge(now)
         elif frame.kind is CompanionKind.GONE:
             self._fail("the peer gave it up", now)
@@ -174,7 +174,7 @@ class UdpCompanion:
             self._fail("the peer wants none", now)
 
     def ping_received(self, ping: Ping, path: Path, now: float) -> None:
-        """A beat came as a datagram."""
+        """A ping came as a datagram."""
         monitor = self._monitor_of(ping.attempt, path, now)
         if monitor is None:
             self.ignored += 1
@@ -182,7 +182,7 @@ class UdpCompanion:
         answer = monitor.ping_received(ping, now)
         if answer is not None:
             self._port.send_frame(*answer, path)
-            self._note_heard(ping.size)
+            self._note_received(ping.size)
             self._judge(now)
 
     def pong_received(self, pong: Pong, path: Path, now: float) -> None:
@@ -221,9 +221,9 @@ class UdpCompanion:
             UdpCompanionState.UP,
             UdpCompanionState.SUSPECT,
         ):
-            beat = self.monitor.tick(now)
-            if beat is not None:
-                self._port.send_frame(*beat, self.path)
+            ping = self.monitor.tick(now)
+            if ping is not None:
+                self._port.send_frame(*ping, self.path)
             self._judge(now)
 
     # --- inside ---
@@ -255,7 +255,7 @@ class UdpCompanion:
         self._forget_path()
         self.state, self.reason = UdpCompanionState.PROBING, "not yet proved"
         self._attempt = attempt
-        self._heard = self._told = 0
+        self._sizes_received = self._sizes_confirmed = 0
         self._probe_s = self._retry_s = None
         self._give_up_s = now + PROBING_S
 
@@ -293,21 +293,21 @@ class UdpCompanion:
         for size in (SMALL_SIZE, DATA_SIZE):
             self._port.send_frame(*self.monitor.probe(size, now), self.path)
         # A word may be lost where a stream's queue is full, so it is said again.
-        self._tell_heard(asks=self._told != HEARD_BOTH)
+        self._send_heard(asks=self._sizes_confirmed != HEARD_BOTH)
         self._probe_s = now + PROBE_INTERVAL_S
 
-    def _note_heard(self, size: int) -> None:
-        heard = self._heard | (HEARD_DATA if size == DATA_SIZE else HEARD_SMALL)
-        if heard != self._heard:
-            self._heard = heard
-            self._tell_heard(asks=False)
+    def _note_received(self, size: int) -> None:
+        received = self._sizes_received | (HEARD_DATA if size == DATA_SIZE else HEARD_SMALL)
+        if received != self._sizes_received:
+            self._sizes_received = received
+            self._send_heard(asks=False)
 
     def _judge(self, now: float) -> None:
-        """Go where results and beats say."""
+        """Go where results and pings say."""
         if self.monitor is None:
             return
         if self.state is UdpCompanionState.PROBING:
-            proven = self._heard == self._told == HEARD_BOTH
+            proven = self._sizes_received == self._sizes_confirmed == HEARD_BOTH
             if proven and self.monitor.condition is PathCondition.UP:
                 self._probe_s = self._give_up_s = None
                 self._up_s = now
@@ -355,15 +355,15 @@ class UdpCompanion:
         """What the results say about the path."""
         if self.monitor is None:
             return "no datagram came" if not self._we_offered else "the offer was not answered"
-        if not self._heard | self._told:
+        if not self._sizes_received | self._sizes_confirmed:
             return "no datagram passes"
-        if not self._heard & HEARD_SMALL or not self._told & HEARD_SMALL:
+        if not self._sizes_received & HEARD_SMALL or not self._sizes_confirmed & HEARD_SMALL:
             return "datagrams pass one way only"
         return "large datagrams do not pass"
 
     def _say(self, kind: CompanionKind) -> None:
         self._port.send_frame(*CompanionFrame(kind, self._attempt).serialize(), self.master)
 
-    def _tell_heard(self, *, asks: bool) -> None:
-        frame = CompanionFrame(CompanionKind.HEARD, self._attempt, self._heard, asks)
+    def _send_heard(self, *, asks: bool) -> None:
+        frame = CompanionFrame(CompanionKind.HEARD, self._attempt, self._sizes_received, asks)
         self._port.send_frame(*frame.serialize(), self.master)

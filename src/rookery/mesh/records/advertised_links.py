@@ -20,14 +20,14 @@ from rookery.wire.mesh.record import LINKS_MAX, Record, RecordLink
 CHOSEN_MAX = 24
 
 _CHEAPEST = 18
-_TOLD_FACTOR = 0.8
-_TOLD_BY = 2  # by so many a peer should be told, whatever its links did
+_ADVERTISED_FACTOR = 0.8
+_CONFIRMED_MIN = 2  # by so many a peer should be told, whatever its links did
 
 
 def advertised_links(
     own: NodeId,
     links: Mapping[NodeId, RecordLink],
-    told: Collection[NodeId],
+    advertised: Collection[NodeId],
     records: Mapping[NodeId, Record],
 ) -> set[NodeId]:
     """The peers to tell of; `told` are those in our last record."""
@@ -35,7 +35,7 @@ def advertised_links(
         return set(links)
 
     def cost(node: NodeId) -> tuple[float, NodeId]:
-        return links[node].cost_us * (_TOLD_FACTOR if node in told else 1.0), node
+        return links[node].cost_us * (_ADVERTISED_FACTOR if node in advertised else 1.0), node
 
     cheapest = sorted(links, key=cost)
     ring = sorted(links, key=lambda node: (node < own, node))
@@ -57,13 +57,13 @@ def advertised_links(
 
 def only_links(
     own: NodeId,
-    told: Collection[NodeId],
+    advertised: Collection[NodeId],
     held: Collection[NodeId],
     records: Mapping[NodeId, Record],
 ) -> set[NodeId]:
     """Of the peers in `held`, one for each part of the realm that those in `told` do not reach."""
     parts = _parts(own, records)
-    reached = {parts[node] for node in told if node in parts}
+    reached = {parts[node] for node in advertised if node in parts}
     first_links: dict[NodeId, NodeId] = {}
     for node in sorted(held):
         if node in parts and parts[node] not in reached:
@@ -71,14 +71,14 @@ def only_links(
     return set(first_links.values())
 
 
-def is_hardly_told(own: NodeId, peer: NodeId, records: Mapping[NodeId, Record]) -> bool:
+def is_hardly_confirmed(own: NodeId, peer: NodeId, records: Mapping[NodeId, Record]) -> bool:
     """Whether a peer tells of us and of others, of whom fewer than two tell of it."""
     record = records.get(peer)
     if record is None or not _tells_of(record, own):
         return False
     others = [link.peer for link in record.links if link.peer != own]
     confirmed = sum(_tells_of(records.get(other), peer) for other in others)
-    return confirmed < min(_TOLD_BY, len(others))
+    return confirmed < min(_CONFIRMED_MIN, len(others))
 
 
 def _tells_of(record: Record | None, node: NodeId) -> bool:

@@ -242,7 +242,7 @@ class Flooding:
         now: float,
         unix_s: float,
     ) -> None:
-        refused: RemoteError | None = None
+        first_error: RemoteError | None = None
         for data in frame.statements:
             if not state.accept.take(1.0, now):
                 raise ProtocolError("too many statements")
@@ -253,9 +253,9 @@ class Flooding:
                     state.accept.charge(_FORGERY_COST, now)
                 elif data[1:2] != bytes((RECORD,)):
                     state.accept.charge(_WASTE_COST, now)
-                refused = refused or error
-        if refused is not None:
-            raise refused
+                first_error = first_error or error
+        if first_error is not None:
+            raise first_error
 
     def _received_statement(
         self, neighbour: NodeId, state: _FloodPeer, data: bytes, now: float, unix_s: float

@@ -27,7 +27,7 @@ from rookery.mesh.membership.membership import Member
 from rookery.mesh.records.advertised_links import (
     CHOSEN_MAX,
     advertised_links,
-    is_hardly_told,
+    is_hardly_confirmed,
     only_links,
 )
 from rookery.wire.link.path import NetPath
@@ -85,7 +85,7 @@ _STEPS_HELD = 2
 _STEPS_AT_ONCE = 4
 _HELD_S = 3.0
 _COSTS_FIRST = 3.0  # of the burst are spent at the start: first measures are soon better ones
-_TOLD_MIN = 2  # links, if we have them: with one alone nobody gets around its loss
+_PUBLISHED_MIN = 2  # links, if we have them: with one alone nobody gets around its loss
 _FEW_S = 10.0  # without new links, and the next ones are gathered as shortly as the first
 _CHOICE_S = 2.0  # how long a choice among many links holds
 _WATCHED_MAX = 1024
@@ -116,12 +116,12 @@ class _PublishedLink:
         self.deviates_since: float | None = None  # from what was told, by 2 steps or more
         self.is_dearer = False
 
-    def seen(self, cost_us: int, told: RecordLink | None, now: float) -> None:
+    def seen(self, cost_us: int, published: RecordLink | None, now: float) -> None:
         self.steps = steps(cost_us)
         if not self.is_present:
             self.is_present = True
             self.worthy_at = now + self.damping.hold_s(now)
-        change = 0 if told is None else self.steps - steps(told.cost_us)
+        change = 0 if published is None else self.steps - steps(published.cost_us)
         if abs(change) < _STEPS_HELD:
             self.deviates_since = None
         elif self.deviates_since is None or self.is_dearer is not (change > 0):
@@ -134,11 +134,11 @@ class _PublishedLink:
             self.deviates_since = None
             self.damping.add(LOSS_PENALTY, now)
 
-    def due_at(self, told: RecordLink, now: float) -> float | None:
+    def due_at(self, published: RecordLink, now: float) -> float | None:
         """When a changed cost has to be told."""
         if self.deviates_since is None:
             return None
-        held_s = 0.0 if abs(self.steps - steps(told.cost_us)) >= _STEPS_AT_ONCE else _HELD_S
+        held_s = 0.0 if abs(self.steps - steps(published.cost_us)) >= _STEPS_AT_ONCE else _HELD_S
         if not self.is_dearer:
             held_s = max(held_s, self.damping.hold_s(now))
         return self.deviates_since + held_s
@@ -167,15 +167,15 @@ class Publisher:
         self._pace = TokenBucket(RECORDS_PER_S, RECORDS_BURST, now)
         self._cost_pace = TokenBucket(COSTS_PER_S, COSTS_BURST, now)
         self._cost_pace.charge(_COSTS_FIRST, now)
-        self._published: dict[NodeId, _PublishedLink] = {}
+        self._link_states: dict[NodeId, _PublishedLink] = {}
         self._chosen: set[NodeId] = set()
         self._chosen_from: frozenset[NodeId] = frozenset()
         self._chosen_until = now
-        self._told: Record | None = None
-        self._told_links: dict[NodeId, RecordLink] = {}
+        self._last_record: Record | None = None
+        self._published_links: dict[NodeId, RecordLink] = {}
         self._refresh_at = now
         self._gains_since: float | None = now  # there are links that have not been told
-        self._gains_told_s = now
+        self._gains_published_s = now
         self._gather_s = GATHER_S
         self.epoch = epoch
         self.sequence = 0
@@ -190,7 +190,7 @@ class Publisher:
     @property
     def record(self) -> Record | None:
         """What was told last."""
-        return self._told
+        return self._last_record
 
     def outdo(self, version: Version, now: float) -> None:
         """Somebody holds a record of a former life of ours: the next one has to be newer."""
@@ -223,50 +223,50 @@ class Publisher:
 
     def _observe(self, current: Mapping[NodeId, RecordLink], now: float) -> None:
         for peer, link in current.items():
-            published = self._published.get(peer)
-            if published is None:
-                published = self._published[peer] = _PublishedLink(now)
-            published.seen(link.cost_us, self._told_links.get(peer), now)
-        absent = [peer for peer in self._published if peer not in current]
+            link_state = self._link_states.get(peer)
+            if link_state is None:
+                link_state = self._link_states[peer] = _PublishedLink(now)
+            link_state.seen(link.cost_us, self._published_links.get(peer), now)
+        absent = [peer for peer in self._link_states if peer not in current]
         for peer in absent:
-            self._published[peer].lost(now)
-            excess = len(self._published) > max(_WATCHED_MAX, len(current))
-            if excess or self._published[peer].damping.is_forgotten(now):
-                del self._published[peer]
+            self._link_states[peer].lost(now)
+            excess = len(self._link_states) > max(_WATCHED_MAX, len(current))
+            if excess or self._link_states[peer].damping.is_forgotten(now):
+                del self._link_states[peer]
 
     def _worthy(
         self, current: Mapping[NodeId, RecordLink], now: float
     ) -> Mapping[NodeId, RecordLink]:
         """The links that may be told of: those believed, and of others the only ones somewhere."""
-        held = {peer for peer in current if self._published[peer].worthy_at > now}
+        held = {peer for peer in current if self._link_states[peer].worthy_at > now}
         if not held:
             return current
         believed = {peer: link for peer, link in current.items() if peer not in held}
         for peer in only_links(self._own, believed, held, self._records):
-            self._published[peer].worthy_at = now
+            self._link_states[peer].worthy_at = now
             believed[peer] = current[peer]
         # Whether these are believed in the end shows when the record is made.
         for peer in held - believed.keys():
-            if is_hardly_told(self._own, peer, self._records):
+            if is_hardly_confirmed(self._own, peer, self._records):
                 believed[peer] = current[peer]
         rest = sorted(held - believed.keys(), key=lambda peer: (current[peer].cost_us, peer))
         if len(rest) > 1:  # not one link that flaps: all of them came back together
-            for peer in rest[: max(0, _TOLD_MIN - len(believed))]:
+            for peer in rest[: max(0, _PUBLISHED_MIN - len(believed))]:
                 believed[peer] = current[peer]
         return believed
 
     def _note_gains(self, chosen: set[NodeId], now: float) -> None:
-        if self._told is not None and chosen <= self._told_links.keys():
+        if self._last_record is not None and chosen <= self._published_links.keys():
             self._gains_since = None
         elif self._gains_since is None:
             self._gains_since = now
-            if now >= self._gains_told_s + _FEW_S:
+            if now >= self._gains_published_s + _FEW_S:
                 self._gather_s = GATHER_S
 
     def _choose(self, worthy: Mapping[NodeId, RecordLink], now: float) -> set[NodeId]:
         peers = frozenset(worthy)
         if peers != self._chosen_from or now >= self._chosen_until:
-            self._chosen = advertised_links(self._own, worthy, self._told_links, self._records)
+            self._chosen = advertised_links(self._own, worthy, self._published_links, self._records)
             self._chosen_from = peers
             self._chosen_until = now + _CHOICE_S
         return self._chosen
@@ -278,24 +278,25 @@ class Publisher:
         addresses: tuple[NetPath, ...],
         now: float,
     ) -> float:
-        told, gathered_at = self._told, inf
+        published, gathered_at = self._last_record, inf
         if self._gains_since is not None:
             gathered_at = self._gains_since + self._gather_s
-        if told is None:
+        if published is None:
             return gathered_at
-        is_gone = not self._told_links.keys() <= current.keys()  # and not merely chosen no more
+        # A link that is merely not chosen any more is not gone.
+        is_gone = not self._published_links.keys() <= current.keys()
         rest = addresses, self.roles, self.services
-        if is_gone or (told.paths, told.roles, told.services) != rest:
+        if is_gone or (published.paths, published.roles, published.services) != rest:
             return now
         times = [self._refresh_at, gathered_at]
         for peer in current:
-            published = self._published[peer]
-            if peer in self._told_links:
-                due_at = published.due_at(self._told_links[peer], now)
+            link_state = self._link_states[peer]
+            if peer in self._published_links:
+                due_at = link_state.due_at(self._published_links[peer], now)
                 if due_at is not None:
                     times.append(max(due_at, self._cost_pace.ready_at(1.0, now)))
-            elif published.worthy_at > now:
-                times.append(published.worthy_at)
+            elif link_state.worthy_at > now:
+                times.append(link_state.worthy_at)
         if len(current) > CHOSEN_MAX:
             times.append(max(self._chosen_until, now + _CHOICE_S))
         return min(times)
@@ -310,23 +311,25 @@ class Publisher:
         self.sequence += 1
         self._cost_pace.charge(1.0, now)  # any record tells of costs, too
         if self._gains_since is not None:
-            self._gains_since, self._gains_told_s = None, now
+            self._gains_since, self._gains_published_s = None, now
             self._gather_s = min(2 * self._gather_s, GATHER_S_MAX)
         for peer in links:
-            self._published[peer].worthy_at = min(self._published[peer].worthy_at, now)
-        self._told_links = {peer: self._tell(link, now) for peer, link in sorted(links.items())}
-        self._told = Record(
+            self._link_states[peer].worthy_at = min(self._link_states[peer].worthy_at, now)
+        self._published_links = {
+            peer: self._tell(link, now) for peer, link in sorted(links.items())
+        }
+        self._last_record = Record(
             self._own,
             self.epoch,
             self.sequence,
             int(unix_s),
             self._lifetime_s,
             self.roles,
-            links=tuple(self._told_links.values()),
+            links=tuple(self._published_links.values()),
             paths=addresses,
             services=self.services,
         )
-        content = self._told.serialize()
+        content = self._last_record.serialize()
         # Different for each node and record, so that those who started together drift apart.
         share = blake2b(content, digest_size=1).digest()[0] / 0xFF
         self._refresh_at = now + self._lifetime_s * (0.4 + share / 10)
@@ -334,20 +337,20 @@ class Publisher:
         return Statement(RECORD, self._realm, content, signature).serialize()
 
     def _tell(self, link: RecordLink, now: float) -> RecordLink:
-        published, told = self._published[link.peer], self._told_links.get(link.peer)
+        link_state, published = self._link_states[link.peer], self._published_links.get(link.peer)
         cost_us = self._steady(link, now)
-        if told is not None and cost_us != told.cost_us:
-            published.deviates_since = None
+        if published is not None and cost_us != published.cost_us:
+            link_state.deviates_since = None
             # The way up is often the beginning of a loss, which counts itself.
-            if steps(told.cost_us) - published.steps >= _STEPS_AT_ONCE:
-                published.damping.add(JUMP_PENALTY, now)
+            if steps(published.cost_us) - link_state.steps >= _STEPS_AT_ONCE:
+                link_state.damping.add(JUMP_PENALTY, now)
         return RecordLink(link.peer, link.label, cost_us, link.loss, link.rate)
 
     def _steady(self, link: RecordLink, now: float) -> int:
         """As it is; but small changes, and those that have to last first, as told before."""
-        told = self._told_links.get(link.peer)
-        if told is not None:
-            due_at = self._published[link.peer].due_at(told, now)
+        published = self._published_links.get(link.peer)
+        if published is not None:
+            due_at = self._link_states[link.peer].due_at(published, now)
             if due_at is None or due_at > now:
-                return told.cost_us
+                return published.cost_us
         return quantised(link.cost_us)

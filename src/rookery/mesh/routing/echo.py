@@ -86,14 +86,14 @@ class _PendingEcho(msgspec.Struct, frozen=True):
 class Echoes:
     """The requests of one node that are under way, and its replies to others."""
 
-    __slots__ = ("_asked", "_random", "_replies", "_send", "outcomes", "replied", "unasked")
+    __slots__ = ("_pending", "_random", "_replies", "_send", "outcomes", "replied", "unexpected")
 
     def __init__(self, send: EchoSender, random: RandomBytes) -> None:
         self.replied = 0
-        self.unasked = 0  # answers to nothing, or too late
+        self.unexpected = 0  # answers to nothing, or too late
         self._send = send
         self._random = random
-        self._asked: dict[bytes, _PendingEcho] = {}  # oldest first
+        self._pending: dict[bytes, _PendingEcho] = {}  # oldest first
         self.outcomes: list[EchoOutcome] = []
         self._replies = TokenBuckets(_REPLIES_PER_S, _REPLIES_BURST)
 
@@ -112,13 +112,13 @@ class Echoes:
         """
         if size > SIZE_MAX:
             raise UsageError(f"an echo is of at most {SIZE_MAX} bytes, not {size}")
-        if len(self._asked) == OUTSTANDING_MAX:
+        if len(self._pending) == OUTSTANDING_MAX:
             raise CongestionError(f"{OUTSTANDING_MAX} echoes are under way")
         token = self._random(TOKEN_SIZE)
         request = EchoRequest(token, max(size, REQUEST_SIZE_MIN)).serialize()
         if not self._send(route, request, ForwardKind.ECHO_REQUEST, datagram_class, hop_limit):
             raise UnreachableError("no neighbour takes the echo")
-        self._asked[token] = _PendingEcho(route, now)
+        self._pending[token] = _PendingEcho(route, now)
         return token
 
     def requested(
@@ -137,38 +137,38 @@ class Echoes:
     def replied_to(self, route: RouteNodes, payload: bytes, now: float) -> None:
         """A reply: RemoteError when it cannot be one to what was asked."""
         reply = EchoReply.parse(payload)
-        asked = self._asked.get(reply.token)
-        if asked is None:
-            self.unasked += 1
+        pending = self._pending.get(reply.token)
+        if pending is None:
+            self.unexpected += 1
             return
-        if route[0] != asked.route[-1]:
+        if route[0] != pending.route[-1]:
             raise ProtocolError("echo reply from another node")
         held_s = reply.held_us / 1e6
-        elapsed_s = now - asked.at
+        elapsed_s = now - pending.at
         if held_s > elapsed_s:
             raise ProtocolError("echo held longer than it took")
-        del self._asked[reply.token]
-        self._end(Echoed(reply.token, asked.route, route, elapsed_s - held_s, held_s))
+        del self._pending[reply.token]
+        self._end(Echoed(reply.token, pending.route, route, elapsed_s - held_s, held_s))
 
     def gave_up(self, route: RouteNodes, error: PathError, now: float) -> None:
         """A path error, perhaps about one of our requests: it quotes the token."""
-        asked = self._asked.pop(error.quote, None)
-        if asked is not None:
-            rtt_s = now - asked.at
+        pending = self._pending.pop(error.quote, None)
+        if pending is not None:
+            rtt_s = now - pending.at
             self._end(
-                EchoFailed(error.quote, asked.route, route, error.reason, error.failed, rtt_s)
+                EchoFailed(error.quote, pending.route, route, error.reason, error.failed, rtt_s)
             )
 
     @property
     def deadline(self) -> float | None:
         """When `tick` has something to do."""
-        oldest = next(iter(self._asked.values()), None)
+        oldest = next(iter(self._pending.values()), None)
         return None if oldest is None else oldest.at + TIMEOUT_S
 
     def tick(self, now: float) -> None:
         while (deadline := self.deadline) is not None and deadline <= now:
-            token = next(iter(self._asked))
-            self._end(EchoLost(token, self._asked.pop(token).route))
+            token = next(iter(self._pending))
+            self._end(EchoLost(token, self._pending.pop(token).route))
 
     def take(self) -> list[EchoOutcome]:
         """What became of requests since it was last asked, in order."""

@@ -33,8 +33,8 @@ class PathErrors:
         """Note an error that came over `route`; True when an edge is avoided from now on."""
         if error.reason is PathErrorReason.HOP_LIMIT:  # says nothing about the edge
             return False
-        reporter, first_hop = route[0], route[-2]
-        failed = (reporter, error.failed)
+        relay, first_hop = route[0], route[-2]
+        failed = (relay, error.failed)
         if not any(nodes[1] == first_hop and failed in pairwise(nodes) for nodes in used):
             self.unrelated += 1
             return False

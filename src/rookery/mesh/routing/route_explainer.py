@@ -27,7 +27,7 @@ from rookery.wire.mesh.node_id import NodeId
 
 DISPUTE_FACTOR = 2  # between what the ends of a link say that it costs,
 DISPUTE_US = 1000  # and at least so much
-HOLDING_S = 0.002  # smoothed; beats are held for longer than that only under load
+HOLDING_S = 0.002  # smoothed; pings are held for longer than that only under load
 
 
 class RouteExplainer:

@@ -26,7 +26,7 @@ from rookery.identity.cipher_set import RandomBytes
 from rookery.link.link import Link, LinkState
 from rookery.link.token_bucket import TokenBuckets
 from rookery.mesh.membership.membership import Membership
-from rookery.mesh.quality.path_quality import LOSS_BEATS
+from rookery.mesh.quality.path_quality import LOSS_PINGS
 from rookery.mesh.routing.data_plane import DataPlane
 from rookery.mesh.routing.forwarding import RouteNodes
 from rookery.mesh.routing.graph import AVOIDED_US
@@ -70,7 +70,7 @@ class ProbeEvidence:
         last = list(self._all)[-SILENT_AFTER:]
         if len(last) == SILENT_AFTER and all(last):
             return f"{SILENT_AFTER} of the last {SILENT_AFTER} probes over it were not answered"
-        margin = 2 * sqrt(loss * (1 - loss) / LOSS_BEATS)  # it is an estimate itself
+        margin = 2 * sqrt(loss * (1 - loss) / LOSS_PINGS)  # it is an estimate itself
         loss = min(max(loss + margin, LOSS_MIN), _LOSS_MAX)
         for fates, what in ((self._all, "probes"), (self._large, "large probes")):
             for span in _SPANS:
@@ -141,7 +141,7 @@ class RouteProber:
         self._data_plane = data_plane
         self._random = random
         self._probed: dict[NodeId, _ProbedRoute] = {}
-        self._asked: dict[bytes, _PendingProbe] = {}  # by token, oldest first
+        self._pending: dict[bytes, _PendingProbe] = {}  # by token, oldest first
         self._answers = TokenBuckets(_ANSWERS_PER_S, _ANSWERS_BURST)
 
     # --- what arrives ---
@@ -156,10 +156,10 @@ class RouteProber:
             self._answer(link, Probe.parse(head, body), arrival.back, now)
             return
         probed = Probed.parse(head, body)
-        asked = self._asked.get(probed.token)
-        if asked is not None and asked.destination == node_id(link.hashname):
-            del self._asked[probed.token]
-            self._learn(asked, now, is_lost=False)
+        pending = self._pending.get(probed.token)
+        if pending is not None and pending.destination == node_id(link.hashname):
+            del self._pending[probed.token]
+            self._learn(pending, now, is_lost=False)
 
     def _answer(self, link: Link, probe: Probe, back: RouteNodes, now: float) -> None:
         if not self._answers.take(node_id(link.hashname), now):
@@ -174,16 +174,16 @@ class RouteProber:
     def deadline(self) -> float | None:
         """When `tick` has something to do."""
         times = [probed.next_s for probed in self._probed.values()]
-        times += [asked.until for asked in list(self._asked.values())[:1]]
+        times += [pending.until for pending in list(self._pending.values())[:1]]
         if len(self._probed) < min(len(self._data_plane.started), PROBED_MAX):
             times.append(self._data_plane.now)  # somewhere packets have just started
         return min(times, default=None)
 
     def tick(self, now: float) -> None:
-        for token, asked in list(self._asked.items()):
-            if now >= asked.until:
-                del self._asked[token]
-                self._learn(asked, now, is_lost=True)
+        for token, pending in list(self._pending.items()):
+            if now >= pending.until:
+                del self._pending[token]
+                self._learn(pending, now, is_lost=True)
         self._follow_traffic(now)
         for destination, probed in self._probed.items():
             if now >= probed.next_s:
@@ -232,7 +232,7 @@ class RouteProber:
         sealed = link.sealed_frame(*probe.serialize())
         if sealed is not None and self._data_plane.try_out(route, sealed, now):
             until = now + self._patience_s(route)
-            self._asked[probe.token] = _PendingProbe(destination, route, probe.size, until, relay)
+            self._pending[probe.token] = _PendingProbe(destination, route, probe.size, until, relay)
 
     def _link_that_answers(self, destination: NodeId) -> Link | None:
         """Older nodes do not know probes."""
@@ -249,24 +249,24 @@ class RouteProber:
 
     # --- what follows ---
 
-    def _learn(self, asked: _PendingProbe, now: float, *, is_lost: bool) -> None:
-        probed = self._probed.get(asked.destination)
+    def _learn(self, pending: _PendingProbe, now: float, *, is_lost: bool) -> None:
+        probed = self._probed.get(pending.destination)
         if probed is None:
             return
-        if asked.relay is not None:
-            self._try(asked.destination, asked.relay, probed, is_lost=is_lost)
+        if pending.relay is not None:
+            self._try(pending.destination, pending.relay, probed, is_lost=is_lost)
             return
-        if probed.route != asked.route:
+        if probed.route != pending.route:
             return
-        if is_lost and not self._data_plane.sound(asked.route[1]):
+        if is_lost and not self._data_plane.sound(pending.route[1]):
             return  # it may have been lost on our own link
-        probed.evidence.add(asked.size, is_lost=is_lost)
+        probed.evidence.add(pending.size, is_lost=is_lost)
         if not is_lost:
-            self._data_plane.blackhole_relays.delivered(asked.route, now)
+            self._data_plane.blackhole_relays.delivered(pending.route, now)
             return
-        failure = probed.evidence.failure(self._loss(asked.route))
+        failure = probed.evidence.failure(self._loss(pending.route))
         if failure is not None:
-            self._data_plane.blackhole_relays.failed(asked.route, failure, now)
+            self._data_plane.blackhole_relays.failed(pending.route, failure, now)
 
     def _try(
         self, destination: NodeId, relay: NodeId, probed: _ProbedRoute, *, is_lost: bool

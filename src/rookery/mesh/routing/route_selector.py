@@ -36,7 +36,7 @@ class RouteSelectorContext(Protocol):
         ...
 
     def suspect(self, neighbour: NodeId) -> bool:
-        """Whether two beats of that link are missing."""
+        """Whether two pings of that link are missing."""
         ...
 
     def avoids(self, nodes: RouteNodes) -> int:

@@ -87,12 +87,12 @@ _DIRECT: RouteNodes = ()
 class _PeerPaths:
     """The paths to one member: numbers on the one hand, routes on the other."""
 
-    __slots__ = ("busy_until", "heard_at", "last", "numbers", "routes")
+    __slots__ = ("acknowledged_at", "busy_until", "last", "numbers", "routes")
 
     def __init__(self) -> None:
         self.last = 0
         self.busy_until = float("-inf")
-        self.heard_at = 0.0  # when packets were last acknowledged, or there were none
+        self.acknowledged_at = 0.0  # when packets were last acknowledged, or there were none
         self.routes: dict[int, RouteNodes] = {}
         self.numbers: dict[RouteNodes, int] = {}
 
@@ -238,8 +238,8 @@ class NodeTunnels:
         link, known = self._links.get(hashname), self._paths[hashname]
         paths = [path for tunnel in self._tunnels.of(hashname) for path in tunnel.explain().paths]
         if link is None or not paths or not all(path.is_silent for path in paths):
-            known.heard_at = now
-        elif now >= known.heard_at + _SILENCE_S:
+            known.acknowledged_at = now
+        elif now >= known.acknowledged_at + _SILENCE_S:
             link.doubt_paths(now)
 
     def _forget_paths(self, hashname: str, now: float) -> None:

@@ -144,7 +144,7 @@ class Tunnel:
         self._paths = self._engine.paths
         self._now = now
         self._stalled_at: float | None = now
-        self._is_told_stalled = False
+        self._is_stall_reported = False
         self._is_closing = False
         self._end: TunnelClosed | None = None
         self._farewell: bytes | None = None
@@ -157,9 +157,9 @@ class Tunnel:
             return TunnelState.RESET if self._end.code else TunnelState.CLOSED
         if self._is_closing:
             return TunnelState.HALF_CLOSED
-        if self._stalled_at is not None and self._engine.packer.is_heard:
+        if self._stalled_at is not None and self._engine.packer.has_received:
             return TunnelState.STALLED
-        return TunnelState.OPEN if self._engine.packer.is_heard else TunnelState.OPENING
+        return TunnelState.OPEN if self._engine.packer.has_received else TunnelState.OPENING
 
     @property
     def streams(self) -> int:
@@ -259,8 +259,8 @@ class Tunnel:
         self.path_down(path.id, now)
         self._paths.up(path, now)
         self._stalled_at = None
-        if self._is_told_stalled:
-            self._is_told_stalled = False
+        if self._is_stall_reported:
+            self._is_stall_reported = False
             self._events.append(TunnelResumed())
 
     def path_down(self, path: int, now: float) -> None:
@@ -274,7 +274,7 @@ class Tunnel:
         if not self._paths:
             self._stalled_at = now
             if self._end is None:
-                self._is_told_stalled = True
+                self._is_stall_reported = True
                 self._events.append(TunnelStalled())
 
     def received(
@@ -297,7 +297,7 @@ class Tunnel:
         if packet.tunnel != self.id or self._end is not None:
             return
         self._now = now
-        self._engine.packer.is_heard = True
+        self._engine.packer.has_received = True
         try:
             close = self._engine.intake.packet(packet, size, path, now, is_marked=is_marked)
         except ProtocolError as error:

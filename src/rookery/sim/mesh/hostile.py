@@ -2,7 +2,7 @@
 
     node = world.members[7]
     claim_cheap_links(world, node)                its record says that its links cost nothing
-    claim_long_holding(node.endpoint, node.core)  it says to have held each beat almost all the time
+    claim_long_holding(node.endpoint, node.core)  it says to have held each ping almost all the time
     swallow(node, everything)                     relays nothing, and answers for itself
     swallow(node, at_random(0.2, Random(seed)))   … or drops a share, or what is large, or one's
     Replayer(world, node)                         repeats what it received
@@ -10,7 +10,7 @@
     Sybils(world, node, 40, Random(seed))         takes in members that are all itself
 
 They combine, and are the same for the same seed. Everything else of the node stays honest: its
-links work, its beats and echoes are answered.
+links work, its pings and echoes are answered.
 """
 
 from collections import deque
@@ -42,7 +42,7 @@ from rookery.wire.mesh.probe import Probe
 from rookery.wire.mesh.record import Record, RecordLink
 from rookery.wire.mesh.statement import RECORD, Statement, to_sign
 
-HOLDING_SHARE: Final = 0.95  # of the round trip, that a liar claims to have held each beat
+HOLDING_SHARE: Final = 0.95  # of the round trip, that a liar claims to have held each ping
 TURN_S: Final = 0.1  # how often those that send something of their own do so
 
 FrameFilter = Callable[
@@ -92,7 +92,7 @@ def claim_cheap_links(world: MeshWorld, node: SimulatedMember) -> None:
 
 
 def claim_long_holding(endpoint: Endpoint, core: Node) -> None:
-    """It answers beats at once, and says that it held each for nearly as long as it was away."""
+    """It answers pings at once, and says that it held each for nearly as long as it was away."""
 
     def hears(link: Link, path: Path, head: bytes, body: bytes, now: float) -> bool:
         if head[0] != PING:

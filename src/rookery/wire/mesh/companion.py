@@ -10,7 +10,7 @@
              4 GONE     the path failed, do not use it
              5 REFUSE   there will be no datagrams here
 
-`sizes` is 0 for all but HEARD. `attempt` is random and never 0; the beats of the path carry it.
+`sizes` is 0 for all but HEARD. `attempt` is random and never 0; the pings of the path carry it.
 """
 
 from enum import IntEnum

@@ -1,4 +1,4 @@
-"""PING and PONG: numbered beats over one path of a link, and what has come of the other side's.
+"""PING and PONG: numbered packets over one path of a link, and what has come of the other side's.
 
     PING  head | 2 | next |  body | attempt | sequence | sent |                  report | padding |
                | 1 |  1   |       |    4    |    4     |  8   |                    20   |   ...   |
@@ -27,7 +27,7 @@ from rookery.wire.link.frame_types import PING, PONG
 
 SMALL_SIZE = 64  # head and body
 DATA_SIZE = 1200  # what passes this, passes any datagram of ours
-HISTORY_SIZE = 64  # beats that a report covers
+HISTORY_SIZE = 64  # pings that a report covers
 SEQUENCE_MAX = 2**32 - 1
 
 _PING_HEAD_SIZE = 2
@@ -46,7 +46,7 @@ class PingReport(msgspec.Struct, frozen=True, gc=False):
 
 
 class Ping(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """One beat."""
+    """One ping."""
 
     attempt: int = 0
     sequence: int
@@ -77,7 +77,7 @@ class Ping(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Pong(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """The answer to one beat: when it came and when this left, by the answering clock."""
+    """The answer to one ping: when it came and when this left, by the answering clock."""
 
     attempt: int = 0
     sequence: int

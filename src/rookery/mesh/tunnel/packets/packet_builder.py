@@ -23,7 +23,7 @@ class PacketBuilder:
     The parts are joined where the packet is sealed, so that no byte is copied twice.
     """
 
-    __slots__ = ("_inflow", "_notes", "_outflow", "_paths", "id", "is_heard")
+    __slots__ = ("_inflow", "_notes", "_outflow", "_paths", "has_received", "id")
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class PacketBuilder:
         inflow: StreamInput,
     ) -> None:
         self.id = number
-        self.is_heard = False  # anything came from the other side
+        self.has_received = False  # anything came from the other side
         self._paths = paths
         self._notes = notes
         self._outflow = outflow
@@ -120,7 +120,7 @@ class PacketBuilder:
         return parcel
 
     def _parcel(self, path: OutboundPath, parts: Parts) -> BuiltPacket:
-        head = path.head if self.is_heard else path.first_head
+        head = path.head if self.has_received else path.first_head
         size = 0
         for part in parts:
             size += len(part)

@@ -58,7 +58,7 @@ class PacketReceiver:
         """The CLOSE in it, if there is one; ProtocolError where the other side breaks the rules."""
         if not packet.number:
             return self._unnumbered(packet.frames, now)
-        inbound = self._paths.heard(packet.way, reply_path)
+        inbound = self._paths.inbound_for(packet.way, reply_path)
         if inbound.is_known(packet.number):
             self.counts["repeated packets"] += 1
             return None

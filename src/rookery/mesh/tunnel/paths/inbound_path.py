@@ -14,9 +14,9 @@ from rookery.wire.mesh.tunnel_data import (
 ACK_DELAY_S: Final = 0.005
 
 _KNOWN_MAX: Final = 256  # ranges; what lies below counts as known
-_TELL_PACKETS: Final = 4
-_TELL_LARGE: Final = 3  # fewer than the sender may have under way at the least, so that it goes on
-_TELL_SIZE: Final = 32768
+_ACK_PACKETS: Final = 4
+_ACK_LARGE: Final = 3  # fewer than the sender may have under way at the least, so that it goes on
+_ACK_SIZE: Final = 32768
 _DELAY_US_MAX: Final = 2**32 - 1
 _FORGET_S: Final = 2.0  # what is missing for longer was given up by its sender
 
@@ -75,8 +75,8 @@ class InboundPath:
             self._marks += 1
         self._waiting += 1
         self._waiting_size += size
-        is_much = self._waiting_size >= _TELL_SIZE and self._waiting >= _TELL_LARGE
-        if is_gap or is_much or self._waiting >= _TELL_PACKETS:
+        is_much = self._waiting_size >= _ACK_SIZE and self._waiting >= _ACK_LARGE
+        if is_gap or is_much or self._waiting >= _ACK_PACKETS:
             self.due_at = now
         elif self.due_at is None:
             self.due_at = now + ACK_DELAY_S

@@ -68,7 +68,7 @@ class TunnelPaths:
             self._number = max(self._number, path.next_number)
         return path
 
-    def heard(self, number: int, reply_path: int) -> InboundPath:
+    def inbound_for(self, number: int, reply_path: int) -> InboundPath:
         """The path in of that number; the one that was silent longest makes room for a new one."""
         inbound = self._in.get(number)
         if inbound is None:

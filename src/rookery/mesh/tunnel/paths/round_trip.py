@@ -27,7 +27,7 @@ class PathRoundTrip:
     def sample(self, rtt_s: float, delay_s: float, now: float) -> None:
         """`delay_s`: how long the other side says that it held the answer."""
         rtt_s = max(rtt_s, 1e-6)
-        # A delay that would beat the least round trip known is not believed.
+        # A delay that would ping the least round trip known is not believed.
         own_s = rtt_s - delay_s if rtt_s - delay_s >= self.min_s or not self._sampled else rtt_s
         own_s = max(own_s, 1e-6)
         self.latest_s = own_s

@@ -4,7 +4,7 @@ from typing import Final
 
 from rookery.mesh.tunnel.limits import WINDOW_START
 
-_TELL_SHARE: Final = 4  # tell when a quarter of the window would be new
+_GRANT_SHARE: Final = 4  # tell when a quarter of the window would be new
 
 
 class ReceiveWindow:
@@ -23,7 +23,7 @@ class ReceiveWindow:
     def is_due(self, held: int = 0) -> bool:
         """There is much more to grant than was told."""
         window = min(self.size + held, self._cap)
-        return (self.consumed + window - self.maximum) * _TELL_SHARE >= self.size
+        return (self.consumed + window - self.maximum) * _GRANT_SHARE >= self.size
 
     def tell(self, now: float, rtt_s: float, held: int = 0) -> int:
         """The maximum to tell; `held`: bytes that wait for readers who may never come."""

@@ -14,7 +14,7 @@ from rookery.mesh.tunnel.streams.ranges import Ranges
 from rookery.mesh.tunnel.streams.stream import Stream
 from rookery.wire.mesh.tunnel_frames import STREAM_MAX
 
-_TELL_SHARE: Final = 4
+_GRANT_SHARE: Final = 4
 
 
 class StreamTable:
@@ -27,8 +27,8 @@ class StreamTable:
         "_live",
         "_opened",
         "_seen",
+        "opens_granted",
         "opens_max",
-        "opens_told",
     )
 
     def __init__(self, limits: TunnelLimits, *, is_opener: bool) -> None:
@@ -39,7 +39,7 @@ class StreamTable:
         self._seen = Ranges()  # places of the peer's streams that ever were
         self._ended = 0  # of the peer's
         self.opens_max = STREAMS_START  # granted by the peer
-        self.opens_told = STREAMS_START  # granted to the peer
+        self.opens_granted = STREAMS_START  # granted to the peer
 
     def __len__(self) -> int:
         return len(self._live)
@@ -68,7 +68,7 @@ class StreamTable:
             if place >= self._opened:
                 raise ProtocolError("a stream that was never opened")
             return None
-        if place >= self.opens_told:
+        if place >= self.opens_granted:
             raise ProtocolError("more streams than were granted")
         if place in self._seen:
             return None
@@ -88,11 +88,11 @@ class StreamTable:
         if stream.is_ours:
             return False
         self._ended += 1
-        return (self._ended + STREAMS_START - self.opens_told) * _TELL_SHARE >= STREAMS_START
+        return (self._ended + STREAMS_START - self.opens_granted) * _GRANT_SHARE >= STREAMS_START
 
     def grant(self) -> int:
-        self.opens_told = min(self._ended + STREAMS_START, STREAM_MAX)
-        return self.opens_told
+        self.opens_granted = min(self._ended + STREAMS_START, STREAM_MAX)
+        return self.opens_granted
 
     def _add(self, number: int, now: float, *, is_ours: bool) -> Stream:
         stream = Stream(number, ReceiveWindow(self._limits.window_max, now), is_ours=is_ours)
