@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 from rookery.lake.engine.delta import CommitClaim, Lake
 from rookery.lake.engine.step import REASON, CleanStep, TransformStep

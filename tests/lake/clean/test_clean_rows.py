@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 from pyspark.testing import assertDataFrameEqual
 
 from rookery.lake.clean import clean_rows

@@ -4,7 +4,7 @@ import random
 
 import pytest
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 from pyspark.testing import assertDataFrameEqual
 
 from rookery.lake.facts import histogram, link_hours, link_samples

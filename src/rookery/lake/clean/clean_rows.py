@@ -10,7 +10,7 @@ and only their places are joined with the rows, which are never shuffled.
 """
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 from rookery.lake.clean import validation
 from rookery.lake.clean.rules import rules

@@ -10,7 +10,7 @@ from operator import or_
 from typing import assert_never
 
 from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 from rookery.lake.clean.rules import COUNT_MAX, Between, Named, OneOf, Required, Rule
 

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from uuid import uuid4
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 from rookery.errors import RookeryError, UsageError
 from rookery.lake.engine import cleaning, spark_errors, spark_session

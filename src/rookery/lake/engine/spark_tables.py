@@ -15,7 +15,7 @@ from datetime import date
 from typing import Literal, NamedTuple
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 from rookery.lake.engine import commit, parquet
 from rookery.lake.engine.delta import CommitClaim, Lake

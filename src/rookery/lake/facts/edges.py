@@ -11,7 +11,7 @@ there.
 """
 
 from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 from rookery.lake.schema.facts import TOPOLOGY_EDGES
 

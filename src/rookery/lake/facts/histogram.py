@@ -7,7 +7,7 @@ logarithm only guesses the bucket: whole bounds decide, so that every engine fin
 import math
 
 from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 BUCKETS = 900  # 1.05^900 is more than 64 bits hold
 

@@ -4,7 +4,7 @@ Sums that do not fit 64 bits, which only a lie can make, are null.
 """
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 from rookery.lake.facts.quantities import MICROS_A_DAY, hour, micros, ppm, span_us, whole
 from rookery.lake.schema import facts

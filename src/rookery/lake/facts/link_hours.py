@@ -5,7 +5,7 @@ left of an hour is then brought together with its histogram.
 """
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 from rookery.lake.facts.histogram import bucket
 from rookery.lake.facts.quantities import hour

@@ -1,7 +1,7 @@
 """Links: what is known of mesh links, from routers' reports and from nodes, in one shape."""
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 from rookery.lake.facts.quantities import micros, ppm, whole
 from rookery.lake.schema.facts import LINK_SAMPLES

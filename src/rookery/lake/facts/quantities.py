@@ -5,7 +5,7 @@ each engine's own `round` is not.
 """
 
 from pyspark.sql import Column
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 MICROS_A_SECOND = 1_000_000
 MICROS_A_DAY = 86_400 * MICROS_A_SECOND

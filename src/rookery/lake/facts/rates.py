@@ -15,7 +15,7 @@ from functools import reduce
 from operator import or_
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 from rookery.lake.facts.quantities import MICROS_A_SECOND, span_us
 from rookery.lake.schema.facts import DEVICE_RATES

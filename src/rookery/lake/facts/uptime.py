@@ -6,7 +6,7 @@ last one before them.
 """
 
 from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 from rookery.lake.facts.quantities import MICROS_A_SECOND, span_us
 from rookery.lake.schema.facts import UPTIME_INTERVALS

@@ -6,7 +6,7 @@ between 1 and 2, of both directions together. A sample that found the link down 
 """
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 from rookery.lake.insights import seasonal
 

@@ -1,7 +1,7 @@
 """Load forecast: how full each server will be, hour by hour, for the next two days."""
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 from rookery.lake.insights import seasonal
 

@@ -13,7 +13,7 @@ does not fit 64 bits, which only a lie can make, is unknown.
 """
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 from rookery.lake.insights import seasonal
 

@@ -10,7 +10,7 @@ then it is not the routers that are known to have failed.
 """
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 from rookery.lake.facts.uptime import GAP_MAX_S
 

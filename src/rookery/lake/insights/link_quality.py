@@ -5,7 +5,7 @@ rank is in. So it is never below the true one, and less than 5 % above.
 """
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 from rookery.lake.facts.histogram import BOUNDS
 from rookery.lake.insights import seasonal

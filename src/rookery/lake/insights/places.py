@@ -1,7 +1,7 @@
 """Places: who is where, by the address that it first enrolled from."""
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 _V4 = r"^(\d{1,3}\.\d{1,3}\.\d{1,3})\.\d{1,3}(:\d+)?$"
 _V6_IN_BRACKETS = r"^\[([0-9a-f:]+)\](:\d+)?$"

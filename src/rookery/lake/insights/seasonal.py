@@ -11,7 +11,7 @@ so that every engine comes to the same result.
 from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 WEEKS = 8
 HOURS_AHEAD = 48

@@ -12,7 +12,7 @@ so that no product outgrows 63 bits.
 from collections.abc import Sequence
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812 (everybody's name for it)
+from pyspark.sql import functions as F  # noqa: N812 (its usual name)
 
 LOOKBACK_DAYS = 0
 LOOKAHEAD_DAYS = 1  # a delta is a row of the day that it ends on

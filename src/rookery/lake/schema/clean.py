@@ -1,4 +1,4 @@
-"""Clean: observations that can be relied on, each once, at the time it happened."""
+"""Clean tables: valid observations, each once, at the time it happened."""
 
 import pyarrow as pa
 
@@ -8,7 +8,7 @@ from rookery.lake.schema.table import DATE, Column, Table
 CLOCK_WRONG = Column(
     "clock_wrong",
     pa.bool_(),
-    "the reporter's clock cannot be right, so `at` is received_at",
+    "the sender's clock cannot be right, so `at` is received_at",
 )
 HAPPENED_ON = Column(DATE, pa.date32(), "UTC date of at")
 

@@ -1,4 +1,4 @@
-"""Facts: what follows from clean observations without judging: rates, intervals, edges, hours.
+"""Fact tables: what follows from clean observations: rates, intervals, edges, hours.
 
 Measured numbers are integers here (µs, parts per million), so that sums are the same whatever the
 order they are added in, and two engines agree to the last digit.
@@ -24,10 +24,10 @@ def _text(name: str, text: str) -> Column:
 _ON = Column(DATE, pa.date32(), "UTC date of at")
 _ON_HOUR = Column(DATE, pa.date32(), "UTC date of hour")
 _HOUR = Column("hour", TIMESTAMP, "its beginning")
-_REPORTER = _text("reporter", "MAC of the device")
-_BOOT = Column("boot", pa.int64(), "the start of the reporter that it belongs to")
-_REALM = _text("realm", "the realm's id; empty where a router's report is behind it")
-_NODE = _text("node", "who measured: a hashname, or the MAC of a reporting router")
+_SENDER = _text("reporter", "MAC of the device")
+_BOOT = Column("boot", pa.int64(), "the sender's start that it belongs to")
+_REALM = _text("realm", "the realm's id; empty if a device's report is the source")
+_NODE = _text("node", "the end that measured: a hashname, or the MAC of a device")
 _PEER = _text("peer", "hashname of the other end")
 
 
@@ -40,7 +40,7 @@ DEVICE_RATES = Table(
     "facts",
     "device_rates",
     (
-        _REPORTER,
+        _SENDER,
         _BOOT,
         _text("interface", "its name"),
         _count("sequence", "number of the report that ends the span"),
@@ -67,7 +67,7 @@ UPTIME_INTERVALS = Table(
     "facts",
     "uptime_intervals",
     (
-        _REPORTER,
+        _SENDER,
         _BOOT,
         Column(
             "from_at", TIMESTAMP, "its first report; where it goes on, the last of the day before"
@@ -91,7 +91,7 @@ LINK_SAMPLES = Table(
     "facts",
     "link_samples",
     (
-        _text("reporter", "who reported: a MAC, or a node's id like one"),
+        _text("reporter", "the sender: MAC of a device, or a node's id, which looks like one"),
         _BOOT,
         _count("sequence", "number of the report"),
         _count("number", "place in the report, from 0"),
@@ -104,14 +104,14 @@ LINK_SAMPLES = Table(
         _count("jitter_us", "how much it varies", "µs"),
         _count("loss_in_ppm", "lost on the way here", "ppm"),
         _count("loss_out_ppm", "lost on the way there", "ppm"),
-        _count("loss_ppm", "the worse of both, or a router's only figure", "ppm"),
+        _count("loss_ppm", "the worse of both, or a device's only figure", "ppm"),
         _count("rate_bps", "what it carried at best", "bit/s"),
         _count("cost_us", "what routing takes it for", "µs"),
         Column("is_up", pa.bool_(), "whether it carries anything"),
         _ON,
     ),
     ("reporter", "boot", "sequence", "number", "at"),
-    "mesh links as routers' reports and nodes' samples give them, in one shape",
+    "mesh links, from reports of devices and samples of nodes, in one shape",
     (clean.DEVICE_REPORTS.path, clean.LINK_SAMPLES.path),
 )
 
@@ -159,8 +159,8 @@ TOPOLOGY_EDGES = Table(
 DEVICE_HOURS = _hours(
     clean.DEVICE_REPORTS,
     "device_hours",
-    "one hour of a router; sums, divided by samples, are means",
-    (_REPORTER,),
+    "one hour of a device; sums, divided by samples, are means",
+    (_SENDER,),
     _count("reports", "all there are", "reports"),
     _count("load_samples", "with a load", "reports"),
     _count(
@@ -193,10 +193,10 @@ SERVER_HOURS = _hours(
 CALL_HOURS = _hours(
     clean.CALLS,
     "call_hours",
-    "one hour of a method of a router, as one server relayed it",
+    "one hour of a method of a device, as one server relayed it",
     (
         _text("reporter", "id of the server that relayed"),
-        _text("router", "MAC of the called router"),
+        _text("router", "MAC of the called device"),
         _text("method", "what was called"),
     ),
     _count("calls", "all there are", "calls"),
@@ -211,23 +211,23 @@ SESSIONS = Table(
     (
         _text("spool", "name of the spool that kept its end"),
         _count("position", "its end in that spool", "bytes"),
-        _text("reporter", "id of who reported it"),
+        _text("reporter", "id of the sender"),
         Column("at", TIMESTAMP, "when it was reported"),
         _text("seat", "id of the session"),
         _text("who", "account"),
-        _text("router", "MAC of the router"),
+        _text("router", "MAC of the device"),
         _text("server", "hashname of the server; empty: none was found"),
         Column("opened_at", TIMESTAMP, "when it began"),
-        Column("closed_at", TIMESTAMP, "when it ended; at, where the reporter's clock was wrong"),
+        Column("closed_at", TIMESTAMP, "when it ended; at, where the sender's clock was wrong"),
         _count("took_us", "from one to the other", "µs"),
-        Column("is_met", pa.bool_(), "whether client and router met"),
+        Column("is_met", pa.bool_(), "whether the client reached the device"),
         _text("reason", "why it ended"),
-        _count("sent_bytes", "from the client to the router", "bytes"),
-        _count("received_bytes", "from the router to the client", "bytes"),
+        _count("sent_bytes", "from the client to the device", "bytes"),
+        _count("received_bytes", "from the device to the client", "bytes"),
         _ON,
     ),
     ("spool", "position"),
-    "sessions of clients with routers, ended or failed",
+    "sessions of clients with devices, ended or failed",
     (clean.SESSIONS.path,),
 )
 
@@ -281,9 +281,9 @@ DECISION_HOURS = _hours(
 SECURITY_HOURS = _hours(
     clean.SECURITY_EVENTS,
     "security_hours",
-    "one hour of what honest, healthy reporters do not do",
+    "one hour of what honest, healthy senders do not do",
     (
-        _text("reporter", "whom it is about"),
+        _text("reporter", "the device or server that it is about"),
         _text("event", "forged, old secret, replay, clone, foreign key, rebound or denied"),
     ),
     _count("events", "all there are", "events"),

@@ -1,4 +1,4 @@
-"""Insights: what facts mean: availability, traffic, quality, what breaks, what is to come.
+"""Insight tables: availability, traffic, quality, failures and forecasts, made from facts.
 
 Each says how pages show it (`display`). Every row carries its lineage. Dated tables are recomputed
 by the days that changed; whole ones are small and replaced as a whole. Times are UTC; a span is
@@ -18,7 +18,7 @@ LINEAGE = Column(
 )
 
 _LONG, _DOUBLE, _TEXT = pa.int64(), pa.float64(), pa.string()
-_DEVICE = Column("device", _TEXT, "MAC of the router", is_nullable=False)
+_DEVICE = Column("device", _TEXT, "MAC of the device", is_nullable=False)
 _REALM = Column("realm", _TEXT, "the realm's id")
 _HOUR = Column("hour", TIMESTAMP, "start of the hour")
 
@@ -59,19 +59,19 @@ PLACES = _whole(
     "places",
     ("reporter",),
     ("clean/enrolments",),
-    "who is where: what the hub knew of a router or server when it last enrolled",
+    "where devices and servers are: what the hub knew of each when it first enrolled",
     Display("Places", "reporter", searched=("reporter",)),
-    Column("reporter", _TEXT, "MAC of the router or id of the server", is_nullable=False),
-    Column("kind", _TEXT, "router or server"),
+    Column("reporter", _TEXT, "MAC of the device or id of the server", is_nullable=False),
+    Column("kind", _TEXT, "router (a device) or server"),
     Column("hashname", _TEXT, "its identity"),
-    Column("address", _TEXT, "where it came from"),
+    Column("address", _TEXT, "address that it enrolled from"),
     Column("site", _TEXT, "the address's /24, or /48 of IPv6; null if there is none"),
 )
 OUTAGES = _dated(
     "outages",
     ("device", "from_at"),
     ("facts/uptime_intervals",),
-    "a router that was expected and not heard of for more than a minute, cut at midnight",
+    "an expected device sent no report for more than a minute; cut at midnight",
     Display(
         "Outages",
         "from_at DESC, device",
@@ -82,8 +82,8 @@ OUTAGES = _dated(
         ),
     ),
     _DEVICE,
-    Column("from_at", TIMESTAMP, "when it was last heard of, or midnight"),
-    Column("to_at", TIMESTAMP, "when it was heard of again, or midnight, or the end of the data"),
+    Column("from_at", TIMESTAMP, "its last report, or midnight"),
+    Column("to_at", TIMESTAMP, "its next report, or midnight, or the end of the data"),
     Column("lasted_us", _LONG, "from one to the other", "µs"),
     Column("is_reboot", pa.bool_(), "whether it came back with another boot"),
     Column("is_open", pa.bool_(), "whether it had not come back by to_at"),
@@ -92,20 +92,20 @@ AVAILABILITY = _dated(
     "availability",
     ("device", "date"),
     ("facts/uptime_intervals",),
-    "how much of a day a router was there: from a report to the next, unless more than a minute or"
-    " a start lies between them. It is expected from midnight on, or from its first report in eight"
-    " days, until midnight, or until the last that was heard of anybody that day",
+    "how much of a day a device was present: from a report to the next, unless more than a minute"
+    " or a start lies between them. It is expected from midnight on, or from its first report in eight"
+    " days, until midnight, or until the last report of any device that day",
     Display("Availability by day", "date DESC, share, device", searched=("device",), view="days"),
     _DEVICE,
-    Column("present_us", _LONG, "it was there", "µs"),
-    Column("expected_us", _LONG, "it should have been there", "µs"),
+    Column("present_us", _LONG, "it was present", "µs"),
+    Column("expected_us", _LONG, "it should have been present", "µs"),
     Column("share", _DOUBLE, "present_us of expected_us; null if nothing was expected", "share"),
     Column("outages", _LONG, "stretches of more than a minute without it", "times"),
     Column("longest_outage_us", _LONG, "the longest of them; 0: none", "µs"),
     Column(
         "reboots",
         _LONG,
-        "starts first heard of that day, after another in the week before",
+        "starts whose first report came that day, after another in the week before",
         "times",
     ),
 )
@@ -113,13 +113,13 @@ AVAILABILITY_WEEKS = _whole(
     "availability_weeks",
     ("device", "week"),
     ("insights/availability",),
-    "availability by week, against what was promised (99.9 % unless told otherwise)",
+    "availability by week, against what was promised (99.9 % unless set otherwise)",
     Display("Availability by week", "week DESC, share, device", searched=("device",), view="days"),
     _DEVICE,
     Column("week", pa.date32(), "Monday that the week begins with"),
-    Column("days", _LONG, "days of it that something is known of", "days"),
-    Column("present_us", _LONG, "it was there", "µs"),
-    Column("expected_us", _LONG, "it should have been there", "µs"),
+    Column("days", _LONG, "days of it with data", "days"),
+    Column("present_us", _LONG, "it was present", "µs"),
+    Column("expected_us", _LONG, "it should have been present", "µs"),
     Column("share", _DOUBLE, "present_us of expected_us", "share"),
     Column("outages", _LONG, "those that went on over midnight count on both days", "times"),
     Column("longest_outage_us", _LONG, "the longest within a day", "µs"),
@@ -131,7 +131,7 @@ UPTIME_SESSIONS = _whole(
     "uptime_sessions",
     ("device", "from_at"),
     ("facts/uptime_intervals",),
-    "uninterrupted presence of a router within one boot, over as many days as it lasted",
+    "uninterrupted presence of a device within one boot, over as many days as it lasted",
     Display("Uptime", "from_at DESC, device", searched=("device",), view=Spans("device", "'up'")),
     _DEVICE,
     Column("boot", _LONG, "its boot"),
@@ -174,7 +174,7 @@ def _traffic(
             lines=Lines(start.name, series, unit="bytes/s", days=days, hours=hours),
         ),
         _DEVICE,
-        Column("interface", _TEXT, "its name on the router"),
+        Column("interface", _TEXT, "its name on the device"),
         start,
         Column("covered_ms", _LONG, "time in it that counters were read across", "ms"),
         Column("received_bytes", _LONG, "came in", "bytes"),
@@ -232,7 +232,7 @@ LINK_QUALITY = _whole(
         view="week",
     ),
     _REALM,
-    Column("node", _TEXT, "hashname of who measured"),
+    Column("node", _TEXT, "hashname of the end that measured"),
     Column("peer", _TEXT, "hashname of the other end"),
     Column("hour_of_week", _LONG, "0: Monday 00:00 UTC … 167", "h"),
     Column("weeks", _LONG, "hours that went into it", "weeks"),
@@ -276,7 +276,7 @@ CRITICAL_ELEMENTS = _dated(
     "critical_elements",
     ("realm", "hour", "kind", "a", "b"),
     ("facts/topology_edges",),
-    "what disconnects whom: nodes and links that a part of the realm hangs on. Cut off is what is"
+    "nodes and links without which a part of the realm is disconnected. Cut off is what is"
     " not in the largest part that remains (of equal ones: the one with the first name)",
     Display(
         "Critical elements",
@@ -330,7 +330,7 @@ ANOMALIES = _dated(
         " reports, of which there are four at least) or temperature (likewise)",
     ),
     Column("entity", _TEXT, "MAC, realm/node/peer of a link, or a server's id"),
-    Column("device", _TEXT, "MAC of the router or id of the server; null for a link"),
+    Column("device", _TEXT, "MAC of the device or id of the server; null for a link"),
     Column("node", _TEXT, "a link's end that measured"),
     Column("peer", _TEXT, "a link's other end"),
     Column("realm", _TEXT, "a link's realm"),

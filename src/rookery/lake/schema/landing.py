@@ -1,4 +1,4 @@
-"""Landing: observations as they came, typed, in the order of arrival; nothing is judged yet."""
+"""Landing tables: observations as they came, typed, in order of arrival, not validated yet."""
 
 import pyarrow as pa
 
@@ -7,11 +7,15 @@ from rookery.lake.schema.table import DATE, TIMESTAMP, Column, Table
 HEAD = (
     Column("spool", pa.string(), "name of the spool that kept it", is_nullable=False),
     Column("position", pa.int64(), "its end in that spool", "bytes", is_nullable=False),
-    Column("received_at", TIMESTAMP, "when the hub or node took it in", is_nullable=False),
-    Column("reporter", pa.string(), "who says so: a MAC, or a server's or node's id like one"),
-    Column("boot", pa.int64(), "the reporter's start that it belongs to"),
+    Column("received_at", TIMESTAMP, "when the hub or node received it", is_nullable=False),
+    Column(
+        "reporter",
+        pa.string(),
+        "the sender: MAC of a device, or id of a server or node, which looks like one",
+    ),
+    Column("boot", pa.int64(), "the sender's start that it belongs to"),
     Column("sequence", pa.int64(), "its number within that boot"),
-    Column("at", TIMESTAMP, "when it happened, by the reporter's own clock"),
+    Column("at", TIMESTAMP, "when it happened, by the sender's own clock"),
 )
 RECEIVED_ON = Column(DATE, pa.date32(), "UTC date of received_at")
 
@@ -45,7 +49,7 @@ def _landing(name: str, text: str, *columns: Column) -> Table:
 
 DEVICE_REPORTS = _landing(
     "device_reports",
-    "how a router is, as its agent sampled it",
+    "the state of a device, as its agent sampled it",
     Column("up_s", pa.float64(), "since the device started", "s"),
     Column("load", pa.float64(), "processes that want to run, mean of a minute"),
     Column("mem", pa.float64(), "memory in use", "share"),
@@ -60,18 +64,18 @@ DEVICE_REPORTS = _landing(
 SERVER_REPORTS = _landing(
     "server_reports",
     "how a server is",
-    Column("seats_max", pa.int64(), "routers that it can take", "seats"),
-    Column("seats_used", pa.int64(), "routers that sit there", "seats"),
+    Column("seats_max", pa.int64(), "devices that it can take", "seats"),
+    Column("seats_used", pa.int64(), "devices that have one", "seats"),
     Column("cpu", pa.float64(), "processor in use", "share"),
     Column("mem", pa.float64(), "memory in use", "share"),
-    Column("tcp", pa.string(), "where routers and clients dial"),
+    Column("tcp", pa.string(), "address that devices and clients connect to"),
     Column("ws", pa.string(), "where browsers do"),
 )
 CALLS = _landing(
     "calls",
     "JSON-RPC calls that servers relayed",
     Column("who", pa.string(), "account that called"),
-    Column("router", pa.string(), "MAC of the called router"),
+    Column("router", pa.string(), "MAC of the called device"),
     Column("method", pa.string(), "what was called"),
     Column("ms", pa.float64(), "until the answer", "ms"),
     Column("code", pa.int64(), "JSON-RPC's error; 0: it worked"),
@@ -79,15 +83,15 @@ CALLS = _landing(
 )
 ENROLMENTS = _landing(
     "enrolments",
-    "routers and servers that the hub came to know",
-    Column("kind", pa.string(), "router or server"),
+    "devices and servers that enrolled at the hub",
+    Column("kind", pa.string(), "router (a device) or server"),
     Column("hashname", pa.string(), "its identity"),
     Column("address", pa.string(), "where its first datagram came from"),
     Column("first_seen", TIMESTAMP, "when that was"),
 )
 SECURITY_EVENTS = _landing(
     "security_events",
-    "what honest, healthy reporters do not do",
+    "what honest, healthy senders do not do",
     Column(
         "event", pa.string(), "forged, old secret, replay, clone, foreign key, rebound or denied"
     ),
@@ -135,16 +139,16 @@ DECISIONS = _landing(
 )
 SESSIONS = _landing(
     "sessions",
-    "a client and a router met, or failed to",
+    "a session of a client with a device, or a failed attempt",
     Column("seat", pa.string(), "id of the session"),
     Column("who", pa.string(), "account"),
-    Column("router", pa.string(), "MAC of the router"),
+    Column("router", pa.string(), "MAC of the device"),
     Column("server", pa.string(), "hashname of the server; empty: none was found"),
     Column("opened_at", TIMESTAMP, "when both were there"),
     Column("closed_at", TIMESTAMP, "when it ended"),
     Column("reason", pa.string(), "why it ended"),
-    Column("sent_bytes", pa.int64(), "from the client to the router", "bytes"),
-    Column("received_bytes", pa.int64(), "from the router to the client", "bytes"),
+    Column("sent_bytes", pa.int64(), "from the client to the device", "bytes"),
+    Column("received_bytes", pa.int64(), "from the device to the client", "bytes"),
 )
 REQUESTS = _landing(
     "requests",

@@ -1,4 +1,4 @@
-"""Quarantine: what could not be taken for what it says it is, with the reason, and nothing lost."""
+"""The quarantine table: observations that are not valid, whole, with the reason."""
 
 import pyarrow as pa
 
@@ -10,9 +10,9 @@ OBSERVATIONS = Table(
     (
         Column("spool", pa.string(), "name of the spool that kept it"),
         Column("position", pa.int64(), "its end in that spool", "bytes"),
-        Column("received_at", TIMESTAMP, "when the hub or node took it in"),
+        Column("received_at", TIMESTAMP, "when the hub or node received it"),
         Column("kind", pa.string(), "landing table it was meant for, or its number"),
-        Column("reporter", pa.string(), "who sent it"),
+        Column("reporter", pa.string(), "the sender"),
         Column("reason", pa.string(), "what is wrong with it"),
         Column("content", pa.binary(), "as it came, or the row as JSON"),
         Column("source", pa.string(), "the spool, or the file in landing"),

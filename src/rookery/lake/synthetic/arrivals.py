@@ -1,4 +1,4 @@
-"""Arrivals: which device reports come in when, and into whose spool."""
+"""Arrivals: when device reports are received, and into which spool they go."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -50,7 +50,7 @@ class ArrivalOrder:
         self._spans: Ints = np.array(
             [(each.device, each.first, each.last) for each in spans], dtype=np.int64
         ).reshape(-1, 3)
-        self._waiting = no_arrivals()  # made already, not here yet
+        self._waiting = no_arrivals()  # sent, not received yet
         self._strays = self._late(faults.delays).and_(self._repeats())
 
     def windows(self, day: int, reports_max: int) -> Iterator[ReportArrivals]:
@@ -68,7 +68,7 @@ class ArrivalOrder:
             yield come.take(order[:ready])
 
     def _between(self, first: int, last: int) -> ReportArrivals:
-        """Late and repeated ones that come in while these steps are made."""
+        """Late and repeated reports that arrive during these steps."""
         begin, end = (self._timeline.ms(step * self._timeline.interval_s) for step in (first, last))
         end = _NEVER_MS if last == self._timeline.steps else end
         come = self._strays.received_ms
@@ -85,7 +85,7 @@ class ArrivalOrder:
         return ReportArrivals(device, step, received_ms, self._hub(device))
 
     def _latency_ms(self, device: Ints, step: Ints) -> Ints:
-        """Short, but for some that take a detour and are overtaken."""
+        """Short, except for some reports that later ones overtake."""
         bits = noise(self._population.seed, _CHANNEL, pair(device, step))
         is_slow = self._population.role[device] == SLOW_ROLE
         is_detour = share(bits, 0) < np.where(is_slow, _SLOW_SHARE, _DETOUR_SHARE)
@@ -105,11 +105,11 @@ class ArrivalOrder:
         device = np.repeat(np.array([each.device for each in delays], dtype=np.int64), counts)
         begin = np.repeat(np.array([each.arrives_ms for each in delays], dtype=np.int64), counts)
         nth = np.concatenate([empty, *(np.arange(count) for count in counts)])
-        # What was kept comes in a burst, in order.
+        # Kept reports arrive in a burst, in order.
         return ReportArrivals(device, step, begin + nth * 2, self._hub(device))
 
     def _repeats(self) -> ReportArrivals:
-        """Sent again, as the answer was lost; to another hub where there is one."""
+        """Reports sent again because the answer was lost, to another hub if there is one."""
         device, step = self._faults.repeated
         first_ms = self._reports.sampled_ms(device, step) + self._latency_ms(device, step)
         received_ms = np.minimum(first_ms + self._faults.repeat_delay_ms, self._timeline.end_ms - 1)

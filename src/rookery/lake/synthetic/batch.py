@@ -23,7 +23,7 @@ class SyntheticBatch:
     spool: Ints
     received_ms: Ints
     sender: pa.Array
-    boot: Ints | None = None  # None: a kind without lineage, which the hub itself observed
+    boot: Ints | None = None  # None: observed by the hub itself, without boot and sequence
     sequence: Ints | None = None
     at_ms: Ints | None = None
     columns: dict[str, pa.Array]
@@ -32,7 +32,7 @@ class SyntheticBatch:
         return len(self.spool)
 
     def repeated(self, seed: int, share_of_rows: float) -> Ints:
-        """Rows that come again; only what has a lineage does."""
+        """Rows that are sent twice; only numbered ones are."""
         if self.sequence is None:
             return np.zeros(0, dtype=np.int64)
         bits = noise(seed, _CHANNEL, self.received_ms + self.sequence)
@@ -40,7 +40,7 @@ class SyntheticBatch:
         return found
 
     def rows(self, spools: SpoolPositions, seed: int, share_of_rows: float) -> pa.Table:
-        """As they landed, repeats among them."""
+        """Landing rows, with repeats, in order of arrival."""
         again = self.repeated(seed, share_of_rows)
         delay_ms = 1 + below(noise(seed, _CHANNEL + 1, self.received_ms[again]), 0, _REPEAT_MS_MAX)
         index = np.concatenate([np.arange(len(self)), again])
@@ -66,5 +66,5 @@ class SyntheticBatch:
 
 
 def latency_ms(seed: int, channel: int, numbers: Ints) -> Ints:
-    """From something happening to somebody writing it down."""
+    """From an event to its reception by the hub or node that records it."""
     return 5 + below(noise(seed, channel, numbers), 3, 200)

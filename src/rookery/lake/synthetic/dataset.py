@@ -1,4 +1,4 @@
-"""History: rows as they would have landed, chunk by chunk, and the truths behind them."""
+"""A synthetic dataset: landing rows of a fleet and its mesh, chunk by chunk, in arrival order."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _FIRST_MONDAY = date(2026, 3, 2)
 
 @dataclass(frozen=True, kw_only=True)
 class SyntheticDataset:
-    """What to generate. The same arguments make the same rows."""
+    """What to generate; the same arguments make the same rows."""
 
     seed: int = 1
     start: date = _FIRST_MONDAY
@@ -46,14 +46,14 @@ class SyntheticDataset:
     interval_s: int = 60  # between the reports of one device or server
     sample_s: int = 300  # between the samples of one link
     repeats: float = 0.005  # share of the device reports that come twice
-    poison: float = 0.0005  # share of them that say what cannot be
+    poison: float = 0.0005  # share of them with impossible values
     chunk_rows: int = CHUNK_ROWS_MAX
-    roster: Roster | None = None  # who there is, instead of so many routers, servers and nodes
-    until: datetime | None = None  # what would have come later is left out
+    roster: Roster | None = None  # instead of so many devices, servers and nodes
+    until: datetime | None = None  # rows received later are left out
 
     def __post_init__(self) -> None:
         if self.days < 1 or self.devices < 1 or self.hubs < 1:
-            raise UsageError("a history has at least one day, one device and one hub")
+            raise UsageError("a dataset has at least one day, one device and one hub")
         for interval_s in (self.interval_s, self.sample_s):
             if not 0 < interval_s <= _INTERVAL_S_MAX or DAY_S % interval_s:
                 raise UsageError("an interval is at most 900 s, and a day a multiple of it")
@@ -91,12 +91,12 @@ class SyntheticDataset:
         order = ArrivalOrder(self.population, self.timeline, self.faults, self.device_reports)
         for day in range(self.days):
             for window in order.windows(day, self.chunk_rows):
-                yield DEVICE_REPORTS, self._come(self._device_rows(spools, window))
+                yield DEVICE_REPORTS, self._received(self._device_rows(spools, window))
             for batch in self.batches(day):
-                yield batch.table, self._come(batch.rows(spools, self.seed, self.repeats))
+                yield batch.table, self._received(batch.rows(spools, self.seed, self.repeats))
 
-    def _come(self, rows: pa.Table) -> pa.Table:
-        """Those that have come by the end."""
+    def _received(self, rows: pa.Table) -> pa.Table:
+        """Rows that were received before `until`."""
         if self.until is None:
             return rows
         return rows.filter(pc.field("received_at") < pa.scalar(self.until))

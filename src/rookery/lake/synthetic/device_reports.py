@@ -1,4 +1,4 @@
-"""Device reports: what each device says at each step, as columns.
+"""Synthetic device reports: the content of each device's report at each step, as columns.
 
 A counter is the integral of a rate that follows the day, so its value at any step is known without
 the steps before. What it counted before the device (or the interface) started is taken off, and
@@ -30,7 +30,7 @@ _OMEGA = 2 * np.pi / DAY_S
 _AHEAD_MS = 3_600_000
 _DIRECTIONS = (1.0, 0.25, 0.375, 1.125)  # wan0 received and sent, lan0 received and sent
 _PACKET_BYTES = 700
-_HEAT, _BUSY = 20.0, 4.0  # what a strain adds: °C, processes
+_HEAT, _BUSY = 20.0, 4.0  # what an overload adds: °C, processes
 _AGENTS = FixedWidthTexts(["0.1.0", "0.1.1", "0.2.0"])
 _SYSTEMS = FixedWidthTexts(["OpenWrt 23.05", "OpenWrt 24.10"])
 _PATHS = FixedWidthTexts(["udp4", "tcp4"])
@@ -100,7 +100,7 @@ class DeviceReports:
         return self._boot_numbers[start], step - self._boots.step[start] + 1
 
     def reported_ms(self, device: Ints, step: Ints) -> Ints:
-        """When it was made by the device's own clock."""
+        """When it was made, by the device's own clock."""
         reported = self.sampled_ms(device, step)
         (suspects,) = np.nonzero(self._has_wrong_clock[device])
         found = self._clocks.find(device[suspects], step[suspects])
@@ -189,7 +189,7 @@ class DeviceReports:
         return self._volume(starts.device, at_s)
 
     def poisoned(self, device: Ints, step: Ints) -> tuple[Ints, Ints]:
-        """Which of these reports say what cannot be, and which of POISONS it is."""
+        """Which of these reports have impossible values, and which of POISONS each has."""
         bits = noise(self._population.seed, _CHANNEL + 3, pair(device, step))
         (index,) = np.nonzero(share(bits, 0) < self._faults.poison)
         return index, below(bits[index], 1, len(POISONS))

@@ -1,4 +1,4 @@
-"""Other days: enrolments, security events, requests of outboxes and messages of themes."""
+"""A day's enrolments, security events, requests of outboxes and messages of topics."""
 
 import numpy as np
 import pyarrow as pa
@@ -71,7 +71,7 @@ class EventDays:
         )
 
     def security_of(self, day: int) -> list[tuple[int, int, str]]:
-        """Wall milliseconds, router and event, in order."""
+        """Wall milliseconds, device and event, in order."""
         begin = self._timeline.ms(day * DAY_S)
         number = np.arange(FORGED_A_DAY, dtype=np.int64)
         bits = noise(self._seed, _CHANNEL, pair(np.full_like(number, day), number))
@@ -107,10 +107,10 @@ class EventDays:
             },
         )
 
-    def _numbers(self, day: int, who: int, each: int) -> tuple[Ints, Ints]:
-        """Who and how manyth."""
-        number = np.arange(who * each, dtype=np.int64)
-        return number % who, day * who * each + number
+    def _numbers(self, day: int, senders: int, each: int) -> tuple[Ints, Ints]:
+        """For each event of a day: its sender, and its number."""
+        number = np.arange(senders * each, dtype=np.int64)
+        return number % senders, day * senders * each + number
 
     def _messages(self, day: int) -> SyntheticBatch:
         device, number = self._numbers(day, self._population.originals, _MESSAGES_A_DEVICE)

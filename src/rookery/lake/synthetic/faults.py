@@ -1,7 +1,7 @@
 """Faults of synthetic devices: which device has which, and when. Its role decides the kind.
 
 0 nothing                       6 clock an hour ahead        12–17 a site without power
-1 reboots                       7 a clone                    18–23 a bit of everything
+1 reboots                       7 a clone                    18–23 some of everything
 2 outages                       8 counters of 32 bits; too hot on the last day of a week
 3 reports that come late        9 dies for good              all: repeats, detours, poison
 4 clock at 1970 after a boot   10 interface resets; too busy on the same day
@@ -59,12 +59,12 @@ class SpanIndex:
 class DeviceSilence(NamedTuple):
     device: int
     first: int  # step
-    last: int  # the first one that is heard of again
+    last: int  # the first step with a report again
     cause: Cause
 
 
 class ReportDelay(NamedTuple):
-    """Reports that were kept until somebody could be reached."""
+    """Reports that a device kept until it reached a hub."""
 
     device: int
     first: int
@@ -80,7 +80,7 @@ class WrongClock(NamedTuple):
 
 
 class OverloadSpan(NamedTuple):
-    """Whole hours in which it is hotter or busier than it ever is."""
+    """Whole hours in which a device is hotter or busier than usual."""
 
     device: int
     first: int
@@ -97,7 +97,7 @@ class FaultStep(NamedTuple):
 
 @dataclass
 class DeviceFaults:
-    """Drawn once for all days. No two silences or delays of a device overlap."""
+    """All faults, drawn once for all days. Silences and delays of a device do not overlap."""
 
     population: Population
     timeline: SyntheticTimeline
@@ -149,7 +149,7 @@ class DeviceFaults:
 
     @property
     def cut(self) -> tuple[int, int]:
-        """When the sites have no power."""
+        """First and last step of the power cut of the sites."""
         begin = (self.timeline.days // 2) * DAY_S + _CUT_AT_S
         return self.timeline.step(begin), self.timeline.step(begin + _CUT_S)
 
@@ -159,7 +159,7 @@ class DeviceFaults:
                 plan(device, day)
 
     def _step(self, device: int, day: int, steps: int = 1) -> int:
-        """A step of the day that is followed by so many without another fault."""
+        """A step of the day after which so many more are free of other faults."""
         a_day = self.timeline.steps_a_day
         taken = self._taken.setdefault(device, [])
         for _ in range(_TRIES):
@@ -221,7 +221,7 @@ class DeviceFaults:
         self.repeat_delay_ms: Ints = delay_ms
 
     def _reports(self, share: float) -> tuple[Ints, Ints]:
-        """Devices and steps of that share of the reports that come in time, each once."""
+        """Devices and steps of a share of the reports that are sent in time, each once."""
         devices, steps = self.population.originals, self.timeline.steps
         number = round(share * devices * steps)
         keys = np.unique(self._random.integers(0, devices * steps, number, dtype=np.int64))
@@ -230,18 +230,18 @@ class DeviceFaults:
         return device[is_usual], step[is_usual]
 
     def is_away(self, device: Ints, step: Ints) -> Flags:
-        """Whether it is silent or its reports are kept then."""
+        """True where a device is silent or keeps its reports."""
         spans = SpanIndex((each.device, each.first, each.last) for each in self.spans())
         is_one: Flags = spans.find(device, step) >= 0
         return is_one
 
     def spans(self) -> list[DeviceSilence | ReportDelay]:
-        """When nothing arrives of a device."""
+        """Steps of which no report arrives in time."""
         return [*self.silences, *self.delays]
 
 
 def cloned(population: Population) -> dict[int, int]:
-    """The clone of each router that has one."""
+    """The clone of each device that has one."""
     pairs = range(population.originals, population.devices)
     owners = {int(population.owner[clone]): clone for clone in pairs}
     assert all(population.role[owner] == CLONED_ROLE for owner in owners)

@@ -1,4 +1,4 @@
-"""Findings: what a history planted beside what the lake made of it, for people who look at both."""
+"""Findings: planted faults of a synthetic dataset and what the lake found, side by side."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -9,12 +9,12 @@ from rookery.lake.synthetic.ground_truth import GroundTruth
 
 
 class PlantedFinding(NamedTuple):
-    """The same thing, known beforehand and found."""
+    """A count that is known beforehand, and the one that was found."""
 
     what: str
     planted: int
     found: int
-    sql: str  # how it was asked
+    sql: str  # that counts it
 
     @property
     def is_found(self) -> bool:
@@ -22,7 +22,7 @@ class PlantedFinding(NamedTuple):
 
 
 def findings(truth: GroundTruth, lake: Lake) -> list[PlantedFinding]:
-    """For a lake that holds this history and nothing else, after a run."""
+    """For a lake that holds this dataset and nothing else, after a run."""
     query = LakeQuery(lake)
     found = []
     for what, planted, sql in _questions(truth):
@@ -44,17 +44,17 @@ def _questions(truth: GroundTruth) -> Iterator[tuple[str, int, str]]:
         "SELECT count(*) FROM quarantine.observations WHERE kind = 'device_reports'",
     )
     yield (
-        "routers whose clock was wrong",
+        "devices whose clock was wrong",
         len({each.sender for each in truth.wrong_clocks()}),
         "SELECT count(DISTINCT reporter) FROM clean.device_reports WHERE clock_wrong",
     )
     yield (
-        "routers with counters of 32 bits",
+        "devices with counters of 32 bits",
         len(truth.narrow()),
         "SELECT count(DISTINCT reporter) FROM facts.device_rates WHERE is_wrapped",
     )
     yield (
-        "routers that were out for five minutes or more",
+        "devices that were out for five minutes or more",
         len({each.sender for each in truth.outages()}),
         "SELECT count(DISTINCT device) FROM insights.outages WHERE lasted_us >= 300 * 1000000",
     )
@@ -65,18 +65,18 @@ def _questions(truth: GroundTruth) -> Iterator[tuple[str, int, str]]:
     )
     if truth.overloads():
         yield (
-            "hours in a row in which a router was too hot or too busy",
+            "hours in a row in which a device was too hot or too busy",
             len(truth.overloads()),
             "SELECT count(*) FROM insights.anomalies WHERE kind IN ('temperature', 'device load')",
         )
     yield (
-        "mesh nodes that others hang on",
+        "mesh nodes without which others are cut off",
         sum(map(len, truth.articulation_points().values())),
         "SELECT count(DISTINCT a) FROM insights.critical_elements"
         " WHERE kind = 'node' AND hour(hour) = 12",
     )
     yield (
-        "mesh links that fade at night",
+        "mesh links that degrade at night",
         len({(each.node, each.peer) for each in truth.fades()}),
         "SELECT count(DISTINCT least(node, peer) || greatest(node, peer))"
         " FROM insights.link_quality WHERE loss > 0.2 AND realm <> ''",

@@ -1,4 +1,4 @@
-"""Truths: the faults of a history as plain values, for whoever has to find them again."""
+"""Ground truth: the faults of a synthetic dataset as plain values, to compare findings with."""
 
 from collections import Counter
 from datetime import datetime
@@ -69,7 +69,7 @@ class LinkFaultSpan(NamedTuple):
 
 
 class GroundTruth:
-    """Looked up in the plan of a history where that is possible, else worked out from it."""
+    """Taken from the dataset's plan of faults, or computed from it."""
 
     def __init__(self, dataset: SyntheticDataset) -> None:
         self._dataset = dataset
@@ -77,7 +77,7 @@ class GroundTruth:
         self._mesh, self._timeline = dataset.mesh, dataset.timeline
 
     def reboots(self) -> list[PlantedReboot]:
-        """Those that a report followed; what started before the history is none."""
+        """Reboots that a report followed; starts before the dataset begins do not count."""
         found = []
         for device, step in self._faults.boots:
             if 0 < step < self._timeline.steps and device < self._people.originals:
@@ -94,11 +94,11 @@ class GroundTruth:
         ]
 
     def narrow(self) -> list[str]:
-        """Whose counters have 32 bits."""
+        """Devices whose counters have 32 bits."""
         return [self._people.device_id(int(each)) for each in np.nonzero(self._people.is_narrow)[0]]
 
     def wraps(self) -> list[CounterReset]:
-        """Counters of 32 bits that were full, interface by interface."""
+        """Overflows of counters of 32 bits, by interface."""
         return [
             CounterReset(
                 self._people.device_id(device), INTERFACES[interface], self._at(device, step)
@@ -127,7 +127,7 @@ class GroundTruth:
         ]
 
     def overloads(self) -> list[FaultSpan]:
-        """Hours in which a router was too hot, and has a sensor to tell of it, or too busy."""
+        """Hours in which a device was too busy, or too hot with a sensor that shows it."""
         return [
             FaultSpan(
                 self._people.device_id(each.device), each.kind, *self._hours(each.first, each.last)
@@ -166,7 +166,7 @@ class GroundTruth:
         return self._reports(*self._faults.repeated)
 
     def poisoned(self) -> dict[PlantedReport, str]:
-        """Device reports that say what cannot be, and what that is."""
+        """Device reports with impossible values, and which those are."""
         step, device = np.divmod(
             np.arange(self._people.devices * self._timeline.steps), self._people.devices
         )
@@ -210,7 +210,7 @@ class GroundTruth:
         ]
 
     def articulation_points(self) -> dict[str, set[str]]:
-        """By realm, while nothing is down: the relay, and where the leaf hangs."""
+        """By realm, while nothing is down: the relay, and the leaf's only neighbour."""
         return {
             realm: {
                 self._mesh.hashnames[self._mesh.relays[number]],
@@ -229,14 +229,14 @@ class GroundTruth:
         return found
 
     def relay_away(self) -> tuple[str, str, datetime, datetime] | None:
-        """Realm and relay without which it fell apart, from when to when."""
+        """A realm that was split by the loss of its relay, the relay, and from when to when."""
         if not self._mesh.relays:
             return None
         first, last = (datetime_of(self._timeline.ms(at)) for at in self._mesh.away)
         return self._mesh.realms[-1], self._mesh.hashnames[self._mesh.relays[-1]], first, last
 
     def reconnect_storms(self) -> list[FaultSpan]:
-        """Servers that many came to at once."""
+        """Servers that many clients came to at once."""
         servers = self._people.server_ids
         return [
             FaultSpan(

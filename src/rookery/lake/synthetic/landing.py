@@ -1,4 +1,4 @@
-"""Puts a history into the landing tables of a lake, as its lander would have done."""
+"""Puts a synthetic dataset into the landing tables of a lake, as the lander would have done."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -14,7 +14,7 @@ RowsCallback = Callable[[Table, int], None]
 def land(
     dataset: SyntheticDataset, lake: Lake, on_rows: RowsCallback | None = None
 ) -> Counter[str]:
-    """Rows that were new, by table; what landed before is passed over, so that it may go on."""
+    """Land what is not there yet, so that an interrupted run may go on; new rows by table."""
     rows_of: Counter[str] = Counter()
     number: Counter[str] = Counter()
     source = _source(dataset)
@@ -33,7 +33,7 @@ def land(
 
 
 def is_alone(dataset: SyntheticDataset, lake: Lake) -> bool:
-    """Whether no other device reports landed there."""
+    """True if the lake has no other device reports."""
     is_there = lake.version(DEVICE_REPORTS) is not None
     return not is_there or lake.ingested_version(DEVICE_REPORTS, _source(dataset)) is not None
 

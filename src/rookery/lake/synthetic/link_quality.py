@@ -1,4 +1,4 @@
-"""Link quality: what the ends of a link measure at any time.
+"""Synthetic link quality: what the ends of a link measure at any time.
 
 Each link is there twice, once for each end: number 2i for the first one, 2i + 1 for the other.
 """
@@ -58,7 +58,7 @@ class LinkQuality:
         return self.names(self.peer[links])
 
     def of_devices(self, devices: int) -> tuple[Ints, Ints]:
-        """The links of each device's node, those that ever die left out: where each one's begin."""
+        """A list of links by device, without dead ones, after where each device's begin in it."""
         dying = {2 * link + end for link in self._mesh.dead for end in (0, 1)}
         found: list[list[int]] = [[] for _ in range(devices)]
         for link, node in enumerate(self.node):
@@ -69,7 +69,7 @@ class LinkQuality:
         return starts, np.array([link for each in found for link in each], dtype=np.int64)
 
     def measured(self, link: Ints, step: Ints, seconds: Floats) -> LinkMeasurements:
-        """As that end sees it at that time; while it is down, only that it is."""
+        """What one end measures; `is_up` says whether the other values are known."""
         bits = noise(self._seed, _CHANNEL + 1, pair(link, step))
         second = seconds % DAY_S
         is_faded = self._is_fading[link] & (second >= FADE_S[0]) & (second < FADE_S[1])

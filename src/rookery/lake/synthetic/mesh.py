@@ -43,7 +43,7 @@ class SyntheticLink(NamedTuple):
 
 
 class LinkOutage(NamedTuple):
-    """A link carries nothing, in seconds since the history began."""
+    """When a link is down, in seconds since the dataset began."""
 
     link: int
     from_s: float
@@ -51,7 +51,7 @@ class LinkOutage(NamedTuple):
 
 
 class LinkBaseline(NamedTuple):
-    """How a link is while nothing is wrong with it."""
+    """Values of a link while nothing is wrong."""
 
     rtt_ms: float
     loss: float
@@ -82,7 +82,7 @@ class SyntheticMesh:
         self.links.append(SyntheticLink(self.realm_of[one], min(one, other), max(one, other)))
 
     def _take_away(self, relay: int) -> None:
-        """None of its links is up while it is away."""
+        """Its links are down while it is away."""
         self.downs += [LinkOutage(link, *self.away) for link in self.links_of(relay)]
 
     @property
@@ -110,7 +110,7 @@ class SyntheticMesh:
         return other if node == one else one
 
     def anchor(self, realm: int) -> int:
-        """Where the leaf hangs."""
+        """The only neighbour of the leaf."""
         leaf = self.leaves[realm]
         return self.peer(leaf, self.links_of(leaf)[0])
 
@@ -120,19 +120,19 @@ class SyntheticMesh:
         )
 
     def observers(self, realm: int) -> tuple[int, int]:
-        """Two members that are always there."""
+        """Two members that are never down."""
         return self.leaves[realm], self.leaves[realm] + 1
 
 
 class RandomMesh(SyntheticMesh):
-    """Every second node is beside the agent of a router."""
+    """Realms that are drawn. Every second node runs on a device, the others on their own."""
 
     def __init__(
         self, population: Population, timeline: SyntheticTimeline, *, nodes: int, realms: int
     ) -> None:
         super().__init__(population, timeline)
         if nodes and nodes // max(realms, 1) < REALM_SIZE_MIN:
-            raise UsageError(f"a realm of a history has at least {REALM_SIZE_MIN} nodes")
+            raise UsageError(f"a realm has at least {REALM_SIZE_MIN} nodes")
         self.realms = [_realm_id(population.seed, number) for number in range(realms)]
         self.realm_of = [number * realms // nodes for number in range(nodes)]
         self.device_of = [_device(number, population.originals) for number in range(nodes)]
@@ -186,7 +186,7 @@ def _realm_id(seed: int, number: int) -> str:
 
 
 class RosterMesh(SyntheticMesh):
-    """One realm; its nodes are beside the first routers."""
+    """One realm, whose nodes run on the first devices of the roster."""
 
     def __init__(self, population: Population, timeline: SyntheticTimeline, roster: Roster) -> None:
         super().__init__(population, timeline)

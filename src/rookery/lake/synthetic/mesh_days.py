@@ -1,4 +1,4 @@
-"""Mesh days: what nodes measure, say of themselves and decide."""
+"""A day's link samples, records and routing decisions of all nodes."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -16,14 +16,14 @@ from rookery.lake.synthetic.timeline import DAY_S, SyntheticTimeline, day_steps
 
 RENEWAL_S = 1200
 LIFETIME_S = 3600
-OBSERVERS = 2  # of each record, so that the loss of one is none
+OBSERVERS = 2  # of each record, so that losing one loses nothing
 
 _CHANNEL = 70
 _NOTICED_S = 5.0  # from a change to a new record
 
 
 class SyntheticRecord(NamedTuple):
-    """What a node says of itself at a time."""
+    """A record that a node publishes at a time."""
 
     at_s: float
     node: int
@@ -102,7 +102,7 @@ class MeshDays:
         )
 
     def records(self, day: int) -> list[SyntheticRecord]:
-        """Of all nodes, in order: renewals, and news when a link came or went."""
+        """Records of all nodes, in order: renewals, and new ones when a link changed its state."""
         begin, end = day * float(DAY_S), (day + 1) * float(DAY_S)
         found: set[SyntheticRecord] = set()
         for node in range(len(self._mesh.hashnames)):
@@ -183,7 +183,7 @@ class MeshDays:
         return self._mesh.realms[self._mesh.realm_of[node]]
 
     def _observers(self, record: SyntheticRecord) -> tuple[int, int]:
-        """Two of its realm that are always there."""
+        """Two members of its realm that are never down."""
         return self._mesh.observers(self._mesh.realm_of[record.node])
 
     def decided(self, day: int) -> list[SyntheticDecision]:

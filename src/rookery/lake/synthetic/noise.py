@@ -1,4 +1,4 @@
-"""Noise: chance that depends on nothing but numbers, so that any of it can be had again."""
+"""Pseudo-random numbers that are a function of seed, channel and number: nothing keeps state."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Population: the devices, servers and hubs of a history, by number."""
+"""The devices, servers and hubs of a synthetic dataset, by number."""
 
 import hashlib
 
@@ -12,7 +12,7 @@ from rookery.wire import base32
 from rookery.wire.fleet.mac import mac_text
 
 SITE_SIZE = 6  # devices at one place
-ROLES = 24  # kinds of devices by what befalls them; see faults
+ROLES = 24  # kinds of devices by their faults; see `faults`
 NARROW_ROLE = 8  # interfaces that count in 32 bits
 CLONED_ROLE = 7
 
@@ -46,7 +46,7 @@ def random_roster(seed: int, *, devices: int, servers: int, hubs: int) -> Roster
 
 
 class Population:
-    """Devices are the devices and, behind them, the clones: the same MAC, another machine."""
+    """Devices: the originals, then clones, which are other machines with the MAC of an original."""
 
     def __init__(self, seed: int, roster: Roster) -> None:
         self.seed = seed
@@ -54,7 +54,7 @@ class Population:
         roles = np.array([each.role for each in roster.devices], dtype=np.int64)
         (cloned,) = np.nonzero(roles == CLONED_ROLE)
         self.owner: Ints = np.concatenate([np.arange(self.originals, dtype=np.int64), cloned])
-        self.role: Ints = roles[self.owner]  # of each device, what befalls it
+        self.role: Ints = roles[self.owner]  # of each device, which faults it has
         self.hashnames = [each.hashname for each in roster.devices]
         self.device_ids = FixedWidthTexts([each.device_id for each in roster.devices])
         self.servers = list(roster.servers)
@@ -79,7 +79,7 @@ class Population:
         self.has_sensor = below(more, 0, 8) > 0
         self.agent: Ints = below(more, 1, 3)
         self.system: Ints = below(more, 2, 2)
-        self.up_steps: Ints = 1 + below(more, 3, 5000)  # of uptime when the history begins
+        self.up_steps: Ints = 1 + below(more, 3, 5000)  # of uptime when the dataset begins
 
     @property
     def devices(self) -> int:

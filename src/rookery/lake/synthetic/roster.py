@@ -1,7 +1,7 @@
-"""Roster: who there is in a history, when that is not drawn: the members of a world that lives.
+"""A roster: the devices, servers and nodes of a synthetic dataset, where they are not drawn.
 
-What is generated for them and what they report themselves are then one and the same past. The fates
-of the routers are given as roles; see `faults` for what they are.
+With the roster of a running demo, generated rows and what its members report themselves form one
+past. A device's role says which faults it has; see `faults`.
 """
 
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ class RosterDevice(NamedTuple):
     device_id: str
     hashname: str
     site: int = 0
-    role: int = 0  # nothing befalls it
+    role: int = 0  # without faults
 
 
 class RosterLink(NamedTuple):
-    """Between two nodes, by number; as it is while nothing is wrong."""
+    """Between two nodes, by number, with its values while nothing is wrong."""
 
     one: int
     other: int
@@ -30,7 +30,7 @@ class RosterLink(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Roster:
-    """The first nodes are those beside the first routers, and have their hashnames."""
+    """Node n runs on device n and has its hashname."""
 
     devices: tuple[RosterDevice, ...]
     servers: tuple[str, ...] = ()  # hashnames
@@ -44,6 +44,6 @@ class Roster:
 
     def __post_init__(self) -> None:
         if not self.devices or self.nodes > len(self.devices):
-            raise UsageError("a roster has routers, and nodes beside some of them")
+            raise UsageError("a roster has devices, and at most one node on each")
         if any(max(link.one, link.other) >= self.nodes for link in self.links):
             raise UsageError("a link of a roster is between two of its nodes")

@@ -1,4 +1,4 @@
-"""Server days: reports of servers, the sessions they held and the calls they relayed."""
+"""A day's reports of servers, sessions at them and calls that they relayed."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""Writes a history into spools, as hubs and nodes would have done, for whoever lands them."""
+"""Writes a synthetic dataset into spools, as hubs and nodes would have done."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -106,7 +106,7 @@ def _entry(values: Mapping[str, object], sender: bytes) -> FleetEntry:
 
 
 def _in_milliseconds(rows: pa.Table) -> pa.Table:
-    """Timestamps as the wire tells them."""
+    """Timestamps as the wire has them."""
     schema = pa.schema(
         [
             pa.field(field.name, pa.timestamp("ms", "UTC"))

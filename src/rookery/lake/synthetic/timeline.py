@@ -1,4 +1,4 @@
-"""Timeline: the days of a history, cut into steps at which everybody reports once."""
+"""The days of a synthetic dataset, in steps; each device and server reports once in a step."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -41,7 +41,7 @@ class SyntheticTimeline:
 
     @property
     def monday_s(self) -> int:
-        """Of the week it begins in, before it."""
+        """Seconds from the Monday before to the beginning."""
         return self.start.weekday() * DAY_S
 
     def step(self, seconds: float) -> int:
