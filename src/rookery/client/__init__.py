@@ -1,1 +1,1 @@
-"""The client's side: signs in to the hub, asks for a device, speaks to it."""
+"""The client: signs in to the hub, requests a session with a device, and calls its methods."""

@@ -20,7 +20,7 @@ _STEP = msgspec.json.Decoder(WishStep)
 
 
 class HubAccount(msgspec.Struct, frozen=True):
-    """Who the hub takes us for."""
+    """The account that this client is signed in as."""
 
     login: str
     role: str = "user"

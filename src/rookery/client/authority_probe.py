@@ -1,7 +1,7 @@
 """What a hub of an unknown authority shows: its authority's certificate, to be compared and pinned.
 
 Nothing that we send is secret until then. Whatever answers may show a certificate of its own: it
-is the person or program comparing the fingerprint who makes the difference.
+trust comes only from the person or program that compares the fingerprint.
 """
 
 import ssl

@@ -1,4 +1,4 @@
-"""What a user is to the hub: its URL and a token, in a file for nobody else's eyes (0600).
+"""Credentials of a user at a hub: URL and token, in a file that only the user can read (0600).
 
 {"v":1,"url":"https://hub.example.org","login":"ann","token":"rk_…","token_id":7}
 
@@ -44,7 +44,7 @@ class HubCredentials(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 
 
 def load(folder: Path) -> HubCredentials:
-    """UsageError when nobody is signed in, or others could have read the token."""
+    """UsageError if there are none, or if other users could have read the token."""
     file = folder / FILE_NAME
     try:
         with file.open("rb") as stream:

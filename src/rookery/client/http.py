@@ -1,4 +1,4 @@
-"""HTTP requests to a hub: urllib in a thread, JSON both ways, problems as errors.
+"""HTTP requests to a hub: urllib in a thread, JSON in and out, problems as errors.
 
     {"status": 409, "code": "silent", "detail": "… last reported …", "last_seen": 1763280000.5}
 
@@ -78,7 +78,7 @@ class HttpClient:
     async def ask(
         self, method: str, path: str, kind: type[Value], body: object = None
     ) -> tuple[Value, HTTPResponse]:
-        """The answer as a value, and its headers; an error says what the hub says."""
+        """The answer as a value, and its headers; an error has the hub's text."""
 
         def work() -> tuple[bytes, HTTPResponse]:
             with self._opened(method, path, body, self._timeout_s) as response:
@@ -92,7 +92,7 @@ class HttpClient:
         return _decoded(data, kind), response
 
     async def events(self, method: str, path: str, silent_s: float) -> AsyncIterator[bytes]:
-        """The data of server-sent events as they come, until the hub ends them or says nothing."""
+        """The data of server-sent events as they come, until the hub ends them or is silent."""
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[bytes | RookeryError | None] = asyncio.Queue(EVENTS_MAX)
 
@@ -112,7 +112,7 @@ class HttpClient:
             except (OSError, HTTPException) as error:
                 last = UnreachableError(f"the connection to {self.url} broke: {_why(error)}")
             except RuntimeError:
-                return  # the loop is closed: nobody waits any more
+                return  # the loop is closed: no task waits any more
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(put, last)
 

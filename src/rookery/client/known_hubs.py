@@ -39,7 +39,7 @@ class KnownHubs:
         return self._load().hubs.get(_host_and_port(url), "")
 
     def pin(self, url: str, authority: str) -> None:
-        """Nobody else's word counts for this hub from now on."""
+        """Pin this authority: no other is accepted for this hub from now on."""
         known = self._load()
         hubs = {**known.hubs, _host_and_port(url): authority}
         if hubs == known.hubs:

@@ -1,4 +1,4 @@
-"""Whom a client believes that it speaks with the hub: the system's authorities, or a pinned one."""
+"""Which certificates a client accepts from a hub: the system's authorities, or a pinned one."""
 
 import ssl
 import time
@@ -20,9 +20,9 @@ _WRONG_NAME = (62, 64)
 
 
 class Trust(msgspec.Struct, frozen=True, kw_only=True):
-    """As the user said it, or an earlier sign-in left it."""
+    """As the user gave it, or as an earlier sign-in stored it."""
 
-    authority: str = ""  # certificates as PEM, nobody else's word counts; empty: the system's
+    authority: str = ""  # certificates as PEM, the only ones accepted; empty: the system's
     may_be_plain: bool = False  # http beyond this machine
 
     def context(self) -> ssl.SSLContext:

@@ -1,1 +1,1 @@
-"""Who: keys, hashnames and cipher sets."""
+"""Identity: keys, hashnames and cipher sets."""

@@ -1,9 +1,9 @@
 """Artifacts that can be trusted: signed by an identity, believed for its hashname's sake.
 
     data = seal(Forecast(servers), identity, issued_ms=…, expires_ms=…)      the lake
-    learned = open_forecast(data, trusted)                                  whoever is to use it
+    learned = open_forecast(data, trusted)                                  the reader
 
-Nobody is trusted unless named: the hashname follows from the keys in the file, the signature from
+Only named issuers are trusted: the hashname follows from the keys in the file, the signature from
 the same keys, so that knowing the hashname is enough.
 """
 
@@ -28,7 +28,7 @@ _Content = TypeVar("_Content", Forecast, Advice)
 
 
 class TrustedArtifact(msgspec.Struct, Generic[_Content], frozen=True):
-    """What an issuer we trust has said, and for how long it holds."""
+    """The content of a trusted issuer's file, and how long it is valid."""
 
     issuer: str  # hashname
     issued_ms: int
@@ -42,7 +42,7 @@ class TrustedArtifact(msgspec.Struct, Generic[_Content], frozen=True):
 def seal(
     content: Forecast | Advice, identity: Identity, *, issued_ms: int, expires_ms: int
 ) -> bytes:
-    """The signed file; UsageError for what nobody would accept."""
+    """The signed file; UsageError if no reader would accept it."""
     try:
         return _sealed(content, identity, issued_ms, expires_ms)
     except RemoteError as error:
@@ -66,7 +66,7 @@ def _sealed(
     seed = signing.signing_seed(identity.pairs[CSID_40].secret)
     signature = signing.sign(seed, unsigned.signed)
     data = msgspec.structs.replace(unsigned, signature=signature).serialize()
-    # Nobody would believe what we do not.
+    # What does not verify here would not verify anywhere.
     if isinstance(content, Forecast):
         open_forecast(data, (identity.hashname,))
     else:
@@ -75,14 +75,14 @@ def _sealed(
 
 
 def open_forecast(data: bytes, trusted: Collection[str]) -> TrustedArtifact[Forecast]:
-    """A forecast of somebody trusted; RemoteError for anything else. Its time is not looked at."""
+    """A forecast by a trusted issuer, or RemoteError; its validity period is not checked."""
     artifact, issuer = _checked(data, kinds.FORECAST, trusted)
     content = Forecast.parse(artifact.body)
     return TrustedArtifact(issuer, artifact.issued_ms, artifact.expires_ms, content)
 
 
 def open_advice(data: bytes, trusted: Collection[str]) -> TrustedArtifact[Advice]:
-    """An advice of somebody trusted; RemoteError for anything else. Its time is not looked at."""
+    """Cost advice by a trusted issuer, or RemoteError; its validity period is not checked."""
     artifact, issuer = _checked(data, kinds.ADVICE, trusted)
     content = Advice.parse(artifact.body)
     return TrustedArtifact(issuer, artifact.issued_ms, artifact.expires_ms, content)

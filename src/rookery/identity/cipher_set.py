@@ -81,7 +81,7 @@ class CipherSession(Protocol):
 
 
 class KeyRenewal(Protocol):
-    """New keys for a session by fresh ephemerals; who sends what when is not its business.
+    """New keys for a session by fresh ephemerals; `link.session.renewal` decides when.
 
     The initiator calls `offer`, then `adopt`; the responder `answer`, then `confirm`.
     """

@@ -138,7 +138,7 @@ class Opening40:
         self._decrypt = None
 
     def open(self, counter: int, head: bytes, token: bytes, part: Octets) -> bytes:
-        """The inner packet; `counter` is what `head` says, the first bytes of the part."""
+        """The inner packet; `counter` is parsed from `head`, the first bytes of the part."""
         if not self._window.is_fresh(counter):
             raise AuthenticationError("a replayed or very late channel packet")
         decrypt = self._decrypt

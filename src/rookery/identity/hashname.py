@@ -30,7 +30,7 @@ def intermediate(key: bytes) -> bytes:
 
 
 def hashname(keys: Mapping[int, bytes], intermediates: Mapping[int, bytes] = _NONE) -> str:
-    """The name of whoever holds `keys`; an intermediate beside a held key is ignored."""
+    """The hashname of the holder of `keys`; intermediates of keys that are given are ignored."""
     parts = {**intermediates, **{csid: intermediate(key) for csid, key in keys.items()}}
     if not parts:
         raise DecodeError("a hashname needs at least one key")

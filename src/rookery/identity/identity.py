@@ -38,7 +38,7 @@ class Identity:
         }
 
     def intermediates(self, csid: int) -> Mapping[int, bytes]:
-        """What a handshake under `csid` says of the other key pairs."""
+        """The intermediates of the other key pairs, for a handshake under `csid`."""
         return self._intermediates[csid]
 
     @classmethod

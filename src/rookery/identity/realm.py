@@ -1,4 +1,4 @@
-"""Realm: who signs for it, and which certificates and revocations are to be believed.
+"""Realm: its root and issuers, and which certificates and revocations are valid.
 
 The root key signs, or an issuer whose certificate the root signed:
 
@@ -40,7 +40,7 @@ class Realm(msgspec.Struct, frozen=True):
     def check(
         self, statement: Statement, unix_s: float, verify: Verify = signing.verify
     ) -> Certificate | Revocation:
-        """What the statement says, if it is to be believed now; RemoteError otherwise."""
+        """The statement's content, if it is valid now; RemoteError otherwise."""
         content = self.read(statement, verify)
         check_time(content, unix_s)
         return content
@@ -77,12 +77,12 @@ class Realm(msgspec.Struct, frozen=True):
 
 
 class Authority:
-    """Whoever can sign for a realm: the holder of the root's seed, or of an issuer's."""
+    """Signs for a realm, with the seed of the root or of an issuer."""
 
     __slots__ = ("_seed", "issuer", "realm")
 
     def __init__(self, realm: Realm, seed: bytes, issuer: bytes = b"") -> None:
-        """`issuer`: the certificate statement of whoever holds `seed`, unless it is the root."""
+        """`issuer`: the certificate statement of the issuer with this seed; None for the root."""
         signer = realm.issuer(issuer).signing_key if issuer else realm.root
         if signing.public(seed) != signer:
             raise UsageError("this secret does not sign for the realm")
@@ -124,7 +124,7 @@ class Authority:
             content = said.content()
             signature = signing.sign(self._seed, to_sign(kind, self.realm.id, content))
             statement = Statement(kind, self.realm.id, content, signature)
-            # Nobody would believe what we do not.
+            # What does not verify here would not verify anywhere.
             self.realm.read(statement)
         except (RemoteError, struct.error) as error:
             raise UsageError(f"the realm does not allow it: {error}") from error
@@ -148,7 +148,7 @@ def check_time(content: Certificate | Revocation, unix_s: float) -> None:
 
 
 def issuer_of(content: Certificate | Revocation) -> Certificate | None:
-    """Who signed this, which was believed already; None for the root."""
+    """The issuer that signed this valid statement; None for the root."""
     return Certificate.parse(Statement.parse(content.issuer).content) if content.issuer else None
 
 

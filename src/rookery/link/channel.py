@@ -230,7 +230,7 @@ class UnreliableChannel(Channel):
         return message
 
     def _received(self, head: JsonObject, body: bytes, now: float) -> None:
-        """The newest is worth most: whoever reads too slowly loses the oldest."""
+        """Queue a packet; a reader that is too slow loses the oldest."""
         message = ChannelMessage(head, body)
         self._queue.append(message)
         self._queued_bytes += len(body)

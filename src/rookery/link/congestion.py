@@ -1,4 +1,4 @@
-"""Pace: how long a round trip takes, and how many packets may be under way.
+"""Congestion control: round-trip time, and how many packets may be in flight.
 
 Growth is TCP's: one packet more for each that arrives until the first loss, then one per round
 trip. A loss while a queue stands on the path means congestion and costs three tenths, once per
@@ -20,7 +20,7 @@ _PATIENCE_MIN = 2  # variations of the round trip that a packet may be late
 _PATIENCE_MAX = 8
 _QUEUE_FACTOR = 1.25  # the quickest packet of a round trip is this much slower than usual,
 _QUEUE_MIN_S = 0.005  # and by this much, when a queue stands
-_FLOOR_DRIFT = 1.002  # per round trip, so that a longer way becomes the usual one
+_FLOOR_DRIFT = 1.002  # per round trip, so that a longer path becomes the new base
 
 
 class RoundTrip:
@@ -70,7 +70,7 @@ class RoundTrip:
 
     @property
     def repeat_after(self) -> float:
-        """A packet the peer says it lacks is lost, not late, once this old."""
+        """The age from which a packet that the peer reports missing is lost and not late."""
         if self.smoothed is None:
             return _TIMEOUT_START_S
         return self.smoothed + max(
@@ -91,7 +91,7 @@ class RoundTrip:
 
 
 class ChannelCongestion:
-    """How many packets may be under way."""
+    """How many packets may be in flight."""
 
     __slots__ = ("_packets_max", "_recovery_until", "_slow_start_until", "packets")
 
@@ -109,7 +109,7 @@ class ChannelCongestion:
         self.packets = min(self.packets, self._packets_max)
 
     def lost(self, count: int, *, acked: int, sent: int, has_queue: bool) -> None:
-        """`count` packets were lost while everything up to `sent` was under way."""
+        """`count` packets were lost while everything up to `sent` was in flight."""
         packets = self.packets - count * _NOISE_COST
         if acked >= self._recovery_until:
             self._recovery_until = sent
@@ -122,7 +122,7 @@ class ChannelCongestion:
         self.packets += _NOISE_COST
 
     def silent(self) -> None:
-        """Nothing has come back for a whole timeout: feel the way anew."""
+        """Nothing came back for a whole timeout: start over with slow start."""
         if self.packets > PACKETS_MIN:  # else it goes on, and says nothing more
             self._slow_down(self.packets * _BACK_OFF)
         self.packets = float(PACKETS_MIN)

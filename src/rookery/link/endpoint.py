@@ -54,19 +54,19 @@ class Endpoint:
         self.identity = identity
         self.random = random
         self.own_paths: tuple[Path, ...] = ()
-        self.types: set[str] = set()  # channel types that somebody serves
+        self.types: set[str] = set()  # channel types that have a handler
         self.dropped: Counter[str] = Counter()  # packets refused, by kind of error
         self.frame_reader: FrameReader | None = None
         self.may_open: ChannelPolicy = open_to_links
         self.trusts: TrustPolicy = trust_links  # with where we are, and about where others are
-        self.streams_first = False  # datagrams only beside a stream, which makes the link
+        self.streams_first = False  # datagram paths only accompany a stream, which makes the link
         self._unix_offset = unix_s - now
         self._admission = Admission(limits or AdmissionLimits(), now)
         self.advertised_paths = AdvertisedPaths(self)
         self._introductions = Introductions(self)
         self._links: dict[str, Link] = {}
         self._tokens: dict[bytes, Link] = {}
-        self._neighbours: dict[Path, Link] = {}  # who is at the far end of a path
+        self._neighbours: dict[Path, Link] = {}  # the link at the far end of a path
         self._touched: dict[str, Link] = {}
         self._timers = Timers()
         self._events: list[Event] = []
@@ -79,7 +79,7 @@ class Endpoint:
     def links(self) -> Mapping[str, Link]:
         return MappingProxyType(self._links)
 
-    # --- what the user asks for ---
+    # --- requests of the user ---
 
     def link(
         self,
@@ -144,7 +144,7 @@ class Endpoint:
                 other.paths.discard(path)
 
     def route(self, policy: RoutingPolicy | None) -> None:
-        """Be a router for those whom the policy lets meet."""
+        """Be a router for pairs that the policy allows."""
         self._introductions.allow(policy)
 
     # --- what arrives ---
@@ -152,7 +152,7 @@ class Endpoint:
     def received(
         self, path: Path, packet: Packet, now: float, arrival: Arrival | None = None
     ) -> None:
-        """Take one packet; whatever is wrong with it is counted and costs nobody else."""
+        """Process one packet; errors in it are counted and do not affect other links."""
         try:
             size = len(packet.head)
             if size == 0:
@@ -258,7 +258,7 @@ class Endpoint:
         """A packet that a router bridged has come by the router, not from the router's address."""
         # Compared by type, as `isinstance` would ask the metaclass each time.
         if type(path) is RoutePath and path.hn != link.hashname:
-            # Answers would go to whoever is named there, who never asked for any.
+            # Answers would go to a third party that never requested any.
             raise ProtocolError("a packet over the route of somebody else")
         neighbour = self._neighbours.get(path)
         if neighbour is None or neighbour is link:
@@ -300,7 +300,7 @@ class Endpoint:
         return events
 
     def set_clock(self, unix_s: float, now: float) -> None:
-        """What the wall clock says; devices often learn the time long after they started."""
+        """Wall-clock time; devices often learn it long after they started."""
         self._unix_offset = unix_s - now
 
     def leap(self, now: float) -> None:

@@ -21,7 +21,7 @@ class Transmit(msgspec.Struct, frozen=True, gc=False):
 
 
 class HangUp(msgspec.Struct, frozen=True):
-    """End the connection that this path is, if there is one; its loss is told as any other."""
+    """End the connection that this path is, if there is one; a `PathLost` follows as usual."""
 
     path: Path
 
@@ -60,7 +60,7 @@ class LinkForgotten(msgspec.Struct, frozen=True):
 
 
 class Discovered(msgspec.Struct, frozen=True):
-    """Somebody unknown showed up; nothing has been answered."""
+    """An unknown endpoint wants a link; nothing has been answered."""
 
     stranger: "Stranger"
 

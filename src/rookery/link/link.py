@@ -68,11 +68,11 @@ class Link:
         self.hashname = hashname
         self.keys = dict(keys)
         self.paths = Paths(self._path_forgotten, self._path_failed)
-        self.persistent = persistent  # asked for by the user: dialled again and again
+        self.persistent = persistent  # requested by the user: dialled again after every loss
         self.is_router = False
         self.observed: Path | None = None  # our own address, as the peer sees it
         self.last_error: str | None = None
-        self.channel_packets = 0  # both ways
+        self.channel_packets = 0  # in and out
         self.in_bytes = self.out_bytes = 0  # sealed, since the link is known
         self._traffic: Traffic | None = None
         self._agreement = KeyAgreement(self, owner)
@@ -107,7 +107,7 @@ class Link:
 
     @property
     def is_lax(self) -> bool:
-        """Whether the peer is of another kind than ours, and acknowledges in its own way."""
+        """True for implementations other than ours, whose acknowledgements differ."""
         return self.csid != ROOKERY_CSID
 
     @property
@@ -116,7 +116,7 @@ class Link:
         best = self.paths.best_state
         return best.rtt if best is not None else None
 
-    # --- what the endpoint and its user ask for ---
+    # --- requests of the endpoint and its user ---
 
     def dial(self, now: float) -> None:
         """Begin to make the link, unless it is up or being made under the best cipher set."""
@@ -206,7 +206,7 @@ class Link:
         self._owner.emit(HangUp(path))
 
     def measured(self, path: Path, rtt_s: float) -> None:
-        """Somebody measures more often than the rounds do."""
+        """Add a measurement of the path's monitor."""
         self.paths.measure(path, rtt_s)
 
     def touch(self, channel: Channel) -> None:
@@ -288,7 +288,7 @@ class Link:
         was_proven = state is not None and state.proven
         self.paths.lose(path)
         self._owner.emit(PathLost(self, path))
-        # What stands beside a connection is gone with it.
+        # Datagram paths that accompany a connection end with it.
         if self._is_up and (self.paths.is_orphaned if was_proven else self.paths.best is None):
             self._fall("the last path is gone", now)
         elif not self._is_up and self._agreement.rounds.is_running and not self.paths.unanswered():
@@ -344,7 +344,7 @@ class Link:
     def _moved(self, exchange: Exchange, path: Path, now: float) -> None:
         """The peer speaks from a new address: try it, when the packet cannot be a replay."""
         # It may be a connection that the peer dialled, whose handshake was stale or came too late:
-        # nobody listens where that begins, so no datagrams can be offered there.
+        # there is no listener at its source port, so no datagrams can be offered there.
         if exchange.session is not None and exchange.session.replay_proof:
             self._try(path, now, configured=False)
 

@@ -44,7 +44,7 @@ class LinkOwner(Protocol):
         ...
 
     def unresolved(self, link: "Link") -> None:
-        """A link has no key or no path: somebody may introduce us."""
+        """A link has no key or no path: ask routers for an introduction."""
         ...
 
     def takes_handshakes(self, path: Path) -> bool:

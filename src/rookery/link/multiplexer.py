@@ -1,4 +1,4 @@
-"""Many channels over one session: who opens which number, and which packet belongs to whom.
+"""Many channels over one session: allocates their numbers and dispatches packets to them.
 
 The side with the larger key opens 1, 3, 5, …, the other 2, 4, 6, …; numbers only grow, and a new
 session starts them over. `path`, `peer` and `connect` are single packets, not conversations, so
@@ -107,7 +107,7 @@ class Multiplexer:
             if "seq" in head:
                 self._lingering[channel_id][1].repeat_acknowledgement()
         elif "seq" in head and "err" not in head and self._is_past(channel_id):
-            # The peer has not heard how the channel ended.
+            # The peer does not know yet how the channel ended.
             why = self._recent.get(channel_id, _CLOSED)
             self._owner.transmit({"c": channel_id, "err": why}, b"")
         elif "type" in head:

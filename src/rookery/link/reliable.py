@@ -23,14 +23,14 @@ from rookery.link.congestion import ChannelCongestion, RoundTrip
 from rookery.wire.link.lob import JsonObject
 from rookery.wire.link.path import Path
 
-WINDOW_DEFAULT = 50  # what the JavaScript peer buffers, and never says
+WINDOW_DEFAULT = 50  # what the JavaScript peer buffers without announcing it
 WINDOW_PACKETS = 2048  # the JavaScript peer sends a megabyte at once
 WINDOW_BYTES = 4 << 20
 GAPS_LISTED_MAX = 256  # keeps an acknowledgement within one datagram
 SEND_BUFFER_BYTES = 1 << 20
 UNACKNOWLEDGED_S_MAX = 45.0  # a dead link is noticed sooner
 
-_OVERHEAD = 256  # what a packet costs a buffer beside its body
+_OVERHEAD = 256  # what a packet costs a buffer in addition to its body
 _PROBE_AFTER_TIMEOUTS = 2
 _WINDOW_NEWS = 16  # a change of the window by one part in this many is worth telling
 
@@ -163,7 +163,7 @@ class ReliableSender:
         deadline = self.deadline
         if deadline is None or now < deadline:
             return True
-        # A lax peer whose reader is slow says nothing at all; its link tells whether it lives.
+        # A lax peer whose reader is slow sends nothing at all; its link shows whether it lives.
         if now - self._silent_since_s >= UNACKNOWLEDGED_S_MAX and not (
             self._is_lax and self._was_acknowledged
         ):
@@ -185,7 +185,7 @@ class ReliableSender:
         taken = [n for n in self._flight.values() if n.path == path]
         if taken:
             self._repeat(taken, is_noise=True)
-            # What was learnt on the old path, its silence above all, says nothing about the next.
+            # Measurements of the old path, its silence above all, do not apply to the next.
             self._pace, self.round_trip = ChannelCongestion(WINDOW_PACKETS), RoundTrip(rtt)
 
     def _probe(self) -> None:
@@ -241,7 +241,7 @@ class ReliableSender:
         gaps = [n for seq in set(listed) if (n := self._flight.get(seq)) is not None]
         self._repeat([n for n in gaps if n.sent_s <= late], is_noise=False)
         if was_closed and self._window:
-            # They fell before a closed door, which says nothing about the path.
+            # They were dropped by a closed window, which is no sign of congestion on the path.
             self._repeat(self._flight.values(), is_noise=True)
         return arrived
 
@@ -305,7 +305,7 @@ class ReliableReceiver:
         self._ahead: dict[int, ChannelMessage] = {}
         self._highest = 0  # of what is ahead
         self._ready: deque[ChannelMessage] = deque()
-        self.held = 0  # bytes, with what each packet costs beside its body
+        self.held = 0  # bytes, including the overhead of each packet
         self._capacity = WINDOW_PACKETS  # packets of the size seen so far that fit
         self._edge = WINDOW_PACKETS
         self._advertised: int | None = WINDOW_DEFAULT  # the window as the sender believes it to be

@@ -12,7 +12,7 @@ _STALE_MAX: Final = 64
 
 
 class Timers:
-    """Which name is due next, and no later than it asked for."""
+    """The names by deadline; none is due later than its deadline."""
 
     __slots__ = ("_armed", "_heap")
 

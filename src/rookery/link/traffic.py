@@ -4,7 +4,7 @@
     channel ◀──head and body── JSON ◀── opened ◀── any path
     frames  ◀──head and body───────────────┘
 
-A packet with a binary head is a frame: no channel's, but for whoever reads the endpoint's frames.
+A packet with a binary head is a frame: it belongs to no channel and goes to the frame reader.
 
 It lives as long as the session: when the peer restarts or the link falls, all channels go with it.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 DATAGRAM_SIZE_MAX: Final = 1400  # a larger packet goes over a stream, where one is there
 HEAD_SIZE_MAX: Final = 4096  # a decoded head takes far more memory than its text
 _JOINED_MAX: Final = 32768  # bytes; up to here it costs less to join parts than to seal each
-_ENDLESS: Final = 1 << 60  # bytes under keys that nobody renews
+_ENDLESS: Final = 1 << 60  # bytes under keys that are not renewed
 _LENGTH_SIZE: Final = 2
 _LENGTH: Final = Struct(">H")
 
@@ -78,7 +78,7 @@ class Traffic:
         return self._channels.open(channel_type, head, body, reliable=reliable, now=now)
 
     def say(self, channel_type: str, head: JsonObject, body: bytes) -> None:
-        """One packet that opens a channel nobody will go on with."""
+        """One packet that opens a channel without a second packet."""
         self.transmit({"type": channel_type, **head, "c": self._channels.take_id()}, body)
 
     def send_frame(self, head: bytes, parts: Parts, path: Path | None) -> None:
@@ -90,7 +90,7 @@ class Traffic:
             self._owner.send(self._link, path, data)
 
     def received(self, body: Octets, path: Path, now: float, arrival: Arrival | None) -> None:
-        """Open a packet and give it to its channel, or to whoever reads frames."""
+        """Open a packet and pass it to its channel, or to the frame reader."""
         inner = self._exchange.open(body)
         size = inner[0] << 8 | inner[1] if len(inner) >= _LENGTH_SIZE else 0
         body_at = _LENGTH_SIZE + size

@@ -8,7 +8,7 @@
     box id     = sip(sender's hashname, recipient's 32 bytes)
     message id = sip(box id twice, message)
 
-The keeper never says whether it has room, a box or a message: whoever asks learns only what was
+The keeper does not reveal whether it has room, a box or a message: a client learns only what was
 meant for him. Sealed content is `box_seal`'s affair, the keeper sees bytes.
 """
 
@@ -124,7 +124,7 @@ class CommandReader:
         self._pending = bytearray()
 
     def feed(self, head: JsonObject, body: bytes) -> list[Command]:
-        """What this packet asks for; `clear` comes before the message beside it."""
+        """The commands of this packet; `clear` comes before the message in the same packet."""
         commands: list[Command] = [ClearBox()] if head.get("clear") is True else []
         if len(self._pending) + len(body) > self._size_max:
             raise ProtocolError(f"a message exceeds {self._size_max} bytes")

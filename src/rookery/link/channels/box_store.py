@@ -20,7 +20,7 @@ _HEAP_SLACK = 64
 
 
 class BoxLimits(msgspec.Struct, frozen=True):
-    """How much is kept; `lifetime_s_max` also serves those who name no lifetime."""
+    """How much is kept; `lifetime_s_max` is also the default lifetime."""
 
     message_size_max: int = MESSAGE_SIZE_MAX
     recipient_messages_max: int = 256
@@ -54,7 +54,7 @@ class BoxUsage:
 
 
 class _StoredBoxMessage:
-    """One message; its wire id is computed when first asked for, since hashing 64 KB is dear."""
+    """One message; its wire id is computed lazily, since hashing 64 KB is expensive."""
 
     __slots__ = ("_id", "box", "expires_at", "key", "message", "recipient", "sender")
 
@@ -115,7 +115,7 @@ class BoxStore:
         return list(self._boxes.get(recipient, ()))
 
     def messages(self, recipient: str, box: bytes, now: float) -> list[bytes]:
-        """What waits in one box, oldest first; empty also for a box of somebody else."""
+        """The messages in one box, oldest first; empty also for another recipient's box."""
         self.expire(now)
         return [stored.message for stored in self._box(recipient, box).values()]
 

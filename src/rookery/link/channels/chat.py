@@ -68,7 +68,7 @@ class ChatLimits(msgspec.Struct, frozen=True):
 
 
 class _Participant:
-    """What we know of somebody else in the chat."""
+    """The state of another participant."""
 
     __slots__ = ("last", "present", "profile")
 
@@ -124,7 +124,7 @@ class Chat:
 
     @property
     def participants(self) -> dict[str, ChatProfile]:
-        """Everybody in the chat, ourselves included."""
+        """All participants of the chat, ourselves included."""
         others = {hashname: other.profile for hashname, other in self._others.items()}
         return {self.hashname: self.profile, **others}
 
@@ -157,7 +157,7 @@ class Chat:
                 assert_never(event)
 
     def reconnect(self) -> list[OpenChat]:
-        """The channels to open, for those who took part and are not connected."""
+        """The channels to open to participants that are not connected."""
         return [
             OpenChat(hashname, other.last)
             for hashname, other in self._others.items()
@@ -208,7 +208,7 @@ class Chat:
         return [JoinRequested(sender, profile)]
 
     def _admit(self, hashname: str, profile: ChatProfile, at: int) -> Outcome:
-        """A new participant; the leader tells everybody."""
+        """A new participant joins; the leader sends this to all others."""
         if len(self._others) >= self._limits.participants_max - 1:
             raise ProtocolError("too many participants")
         self._others[hashname] = _Participant(profile)
@@ -282,7 +282,7 @@ class Chat:
             if known.profile.id != join.profile.id:
                 raise ProtocolError("profile changed")
             return []
-        # Both newcomers and residents open: whoever learns of the other last will be known there.
+        # Both sides open a channel: the one that learns of the other last is known there by then.
         outcome = self._admit(join.joined, join.profile, 0)
         return [*outcome, OpenChat(join.joined, join.profile.id)]
 

@@ -3,14 +3,14 @@
     secret ─sip─▶ d0 ─sip─▶ d1 ─ … ─▶ d999 ─sip─▶ d1000
                        ◀── messages, newest first ──   └─ profile id
 
-Each message takes the digest before the last one used. Whoever holds an id can compute all older
+Each message takes the digest before the last one used. The holder of an id can compute all older
 ones and none of the newer, so a later message proves that the same participant wrote it.
 """
 
 from rookery.errors import CongestionError
 from rookery.link.channels.message_id import ID_SIZE, digest, format_id, parse_id
 
-DEPTH = 1000  # as the public JavaScript peer has it; also the longest gap anybody will follow
+DEPTH = 1000  # as the public JavaScript peer has it; also the longest gap that is followed
 
 
 class IdChain:

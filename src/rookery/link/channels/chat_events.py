@@ -9,7 +9,7 @@ from rookery.wire.link.lob import Packet
 
 
 class InviteParticipant(msgspec.Struct, frozen=True):
-    """We want them in: asked by us, or their request granted."""
+    """We admit a participant: on our invitation or at its own request."""
 
     hashname: str
     at: int
@@ -129,7 +129,7 @@ class ParticipantJoined(msgspec.Struct, frozen=True):
 
 
 class JoinRequested(msgspec.Struct, frozen=True):
-    """Somebody asks the leader to be let in; grant it with `InviteParticipant`."""
+    """An endpoint asks the leader to join; grant it with `InviteParticipant`."""
 
     hashname: str
     profile: ChatProfile

@@ -1,7 +1,7 @@
 """The messages of one chat in the order to read them, bounded in number and bytes.
 
 Every author's messages keep that author's order. Beyond that a message stands behind the one it
-names as `after`, even when that one arrives later, as happens when everybody talks to everybody.
+names as `after`, even when that one arrives later, as happens in a full mesh of channels.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from rookery.link.channels.chat_message import Logged
 
 
 class ChatEntry(msgspec.Struct, frozen=True):
-    """One message and who sent it."""
+    """One message and its sender."""
 
     sender: str
     message: Logged

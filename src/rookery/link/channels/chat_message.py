@@ -1,7 +1,7 @@
 """What a chat carries: packets of a JSON head and, sometimes, a body.
 
-profile {"type":"profile","id","text":name}                      who somebody is in this chat
-chat    {"type":"chat","id","text","after"?,"at"?,"state"?}      said, or a correction of it
+profile {"type":"profile","id","text":name}                      a participant's name here
+chat    {"type":"chat","id","text","after"?,"at"?,"state"?}      a text, or its correction
 join    {"type":"join","id","from":hashname,"after"?,"at"?}      body: the newcomer's profile
 ack     {"type":"ack","id","ack":"read"}                         what became of your message
 """
@@ -46,7 +46,7 @@ class ChatProfile(msgspec.Struct, frozen=True):
 
 
 class ChatText(msgspec.Struct, frozen=True):
-    """Something said. `after` is the newest message that its author had seen."""
+    """A text. `after` is the newest message that its author had seen."""
 
     id: str
     text: str
@@ -64,7 +64,7 @@ class ChatText(msgspec.Struct, frozen=True):
 
 
 class ChatJoin(msgspec.Struct, frozen=True):
-    """The leader's word that somebody takes part, with the profile to know them by."""
+    """The leader's announcement of a participant, with its profile."""
 
     id: str
     joined: str

@@ -1,6 +1,6 @@
-"""`connect`: a router passes on a packet of somebody who asked for us.
+"""`connect`: a router passes on a packet from an endpoint that wants a link to us.
 
-    ▶ {"c":1,"type":"connect","peer":<hashname of who asks>}  body: the packet, unchanged
+    ▶ {"c":1,"type":"connect","peer":<requester's hashname>}  body: the packet, unchanged
 
 Nothing is answered on the channel; what the packet deserves goes out as a `peer` request.
 """

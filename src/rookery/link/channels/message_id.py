@@ -1,7 +1,7 @@
 """Message ids of `chat` and `box`: 8-byte SipHash digests under one's hashname.
 
-The key is the first half of a hashname, so everybody who knows the name can check a digest; what
-makes a chain of them worth something is that nobody can walk it backwards.
+The key is the first half of a hashname, so everyone who knows the name can check a digest; a chain
+of them is useful because it cannot be walked backwards.
 """
 
 from rookery.errors import DecodeError

@@ -19,7 +19,7 @@ def opening(paths: Iterable[Path]) -> JsonObject:
 
 
 def parse_opening(head: JsonObject) -> list[Path]:
-    """The paths we understand; a peer may list kinds that we have never heard of."""
+    """The paths we understand; a peer may list kinds that are unknown here."""
     listed = head.get("paths")
     if listed is None:
         return []

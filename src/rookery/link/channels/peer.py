@@ -1,4 +1,4 @@
-"""`peer`: ask a router to pass one packet on to somebody it has a link to.
+"""`peer`: ask a router to pass one packet on to an endpoint that it has a link to.
 
     ▶ {"c":1,"type":"peer","peer":<hashname>}  body: the packet for that endpoint
 
@@ -17,7 +17,7 @@ def opening(target: str) -> JsonObject:
 
 
 def parse_opening(head: JsonObject, body: bytes) -> tuple[str, Packet]:
-    """Whom it is about and the packet to pass on; `connect` has the same shape."""
+    """The target's hashname and the packet to pass on; `connect` has the same shape."""
     hashname = text(head, "peer")
     if hashname is None or not is_hashname(hashname):
         raise DecodeError("`peer` must be a hashname")

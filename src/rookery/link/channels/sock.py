@@ -2,7 +2,7 @@
 
     {"type":"sock","sock":"connect","dst":{"ip","port"},"src"?:{…}}   dial dst
     {"type":"sock","sock":"bind","src":{"port"},"dst":{"port"}}       listen for me
-    {"type":"sock","sock":"accept","dst":{…},"src":{…}}               somebody reached your bind
+    {"type":"sock","sock":"accept","dst":{…},"src":{…}}               a peer reached your bind
 
 A reliable channel is TCP, an unreliable one UDP. A bind names its port twice because the spec
 reads `src` and the public JavaScript peer reads `dst`. What may be dialled is `sock_rules`' affair.
@@ -87,7 +87,7 @@ Request = SockConnect | SockBind | SockAccept
 
 
 def parse_open(head: JsonObject) -> Request:
-    """What an opening packet asks for, or DecodeError."""
+    """The request in an opening packet, or DecodeError."""
     match text(head, "sock"):
         case "connect":
             dst = parse_address(head, "dst")
@@ -171,5 +171,5 @@ class SockFault(StrEnum):
 
     @classmethod
     def of(cls, err: str) -> "SockFault | None":
-        """The fault an `err` text tells of; None for anybody else's words."""
+        """The fault that an `err` text names; None for any other text."""
         return next((fault for fault in cls if err == fault.value), None)

@@ -1,4 +1,4 @@
-"""Who may make us open which socket. Default deny; the first rule that fits decides.
+"""Rules about which peer may make us open which socket; the first match decides, default deny.
 
     [connect] tcp|udp TARGET:PORTS [from HASHNAME]
     bind      tcp|udp ADDRESS:PORTS [from HASHNAME]
@@ -10,7 +10,7 @@ Rules see the address a name resolved to, and that very address is dialled, so a
 change its mind in between. An address that is not of the public network (loopback, private,
 link-local, multicast, …), or is of a network that the machine itself is part of, passes only by a
 rule whose network lies within that special block: neither `*` nor a host pattern nor `0.0.0.0/0`
-opens the way into the machine's own network.
+opens access to the machine's own network.
 """
 
 import re
@@ -74,7 +74,7 @@ class SockVerb(StrEnum):
 
 
 class SockRule(msgspec.Struct, frozen=True):
-    """One permission. Without networks, `pattern` decides by the name that was asked for."""
+    """One permission. Without networks, `pattern` is matched with the requested name."""
 
     verb: SockVerb
     protocol: SockProtocol
@@ -86,7 +86,7 @@ class SockRule(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, line: str) -> "SockRule":
-        """Read the text form, or raise UsageError that says what is wrong with it."""
+        """Read the text form, or raise UsageError with what is wrong."""
         words = line.split()
         verb = SockVerb(words.pop(0)) if words[:1] in (["connect"], ["bind"]) else SockVerb.CONNECT
         if len(words) not in (2, 4) or words[2:3] not in ([], ["from"]):
@@ -116,7 +116,7 @@ class SockRule(msgspec.Struct, frozen=True):
         )
 
     def names(self, host: str) -> bool:
-        """Whether the host as asked for is one that this rule speaks of by name."""
+        """Whether the requested host matches this rule by name."""
         if self.pattern is None:
             return False
         host = host.lower().rstrip(".")

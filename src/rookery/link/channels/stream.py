@@ -1,12 +1,12 @@
-"""`stream`: bytes both ways over a reliable channel, or whole messages in three encodings.
+"""`stream`: bytes in both directions over a reliable channel, or messages in three encodings.
 
     open     {"c", "type":"stream", "seq":1}     body: nothing, or a packet with the options
     piece    {"c", "seq", "frag":true}           body: part of a message, more follows
     last     {"c", "seq", "enc":"lob"}           body: its end; `enc` may be absent: binary
     end      {"c", "seq", "end":true}
 
-Who reads bytes takes the bodies in order and nothing else. Who reads messages joins the pieces
-and decodes what `enc` of the last one says. Who writes bytes marks pieces too: the JavaScript peer
+A reader of bytes takes the bodies in order. A reader of messages joins the pieces and decodes them
+by `enc` of the last one. A writer of bytes marks pieces as well, since the JavaScript peer
 queues messages, and stops for good when sixteen wait at once.
 """
 

@@ -72,7 +72,7 @@ class RequestHead(msgspec.Struct, frozen=True):
         return cls(_method(method), _path(path), _headers(_pairs(json)))
 
     def from_peer(self, hashname: str) -> Self:
-        """The same request, marked with who really sent it."""
+        """The same request, marked with its real sender."""
         kept = tuple(pair for pair in self.headers if pair[0] != "x-hashname")
         return msgspec.structs.replace(self, headers=(*kept, ("x-hashname", hashname)))
 
@@ -205,7 +205,7 @@ def _value(value: object) -> str:
 
 
 def _digits(value: object) -> object:
-    # Python refuses to print integers of thousands of digits, so those are not asked for.
+    # Python refuses to format integers of thousands of digits.
     return str(value) if type(value) is int and value.bit_length() < 64 else value
 
 

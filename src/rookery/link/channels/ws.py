@@ -1,4 +1,4 @@
-"""`ws`: messages both ways under a path, the shape of a WebSocket; on the wire its type is `ts`.
+"""`ws`: messages in both directions under a path, like a WebSocket; its type on the wire is `ts`.
 
 open     {"c", "type":"ts", "seq":1, "path":"/news"}
 accept   {"c", "seq":1, "ack":1, "open":true}
@@ -38,7 +38,7 @@ def opening(path: str) -> JsonObject:
 
 
 def path_of(head: JsonObject) -> str:
-    """The path asked for by an open head; absent, it is the root."""
+    """The requested path of an open head; the root if it is absent."""
     if "path" not in head:
         return "/"
     path = text(head, "path")

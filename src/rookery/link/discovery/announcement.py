@@ -36,7 +36,7 @@ def announcements(identity: Identity) -> list[bytes]:
 
 
 def parse_announcement(packet: Packet, source: Path) -> Stranger:
-    """Who announces itself; whether it holds the keys is still open."""
+    """The announcing endpoint; that it holds the keys is not proven."""
     head = packet.json
     wrapped = head.get("json")
     if isinstance(wrapped, dict):

@@ -63,7 +63,7 @@ class Introductions:
         self._owned: dict[str, OrderedDict[bytes, None]] = {}  # hashname -> its tokens, by use
 
     def allow(self, policy: RoutingPolicy | None) -> None:
-        """Route for those whom the policy lets meet; None routes for nobody."""
+        """Route for pairs that the policy allows; None disables routing."""
         self._policy = policy
         if policy is None:
             self._routes.clear()
@@ -118,7 +118,7 @@ class Introductions:
             token = routing_token(packet.body)
             owner, until = self._routes.get(token, ("", 0.0))
             if owner not in ("", requester.hashname) and now < until:
-                return  # a token has one owner; who shows it later wants their packets
+                return  # a token has one owner; a later claim could divert its packets
             self._remember(token, requester.hashname, now)
         target.say("connect", connect.opening(requester.hashname), message.body)
 

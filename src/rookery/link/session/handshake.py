@@ -1,11 +1,15 @@
-"""Handshakes: what an endpoint says of itself when it asks for a link.
+"""Handshakes: the keys that an endpoint sends to request a link.
 
 Encrypted, as the inner packet of a message:
 
     LOB({"type":"link","at":N}, LOB({other csid: base32 intermediate, …}, key of this csid))
 
 Unencrypted, only inside `peer` and `connect`, when the target's keys are not known yet: the same,
-with `"csid"` beside the type and usually without `at`.
+with `"csid"` in addition to the type, and usually without `at`.
+
+An endpoint that is unknown when its handshake or announcement arrives becomes a `Stranger`. It is
+not answered until the application passes it back to the endpoint, with its keys, its path and the
+handshake that waits for an answer.
 """
 
 from collections.abc import Mapping
@@ -111,7 +115,7 @@ def _parse_digest(value: object) -> bytes:
 
 
 class Stranger(msgspec.Struct, frozen=True):
-    """What is known of an endpoint we have no link with."""
+    """An endpoint without a link that sent a handshake or an announcement."""
 
     hashname: str
     keys: Mapping[int, bytes]

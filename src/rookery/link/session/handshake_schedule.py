@@ -1,4 +1,4 @@
-"""When a link speaks without being asked: handshake rounds, keepalives and redials.
+"""When a link sends on its own: handshake rounds, keepalives and redials.
 
 A round is repeated 1, 3, 7 and 15 seconds after it began and given up after 30; once it has been
 answered over some path, the others get until the second repetition. Redials back off from one
@@ -18,10 +18,10 @@ _REPEATS_ONCE_ANSWERED: Final = 2
 
 
 class HandshakeStep(Enum):
-    """What a round that is due asks for."""
+    """The next step of a round that is due."""
 
     REPEAT = auto()
-    SETTLE = auto()  # answered somewhere: whoever is still silent has missed it
+    SETTLE = auto()  # answered on one path: the silent ones have missed it
     GIVE_UP = auto()
 
 
@@ -57,7 +57,7 @@ class HandshakeSchedule:
         self._keepalive_at = now + KEEPALIVE_S + 2 * jitter
 
     def step(self, now: float, *, is_answered: bool) -> HandshakeStep | None:
-        """What the running round asks for now, if anything."""
+        """The step that the running round needs now, if any."""
         if self._due is None or now < self._due:
             return None
         if is_answered and self._repeated >= _REPEATS_ONCE_ANSWERED:

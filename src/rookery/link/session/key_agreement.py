@@ -88,7 +88,7 @@ class KeyAgreement:
         exchange = self.exchange
         assert exchange is not None
         for path in paths:
-            if isinstance(path, PeerPath):  # a JavaScript router passes the same bytes on just once
+            if isinstance(path, PeerPath):  # a JavaScript router forwards the same bytes only once
                 exchange.seal_anew()
             self._owner.send(self._link, path, exchange.handshake())
 
@@ -126,7 +126,7 @@ class KeyAgreement:
         self._stale_answer_from = max(now, self._stale_answer_from) + SPACING_S
         state, token = self._link.paths.state(path), exchange.peer_token
         is_requested = state is not None and state.sent_s is not None
-        # The JavaScript peer's first answer through a router goes astray, and a second it has not.
+        # The JavaScript peer's first answer through a router is lost, and it sends no second one.
         is_requested &= not (self._link.is_lax and isinstance(path, PeerPath))
         if not is_requested if token is None else token != routing_token(opened.body):
             exchange.originate(self._owner.wall(now))

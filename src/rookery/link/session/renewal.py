@@ -1,4 +1,4 @@
-"""When a session's keys are renewed, and who says what next.
+"""When a session's keys are renewed, and which message comes next.
 
     initiator                       responder
         │ ──OFFER───────────────────▶ │          opens the next phase, too
@@ -7,7 +7,7 @@
         │ ◀──────────────────DONE── │
 
 Only the initiator repeats, twice a second; the responder answers the same again. Where both begin
-at once, the side with the smaller key gives way. Keys that lie behind open late packets for a
+at once, the offer with the smaller key is dropped. Keys that lie behind open late packets for a
 while. One that is not done after 60 tries ends the link: no key outlives what was promised.
 """
 
@@ -23,11 +23,11 @@ IDLE_S: Final = 3300.0  # no key is used for longer,
 BUSY_S: Final = 55.0  # nor for longer than this once it has sealed BUSY_BYTES,
 BUSY_BYTES: Final = 64 << 10
 DUE_BYTES: Final = 512 << 20  # nor for more than about this,
-LIMIT_BYTES: Final = 960 << 20  # and never for this much; what is under way stays below 1 GiB
+LIMIT_BYTES: Final = 960 << 20  # and never for this much; what is in flight stays below 1 GiB
 YIELD_S: Final = 2.0  # by which one side is later than the other, as one renewal is enough
 REPEAT_S: Final = 0.5
 TRIES_MAX: Final = 60
-OVERLAP_S: Final = 30.0  # for which old keys open what is still on its way
+OVERLAP_S: Final = 30.0  # for which old keys open packets that are still in flight
 SPACING_S: Final = 0.25  # between renewals, so that no peer can have us do little else
 DOUBTFUL_TRIES: Final = 3  # from here on every path is tried, as the best one may be dead
 
@@ -92,7 +92,7 @@ class Renewal:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether what `tick` says should take every path."""
+        """Whether the message from `tick` should be sent over every path."""
         return self._tries >= DOUBTFUL_TRIES
 
     @property

@@ -221,11 +221,25 @@ class CertifiedMessage(msgspec.Struct, frozen=True):
 
 
 Message = (
-    FaultMessage | AskMessage | DirectMessage | ReserveMessage | ReleaseMessage | ReservedMessage
-    | RefusedMessage | ArrivedMessage | AbandonedMessage | ArriveMessage | AttendMessage
-    | WelcomeMessage | HoldMessage | LetGoMessage | RenewMessage | RenewedMessage | CertifyMessage
+    FaultMessage
+    | AskMessage
+    | DirectMessage
+    | ReserveMessage
+    | ReleaseMessage
+    | ReservedMessage
+    | RefusedMessage
+    | ArrivedMessage
+    | AbandonedMessage
+    | ArriveMessage
+    | AttendMessage
+    | WelcomeMessage
+    | HoldMessage
+    | LetGoMessage
+    | RenewMessage
+    | RenewedMessage
+    | CertifyMessage
     | CertifiedMessage
-)  # fmt: skip
+)
 
 _TAGS: dict[type[Message], int] = {
     FaultMessage: tags.ERROR,
