@@ -1,8 +1,8 @@
-"""A file with an artifact, which somebody replaces now and then and may delete at any time.
+"""Watches a file with an artifact, which may be replaced or deleted at any time.
 
-file changed ──▶ heed(its bytes)      file gone, or no longer to be read ──▶ heed(None)
+file changed ──▶ heed(its bytes)      file gone, or unreadable ──▶ heed(None)
 
-Whoever heeds it says whether it is any good; what is refused counts as no file at all.
+`heed` raises RemoteError for an artifact that it rejects, which then counts as no file at all.
 """
 
 import os
@@ -21,29 +21,29 @@ _Stamp = tuple[int, int, int]  # inode, size, time of the last change
 
 
 class ArtifactState(StrEnum):
-    """What becomes of artifacts that somebody asks for."""
+    """The state of following an artifact."""
 
-    OFF = "off"  # nobody asks for any, or they are switched off
+    OFF = "off"  # not configured, or switched off
     MISSING = "missing"  # no file, or one that cannot be read
-    REFUSED = "refused"  # not signed by anybody trusted, or damaged
+    REFUSED = "refused"  # damaged, or not signed by a trusted key
     STALE = "stale"  # expired, or not valid yet
     FOLLOWED = "followed"
 
 
 class ArtifactFile:
-    """`look` now and then; `problem` says why nothing is followed, "" that something is."""
+    """Call `look` regularly; `problem` says why no artifact is followed, or is empty."""
 
     def __init__(self, file: Path, heed: OnArtifact) -> None:
-        self.state = ArtifactState.MISSING  # whether it is stale is for others to know
+        self.state = ArtifactState.MISSING  # never STALE: only the owner knows the times in it
         self.problem = ""
-        self.refused = 0  # files that were
+        self.refused = 0  # files that were rejected
         self._file = file
         self._heed = heed
         self._stamp: _Stamp | None = None
         self._is_looked_at = False
 
     def look(self) -> bool:
-        """Heed what is there, if that is news; whether it was."""
+        """Pass the artifact on if the file changed; True if it did."""
         try:
             stamp, missing = _stamp(self._file), ""
         except OSError as error:
@@ -59,7 +59,7 @@ class ArtifactFile:
         return True
 
     def forget(self) -> None:
-        """Follow nothing, until the next `look` finds it again."""
+        """Follow nothing until the next `look`."""
         if self._is_looked_at:
             self._is_looked_at = False
             self._heed(None)

@@ -1,4 +1,4 @@
-"""Outcomes: whoever waits to hear what became of a message, or for room to send one."""
+"""Futures of the tasks that wait for a message's outcome, or for room to send one."""
 
 import asyncio
 from collections import deque
@@ -9,13 +9,13 @@ from rookery.runtime.crow.outcome import CLOSED, DELIVERED, DeliveryStatus, Mess
 
 
 class PendingOutcomes:
-    """Who waits for which message, and who for room to send one."""
+    """The waiting tasks of one tower."""
 
     def __init__(self, room: Callable[[bytes], int], *, ample: int = 1) -> None:
-        """`room` says how many messages to an address would be taken now.
+        """`room` says how many messages to an address would be accepted now.
 
-        Whoever waits for room is called once there is `ample`: with as little as there can be, a
-        busy sender would be called for every few messages.
+        Waiting tasks are woken once there is room for `ample` messages: waking them earlier would
+        wake a busy sender for every few messages.
         """
         self._loop = asyncio.get_running_loop()
         self._room = room
@@ -25,7 +25,7 @@ class PendingOutcomes:
         self._is_closed = False
 
     def expect(self, ticket: Ticket) -> asyncio.Future[MessageOutcome]:
-        """Will hold the outcome; ask before the core can tell it."""
+        """A future of the outcome; to be made before the core can report it."""
         future: asyncio.Future[MessageOutcome] = self._loop.create_future()
         if self._is_closed:
             future.set_result(CLOSED)
@@ -46,11 +46,11 @@ class PendingOutcomes:
             )
 
     def has_room(self, address: bytes) -> bool:
-        """Whether nobody has to wait, which is the rule."""
+        """True if a message can be sent at once, which is the usual case."""
         return address not in self._queues and self._room(address) > 0
 
     async def wait_for_room(self, address: bytes) -> None:
-        """Until one more message to this address would be taken; first come, first served."""
+        """Wait until one more message to this address would be accepted; in order of arrival."""
         while not self.has_room(address):
             if self._is_closed:
                 return
@@ -59,13 +59,13 @@ class PendingOutcomes:
             try:
                 await future
             except asyncio.CancelledError:
-                self.call_up()  # somebody else may use what this one was called for
+                self.call_up()  # another task may use the room
                 raise
             if self._room(address) > 0:
                 return
 
     def close(self) -> None:
-        """Nothing more will be told."""
+        """Resolve everything that is waited for."""
         self._is_closed = True
         for future in self._expected.values():
             if not future.done():
@@ -82,7 +82,7 @@ class PendingOutcomes:
         return bool(self._queues)
 
     def call_up(self) -> None:
-        """Messages had outcomes: there may be room again."""
+        """Wake tasks if there is room again, after messages had outcomes."""
         for address, queue in list(self._queues.items()):
             room = self._room(address)
             if room < self._ample:

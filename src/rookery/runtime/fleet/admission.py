@@ -1,7 +1,7 @@
-"""Guests: how many connections there may be, in all and from one address, and how often.
+"""Limits on the number and rate of inbound connections, in all and per network.
 
-Strangers come before anybody has proved anything, so all that tells them from those who were called
-is the address. Where somebody is expected there is a part of each bound that others cannot use up.
+Limits apply before a peer has proved its identity, so the source network is all there is to tell
+expected connections from others. Part of each limit is reserved for networks that are expected.
 """
 
 from collections import Counter
@@ -12,37 +12,37 @@ from rookery.link.source_network import source_network
 from rookery.link.token_bucket import TokenBucket, TokenBuckets
 
 EXPECTED_MAX = 65_536  # addresses
-_RESERVED_SHARE = 4  # one part of so many, of all connections, is for those who are expected
+_RESERVED_SHARE = 4  # 1/4 of all connections is reserved for expected networks
 
 
 class ConnectionAdmissionLimits(msgspec.Struct, frozen=True, kw_only=True):
-    """Bounds of all listeners together; a knock is a new connection, and may cost us RSA."""
+    """Limits of all listeners together; a knock is a new connection, and may cost us RSA."""
 
     connections_max: int = 4096
     address_connections_max: int = 256  # many may share one NAT
     address_per_s: float = 20.0  # knocks
     address_burst: float = 200.0
-    knocks_per_s: float = 200.0  # from all strangers: a fifth of a core at most
-    knocks_burst: float = 400.0  # and as much from all who are expected
+    knocks_per_s: float = 200.0  # from all unexpected networks: a fifth of a core at most
+    knocks_burst: float = 400.0  # and as much again from expected networks
 
 
 class ConnectionAdmission:
-    """Counts the connections of all listeners; every one admitted is to be let go."""
+    """Counts the connections of all listeners; call `let_go` for every one that was admitted."""
 
     def __init__(self, limits: ConnectionAdmissionLimits, now: float) -> None:
         self._limits = limits
         self._knocks = TokenBuckets(limits.address_per_s, limits.address_burst)
         self._all_knocks = TokenBucket(limits.knocks_per_s, limits.knocks_burst, now)
         self._expected_knocks = TokenBucket(limits.knocks_per_s, limits.knocks_burst, now)
-        self._expected: dict[str, float] = {}  # origins, and until when; the oldest first
+        self._expected: dict[str, float] = {}  # network → until when, the oldest first
         self._origins: Counter[str] = Counter()
-        self._strange_origins: Counter[str] = Counter()  # those that were not expected
+        self._strange_origins: Counter[str] = Counter()  # of unexpected connections
         self._strangers = 0
         self.count = 0
         self.tally: Counter[str] = Counter()  # connections by what became of them
 
     def expect(self, ip: str, seconds: float, now: float) -> None:
-        """Somebody who was called comes from there; what is no address is passed over."""
+        """Expect a connection from there for so long; text that is no address is ignored."""
         whence = source_network(ip)
         if not whence:
             return
@@ -52,7 +52,7 @@ class ConnectionAdmission:
             del self._expected[next(iter(self._expected))]
 
     def admit(self, ip: str, now: float) -> bool:
-        """Whether another one may come from there."""
+        """True if one more connection from there is admitted."""
         whence = source_network(ip)
         is_expected = self._expected.get(whence, now) > now
         if (refusal := self._refusal(whence, now, is_expected=is_expected)) is not None:
@@ -66,7 +66,7 @@ class ConnectionAdmission:
         return True
 
     def let_go(self, ip: str) -> None:
-        """One that was admitted is gone."""
+        """A connection that was admitted is closed."""
         whence = source_network(ip)
         self.count -= 1
         self._origins[whence] -= 1

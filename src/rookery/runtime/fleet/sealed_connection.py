@@ -21,10 +21,10 @@ from rookery.wire.fleet.tlv import Tlv
 
 
 class SealedConnectionOwner(Protocol):
-    """Who keeps count of the lines that others dialled."""
+    """The listener of inbound connections, which counts them."""
 
     def connected(self, line: "SealedConnection") -> None:
-        """Somebody is there, and unknown as yet; `abort` it to refuse."""
+        """A connection was made, not authenticated yet; `abort` it to refuse."""
 
     def lost(self, line: "SealedConnection") -> None:
         """The connection is gone."""
@@ -33,7 +33,7 @@ class SealedConnectionOwner(Protocol):
 class SealedConnectionLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Bounds of one connection."""
 
-    waiting_max: int = 64  # messages that nobody has taken
+    waiting_max: int = 64  # messages that were not received by the program
     unsent_bytes_max: int = 4 << 20
     received_bytes_max: int | None = None  # in all
 
@@ -53,11 +53,11 @@ class SealedConnection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._received: deque[Tlv] = deque()
         self._received_bytes = 0
-        self._changed = asyncio.Event()  # something for `receive` or `authenticated` to look at
+        self._changed = asyncio.Event()  # set when `receive` or `authenticated` may go on
         self._closed = asyncio.Event()
         self._writable = asyncio.Event()  # or gone
         self._writable.set()
-        self.error: RemoteError | None = None  # what the peer did wrong
+        self.error: RemoteError | None = None  # how the peer broke the protocol
         self.address: tuple[str, int] = ("", 0)
         self.received_at = 0.0  # loop time of the last bytes
         self._loop = asyncio.get_running_loop()
@@ -74,7 +74,7 @@ class SealedConnection(asyncio.Protocol):
         timeout_s: float,
         limits: SealedConnectionLimits | None = None,
     ) -> Self:
-        """Connect to `hashname`; UnreachableError when that is not to be had there and in time."""
+        """Connect to `hashname`; UnreachableError unless it answers there in time."""
         now_ms = time.time_ns() // 1_000_000
         stream = SealedStream.dial(identity, hashname, key2a, now_ms, os.urandom)
         line = cls(stream, limits)
@@ -98,7 +98,7 @@ class SealedConnection(asyncio.Protocol):
         limits: SealedConnectionLimits | None = None,
         owner: SealedConnectionOwner | None = None,
     ) -> Self:
-        """The protocol of a connection that somebody else dialled."""
+        """The protocol of an inbound connection."""
         return cls(SealedStream.accept(identity, os.urandom), limits, owner)
 
     @property
@@ -111,7 +111,7 @@ class SealedConnection(asyncio.Protocol):
         return self._closed.is_set()
 
     def trust(self, limits: SealedConnectionLimits) -> None:
-        """Bounds from now on, for a peer that is known by now."""
+        """Set the limits of a peer that is authenticated."""
         self._limits = limits
 
     async def authenticated(self) -> str:
@@ -135,7 +135,7 @@ class SealedConnection(asyncio.Protocol):
         return self._received.popleft()
 
     def send(self, *messages: Tlv) -> None:
-        """Seal and send these; nothing happens on a line that is closed."""
+        """Seal and send these; does nothing on a closed connection."""
         if self._transport is None or self._transport.is_closing():
             return
         self._stream.send(*messages)

@@ -1,4 +1,4 @@
-"""Conversation: a session over one stream of bytes, from the introduction to the end.
+"""A session over one byte stream, from the introduction to the end.
 
 Reading and writing wait for each other nowhere: answers are read while a large request is written.
 """
@@ -24,7 +24,7 @@ from rookery.wire.outbox.reader import parse_frame
 
 READ_SIZE: Final = 1 << 16
 INTRODUCTION_S_MAX: Final = 30.0
-_FAREWELL_S: Final = 1.0  # for the other side to read why
+_FAREWELL_S: Final = 1.0  # for the other side to read the reason
 
 
 class OutboxByteStream(Protocol):
@@ -44,7 +44,7 @@ class OutboxByteStream(Protocol):
 
 
 class OutboxConnection:
-    """Runs until the stream is lost, somebody breaks the rules, or a newer one takes its place."""
+    """Runs until the stream is lost, a side breaks the protocol, or a newer session replaces it."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class OutboxConnection:
         self.error: RookeryError | None = None  # why it ended
 
     async def run(self, first: bytes = b"") -> None:
-        """`first` is what was read already. Whatever ends it, the stream is let go of."""
+        """`first` was read already. The stream is released however the session ends."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 writing = tasks.create_task(self._write())
@@ -104,7 +104,7 @@ class OutboxConnection:
                 await self._stream.write(data)
             else:
                 await stirred.wait()
-        self._stream.abort(0)  # a newer session has taken its place; whoever reads hears of it
+        self._stream.abort(0)  # a newer session has replaced it; readers get an error
 
     async def _say_why(self, error: RemoteError) -> None:
         farewell = self._session.refuse(OutboxErrorCode.PROTOCOL, str(error))
@@ -113,7 +113,7 @@ class OutboxConnection:
 
 
 async def part(stream: OutboxByteStream, farewell: bytes) -> None:
-    """Last words, and a moment for the other side to hear them."""
+    """Send the last frames, and leave the other side a moment to read them."""
     with suppress(RookeryError, OSError, TimeoutError):
         async with asyncio.timeout(_FAREWELL_S):
             await stream.write(farewell)
@@ -123,7 +123,7 @@ async def part(stream: OutboxByteStream, farewell: bytes) -> None:
 
 
 async def read_introduction(stream: OutboxByteStream) -> tuple[IntroductionFrame, bytes]:
-    """Who is there, and the bytes that said so; RemoteError when nobody says."""
+    """The peer's introduction and its bytes; RemoteError when none comes."""
     data = b""
     size = LENGTH_SIZE
     async with asyncio.timeout(INTRODUCTION_S_MAX):

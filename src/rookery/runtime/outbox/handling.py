@@ -1,4 +1,4 @@
-"""Handling: what peers asked for, one request after the other for each of them.
+"""Handles the requests of peers, one after the other for each peer.
 
 A handler outlives the session that a request came by: when the peer comes back and asks again, the
 answer is the one that was being made.
@@ -18,14 +18,14 @@ BATCH_MAX: Final = 256
 TURNS_MAX: Final = 128
 
 Handler = Callable[[IncomingRequest], Awaitable[bytes | None]]  # origin, payload, … to the reply
-HandlerOf = Callable[[], Handler | None]  # asked each time, for a program may change its mind
+HandlerOf = Callable[[], Handler | None]  # called each time, as the program may change its handler
 
 
 class RequestExecutor(Protocol):
-    """Where requests are handled: in memory, or in the transactions of a ledger."""
+    """Runs the handler: in memory, or in the transactions of a ledger."""
 
     async def handle(self, arrivals: deque[IncomingRequest]) -> Sequence[RequestOutcome]:
-        """Some of them, in order, from the first: as many outcomes as were handled.
+        """Handle some of them, in order, from the first; one outcome for each that was handled.
 
         There may be more when it is done than there were; they wait.
         """
@@ -33,7 +33,7 @@ class RequestExecutor(Protocol):
 
 
 class MemoryExecutor:
-    """Calls the handler, and remembers nothing beyond the process."""
+    """Calls the handler, and records nothing."""
 
     def __init__(self, handler: HandlerOf) -> None:
         self._handler = handler
@@ -43,7 +43,7 @@ class MemoryExecutor:
 
 
 async def outcome(handler: Handler | None, arrival: IncomingRequest) -> RequestOutcome:
-    """What the handler makes of it; its errors are outcomes, too."""
+    """The handler's reply or error, as an outcome."""
     if handler is None:
         return UNHANDLED
     try:

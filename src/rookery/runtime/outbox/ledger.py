@@ -1,9 +1,9 @@
-"""Ledger: keeps an outbox on disk without making the loop wait for it.
+"""Keeps an outbox on disk without blocking the event loop.
 
     loop    added, ended, clear ─▶ changes ─┐             ┌─▶ cleared: may be written
     thread                                  └─▶ one commit ┘     … and meanwhile the next gather
 
-One thread commits, and whatever came while it did is the next transaction. A batch of arrivals
+One thread commits; changes that arrive meanwhile form the next transaction. A batch of arrivals
 belongs to one peer and one epoch.
 """
 
@@ -42,7 +42,7 @@ _Result = TypeVar("_Result")
 
 
 class SqliteLedger:
-    """The file at `path`; opened at once, UsageError when that cannot be."""
+    """The file at `path`; opened at once, UsageError when that fails."""
 
     def __init__(self, path: Path) -> None:
         self._file = LedgerFile(path)
@@ -50,9 +50,9 @@ class SqliteLedger:
         self._thread = ThreadPoolExecutor(1, "outbox-ledger")
         self._loop = asyncio.get_running_loop()
         self._changes: list[Change] = []
-        self._marks: list[tuple[str, int]] = []  # to be told of when the changes are on disk
-        self._ending: dict[str, int] = {}  # the lowest id whose end is among the changes
-        self._ended: dict[str, int] = {}  # and among those that are being committed
+        self._marks: list[tuple[str, int]] = []  # to report as cleared when the changes are on disk
+        self._ending: dict[str, int] = {}  # by host: the lowest ended id among the changes
+        self._ended: dict[str, int] = {}  # the same among those that are being committed
         self._waiters: list[asyncio.Future[None]] = []
         self._commits: asyncio.Task[None] | None = None
         self._cleared: Cleared | None = None
@@ -60,18 +60,18 @@ class SqliteLedger:
         self._failure: Exception | None = None
 
     def executor(self, handler: HandlerOf, transact: Transact | None) -> RequestExecutor:
-        """Where requests are handled so that the ledger knows of it."""
+        """An executor that records in the ledger what it handled."""
         return _LedgerExecutor(self, handler, transact)
 
     def bind(self, cleared: Cleared, failed: Failed) -> None:
-        """Whom to tell what is on disk, and that nothing is any more."""
+        """Set the callbacks for cleared requests and for a failure of the disk."""
         self._cleared = cleared
         self._failed = failed
 
-    # --- what the core tells ---
+    # --- changes of the core ---
 
     def added(self, host: str, request: OutboxRequest) -> None:
-        if request.qos:  # what is sent at most once is not sent by another process
+        if request.qos:  # QoS 0 is sent at most once, so not again after a restart
             expires_at = request.expires_at
             if expires_at is not None:
                 expires_at += time.time() - time.monotonic()
@@ -97,10 +97,10 @@ class SqliteLedger:
     def floor(self, host: str, floor: int) -> int:
         return min(floor, self._ending.get(host, floor), self._ended.get(host, floor))
 
-    # --- what the outbox asks for ---
+    # --- requests of the outbox ---
 
     def register(self, host: str, numbering: RequestNumbering) -> None:
-        """A new peer; `flush` before anybody hears of its numbering."""
+        """Add a peer; `flush` before its numbering is sent to anyone."""
         self._change(REGISTER, host, str(numbering.epoch), str(numbering.memory))
 
     def remove(self, host: str) -> None:
@@ -109,7 +109,7 @@ class SqliteLedger:
             self._change(statement, host)
 
     async def flush(self) -> None:
-        """Until everything so far is on disk; UnreachableError when that cannot be."""
+        """Wait until everything so far is on disk; UnreachableError when that fails."""
         if self._failure is not None:
             raise UnreachableError(f"the outbox is not kept any more: {self._failure}")
         if self._commits is not None:
@@ -154,16 +154,16 @@ class SqliteLedger:
                 for host, id_ in marks:
                     assert self._cleared is not None
                     self._cleared(host, id_)
-        except UnreachableError as error:  # the outbox has heard of it
+        except UnreachableError as error:  # `_run` has reported it
             _tell(waiters, error)
         finally:
             self._commits = None
-            _tell(self._waiters, self._failure)  # they came since, and nothing is left to wait for
+            _tell(self._waiters, self._failure)  # waiters that came since the last commit
             self._waiters = []
 
     async def _run(self, work: Callable[[], _Result]) -> _Result:
         try:
-            # Whoever waits may be cancelled; what was handed over is still to be done.
+            # The waiting task may be cancelled; work that was submitted is still done.
             return await asyncio.shield(self._loop.run_in_executor(self._thread, work))
         except sqlite3.Error as error:
             self._failure = error
@@ -183,10 +183,10 @@ def _tell(waiters: list[asyncio.Future[None]], error: Exception | None) -> None:
 
 
 class _LedgerExecutor:
-    """Handles requests so that what was handled is known after a crash.
+    """Handles requests and records that in the ledger, so that it is known after a crash.
 
-    `transact` has its effect in the ledger's own transaction: that is exactly once. `handler` may
-    do anything anywhere, and a commit of its own follows: a crash between the two repeats it.
+    `transact` takes effect in the ledger's own transaction: exactly once. `handler` may have
+    effects anywhere, and a separate commit follows: a crash between the two repeats it.
     """
 
     def __init__(self, ledger: SqliteLedger, handler: HandlerOf, transact: Transact | None) -> None:

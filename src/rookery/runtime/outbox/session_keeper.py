@@ -1,7 +1,7 @@
-"""Keeper: sees to it that there is a session with one peer while one is needed.
+"""Keeps a session with one peer open while one is needed.
 
-The lower hashname dials. The higher one, when it has something to send, knocks, where the streams
-allow that; else the lower one keeps dialling all the time.
+The lower hashname dials. The higher one, when it has something to send, knocks if the streams allow
+that; otherwise the lower one dials all the time.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ Converse = Callable[[OutboxPeer, OutboxByteStream], Awaitable[None]]
 
 
 class SessionKeeper:
-    """One task, once there is something to do; it ends with `close`."""
+    """One task, started when first needed; it ends with `close`."""
 
     def __init__(
         self, peer: OutboxPeer, dial: Dial | None, knock: Knock | None, converse: Converse
@@ -41,7 +41,7 @@ class SessionKeeper:
             self.want()
 
     def want(self, *, is_requested: bool = False) -> None:
-        """There is something to send, or the other side says that it has."""
+        """Something is to be sent, or the other side says that it has something."""
         self._is_requested |= is_requested
         self._wanted.set()
         if self._task is None and (self._dial is not None or self._knock is not None):
@@ -66,7 +66,7 @@ class SessionKeeper:
                     self.last_error = str(error) or type(error).__name__
                 is_met = self._peer.sessions > sessions
                 pause_s = PAUSE_S_MIN if is_met else min(pause_s * 2, PAUSE_S_MAX)
-                # Everybody may have lost the same relay: they shall not all come back at once.
+                # Many peers may have lost the same relay: spread their return.
                 await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))  # noqa: S311
 
     @property

@@ -1,4 +1,4 @@
-"""Joining a realm over real links: the desk where invitations are redeemed, and redeeming one."""
+"""Joining a realm over real links: the server that redeems invitations, and its client."""
 
 import asyncio
 import logging
@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 
 
 class JoinAccepted(msgspec.Struct, frozen=True):
-    """Somebody joined."""
+    """A member joined."""
 
     hashname: str
     name: str
@@ -56,18 +56,18 @@ class JoinAccepted(msgspec.Struct, frozen=True):
 
 
 class JoinRefused(msgspec.Struct, frozen=True):
-    """Somebody tried to join and must not."""
+    """An attempt to join was refused."""
 
     hashname: str
-    reason: str  # as it was told
-    trouble: str = ""  # of our own, which it was not told
+    reason: str  # as sent to it
+    trouble: str = ""  # a local problem, which is not sent
 
 
 OnJoin = Callable[[JoinAccepted | JoinRefused], object]
 
 
 class JoinLog:
-    """Writes a line about each who was refused; about most of them when there are very many."""
+    """Logs each refused attempt; when there are very many, a count."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         self._now = now
@@ -87,7 +87,7 @@ class JoinLog:
 
 
 class JoinServer:
-    """Answers `join` channels; `refused` counts what it turned away, by reason."""
+    """Answers `join` channels; `refused` counts refused attempts by reason."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class JoinServer:
         self._turn = asyncio.Lock()  # one at a time: each changes the folder
 
     def is_open(self) -> bool:
-        """Whether anybody may join now; costs a look at the folder."""
+        """True if an invitation is open now; reads the folder."""
         return self._store.invitations().is_any_open(time.time())
 
     async def handle(self, channel: "ChannelInterface") -> None:
@@ -119,7 +119,7 @@ class JoinServer:
             self._refuse(hashname, str(error) if isinstance(error, ProtocolError) else NO_REQUEST)
             raise
         except UsageError as error:
-            # Our own trouble, as a full disk, is for the owner's ears only.
+            # A local problem, such as a full disk, is logged but not sent to the peer.
             self._refuse(hashname, TROUBLE, str(error))
             raise ProtocolError(TROUBLE) from error
         answer = JoinAnswer(redeemed.certificate, self._link())
@@ -127,10 +127,10 @@ class JoinServer:
             await _send(channel, answer)
             await _received(channel)
         finally:
-            self._tell(redeemed)  # it is a member from now on, whether it knows or not
+            self._tell(redeemed)  # it is a member from now on, even if the answer is lost
 
     def _redeem(self, request: JoinRequest, hashname: str) -> JoinAccepted:
-        """It is spent before it is answered; a lost answer can be asked for again."""
+        """Redeem before answering; a peer whose answer was lost can request it again."""
         now_s = time.time()
         revocation = self._store.membership(now_s).revoked.get(hashname)
         revoked_s = None if revocation is None else revocation.at_s
@@ -175,11 +175,11 @@ def serve_joins(
 async def join(
     endpoint: AsyncEndpoint, invitation: Invitation, name: str, timeout_s: float
 ) -> JoinAnswer:
-    """Redeem an invitation; DeniedError: refused, UnreachableError: nobody answers."""
+    """Redeem an invitation; DeniedError: refused, UnreachableError: no answer."""
     if time.time() >= invitation.expires_s:
         raise DeniedError("the invitation has expired; ask for another, or set the clock right")
     hashname = invitation.hashname
-    # The URL has digests of the other keys only, which a plain link address cannot say.
+    # The URL has only digests of the other keys, which a link address cannot express.
     endpoint.core.link(hashname, {CSID_40: invitation.key}, invitation.paths, endpoint.now())
     link = await endpoint.link(hashname).up(timeout_s)
     answer = await redeem(link, invitation, endpoint.identity, name)
@@ -190,7 +190,7 @@ async def join(
 async def redeem(
     link: "ChannelOpener", invitation: Invitation, identity: Identity, name: str
 ) -> JoinAnswer:
-    """Ask over a link to the inviter."""
+    """Redeem it over a link to the inviter."""
     request = JoinRequest.of(invitation.realm, invitation.secret, name, identity)
     channel = link.open(TYPE, request.head(), request.body())
     try:
@@ -215,7 +215,7 @@ async def _send(channel: "ChannelInterface", answer: JoinAnswer) -> None:
 
 
 async def _received(channel: "ChannelInterface") -> None:
-    """Until the guest has it all, or has gone."""
+    """Wait until the peer has received everything, or is gone."""
     with suppress(TimeoutError, ChannelError):
         async with asyncio.timeout(GOODBYE_S):
             while await channel.receive() is not None:

@@ -78,7 +78,7 @@ class _PeersFile(_File):
 
 
 class RealmStore:
-    """One folder; what is asked of it is read from its files, which others change too."""
+    """One folder; its files are read for each call, since other processes change them too."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -116,14 +116,14 @@ class RealmStore:
         files.write(folder / _REALM, _RealmFile(v=1, name=realm.name, root=realm.root))
         return cls(folder)
 
-    # --- who we are ---
+    # --- this member ---
 
     @property
     def is_founded_here(self) -> bool:
         return (self.folder / _AUTHORITY).exists()
 
     def certificate(self) -> bytes:
-        """What makes us a member."""
+        """Our own certificate."""
         stored = files.read(self.folder / _CERTIFICATE, _CertificateFile)
         if stored is None:
             raise UsageError(f"no certificate in {self.folder}; join once more")
@@ -134,7 +134,7 @@ class RealmStore:
         files.write(self.folder / _CERTIFICATE, _CertificateFile(v=1, certificate=certificate))
 
     def authority(self, identity: Identity | None = None) -> Authority | None:
-        """What signs for the realm here: its root, or `identity` where it is an issuer."""
+        """What signs for the realm here: its root key, or `identity` if that is an issuer."""
         stored = files.read(self.folder / _AUTHORITY, _AuthorityFile)
         if stored is not None:
             if len(stored.seed) != signing.SEED_SIZE:
@@ -161,10 +161,10 @@ class RealmStore:
             files.write(self.folder / _EPOCH, _EpochFile(v=1, epoch=epoch))
         return epoch
 
-    # --- who else ---
+    # --- other members ---
 
     def membership(self, unix_s: float, verify: Verify = signing.verify) -> Membership:
-        """Everybody known from the folder; what does not hold any more is left out."""
+        """The members known from the folder; expired and revoked ones are left out."""
         try:
             group = Membership(self.realm, self.certificate(), verify=verify)
         except RemoteError as error:
@@ -175,7 +175,7 @@ class RealmStore:
         return group
 
     def statements(self) -> list[bytes]:
-        """All certificates and revocations, also of those who are no members any more."""
+        """All certificates and revocations, also of former members."""
         stored = files.read(self.folder / _STATEMENTS, _StatementsFile)
         return [] if stored is None else stored.statements
 
@@ -185,7 +185,7 @@ class RealmStore:
             self._write_statements(statements)
 
     def remember(self, statements: Iterable[bytes]) -> None:
-        """Keep what the realm told us, for the next start."""
+        """Keep statements received from the realm, for the next start."""
         kept = list(statements)
         self._seen.update(kept)
         self.add_statements(kept)
@@ -219,7 +219,7 @@ class RealmStore:
 
     @contextmanager
     def changing_invitations(self) -> Iterator[IssuedInvitations]:
-        """Changes made inside are kept, also what a refusal changed; nobody interferes."""
+        """Changes made inside are saved, also after a refusal; the folder is locked meanwhile."""
         with self.locked():
             invitations = self.invitations()
             before = list(invitations)
@@ -246,7 +246,7 @@ class RealmStore:
         )
 
     def link(self) -> LinkAddress | None:
-        """Our node's own, as it was last told."""
+        """The link address of our node, as last saved."""
         stored = files.read(self.folder / _LINK, _PeersFile)
         return _link(self.folder / _LINK, stored.peers[0]) if stored and stored.peers else None
 
@@ -260,7 +260,7 @@ class RealmStore:
 
 
 def _best(statements: Iterable[bytes], unix_s: float) -> list[bytes]:
-    """Of each signer the last word on each hashname, while it can still matter."""
+    """The latest statement of each signer on each hashname, unless it has expired."""
     best: dict[tuple[int, str, str], tuple[int, bytes]] = {}
     for data in statements:
         with suppress(RemoteError):

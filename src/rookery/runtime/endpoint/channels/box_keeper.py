@@ -1,7 +1,7 @@
-"""Keeps messages for others: the serving side of `box`, over a bounded store in memory.
+"""Keeps messages for absent peers: the serving side of `box`, over a bounded store in memory.
 
-Nobody is ever told of the state of a box: a message that finds no room is accepted like any
-other and dropped, an unknown box is an empty one.
+The state of a box is never revealed: a message for which there is no room is accepted like any
+other and dropped, and an unknown box looks empty.
 """
 
 import asyncio
@@ -37,12 +37,12 @@ BOXES_MAX = 1 << 14
 
 
 def allow_links(sender: str, recipient: str) -> bool:
-    """The default: every peer we have a link with, which is who can ask at all."""
+    """The default: allow every peer with a link, so every peer that can send a request."""
     return True
 
 
 class BoxKeeper:
-    """Serves `outbox`, `inbox` and `boxes`; set `on_boxes` to hear what other keepers have."""
+    """Serves `outbox`, `inbox` and `boxes`; set `on_boxes` to be notified by other keepers."""
 
     def __init__(
         self,
@@ -72,12 +72,12 @@ class BoxKeeper:
             message = await channel.receive()
 
     async def handle_inbox(self, channel: ChannelInterface) -> None:
-        """Give a recipient the messages of one box, and forget what he has dealt with."""
+        """Send a recipient the messages of one box, and delete those it has processed."""
         recipient, box = channel.link.hashname, InboxOpening.parse(channel.opening[0]).box
         reader = CommandReader(self.store.limits.message_size_max)
         for command in reader.feed(channel.opening[0], b""):
             self._forget(recipient, box, command)
-        # He may forget the first before he has the last: neither waits for the other.
+        # It may delete the first before it has the last: the two directions are independent.
         delivery = asyncio.get_running_loop().create_task(self._deliver(channel, box))
         try:
             while (packet := await channel.receive()) is not None:
@@ -96,7 +96,7 @@ class BoxKeeper:
         await channel.send({"cap": self.store.room(recipient)})
 
     async def handle_boxes(self, channel: ChannelInterface) -> None:
-        """Answer who asks what waits for him; hear who tells us what waits for us."""
+        """List the peer's boxes; or, if it sends a list, receive what it keeps for us."""
         if channel.opening[1]:
             await self._receive_announcement(channel)
             return
@@ -116,7 +116,7 @@ class BoxKeeper:
             await self.on_boxes(channel.link.hashname, boxes)
 
     async def announce(self, link: ChannelOpener, hashname: str) -> bool:
-        """Tell a peer that came online what is waiting; whether anything was."""
+        """Announce to a peer that came online what is kept for it; True if anything is."""
         boxes = self.store.boxes(hashname, self._now())
         if not boxes:
             return False
@@ -133,4 +133,4 @@ class BoxKeeper:
             case ClearBox():
                 self.store.clear(recipient, box)
             case BoxMessageArrived():
-                return  # nobody puts anything into his own box this way
+                return  # an inbox takes no messages
