@@ -1,12 +1,12 @@
 """A node of the mesh: one member, its neighbours, what it knows of the realm, and its routes.
 
     links ──found, lost──▶ Neighbourhood ──costs──▶ Publisher ──record──▶ Flooding ──▶ neighbours
-                                └──────────costs──▶ Graph ◀──records── Database ◀──────┘
-                                                      └──▶ RouteTable ──▶ Transit ──▶ neighbours
+                                └──────────costs──▶ Graph ◀──records── RecordDatabase ◀┘
+                                                      └──▶ RouteTable ──▶ DataPlane ──▶ neighbours
 
 Synchronous and without I/O, like the endpoint it lives on: events, frames and time in; frames go
-out through the endpoint's links, everything else through `take`. It joins the parts and has no
-rules of its own but one: a frame is taken only from a neighbour, over a path of its own.
+out through the endpoint's links, everything else through `take`. It connects the parts and adds one
+rule of its own: a frame is taken only from a neighbour, over a path of its own.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,7 @@
-"""Refusals: who sent what could not be taken, and why, counted.
+"""Rejected frames: counts of refused frames by sender and reason.
 
-Whatever somebody does, the table stays small and others stay in it: one culprit has a few reasons
-and then only `MORE`, outsiders have a few names and are then all called `STRANGERS`, and when it is
-full the rarest goes.
+The table stays small whatever is sent: one member has a few reasons and then only `MORE`, outsiders
+have a few names and are then all counted as `STRANGERS`, and when it is full the rarest entry goes.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Receiving: the state of a transfer at the end where the file arrives.
+"""File receiver: the state of a transfer at the end where the file arrives.
 
     Start ─▶ bytes, exactly as many as announced ─▶ Whole
     any   ─▶ Failed

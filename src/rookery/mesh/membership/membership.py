@@ -1,8 +1,9 @@
-"""Membership: who belongs to the realm now, by the certificates and revocations we have seen.
+"""Membership: who belongs to the realm now, by the certificates and revocations that were seen.
 
-A certificate counts while its time lasts, unless the root revoked it or the issuer that signed it,
-or that issuer did. This holds whatever order statements arrive in, so all members come to the same
-list. Of two certificates of one hashname the root's counts before an issuer's, then the younger.
+A certificate counts while its time lasts, unless the root or its issuer revoked it, or the root
+revoked its issuer. The result does not depend on the order in which statements arrive, so all
+members come to the same list. Of two certificates of one hashname the root's counts before an
+issuer's, then the younger.
 """
 
 import re

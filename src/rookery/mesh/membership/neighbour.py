@@ -1,12 +1,14 @@
-"""Neighbour: a member that we have a link with, what its paths are worth, and how to send there.
+"""Neighbour: a member that we have a link with, the state of its paths, and how to send to it.
 
-    frames in ──▶ watch of the path ──▶ condition, numbers ──▶ cost, state
-                  └ beside: the datagram path that stands beside a stream
+    frames in ──▶ monitor of the path ──▶ condition, measurements ──▶ cost, state
+                  └ companion: the datagram path beside a stream
     datagram ──class──▶ datagram path │ stream │ dropped and counted
 
-Every path of the link that leads straight there is watched; those through others are not. When
-others say that they have lost it, it is asked at once, and suspect until it answers. The
-shell calls `tick` when `deadline` has passed and after the link's paths have changed.
+Every direct path of the link is monitored; those over other nodes are not. When other members
+report that they have lost the neighbour, its paths are pinged at once and it is suspect until one
+answers; because the report may be a lie, this happens at a bounded rate and only missing answers
+bring a path down. The shell calls `tick` when `deadline` has passed and after the link's paths
+have changed.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -35,23 +37,23 @@ DOUBTS_BURST: Final = 3.0
 
 
 class PeerLossReports:
-    """About one neighbour; true while it is in doubt."""
+    """Reports of others that they lost one neighbour; true while it is in doubt."""
 
     __slots__ = ("_bucket", "_doubted")
 
     def __init__(self, now: float) -> None:
         self._bucket = TokenBucket(DOUBTS_PER_S, DOUBTS_BURST, now)
-        self._doubted: dict[Path, int] = {}  # and the first of its pings that settles the matter
+        self._doubted: dict[Path, int] = {}  # with the first ping whose answer ends the doubt
 
     def __bool__(self) -> bool:
         return bool(self._doubted)
 
     def may_probe(self, now: float) -> bool:
-        """Whether to ask at once; this much was spent on it then."""
+        """Whether to ping at once; takes from the budget for it."""
         return not self._doubted and self._bucket.take(1.0, now)
 
     def probed(self, monitors: Iterable[PathMonitor]) -> None:
-        """Pings have just left over these paths."""
+        """Pings were just sent over these paths."""
         self._doubted = {monitor.path: monitor.liveness.sequence for monitor in monitors}
 
     def answered(self, path: Path, sequence: int) -> None:
@@ -59,7 +61,7 @@ class PeerLossReports:
             self._doubted.clear()
 
     def keep_to(self, paths: Collection[Path]) -> None:
-        """Of others their own pings have said more by now."""
+        """Drop doubts about paths that are no longer up."""
         self._doubted = {path: ping for path, ping in self._doubted.items() if path in paths}
 
 
@@ -133,7 +135,7 @@ class Neighbour:
     # --- what arrives ---
 
     def received(self, frame_type: int, path: Path, head: bytes, body: bytes, now: float) -> None:
-        """A PING, PONG or BESIDE frame came over this path; RemoteError when it makes no sense."""
+        """A PING, PONG or COMPANION frame came over this path; RemoteError when it is invalid."""
         if frame_type == PING:
             self._ping_received(Ping.parse(head, body), path, now)
         elif frame_type == PONG:
@@ -163,7 +165,7 @@ class Neighbour:
                 self._hastened(self)
 
     def doubt(self, now: float) -> None:
-        """Others have lost it, so ask it at once: it is suspect until a ping is answered."""
+        """Others have lost it: ping it at once; it is suspect until a ping is answered."""
         up = [monitor.path for monitor in self._in(PathCondition.UP)]
         if not up or not self._loss_reports.may_probe(now):
             return
@@ -182,7 +184,7 @@ class Neighbour:
                 self.companion.monitor.quality.floor_s = monitor.quality.floor_s
 
     def path_lost(self, path: Path, now: float) -> None:
-        """A connection ended; what stood beside it is gone at once."""
+        """A connection ended; its datagram companion is gone at once."""
         self._monitors.pop(path, None)
         self._streams.pop(path, None)
         self._distrusted.discard(path)
@@ -190,7 +192,7 @@ class Neighbour:
         self._judge(now)
 
     def close(self) -> None:
-        """It is a neighbour no more; the link may go on."""
+        """It is no neighbour any more; the link may live on."""
         self._monitors.clear()
         self._streams.clear()
         self.companion.close()
@@ -279,7 +281,7 @@ class Neighbour:
         return min(times, default=None)
 
     def tick(self, now: float) -> None:
-        """See what paths there are and send the pings that are due."""
+        """Look at the link's paths and send the pings that are due."""
         self._look(now)
         for monitor in self._monitors.values():
             ping = monitor.tick(now)
@@ -291,7 +293,7 @@ class Neighbour:
     # --- inside ---
 
     def _look(self, now: float) -> None:
-        """Watch what the link has, and nothing else."""
+        """Monitor the paths that the link has, and no others."""
         views = {view.path: view for view in self.link.paths if _is_direct(view)}
         for path in [path for path in self._monitors if path not in views]:
             self.path_lost(path, now)
@@ -338,7 +340,7 @@ class Neighbour:
             self.link.measured(path, rtt_s)
 
     def _judge(self, now: float) -> None:
-        """Draw conclusions for the neighbour from what is known of its paths."""
+        """Derive the neighbour's state from the conditions of its paths."""
         for monitor in self._monitors.values():
             self._tell_link(monitor)
         for path, dialled in self._streams.items():

@@ -1,11 +1,11 @@
-"""The neighbourhood: links with members, and who has proved to be one.
+"""Neighbourhood: the links with members that have shown their certificates.
 
-    a direct path is found ──▶ to a member, or to a peer we were told of: show our certificate,
-                               again and again until the peer's pings say that it has seen it
-    a certificate is shown ──▶ it holds for that very hashname ──▶ neighbour; show ours in turn
-    a link is gone         ──▶ the neighbour with it, and nobody else (R3)
+    a direct path is found ──▶ to a member, or to a peer in the settings: show our certificate,
+                               repeatedly until the peer's pings prove that it has seen it
+    a certificate is shown ──▶ it is of that very hashname ──▶ neighbour; show ours in turn
+    a link is gone         ──▶ the neighbour is, too, and no other (R3)
 
-Nothing but a certificate is taken from a link before that.
+Before that, no frame but a certificate is accepted from a link.
 """
 
 from collections import Counter

@@ -1,11 +1,12 @@
-"""Linking: whom a node makes links with, and whose links it takes.
+"""Peering: which members this node makes links with, and whose links it accepts.
 
-    a member's record tells where it can be dialled ──▶ dialled, a few at a time
-    a stranger's handshake ──▶ a member's: taken
-                           └─▶ anybody else's: taken for a few seconds, to show a certificate
+    a member's record says where it can be dialled ──▶ dialled, a few at a time
+    a stranger's handshake ──▶ of a member: accepted
+                           └─▶ of anyone else: accepted for a few seconds, to show a certificate
 
-A member that several others lead to is still worth a link of its own: every direct link there can
-be is made, up to `links_max` (M1).
+Every direct link that is possible is made, up to `links_max`, also with members that several
+routes lead to (M1). A member that was away does not know the certificates of those who joined
+meanwhile, so strangers get `UNPROVEN_S` to show theirs, at most `UNPROVEN_MAX` of them at a time.
 """
 
 from collections.abc import Mapping

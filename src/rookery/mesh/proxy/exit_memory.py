@@ -1,8 +1,8 @@
-"""What we know of exits from having used them: who worked for what, who failed, who is full.
+"""Exit memory: which exits worked, failed or were full when we used them.
 
-A success sticks for ten minutes, so that a site sees one address of ours. A failure is remembered
-for a minute and only puts the exit last: when nothing else is left it is tried again, as a server
-that refused us may be back a second later.
+A success counts for ten minutes, so that a site sees one address of ours. A failure is remembered
+for a minute and only puts the exit last: when no other is left it is tried again, as a server that
+refused a connection may be back a second later.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence

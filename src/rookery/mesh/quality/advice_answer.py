@@ -1,4 +1,4 @@
-"""The service `advice`: what a member answers whoever asks it for the advice that it follows.
+"""The service `advice`: a member's answer to a request for the advice that it follows.
 
 | answer | artifact |        the asker's meta says which one it has: {"issued_ms": …}
 |   1    |    n     |        an artifact comes with ARTIFACT alone

@@ -1,11 +1,10 @@
-"""Counsel: what an analysis elsewhere expects of the realm's links, while its time lasts.
+"""Cost advice: a signed forecast that makes links dearer before they fail.
 
-    cost of a link of ours = what was measured × factor           1 ≤ factor ≤ 2
+    cost of a link of ours = measured cost × factor           1 ≤ factor ≤ 2
 
-The factor is 1 but within a window of an advice that somebody we trust has signed and that has not
-expired. It makes a link dearer before it fails, and can do no more: nobody becomes unreachable, and
-without an advice everything is as if there were none. Only our own links change by it; the other
-end has its own say, and the realm takes the worse of both claims.
+The factor differs from 1 only within the windows of an advice that is signed by a trusted advisor
+and has not expired. Advice cannot make a member unreachable, and without it nothing changes. Only
+our own links are affected: the other end has its own claim, and the realm takes the worse of both.
 """
 
 from collections.abc import Collection, Mapping

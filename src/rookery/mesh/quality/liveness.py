@@ -1,4 +1,4 @@
-"""Pings: when to ask whether a path still carries what we send, and what silence means.
+"""Liveness: when to ping a path, and its condition by the answers.
 
     joining ──data-size answer──▶ up ──2 missed──▶ suspect ──3 missed──▶ down
                                   ▲                   │                   │
@@ -6,10 +6,9 @@
                                   └────────2 data-size answers in a row───┘
 
 A ping is missed when its answer is late, and forgiven when that or a later answer comes after all.
-Only an answer of data size makes a path usable, for there are paths that pass small packets and
-swallow large ones; so a path proves itself again with a data-size ping every 30 s, and whenever
-more than a packet's worth went out since the last proof. While that proof is owed every ping is
-of data size, and no smaller answer excuses it.
+Only an answer of data size makes a path usable, because some paths pass small packets and drop
+large ones. So a data-size ping must be answered every 30 s, and whenever more than a packet's
+worth was sent since the last such answer. Until then every ping is of data size.
 
     each    while
     1 s     joining; for 10 s after traffic either way; after a missed ping

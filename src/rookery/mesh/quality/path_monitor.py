@@ -1,4 +1,4 @@
-"""Watch: the pings and the numbers of one path, as frames in and frames out."""
+"""Path monitor: pings and measurements of one path, as frames in and frames out."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Quality: what one path is worth, measured all the time.
+"""Path quality: continuous measurements of one path, and the cost that follows from them.
 
     round trip   (t4 - t1) - (t3 - t2): two differences, each of one clock, so clocks need not agree
                  t3 - t2 is the peer's word, so it explains delay and makes no path shorter: no

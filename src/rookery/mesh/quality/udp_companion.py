@@ -1,4 +1,4 @@
-"""Beside: the datagram path beside a stream (M10).
+"""UDP companion: the datagram path beside a stream (M10).
 
 The stream is the master: keys, offers and results go over it alone, and the datagram path shares
 its address and port. The side that dialled the stream offers; the other answers to where sealed
@@ -20,10 +20,10 @@ datagrams of this very session came from, as long as it is the stream's address.
                the peer offers                                  probing, accept
     any        the stream is lost or down                       off, the path is forgotten
 
-Only `up` carries data. When two offers cross, the one with the greater attempt stands. The wait
-doubles with every failure; a minute of `up` makes it short again, and chance spreads it. An offer
-that comes late may leave two sides down of which neither offered last: so the other side has its
-turn, too, if it has dialled a stream.
+Only `up` carries data. When two offers cross, the one with the greater attempt wins. The wait
+doubles with every failure, is spread at random, and is short again after a minute of `up`. A late
+offer may leave both sides down with neither responsible for the next one, so the side that did not
+offer tries as well, if it has dialled a stream.
 """
 
 from enum import Enum

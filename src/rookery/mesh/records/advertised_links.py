@@ -1,10 +1,10 @@
-"""Advertised links: which of our links the realm should know, when we have too many.
+"""Advertised links: which of our links go into our record when there are too many.
 
-An edge counts only if both ends tell of it, so each end chooses some and then tells, too, of those
-that the other end chose. Ours are, up to 24:
+An edge counts only if both ends advertise it, so each end chooses some and then adds those that
+the other end chose. Ours are, up to 24:
 
-    18 cheapest           short routes; one that is told already counts as a fifth cheaper
-    2 next to us by id    where everybody is linked, the circle joins all, whatever links cost
+    18 cheapest           short routes; one that is advertised already counts as a fifth cheaper
+    2 next to us by id    in a full mesh the circle of ids joins all members, whatever links cost
     4 by hash             far ones that our cheap neighbours do not have, so routes stay short
 
 beyond them, up to 48 in all: the cheapest into every part of the realm that would otherwise be

@@ -1,14 +1,14 @@
-"""Database: every member's newest record, and the statements that others may lack.
+"""Record database: every member's newest record, and the statements that others may lack.
 
-    data ─▶ shape, realm ─▶ a member's? newer? timely? not too often? ─▶ signature ─▶ held, NEW
-                cheap                        cheap                         dear
+    data ─▶ shape, realm ─▶ member? newer? in time? within the rate? ─▶ signature ─▶ held, NEW
+                cheap                        cheap                       expensive
 
-An origin's records are told apart by (epoch, sequence) alone (R1). What does not get past the
-cheap questions costs no signature, so that junk and duplicates cost little; what is refused is
-refused with a reason that never changes. Nothing here grows beyond the number of members.
+An origin's records are ordered by (epoch, sequence) alone (R1). What fails a cheap check costs no
+signature, so junk and duplicates cost little; each refusal has a reason that never changes. Nothing
+here grows beyond the number of members.
 
-What a record says of its origin's roles is held to the certificate: a member that claims more is
-counted, and the record goes on without it.
+A record cannot claim roles that its origin's certificate does not have: such claims are counted,
+and the record is held without them.
 """
 
 from collections.abc import Callable, Mapping

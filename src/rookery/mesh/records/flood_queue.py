@@ -1,4 +1,4 @@
-"""Flood queue: what one neighbour is still to be sent, as keys and not as bytes."""
+"""Flood queue: the keys of statements that one neighbour has yet to be sent."""
 
 from rookery.mesh.records.database import RecordDatabase
 from rookery.wire.mesh.flood import BODY_SIZE, StatementKey, Statements, Summary, SummarySection

@@ -1,7 +1,7 @@
-"""Flooding: what is news here is passed on once, and neighbours compare what they hold.
+"""Flooding: passes new statements on once, and compares with neighbours what each holds.
 
     news       ─ STATEMENTS ─▶   to at most six neighbours, never back where it came from (R2)
-    now and    ─── DIGEST ───▶   equal: that was all
+    now and    ─── DIGEST ───▶   equal: done
     then, and  ◀── DIGEST ────   else: by bucket
     with each  ── SUMMARY ───▶   of the buckets that differ
     new one    ◀ STATEMENTS ──   what you lack
@@ -10,8 +10,12 @@
 
 A statement is news to a node once, so every flood ends. What waits for a neighbour is a set of
 keys: a record that changes while it waits is sent once, in its newest form. What we send is
-bounded in total, what we accept by neighbour (R4); what gets lost by that, or on the way, the next
-comparison brings back.
+bounded in total, what we accept by neighbour (R4); losses are repaired by the next comparison.
+
+The six neighbours are the three cheapest, for speed; the two next to us in the circle of all our
+neighbours' ids, which alone reach everybody in a full mesh; and one by hash, a shortcut that other
+nodes choose differently. Members with few links might be chosen by none of their neighbours, so
+they always get the news as well.
 """
 
 from collections.abc import Callable, Collection, Mapping

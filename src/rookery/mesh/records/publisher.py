@@ -1,19 +1,19 @@
-"""Publisher: our own record, made anew when it is worth the realm's while.
+"""Publisher: makes our own record anew when something worth publishing has changed.
 
     a link is gone, an address changed             at once
-    a link is new                                  0.2 s after the first that is, with all others
+    a link is new                                  0.2 s after the first new one, with all others
     a cost changed by 4 steps of 12.5 % or more    at once
     a cost changed by 2 or 3 steps                 when that has lasted 3 s
     nothing                                        at two fifths to half of the lifetime
 
-Never more than a record a second, after a burst of five; and changed costs alone, which a node with
-many links always has some of, make one every ten seconds, after a burst of five. New links rarely
-come alone: they are gathered, longer after each record that told of some, up to 0.8 s. Bad news is
-never held back; good news of a link that keeps coming and going is, longer each time (see
-`damping`), unless nothing else that we tell of leads there, or we or the peer have lost all links
-at once: of those that are back two are told anyway. A cost that changed less than two steps is
-told as before, so that routes elsewhere stay as they are. Losing a peer removes its link from the
-next record and nothing else (R3).
+At most one record a second, after a burst of five. Records for changed costs alone, of which a
+node with many links always has some, are limited to one every ten seconds, after a burst of five.
+New links are gathered, longer after each record that had some, up to 0.8 s. Losses are never held
+back. A link that keeps coming and going is published later each time (`FlapDamping`: each loss
+adds to a penalty that halves every minute), unless it is the only link to its part of the realm,
+or we or the peer have lost all links at once: then two of those that are back are published
+anyway. A cost that changed by less than two steps is repeated as it was, so that routes elsewhere
+stay as they are. Losing a peer removes its link from the next record and nothing else (R3).
 """
 
 from collections.abc import Mapping, Sequence

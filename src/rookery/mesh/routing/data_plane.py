@@ -1,9 +1,9 @@
-"""Transit: a node's part in carrying packets, those it starts, passes on and takes in.
+"""Data plane: a node's packets, those that it starts, relays and receives.
 
 program ─▶ route chosen ─▶ one or two copies ─┐
                                               ├─▶ neighbour
-FORWARD ─▶ forwarder ─▶ passed on ────────────┘
-                  └──▶ ours: a packet, an echo, an error about one that we sent
+FORWARD ─▶ forwarder ─▶ relayed ──────────────┘
+                  └──▶ for us: a packet, an echo, an error about one that we sent
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
-"""Post: datagrams of programs, from member to member, as their class allows (M11).
+"""Datagram service: programs' datagrams from member to member, as their class allows (M11).
 
-To a neighbour the session decides for each of them: UDP, TCP, or neither. To anybody else it is
-sealed for the member at the far end and carried along a route; there each hop decides alike.
+To a neighbour, the session decides for each datagram: UDP, TCP, or dropped. To any other member it
+is sealed for the far end and carried along a route, where each hop decides alike.
 """
 
 from collections import Counter

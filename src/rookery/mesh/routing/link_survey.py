@@ -1,10 +1,10 @@
-"""Survey: every link of the realm that somebody claims, as one node knows it.
+"""Link survey: every link of the realm that a member claims, as one node knows it.
 
     u's record: v at 5 ms, 1 % lost  ┐
-                                      ├▶ link u–v: both sides' claims, and what it counts, 7 ms
+                                      ├▶ link u–v: both sides' claims, and its cost, 7 ms
     v's record: u at 7 ms, 0 % lost  ┘
 
-A link that only one side claims is in it too, and counts nothing.
+A link that only one side claims is listed too, and has no cost.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

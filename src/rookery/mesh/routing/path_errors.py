@@ -1,6 +1,6 @@
-"""Path errors: edges that somebody on our route could not pass, remembered for a while.
+"""Path errors: edges that a relay of our route could not pass, avoided for a while.
 
-An error is a hint, not a proof: any relay on its way back could have made it up. So it counts only
+An error is a hint, not a proof: any relay on its way back could have forged it. So it counts only
 when it names an edge of a route that we use, right after the relay that reports, and comes back
 through that route's first hop. Whoever could forge such a one could drop our packets as well.
 """

@@ -1,9 +1,9 @@
-"""Weighing: the full account of a choice, for those who ask why.
+"""Route candidates: the full explanation of a choice, with the routes that were not chosen.
 
-A choice looks at few routes. Here they are joined by the routes over our other neighbours, and by
-those that would have been better but for a rule: links that only one side claims, nodes that may
-not relay, links that failed lately, too many hops. This computes several graphs anew, so it is for
-people and tests, not for every packet.
+A choice looks at few routes. Added here are the routes over our other neighbours, and those that
+would have been better but for a rule: links that only one side claims, nodes that may not relay,
+links that failed lately, too many hops. This computes several graphs anew, so it is for people and
+tests, not for every packet.
 """
 
 from collections.abc import Iterator

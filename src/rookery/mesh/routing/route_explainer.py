@@ -1,9 +1,9 @@
-"""Route explainer: why packets between two members take their route.
+"""Route explainer: explains the routes of this node, and those of other members.
 
-    our own      the route table, which knows what is in use and what was before
-    another's    its routes worked out from the claims held here, as it would weigh them
+    our own      from the route table, which knows what is in use and what was before
+    another's    computed from the claims held here, as that member would choose
 
-To either belongs what else is to be known about the nodes on the way.
+Either comes with remarks about the nodes and links on its routes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

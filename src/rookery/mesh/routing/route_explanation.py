@@ -1,9 +1,8 @@
-"""Explanation: why packets to a node take the route they take.
+"""Route explanation: why packets to a node take their route.
 
-Every route that was weighed is in it, with the cost of each hop and the reason why it won or lost,
-the numbers of the policy, and what became of the route that was in use before. It is a value: it
-stays as it is when the mesh moves on, and it can be shown to people (`lines`) and programs
-(`json`).
+It has every route that was considered, with the cost of each hop and the reason why it won or
+lost, the numbers of the policy, and what became of the route that was in use before. It is a value:
+it does not change with the mesh, and it can be shown to people (`lines`) and programs (`json`).
 """
 
 from collections.abc import Callable, Iterable

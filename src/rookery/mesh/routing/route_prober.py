@@ -1,16 +1,17 @@
-"""Probing: whether packets arrive by the routes that they take, asked of those at the far ends.
+"""Route prober: sends sealed probes along the routes in use and learns which relays drop packets.
 
     packets start for a member over relays ──▶ each second a probe along the same route, small and
-    large in turn ──▶ its answer, along the route that the probe came
+    large in turn ──▶ its answer, back along the probe's own route
                   └─▶ none in time ──▶ evidence ──▶ the relays of that route are passed over
 
-Where several relays may be to blame, each is tried on a route that has none of the others in it, by
-probes alone: when so many come back in a row, it is cleared. It is tried once, so that one that
-drops a share is seldom lucky.
+A route fails when chance alone would lose as many probes as were lost in less than one of 100,000
+cases, given what its links are known to lose (`ProbeEvidence`). Links' losses are claims of their
+ends, so they excuse a part of what is lost and never all of it.
 
-Probe and answer are sealed for the two ends, so that a relay can neither tell them from data nor
-answer. What the links of a route are known to lose counts against no relay, and neither does what
-was lost along a route that has gone since.
+Where several relays may be to blame, each is tried on a route that has none of the others, by
+probes alone: when so many in a row come back, it is cleared. It is tried once, so that a relay that
+drops a share is seldom lucky. Probe and answer are sealed for the two ends, so a relay can neither
+tell them from data nor answer. Losses along a route that has gone since count against no relay.
 """
 
 from collections import deque

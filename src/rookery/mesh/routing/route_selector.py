@@ -1,7 +1,7 @@
-"""Origin: which routes a packet of our own takes now (R8).
+"""Route selector: which routes a packet of our own takes now (R8).
 
-Usually one, the best. While the first link of that is in doubt the packet leaves on the next best
-route as well, at once instead of later: the link at the far end drops whichever copy comes second.
+Usually one, the best. While its first link is in doubt, the packet is sent over the next best
+route as well, at once instead of later: the link at the far end drops the second copy.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Explanation: how a tunnel uses its paths, and why."""
+"""Tunnel explanation: how a tunnel uses its paths, and why."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Credit: how far the other side may send before somebody reads."""
+"""Flow control: how far the other side may send before a program reads."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The half of a stream that this side sends: what waits, what is out, what has arrived."""
+"""Send half of a stream: its buffer, what is in flight, what was acknowledged and what was lost."""
 
 from bisect import bisect_right
 from typing import Final

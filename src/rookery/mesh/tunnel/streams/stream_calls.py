@@ -1,4 +1,4 @@
-"""What programs ask of streams."""
+"""Stream calls: what programs do with streams, open, read, write, finish, reset."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Inflow: what the other side says about streams, checked against what it was granted."""
+"""Stream input: the other side's stream frames, checked against the credit that it was granted."""
 
 from rookery.errors import DecodeError, ProtocolError, RemoteError
 from rookery.mesh.tunnel.events import (

@@ -1,4 +1,9 @@
-"""Outflow: what the streams of a tunnel have to send, within the credit for all of them."""
+"""Stream output: which stream sends next and how much, within the tunnel's credit.
+
+Streams take turns by deficit round robin, newcomers first: a stream that had nothing to send comes
+before those that have been sending all along until it has used up its first quantum. So small
+messages pass bulk transfers, and bulk is shared by priority.
+"""
 
 from collections import deque
 from typing import Final
